@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { AgentId } from './ids.ts'
+import { PermissionMode } from './permission.ts'
+
+/**
+ * What an agent can do, as its adapter declares it. Closed. A command that needs a missing one is refused with
+ * `not_supported` before anything happens; the contract suite proves every one that is claimed.
+ */
+export const capabilityNames = [
+  'streaming',
+  'thinking',
+  'toolInputStreaming',
+  'toolOutputStreaming',
+  'permissions',
+  'editInput',
+  'questions',
+  'plan',
+  'planApproval',
+  'subagents',
+  'images',
+  'files',
+  'resume',
+  'park',
+  'fork',
+  'interrupt',
+  'steer',
+  'models',
+  'effort',
+  'modes',
+  'mcp',
+  'hostTools',
+  'commands',
+  'compaction',
+  'usage',
+  'cost',
+  'structuredOutput',
+  'retraction',
+] as const
+export type CapabilityName = (typeof capabilityNames)[number]
+
+export const Capabilities = z.object(
+  Object.fromEntries(capabilityNames.map((name) => [name, z.boolean()])) as Record<
+    CapabilityName,
+    z.ZodBoolean
+  >,
+)
+export type Capabilities = z.infer<typeof Capabilities>
+
+/** All capabilities, off but for those named. */
+export function capabilities(...names: CapabilityName[]): Capabilities {
+  return Object.fromEntries(capabilityNames.map((name) => [name, names.includes(name)])) as Capabilities
+}
+
+export const AgentModel = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string().optional(),
+  contextWindow: z.number().optional(),
+  maxOutputTokens: z.number().optional(),
+  efforts: z.array(z.string()).optional(),
+  isDefault: z.boolean().optional(),
+})
+export type AgentModel = z.infer<typeof AgentModel>
+
+export const AgentCommand = z.object({
+  name: z.string(),
+  description: z.string().optional(),
+  hint: z.string().optional(),
+})
+export type AgentCommand = z.infer<typeof AgentCommand>
+
+/** What a probe found of an agent on this machine. */
+export const AgentProbe = z.object({
+  found: z.boolean(),
+  version: z.string().optional(),
+  path: z.string().optional(),
+  signedIn: z.boolean().optional(),
+  hint: z.string().optional().meta({ description: 'What to do when it is not found or not signed in' }),
+  models: z.array(AgentModel).optional(),
+})
+export type AgentProbe = z.infer<typeof AgentProbe>
+
+export const AgentInfo = AgentProbe.extend({
+  id: AgentId,
+  name: z.string(),
+  description: z.string().optional(),
+  capabilities: Capabilities,
+  modes: z.array(PermissionMode),
+})
+export type AgentInfo = z.infer<typeof AgentInfo>
+
+export const McpServer = z.union([
+  z.object({
+    type: z.literal('stdio').optional(),
+    command: z.string(),
+    args: z.array(z.string()).optional(),
+    env: z.record(z.string(), z.string()).optional(),
+  }),
+  z.object({
+    type: z.enum(['http', 'sse']),
+    url: z.url(),
+    headers: z.record(z.string(), z.string()).optional(),
+  }),
+])
+export type McpServer = z.infer<typeof McpServer>
+
+export const McpServers = z.record(z.string(), McpServer)
+export type McpServers = z.infer<typeof McpServers>
+
+/** What a connection says of itself once it is up. */
+export const Connection = z.object({
+  connectionId: z.string(),
+  agentSessionId: z.string().optional().meta({ description: "The agent's own id of the conversation" }),
+  model: z.string().optional(),
+  cwd: z.string().optional(),
+  agentVersion: z.string().optional(),
+  tools: z.array(z.string()).optional(),
+  mcpServers: z.array(z.object({ name: z.string(), status: z.string() })).optional(),
+  commands: z.array(AgentCommand).optional(),
+  modes: z.array(PermissionMode).optional(),
+  models: z.array(AgentModel).optional(),
+})
+export type Connection = z.infer<typeof Connection>

@@ -1,0 +1,231 @@
+import { z } from 'zod'
+import { AgentInfo, McpServers } from './agent.ts'
+import { Block } from './block.ts'
+import { Command, Receipt } from './command.ts'
+import { SessionEvent, UnknownEvent } from './event.ts'
+import { AgentId, CommandId, SessionId } from './ids.ts'
+import { PermissionMode, PermissionRule, RuleDecision, RulePattern, RuleScope } from './permission.ts'
+import { SessionOptions, SessionStatus } from './session.ts'
+import { OpenRequest, SessionState, SessionSummary } from './session-state.ts'
+
+/** The HTTP routes: server, client and OpenAPI read this one list. */
+export type Route = {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  path: string
+  summary: string
+  open?: true
+  params?: z.ZodObject
+  query?: z.ZodObject
+  body?: z.ZodType
+  reply: z.ZodType
+  status: number
+  /** Other media types that the same path can answer with. */
+  also?: string[]
+}
+
+const bySession = z.object({ id: SessionId })
+const limit = (most: number, usual: number) => z.coerce.number().int().min(1).max(most).default(usual)
+const cursor = z.coerce.number().int().min(0).optional()
+
+export const NewSession = z.object({
+  agent: AgentId,
+  cwd: z.string().min(1),
+  model: z.string().optional(),
+  mode: PermissionMode.default('ask'),
+  title: z.string().max(200).optional(),
+  mcpServers: McpServers.optional(),
+  options: SessionOptions.optional(),
+  prompt: z.string().min(1).optional().meta({ description: 'Submitted at once' }),
+  commandId: CommandId.optional().meta({ description: 'The same id twice makes one session' }),
+})
+export type NewSession = z.infer<typeof NewSession>
+export type NewSessionInput = z.input<typeof NewSession>
+
+export const SessionPatch = z
+  .object({
+    title: z.string().trim().min(1).max(200).optional(),
+    archived: z.boolean().optional(),
+    pinned: z.boolean().optional(),
+  })
+  .strict()
+export type SessionPatch = z.infer<typeof SessionPatch>
+
+/** The small part of the view, the last blocks, and the first seq they came from: the pages above are `events?before=`. */
+export const SessionDetail = SessionState.extend({
+  blocks: z.array(Block),
+  firstSeq: z.int(),
+})
+export type SessionDetail = z.infer<typeof SessionDetail>
+
+export const EventPage = z.object({
+  events: z.array(z.union([SessionEvent, UnknownEvent])),
+  head: z.int(),
+  epoch: z.string(),
+})
+export type EventPage = z.infer<typeof EventPage>
+
+/** Something that waits for a person, and where. */
+export const WaitingRequest = z.object({ session: SessionSummary, request: OpenRequest })
+export type WaitingRequest = z.infer<typeof WaitingRequest>
+
+export const NewRule = RulePattern.extend({
+  decision: RuleDecision,
+  scope: RuleScope,
+  sessionId: SessionId.optional(),
+  project: z.string().optional(),
+  agent: AgentId.optional(),
+})
+  .refine((rule) => rule.scope !== 'session' || rule.sessionId !== undefined, {
+    message: 'a rule for a session names it',
+    path: ['sessionId'],
+  })
+  .refine((rule) => rule.scope !== 'project' || rule.project !== undefined, {
+    message: 'a rule for a project names its folder',
+    path: ['project'],
+  })
+export type NewRule = z.infer<typeof NewRule>
+
+const Nothing = z.null()
+
+export const routes = {
+  health: {
+    method: 'GET',
+    path: '/api/health',
+    summary: 'Is it up? Needs no token',
+    open: true,
+    reply: z.object({ ok: z.literal(true), version: z.string() }),
+    status: 200,
+  },
+  listAgents: {
+    method: 'GET',
+    path: '/api/agents',
+    summary: 'Agents: found, version, signed in, capabilities, models, modes',
+    reply: z.object({ agents: z.array(AgentInfo) }),
+    status: 200,
+  },
+  createSession: {
+    method: 'POST',
+    path: '/api/sessions',
+    summary: 'A new session, with its first prompt if given',
+    body: NewSession,
+    reply: SessionState,
+    status: 201,
+  },
+  listSessions: {
+    method: 'GET',
+    path: '/api/sessions',
+    summary: 'Sessions, the pinned and the latest changed first',
+    query: z.object({
+      q: z.string().optional(),
+      agent: AgentId.optional(),
+      status: SessionStatus.optional(),
+      archived: z.enum(['true', 'false', 'all']).default('false'),
+      limit: limit(500, 50),
+      cursor: z.string().optional(),
+    }),
+    reply: z.object({ sessions: z.array(SessionSummary), cursor: z.string().optional() }),
+    status: 200,
+  },
+  getSession: {
+    method: 'GET',
+    path: '/api/sessions/:id',
+    summary: 'The small part of the view and the last blocks',
+    params: bySession,
+    query: z.object({ tail: z.coerce.number().int().min(0).max(500).default(50) }),
+    reply: SessionDetail,
+    status: 200,
+  },
+  patchSession: {
+    method: 'PATCH',
+    path: '/api/sessions/:id',
+    summary: 'Rename, archive or pin',
+    params: bySession,
+    body: SessionPatch,
+    reply: SessionSummary,
+    status: 200,
+  },
+  deleteSession: {
+    method: 'DELETE',
+    path: '/api/sessions/:id',
+    summary: 'Delete: every row goes',
+    params: bySession,
+    reply: Nothing,
+    status: 204,
+  },
+  command: {
+    method: 'POST',
+    path: '/api/sessions/:id/commands',
+    summary: 'A command; accepted once it is in the log',
+    params: bySession,
+    body: Command,
+    reply: Receipt,
+    status: 202,
+  },
+  events: {
+    method: 'GET',
+    path: '/api/sessions/:id/events',
+    summary: 'A page of events; as text/event-stream it follows the session',
+    params: bySession,
+    query: z.object({ after: cursor, before: cursor, limit: limit(5000, 500), epoch: z.string().optional() }),
+    reply: EventPage,
+    status: 200,
+    also: ['text/event-stream'],
+  },
+  exportSession: {
+    method: 'GET',
+    path: '/api/sessions/:id/export',
+    summary: 'The whole session as a file',
+    params: bySession,
+    query: z.object({ as: z.enum(['jsonl', 'markdown', 'html']).default('jsonl') }),
+    reply: z.string(),
+    status: 200,
+    also: ['application/jsonl', 'text/markdown', 'text/html'],
+  },
+  listPermissions: {
+    method: 'GET',
+    path: '/api/permissions',
+    summary: 'Everything that waits for a person, in all sessions',
+    reply: z.object({ requests: z.array(WaitingRequest) }),
+    status: 200,
+  },
+  listRules: {
+    method: 'GET',
+    path: '/api/rules',
+    summary: 'Standing permission rules and grants',
+    reply: z.object({ rules: z.array(PermissionRule) }),
+    status: 200,
+  },
+  createRule: {
+    method: 'POST',
+    path: '/api/rules',
+    summary: 'A new rule',
+    body: NewRule,
+    reply: PermissionRule,
+    status: 201,
+  },
+  deleteRule: {
+    method: 'DELETE',
+    path: '/api/rules/:id',
+    summary: 'Revoke a rule',
+    params: z.object({ id: z.string() }),
+    reply: Nothing,
+    status: 204,
+  },
+  createLink: {
+    method: 'POST',
+    path: '/api/links',
+    summary: 'A one-time link that signs a browser in',
+    reply: z.object({ url: z.string(), expiresAt: z.number() }),
+    status: 201,
+  },
+  openapi: {
+    method: 'GET',
+    path: '/api/openapi.json',
+    summary: 'This list, as OpenAPI',
+    reply: z.record(z.string(), z.unknown()),
+    status: 200,
+  },
+} as const satisfies Record<string, Route>
+
+export type RouteName = keyof typeof routes
+export type ReplyOf<Name extends RouteName> = z.infer<(typeof routes)[Name]['reply']>

@@ -1,0 +1,101 @@
+import { z } from 'zod'
+import { ErrorInfo } from './error.ts'
+import { PermissionRequest, PermissionResolution } from './permission.ts'
+import { Delivery, PromptPart } from './prompt.ts'
+import { QuestionRequest, QuestionResolution } from './question.ts'
+import { ToolContent, ToolKind, ToolLocation } from './tool-call.ts'
+import { TurnEnd } from './turn.ts'
+
+/** One entry of the timeline. `seq` is the event that began it. */
+const base = { id: z.string(), seq: z.int(), at: z.number(), turnId: z.string().optional() }
+const parent = { parentToolCallId: z.string().optional() }
+
+export const Block = z.discriminatedUnion('type', [
+  z.object({
+    ...base,
+    type: z.literal('prompt'),
+    parts: z.array(PromptPart),
+    delivery: Delivery,
+    status: z.enum(['sent', 'queued', 'withdrawn']),
+  }),
+  z.object({
+    ...base,
+    type: z.literal('text'),
+    text: z.string(),
+    interrupted: z.boolean().optional(),
+    ...parent,
+  }),
+  z.object({
+    ...base,
+    type: z.literal('thinking'),
+    text: z.string(),
+    interrupted: z.boolean().optional(),
+    ...parent,
+  }),
+  z.object({
+    ...base,
+    type: z.literal('tool-call'),
+    name: z.string(),
+    kind: ToolKind,
+    title: z.string(),
+    input: z.unknown(),
+    locations: z.array(ToolLocation).optional(),
+    status: z.enum(['running', 'completed', 'failed', 'denied', 'cancelled']),
+    content: z.array(ToolContent),
+    endedAt: z.number().optional(),
+    inferred: z.boolean().optional(),
+    ...parent,
+  }),
+  z.object({
+    ...base,
+    type: z.literal('permission'),
+    request: PermissionRequest,
+    resolution: PermissionResolution.optional(),
+  }),
+  z.object({
+    ...base,
+    type: z.literal('question'),
+    request: QuestionRequest,
+    resolution: QuestionResolution.optional(),
+  }),
+  z.object({ ...base, type: z.literal('turn-end'), end: TurnEnd }),
+  z.object({
+    ...base,
+    type: z.literal('notice'),
+    level: z.enum(['info', 'warning', 'error']),
+    code: z.string(),
+    text: z.string(),
+    error: ErrorInfo.optional(),
+    ...parent,
+  }),
+  z.object({ ...base, type: z.literal('unrecognised'), native: z.unknown() }),
+])
+export type Block = z.infer<typeof Block>
+export type BlockOf<Type extends Block['type']> = Extract<Block, { type: Type }>
+
+/** A block that is still being written: what its deltas amount to so far. `gap` means that a piece is missing. */
+export const OpenBlock = z.discriminatedUnion('type', [
+  z.object({
+    type: z.enum(['text', 'thinking']),
+    id: z.string(),
+    turnId: z.string().optional(),
+    text: z.string(),
+    gap: z.boolean().optional(),
+    ...parent,
+  }),
+  z.object({
+    type: z.literal('tool-call'),
+    id: z.string(),
+    turnId: z.string().optional(),
+    name: z.string(),
+    kind: ToolKind.optional(),
+    title: z.string().optional(),
+    called: z.boolean().meta({ description: 'false while its input is still being written' }),
+    input: z.string(),
+    output: z.string(),
+    gap: z.boolean().optional(),
+    ...parent,
+  }),
+])
+export type OpenBlock = z.infer<typeof OpenBlock>
+export type OpenToolCall = Extract<OpenBlock, { type: 'tool-call' }>

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { CommandId, PromptId, RequestId, SessionId, TurnId } from './ids.ts'
+import { PermissionScope } from './permission.ts'
+import { Delivery, PromptPart } from './prompt.ts'
+import { Answers } from './question.ts'
+import { SessionSettings } from './session.ts'
+
+const base = { commandId: CommandId }
+
+export const PromptSubmit = z
+  .object({
+    ...base,
+    type: z.literal('prompt.submit'),
+    text: z.string().optional(),
+    parts: z.array(PromptPart).min(1).optional(),
+    delivery: Delivery.default('queue'),
+  })
+  .refine((command) => (command.text !== undefined) !== (command.parts !== undefined), {
+    message: 'give either text or parts',
+  })
+  .refine((command) => command.text === undefined || command.text.trim() !== '', {
+    message: 'the prompt is empty',
+    path: ['text'],
+  })
+
+export const Command = z.discriminatedUnion('type', [
+  PromptSubmit,
+  z.object({ ...base, type: z.literal('prompt.withdraw'), promptId: PromptId }),
+  z.object({ ...base, type: z.literal('turn.cancel'), turnId: TurnId.optional() }),
+  z.object({
+    ...base,
+    type: z.literal('permission.decide'),
+    requestId: RequestId,
+    decision: z.enum(['allow', 'deny']),
+    scope: PermissionScope.default('once'),
+    message: z.string().optional(),
+    input: z.unknown().optional(),
+    endTurn: z.boolean().optional(),
+  }),
+  z.object({ ...base, type: z.literal('question.answer'), requestId: RequestId, answers: Answers }),
+  z.object({ ...base, type: z.literal('session.configure'), ...SessionSettings.shape }),
+  z.object({
+    ...base,
+    type: z.literal('session.fork'),
+    atSeq: z.int().min(1).optional(),
+    title: z.string().optional(),
+  }),
+  z.object({ ...base, type: z.literal('session.close') }),
+  z.object({ ...base, type: z.literal('session.compact') }),
+])
+/** A client's request to change a session, checked and with its defaults filled in. */
+export type Command = z.infer<typeof Command>
+/** The same as a client writes it. */
+export type CommandInput = z.input<typeof Command>
+export type CommandType = Command['type']
+export type CommandOf<Type extends CommandType> = Extract<Command, { type: Type }>
+
+/** The command is in the log: `seq` is the last event it caused, or the head if it caused none. */
+export const Receipt = z.object({
+  commandId: CommandId,
+  seq: z.int().min(0),
+  promptId: PromptId.optional().meta({ description: 'Of prompt.submit and session.compact' }),
+  sessionId: SessionId.optional().meta({ description: 'Of session.fork: the new session' }),
+})
+export type Receipt = z.infer<typeof Receipt>

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+import { BlockId, ToolCallId, TurnId } from './ids.ts'
+import { ToolKind } from './tool-call.ts'
+
+/**
+ * Live, unrecorded pieces of blocks that are still being written. They carry no `seq`.
+ * `offset` is the length of the block before this piece, in UTF-16 code units, as JavaScript counts them.
+ * A reader drops what it has, appends what follows, and sees a gap as a gap.
+ */
+const piece = { turnId: TurnId.optional(), offset: z.int().min(0), text: z.string() }
+const parent = { parentToolCallId: ToolCallId.optional() }
+
+export const TextStreamed = z.object({
+  type: z.literal('text.streamed'),
+  blockId: BlockId,
+  ...piece,
+  ...parent,
+})
+export const ThinkingStreamed = z.object({
+  type: z.literal('thinking.streamed'),
+  blockId: BlockId,
+  ...piece,
+  ...parent,
+})
+export const ToolCallDrafted = z.object({
+  type: z.literal('tool-call.drafted'),
+  turnId: TurnId.optional(),
+  toolCallId: ToolCallId,
+  name: z.string(),
+  kind: ToolKind.optional(),
+  title: z.string().optional(),
+  ...parent,
+})
+export const ToolCallInputStreamed = z.object({
+  type: z.literal('tool-call.input-streamed'),
+  toolCallId: ToolCallId,
+  ...piece,
+})
+export const ToolCallOutputStreamed = z.object({
+  type: z.literal('tool-call.output-streamed'),
+  toolCallId: ToolCallId,
+  ...piece,
+})
+/** active: the agent works. asking: it waits for a person. idle: neither. */
+export const Activity = z.enum(['active', 'idle', 'asking'])
+export type Activity = z.infer<typeof Activity>
+export const ActivityChanged = z.object({
+  type: z.literal('activity.changed'),
+  turnId: TurnId.optional(),
+  activity: Activity,
+  detail: z.string().optional(),
+})
+
+export const Delta = z.discriminatedUnion('type', [
+  TextStreamed,
+  ThinkingStreamed,
+  ToolCallDrafted,
+  ToolCallInputStreamed,
+  ToolCallOutputStreamed,
+  ActivityChanged,
+])
+export type Delta = z.infer<typeof Delta>
+export type DeltaType = Delta['type']
+
+/** A delta as an adapter gives it: the live session adds the turn and the offset. */
+export type DeltaDraft = Delta extends infer D
+  ? D extends Delta
+    ? Omit<D, 'offset' | 'turnId'>
+    : never
+  : never
+
+export const deltaTypes: ReadonlySet<string> = new Set(Delta.options.map((schema) => schema.shape.type.value))

@@ -1,0 +1,72 @@
+import { z } from 'zod'
+
+/** Every way a request can be refused. Closed: a client may switch over it. */
+export const ErrorCode = z.enum([
+  'validation_error',
+  'unauthorized',
+  'forbidden',
+  'not_found',
+  'conflict',
+  'not_supported',
+  'agent_not_found',
+  'agent_not_signed_in',
+  'agent_failed',
+  'cancelled',
+  'too_large',
+  'rate_limited',
+  'busy',
+  'internal_error',
+])
+export type ErrorCode = z.infer<typeof ErrorCode>
+
+/** `message` says what to do. No code may branch on it: branch on `code` and `details`. */
+export const ErrorInfo = z.object({
+  code: ErrorCode,
+  message: z.string(),
+  details: z.record(z.string(), z.unknown()).optional(),
+})
+export type ErrorInfo = z.infer<typeof ErrorInfo>
+
+export const ErrorBody = z.object({ error: ErrorInfo })
+export type ErrorBody = z.infer<typeof ErrorBody>
+
+/** The one error class of Parley. Whatever else is thrown is a defect, and reaches clients as `internal_error`. */
+export class ParleyError extends Error {
+  override readonly name = 'ParleyError'
+  readonly code: ErrorCode
+  readonly details: Record<string, unknown> | undefined
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { details?: Record<string, unknown>; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.details = options.details
+  }
+
+  toInfo(): ErrorInfo {
+    return { code: this.code, message: this.message, ...(this.details && { details: this.details }) }
+  }
+
+  static from(info: ErrorInfo): ParleyError {
+    return new ParleyError(info.code, info.message, info.details ? { details: info.details } : {})
+  }
+}
+
+/** What a client may be told of anything thrown: a ParleyError as it is, the rest without its text. */
+export function errorInfoOf(thrown: unknown): ErrorInfo {
+  if (thrown instanceof ParleyError) return thrown.toInfo()
+  return { code: 'internal_error', message: 'Something went wrong inside Parley; its log has the details.' }
+}
+
+/** A zod failure as a sentence a person can act on, and the same as data. */
+export function validationError(what: string, error: z.ZodError): ParleyError {
+  const issues = error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }))
+  const first = issues[0]
+  const where = first?.path ? ` at ${first.path}` : ''
+  return new ParleyError('validation_error', `${what} is not valid${where}: ${first?.message ?? 'unknown'}`, {
+    details: { issues },
+  })
+}

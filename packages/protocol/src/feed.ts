@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { Command, Receipt } from './command.ts'
+import { Delta } from './delta.ts'
+import { ErrorInfo } from './error.ts'
+import { SessionEvent, UnknownEvent } from './event.ts'
+import { SessionId } from './ids.ts'
+import { SessionSummary } from './session-state.ts'
+
+/** The WebSocket frames: JSON objects with a `type`. A frame about a session names it in `session`. */
+
+const session = { session: SessionId }
+
+export const ClientFrame = z.discriminatedUnion('type', [
+  /** Says who is there; answered by welcome. From then on the socket hears of changes of the list. */
+  z.object({ type: z.literal('hello'), client: z.string().optional() }),
+  /** Sends what follows `after`, then goes on live. Without `after`, from the start. */
+  z.object({
+    type: z.literal('follow'),
+    ...session,
+    after: z.int().min(0).optional(),
+    epoch: z.string().optional(),
+    native: z.boolean().optional(),
+  }),
+  z.object({ type: z.literal('unfollow'), ...session }),
+  z.object({ type: z.literal('command'), ...session, command: Command }),
+  z.object({ type: z.literal('ping'), id: z.union([z.string(), z.number()]).optional() }),
+])
+export type ClientFrame = z.infer<typeof ClientFrame>
+export type ClientFrameInput = z.input<typeof ClientFrame>
+
+export const ServerFrame = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('welcome'), version: z.string(), heartbeatMs: z.number() }),
+  /** replay: events after the cursor follow. reset: the cursor means nothing here; drop what you have, all follows. */
+  z.object({
+    type: z.literal('following'),
+    ...session,
+    epoch: z.string(),
+    head: z.int(),
+    verdict: z.enum(['replay', 'reset']),
+  }),
+  z.object({ type: z.literal('event'), ...session, event: z.union([SessionEvent, UnknownEvent]) }),
+  z.object({ type: z.literal('delta'), ...session, delta: Delta }),
+  /** An agent's own message, for followers that asked; live only. */
+  z.object({ type: z.literal('native'), ...session, native: z.unknown() }),
+  /** All that was recorded has been sent; what comes now is live. */
+  z.object({ type: z.literal('caught-up'), ...session, seq: z.int() }),
+  z.object({
+    type: z.literal('receipt'),
+    ...session,
+    ...Receipt.partial({ seq: true }).shape,
+    error: ErrorInfo.optional(),
+  }),
+  /** The list of sessions changed; sent to every socket that said hello. */
+  z.object({
+    type: z.literal('session-changed'),
+    ...session,
+    change: z.enum(['created', 'changed', 'deleted']),
+    summary: SessionSummary.optional(),
+  }),
+  /** You read too slowly: `buffered` bytes wait for you. */
+  z.object({ type: z.literal('lagging'), buffered: z.int(), limit: z.int() }),
+  /** You read too slowly and are cut off. Follow again after these cursors: nothing is lost. */
+  z.object({ type: z.literal('evicted'), cursors: z.record(SessionId, z.int()) }),
+  z.object({ type: z.literal('pong'), id: z.union([z.string(), z.number()]).optional() }),
+  /** A frame of yours was refused. */
+  z.object({ type: z.literal('error'), session: SessionId.optional(), error: ErrorInfo }),
+])
+export type ServerFrame = z.infer<typeof ServerFrame>

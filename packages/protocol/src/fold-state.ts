@@ -1,0 +1,283 @@
+import type { OpenBlock, OpenToolCall } from './block.ts'
+import type { Delta } from './delta.ts'
+import type { EventOf, SessionEvent } from './event.ts'
+import { promptText } from './prompt.ts'
+import type { OpenRequest, SessionState } from './session-state.ts'
+
+/**
+ * Folds one event into the small part of a view. Pure: the old state is untouched, what did not change is shared.
+ * Its cost depends on what is open now, never on how long the session is.
+ */
+export function applyToState(state: SessionState, event: SessionEvent): SessionState {
+  const next: SessionState = { ...state, ...changes(state, event), seq: event.seq, updatedAt: event.at }
+  next.status = statusOf(next)
+  return next
+}
+
+function statusOf(state: SessionState): SessionState['status'] {
+  if (!state.turn) return 'idle'
+  if (state.turn.parked) return 'parked'
+  return state.requests.length > 0 ? 'waiting' : 'working'
+}
+
+function changes(state: SessionState, event: SessionEvent): Partial<SessionState> {
+  switch (event.type) {
+    // session
+    case 'session.created':
+      return created(event)
+    case 'session.configured':
+      return {
+        requested: { ...state.requested, ...event.requested },
+        effective: { ...state.effective, ...event.effective },
+      }
+    case 'session.renamed':
+      return { title: event.title }
+    case 'session.archived':
+      return { archived: true }
+    case 'session.unarchived':
+      return { archived: false }
+    case 'session.pinned':
+      return { pinned: true }
+    case 'session.unpinned':
+      return { pinned: false }
+
+    // agent
+    case 'agent.connected': {
+      const { seq, at, sessionId, turnId, type, version, ...connection } = event
+      return { connected: true, connection: { ...state.connection, ...connection } }
+    }
+    case 'agent.disconnected':
+      return { connected: false }
+
+    // prompt
+    case 'prompt.submitted':
+      return submitted(state, event)
+    case 'prompt.withdrawn':
+      return { queue: state.queue.filter((prompt) => prompt.promptId !== event.promptId) }
+
+    // turn
+    case 'turn.started':
+      return started(state, event)
+    case 'turn.interrupted':
+      return state.turn ? { turn: { ...state.turn, interrupted: true } } : {}
+    case 'turn.parked':
+      return {
+        ...(state.turn && { turn: { ...state.turn, parked: event.reason } }),
+        requests: state.requests.map((request) => ({ ...request, stale: true })),
+        openBlocks: state.openBlocks.filter((block) => block.type === 'tool-call' && block.called),
+      }
+    case 'turn.resumed': {
+      if (!state.turn) return {}
+      const { parked, ...turn } = state.turn
+      return { turn }
+    }
+    case 'turn.ended': {
+      const { seq, at, sessionId, turnId, type, version, ...end } = event
+      return {
+        turn: undefined,
+        lastTurn: { ...end, turnId: turnId ?? '', endedAt: at },
+        turns: state.turns + 1,
+        requests: state.requests.filter((request) => request.turnId !== turnId),
+        openBlocks: [],
+      }
+    }
+
+    // block and tool call
+    case 'text.written':
+    case 'thinking.written':
+    case 'block.retracted':
+      return { openBlocks: without(state.openBlocks, event.blockId) }
+    case 'tool-call.called':
+      return { openBlocks: withCalled(state.openBlocks, event) }
+    case 'tool-call.ended':
+      return { openBlocks: without(state.openBlocks, event.toolCallId) }
+
+    // person
+    case 'permission.requested':
+      return { requests: [...state.requests, openRequest('permission', event)] }
+    case 'question.asked':
+      return { requests: [...state.requests, openRequest('question', event)] }
+    case 'permission.resolved':
+    case 'question.resolved':
+      return {
+        requests: state.requests.filter((request) => request.requestId !== event.requestId),
+        settled: [...state.settled.slice(-49), { requestId: event.requestId, outcome: event.outcome }],
+      }
+
+    // state
+    case 'plan.updated':
+      return event.parentToolCallId ? {} : { plan: event.entries }
+    case 'task.updated': {
+      const { seq, at, sessionId, turnId, type, version, ...task } = event
+      const others = state.tasks.filter((other) => other.taskId !== task.taskId)
+      return { tasks: [...others.slice(-99), task] }
+    }
+    case 'usage.measured':
+      return {
+        usage: {
+          context: event.context,
+          total: event.total,
+          ...(event.costUsd !== undefined && { costUsd: event.costUsd }),
+        },
+      }
+    default:
+      return {}
+  }
+}
+
+function created(event: EventOf<'session.created'>): Partial<SessionState> {
+  const { agent, cwd, title, model, mode, options, mcpServers, forkedFrom, at } = event
+  return {
+    agent,
+    cwd,
+    title: title ?? '',
+    createdAt: at,
+    requested: { mode, ...(model !== undefined && { model }), ...(options && { options }) },
+    ...(mcpServers && { mcpServers }),
+    ...(forkedFrom && { forkedFrom }),
+  }
+}
+
+/** A prompt without a turn waits in the queue; one with a turn steers it. The first one names a nameless session. */
+function submitted(state: SessionState, event: EventOf<'prompt.submitted'>): Partial<SessionState> {
+  const { promptId, parts, delivery, at } = event
+  return {
+    ...(!event.turnId && { queue: [...state.queue, { promptId, parts, delivery, at }] }),
+    ...(state.title === '' && { title: titleFrom(promptText(parts)) }),
+  }
+}
+
+function titleFrom(text: string): string {
+  const line = text.trim().split('\n', 1)[0] ?? ''
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line
+}
+
+function started(state: SessionState, event: EventOf<'turn.started'>): Partial<SessionState> {
+  const prompt = state.queue.find((queued) => queued.promptId === event.promptId) ?? {
+    promptId: event.promptId,
+    parts: [],
+    delivery: 'queue' as const,
+    at: event.at,
+  }
+  return {
+    turn: { turnId: event.turnId ?? '', startedAt: event.at, prompt, interrupted: false },
+    queue: state.queue.filter((queued) => queued.promptId !== event.promptId),
+    openBlocks: [],
+  }
+}
+
+function openRequest(
+  type: 'permission' | 'question',
+  event: EventOf<'permission.requested'> | EventOf<'question.asked'>,
+): OpenRequest {
+  const { seq, sessionId, version, ...request } = event
+  return { ...request, type, stale: false } as OpenRequest
+}
+
+function without(blocks: OpenBlock[], id: string): OpenBlock[] {
+  return blocks.some((block) => block.id === id) ? blocks.filter((block) => block.id !== id) : blocks
+}
+
+function withCalled(blocks: OpenBlock[], event: EventOf<'tool-call.called'>): OpenBlock[] {
+  const draft = blocks.find(
+    (block): block is OpenToolCall => block.id === event.toolCallId && block.type === 'tool-call',
+  )
+  const block: OpenToolCall = {
+    type: 'tool-call',
+    id: event.toolCallId,
+    ...(event.turnId && { turnId: event.turnId }),
+    name: event.name,
+    kind: event.kind,
+    title: event.title,
+    called: true,
+    input: '',
+    output: draft?.output ?? '',
+    ...(event.parentToolCallId && { parentToolCallId: event.parentToolCallId }),
+  }
+  if (!draft) return [...blocks, block]
+  return blocks.map((other) => (other.id === block.id ? block : other))
+}
+
+/** Folds one live delta into the open blocks. Flat: the same cost at any length of the block or the session. */
+export function applyDeltaToState(state: SessionState, delta: Delta): SessionState {
+  if (delta.type === 'activity.changed') return state
+  const id = 'blockId' in delta ? delta.blockId : delta.toolCallId
+  let index = state.openBlocks.length - 1
+  while (index >= 0 && state.openBlocks[index]!.id !== id) index--
+  const before = index >= 0 ? state.openBlocks[index] : undefined
+  const after = withDelta(before, delta)
+  if (after === before || !after) return state
+  const openBlocks = state.openBlocks.slice()
+  openBlocks[index >= 0 ? index : openBlocks.length] = after
+  return { ...state, openBlocks }
+}
+
+function withDelta(block: OpenBlock | undefined, delta: Delta): OpenBlock | undefined {
+  switch (delta.type) {
+    case 'text.streamed':
+    case 'thinking.streamed': {
+      const type = delta.type === 'text.streamed' ? 'text' : 'thinking'
+      const open = block?.type === type ? block : textBlock(type, delta)
+      return grown(open, 'text', delta, block !== undefined)
+    }
+    case 'tool-call.drafted':
+      return block ?? draftedCall(delta)
+    case 'tool-call.input-streamed':
+    case 'tool-call.output-streamed': {
+      const field = delta.type === 'tool-call.input-streamed' ? 'input' : 'output'
+      const open = block?.type === 'tool-call' ? block : draftedCall({ ...delta, name: '' })
+      return grown(open, field, delta, block !== undefined)
+    }
+    default:
+      return block
+  }
+}
+
+function textBlock(
+  type: 'text' | 'thinking',
+  delta: { blockId: string; turnId?: string | undefined; parentToolCallId?: string | undefined },
+): OpenBlock & { text: string } {
+  return {
+    type,
+    id: delta.blockId,
+    ...(delta.turnId && { turnId: delta.turnId }),
+    text: '',
+    ...(delta.parentToolCallId && { parentToolCallId: delta.parentToolCallId }),
+  }
+}
+
+function draftedCall(delta: {
+  toolCallId: string
+  turnId?: string | undefined
+  name: string
+  kind?: OpenToolCall['kind']
+  title?: string | undefined
+  parentToolCallId?: string | undefined
+}): OpenToolCall {
+  return {
+    type: 'tool-call',
+    id: delta.toolCallId,
+    ...(delta.turnId && { turnId: delta.turnId }),
+    name: delta.name,
+    ...(delta.kind && { kind: delta.kind }),
+    ...(delta.title && { title: delta.title }),
+    called: false,
+    input: '',
+    output: '',
+    ...(delta.parentToolCallId && { parentToolCallId: delta.parentToolCallId }),
+  }
+}
+
+/** Drops what the block has, appends what follows; a piece that starts beyond the end leaves a gap, marked. */
+function grown<B extends OpenBlock, F extends keyof B>(
+  block: B,
+  field: F,
+  delta: { offset: number; text: string },
+  existed: boolean,
+): B {
+  const text = block[field] as string
+  if (delta.offset > text.length) return block.gap ? block : { ...block, gap: true }
+  const fresh = text.length === delta.offset ? delta.text : delta.text.slice(text.length - delta.offset)
+  if (fresh === '' && existed) return block
+  return { ...block, [field]: text + fresh }
+}

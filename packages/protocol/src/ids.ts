@@ -1,0 +1,35 @@
+import { z } from 'zod'
+
+/** Ids are opaque strings. The prefix says what a thing is, for people who read logs; no code may parse it. */
+const id = (what: string) => z.string().min(1).max(200).meta({ description: what })
+
+export const SessionId = id('A session')
+export type SessionId = z.infer<typeof SessionId>
+export const TurnId = id('A turn of a session')
+export type TurnId = z.infer<typeof TurnId>
+export const PromptId = id('A prompt')
+export type PromptId = z.infer<typeof PromptId>
+export const BlockId = id('A text or thinking block')
+export type BlockId = z.infer<typeof BlockId>
+export const ToolCallId = id('A tool call; also the id of its block')
+export type ToolCallId = z.infer<typeof ToolCallId>
+export const RequestId = id('A permission or a question: something that waits for a person')
+export type RequestId = z.infer<typeof RequestId>
+export const CommandId = id('Chosen by the client; the same id twice is one effect and one receipt')
+export type CommandId = z.infer<typeof CommandId>
+export const AgentId = id('An agent, e.g. demo')
+export type AgentId = z.infer<typeof AgentId>
+
+export type IdPrefix = 'ses' | 'trn' | 'prm' | 'blk' | 'call' | 'req' | 'cmd' | 'rule' | 'con' | 'epo'
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** A new id: the time first, so that ids sort by age, then 80 random bits. */
+export function newId(prefix: IdPrefix, now: number = Date.now()): string {
+  let time = ''
+  for (let rest = now, i = 0; i < 9; i++, rest = Math.floor(rest / 32)) time = alphabet[rest % 32] + time
+  const random = crypto.getRandomValues(new Uint8Array(16))
+  let tail = ''
+  for (const byte of random) tail += alphabet[byte % 32]
+  return `${prefix}_${time}${tail}`
+}

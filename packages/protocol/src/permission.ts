@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import { AgentId, RequestId, SessionId, ToolCallId } from './ids.ts'
+import { Diff, ToolKind } from './tool-call.ts'
+
+export const PermissionMode = z.enum(['ask', 'accept-edits', 'read-only', 'plan', 'bypass'])
+export type PermissionMode = z.infer<typeof PermissionMode>
+
+export const PermissionScope = z.enum(['once', 'session', 'project', 'always'])
+export type PermissionScope = z.infer<typeof PermissionScope>
+
+export const RuleScope = z.enum(['session', 'project', 'always'])
+export type RuleScope = z.infer<typeof RuleScope>
+
+/**
+ * What a rule applies to. `tool` is a name, or `*` for every tool. Each entry of `match` names a field of the
+ * input and the text it must have; `*` in that text stands for anything but never for a shell's control characters.
+ */
+export const RulePattern = z.object({
+  tool: z.string().min(1),
+  match: z.record(z.string(), z.string()).optional(),
+})
+export type RulePattern = z.infer<typeof RulePattern>
+
+export const RuleDecision = z.enum(['allow', 'ask', 'deny', 'disable'])
+export type RuleDecision = z.infer<typeof RuleDecision>
+
+/** A standing decision, written by a person or granted with an answer; listed and revocable. */
+export const PermissionRule = RulePattern.extend({
+  ruleId: z.string(),
+  decision: RuleDecision,
+  scope: RuleScope,
+  sessionId: SessionId.optional().meta({ description: 'With scope session' }),
+  project: z.string().optional().meta({ description: 'With scope project: the folder' }),
+  agent: AgentId.optional().meta({ description: 'Only for this agent' }),
+  createdAt: z.number(),
+})
+export type PermissionRule = z.infer<typeof PermissionRule>
+
+/** One answer a person can give. `rule` is what a scope wider than once would write down. */
+export const PermissionOption = z.object({
+  decision: z.enum(['allow', 'deny']),
+  scope: PermissionScope,
+  label: z.string(),
+  rule: RulePattern.optional(),
+})
+export type PermissionOption = z.infer<typeof PermissionOption>
+
+export const PermissionRequest = z.object({
+  requestId: RequestId,
+  toolCallId: ToolCallId.optional(),
+  parentToolCallId: ToolCallId.optional(),
+  tool: z.string(),
+  kind: ToolKind,
+  title: z.string(),
+  input: z.unknown(),
+  inputHash: z.string().meta({ description: 'Of tool and input; a decision is bound to it' }),
+  reason: z.string().optional(),
+  readOnly: z.boolean(),
+  options: z.array(PermissionOption),
+  diff: Diff.optional(),
+})
+export type PermissionRequest = z.infer<typeof PermissionRequest>
+
+export const PermissionOutcome = z.enum(['allowed', 'denied', 'cancelled', 'expired'])
+export type PermissionOutcome = z.infer<typeof PermissionOutcome>
+
+export const ResolvedBy = z.enum(['person', 'rule', 'mode', 'timeout', 'turn-end'])
+export type ResolvedBy = z.infer<typeof ResolvedBy>
+
+export const PermissionResolution = z.object({
+  requestId: RequestId,
+  outcome: PermissionOutcome,
+  scope: PermissionScope.optional(),
+  by: ResolvedBy,
+  message: z.string().optional(),
+  input: z.unknown().optional().meta({ description: 'The input as the person edited it' }),
+  endTurn: z.boolean().optional(),
+  ruleId: z.string().optional().meta({ description: 'The rule that decided, or that this answer wrote' }),
+})
+export type PermissionResolution = z.infer<typeof PermissionResolution>

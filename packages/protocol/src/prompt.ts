@@ -1,0 +1,49 @@
+import { z } from 'zod'
+
+const TextPart = z.object({ type: z.literal('text'), text: z.string() })
+const ImagePart = z.object({
+  type: z.literal('image'),
+  mimeType: z.string(),
+  data: z.base64().meta({ description: 'The image, base64' }),
+  name: z.string().optional(),
+})
+const FilePart = z.object({
+  type: z.literal('file'),
+  name: z.string(),
+  mimeType: z.string().optional(),
+  path: z.string().optional().meta({ description: 'A path inside the session folder' }),
+  text: z.string().optional(),
+  data: z.base64().optional(),
+})
+/** Something the agent is asked to do that is not a message to its model, e.g. compact. */
+const CommandPart = z.object({
+  type: z.literal('command'),
+  name: z.string(),
+  arguments: z.string().optional(),
+})
+
+export const PromptPart = z.discriminatedUnion('type', [TextPart, ImagePart, FilePart, CommandPart])
+export type PromptPart = z.infer<typeof PromptPart>
+
+/** queue: a turn of its own, after those before it. steer: into the turn that runs now. */
+export const Delivery = z.enum(['queue', 'steer'])
+export type Delivery = z.infer<typeof Delivery>
+
+export const Prompt = z.object({
+  promptId: z.string(),
+  parts: z.array(PromptPart),
+  delivery: Delivery,
+  at: z.number(),
+})
+export type Prompt = z.infer<typeof Prompt>
+
+/** The words of a prompt, for titles, search and agents that only take text. */
+export function promptText(parts: readonly PromptPart[]): string {
+  return parts
+    .map((part) => {
+      if (part.type === 'text') return part.text
+      if (part.type === 'command') return `/${part.name}${part.arguments ? ` ${part.arguments}` : ''}`
+      return `[${part.type}${part.name ? `: ${part.name}` : ''}]`
+    })
+    .join('\n')
+}

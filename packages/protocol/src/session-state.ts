@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { Connection, McpServers } from './agent.ts'
+import { OpenBlock } from './block.ts'
+import { AgentId, SessionId } from './ids.ts'
+import { PermissionRequest } from './permission.ts'
+import { PlanEntry, Task } from './plan.ts'
+import { Prompt } from './prompt.ts'
+import { QuestionRequest } from './question.ts'
+import { ForkOrigin, SessionSettings, SessionStatus } from './session.ts'
+import { ParkReason, TurnEnd } from './turn.ts'
+import { Usage } from './usage.ts'
+
+const open = {
+  at: z.number(),
+  turnId: z.string().optional(),
+  stale: z.boolean().meta({ description: 'No process waits for the answer; answering resumes the agent' }),
+}
+/** Something that waits for a person. */
+export const OpenRequest = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('permission'), ...open, ...PermissionRequest.shape }),
+  z.object({ type: z.literal('question'), ...open, ...QuestionRequest.shape }),
+])
+export type OpenRequest = z.infer<typeof OpenRequest>
+
+export const OpenTurn = z.object({
+  turnId: z.string(),
+  startedAt: z.number(),
+  prompt: Prompt,
+  interrupted: z.boolean(),
+  parked: ParkReason.optional(),
+})
+export type OpenTurn = z.infer<typeof OpenTurn>
+
+/** The small part of a view: all of a session but its timeline. Stored with the session; its size does not grow with it. */
+export const SessionState = z.object({
+  id: SessionId,
+  epoch: z.string(),
+  seq: z.int().meta({ description: 'The last event folded in' }),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+  agent: AgentId,
+  cwd: z.string(),
+  title: z.string(),
+  archived: z.boolean(),
+  pinned: z.boolean(),
+  forkedFrom: ForkOrigin.optional(),
+  status: SessionStatus,
+  requested: SessionSettings,
+  effective: SessionSettings,
+  mcpServers: McpServers.optional(),
+  connected: z.boolean(),
+  connection: Connection.optional().meta({ description: 'The last connection, live or not' }),
+  turn: OpenTurn.optional(),
+  lastTurn: TurnEnd.extend({ turnId: z.string(), endedAt: z.number() }).optional(),
+  turns: z.int(),
+  queue: z.array(Prompt),
+  requests: z.array(OpenRequest),
+  settled: z.array(z.object({ requestId: z.string(), outcome: z.string() })),
+  plan: z.array(PlanEntry),
+  tasks: z.array(Task),
+  usage: Usage.optional(),
+  openBlocks: z.array(OpenBlock),
+})
+export type SessionState = z.infer<typeof SessionState>
+
+export const SessionSummary = SessionState.pick({
+  id: true,
+  epoch: true,
+  seq: true,
+  createdAt: true,
+  updatedAt: true,
+  agent: true,
+  cwd: true,
+  title: true,
+  archived: true,
+  pinned: true,
+  status: true,
+  forkedFrom: true,
+}).extend({ waiting: z.int().meta({ description: 'How many requests wait for a person' }) })
+/** One row of the list of sessions. */
+export type SessionSummary = z.infer<typeof SessionSummary>
+
+export function summarise(state: SessionState): SessionSummary {
+  const { id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status, forkedFrom } =
+    state
+  return {
+    id,
+    epoch,
+    seq,
+    createdAt,
+    updatedAt,
+    agent,
+    cwd,
+    title,
+    archived,
+    pinned,
+    status,
+    ...(forkedFrom && { forkedFrom }),
+    waiting: state.requests.length,
+  }
+}
+
+export function emptyState(id: string, epoch: string): SessionState {
+  return {
+    id,
+    epoch,
+    seq: 0,
+    createdAt: 0,
+    updatedAt: 0,
+    agent: '',
+    cwd: '',
+    title: '',
+    archived: false,
+    pinned: false,
+    status: 'idle',
+    requested: {},
+    effective: {},
+    connected: false,
+    turns: 0,
+    queue: [],
+    requests: [],
+    settled: [],
+    plan: [],
+    tasks: [],
+    openBlocks: [],
+  }
+}

@@ -1,0 +1,46 @@
+import type { Block } from './block.ts'
+import type { Delta } from './delta.ts'
+import { isKnown, type SessionEvent, type UnknownEvent } from './event.ts'
+import { applyDeltaToState, applyToState } from './fold-state.ts'
+import { applyToTimeline, touchesTimeline } from './fold-timeline.ts'
+import { emptyState, type SessionState } from './session-state.ts'
+
+/**
+ * A session as state: the one fold, used by the server and by every client. `state` is small and current;
+ * `timeline` holds the blocks from some point of the log to its head. All of it is immutable.
+ */
+export type SessionView = { readonly state: SessionState; readonly timeline: readonly Block[] }
+
+export function emptyView(sessionId: string, epoch = ''): SessionView {
+  return { state: emptyState(sessionId, epoch), timeline: [] }
+}
+
+/** Folds one event in. Events that the view already has, and types it does not know, change nothing but the cursor. */
+export function applyEvent(view: SessionView, event: SessionEvent | UnknownEvent): SessionView {
+  return applyEvents(view, [event])
+}
+
+/** The same for many events, at the price of one copy. */
+export function applyEvents(
+  view: SessionView,
+  events: readonly (SessionEvent | UnknownEvent)[],
+): SessionView {
+  let { state } = view
+  const shown: SessionEvent[] = []
+  for (const event of events) {
+    if (event.seq <= state.seq) continue
+    if (!isKnown(event)) {
+      state = { ...state, seq: event.seq, updatedAt: event.at }
+      continue
+    }
+    state = applyToState(state, event)
+    if (touchesTimeline(event)) shown.push(event)
+  }
+  const timeline = shown.length > 0 ? applyToTimeline(view.timeline, shown) : view.timeline
+  return state === view.state ? view : { state, timeline }
+}
+
+export function applyDelta(view: SessionView, delta: Delta): SessionView {
+  const state = applyDeltaToState(view.state, delta)
+  return state === view.state ? view : { ...view, state }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { McpServers } from './agent.ts'
+import { AgentId, SessionId } from './ids.ts'
+import { PermissionMode } from './permission.ts'
+
+/** idle: nothing runs. working: a turn runs. waiting: it waits for a person. parked: it waits, and no process is kept for it. */
+export const SessionStatus = z.enum(['idle', 'working', 'waiting', 'parked'])
+export type SessionStatus = z.infer<typeof SessionStatus>
+
+/** Options of a session beyond model and mode. An agent that cannot honour one refuses it by name. */
+export const SessionOptions = z.object({
+  effort: z.string().optional(),
+  tools: z.array(z.string()).optional().meta({ description: 'The only tools that may be used' }),
+  systemPrompt: z.string().optional(),
+  appendSystemPrompt: z.string().optional(),
+  maxTurns: z.int().min(1).optional(),
+  maxBudgetUsd: z.number().min(0).optional(),
+  directories: z.array(z.string()).optional(),
+  outputSchema: z.record(z.string(), z.unknown()).optional(),
+})
+export type SessionOptions = z.infer<typeof SessionOptions>
+
+export const SessionSettings = z.object({
+  model: z.string().optional(),
+  mode: PermissionMode.optional(),
+  options: SessionOptions.optional(),
+})
+export type SessionSettings = z.infer<typeof SessionSettings>
+
+export const ForkOrigin = z.object({ sessionId: SessionId, seq: z.int().min(1) })
+export type ForkOrigin = z.infer<typeof ForkOrigin>
+
+export const SessionCreation = z.object({
+  agent: AgentId,
+  cwd: z.string(),
+  title: z.string().optional(),
+  model: z.string().optional(),
+  mode: PermissionMode,
+  mcpServers: McpServers.optional(),
+  options: SessionOptions.optional(),
+  forkedFrom: ForkOrigin.optional(),
+})
+export type SessionCreation = z.infer<typeof SessionCreation>

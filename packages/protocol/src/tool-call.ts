@@ -1,0 +1,52 @@
+import { z } from 'zod'
+
+export const ToolKind = z.enum([
+  'read',
+  'edit',
+  'delete',
+  'move',
+  'search',
+  'execute',
+  'fetch',
+  'think',
+  'plan',
+  'subagent',
+  'other',
+])
+export type ToolKind = z.infer<typeof ToolKind>
+
+export const ToolLocation = z.object({ path: z.string(), line: z.number().optional() })
+export type ToolLocation = z.infer<typeof ToolLocation>
+
+export const Diff = z.object({
+  path: z.string(),
+  before: z.string().nullable().optional().meta({ description: 'null: the file did not exist' }),
+  after: z.string().nullable().optional().meta({ description: 'null: the file is gone' }),
+  patch: z.string().optional(),
+})
+export type Diff = z.infer<typeof Diff>
+
+export const ToolContent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('image'), mimeType: z.string(), data: z.string() }),
+  z.object({ type: z.literal('diff'), ...Diff.shape }),
+  z.object({
+    type: z.literal('terminal'),
+    output: z.string(),
+    exitCode: z.number().nullable().optional(),
+    signal: z.string().optional(),
+  }),
+  z.object({
+    type: z.literal('resource'),
+    uri: z.string(),
+    mimeType: z.string().optional(),
+    text: z.string().optional(),
+  }),
+])
+export type ToolContent = z.infer<typeof ToolContent>
+
+export const ToolOutcome = z.enum(['completed', 'failed', 'denied', 'cancelled'])
+export type ToolOutcome = z.infer<typeof ToolOutcome>
+
+/** Kinds that change nothing outside the conversation. */
+export const readOnlyKinds: ReadonlySet<ToolKind> = new Set(['read', 'search', 'think'])

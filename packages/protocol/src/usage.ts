@@ -1,0 +1,19 @@
+import { z } from 'zod'
+
+const count = z.number().min(0)
+
+export const TokenUsage = z.object({
+  input: count,
+  output: count,
+  cacheRead: count.optional(),
+  cacheWrite: count.optional(),
+  reasoning: count.optional(),
+})
+export type TokenUsage = z.infer<typeof TokenUsage>
+
+/** How full the model's context is now. Apart from the cumulative tokens, which only grow. */
+export const ContextUsage = z.object({ used: count, window: count.optional() })
+export type ContextUsage = z.infer<typeof ContextUsage>
+
+export const Usage = z.object({ context: ContextUsage, total: TokenUsage, costUsd: count.optional() })
+export type Usage = z.infer<typeof Usage>

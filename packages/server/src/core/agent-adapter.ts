@@ -1,0 +1,139 @@
+import type {
+  AgentId,
+  AgentProbe,
+  Answers,
+  Capabilities,
+  DeltaDraft,
+  Diff,
+  DraftOf,
+  EventType,
+  McpServers,
+  PermissionMode,
+  PermissionOption,
+  Prompt,
+  Question,
+  SessionSettings,
+  ToolKind,
+} from '@parley/protocol'
+
+/**
+ * PORT. An adapter translates one agent's protocol; it owns no loop of ours and decides nothing. Rules:
+ * - `connect` rejects only with a ParleyError, and only if the agent cannot be started; nothing is left running then.
+ * - after `connect`, nothing throws for an agent's failure: every failure is an output.
+ * - two connections share nothing that one could see of the other.
+ * - what is not understood is given on as `agent.unrecognised`, never dropped.
+ */
+export type AgentAdapter = {
+  readonly id: AgentId
+  readonly name: string
+  readonly description?: string
+  readonly capabilities: Capabilities
+  readonly modes: readonly PermissionMode[]
+  /** Looks for the agent on this machine. Never throws; must return soon after `signal` aborts. */
+  probe(signal: AbortSignal): Promise<AgentProbe>
+  connect(input: ConnectInput): Promise<AgentConnection>
+}
+
+export type ConnectInput = {
+  readonly sessionId: string
+  readonly connectionId: string
+  readonly cwd: string
+  readonly settings: SessionSettings
+  readonly mcpServers?: McpServers
+  /** Go on with this conversation of the agent's, or with a copy of it. */
+  readonly resume?: { readonly agentSessionId: string; readonly fork?: boolean }
+  /** How the agent's questions reach a rule or a person. */
+  readonly person: Person
+  readonly signal: AbortSignal
+}
+
+/**
+ * One live attachment to an agent, for one session.
+ * - `events` ends when the agent is gone, for whatever reason; an `agent.disconnected` before that says why.
+ * - it is read by one reader, which may pause: an adapter must then stop reading its agent, not buffer without end.
+ * - a turn ends with one `turn.ended` output, or with the end of `events`.
+ */
+export type AgentConnection = {
+  readonly events: AsyncIterable<AgentOutput>
+  /** Hands a message over; resolves when the agent has it. Never two turns at once: the host waits for the end. */
+  send(message: AgentMessage): Promise<void>
+  /** Asks the agent to stop its turn and stay. The turn's end comes as an output; the host forces it if it does not. */
+  interrupt(): Promise<void>
+  /** Applies settings; what is in force comes as a `session.configured` output with `effective`. */
+  configure(settings: SessionSettings): Promise<void>
+  /** Ends the agent's process. Idempotent; `events` ends. */
+  close(): Promise<void>
+}
+
+export type AgentMessage =
+  /** A new turn, or with delivery steer, words into the turn that runs. */
+  | { readonly type: 'prompt'; readonly prompt: Prompt }
+  /**
+   * The turn was parked, its requests are answered. Make the agent go on with it: ask again for what it waited for.
+   * The host answers a request for the same tool and input, or the same questions, with the stored answer.
+   */
+  | { readonly type: 'continue'; readonly prompt: Prompt }
+
+type Said<Type extends EventType> = Omit<DraftOf<Type>, 'turnId'>
+
+/** What an adapter gives: drafts without their turn, deltas without their offset, native messages for the curious. */
+export type AgentOutput =
+  | Omit<Said<'agent.connected'>, 'connectionId'>
+  | Said<'agent.disconnected'>
+  | Said<'agent.noticed'>
+  | Said<'agent.unrecognised'>
+  | Said<'session.configured'>
+  | Said<'session.renamed'>
+  | Omit<Said<'turn.ended'>, 'durationMs'>
+  | Said<'text.written'>
+  | Said<'thinking.written'>
+  | Said<'block.retracted'>
+  | Said<'tool-call.called'>
+  | Said<'tool-call.updated'>
+  | Said<'tool-call.ended'>
+  | Said<'plan.updated'>
+  | Said<'task.updated'>
+  | Said<'usage.measured'>
+  | Said<'context.compacted'>
+  | DeltaDraft
+  | { readonly type: 'native'; readonly message: unknown }
+
+/** Both calls resolve when there is an answer, and as cancelled when the turn ends or `signal` aborts. They never reject. */
+export type Person = {
+  permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer>
+  answer(ask: QuestionAsk, signal?: AbortSignal): Promise<QuestionAnswer>
+}
+
+export type PermissionAsk = {
+  readonly toolCallId?: string
+  readonly parentToolCallId?: string
+  readonly tool: string
+  readonly kind: ToolKind
+  readonly title: string
+  readonly input: unknown
+  readonly reason?: string
+  readonly readOnly?: boolean
+  readonly diff?: Diff
+  /** The agent's own idea of what a lasting answer would cover. */
+  readonly suggestions?: readonly PermissionOption[]
+}
+
+export type PermissionAnswer =
+  | { readonly outcome: 'allowed'; readonly requestId: string; readonly input?: unknown }
+  | {
+      readonly outcome: 'denied'
+      readonly requestId: string
+      readonly message?: string
+      readonly endTurn?: boolean
+    }
+  | { readonly outcome: 'cancelled'; readonly requestId: string }
+
+export type QuestionAsk = {
+  readonly toolCallId?: string
+  readonly parentToolCallId?: string
+  readonly questions: readonly Question[]
+}
+
+export type QuestionAnswer =
+  | { readonly outcome: 'answered'; readonly requestId: string; readonly answers: Answers }
+  | { readonly outcome: 'cancelled'; readonly requestId: string }

@@ -1,0 +1,24 @@
+import { type IdPrefix, newId } from '@parley/protocol'
+
+/** Time and ids are passed in, so that a test can hold both. */
+export type Clock = {
+  now(): number
+  /** Calls once after `ms`; the function returned takes it back. Does not keep the process alive. */
+  after(ms: number, call: () => void): () => void
+  /** Resolves after other input and output had its turn. */
+  breathe(): Promise<void>
+}
+
+export type Ids = (prefix: IdPrefix) => string
+
+export const systemClock: Clock = {
+  now: Date.now,
+  after(ms, call) {
+    const timer = setTimeout(call, ms)
+    timer.unref()
+    return () => clearTimeout(timer)
+  },
+  breathe: () => new Promise((resolve) => setImmediate(resolve)),
+}
+
+export const randomIds: Ids = (prefix) => newId(prefix)

@@ -1,0 +1,81 @@
+import type {
+  OpenBlock,
+  PermissionRule,
+  Receipt,
+  SessionState,
+  SessionStatus,
+  SessionSummary,
+} from '@parley/protocol'
+
+/**
+ * PORT. A store keeps logs; it decides nothing and knows no event's meaning. Rules:
+ * - a batch is written whole or not at all, and is durable against the death of this process when the promise resolves.
+ * - `append` has no update: a batch whose first seq is not head + 1 is refused (ParleyError `conflict`), unwritten.
+ * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`), never a loss.
+ * - what it returns may be kept and is never changed by it afterwards.
+ */
+export type SessionStore = {
+  /** A new session with its first events. ParleyError `conflict` if the id is taken. */
+  create(batch: CreateBatch): Promise<void>
+  append(batch: AppendBatch): Promise<void>
+  /** Ascending. `after` reads upwards from it; `before` gives the last `limit` events below it. */
+  read(sessionId: string, range: ReadRange): Promise<StoredEvent[]>
+  load(sessionId: string): Promise<SessionRecord | undefined>
+  receipt(sessionId: string, commandId: string): Promise<StoredReceipt | undefined>
+
+  /** Replaces the checkpoint of each block given; the others stay. */
+  checkpoint(sessionId: string, blocks: readonly OpenBlock[]): Promise<void>
+  checkpoints(sessionId: string): Promise<OpenBlock[]>
+
+  list(query: SessionQuery): Promise<SessionPage>
+  /** Ids of sessions whose stored state has an open turn, a queue or a connection: what a restart must look at. */
+  unsettled(): Promise<string[]>
+  /** Stored states with requests that wait for a person, the longest waiting first. */
+  waiting(): Promise<SessionState[]>
+  /** Removes every row of the session. False if there was none. */
+  delete(sessionId: string): Promise<boolean>
+
+  rules(): Promise<PermissionRule[]>
+  addRule(rule: PermissionRule): Promise<void>
+  /** False if there was none. */
+  removeRule(ruleId: string): Promise<boolean>
+
+  close(): Promise<void>
+}
+
+/** An event as text: what the log made of it, passed on to readers without being parsed. */
+export type StoredEvent = { readonly seq: number; readonly json: string }
+
+export type AppendBatch = {
+  readonly sessionId: string
+  readonly events: readonly StoredEvent[]
+  /** Replaces the stored small part of the view. */
+  readonly state?: SessionState
+  readonly receipt?: StoredReceipt
+  readonly rules?: readonly PermissionRule[]
+  /** Checkpoints that these events make obsolete. */
+  readonly closedBlocks?: readonly string[]
+}
+
+export type CreateBatch = AppendBatch & { readonly epoch: string; readonly state: SessionState }
+
+/** `hash` is of the command: the same id with another content is a mistake of the client's. */
+export type StoredReceipt = { readonly commandId: string; readonly hash: string; readonly receipt: Receipt }
+
+export type ReadRange = { readonly after?: number; readonly before?: number; readonly limit: number }
+
+/** `state` may be older than `head`: fold the events after `state.seq` into it. */
+export type SessionRecord = { readonly head: number; readonly epoch: string; readonly state: SessionState }
+
+export type SessionQuery = {
+  /** Words to find in title, folder or agent; all must occur. */
+  readonly q?: string
+  readonly agent?: string
+  readonly status?: SessionStatus
+  readonly archived?: boolean
+  readonly limit: number
+  readonly cursor?: string
+}
+
+/** Pinned first, then the latest changed. `cursor` is there while more follow. */
+export type SessionPage = { readonly sessions: SessionSummary[]; readonly cursor?: string }

@@ -1,0 +1,31 @@
+import { defineConfig } from 'vitest/config'
+
+const conditions = ['source', 'node', 'import', 'module', 'default']
+const resolve = { conditions }
+const ssr = { resolve: { conditions, externalConditions: conditions } }
+
+export default defineConfig({
+  resolve,
+  ssr,
+  test: {
+    expect: { requireAssertions: true },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.{ts,tsx}', 'tests/*.test.ts'],
+          testTimeout: 30_000,
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'architecture', include: ['tests/architecture.test.ts'] },
+      },
+      {
+        extends: true,
+        test: { name: 'e2e', include: ['tests/e2e/**/*.test.ts'], testTimeout: 600_000, hookTimeout: 60_000 },
+      },
+    ],
+  },
+})

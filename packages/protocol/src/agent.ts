@@ -20,7 +20,6 @@ export const capabilityNames = [
   'images',
   'files',
   'resume',
-  'park',
   'fork',
   'interrupt',
   'steer',

@@ -39,12 +39,7 @@ export const Command = z.discriminatedUnion('type', [
   }),
   z.object({ ...base, type: z.literal('question.answer'), requestId: RequestId, answers: Answers }),
   z.object({ ...base, type: z.literal('session.configure'), ...SessionSettings.shape }),
-  z.object({
-    ...base,
-    type: z.literal('session.fork'),
-    atSeq: z.int().min(1).optional(),
-    title: z.string().optional(),
-  }),
+  z.object({ ...base, type: z.literal('session.fork'), title: z.string().optional() }),
   z.object({ ...base, type: z.literal('session.close') }),
   z.object({ ...base, type: z.literal('session.compact') }),
 ])

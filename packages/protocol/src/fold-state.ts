@@ -2,7 +2,7 @@ import type { OpenBlock, OpenToolCall } from './block.ts'
 import type { Delta } from './delta.ts'
 import type { EventOf, SessionEvent } from './event.ts'
 import { promptText } from './prompt.ts'
-import type { OpenRequest, SessionState } from './session-state.ts'
+import type { CarriedAnswer, OpenRequest, SessionState } from './session-state.ts'
 
 /**
  * Folds one event into the small part of a view. Pure: the old state is untouched, what did not change is shared.
@@ -44,7 +44,11 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
     // agent
     case 'agent.connected': {
       const { seq, at, sessionId, turnId, type, version, ...connection } = event
-      return { connected: true, connection: { ...state.connection, ...connection } }
+      return {
+        connected: true,
+        forkPending: stillToFork(state, seq),
+        connection: { ...state.connection, ...connection },
+      }
     }
     case 'agent.disconnected':
       return { connected: false }
@@ -100,6 +104,7 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
     case 'permission.resolved':
     case 'question.resolved':
       return {
+        ...carried(state, event),
         requests: state.requests.filter((request) => request.requestId !== event.requestId),
         settled: [...state.settled.slice(-49), { requestId: event.requestId, outcome: event.outcome }],
       }
@@ -125,6 +130,31 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
   }
 }
 
+function stillToFork(state: SessionState, seq: number): boolean {
+  return state.forkPending && seq <= (state.forkedFrom?.seq ?? 0)
+}
+
+/** An answer to a stale request is carried until the resumed agent asks again; an answer that came from it ends that. */
+function carried(
+  state: SessionState,
+  event: EventOf<'permission.resolved'> | EventOf<'question.resolved'>,
+): Partial<SessionState> {
+  if (!state.turn) return {}
+  if (event.carriedFrom) {
+    const left = state.turn.carried.filter((answer) => answer.resolution.requestId !== event.carriedFrom)
+    return { turn: { ...state.turn, carried: left } }
+  }
+  const request = state.requests.find((open) => open.requestId === event.requestId)
+  if (!request?.stale) return {}
+  const { seq, at, sessionId, turnId, type, version, ...resolution } = event
+  const answer = (
+    request.type === 'permission'
+      ? { type: 'permission', inputHash: request.inputHash, resolution }
+      : { type: 'question', questions: request.questions, resolution }
+  ) as CarriedAnswer
+  return { turn: { ...state.turn, carried: [...state.turn.carried, answer] } }
+}
+
 function created(event: EventOf<'session.created'>): Partial<SessionState> {
   const { agent, cwd, title, model, mode, options, mcpServers, forkedFrom, at } = event
   return {
@@ -134,7 +164,7 @@ function created(event: EventOf<'session.created'>): Partial<SessionState> {
     createdAt: at,
     requested: { mode, ...(model !== undefined && { model }), ...(options && { options }) },
     ...(mcpServers && { mcpServers }),
-    ...(forkedFrom && { forkedFrom }),
+    ...(forkedFrom && { forkedFrom, forkPending: true }),
   }
 }
 
@@ -160,7 +190,7 @@ function started(state: SessionState, event: EventOf<'turn.started'>): Partial<S
     at: event.at,
   }
   return {
-    turn: { turnId: event.turnId ?? '', startedAt: event.at, prompt, interrupted: false },
+    turn: { turnId: event.turnId ?? '', startedAt: event.at, prompt, interrupted: false, carried: [] },
     queue: state.queue.filter((queued) => queued.promptId !== event.promptId),
     openBlocks: [],
   }

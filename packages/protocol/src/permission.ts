@@ -75,6 +75,7 @@ export const PermissionResolution = z.object({
   message: z.string().optional(),
   input: z.unknown().optional().meta({ description: 'The input as the person edited it' }),
   endTurn: z.boolean().optional(),
+  carriedFrom: RequestId.optional().meta({ description: 'The stale request whose answer this is' }),
   ruleId: z.string().optional().meta({ description: 'The rule that decided, or that this answer wrote' }),
 })
 export type PermissionResolution = z.infer<typeof PermissionResolution>

@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { Connection, McpServers } from './agent.ts'
 import { OpenBlock } from './block.ts'
 import { AgentId, SessionId } from './ids.ts'
-import { PermissionRequest } from './permission.ts'
+import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
 import { Prompt } from './prompt.ts'
-import { QuestionRequest } from './question.ts'
+import { QuestionRequest, QuestionResolution } from './question.ts'
 import { ForkOrigin, SessionSettings, SessionStatus } from './session.ts'
 import { ParkReason, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
@@ -22,12 +22,24 @@ export const OpenRequest = z.discriminatedUnion('type', [
 ])
 export type OpenRequest = z.infer<typeof OpenRequest>
 
+/** The answer to a stale request, kept until the agent, resumed, asks the same again. It applies once. */
+export const CarriedAnswer = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('permission'), inputHash: z.string(), resolution: PermissionResolution }),
+  z.object({
+    type: z.literal('question'),
+    questions: QuestionRequest.shape.questions,
+    resolution: QuestionResolution,
+  }),
+])
+export type CarriedAnswer = z.infer<typeof CarriedAnswer>
+
 export const OpenTurn = z.object({
   turnId: z.string(),
   startedAt: z.number(),
   prompt: Prompt,
   interrupted: z.boolean(),
   parked: ParkReason.optional(),
+  carried: z.array(CarriedAnswer),
 })
 export type OpenTurn = z.infer<typeof OpenTurn>
 
@@ -48,6 +60,7 @@ export const SessionState = z.object({
   requested: SessionSettings,
   effective: SessionSettings,
   mcpServers: McpServers.optional(),
+  forkPending: z.boolean().meta({ description: "The agent's own conversation is still to be forked" }),
   connected: z.boolean(),
   connection: Connection.optional().meta({ description: 'The last connection, live or not' }),
   turn: OpenTurn.optional(),
@@ -115,6 +128,7 @@ export function emptyState(id: string, epoch: string): SessionState {
     status: 'idle',
     requested: {},
     effective: {},
+    forkPending: false,
     connected: false,
     turns: 0,
     queue: [],

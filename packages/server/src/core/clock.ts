@@ -5,6 +5,8 @@ export type Clock = {
   now(): number
   /** Calls once after `ms`; the function returned takes it back. Does not keep the process alive. */
   after(ms: number, call: () => void): () => void
+  /** Calls once, after what is going on now and before new input is waited for. */
+  soon(call: () => void): void
   /** Resolves after other input and output had its turn. */
   breathe(): Promise<void>
 }
@@ -18,6 +20,7 @@ export const systemClock: Clock = {
     timer.unref()
     return () => clearTimeout(timer)
   },
+  soon: (call) => void setImmediate(call),
   breathe: () => new Promise((resolve) => setImmediate(resolve)),
 }
 

@@ -35,7 +35,10 @@ export type Host = {
   /** Resolves when the command is in the log. Checks its shape, so a face may pass on what it was sent. */
   command(sessionId: string, command: CommandInput): Promise<Receipt>
   /** A page of the log. ParleyError `conflict` for a cursor beyond the head or of another epoch. */
-  read(sessionId: string, range: ReadRange & { epoch?: string }): Promise<{ events: StoredEvent[]; head: number; epoch: string }>
+  read(
+    sessionId: string,
+    range: ReadRange & { epoch?: string },
+  ): Promise<{ events: StoredEvent[]; head: number; epoch: string }>
   /** Replays what follows `after`, then goes on live, without gap or repeat. The function returned ends it. */
   follow(sessionId: string, from: { after?: number; epoch?: string }, reader: FeedReader): Promise<() => void>
 

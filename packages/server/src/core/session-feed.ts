@@ -1,4 +1,3 @@
-
 /** One thing to tell readers, already serialised: the text of an event, a delta or a native message. */
 export type FeedItem =
   | { readonly kind: 'event'; readonly seq: number; readonly json: string }
@@ -22,4 +21,8 @@ export type FeedReader = {
   ended(reason: 'deleted' | 'closed'): void
 }
 
-export type FeedStart = { readonly epoch: string; readonly head: number; readonly verdict: 'replay' | 'reset' }
+export type FeedStart = {
+  readonly epoch: string
+  readonly head: number
+  readonly verdict: 'replay' | 'reset'
+}

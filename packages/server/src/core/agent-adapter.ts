@@ -12,6 +12,7 @@ import type {
   PermissionOption,
   Prompt,
   Question,
+  SessionOptions,
   SessionSettings,
   ToolKind,
 } from '@parley/protocol'
@@ -29,6 +30,8 @@ export type AgentAdapter = {
   readonly description?: string
   readonly capabilities: Capabilities
   readonly modes: readonly PermissionMode[]
+  /** The session options it honours; any other is refused by name. `tools` is the host's own. */
+  readonly options?: readonly (keyof SessionOptions)[]
   /** Looks for the agent on this machine. Never throws; must return soon after `signal` aborts. */
   probe(signal: AbortSignal): Promise<AgentProbe>
   connect(input: ConnectInput): Promise<AgentConnection>

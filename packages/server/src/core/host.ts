@@ -1,18 +1,37 @@
-import type {
-  AgentInfo,
-  CommandInput,
+import {
+  type AgentInfo,
+  applyToState,
+  Command,
+  type CommandInput,
+  type EventDraft,
+  emptyState,
   NewRule,
-  NewSessionInput,
-  PermissionRule,
-  Receipt,
-  SessionDetail,
+  NewSession,
+  type NewSessionInput,
+  ParleyError,
+  type PermissionRule,
+  type Receipt,
+  type SessionDetail,
+  type SessionEvent,
   SessionPatch,
-  SessionState,
-  SessionSummary,
-  WaitingRequest,
+  type SessionState,
+  type SessionSummary,
+  summarise,
+  validationError,
+  type WaitingRequest,
 } from '@parley/protocol'
+import type { AgentAdapter } from './agent-adapter.ts'
+import { type Clock, type Ids, randomIds, systemClock } from './clock.ts'
+import { createConnectionSlots } from './connection-slots.ts'
+import { checkSettings, decide, need } from './decide.ts'
+import { copyForFork } from './fork-session.ts'
+import { hashOf } from './hash.ts'
+import { defaultLimits, type Limits } from './limits.ts'
+import { LiveSession } from './live-session.ts'
 import type { FeedReader } from './session-feed.ts'
-import type { ReadRange, SessionPage, SessionQuery, StoredEvent } from './session-store.ts'
+import { loadState, numbered } from './session-log.ts'
+import type { ReadRange, SessionPage, SessionQuery, SessionStore, StoredEvent } from './session-store.ts'
+import { tailOf } from './session-tail.ts'
 
 export type SessionChange = {
   readonly session: string
@@ -51,4 +70,283 @@ export type Host = {
   onSessionChanged(listener: (change: SessionChange) => void): () => void
   /** Parks or ends what runs, and closes every connection. The store is the caller's to close. */
   close(): Promise<void>
+}
+
+export type HostOptions = {
+  readonly adapters: readonly AgentAdapter[]
+  readonly store: SessionStore
+  /** The folder as the session will keep it, or a ParleyError if it cannot be worked in. */
+  readonly checkFolder: (cwd: string) => Promise<string>
+  readonly clock?: Clock
+  readonly ids?: Ids
+  readonly limits?: Partial<Limits>
+  /** Told of what goes wrong where no caller could be told. */
+  readonly problem?: (problem: { error: unknown; doing: string; sessionId?: string }) => void
+}
+
+const probeMs = 5_000
+
+/** Opens the store's sessions for use. Whatever a restart left behind is looked at before this resolves. */
+export async function createCoreHost(options: HostOptions): Promise<Host> {
+  const { store, clock = systemClock, ids = randomIds, problem = () => undefined } = options
+  const limits: Limits = { ...defaultLimits, ...options.limits }
+  const adapters = new Map(options.adapters.map((adapter) => [adapter.id, adapter]))
+  const slots = createConnectionSlots(limits.maxConnections)
+  const sessions = new Map<string, Promise<LiveSession>>()
+  const listeners = new Set<(change: SessionChange) => void>()
+  let rules = await store.rules()
+  let stopSweep: (() => void) | undefined
+  let closing = false
+
+  function tell(change: SessionChange) {
+    for (const listener of listeners) listener(change)
+  }
+
+  function announced(
+    events: readonly SessionEvent[],
+    state: SessionState,
+    granted: readonly PermissionRule[],
+  ) {
+    if (granted.length > 0) rules = [...rules, ...granted]
+    if (events.some((event) => changesList(event))) {
+      tell({ session: state.id, change: 'changed', summary: summarise(state) })
+    }
+  }
+
+  function live(state: SessionState): LiveSession {
+    return new LiveSession({
+      state,
+      adapter: adapters.get(state.agent),
+      store,
+      clock,
+      ids,
+      limits,
+      slots,
+      rules: () => rules,
+      announced,
+      fork: (parent, child, title) => copyForFork(store, parent, child, title),
+      problem: (error, doing) => problem({ error, doing, sessionId: state.id }),
+    })
+  }
+
+  function open(sessionId: string): Promise<LiveSession> {
+    if (closing) return Promise.reject(stopping())
+    let session = sessions.get(sessionId)
+    if (!session) {
+      session = loadState(store, sessionId).then(live)
+      sessions.set(sessionId, session)
+      session.catch(() => sessions.delete(sessionId))
+      sweepLater()
+    }
+    return session
+  }
+
+  function sweepLater() {
+    stopSweep ??= clock.after(limits.unloadMs, async () => {
+      stopSweep = undefined
+      for (const [id, session] of sessions) {
+        if ((await session.catch(() => undefined))?.quiet) sessions.delete(id)
+      }
+      if (sessions.size > 0 && !closing) sweepLater()
+    })
+  }
+
+  function adapterFor(agent: string): AgentAdapter {
+    const adapter = adapters.get(agent)
+    if (adapter) return adapter
+    throw new ParleyError('agent_not_found', `There is no agent "${agent}". GET /api/agents lists them.`, {
+      details: { agents: [...adapters.keys()] },
+    })
+  }
+
+  async function create(given: NewSessionInput): Promise<SessionState> {
+    if (closing) throw stopping()
+    const input = parse(NewSession, given, 'The new session')
+    const adapter = adapterFor(input.agent)
+    const cwd = await options.checkFolder(input.cwd)
+    checkSettings(input, { agent: adapter })
+    if (input.mcpServers) need({ agent: adapter }, 'mcp')
+    const id = input.commandId ? `ses_${hashOf(input.commandId).slice(0, 25)}` : ids('ses')
+    const state = firstState({ ...input, cwd }, id, adapter)
+    try {
+      await store.create({
+        sessionId: id,
+        epoch: state.first.epoch,
+        events: state.events,
+        state: state.first,
+      })
+    } catch (error) {
+      if (input.commandId && error instanceof ParleyError && error.code === 'conflict')
+        return (await open(id)).state
+      throw error
+    }
+    const session = live(state.first)
+    sessions.set(id, Promise.resolve(session))
+    sweepLater()
+    tell({ session: id, change: 'created', summary: summarise(state.first) })
+    await session.recover()
+    return session.state
+  }
+
+  /** The first events, whole: a session and its first prompt are there together or not at all. */
+  function firstState(input: NewSession, id: string, adapter: AgentAdapter) {
+    const { prompt, commandId, ...creation } = input
+    const at = clock.now()
+    let first = emptyState(id, ids('epo'))
+    const events: StoredEvent[] = []
+    const add = (draft: EventDraft) => {
+      const event = numbered(draft, id, first.seq + 1, at)
+      first = applyToState(first, event)
+      events.push({ seq: event.seq, json: JSON.stringify(event) })
+    }
+    add({ type: 'session.created', ...creation })
+    if (prompt !== undefined) {
+      const command = Command.parse({ type: 'prompt.submit', commandId: 'first', text: prompt })
+      decide(first, command, { now: at, ids, agent: adapter, maxQueue: limits.maxQueue }).drafts.forEach(add)
+    }
+    return { first, events }
+  }
+
+  async function recoverAll() {
+    for (const id of await store.unsettled()) {
+      try {
+        await (await open(id)).recover()
+      } catch (error) {
+        problem({ error, doing: 'recover a session', sessionId: id })
+      }
+    }
+  }
+
+  await recoverAll()
+
+  return {
+    create,
+    async agents() {
+      return Promise.all([...adapters.values()].map((adapter) => infoOf(adapter)))
+    },
+    list: (query) => store.list(query),
+    async state(sessionId) {
+      return (await open(sessionId)).state
+    },
+    async detail(sessionId, tail) {
+      const { state } = await open(sessionId)
+      return { ...state, ...(await tailOf(store, state, tail)) }
+    },
+    async patch(sessionId, given) {
+      const patch = parse(SessionPatch, given, 'The change')
+      const session = await open(sessionId)
+      await session.log.transact((state) => ({ drafts: patchDrafts(state, patch) }))
+      return summarise(session.state)
+    },
+    async delete(sessionId) {
+      const session = await open(sessionId)
+      await session.destroy()
+      await store.delete(sessionId)
+      rules = rules.filter((rule) => rule.sessionId !== sessionId)
+      sessions.delete(sessionId)
+      tell({ session: sessionId, change: 'deleted' })
+    },
+    async command(sessionId, given) {
+      const command = parse(Command, given, 'The command')
+      return (await open(sessionId)).command(command)
+    },
+    async read(sessionId, { epoch, ...range }) {
+      const { state } = await open(sessionId)
+      const head = state.seq
+      if ((range.after ?? 0) > head || (epoch !== undefined && epoch !== state.epoch)) {
+        throw new ParleyError(
+          'conflict',
+          'This cursor is not of this log. Read again from the start (after=0).',
+          {
+            details: { head, epoch: state.epoch },
+          },
+        )
+      }
+      const events = await store.read(sessionId, range)
+      return { events: events.filter((event) => event.seq <= head), head, epoch: state.epoch }
+    },
+    async follow(sessionId, from, reader) {
+      return (await open(sessionId)).log.feed.follow(from, reader)
+    },
+    async waiting() {
+      const states = await store.waiting()
+      return states.flatMap((state) => {
+        const session = summarise(state)
+        return state.requests.map((request) => ({ session, request }))
+      })
+    },
+    async rules() {
+      return [...rules]
+    },
+    async addRule(given) {
+      const input = parse(NewRule, given, 'The rule')
+      const rule: PermissionRule = { ...input, ruleId: ids('rule'), createdAt: clock.now() }
+      if (rule.sessionId !== undefined) await open(rule.sessionId)
+      await store.addRule(rule)
+      rules = [...rules, rule]
+      return rule
+    },
+    async removeRule(ruleId) {
+      if (!(await store.removeRule(ruleId))) {
+        throw new ParleyError('not_found', `There is no rule ${ruleId}. GET /api/rules lists them.`)
+      }
+      rules = rules.filter((rule) => rule.ruleId !== ruleId)
+    },
+    onSessionChanged(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    async close() {
+      closing = true
+      stopSweep?.()
+      const all = await Promise.allSettled(sessions.values())
+      await Promise.all(
+        all.map((session) => (session.status === 'fulfilled' ? session.value.stop() : undefined)),
+      )
+      sessions.clear()
+    },
+  }
+}
+
+async function infoOf(adapter: AgentAdapter): Promise<AgentInfo> {
+  const { id, name, description, capabilities, modes } = adapter
+  const probe = await adapter.probe(AbortSignal.timeout(probeMs)).catch(() => ({
+    found: false,
+    hint: 'The probe failed; "parley doctor" says more.',
+  }))
+  return { id, name, ...(description && { description }), capabilities, modes: [...modes], ...probe }
+}
+
+function parse<T>(schema: { safeParse(value: unknown): ParseResult<T> }, value: unknown, what: string): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw validationError(what, result.error)
+}
+
+type ParseResult<T> =
+  | { success: true; data: T }
+  | { success: false; error: Parameters<typeof validationError>[1] }
+
+function patchDrafts(state: SessionState, patch: SessionPatch): EventDraft[] {
+  const drafts: EventDraft[] = []
+  const { title, archived, pinned } = patch
+  if (title !== undefined && title !== state.title)
+    drafts.push({ type: 'session.renamed', title, by: 'person' })
+  if (archived !== undefined && archived !== state.archived) {
+    if (archived && state.turn)
+      throw new ParleyError('conflict', 'A turn is open. Cancel it, then archive the session.')
+    drafts.push({ type: archived ? 'session.archived' : 'session.unarchived' })
+  }
+  if (pinned !== undefined && pinned !== state.pinned) {
+    drafts.push({ type: pinned ? 'session.pinned' : 'session.unpinned' })
+  }
+  return drafts
+}
+
+function changesList(event: SessionEvent): boolean {
+  return /^(session|turn|prompt\.submitted|permission|question)/.test(event.type)
+}
+
+function stopping(): ParleyError {
+  return new ParleyError('busy', 'Parley is stopping. Try again when it is back.')
 }

@@ -1,3 +1,6 @@
+import { ParleyError } from '@parley/protocol'
+import type { SessionStore, StoredEvent } from './session-store.ts'
+
 /** One thing to tell readers, already serialised: the text of an event, a delta or a native message. */
 export type FeedItem =
   | { readonly kind: 'event'; readonly seq: number; readonly json: string }
@@ -25,4 +28,118 @@ export type FeedStart = {
   readonly epoch: string
   readonly head: number
   readonly verdict: 'replay' | 'reset'
+}
+
+export type SessionFeed = {
+  /** Tells every live reader, in order, once the current work is done. Costs nothing while nobody listens. */
+  publish(item: FeedItem): void
+  readonly hasReaders: boolean
+  /** Reads up to the head, then joins the live readers. Resolves when it is live; the function returned ends it. */
+  follow(from: { after?: number; epoch?: string }, reader: FeedReader): Promise<() => void>
+  end(reason: 'deleted' | 'closed'): void
+}
+
+/** What the feed needs to know of its log, always as announced. */
+export type FeedSource = {
+  readonly sessionId: string
+  readonly epoch: string
+  head(): number
+  /** Each open block, so far, as one delta at offset 0. */
+  openBlocks(): FeedItem[]
+  soon(call: () => void): void
+  read: SessionStore['read']
+}
+
+const pageSize = 512
+const recentSize = 64
+
+/** Joins replay and live with no gap and no repeat. Owns the readers of one session, and nothing durable. */
+export function createSessionFeed(source: FeedSource): SessionFeed {
+  const readers = new Set<FeedReader>()
+  const joining = new Set<FeedReader>()
+  let recent: Extract<FeedItem, { kind: 'event' }>[] = []
+  let pending: FeedItem[] = []
+
+  function flush() {
+    if (pending.length === 0) return
+    const batch: FeedBatch = pending
+    pending = []
+    const plain = batch.some((item) => item.kind === 'native')
+      ? batch.filter((item) => item.kind !== 'native')
+      : batch
+    for (const reader of readers) {
+      const wanted = reader.native ? batch : plain
+      if (wanted.length > 0) void reader.deliver(wanted)
+    }
+  }
+
+  /** Recorded events after the cursor: from memory when they are recent, so that joining a busy session ends. */
+  async function eventsAfter(cursor: number): Promise<FeedBatch> {
+    const first = recent[0]
+    if (first && first.seq <= cursor + 1) return recent.filter((item) => item.seq > cursor)
+    const page = await source.read(source.sessionId, { after: cursor, limit: pageSize })
+    return page.filter((event) => event.seq <= source.head()).map(toItem)
+  }
+
+  /** Delivers the next page; returns the cursor after it. */
+  async function replay(cursor: number, reader: FeedReader): Promise<number> {
+    const batch = await eventsAfter(cursor)
+    const last = batch.at(-1)
+    if (!joining.has(reader)) return cursor
+    if (last?.kind !== 'event')
+      throw new ParleyError('internal_error', `The log ends after ${cursor}, before its head.`)
+    const slow = reader.deliver(batch)
+    if (slow) await slow
+    return last.seq
+  }
+
+  return {
+    get hasReaders() {
+      return readers.size + joining.size > 0
+    },
+    publish(item) {
+      if (item.kind === 'event') {
+        recent.push(item)
+        if (recent.length > 2 * recentSize) recent = recent.slice(-recentSize)
+      }
+      if (readers.size === 0) return
+      if (pending.length === 0) source.soon(flush)
+      pending.push(item)
+    },
+    async follow({ after = 0, epoch }, reader) {
+      const reset = (epoch !== undefined && epoch !== source.epoch) || after > source.head()
+      const stop = () => {
+        joining.delete(reader)
+        readers.delete(reader)
+      }
+      joining.add(reader)
+      reader.following({ epoch: source.epoch, head: source.head(), verdict: reset ? 'reset' : 'replay' })
+      try {
+        let cursor = reset ? 0 : after
+        while (cursor < source.head() && joining.has(reader)) cursor = await replay(cursor, reader)
+        if (!joining.has(reader)) return stop
+        // From here to the end nothing may await: the reader sees all up to now, then all from now.
+        flush()
+        const open = source.openBlocks()
+        if (open.length > 0) void reader.deliver(open)
+        reader.caughtUp(cursor)
+        joining.delete(reader)
+        readers.add(reader)
+        return stop
+      } catch (error) {
+        stop()
+        throw error
+      }
+    },
+    end(reason) {
+      flush()
+      for (const reader of [...readers, ...joining]) reader.ended(reason)
+      readers.clear()
+      joining.clear()
+    },
+  }
+}
+
+function toItem(event: StoredEvent): FeedItem {
+  return { kind: 'event', seq: event.seq, json: event.json }
 }

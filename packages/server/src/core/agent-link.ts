@@ -1,0 +1,89 @@
+import type { DraftOf } from '@parley/protocol'
+import type { AgentConnection, AgentOutput } from './agent-adapter.ts'
+import type { Clock } from './clock.ts'
+
+export type CloseReason = DraftOf<'agent.disconnected'>['reason']
+
+/** One connection as a live session holds it, from connect to the end of its outputs. */
+export type AgentLink = {
+  readonly connectionId: string
+  readonly connection: AgentConnection
+  /** Set when the host decided to close it: what still arrives is no longer of interest. */
+  readonly closing: CloseReason | undefined
+  /** Stops listening, asks the agent to go, and waits a bounded time for it. Resolves when the end is recorded. Idempotent. */
+  close(reason: CloseReason): Promise<void>
+}
+
+const outputsBetweenBreaths = 128
+const closeWaitMs = 5_000
+
+/** Reads a connection until it ends, pausing while `take` is not done, and says once how it ended. */
+export function openAgentLink(options: {
+  connectionId: string
+  connection: AgentConnection
+  clock: Clock
+  take: (link: AgentLink, output: AgentOutput) => Promise<void> | undefined
+  /** Called once. `last` is what the agent itself said of its end; `error` what broke the stream. */
+  lost: (
+    link: AgentLink,
+    last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined,
+    error: unknown,
+  ) => Promise<void>
+}): AgentLink {
+  const { connectionId, connection, clock, take, lost } = options
+  let closing: CloseReason | undefined
+  let ended: Promise<void> | undefined
+  let closed: Promise<void> | undefined
+  let endedEarly: () => void = () => undefined
+  const gone = new Promise<void>((resolve) => {
+    endedEarly = resolve
+  })
+
+  const link: AgentLink = {
+    connectionId,
+    connection,
+    get closing() {
+      return closing
+    },
+    close(reason) {
+      closing ??= reason
+      closed ??= shut()
+      return closed
+    },
+  }
+
+  async function shut() {
+    const stopWaiting = clock.after(closeWaitMs, endedEarly)
+    const closed = connection.close().catch(() => undefined)
+    await Promise.race([closed.then(() => pumped), gone])
+    stopWaiting()
+    await end(undefined, undefined)
+  }
+
+  function end(last: Parameters<typeof lost>[1], error: unknown): Promise<void> {
+    ended ??= lost(link, last, error)
+    return ended
+  }
+
+  async function pump() {
+    let last: Parameters<typeof lost>[1]
+    let failure: unknown
+    let count = 0
+    try {
+      for await (const output of connection.events) {
+        if (output.type === 'agent.disconnected') last = output
+        else if (!closing) {
+          const busy = take(link, output)
+          if (busy) await busy
+        }
+        if (++count % outputsBetweenBreaths === 0) await clock.breathe()
+      }
+    } catch (error) {
+      failure = error
+    }
+    await end(last, failure)
+  }
+
+  const pumped = pump()
+  return link
+}

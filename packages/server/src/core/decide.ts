@@ -1,0 +1,302 @@
+import {
+  answersProblem,
+  type CapabilityName,
+  type Command,
+  type CommandOf,
+  type EventDraft,
+  type OpenRequest,
+  ParleyError,
+  type PermissionRule,
+  type PromptPart,
+  type Receipt,
+  type SessionSettings,
+  type SessionState,
+} from '@parley/protocol'
+import type { AgentAdapter } from './agent-adapter.ts'
+import type { Ids } from './clock.ts'
+import { cancelRequests, endTurn } from './end-turn.ts'
+import { hashOf } from './hash.ts'
+
+/** What decide may know beside the state. */
+export type DecideContext = {
+  readonly now: number
+  readonly ids: Ids
+  readonly agent: Pick<AgentAdapter, 'name' | 'capabilities' | 'modes' | 'options'>
+  readonly maxQueue: number
+}
+
+export type Decision = {
+  readonly drafts: readonly EventDraft[]
+  readonly reply?: Pick<Receipt, 'promptId' | 'sessionId'>
+  readonly rules?: readonly PermissionRule[]
+}
+
+/** State and command to what is recorded, or a refusal (ParleyError). Pure. */
+export function decide(state: SessionState, command: Command, context: DecideContext): Decision {
+  switch (command.type) {
+    case 'prompt.submit':
+      return submit(state, partsOf(command), command.delivery, context)
+    case 'prompt.withdraw':
+      return withdraw(state, command)
+    case 'turn.cancel':
+      return cancel(state, command, context)
+    case 'permission.decide':
+      return decidePermission(state, command, context)
+    case 'question.answer':
+      return answerQuestion(state, command)
+    case 'session.configure':
+      return configure(state, command, context)
+    case 'session.close':
+      refuseIf(
+        state.turn !== undefined,
+        'conflict',
+        'A turn is open. Cancel it (turn.cancel), then close the session.',
+      )
+      return { drafts: [] }
+    case 'session.compact':
+      need(context, 'compaction')
+      refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Wait for its end, then compact.')
+      return submit(state, [{ type: 'command', name: 'compact' }], 'queue', context)
+    case 'session.fork':
+      return fork(state, command, context)
+  }
+}
+
+function partsOf(command: CommandOf<'prompt.submit'>): PromptPart[] {
+  return command.parts ?? [{ type: 'text', text: command.text ?? '' }]
+}
+
+function submit(
+  state: SessionState,
+  parts: PromptPart[],
+  delivery: 'queue' | 'steer',
+  context: DecideContext,
+): Decision {
+  refuseIf(
+    state.archived,
+    'conflict',
+    'This session is archived. Unarchive it first (PATCH { "archived": false }).',
+  )
+  if (parts.some((part) => part.type === 'image')) need(context, 'images')
+  if (parts.some((part) => part.type === 'file')) need(context, 'files')
+  if (delivery === 'steer') need(context, 'steer')
+  refuseIf(
+    state.queue.length >= context.maxQueue,
+    'busy',
+    `${context.maxQueue} prompts are queued. Withdraw one, or wait.`,
+  )
+
+  const promptId = context.ids('prm')
+  const submitted = { type: 'prompt.submitted' as const, promptId, parts, delivery }
+  const { turn } = state
+  if (turn && delivery === 'steer') {
+    refuseIf(
+      turn.interrupted,
+      'conflict',
+      'The turn is being cancelled. Queue the prompt instead (delivery: "queue").',
+    )
+    refuseIf(
+      turn.parked !== undefined,
+      'conflict',
+      'The turn waits for an answer and cannot be steered. Answer it, cancel it, or queue the prompt.',
+    )
+    return { drafts: [{ ...submitted, turnId: turn.turnId }], reply: { promptId } }
+  }
+  if (turn || state.queue.length > 0) {
+    return { drafts: [submitted, { type: 'prompt.queued', promptId }], reply: { promptId } }
+  }
+  return {
+    drafts: [submitted, { type: 'turn.started', turnId: context.ids('trn'), promptId }],
+    reply: { promptId },
+  }
+}
+
+function withdraw(state: SessionState, { promptId }: CommandOf<'prompt.withdraw'>): Decision {
+  const queued = state.queue.some((prompt) => prompt.promptId === promptId)
+  if (!queued) {
+    throw new ParleyError(
+      'conflict',
+      'That prompt is not queued: it is unknown here, already runs, or was withdrawn.',
+      {
+        details: { promptId, queued: state.queue.map((prompt) => prompt.promptId) },
+      },
+    )
+  }
+  return { drafts: [{ type: 'prompt.withdrawn', promptId }] }
+}
+
+/** A parked turn has no process to interrupt: it ends at once. Otherwise the end follows from the agent, or by force. */
+function cancel(state: SessionState, { turnId }: CommandOf<'turn.cancel'>, context: DecideContext): Decision {
+  const { turn } = state
+  if (!turn) throw new ParleyError('conflict', 'No turn is running.')
+  refuseIf(turnId !== undefined && turnId !== turn.turnId, 'conflict', 'That turn is over; another one runs.')
+  if (turn.parked) {
+    return { drafts: endTurn(state, { outcome: 'cancelled', stopReason: 'cancelled' }, context.now) }
+  }
+  if (turn.interrupted) return { drafts: [] }
+  return {
+    drafts: [{ type: 'turn.interrupted', turnId: turn.turnId, by: 'person' }, ...cancelRequests(state)],
+  }
+}
+
+function decidePermission(
+  state: SessionState,
+  command: CommandOf<'permission.decide'>,
+  context: DecideContext,
+): Decision {
+  const request = openRequest(state, command.requestId, 'permission')
+  const { decision, scope, message, input, endTurn: end } = command
+  if (input !== undefined) {
+    need(context, 'editInput')
+    refuseIf(decision === 'deny', 'validation_error', 'An edited input goes with allow, not with deny.')
+    refuseIf(scope !== 'once', 'validation_error', 'An edited input can only be allowed once.')
+  }
+  refuseIf(
+    end === true && decision === 'allow',
+    'validation_error',
+    'endTurn goes with deny, not with allow.',
+  )
+  const rule = scope === 'once' ? undefined : grant(state, request, command, context)
+  return {
+    drafts: [
+      {
+        type: 'permission.resolved',
+        ...(request.turnId && { turnId: request.turnId }),
+        requestId: request.requestId,
+        outcome: decision === 'allow' ? 'allowed' : 'denied',
+        scope,
+        by: 'person',
+        ...(message !== undefined && { message }),
+        ...(input !== undefined && { input }),
+        ...(end !== undefined && { endTurn: end }),
+        ...(rule && { ruleId: rule.ruleId }),
+      },
+    ],
+    ...(rule && { rules: [rule] }),
+  }
+}
+
+function grant(
+  state: SessionState,
+  request: Extract<OpenRequest, { type: 'permission' }>,
+  { decision, scope }: CommandOf<'permission.decide'>,
+  context: DecideContext,
+): PermissionRule {
+  const pattern = request.options.find((option) => option.scope === scope && option.rule)?.rule
+  if (!pattern || scope === 'once') {
+    throw new ParleyError('validation_error', `This request cannot be decided for the scope "${scope}".`, {
+      details: { scopes: [...new Set(request.options.map((option) => option.scope))] },
+    })
+  }
+  return {
+    ...pattern,
+    ruleId: context.ids('rule'),
+    decision,
+    scope,
+    ...(scope === 'session' && { sessionId: state.id }),
+    ...(scope === 'project' && { project: state.cwd }),
+    agent: state.agent,
+    createdAt: context.now,
+  }
+}
+
+function answerQuestion(state: SessionState, { requestId, answers }: CommandOf<'question.answer'>): Decision {
+  const request = openRequest(state, requestId, 'question')
+  const problem = answersProblem(request.questions, answers)
+  refuseIf(problem !== undefined, 'validation_error', `The answers do not fit: ${problem}.`)
+  return {
+    drafts: [
+      {
+        type: 'question.resolved',
+        ...(request.turnId && { turnId: request.turnId }),
+        requestId,
+        outcome: 'answered',
+        answers,
+        by: 'person',
+      },
+    ],
+  }
+}
+
+function openRequest<Type extends OpenRequest['type']>(
+  state: SessionState,
+  requestId: string,
+  type: Type,
+): Extract<OpenRequest, { type: Type }> {
+  const request = state.requests.find((open) => open.requestId === requestId)
+  if (request?.type === type) return request as Extract<OpenRequest, { type: Type }>
+  if (request) {
+    const answer = request.type === 'permission' ? 'permission.decide' : 'question.answer'
+    throw new ParleyError('validation_error', `That request is a ${request.type}; answer it with ${answer}.`)
+  }
+  const settled = state.settled.find((one) => one.requestId === requestId)
+  if (settled) {
+    throw new ParleyError('conflict', `That request is settled already: ${settled.outcome}.`, {
+      details: { requestId, outcome: settled.outcome },
+    })
+  }
+  throw new ParleyError(
+    'not_found',
+    'There is no such request in this session. GET /api/permissions lists what waits.',
+    {
+      details: { requestId },
+    },
+  )
+}
+
+function configure(
+  state: SessionState,
+  command: CommandOf<'session.configure'>,
+  context: DecideContext,
+): Decision {
+  const { model, mode, options } = command
+  const requested: SessionSettings = {
+    ...(model !== undefined && { model }),
+    ...(mode !== undefined && { mode }),
+    ...(options !== undefined && { options: { ...state.requested.options, ...options } }),
+  }
+  refuseIf(Object.keys(requested).length === 0, 'validation_error', 'Give a model, a mode or options.')
+  checkSettings(requested, context)
+  return { drafts: [{ type: 'session.configured', requested }] }
+}
+
+/** The new session's id follows from the command, so that a repeat, also after a crash, makes no second one. */
+function fork(
+  state: SessionState,
+  { commandId }: CommandOf<'session.fork'>,
+  context: DecideContext,
+): Decision {
+  need(context, 'fork')
+  refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Wait for its end, then fork.')
+  const into = `ses_${hashOf([state.id, commandId]).slice(0, 25)}`
+  return { drafts: [{ type: 'session.forked', into, atSeq: state.seq }], reply: { sessionId: into } }
+}
+
+/** Refuses settings that the agent cannot honour, before anything happens. */
+export function checkSettings(settings: SessionSettings, context: Pick<DecideContext, 'agent'>): void {
+  if (settings.model !== undefined) need(context, 'models')
+  const honoured: readonly string[] = ['tools', ...(context.agent.options ?? [])]
+  const refused = Object.keys(settings.options ?? {}).find((option) => !honoured.includes(option))
+  if (refused !== undefined) {
+    throw new ParleyError('not_supported', `${context.agent.name} does not take the option "${refused}".`, {
+      details: { option: refused, options: honoured },
+    })
+  }
+  const { mode } = settings
+  if (mode !== undefined && !context.agent.modes.includes(mode)) {
+    throw new ParleyError('not_supported', `${context.agent.name} has no mode "${mode}".`, {
+      details: { modes: context.agent.modes },
+    })
+  }
+}
+
+export function need(context: Pick<DecideContext, 'agent'>, capability: CapabilityName): void {
+  if (context.agent.capabilities[capability]) return
+  throw new ParleyError('not_supported', `${context.agent.name} cannot do this: it has no ${capability}.`, {
+    details: { capability },
+  })
+}
+
+function refuseIf(refused: boolean, code: 'conflict' | 'busy' | 'validation_error', message: string): void {
+  if (refused) throw new ParleyError(code, message)
+}

@@ -1,0 +1,36 @@
+/** How much and how long. Every number can be set by whoever makes the host. */
+export type Limits = {
+  /** Live connections at once; whoever idles longest gives way to one more. */
+  readonly maxConnections: number
+  /** Prompts that may wait in one session. */
+  readonly maxQueue: number
+  /** How long an agent may take to start. */
+  readonly connectMs: number
+  /** An idle agent process is closed after this. */
+  readonly idleCloseMs: number
+  /** How long an interrupted agent may take to stop before it is closed by force. */
+  readonly cancelGraceMs: number
+  /** The same, when the host stops. */
+  readonly stopGraceMs: number
+  /** A request that waits longer keeps no process: its turn is parked. */
+  readonly parkAfterMs: number
+  /** A request that waits longer expires; 0 means never. */
+  readonly expireAfterMs: number
+  /** Open blocks are saved at most this often: what a kill can cost of an unfinished block. */
+  readonly checkpointMs: number
+  /** Sessions that nobody uses leave memory after this. */
+  readonly unloadMs: number
+}
+
+export const defaultLimits: Limits = {
+  maxConnections: 16,
+  maxQueue: 100,
+  connectMs: 60_000,
+  idleCloseMs: 10 * 60_000,
+  cancelGraceMs: 5_000,
+  stopGraceMs: 2_000,
+  parkAfterMs: 30 * 60_000,
+  expireAfterMs: 0,
+  checkpointMs: 1_000,
+  unloadMs: 60_000,
+}

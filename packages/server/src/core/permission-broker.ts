@@ -1,0 +1,170 @@
+import {
+  type DraftOf,
+  type EventDraft,
+  type PermissionRule,
+  readOnlyKinds,
+  type SessionEvent,
+} from '@parley/protocol'
+import type { PermissionAnswer, PermissionAsk, Person, QuestionAnswer, QuestionAsk } from './agent-adapter.ts'
+import type { Ids } from './clock.ts'
+import { hashOf } from './hash.ts'
+import { evaluate, optionsFor, type Subject } from './permission-rules.ts'
+import type { Plan, SessionLog } from './session-log.ts'
+
+export type PermissionBroker = {
+  /** What a connection asks. Every request and its resolution is in the log before the agent hears of it. */
+  readonly person: Person
+  /** Gives recorded resolutions to those who wait for them. */
+  settle(events: readonly SessionEvent[]): void
+  /** Lets go of everyone who waits, unanswered: their agent is gone. Their requests stay as they are in the log. */
+  abandon(): void
+}
+
+type Waiter = (resolution: SessionEvent | undefined) => void
+
+/** Between an agent that asks and the rule or person that answers. Knows no clock and no client. */
+export function createPermissionBroker(options: {
+  log: SessionLog
+  ids: Ids
+  rules: () => readonly PermissionRule[]
+  /** Records, however long it takes; undefined if the session has ended. */
+  persist: (plan: Parameters<SessionLog['transact']>[0]) => Promise<SessionEvent[] | undefined>
+}): PermissionBroker {
+  const { log, ids, rules, persist } = options
+  const waiters = new Map<string, Waiter>()
+
+  async function settled(
+    requestId: string,
+    plan: Parameters<typeof persist>[0],
+    signal: AbortSignal | undefined,
+  ): Promise<SessionEvent | undefined> {
+    const resolution = new Promise<SessionEvent | undefined>((resolve) => waiters.set(requestId, resolve))
+    const withdraw = () => void persist((state) => withdrawal(state.requests, requestId))
+    const events = signal?.aborted ? [] : await persist(plan)
+    if (!events || events.length === 0) {
+      waiters.delete(requestId)
+      return undefined
+    }
+    signal?.addEventListener('abort', withdraw, { once: true })
+    if (signal?.aborted) withdraw()
+    try {
+      return await resolution
+    } finally {
+      signal?.removeEventListener('abort', withdraw)
+    }
+  }
+
+  async function permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
+    const requestId = ids('req')
+    const resolution = await settled(requestId, () => permissionPlan(log, rules(), ask, requestId), signal)
+    if (resolution?.type !== 'permission.resolved') return { outcome: 'cancelled', requestId }
+    const { outcome, input, message, endTurn } = resolution
+    if (outcome === 'allowed') return { outcome, requestId, ...(input !== undefined && { input }) }
+    if (outcome === 'cancelled') return { outcome, requestId }
+    return {
+      outcome: 'denied',
+      requestId,
+      ...(message !== undefined && { message }),
+      ...(outcome === 'expired' && { message: 'Nobody answered in time.' }),
+      ...(endTurn && { endTurn }),
+    }
+  }
+
+  async function answer(ask: QuestionAsk, signal?: AbortSignal): Promise<QuestionAnswer> {
+    const requestId = ids('req')
+    const resolution = await settled(requestId, () => questionPlan(log, ask, requestId), signal)
+    if (resolution?.type !== 'question.resolved' || resolution.outcome !== 'answered') {
+      return { outcome: 'cancelled', requestId }
+    }
+    return { outcome: 'answered', requestId, answers: resolution.answers ?? {} }
+  }
+
+  return {
+    person: { permit, answer },
+    settle(events) {
+      for (const event of events) {
+        if (event.type !== 'permission.resolved' && event.type !== 'question.resolved') continue
+        waiters.get(event.requestId)?.(event)
+        waiters.delete(event.requestId)
+      }
+    },
+    abandon() {
+      for (const resolve of waiters.values()) resolve(undefined)
+      waiters.clear()
+    },
+  }
+}
+
+/** Asked and, where a carried answer, a rule or the mode decides, resolved in the same breath. */
+function permissionPlan(
+  log: SessionLog,
+  rules: readonly PermissionRule[],
+  ask: PermissionAsk,
+  requestId: string,
+): Plan {
+  const { state } = log
+  const turn = liveTurn(log)
+  if (!turn) return { drafts: [] }
+  const { suggestions, readOnly = readOnlyKinds.has(ask.kind), ...what } = ask
+  const subject: Subject = { tool: ask.tool, kind: ask.kind, input: ask.input, readOnly }
+  const inputHash = hashOf({ tool: ask.tool, input: ask.input })
+  const requested: DraftOf<'permission.requested'> = {
+    type: 'permission.requested',
+    turnId: turn.turnId,
+    requestId,
+    ...what,
+    inputHash,
+    readOnly,
+    options: optionsFor(subject, suggestions),
+  }
+  const resolved = { type: 'permission.resolved' as const, turnId: turn.turnId }
+  const carried = turn.carried.find((one) => one.type === 'permission' && one.inputHash === inputHash)
+  if (carried?.type === 'permission') {
+    const answer = { ...carried.resolution, requestId, carriedFrom: carried.resolution.requestId }
+    return { drafts: [requested, { ...resolved, ...answer }] }
+  }
+  const verdict = evaluate(subject, state, rules)
+  if (verdict.decision === 'ask') return { drafts: [requested] }
+  const { by, ruleId, message } = verdict
+  const outcome = verdict.decision === 'allow' ? 'allowed' : 'denied'
+  return {
+    drafts: [
+      requested,
+      { ...resolved, requestId, outcome, by, ...(ruleId && { ruleId }), ...(message && { message }) },
+    ],
+  }
+}
+
+function questionPlan(log: SessionLog, ask: QuestionAsk, requestId: string): Plan {
+  const turn = liveTurn(log)
+  if (!turn) return { drafts: [] }
+  const questions = [...ask.questions]
+  const asked: EventDraft = { type: 'question.asked', turnId: turn.turnId, ...ask, requestId, questions }
+  const hash = hashOf(questions)
+  const carried = turn.carried.find((one) => one.type === 'question' && hashOf(one.questions) === hash)
+  if (carried?.type !== 'question') return { drafts: [asked] }
+  const answer = { ...carried.resolution, requestId, carriedFrom: carried.resolution.requestId }
+  return { drafts: [asked, { type: 'question.resolved', turnId: turn.turnId, ...answer }] }
+}
+
+function liveTurn(log: SessionLog) {
+  const { turn } = log.state
+  return turn && !turn.interrupted && !turn.parked ? turn : undefined
+}
+
+/** The agent itself no longer wants the answer. */
+function withdrawal(requests: SessionLog['state']['requests'], requestId: string): Plan {
+  const request = requests.find((one) => one.requestId === requestId)
+  if (!request || request.stale) return { drafts: [] }
+  return {
+    drafts: [
+      {
+        type: request.type === 'permission' ? 'permission.resolved' : 'question.resolved',
+        ...(request.turnId && { turnId: request.turnId }),
+        requestId,
+        outcome: 'cancelled',
+        by: 'turn-end',
+      },
+    ],
+  }
+}

@@ -1,0 +1,143 @@
+import {
+  type PermissionMode,
+  type PermissionOption,
+  type PermissionRule,
+  type RulePattern,
+  readOnlyKinds,
+  type SessionState,
+  type ToolKind,
+} from '@parley/protocol'
+
+/** What is asked for, as far as rules look at it. */
+export type Subject = {
+  readonly tool: string
+  readonly kind: ToolKind
+  readonly input: unknown
+  readonly readOnly: boolean
+}
+
+export type Verdict =
+  | {
+      readonly decision: 'allow' | 'deny'
+      readonly by: 'rule' | 'mode'
+      readonly ruleId?: string
+      readonly message?: string
+    }
+  | { readonly decision: 'ask' }
+
+/**
+ * Decides what a rule or a mode can decide. Pure. The order: the session's tool list, which fails closed; standing
+ * rules, where a refusal beats a grant and then the narrower scope the wider; the mode; a person.
+ */
+export function evaluate(subject: Subject, state: SessionState, rules: readonly PermissionRule[]): Verdict {
+  const tools = state.requested.options?.tools
+  if (tools && !tools.includes(subject.tool)) {
+    return {
+      decision: 'deny',
+      by: 'rule',
+      message: `${subject.tool} is not in this session's list of tools.`,
+    }
+  }
+  const rule = strongest(rules.filter((candidate) => applies(candidate, subject, state)))
+  if (rule?.decision === 'deny' || rule?.decision === 'disable') {
+    return { decision: 'deny', by: 'rule', ruleId: rule.ruleId, message: `A rule refuses ${subject.tool}.` }
+  }
+  const mode = modeInForce(state)
+  if (mode === 'read-only' && !isReadOnly(subject)) {
+    return { decision: 'deny', by: 'mode', message: 'This session is read-only.' }
+  }
+  if (rule?.decision === 'allow') return { decision: 'allow', by: 'rule', ruleId: rule.ruleId }
+  if (rule?.decision === 'ask') return { decision: 'ask' }
+  return byMode(mode, subject)
+}
+
+function byMode(mode: PermissionMode, subject: Subject): Verdict {
+  if (mode === 'bypass') return { decision: 'allow', by: 'mode' }
+  if (mode === 'read-only') return { decision: 'allow', by: 'mode' }
+  if (mode === 'accept-edits' && subject.kind === 'edit') return { decision: 'allow', by: 'mode' }
+  return { decision: 'ask' }
+}
+
+function isReadOnly(subject: Subject): boolean {
+  return subject.readOnly && (readOnlyKinds.has(subject.kind) || subject.kind === 'fetch')
+}
+
+const strictest: readonly PermissionMode[] = ['read-only', 'plan', 'ask', 'accept-edits', 'bypass']
+
+/** A wider mode holds only once the agent has confirmed it; a stricter one holds from the moment it is asked for. */
+export function modeInForce(state: SessionState): PermissionMode {
+  const requested = state.requested.mode ?? 'ask'
+  const effective = state.effective.mode ?? 'ask'
+  return strictest.indexOf(requested) < strictest.indexOf(effective) ? requested : effective
+}
+
+const scopes = ['session', 'project', 'always'] as const
+
+function strongest(rules: readonly PermissionRule[]): PermissionRule | undefined {
+  const refusal = rules.find((rule) => rule.decision === 'deny' || rule.decision === 'disable')
+  if (refusal) return refusal
+  return rules.toSorted((a, b) => scopes.indexOf(a.scope) - scopes.indexOf(b.scope))[0]
+}
+
+function applies(rule: PermissionRule, subject: Subject, state: SessionState): boolean {
+  if (rule.scope === 'session' && rule.sessionId !== state.id) return false
+  if (rule.scope === 'project' && rule.project !== state.cwd) return false
+  if (rule.agent !== undefined && rule.agent !== state.agent) return false
+  return matches(rule, subject)
+}
+
+/** A grant never covers a field it does not name exactly, nor smuggled shell syntax behind a `*`. */
+export function matches(pattern: RulePattern, subject: Subject): boolean {
+  if (pattern.tool !== '*' && pattern.tool !== subject.tool) return false
+  return Object.entries(pattern.match ?? {}).every(([field, text]) => {
+    const value = fieldOf(subject.input, field)
+    return typeof value === 'string' && matchesText(text, value)
+  })
+}
+
+function fieldOf(input: unknown, field: string): unknown {
+  return input !== null && typeof input === 'object' ? (input as Record<string, unknown>)[field] : undefined
+}
+
+/** `*` stands for anything without shell syntax; `\\*` and `\\\\` stand for themselves. */
+function matchesText(pattern: string, value: string): boolean {
+  const source = pattern.replace(/\\[\s\S]|[\s\S]/g, (token) => {
+    if (token === '*') return '[^;&|`$<>\\n\\r()]*'
+    const literal = token.length === 2 ? token.charAt(1) : token
+    return literal.replace(/[.*+?^${}()|[\]\\/]/, '\\$&')
+  })
+  return new RegExp(`^${source}$`).test(value)
+}
+
+/** The answers a person can give, each with the rule that a lasting one would write. */
+export function optionsFor(
+  subject: Subject,
+  suggestions: readonly PermissionOption[] = [],
+): PermissionOption[] {
+  const once: PermissionOption[] = [
+    { decision: 'allow', scope: 'once', label: 'Allow once' },
+    { decision: 'deny', scope: 'once', label: 'Deny' },
+  ]
+  if (subject.kind === 'plan') return once
+  const rule = patternFor(subject)
+  const what = rule.match?.command === undefined ? subject.tool : 'this command'
+  return [
+    once[0]!,
+    { decision: 'allow', scope: 'session', label: `Allow ${what} for this session`, rule },
+    { decision: 'allow', scope: 'project', label: `Allow ${what} in this folder`, rule },
+    { decision: 'allow', scope: 'always', label: `Always allow ${what}`, rule },
+    ...suggestions,
+    once[1]!,
+  ]
+}
+
+/** Narrow: a command is granted as it stands, any other tool by its name. */
+function patternFor(subject: Subject): RulePattern {
+  const command = subject.kind === 'execute' ? fieldOf(subject.input, 'command') : undefined
+  if (typeof command === 'string') return { tool: subject.tool, match: { command: escaped(command) } }
+  return { tool: subject.tool }
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\*]/g, '\\$&')
+}

@@ -1,0 +1,130 @@
+import {
+  type Delta,
+  type DeltaDraft,
+  deltaTypes,
+  draftProblem,
+  type EventDraft,
+  type OpenBlock,
+  type SessionState,
+  validationError,
+} from '@parley/protocol'
+import type { AgentOutput } from './agent-adapter.ts'
+import { endTurn } from './end-turn.ts'
+import { emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './tool-order.ts'
+
+/** What a turn has seen so far, beyond what the state says. */
+export type TurnProgress = { readonly order: ToolOrder; readonly written: Set<string> }
+
+export function freshProgress(): TurnProgress {
+  return { order: emptyOrder(), written: new Set() }
+}
+
+type RecordedOutput = Exclude<AgentOutput, DeltaDraft | { type: 'native' }>
+
+export function isDelta(output: AgentOutput): output is DeltaDraft {
+  return deltaTypes.has(output.type)
+}
+
+/**
+ * An agent's output as drafts. What has no place (outside a turn, twice, or of a wrong shape) is kept as
+ * `agent.unrecognised` with the reason, so that nothing is dropped in silence.
+ */
+export function draftsOf(
+  output: RecordedOutput,
+  state: SessionState,
+  progress: TurnProgress,
+  context: { now: number; connectionId: string },
+): Step {
+  const draft = completed(output, context)
+  const problem = draftProblem(draft)
+  if (problem) return unrecognised(output, validationError('An output of the adapter', problem).message)
+  const { turn } = state
+  if (needsTurn(output.type) && (!turn || turn.parked)) return unrecognised(output, 'outside a turn')
+  const drafts = (list: EventDraft[]) => (turn ? list.map((one) => ({ ...one, turnId: turn.turnId })) : list)
+
+  switch (draft.type) {
+    case 'tool-call.called':
+    case 'tool-call.updated':
+    case 'tool-call.ended': {
+      const step = inOrder(progress.order, draft)
+      return { ...step, drafts: drafts(step.drafts) }
+    }
+    case 'text.written':
+    case 'thinking.written':
+      if (progress.written.has(draft.blockId)) return unrecognised(output, 'a second writing of a block')
+      return { drafts: drafts([draft]), commit: () => progress.written.add(draft.blockId) }
+    case 'block.retracted':
+      return {
+        drafts: drafts([...endRetracted(state, draft.blockId), draft]),
+        commit: () => progress.written.add(draft.blockId),
+      }
+    case 'turn.ended': {
+      const { type, durationMs, ...end } = draft
+      const outcome = turn?.interrupted && end.outcome === 'failed' ? 'cancelled' : end.outcome
+      return {
+        drafts: endTurn(state, { ...end, outcome }, context.now, flushHeld(progress.order)),
+        commit: nothing,
+      }
+    }
+    case 'agent.connected':
+      return { drafts: [draft], commit: nothing }
+    default:
+      return { drafts: drafts([draft]), commit: nothing }
+  }
+}
+
+const nothing = () => undefined
+
+function completed(output: RecordedOutput, context: { connectionId: string }): EventDraft {
+  if (output.type === 'agent.connected') return { ...output, connectionId: context.connectionId }
+  if (output.type === 'turn.ended') return { ...output, durationMs: 0 }
+  return output as EventDraft
+}
+
+function needsTurn(type: string): boolean {
+  return /^(text|thinking|block|tool-call|turn)\./.test(type)
+}
+
+function unrecognised(native: AgentOutput, reason: string): Step {
+  return { drafts: [{ type: 'agent.unrecognised', native, reason }], commit: nothing }
+}
+
+function endRetracted(state: SessionState, blockId: string): EventDraft[] {
+  const open = state.openBlocks.find((block) => block.id === blockId)
+  if (open?.type !== 'tool-call' || !open.called) return []
+  return [{ type: 'tool-call.ended', toolCallId: blockId, outcome: 'cancelled', content: [] }]
+}
+
+/** A delta with its turn and its offset, or nothing when it comes too late to mean anything. */
+export function deltaOf(draft: DeltaDraft, state: SessionState, progress: TurnProgress): Delta | undefined {
+  const { turn } = state
+  if (!turn || turn.parked) return undefined
+  const { turnId } = turn
+  switch (draft.type) {
+    case 'text.streamed':
+    case 'thinking.streamed': {
+      if (progress.written.has(draft.blockId)) return undefined
+      const open = openBlock(state, draft.blockId)
+      return { ...draft, turnId, offset: open && open.type !== 'tool-call' ? open.text.length : 0 }
+    }
+    case 'tool-call.input-streamed':
+    case 'tool-call.output-streamed': {
+      if (progress.order.ended.has(draft.toolCallId)) return undefined
+      const open = openBlock(state, draft.toolCallId)
+      const field = draft.type === 'tool-call.input-streamed' ? 'input' : 'output'
+      if (field === 'input' && open?.type === 'tool-call' && open.called) return undefined
+      return { ...draft, turnId, offset: open?.type === 'tool-call' ? open[field].length : 0 }
+    }
+    case 'tool-call.drafted':
+      return progress.order.called.has(draft.toolCallId) ? undefined : { ...draft, turnId }
+    case 'activity.changed':
+      return { ...draft, turnId }
+  }
+}
+
+function openBlock(state: SessionState, id: string): OpenBlock | undefined {
+  for (let index = state.openBlocks.length - 1; index >= 0; index--) {
+    if (state.openBlocks[index]!.id === id) return state.openBlocks[index]
+  }
+  return undefined
+}

@@ -1,0 +1,248 @@
+import {
+  applyDeltaToState,
+  applyToState,
+  type Delta,
+  type EventDraft,
+  isKnown,
+  type OpenBlock,
+  ParleyError,
+  type PermissionRule,
+  type SessionEvent,
+  type SessionState,
+  type UnknownEvent,
+} from '@parley/protocol'
+import type { Clock } from './clock.ts'
+import { createSessionFeed, type FeedItem, type SessionFeed } from './session-feed.ts'
+import type { SessionStore, StoredEvent, StoredReceipt } from './session-store.ts'
+
+/** What one step wants recorded, whole or not at all. */
+export type Plan = {
+  readonly drafts: readonly EventDraft[]
+  readonly rules?: readonly PermissionRule[]
+  /** Made once the numbers are known: the seq of the last event, or the head. */
+  readonly receipt?: (seq: number) => StoredReceipt
+}
+
+export type SessionLog = {
+  readonly sessionId: string
+  readonly feed: SessionFeed
+  /** The small part of the view, as announced. */
+  readonly state: SessionState
+  /**
+   * Runs `plan` alone, with the state as it is then, and records what it wants: stores first, announces second.
+   * Rejects with what `plan` throws or the store says; then nothing has happened.
+   */
+  transact(plan: (state: SessionState) => Plan): Promise<SessionEvent[]>
+  /** Announces a live delta. While something is being stored it returns a promise: wait for it, then offer it again. */
+  stream(delta: Delta): Promise<void> | undefined
+  native(message: unknown): void
+  /** True from then on: nothing can be recorded any more. */
+  readonly closed: boolean
+  /** Waits for what is under way, then takes nothing more. */
+  close(reason: 'deleted' | 'closed'): Promise<void>
+}
+
+export type SessionLogOptions = {
+  readonly store: SessionStore
+  readonly clock: Clock
+  readonly checkpointMs: number
+  readonly state: SessionState
+  /** Called with each batch when it has been announced; the state is the one after it. */
+  readonly announced: (
+    events: readonly SessionEvent[],
+    state: SessionState,
+    granted: readonly PermissionRule[],
+  ) => void
+  readonly problem: (error: unknown, doing: string) => void
+}
+
+/** After these the stored small part is replaced: lists, inbox and restarts read it. */
+const landmarks = /^(session|agent\.(dis)?connected|prompt|turn|permission|question)/
+
+/** The only place that numbers events. */
+export function createSessionLog(options: SessionLogOptions): SessionLog {
+  const { store, clock, announced, problem } = options
+  let state = options.state
+  const { id: sessionId, epoch } = state
+  let tail: Promise<unknown> = Promise.resolve()
+  let storing = false
+  let closed: 'deleted' | 'closed' | undefined
+  let stopCheckpoint: (() => void) | undefined
+  const checkpointed = new Set(state.openBlocks.map((block) => block.id))
+
+  const feed = createSessionFeed({
+    sessionId,
+    epoch,
+    head: () => state.seq,
+    openBlocks: () => state.openBlocks.flatMap(openBlockDeltas).map(deltaItem),
+    soon: clock.soon,
+    read: store.read,
+  })
+
+  async function record(plan: (state: SessionState) => Plan): Promise<SessionEvent[]> {
+    if (closed) throw goneError(closed)
+    const { drafts, rules, receipt } = plan(state)
+    const at = clock.now()
+    const events = drafts.map((draft, index) => numbered(draft, sessionId, state.seq + 1 + index, at))
+    const next = events.reduce(applyToState, state)
+    const stored = events.map((event): StoredEvent => ({ seq: event.seq, json: JSON.stringify(event) }))
+    if (stored.length === 0 && !receipt) return []
+    const closedBlocks = next.turn ? [...checkpointed].filter((id) => !isOpen(next, id)) : [...checkpointed]
+    storing = true
+    try {
+      await store.append({
+        sessionId,
+        events: stored,
+        ...(events.some((event) => landmarks.test(event.type)) && { state: storable(next) }),
+        ...(receipt && { receipt: receipt(next.seq) }),
+        ...(rules && { rules }),
+        ...(closedBlocks.length > 0 && { closedBlocks }),
+      })
+    } finally {
+      storing = false
+    }
+    for (const id of closedBlocks) checkpointed.delete(id)
+    state = next
+    for (const { seq, json } of stored) feed.publish({ kind: 'event', seq, json })
+    announced(events, state, rules ?? [])
+    return events
+  }
+
+  function scheduleCheckpoint() {
+    stopCheckpoint ??= clock.after(options.checkpointMs, () => {
+      stopCheckpoint = undefined
+      tail = tail.then(checkpoint)
+    })
+  }
+
+  async function checkpoint() {
+    const blocks = state.openBlocks.filter(
+      (block) => block.type !== 'tool-call' || block.input || block.output,
+    )
+    if (closed || blocks.length === 0) return
+    try {
+      await store.checkpoint(sessionId, blocks)
+      for (const block of blocks) checkpointed.add(block.id)
+    } catch (error) {
+      problem(error, 'checkpoint open blocks')
+    }
+  }
+
+  return {
+    sessionId,
+    feed,
+    get state() {
+      return state
+    },
+    get closed() {
+      return closed !== undefined
+    },
+    transact(plan) {
+      const done = tail.then(() => record(plan))
+      tail = done.catch(() => undefined)
+      return done
+    },
+    stream(delta) {
+      if (storing) return tail as Promise<void>
+      if (closed) return
+      const next = applyDeltaToState(state, delta)
+      if (next !== state) {
+        state = next
+        scheduleCheckpoint()
+      }
+      if (feed.hasReaders) feed.publish(deltaItem(delta))
+    },
+    native(message) {
+      if (feed.hasReaders) feed.publish({ kind: 'native', json: JSON.stringify(message) ?? 'null' })
+    },
+    async close(reason) {
+      await tail
+      closed ??= reason
+      stopCheckpoint?.()
+      feed.end(reason)
+    },
+  }
+}
+
+/** A draft as an event. For the log, and for the first events of a session, which come before its log. */
+export function numbered(draft: EventDraft, sessionId: string, seq: number, at: number): SessionEvent {
+  const { turnId, type, ...fields } = draft
+  return { seq, at, sessionId, ...(turnId !== undefined && { turnId }), type, ...fields } as SessionEvent
+}
+
+function isOpen(state: SessionState, id: string): boolean {
+  return state.openBlocks.some((block) => block.id === id)
+}
+
+/** What streams is kept by checkpoints, not with the state. */
+function storable(state: SessionState): SessionState {
+  const openBlocks = state.openBlocks.flatMap((block) =>
+    block.type === 'tool-call' && block.called ? [{ ...block, input: '', output: '' }] : [],
+  )
+  return { ...state, openBlocks }
+}
+
+function deltaItem(delta: Delta): FeedItem {
+  return { kind: 'delta', json: JSON.stringify(delta) }
+}
+
+function openBlockDeltas(block: OpenBlock): Delta[] {
+  const common = {
+    ...(block.turnId && { turnId: block.turnId }),
+    ...(block.parentToolCallId && { parentToolCallId: block.parentToolCallId }),
+  }
+  if (block.type !== 'tool-call') {
+    return [{ type: `${block.type}.streamed`, blockId: block.id, offset: 0, text: block.text, ...common }]
+  }
+  const { id: toolCallId, name, kind, title } = block
+  const piece = { ...(block.turnId && { turnId: block.turnId }), toolCallId, offset: 0 }
+  const deltas: Delta[] = []
+  if (!block.called) {
+    deltas.push({
+      type: 'tool-call.drafted',
+      toolCallId,
+      name,
+      ...(kind && { kind }),
+      ...(title && { title }),
+      ...common,
+    })
+  }
+  if (block.input) deltas.push({ type: 'tool-call.input-streamed', ...piece, text: block.input })
+  if (block.output) deltas.push({ type: 'tool-call.output-streamed', ...piece, text: block.output })
+  return deltas
+}
+
+function goneError(reason: 'deleted' | 'closed'): ParleyError {
+  if (reason === 'deleted') return new ParleyError('not_found', 'This session was deleted.')
+  return new ParleyError('busy', 'Parley is stopping. Try again when it is back.')
+}
+
+/** The state of a stored session at its head: the stored small part, what came after it, and its checkpoints. */
+export async function loadState(store: SessionStore, sessionId: string): Promise<SessionState> {
+  const record = await store.load(sessionId)
+  if (!record) {
+    throw new ParleyError('not_found', `There is no session ${sessionId}. GET /api/sessions lists them.`)
+  }
+  let state: SessionState = { ...record.state, epoch: record.epoch }
+  while (state.seq < record.head) {
+    const page = await store.read(sessionId, { after: state.seq, limit: 1000 })
+    if (page.length === 0) break
+    for (const { json } of page) {
+      const event = JSON.parse(json) as SessionEvent | UnknownEvent
+      state = isKnown(event) ? applyToState(state, event) : { ...state, seq: event.seq }
+    }
+  }
+  if (!state.turn) return state
+  return { ...state, openBlocks: withCheckpoints(state.openBlocks, await store.checkpoints(sessionId)) }
+}
+
+function withCheckpoints(open: readonly OpenBlock[], saved: readonly OpenBlock[]): OpenBlock[] {
+  const merged = open.map((block) => {
+    const text = saved.find((other) => other.id === block.id)
+    return block.type === 'tool-call' && text?.type === 'tool-call'
+      ? { ...block, output: text.output }
+      : block
+  })
+  const fresh = saved.filter((block) => !open.some((other) => other.id === block.id))
+  return [...merged, ...fresh]
+}

@@ -1,0 +1,87 @@
+import type { DraftOf, EventDraft } from '@parley/protocol'
+
+type CallDraft = DraftOf<'tool-call.called'> | DraftOf<'tool-call.updated'> | DraftOf<'tool-call.ended'>
+
+/** What a turn has seen of its tool calls. Changed only by the `commit` of a step, once the step is recorded. */
+export type ToolOrder = {
+  readonly called: Set<string>
+  readonly ended: Set<string>
+  readonly held: Map<string, CallDraft[]>
+}
+
+export type Step = { readonly drafts: EventDraft[]; commit(): void }
+
+export function emptyOrder(): ToolOrder {
+  return { called: new Set(), ended: new Set(), held: new Map() }
+}
+
+const nothing = () => undefined
+
+/**
+ * Puts the drafts of tool calls in order: a result waits for its call, a call is recorded once, a result once.
+ * A second call becomes an update; a second result is kept as an unrecognised message, for the record.
+ */
+export function inOrder(order: ToolOrder, draft: CallDraft): Step {
+  const id = draft.toolCallId
+  if (draft.type === 'tool-call.called') {
+    return order.called.has(id) ? { drafts: [updateFrom(draft)], commit: nothing } : call(order, draft)
+  }
+  if (!order.called.has(id)) {
+    return { drafts: [], commit: () => order.held.set(id, [...(order.held.get(id) ?? []), draft]) }
+  }
+  if (draft.type === 'tool-call.updated') return { drafts: [draft], commit: nothing }
+  if (order.ended.has(id)) {
+    const unrecognised = {
+      type: 'agent.unrecognised' as const,
+      native: draft,
+      reason: 'a second result of a call',
+    }
+    return { drafts: [unrecognised], commit: nothing }
+  }
+  return { drafts: [draft], commit: () => order.ended.add(id) }
+}
+
+function call(order: ToolOrder, draft: DraftOf<'tool-call.called'>): Step {
+  const id = draft.toolCallId
+  const held = order.held.get(id) ?? []
+  return {
+    drafts: [draft, ...held],
+    commit() {
+      order.called.add(id)
+      order.held.delete(id)
+      if (held.some((one) => one.type === 'tool-call.ended')) order.ended.add(id)
+    },
+  }
+}
+
+/** At the turn's end: results whose calls never came, each after a call inferred from it, marked as such. */
+export function flushHeld(order: ToolOrder): EventDraft[] {
+  return [...order.held].flatMap(([toolCallId, drafts]): EventDraft[] => [
+    {
+      type: 'tool-call.called',
+      toolCallId,
+      name: 'unknown',
+      kind: 'other',
+      title: 'A call that was never seen',
+      input: null,
+      inferred: true,
+    },
+    ...drafts,
+    ...(drafts.some((draft) => draft.type === 'tool-call.ended')
+      ? []
+      : [{ type: 'tool-call.ended' as const, toolCallId, outcome: 'failed' as const, content: [] }]),
+  ])
+}
+
+function updateFrom(draft: DraftOf<'tool-call.called'>): EventDraft {
+  const { toolCallId, title, kind, input, locations, parentToolCallId } = draft
+  return {
+    type: 'tool-call.updated',
+    toolCallId,
+    title,
+    kind,
+    input,
+    ...(locations && { locations }),
+    ...(parentToolCallId && { parentToolCallId }),
+  }
+}

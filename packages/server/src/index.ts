@@ -1,0 +1,37 @@
+import { createCoreHost, type Host, type HostOptions } from './core/host.ts'
+import { checkFolder } from './workspace/folder.ts'
+
+export type {
+  AgentAdapter,
+  AgentConnection,
+  AgentMessage,
+  AgentOutput,
+  ConnectInput,
+  PermissionAnswer,
+  PermissionAsk,
+  Person,
+  QuestionAnswer,
+  QuestionAsk,
+} from './core/agent-adapter.ts'
+export type { Clock, Ids } from './core/clock.ts'
+export type { Host, SessionChange } from './core/host.ts'
+export type { Limits } from './core/limits.ts'
+export type { FeedBatch, FeedItem, FeedReader, FeedStart } from './core/session-feed.ts'
+export type {
+  AppendBatch,
+  CreateBatch,
+  ReadRange,
+  SessionPage,
+  SessionQuery,
+  SessionRecord,
+  SessionStore,
+  StoredEvent,
+  StoredReceipt,
+} from './core/session-store.ts'
+
+/** The library door: a host on the adapters and the store given to it. */
+export function createHost(
+  options: Omit<HostOptions, 'checkFolder'> & Partial<Pick<HostOptions, 'checkFolder'>>,
+): Promise<Host> {
+  return createCoreHost({ checkFolder, ...options })
+}

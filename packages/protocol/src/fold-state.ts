@@ -46,6 +46,7 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
       const { seq, at, sessionId, turnId, type, version, ...connection } = event
       return {
         connected: true,
+        ...(state.turn && { turn: { ...state.turn, delivered: true } }),
         forkPending: stillToFork(state, seq),
         connection: { ...state.connection, ...connection },
       }
@@ -190,7 +191,14 @@ function started(state: SessionState, event: EventOf<'turn.started'>): Partial<S
     at: event.at,
   }
   return {
-    turn: { turnId: event.turnId ?? '', startedAt: event.at, prompt, interrupted: false, carried: [] },
+    turn: {
+      turnId: event.turnId ?? '',
+      startedAt: event.at,
+      prompt,
+      interrupted: false,
+      delivered: state.connected,
+      carried: [],
+    },
     queue: state.queue.filter((queued) => queued.promptId !== event.promptId),
     openBlocks: [],
   }

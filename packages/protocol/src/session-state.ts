@@ -38,6 +38,7 @@ export const OpenTurn = z.object({
   startedAt: z.number(),
   prompt: Prompt,
   interrupted: z.boolean(),
+  delivered: z.boolean().meta({ description: 'false: the prompt has certainly not reached the agent' }),
   parked: ParkReason.optional(),
   carried: z.array(CarriedAnswer),
 })

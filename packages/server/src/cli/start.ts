@@ -1,0 +1,70 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { builtInAdapters } from '../adapters/index.ts'
+import { fileTranscript } from '../adapters/scripted/transcript.ts'
+import type { AgentAdapter } from '../core/agent-adapter.ts'
+import type { Host } from '../core/host.ts'
+import type { Limits } from '../core/limits.ts'
+import { type HttpServer, startServer } from '../faces/http/serve.ts'
+import { createWebSocketFace } from '../faces/websocket/index.ts'
+import { createHost } from '../index.ts'
+import { openSqliteStore } from '../stores/sqlite.ts'
+import { version } from './version.ts'
+
+export type StartOptions = {
+  readonly dataDir: string
+  readonly hostname: string
+  /** 0 picks a free one. */
+  readonly port: number
+  readonly token: string
+  readonly logger: Logger
+  readonly adapters?: readonly AgentAdapter[]
+  readonly limits?: Partial<Limits>
+  readonly allowedOrigins?: readonly string[]
+  readonly allowedHosts?: readonly string[]
+}
+
+export type Parley = {
+  readonly host: Host
+  readonly http: HttpServer
+  /** Takes no more requests, parks or ends what runs, then lets go of the data folder. */
+  close(): Promise<void>
+}
+
+/** The whole server: a store in the data folder, a host on it, and its faces. Nothing is left open if it rejects. */
+export async function startParley(options: StartOptions): Promise<Parley> {
+  const { dataDir, adapters, limits, ...serving } = options
+  const { logger } = options
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  await using undo = new AsyncDisposableStack()
+  const store = openSqliteStore({ file: join(dataDir, 'parley.sqlite') })
+  undo.defer(() => store.close())
+  const host = await createHost({
+    adapters: adapters ?? builtInAdapters({ demo: { transcript: fileTranscript(join(dataDir, 'demo')) } }),
+    store,
+    ...(limits && { limits }),
+    problem: ({ error, doing, sessionId }) => logger.error({ err: error, sessionId }, `could not ${doing}`),
+  })
+  undo.defer(() => host.close())
+  const websocket = createWebSocketFace({ host, logger, version })
+  undo.defer(() => websocket.close())
+  const http = await startServer({
+    ...serving,
+    host,
+    version,
+    websocket: ({ request, socket, head }) => websocket.accept(request, socket, head),
+  })
+  store.describeOwner({ url: http.url })
+  undo.defer(() => http.close())
+  const closing = undo.move()
+  let closed: Promise<void> | undefined
+  return {
+    host,
+    http,
+    close() {
+      closed ??= closing.disposeAsync()
+      return closed
+    },
+  }
+}

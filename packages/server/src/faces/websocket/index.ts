@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Logger } from 'pino'
+import { WebSocketServer } from 'ws'
+import type { Host } from '../../core/host.ts'
+import { defaultOutboxLimits, type OutboxLimits } from './outbox.ts'
+import { changeFrame, Peer } from './peer.ts'
+
+export type WebSocketFace = {
+  /** Takes over an upgrade request that was let in. */
+  accept(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  readonly peers: number
+  close(): void
+}
+
+const heartbeatMs = 30_000
+const maxFrameBytes = 12 * 1024 * 1024
+
+/** Many sessions on one socket. Who may come in is decided before `accept`. */
+export function createWebSocketFace(options: {
+  host: Host
+  logger: Logger
+  version: string
+  limits?: Partial<OutboxLimits>
+}): WebSocketFace {
+  const { host, logger, version } = options
+  const limits = { ...defaultOutboxLimits, ...options.limits }
+  const server = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: 4 * maxFrameBytes,
+    clientTracking: false,
+  })
+  const peers = new Set<Peer>()
+  const heart = setInterval(() => {
+    for (const peer of peers) peer.beat()
+  }, heartbeatMs)
+  heart.unref()
+  const stopListening = host.onSessionChanged((change) => {
+    if (peers.size === 0) return
+    const frame = changeFrame(change)
+    for (const peer of peers) peer.tell(frame)
+  })
+
+  return {
+    get peers() {
+      return peers.size
+    },
+    accept(request, socket, head) {
+      server.handleUpgrade(request, socket, head, (websocket) => {
+        const peer = new Peer(websocket, socket, {
+          host,
+          logger,
+          version,
+          heartbeatMs,
+          limits,
+          maxFrameBytes,
+        })
+        peers.add(peer)
+        websocket.once('close', () => peers.delete(peer))
+      })
+    },
+    close() {
+      clearInterval(heart)
+      stopListening()
+      for (const peer of peers) peer.close()
+    },
+  }
+}

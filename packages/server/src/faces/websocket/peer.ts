@@ -1,0 +1,263 @@
+import type { Duplex } from 'node:stream'
+import { ClientFrame, errorInfoOf, ParleyError, validationError } from '@parley/protocol'
+import type { Logger } from 'pino'
+import type { WebSocket } from 'ws'
+import type { Host, SessionChange } from '../../core/host.ts'
+import type { FeedBatch, FeedReader } from '../../core/session-feed.ts'
+import { encodeFrames } from './encode.ts'
+import { Outbox, type OutboxLimits } from './outbox.ts'
+
+export type PeerOptions = {
+  readonly host: Host
+  readonly logger: Logger
+  readonly version: string
+  readonly heartbeatMs: number
+  readonly limits: OutboxLimits
+  readonly maxFrameBytes: number
+}
+
+type Following = { cursor: number; stop: () => void }
+
+const maxCommandsUnderWay = 256
+const evictedLingerMs = 30_000
+
+/** One client at the other end of a socket: what it says becomes calls of the host, what it follows becomes frames. */
+export class Peer {
+  readonly #options: PeerOptions
+  readonly #websocket: WebSocket
+  readonly #socket: Duplex
+  readonly #outbox: Outbox
+  readonly #following = new Map<string, Following>()
+  readonly #lines = new Map<string, Promise<void>>()
+  #commandsUnderWay = 0
+  #greeted = false
+  #alive = true
+
+  constructor(websocket: WebSocket, socket: Duplex, options: PeerOptions) {
+    this.#options = options
+    this.#websocket = websocket
+    this.#socket = socket
+    this.#outbox = new Outbox(socket, options.limits, () => this.#evict())
+    websocket.on('message', (data, isBinary) => this.#hear(data as Buffer, isBinary))
+    websocket.on('pong', () => {
+      this.#alive = true
+    })
+    websocket.on('close', () => this.#leave())
+    websocket.on('error', (error) => options.logger.debug({ err: error }, 'socket failed'))
+  }
+
+  /** Asks whether anyone is there; ends the socket if the last time nobody answered. */
+  beat(): void {
+    if (!this.#alive) return this.#websocket.terminate()
+    this.#alive = false
+    this.#websocket.ping()
+  }
+
+  close(): void {
+    this.#leave()
+    this.#websocket.close(1001, 'Parley is stopping')
+  }
+
+  /** The same bytes go to every greeted peer: the face frames a change once. */
+  tell(frames: Buffer): void {
+    if (this.#greeted) this.#outbox.write(frames)
+  }
+
+  #hear(data: Buffer, isBinary: boolean): void {
+    let session: string | undefined
+    try {
+      if (isBinary) throw new ParleyError('validation_error', 'Frames are JSON texts, not binary.')
+      if (data.length > this.#options.maxFrameBytes) {
+        throw new ParleyError('too_large', `A frame may have ${this.#options.maxFrameBytes} bytes.`)
+      }
+      const value = parseJson(data)
+      session = sessionOf(value)
+      const frame = ClientFrame.safeParse(value)
+      if (!frame.success) return this.#refuseFrame(value, session, validationError('The frame', frame.error))
+      this.#obey(frame.data)
+    } catch (error) {
+      this.#refuse(error, session)
+    }
+  }
+
+  /** A bad command is answered with a receipt, so that whoever waits for it hears; any other frame with an error. */
+  #refuseFrame(value: unknown, session: string | undefined, error: ParleyError): void {
+    const commandId = commandIdOf(value)
+    if (session === undefined || commandId === undefined) return this.#refuse(error, session)
+    this.#outbox.send({ type: 'receipt', session, commandId, error: error.toInfo() })
+  }
+
+  #refuse(error: unknown, session: string | undefined): void {
+    if (!(error instanceof ParleyError)) this.#options.logger.error({ err: error }, 'frame failed')
+    this.#outbox.send({ type: 'error', ...(session !== undefined && { session }), error: errorInfoOf(error) })
+  }
+
+  #obey(frame: ClientFrame): void {
+    switch (frame.type) {
+      case 'hello':
+        this.#greeted = true
+        this.#outbox.send({
+          type: 'welcome',
+          version: this.#options.version,
+          heartbeatMs: this.#options.heartbeatMs,
+        })
+        return
+      case 'ping':
+        return this.#outbox.send({ type: 'pong', ...(frame.id !== undefined && { id: frame.id }) })
+      case 'follow':
+        return this.#inLine(frame.session, () => this.#follow(frame))
+      case 'unfollow':
+        return this.#inLine(frame.session, async () => this.#unfollow(frame.session))
+      case 'command': {
+        if (this.#commandsUnderWay >= maxCommandsUnderWay) {
+          const error = new ParleyError(
+            'rate_limited',
+            'Too many commands at once. Wait for receipts, then go on.',
+          )
+          return this.#refuseFrame(frame, frame.session, error)
+        }
+        this.#commandsUnderWay++
+        return this.#inLine(frame.session, () => this.#command(frame.session, frame.command))
+      }
+    }
+  }
+
+  /** What one client says about one session is done in the order it was said. */
+  #inLine(session: string, work: () => Promise<void>): void {
+    const done = (this.#lines.get(session) ?? Promise.resolve())
+      .then(work)
+      .catch((error) => this.#refuse(error, session))
+    this.#lines.set(session, done)
+    void done.then(() => {
+      if (this.#lines.get(session) === done) this.#lines.delete(session)
+    })
+  }
+
+  async #command(
+    session: string,
+    command: Extract<ClientFrame, { type: 'command' }>['command'],
+  ): Promise<void> {
+    try {
+      this.#outbox.send({ type: 'receipt', session, ...(await this.#options.host.command(session, command)) })
+    } catch (error) {
+      if (!(error instanceof ParleyError)) this.#options.logger.error({ err: error }, 'command failed')
+      this.#outbox.send({ type: 'receipt', session, commandId: command.commandId, error: errorInfoOf(error) })
+    } finally {
+      this.#commandsUnderWay--
+    }
+  }
+
+  /** Begins to follow; the replay goes on behind, so that an unfollow or a command need not wait for it. */
+  async #follow({ session, after, epoch, native }: Extract<ClientFrame, { type: 'follow' }>): Promise<void> {
+    await this.#options.host.state(session)
+    if (this.#websocket.readyState !== this.#websocket.OPEN) return
+    this.#unfollow(session)
+    const following: Following = { cursor: after ?? 0, stop: () => undefined }
+    this.#following.set(session, following)
+    const reader = this.#reader(session, following, native ?? false)
+    let stopped = false
+    following.stop = () => {
+      stopped = true
+    }
+    const from = { ...(after !== undefined && { after }), ...(epoch !== undefined && { epoch }) }
+    this.#options.host.follow(session, from, reader).then(
+      (stop) => {
+        if (stopped) stop()
+        else following.stop = stop
+      },
+      (error) => {
+        this.#following.delete(session)
+        this.#refuse(error, session)
+      },
+    )
+  }
+
+  #reader(session: string, following: Following, native: boolean): FeedReader {
+    const outbox = this.#outbox
+    const current = () => this.#following.get(session) === following
+    return {
+      native,
+      following: (start) => {
+        if (start.verdict === 'reset') following.cursor = 0
+        outbox.send({ type: 'following', session, ...start })
+      },
+      deliver: (batch) => {
+        if (!current()) return
+        const last = lastSeq(batch)
+        if (last !== undefined) following.cursor = last
+        outbox.write(framesOf(session, batch))
+        return outbox.room()
+      },
+      caughtUp: (seq) => {
+        if (current()) outbox.send({ type: 'caught-up', session, seq })
+      },
+      ended: () => {
+        if (current()) this.#following.delete(session)
+      },
+    }
+  }
+
+  #unfollow(session: string): void {
+    this.#following.get(session)?.stop()
+    this.#following.delete(session)
+  }
+
+  #evict(): void {
+    const cursors = Object.fromEntries([...this.#following].map(([session, { cursor }]) => [session, cursor]))
+    this.#options.logger.info({ sessions: this.#following.size }, 'slow reader evicted')
+    this.#outbox.send({ type: 'evicted', cursors })
+    this.#leave()
+    this.#websocket.close(4008, 'read too slowly')
+    const linger = setTimeout(() => this.#socket.destroy(), evictedLingerMs)
+    linger.unref()
+    this.#socket.once('close', () => clearTimeout(linger))
+  }
+
+  #leave(): void {
+    this.#greeted = false
+    for (const session of [...this.#following.keys()]) this.#unfollow(session)
+  }
+}
+
+const made = new WeakMap<FeedBatch, Buffer>()
+
+/** The frames of a batch. All live readers of a session are given the same batch, so they share the bytes too. */
+function framesOf(session: string, batch: FeedBatch): Buffer {
+  let frames = made.get(batch)
+  if (!frames) {
+    const about = `,"session":${JSON.stringify(session)},`
+    frames = encodeFrames(batch.map(({ kind, json }) => `{"type":"${kind}"${about}"${kind}":${json}}`))
+    made.set(batch, frames)
+  }
+  return frames
+}
+
+export function changeFrame(change: SessionChange): Buffer {
+  return encodeFrames([JSON.stringify({ type: 'session-changed', ...change })])
+}
+
+function lastSeq(batch: FeedBatch): number | undefined {
+  for (let index = batch.length - 1; index >= 0; index--) {
+    const item = batch[index]!
+    if (item.kind === 'event') return item.seq
+  }
+  return undefined
+}
+
+function parseJson(data: Buffer): unknown {
+  try {
+    return JSON.parse(data.toString())
+  } catch {
+    throw new ParleyError('validation_error', 'The frame is not JSON.')
+  }
+}
+
+function sessionOf(value: unknown): string | undefined {
+  const session = (value as { session?: unknown } | null)?.session
+  return typeof session === 'string' ? session : undefined
+}
+
+function commandIdOf(value: unknown): string | undefined {
+  const commandId = (value as { command?: { commandId?: unknown } } | null)?.command?.commandId
+  return typeof commandId === 'string' ? commandId : undefined
+}

@@ -1,0 +1,322 @@
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { ParleyError } from '@parley/protocol'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHost } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { assertBindable } from './access.ts'
+import { createOneTimeCodes } from './one-time-codes.ts'
+import { type ServerUnderTest, serverUnderTest, testToken } from './server-under-test.ts'
+
+const host = await createHost({ adapters: [], store: createMemoryStore() })
+let server: ServerUnderTest
+const upgraded: Duplex[] = []
+
+beforeAll(async () => {
+  server = await serverUnderTest(host, {
+    allowedOrigins: ['https://console.example'],
+    allowedHosts: ['parley.example'],
+    websocket: ({ socket }) => {
+      upgraded.push(socket)
+      socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
+    },
+  })
+})
+afterAll(async () => {
+  await server.close()
+  await host.close()
+})
+
+const code = (answer: { body: Record<string, unknown> }) => (answer.body.error as { code: string }).code
+const pathOf = (link: string) => new URL(link).pathname
+const cookieFrom = (headers: IncomingHttpHeaders) => headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+
+async function signIn(): Promise<string> {
+  return cookieFrom((await server.ask(pathOf(server.link()), { token: false })).headers)
+}
+
+describe('the token', () => {
+  it('is needed on every route under /api but health', async () => {
+    for (const path of [
+      '/api/agents',
+      '/api/sessions',
+      '/api/permissions',
+      '/api/openapi.json',
+      '/api/nothing',
+      '/api',
+    ]) {
+      const answer = await server.ask(path, { token: false })
+      expect([path, answer.status, code(answer)]).toEqual([path, 401, 'unauthorized'])
+    }
+    expect((await server.ask('/api/health', { token: false })).body).toEqual({
+      ok: true,
+      version: '0.0.0-test',
+    })
+    expect((await server.ask('/%61pi/sessions', { token: false })).status).toBe(401)
+  })
+
+  it('opens them, and a wrong one does not', async () => {
+    expect((await server.ask('/api/agents')).status).toBe(200)
+    for (const authorization of [
+      `Bearer ${testToken}x`,
+      `Bearer ${testToken.slice(1)}`,
+      'Bearer',
+      `Basic ${testToken}`,
+      '',
+    ]) {
+      const answer = await server.ask('/api/agents', { token: false, headers: { authorization } })
+      expect([authorization, answer.status]).toEqual([authorization, 401])
+    }
+  })
+
+  it('is not taken from the address', async () => {
+    expect((await server.ask(`/api/agents?token=${testToken}`, { token: false })).status).toBe(401)
+  })
+})
+
+describe('the one-time link', () => {
+  it('signs a browser in once, with a cookie that is not the token', async () => {
+    const path = pathOf(server.link())
+    const first = await server.ask(path, { token: false })
+    expect(first.status).toBe(200)
+    expect(first.text).toContain('<meta http-equiv="refresh" content="0; url=/">')
+    expect(first.headers['set-cookie']?.[0]).toMatch(
+      /^parley=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=\d+$/,
+    )
+    expect(first.headers['set-cookie']?.[0]).not.toContain(testToken)
+
+    const cookie = cookieFrom(first.headers)
+    expect((await server.ask('/api/agents', { token: false, headers: { cookie } })).status).toBe(200)
+    expect((await server.ask('/', { token: false, headers: { cookie: `other=1; ${cookie}` } })).status).toBe(
+      200,
+    )
+
+    const second = await server.ask(path, { token: false })
+    expect(second.status).toBe(401)
+    expect(second.headers['set-cookie']).toBeUndefined()
+    expect(second.text).toContain('parley token --link')
+    expect((await server.ask(path, { token: false, headers: { cookie } })).status).toBe(200)
+  })
+
+  it('is not used up by HEAD or by a browser that looks ahead', async () => {
+    const path = pathOf(server.link())
+    expect((await server.ask(path, { token: false, method: 'HEAD' })).status).toBe(204)
+    for (const headers of [{ 'sec-purpose': 'prefetch;prerender' }, { purpose: 'prefetch' }]) {
+      const answer = await server.ask(path, { token: false, headers })
+      expect([answer.status, answer.headers['set-cookie']]).toEqual([204, undefined])
+    }
+    expect((await server.ask(path, { token: false })).status).toBe(200)
+  })
+
+  it('comes from the API too, for those with the token', async () => {
+    expect((await server.ask('/api/links', { token: false, method: 'POST' })).status).toBe(401)
+    const { status, body } = await server.ask('/api/links', { method: 'POST' })
+    expect(status).toBe(201)
+    expect(body.expiresAt).toBeGreaterThan(Date.now())
+    expect((await server.ask(pathOf(body.url as string), { token: false })).status).toBe(200)
+  })
+
+  it('expires', () => {
+    let now = 1000
+    const codes = createOneTimeCodes(() => now)
+    const early = codes.issue(500).code
+    const late = codes.issue(500).code
+    now = 1499
+    expect(codes.redeem(early)).toBe(true)
+    now = 1500
+    expect(codes.redeem(late)).toBe(false)
+    expect(codes.redeem('')).toBe(false)
+  })
+
+  it('does not pile up', () => {
+    const codes = createOneTimeCodes(() => 0, 2)
+    const [first, second, third] = [codes.issue(1), codes.issue(1), codes.issue(1)]
+    expect([first, second, third].map(({ code }) => codes.redeem(code))).toEqual([false, true, true])
+  })
+
+  it('sets a cookie that outlives a restart but not a change of the token', async () => {
+    const cookie = await signIn()
+    const same = await serverUnderTest(host)
+    const other = await serverUnderTest(host, { token: 'another' })
+    expect((await same.ask('/api/agents', { token: false, headers: { cookie } })).status).toBe(200)
+    expect((await other.ask('/api/agents', { token: false, headers: { cookie } })).status).toBe(401)
+    await Promise.all([same.close(), other.close()])
+  })
+})
+
+describe('Host and Origin', () => {
+  it('refuses a foreign Host, also with the token', async () => {
+    for (const name of [
+      'evil.example',
+      `evil.example:${server.port}`,
+      '127.0.0.1:1',
+      'localhost',
+      `127.0.0.1.evil.example:${server.port}`,
+    ]) {
+      const answer = await server.ask('/api/agents', { headers: { host: name } })
+      expect([name, answer.status, code(answer)]).toEqual([name, 403, 'forbidden'])
+    }
+    expect((await server.ask('/', { token: false, headers: { host: 'evil.example' } })).status).toBe(403)
+    expect(
+      (await server.ask('/api/health', { token: false, headers: { host: 'evil.example' } })).status,
+    ).toBe(403)
+    const unreadable = await server.ask('/api/health', { headers: { host: 'a b' } })
+    expect([unreadable.status, code(unreadable)]).toEqual([400, 'validation_error'])
+  })
+
+  it('answers to its own names and to those it was given', async () => {
+    for (const name of [
+      `localhost:${server.port}`,
+      `LOCALHOST:${server.port}`,
+      `[::1]:${server.port}`,
+      'parley.example',
+      'parley.example:8443',
+    ]) {
+      expect([name, (await server.ask('/api/agents', { headers: { host: name } })).status]).toEqual([
+        name,
+        200,
+      ])
+    }
+  })
+
+  it('refuses a foreign Origin, also with the cookie', async () => {
+    const cookie = await signIn()
+    for (const origin of [
+      'https://evil.example',
+      'null',
+      `http://localhost:${server.port + 1}`,
+      `https://localhost:${server.port}`,
+      '',
+    ]) {
+      const answer = await server.ask('/api/links', {
+        method: 'POST',
+        token: false,
+        headers: { cookie, origin },
+      })
+      expect([origin, answer.status, code(answer)]).toEqual([origin, 403, 'forbidden'])
+      expect(answer.headers['access-control-allow-origin']).toBeUndefined()
+    }
+    const ours = { cookie, origin: `http://127.0.0.1:${server.port}` }
+    expect((await server.ask('/api/links', { method: 'POST', token: false, headers: ours })).status).toBe(201)
+  })
+
+  it('refuses changes that another site makes with the cookie and no Origin', async () => {
+    const cookie = await signIn()
+    const post = (site: string, token = false) =>
+      server.ask('/api/links', { method: 'POST', token, headers: { cookie, 'sec-fetch-site': site } })
+    expect((await post('cross-site')).status).toBe(403)
+    expect((await post('same-site')).status).toBe(403)
+    expect((await post('same-origin')).status).toBe(201)
+    expect((await post('none')).status).toBe(201)
+    expect((await post('cross-site', true)).status).toBe(201)
+  })
+
+  it('lets pages of a configured origin read, and only those', async () => {
+    const headers = { origin: 'https://console.example' }
+    const answer = await server.ask('/api/agents', { headers })
+    expect(answer.headers['access-control-allow-origin']).toBe('https://console.example')
+    const preflight = await server.ask('/api/sessions', { method: 'OPTIONS', token: false, headers })
+    expect([preflight.status, preflight.headers['access-control-allow-headers']]).toEqual([
+      204,
+      'Authorization, Content-Type, Last-Event-ID',
+    ])
+    const own = await server.ask('/api/agents', { headers: { origin: `http://127.0.0.1:${server.port}` } })
+    expect([own.status, own.headers['access-control-allow-origin']]).toEqual([200, undefined])
+  })
+})
+
+describe('an upgrade', () => {
+  const upgrade = async (path: string, headers: Record<string, string>) => {
+    const request = httpRequest({
+      host: '127.0.0.1',
+      port: server.port,
+      path,
+      headers: { connection: 'Upgrade', upgrade: 'websocket', ...headers },
+      agent: false,
+    })
+    request.end()
+    const outcome = await Promise.race([
+      once(request, 'upgrade').then(() => ({ status: 101, text: '' })),
+      once(request, 'response').then(async ([response]) => {
+        let text = ''
+        for await (const piece of response) text += piece
+        return { status: response.statusCode as number, text }
+      }),
+    ])
+    request.destroy()
+    return outcome
+  }
+  const authorization = `Bearer ${testToken}`
+
+  it('passes the same checks, and gets a proper answer when refused', async () => {
+    const refused = async (path: string, headers: Record<string, string>) => {
+      const { status, text } = await upgrade(path, headers)
+      return [status, JSON.parse(text).error.code]
+    }
+    expect(await refused('/api/ws', {})).toEqual([401, 'unauthorized'])
+    expect(await refused('/api/ws', { authorization: 'Bearer wrong' })).toEqual([401, 'unauthorized'])
+    expect(await refused('/api/ws', { authorization, host: 'evil.example' })).toEqual([403, 'forbidden'])
+    expect(await refused('/api/ws', { authorization, origin: 'https://evil.example' })).toEqual([
+      403,
+      'forbidden',
+    ])
+    expect(await refused('/api/other', { authorization })).toEqual([404, 'not_found'])
+    expect(upgraded).toEqual([])
+  })
+
+  it('is handed on with the token or the cookie', async () => {
+    const cookie = await signIn()
+    expect((await upgrade('/api/ws?x=1', { authorization })).status).toBe(101)
+    expect((await upgrade('/api/ws', { cookie, origin: `http://localhost:${server.port}` })).status).toBe(101)
+    expect(upgraded.length).toBe(2)
+  })
+
+  it('is explained to those who come without one', async () => {
+    const answer = await server.ask('/api/ws')
+    expect([answer.status, code(answer)]).toEqual([400, 'validation_error'])
+    expect((await upgrade('/api/health', { upgrade: 'h2c' })).status).toBe(200)
+  })
+
+  it('is refused where no WebSocket face was given', async () => {
+    const bare = await serverUnderTest(host)
+    const request = httpRequest({
+      host: '127.0.0.1',
+      port: bare.port,
+      path: '/api/ws',
+      headers: { connection: 'Upgrade', upgrade: 'websocket', authorization },
+      agent: false,
+    }).end()
+    const [response] = await once(request, 'response')
+    expect(response.statusCode).toBe(422)
+    await bare.close()
+  })
+})
+
+describe('binding', () => {
+  const refusal = (hostname: string, tokenExplicit: boolean, allowRemote: boolean) => {
+    try {
+      assertBindable({ hostname, tokenExplicit, allowRemote })
+      return undefined
+    } catch (error) {
+      return error as ParleyError
+    }
+  }
+
+  it('needs nothing on loopback', () => {
+    const names = ['127.0.0.1', '127.9.9.9', '::1', 'localhost', 'LOCALHOST', '0:0:0:0:0:0:0:1']
+    expect(names.map((name) => refusal(name, false, false))).toEqual(names.map(() => undefined))
+  })
+
+  it('needs a token and a flag elsewhere, and says which is missing', () => {
+    for (const name of ['0.0.0.0', '::', '192.168.1.4', 'example.org', '', '::ffff:8.8.8.8']) {
+      expect(refusal(name, true, true)).toBeUndefined()
+      const both = refusal(name, false, false)
+      expect(both).toBeInstanceOf(ParleyError)
+      expect(both?.code).toBe('validation_error')
+      expect(both?.message).toMatch(/--allow-remote and --token <token> \(or PARLEY_TOKEN\)/)
+      expect(refusal(name, true, false)?.message).toMatch(/Add --allow-remote if/)
+      expect(refusal(name, false, true)?.message).toMatch(/Add --token <token> \(or PARLEY_TOKEN\) if/)
+    }
+  })
+})

@@ -1,0 +1,100 @@
+import type { HttpBindings } from '@hono/node-server'
+import { openapiDocument, ParleyError, routes } from '@parley/protocol'
+import { type Context, Hono } from 'hono'
+import type { Logger } from 'pino'
+import type { Host } from '../../core/host.ts'
+import type { Access } from './access.ts'
+import { mountConsole } from './console.ts'
+import { mount } from './mount.ts'
+import { problem, problemOf, problemResponse } from './problem.ts'
+import { mountAgents } from './routes/agents.ts'
+import { mountEvents } from './routes/events.ts'
+import { mountExport } from './routes/export.ts'
+import { mountLinks } from './routes/links.ts'
+import { mountPermissions } from './routes/permissions.ts'
+import { mountRules } from './routes/rules.ts'
+import { mountSessions } from './routes/sessions.ts'
+import type { EventStreams } from './sse.ts'
+
+export type App = Hono<{ Bindings: HttpBindings }>
+export type RequestContext = Context<{ Bindings: HttpBindings }>
+
+export type AppParts = {
+  readonly host: Host
+  readonly access: Access
+  readonly streams: EventStreams
+  readonly logger: Logger
+  readonly version: string
+  readonly bodyLimit: number
+  /** Where the server can be reached, without a slash at the end. */
+  readonly url: () => string
+}
+
+/** All routes, behind the checks that every request passes. */
+export function createApp(parts: AppParts): App {
+  const app: App = new Hono()
+  const { access, logger, version } = parts
+
+  app.use('*', async (context, next) => {
+    const { incoming } = context.env
+    access.source.check(incoming)
+    if (context.req.method === 'OPTIONS' && access.source.sharedOrigin(incoming)) return preflight()
+    if (needsToken(context.req.path)) access.checkCaller(incoming)
+    return next()
+  })
+
+  mount(app, parts, routes.health, () => ({ ok: true as const, version }))
+  mount(app, parts, routes.openapi, () => openapiDocument(version))
+  app.get('/api/ws', () => {
+    throw new ParleyError('validation_error', 'Connect to /api/ws with a WebSocket.')
+  })
+  mountAgents(app, parts)
+  mountSessions(app, parts)
+  mountEvents(app, parts)
+  mountExport(app, parts)
+  mountPermissions(app, parts)
+  mountRules(app, parts)
+  mountLinks(app, parts)
+  mountConsole(app, parts)
+
+  app.notFound((context) => problemResponse(nothingThere(app, context)))
+  app.onError((error) => problemResponse(problemOf(error, logger)))
+  return app
+}
+
+function needsToken(path: string): boolean {
+  return (path === '/api' || path.startsWith('/api/')) && path !== routes.health.path
+}
+
+function nothingThere(app: App, context: RequestContext) {
+  const { method, path } = context.req
+  const allowed = app.routes
+    .filter((route) => route.method !== 'ALL' && patternOf(route.path).test(path))
+    .map((route) => route.method)
+  if (allowed.length === 0) {
+    return problem({
+      code: 'not_found',
+      message: 'There is nothing here; /api/openapi.json lists the routes.',
+    })
+  }
+  const allow = [...new Set(allowed)].join(', ')
+  return problem(
+    { code: 'not_supported', message: `${method} does not work here; use ${allow}.`, details: { allow } },
+    { status: 405, headers: { Allow: allow } },
+  )
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}$`)
+}
+
+function preflight(): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      'Access-Control-Allow-Methods': 'GET, POST, PATCH, DELETE',
+      'Access-Control-Allow-Headers': 'Authorization, Content-Type, Last-Event-ID',
+      'Access-Control-Max-Age': '600',
+    },
+  })
+}

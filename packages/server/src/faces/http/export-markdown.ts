@@ -1,0 +1,119 @@
+import type { Block, BlockOf, Diff, PromptPart, SessionView, ToolContent } from '@parley/protocol'
+import { diffLines, diffText } from './diff-lines.ts'
+import { answerWords, inputText, permissionWords, sessionFacts, turnWords } from './export-words.ts'
+import { contained, fenced, inline, quoted } from './markdown-text.ts'
+
+/** A transcript to read and to paste. Whatever a session holds, it cannot end the part of the page it stands in. */
+export function* markdownTranscript({ state, timeline }: SessionView): Generator<string> {
+  yield `# ${inline(state.title || 'Untitled session')}\n\n`
+  yield sessionFacts(state)
+    .map(([name, value]) => `- ${name}: ${inline(value)}\n`)
+    .join('')
+  for (const block of timeline) {
+    const text = blockText(block)
+    if (text) yield `\n${text}\n`
+  }
+}
+
+function blockText(block: Block): string {
+  switch (block.type) {
+    case 'prompt': {
+      const note = block.status === 'sent' ? '' : ` (${block.status})`
+      return paragraphs(`## Prompt${note}`, ...block.parts.map(promptPart))
+    }
+    case 'text':
+      return paragraphs(contained(block.text), block.interrupted && '*(cut off)*')
+    case 'thinking':
+      return details('Thinking', quoted(block.text))
+    case 'tool-call':
+      return toolCall(block)
+    case 'permission':
+      return permission(block)
+    case 'question':
+      return question(block)
+    case 'turn-end': {
+      const problem = block.end.error && `${block.end.error.code}: ${inline(block.end.error.message)}`
+      return paragraphs(`*${inline(turnWords(block))}*`, problem, '---')
+    }
+    case 'notice':
+      return `*${block.level}, ${inline(block.code)}: ${inline(block.text)}*`
+    case 'unrecognised':
+      return details(
+        'A message of the agent that Parley does not know',
+        fenced(inputText(block.native), 'json'),
+      )
+  }
+}
+
+function promptPart(part: PromptPart): string {
+  if (part.type === 'text') return quoted(part.text)
+  if (part.type === 'command') return quoted(`/${part.name}${part.arguments ? ` ${part.arguments}` : ''}`)
+  const name = part.name ? ` ${inline(part.name)}` : ''
+  const text = part.type === 'file' && part.text !== undefined ? fenced(part.text) : undefined
+  return paragraphs(`*(${part.type}${name})*`, text)
+}
+
+function toolCall(block: BlockOf<'tool-call'>): string {
+  const places = (block.locations ?? []).map(({ path, line }) => inline(line ? `${path}:${line}` : path))
+  return paragraphs(
+    `### ${inline(block.title || block.name)}`,
+    `*${inline(block.name)}, ${block.kind}: ${block.status}${block.parentToolCallId ? ', by a subagent' : ''}*`,
+    places.length > 0 && places.join(', '),
+    inputText(block.input) !== '' && fenced(inputText(block.input), 'json'),
+    ...block.content.map(toolContent),
+  )
+}
+
+function toolContent(content: ToolContent): string {
+  switch (content.type) {
+    case 'text':
+      return fenced(content.text)
+    case 'terminal': {
+      const end = content.signal ?? content.exitCode
+      return paragraphs(
+        fenced(content.output, 'console'),
+        end != null && `*ended with ${inline(String(end))}*`,
+      )
+    }
+    case 'diff':
+      return diff(content)
+    case 'image':
+      return `*(an image, ${inline(content.mimeType)})*`
+    case 'resource':
+      return paragraphs(inline(content.uri), content.text !== undefined && fenced(content.text))
+  }
+}
+
+function diff(change: Diff): string {
+  return paragraphs(inline(change.path), fenced(diffText(diffLines(change)), 'diff'))
+}
+
+function permission(block: BlockOf<'permission'>): string {
+  const { request, resolution } = block
+  return paragraphs(
+    `**Permission** for ${inline(request.tool)}, ${inline(request.title)}: **${permissionWords(block)}**`,
+    request.reason && inline(request.reason),
+    !request.toolCallId && inputText(request.input) !== '' && fenced(inputText(request.input), 'json'),
+    request.diff && diff(request.diff),
+    resolution?.message && quoted(resolution.message),
+  )
+}
+
+function question(block: BlockOf<'question'>): string {
+  const asked = block.request.questions.map((one) =>
+    paragraphs(
+      `**${inline(one.header)}**: ${inline(one.text)}`,
+      one.options.map((option) => `- ${inline(option.label)}`).join('\n'),
+      `Answer: **${inline(answerWords(block, one.id))}**`,
+    ),
+  )
+  return paragraphs(...asked)
+}
+
+function paragraphs(...parts: readonly (string | false | undefined)[]): string {
+  return parts.filter(Boolean).join('\n\n')
+}
+
+function details(summary: string, body: string): string {
+  return `<details>\n<summary>${summary}</summary>\n\n${body}\n\n</details>`
+}

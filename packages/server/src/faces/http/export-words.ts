@@ -1,0 +1,41 @@
+import type { BlockOf, SessionState } from '@parley/protocol'
+
+/** What both transcripts say in the same words. */
+
+export function sessionFacts(state: SessionState): [name: string, value: string][] {
+  return [
+    ['Agent', state.agent],
+    ...(state.effective.model ? [['Model', state.effective.model] as [string, string]] : []),
+    ['Folder', state.cwd],
+    ['Begun', new Date(state.createdAt).toISOString()],
+    ['Session', `${state.id}, up to event ${state.seq}`],
+  ]
+}
+
+export function permissionWords({ resolution }: BlockOf<'permission'>): string {
+  if (!resolution) return 'not answered yet'
+  const scope = resolution.scope && resolution.scope !== 'once' ? `, scope ${resolution.scope}` : ''
+  const edited = resolution.input !== undefined ? ', with edited input' : ''
+  return `${resolution.outcome} by ${resolution.by}${scope}${edited}`
+}
+
+export function answerWords({ resolution }: BlockOf<'question'>, questionId: string): string {
+  if (!resolution) return 'not answered yet'
+  const answer = resolution.answers?.[questionId]
+  if (answer === undefined) return resolution.outcome
+  return Array.isArray(answer) ? answer.join(', ') : answer
+}
+
+export function turnWords({ end }: BlockOf<'turn-end'>): string {
+  const facts = [
+    `${(end.durationMs / 1000).toFixed(1)} s`,
+    ...(end.usage ? [`${end.usage.input} tokens in, ${end.usage.output} out`] : []),
+    ...(end.costUsd !== undefined ? [`$${end.costUsd.toFixed(4)}`] : []),
+  ]
+  return `Turn ${end.outcome} (${end.stopReason}): ${facts.join(', ')}`
+}
+
+export function inputText(input: unknown): string {
+  if (input === undefined) return ''
+  return typeof input === 'string' ? input : JSON.stringify(input, null, 2)
+}

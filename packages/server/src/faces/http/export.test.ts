@@ -1,0 +1,203 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
+import type { Script } from '../../adapters/scripted/script.ts'
+import { createHost } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { type ServerUnderTest, serverUnderTest } from './server-under-test.ts'
+
+const host = await createHost({ adapters: [createScriptedAdapter()], store: createMemoryStore() })
+const cwd = await mkdtemp(join(tmpdir(), 'parley-export-'))
+const attack = '<script>alert("1")</script><img src=x onerror=alert(1)>'
+const fence = 'a\n```\nb\n`````\nc'
+
+const script: Script = [
+  { type: 'thinking', text: `thinking </details> ${attack}` },
+  { type: 'text', text: `Look:\n\n\`\`\`ts\nconst a: Array<string>\n${attack}` },
+  {
+    type: 'tool',
+    name: 'Bash',
+    kind: 'execute',
+    title: `run "${attack}"`,
+    input: { command: `${attack}\n${fence}` },
+    content: [{ type: 'terminal', output: `${fence}\n${attack}`, exitCode: 3 }],
+  },
+  {
+    type: 'tool',
+    name: 'Edit',
+    kind: 'edit',
+    title: 'edit',
+    input: {},
+    content: [{ type: 'diff', path: `${attack}.ts`, before: 'old </pre>\n', after: `new ${attack}\n` }],
+  },
+  {
+    type: 'tool',
+    name: 'See',
+    title: 'see',
+    content: [
+      { type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' },
+      { type: 'image', mimeType: 'image/svg+xml"><script>', data: '"><script>' },
+    ],
+  },
+  { type: 'notice', level: 'warning', code: attack, text: attack },
+  { type: 'unrecognised', native: { html: attack } },
+  { type: 'end', outcome: 'failed', error: { code: 'agent_failed', message: attack } },
+]
+
+let server: ServerUnderTest
+let session: string
+beforeAll(async () => {
+  server = await serverUnderTest(host)
+  const title = `A "title"\\ ../../etc; ${attack}`
+  const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd, title } })
+  session = made.body.id as string
+  const followed = await server.follow(session)
+  const submit = { commandId: 'go', type: 'prompt.submit', text: JSON.stringify(script) }
+  expect((await server.ask(`/api/sessions/${session}/commands`, { body: submit })).status).toBe(202)
+  await followed.until((frame) => frame.data.type === 'turn.ended')
+  followed.leave()
+})
+afterAll(async () => {
+  await server.close()
+  await host.close()
+})
+
+const exported = (as: string) => server.ask(`/api/sessions/${session}/export?as=${as}`)
+
+describe('an export', () => {
+  it('is the log, line by line', async () => {
+    const { text, headers } = await exported('jsonl')
+    const page = await server.ask(`/api/sessions/${session}/events?limit=5000`)
+    expect(text.endsWith('\n')).toBe(true)
+    expect(
+      text
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual(page.body.events)
+    expect(headers['content-type']).toBe('application/jsonl; charset=UTF-8')
+  })
+
+  it('has a name that no header and no file system misreads', async () => {
+    for (const [as, extension] of [
+      ['jsonl', 'jsonl'],
+      ['markdown', 'md'],
+      ['html', 'html'],
+    ] as const) {
+      const { headers } = await exported(as)
+      expect(headers['content-disposition']).toMatch(
+        new RegExp(`^(attachment|inline); filename="a-title-etc-script-[\\w-]+\\.${extension}"$`),
+      )
+    }
+  })
+
+  it('as HTML escapes all content and runs nothing', async () => {
+    const { text, headers } = await exported('html')
+    expect(headers['content-type']).toBe('text/html; charset=UTF-8')
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-.*; sandbox$/)
+    expect(text).toMatch(/<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;/)
+    expect(text).not.toMatch(/<script/i)
+    const tags = new Set([...text.matchAll(/<([a-z!][a-z0-9]*)/gi)].map(([, tag]) => tag?.toLowerCase()))
+    for (const tag of ['script', 'iframe', 'object', 'form', 'svg', 'a']) expect(tags).not.toContain(tag)
+    expect([...text.matchAll(/<img [^>]*>/g)].map(([tag]) => tag)).toEqual([
+      '<img alt="" src="data:image/png;base64,iVBORw0KGgo=">',
+    ])
+    expect(text.split('&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;').length).toBeGreaterThan(8)
+    expect(text).toContain('<del>-old &lt;/pre&gt;\n</del>')
+    expect(text).toContain('prefers-color-scheme: dark')
+  })
+
+  it('as Markdown stays whole, whatever the content', async () => {
+    const { text } = await exported('markdown')
+    expect(text).toMatch(/^# A "title"/)
+    expect(text).toContain('<details>\n<summary>Thinking</summary>\n\n> thinking &lt;/details> &lt;script>')
+    expect(text).toContain('``````console\na\n```\nb\n`````\nc\n')
+    expect(text).toContain('*ended with 3*')
+    expect(text).toContain('-old </pre>\n+new ')
+    expect(text).toContain('Turn failed')
+    const openings = text.match(/^<details>$/gm)?.length
+    expect(text.match(/^<\/details>$/gm)?.length).toBe(openings)
+    expect(unfenced(text)).not.toMatch(/(?<!\\)<(?!\/?(details|summary)>)[a-z/!]/i)
+  })
+
+  it('holds permissions, questions and answers', async () => {
+    const ask: Script = [
+      { type: 'permission', name: 'Bash', kind: 'execute', title: 'rm -rf /', input: { command: 'rm' } },
+      {
+        type: 'question',
+        questions: [
+          {
+            id: 'q',
+            header: 'Colour',
+            text: 'Which?',
+            options: [{ label: 'Red' }, { label: 'Blue' }],
+            multiple: false,
+            freeText: false,
+          },
+        ],
+      },
+    ]
+    const made = await server.ask('/api/sessions', {
+      body: { agent: 'scripted', cwd, prompt: JSON.stringify(ask) },
+    })
+    const path = `/api/sessions/${made.body.id}`
+    const followed = await server.follow(made.body.id as string)
+    const permission = await followed.until((frame) => frame.data.type === 'permission.requested')
+    expect((await server.ask(`${path}/export?as=markdown`)).text).toContain('not answered yet')
+    const { requests } = (await server.ask('/api/permissions')).body as {
+      requests: { request: { requestId: string } }[]
+    }
+    expect(requests.map(({ request }) => request.requestId)).toEqual([permission.data.requestId])
+    const denial = {
+      commandId: 'deny',
+      type: 'permission.decide',
+      requestId: permission.data.requestId,
+      decision: 'deny',
+      message: 'Not *that*',
+    }
+    expect((await server.ask(`${path}/commands`, { body: denial })).status).toBe(202)
+    const late = await server.ask(`${path}/commands`, { body: { ...denial, commandId: 'late' } })
+    expect([late.status, (late.body.error as { code: string }).code]).toEqual([409, 'conflict'])
+    const question = await followed.until((frame) => frame.data.type === 'question.asked')
+    const answer = {
+      commandId: 'answer',
+      type: 'question.answer',
+      requestId: question.data.requestId,
+      answers: { q: 'Blue' },
+    }
+    expect((await server.ask(`${path}/commands`, { body: answer })).status).toBe(202)
+    await followed.until((frame) => frame.data.type === 'turn.ended')
+    followed.leave()
+
+    const markdown = (await server.ask(`${path}/export?as=markdown`)).text
+    expect(markdown).toContain('**Permission** for Bash, rm -rf /: **denied by person**')
+    expect(markdown).toContain('> Not *that*')
+    expect(markdown).toContain('Answer: **Blue**')
+    const page = (await server.ask(`${path}/export?as=html`)).text
+    expect(page).toContain('<span class="bad">denied by person</span>')
+    expect(page).toContain('Answer: <strong>Blue</strong>')
+  })
+
+  it('answers HEAD without the file', async () => {
+    const answer = await server.ask(`/api/sessions/${session}/export`, { method: 'HEAD' })
+    expect([answer.status, answer.text]).toEqual([200, ''])
+    expect(answer.headers['content-disposition']).toContain('.jsonl')
+  })
+})
+
+/** What stands outside of code, where a tag would be one. */
+function unfenced(text: string): string {
+  let fence: string | undefined
+  const lines = text.split('\n').filter((line) => {
+    const run = /^(> )?(`{3,})/.exec(line)?.[2]
+    if (fence === undefined) {
+      fence = run
+      return run === undefined
+    }
+    if (run && run.length >= fence.length && line.trim() === run) fence = undefined
+    return false
+  })
+  return lines.join('\n').replace(/(`+)[^`].*?\1/g, '')
+}

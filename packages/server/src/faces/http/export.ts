@@ -1,0 +1,77 @@
+import {
+  applyEvents,
+  emptyView,
+  type SessionEvent,
+  type SessionState,
+  type SessionView,
+  type UnknownEvent,
+} from '@parley/protocol'
+import type { Host } from '../../core/host.ts'
+import type { StoredEvent } from '../../core/session-store.ts'
+import { htmlTranscript } from './export-html.ts'
+import { markdownTranscript } from './export-markdown.ts'
+
+export type ExportFormat = 'jsonl' | 'markdown' | 'html'
+
+export type ExportFile = {
+  readonly mediaType: string
+  readonly filename: string
+  readonly chunks: AsyncIterable<string>
+}
+
+const pageSize = 1000
+const formats = {
+  jsonl: { mediaType: 'application/jsonl', extension: 'jsonl', write: eventLines },
+  markdown: { mediaType: 'text/markdown', extension: 'md', write: written(markdownTranscript) },
+  html: { mediaType: 'text/html', extension: 'html', write: written(htmlTranscript) },
+} as const
+
+/** A session as a file, up to its head of this moment. ParleyError `not_found` if there is none. */
+export async function exportSession(
+  host: Host,
+  sessionId: string,
+  format: ExportFormat,
+): Promise<ExportFile> {
+  const state = await host.state(sessionId)
+  const { mediaType, extension, write } = formats[format]
+  return { mediaType, filename: `${safeName(state)}.${extension}`, chunks: write(pagesOf(host, state)) }
+}
+
+type Pages = { readonly state: SessionState; readonly pages: AsyncIterable<readonly StoredEvent[]> }
+
+function pagesOf(host: Host, state: SessionState): Pages {
+  async function* pages() {
+    for (let after = 0; after < state.seq; ) {
+      const { events } = await host.read(state.id, { after, limit: Math.min(pageSize, state.seq - after) })
+      const last = events.at(-1)
+      if (!last) return
+      yield events
+      after = last.seq
+    }
+  }
+  return { state, pages: pages() }
+}
+
+async function* eventLines({ pages }: Pages): AsyncGenerator<string> {
+  for await (const events of pages) yield events.map((event) => `${event.json}\n`).join('')
+}
+
+/** Transcripts need the whole timeline: a late answer stands beside its early question. */
+function written(transcript: (view: SessionView) => Iterable<string>) {
+  return async function* ({ state, pages }: Pages): AsyncGenerator<string> {
+    let view = emptyView(state.id, state.epoch)
+    for await (const events of pages) {
+      view = applyEvents(
+        view,
+        events.map((event) => JSON.parse(event.json) as SessionEvent | UnknownEvent),
+      )
+    }
+    yield* transcript(view)
+  }
+}
+
+/** Letters, digits and dashes only, so that no header and no file system can misread it. */
+function safeName({ id, title }: SessionState): string {
+  const clean = (text: string) => text.replace(/[^A-Za-z0-9_]+/g, '-').replace(/^-+|-+$/g, '')
+  return [clean(title).slice(0, 60).toLowerCase(), clean(id)].filter(Boolean).join('-') || 'session'
+}

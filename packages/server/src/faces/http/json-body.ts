@@ -1,0 +1,74 @@
+import type { IncomingMessage } from 'node:http'
+import { ParleyError } from '@parley/protocol'
+
+const deepest = 200
+
+/** The body of a request as JSON. Refuses what is too large while it arrives, whatever its headers promised. */
+export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
+  const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? ''
+  if (!/^application\/([\w.-]+\+)?json$/.test(type)) {
+    throw invalid('The body must be JSON; send it with "Content-Type: application/json".')
+  }
+  const encoding = request.headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw invalid('The body must not be compressed.')
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
+  return parse(await readBytes(request, limit))
+}
+
+/** Not `for await`: leaving that loop early would destroy the socket, and with it the answer. */
+function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const settle = (act: () => void) => {
+      request.off('data', onData).off('end', onEnd).off('error', onBreak).off('close', onBreak)
+      act()
+    }
+    const onData = (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= limit) chunks.push(chunk)
+      else settle(() => reject(tooLarge(limit)))
+    }
+    const onEnd = () => settle(() => resolve(Buffer.concat(chunks)))
+    const onBreak = () =>
+      settle(() => reject(new ParleyError('cancelled', 'The request broke off before its body had arrived.')))
+    request.on('data', onData).on('end', onEnd).on('error', onBreak).on('close', onBreak)
+  })
+}
+
+function parse(bytes: Buffer): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch (error) {
+    if (bytes.length === 0) throw invalid('The body is empty; send JSON.')
+    throw invalid(
+      `The body is not valid JSON: ${error instanceof Error ? error.message : 'unreadable'}`,
+      error,
+    )
+  }
+  if (isDeeper(value, deepest)) throw invalid(`The body is nested more than ${deepest} levels deep.`)
+  return value
+}
+
+/** Level by level rather than by recursion: the depth is the sender's choice. */
+function isDeeper(value: unknown, levels: number): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > levels) return true
+    level = level.flatMap((item) => (item !== null && typeof item === 'object' ? Object.values(item) : []))
+  }
+  return false
+}
+
+function invalid(message: string, cause?: unknown): ParleyError {
+  return new ParleyError('validation_error', message, { cause })
+}
+
+function tooLarge(limit: number): ParleyError {
+  return new ParleyError('too_large', `The body is larger than ${limit} bytes; send less at once.`, {
+    details: { limit },
+  })
+}

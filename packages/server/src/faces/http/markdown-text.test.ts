@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { contained, fenced, inline, quoted } from './markdown-text.ts'
+
+describe('content as Markdown', () => {
+  it('is fenced longer than its own backticks', () => {
+    expect(fenced('a\n````\nb', 'diff')).toBe('`````diff\na\n````\nb\n`````')
+    expect(fenced('plain\n')).toBe('```\nplain\n```')
+  })
+
+  it('shows tags as text but leaves code alone', () => {
+    expect(contained('a <b>, `Map<K>`, <!-- c')).toBe('a &lt;b>, `Map<K>`, &lt;!-- c')
+    expect(contained('```ts\nArray<string>\n```\n<details>')).toBe('```ts\nArray<string>\n```\n&lt;details>')
+    expect(contained('1 < 2')).toBe('1 < 2')
+  })
+
+  it('takes no code for granted when backticks do not pair', () => {
+    expect(contained('a ` b\n` <details> `')).toBe('a ` b\n` &lt;details> `')
+    expect(contained('\\` <b> `')).toBe('\\` &lt;b> `')
+    expect(contained('- x\n  ```\n<details>')).toBe('- x\n  ```\n&lt;details>')
+  })
+
+  it('closes a fence that was left open', () => {
+    expect(contained('look:\n````\ncode\n```')).toBe('look:\n````\ncode\n```\n````')
+    expect(contained('~~~\ncode\n')).toBe('~~~\ncode\n~~~')
+  })
+
+  it('quotes every line and keeps a title on one', () => {
+    expect(quoted('a\n\n</details>')).toBe('> a\n>\n> &lt;/details>')
+    expect(inline('# a\n* `b` <c>')).toBe('\\# a \\* \\`b\\` \\<c\\>')
+  })
+})

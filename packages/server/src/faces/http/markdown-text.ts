@@ -1,0 +1,72 @@
+/** Content as Markdown that stays in its place: it opens nothing that it does not close, and its HTML is text. */
+
+/** A code block with a fence longer than any run of backticks inside it. */
+export function fenced(text: string, language = ''): string {
+  const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2)
+  const fence = '`'.repeat(longest + 1)
+  return `${fence}${language}\n${text.replace(/\n$/, '')}\n${fence}`
+}
+
+/** One line in which nothing is Markdown or HTML. */
+export function inline(text: string): string {
+  return text
+    .replace(/\s+/g, ' ')
+    .trim()
+    .replace(/[\\`*_[\]<>#|~&]/g, '\\$&')
+}
+
+/** A quotation. A fence left open inside ends with it. */
+export function quoted(text: string): string {
+  const lines = withoutHtml(text).text.split('\n')
+  return lines.map((line) => `> ${line}`.trimEnd()).join('\n')
+}
+
+/** The writer's own Markdown, with a fence left open closed. */
+export function contained(text: string): string {
+  const { text: safe, open } = withoutHtml(text)
+  return open ? `${safe.replace(/\n$/, '')}\n${' '.repeat(open.indent)}${open.run}` : safe
+}
+
+type Fence = { readonly run: string; readonly indent: number }
+
+/** Shows tags as text, but leaves code as it is: there they are text already. Where in doubt, it is not code. */
+function withoutHtml(text: string): { text: string; open: Fence | undefined } {
+  let open: Fence | undefined
+  let loose = false
+  const lines = text.split(/\r\n|\r|\n/).map((line) => {
+    const inside = open !== undefined && !leaves(line, open)
+    open = fenceAfter(inside ? open : undefined, line)
+    if (inside || open) return line
+    const outsideCode = line.replace(codeSpan, '')
+    if (line.trim() === '') loose = false
+    else loose ||= outsideCode.includes('`')
+    return loose ? escapeTags(line) : escapeTagsOutsideCode(line)
+  })
+  return { text: lines.join('\n'), open }
+}
+
+const codeSpan = /(?<![`\\])(`+)(?!`).*?(?<!`)\1(?!`)/g
+
+function escapeTagsOutsideCode(line: string): string {
+  const codes = line.match(codeSpan) ?? []
+  const between = line.split(codeSpan).filter((_, index) => index % 2 === 0)
+  return between.map((piece, index) => escapeTags(piece) + (codes[index] ?? '')).join('')
+}
+
+function escapeTags(text: string): string {
+  return text.replace(/<(?=[A-Za-z/!?])/g, '&lt;')
+}
+
+/** A fence in a list item ends with the item, that is, with the first line that stands further left. */
+function leaves(line: string, { indent }: Fence): boolean {
+  return line.trim() !== '' && line.search(/\S/) < indent
+}
+
+/** The fence that is open after this line. Only the same character, at least as often and alone, closes one. */
+function fenceAfter(open: Fence | undefined, line: string): Fence | undefined {
+  const match = /^( *)(`{3,}|~{3,})(.*)$/.exec(line)
+  if (!match) return open
+  const [, space = '', run = '', rest = ''] = match
+  if (!open) return run[0] === '`' && rest.includes('`') ? undefined : { run, indent: space.length }
+  return run[0] === open.run[0] && run.length >= open.run.length && rest.trim() === '' ? undefined : open
+}

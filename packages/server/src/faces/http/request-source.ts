@@ -1,0 +1,100 @@
+import type { IncomingMessage } from 'node:http'
+import { isIPv6 } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { ParleyError } from '@parley/protocol'
+
+/**
+ * Where a request may come from. A foreign Host means that a name of somebody else's points here (DNS rebinding); a
+ * foreign Origin means that a page of somebody else's sent it.
+ */
+export type RequestSource = {
+  /** ParleyError `forbidden` unless Host and Origin are ours. */
+  check(request: IncomingMessage): void
+  /** The Origin of this request if it was configured, so that its page may read the answer. */
+  sharedOrigin(request: IncomingMessage): string | undefined
+}
+
+export type SourceSettings = {
+  /** Where the server listens, once it does. */
+  readonly bound: () => { hostname: string; port: number }
+  readonly allowedHosts?: readonly string[]
+  readonly allowedOrigins?: readonly string[]
+}
+
+export function createRequestSource(settings: SourceSettings): RequestSource {
+  const extraHosts = (settings.allowedHosts ?? []).map((host) => host.toLowerCase())
+  const sharedOrigins = new Set((settings.allowedOrigins ?? []).map(originOf))
+  let own: ReadonlySet<string> | undefined
+
+  function isOurs(host: string): boolean {
+    own ??= ownHosts(settings.bound())
+    return (
+      own.has(withPort(host)) || extraHosts.some((extra) => extra === host || extra === withoutPort(host))
+    )
+  }
+
+  return {
+    check(request) {
+      const host = request.headers.host?.toLowerCase() ?? ''
+      if (!isOurs(host)) {
+        throw new ParleyError(
+          'forbidden',
+          'This server does not answer to that Host. Use the address it printed at start, or add the name to its allowed hosts.',
+          { details: { header: 'Host' } },
+        )
+      }
+      const { origin } = request.headers
+      if (origin === undefined || sharedOrigins.has(origin.toLowerCase())) return
+      const from = /^http:\/\/([^/]+)$/.exec(origin.toLowerCase())?.[1]
+      if (from === undefined || !isOurs(from)) {
+        throw new ParleyError(
+          'forbidden',
+          'Pages of that Origin may not use this server. Add it to the allowed origins if they should.',
+          { details: { header: 'Origin' } },
+        )
+      }
+    },
+    sharedOrigin(request) {
+      const { origin } = request.headers
+      return origin !== undefined && sharedOrigins.has(origin.toLowerCase()) ? origin : undefined
+    },
+  }
+}
+
+/** A host as it stands in a URL. */
+export function urlHost(hostname: string): string {
+  return isIPv6(hostname) ? `[${hostname}]` : hostname
+}
+
+export function isWildcard(hostname: string): boolean {
+  return hostname === '0.0.0.0' || hostname === '::' || hostname === ''
+}
+
+function ownHosts({ hostname, port }: { hostname: string; port: number }): Set<string> {
+  const names = ['127.0.0.1', 'localhost', '::1', hostname, ...(isWildcard(hostname) ? addresses() : [])]
+  return new Set(names.map((name) => `${urlHost(name).toLowerCase()}:${port}`))
+}
+
+function addresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((entries) =>
+    (entries ?? []).map((entry) => entry.address),
+  )
+}
+
+const portAtEnd = /:\d+$/
+
+function withPort(host: string): string {
+  return portAtEnd.test(host) ? host : `${host}:80`
+}
+
+function withoutPort(host: string): string {
+  return host.replace(portAtEnd, '')
+}
+
+function originOf(text: string): string {
+  const origin = URL.canParse(text) ? new URL(text).origin : 'null'
+  if (origin === 'null') {
+    throw new ParleyError('validation_error', `"${text}" is not an origin; write it like https://example.org`)
+  }
+  return origin
+}

@@ -1,0 +1,45 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { ParleyError, routes } from '@parley/protocol'
+import type { StoredEvent } from '../../../core/session-store.ts'
+import type { App, AppParts, RequestContext } from '../app.ts'
+import { json, mount } from '../mount.ts'
+
+export function mountEvents(app: App, parts: AppParts): void {
+  mount(app, parts, routes.events, async ({ params, query, context }) => {
+    const { before, limit, epoch } = query
+    const after = lastEventId(context) ?? query.after
+    if (after !== undefined && before !== undefined) {
+      throw new ParleyError('validation_error', 'Give either after or before, not both.')
+    }
+    const from = { ...(after !== undefined && { after }), ...(epoch !== undefined && { epoch }) }
+    if (!wantsStream(context)) {
+      const range = { ...from, ...(before !== undefined && { before }), limit }
+      return json(pageText(await parts.host.read(params.id, range)))
+    }
+    if (before !== undefined) {
+      throw new ParleyError('validation_error', 'A stream of events goes upwards: give after, not before.')
+    }
+    await parts.streams.follow({ sessionId: params.id, ...from, outgoing: context.env.outgoing })
+    return RESPONSE_ALREADY_SENT
+  })
+}
+
+function wantsStream(context: RequestContext): boolean {
+  return context.req.method === 'GET' && /\btext\/event-stream\b/i.test(context.req.header('Accept') ?? '')
+}
+
+/** What a browser's EventSource sends when it connects again; newer than the cursor in its address. */
+function lastEventId(context: RequestContext): number | undefined {
+  const text = context.req.header('Last-Event-ID')
+  if (!text) return undefined
+  if (!/^\d{1,15}$/.test(text)) {
+    throw new ParleyError('validation_error', 'Last-Event-ID must be the seq of an event.')
+  }
+  return Number(text)
+}
+
+/** The stored texts as they are, unparsed. */
+function pageText(page: { events: StoredEvent[]; head: number; epoch: string }): string {
+  const events = page.events.map((event) => event.json).join(',')
+  return `{"events":[${events}],"head":${page.head},"epoch":${JSON.stringify(page.epoch)}}`
+}

@@ -1,0 +1,232 @@
+import { once } from 'node:events'
+import { mkdtemp } from 'node:fs/promises'
+import { Agent, request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { routes } from '@parley/protocol'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
+import { createHost } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { serverUnderTest, testToken } from './server-under-test.ts'
+
+const host = await createHost({ adapters: [createScriptedAdapter()], store: createMemoryStore() })
+const cwd = await mkdtemp(join(tmpdir(), 'parley-serve-'))
+afterAll(() => host.close())
+
+describe('the server', () => {
+  it('answers every route of the protocol', async () => {
+    await using server = disposable(await serverUnderTest(host))
+    const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd } })
+    for (const [name, route] of Object.entries(routes)) {
+      const path = route.path.replace(':id', made.body.id as string)
+      const body = route.method === 'POST' || route.method === 'PATCH' ? {} : undefined
+      const answer = await server.ask(path, { method: route.method, ...(body && { body }) })
+      expect([name, answer.status === 405 || answer.text.includes('openapi.json lists')]).toEqual([
+        name,
+        false,
+      ])
+      expect([name, answer.status < 500]).toEqual([name, true])
+    }
+  })
+
+  it('drives a session from its making to its end', async () => {
+    await using server = disposable(await serverUnderTest(host))
+    const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd, title: 'First' } })
+    const path = `/api/sessions/${made.body.id}`
+    expect(
+      (await server.ask(`${path}/commands`, { body: { commandId: 'a', type: 'prompt.submit', text: 'hi' } }))
+        .status,
+    ).toBe(202)
+    const followed = await server.follow(made.body.id as string)
+    await followed.until((frame) => frame.data.type === 'turn.ended')
+    followed.leave()
+    const detail = await server.ask(`${path}?tail=10`)
+    expect(detail.body).toMatchObject({
+      title: 'First',
+      turns: 1,
+      blocks: [{ type: 'prompt' }, { type: 'text', text: 'hi' }, { type: 'turn-end' }],
+    })
+    const patched = await server.ask(path, { method: 'PATCH', body: { title: 'Second', archived: true } })
+    expect(patched.body).toMatchObject({ title: 'Second', archived: true })
+    const ids = async (query: string) =>
+      ((await server.ask(`/api/sessions?${query}`)).body.sessions as { id: string }[]).map(({ id }) => id)
+    expect(await ids('q=second')).toEqual([])
+    expect(await ids('q=second&archived=true')).toEqual([made.body.id])
+    expect(await ids('q=second&archived=all')).toEqual([made.body.id])
+    const deleted = await server.ask(path, { method: 'DELETE' })
+    expect([deleted.status, deleted.text]).toEqual([204, ''])
+    expect((await server.ask(path)).status).toBe(404)
+  })
+
+  it('keeps rules, and lets them go', async () => {
+    await using server = disposable(await serverUnderTest(host))
+    const body = { tool: 'Bash', match: { command: 'ls *' }, decision: 'allow', scope: 'always' }
+    const made = await server.ask('/api/rules', { body })
+    expect([made.status, made.body]).toEqual([201, expect.objectContaining(body)])
+    expect((await server.ask('/api/rules')).body).toEqual({ rules: [made.body] })
+    expect((await server.ask(`/api/rules/${made.body.ruleId}`, { method: 'DELETE' })).status).toBe(204)
+    expect((await server.ask('/api/rules')).body).toEqual({ rules: [] })
+  })
+
+  it('sends the headers that keep browsers careful, on everything', async () => {
+    await using server = disposable(await serverUnderTest(host))
+    for (const path of ['/', '/open/none', '/api/health', '/api/agents', '/nothing', '/api/openapi.json']) {
+      const { headers } = await server.ask(path)
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'x-frame-options': 'DENY',
+        'cache-control': 'no-store',
+        'content-security-policy': expect.stringMatching(/^default-src 'none'.*frame-ancestors 'none'/),
+      })
+    }
+  })
+
+  it('tells clients nothing of a defect, and its log all', async () => {
+    const broken = { ...host, agents: () => Promise.reject(new Error('the inside of /root/secret')) }
+    await using server = disposable(await serverUnderTest(broken))
+    const answer = await server.ask('/api/agents')
+    expect([answer.status, answer.body]).toEqual([
+      500,
+      { error: { code: 'internal_error', message: expect.not.stringContaining('secret') } },
+    ])
+    expect(server.log.join('')).toMatch(/the inside of \/root\/secret.*serve\.test\.ts/)
+    const odd = { ...host, agents: () => Promise.reject('just a string') }
+    await using other = disposable(await serverUnderTest(odd))
+    expect((await other.ask('/api/agents')).body).toMatchObject({ error: { code: 'internal_error' } })
+  })
+
+  it('shows a front page to those who are signed in', async () => {
+    await using server = disposable(await serverUnderTest(host))
+    const stranger = await server.ask('/', { token: false })
+    expect(stranger.status).toBe(401)
+    expect(stranger.text).toContain('parley token --link')
+    const title = 'A <b>bold</b> & "quoted" title'
+    const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd, title } })
+    const opened = await server.ask(new URL(server.link()).pathname, { token: false })
+    const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+    const page = await server.ask('/', { token: false, headers: { cookie } })
+    expect(page.status).toBe(200)
+    expect(page.text).toContain('A &lt;b&gt;bold&lt;/b&gt; &amp; &quot;quoted&quot; title')
+    expect(page.text).toContain(`href="/api/sessions/${made.body.id}/export?as=html"`)
+    expect(page.text).toContain(`ws://127.0.0.1:${server.port}/api/ws`)
+    expect(page.text).toContain('0.0.0-test')
+    expect(page.text).not.toMatch(/<script|<b>/)
+  })
+
+  it('never logs a token, a code or a cookie', async () => {
+    await using server = disposable(
+      await serverUnderTest(host, { websocket: ({ socket }) => socket.destroy() }),
+    )
+    const code = new URL(server.link()).pathname.slice('/open/'.length)
+    const spare = new URL(server.link()).pathname.slice('/open/'.length)
+    const opened = await server.ask(`/open/${code}`, { token: false })
+    const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+    const made = await server.ask('/api/links', { method: 'POST', token: false, headers: { cookie } })
+    const fresh = (made.body.url as string).split('/open/')[1] ?? ''
+    for (const path of [
+      `/open/${code}`,
+      `/%6fpen/${fresh}`,
+      `//open/${spare}`,
+      `/x?token=${testToken}`,
+      `/api/agents?t=${testToken}#${testToken}`,
+      '/',
+    ]) {
+      await server.ask(path, { token: false, headers: { cookie } })
+      await server.ask(path)
+      await server.ask(path, { headers: { host: 'evil.example' } })
+    }
+    await server.ask('/api/sessions', { body: `{"token":"${testToken}"`, headers: { cookie } })
+    const upgrade = httpRequest({
+      host: '127.0.0.1',
+      port: server.port,
+      path: `/api/ws?token=${testToken}`,
+      headers: { connection: 'upgrade', upgrade: 'websocket', cookie, origin: 'https://evil.example' },
+    }).end()
+    await once(upgrade, 'response')
+    upgrade.destroy()
+    await server.close()
+    const log = server.log.join('')
+    expect(server.log.length).toBeGreaterThan(15)
+    expect(log).toContain('"path":"/open/***"')
+    for (const secret of [testToken, code, spare, fresh, cookie, cookie.split('=')[1] ?? cookie]) {
+      expect(secret.length).toBeGreaterThan(10)
+      expect(log.includes(secret)).toBe(false)
+    }
+  })
+
+  it('closes promptly under open streams, idle sockets and half requests', async () => {
+    const sockets: { destroyed: boolean }[] = []
+    const server = await serverUnderTest(host, {
+      limits: { closeGraceMs: 200 },
+      websocket: ({ socket }) => {
+        sockets.push(socket)
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n')
+      },
+    })
+    const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd } })
+    const followed = await server.follow(made.body.id as string)
+    const agent = new Agent({ keepAlive: true })
+    const kept = httpRequest({ host: '127.0.0.1', port: server.port, path: '/api/health', agent }).end()
+    const [response] = await once(kept, 'response')
+    response.resume()
+    await once(response, 'end')
+    const half = connect(server.port, '127.0.0.1')
+    half.on('error', () => {})
+    half.write('POST /api/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\n')
+    const upgrade = httpRequest({
+      host: '127.0.0.1',
+      port: server.port,
+      path: '/api/ws',
+      headers: { connection: 'upgrade', upgrade: 'websocket', authorization: `Bearer ${testToken}` },
+    }).end()
+    const [, upgraded] = await once(upgrade, 'upgrade')
+    upgraded.on('error', () => {})
+
+    const began = performance.now()
+    await Promise.all([server.close(), server.close()])
+    expect(performance.now() - began).toBeLessThan(800)
+    await followed.ended
+    expect(sockets.map((socket) => socket.destroyed)).toEqual([true])
+    agent.destroy()
+    half.destroy()
+    upgraded.destroy()
+  })
+
+  it('lets a request that is under way finish', async () => {
+    const gate = Promise.withResolvers<void>()
+    const reached = Promise.withResolvers<void>()
+    const slow = {
+      ...host,
+      async rules() {
+        reached.resolve()
+        await gate.promise
+        return host.rules()
+      },
+    }
+    const server = await serverUnderTest(slow)
+    const answer = server.ask('/api/rules')
+    await reached.promise
+    const closed = server.close()
+    gate.resolve()
+    expect((await answer).status).toBe(200)
+    await closed
+  })
+
+  it('says what to do when the port is taken', async () => {
+    await using server = disposable(await serverUnderTest(host))
+    await expect(serverUnderTest(host, { port: server.port })).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('--port'),
+    })
+    await expect(serverUnderTest(host, { hostname: '203.0.113.1' })).rejects.toMatchObject({
+      code: 'validation_error',
+    })
+  })
+})
+
+function disposable<Server extends { close(): Promise<void> }>(server: Server): Server & AsyncDisposable {
+  return Object.assign(server, { [Symbol.asyncDispose]: () => server.close() })
+}

@@ -1,0 +1,176 @@
+import type { ServerResponse } from 'node:http'
+import type { Logger } from 'pino'
+import type { Host } from '../../core/host.ts'
+import type { FeedBatch, FeedReader, FeedStart } from '../../core/session-feed.ts'
+
+/** Follows of sessions as server-sent events. Owns the frames and the buffer of each reader; the feed owns the order. */
+export type EventStreams = {
+  /** Writes to `outgoing` until the reader goes or nothing follows. Rejects, unwritten, if the follow is refused. */
+  follow(request: FollowRequest): Promise<void>
+  /** Ends every stream. */
+  close(): void
+}
+
+export type FollowRequest = {
+  readonly sessionId: string
+  readonly after?: number
+  readonly epoch?: string
+  readonly outgoing: ServerResponse
+}
+
+export type EventStreamParts = {
+  readonly host: Host
+  readonly logger: Logger
+  readonly heartbeatMs: number
+  /** A live reader with more bytes than this waiting for it is cut off, with its cursor. */
+  readonly bufferLimit: number
+}
+
+export function createEventStreams(parts: EventStreamParts): EventStreams {
+  const { host } = parts
+  const streams = new Set<EventStream>()
+
+  return {
+    async follow({ sessionId, after, epoch, outgoing }) {
+      const from = { ...(after !== undefined && { after }), ...(epoch !== undefined && { epoch }) }
+      if (after !== undefined || epoch !== undefined) await host.read(sessionId, { ...from, limit: 1 })
+      if (outgoing.destroyed) return
+      const stream = new EventStream(outgoing, parts)
+      streams.add(stream)
+      outgoing.once('close', () => streams.delete(stream))
+      try {
+        stream.endWith(await host.follow(sessionId, from, stream))
+      } catch (error) {
+        stream.finish()
+        if (error === readerGone) return
+        if (!outgoing.headersSent) throw error
+        parts.logger.error({ err: error, session: sessionId }, 'a follow broke off')
+        outgoing.destroy()
+      }
+    },
+    close() {
+      for (const stream of streams) stream.ended('closed')
+    },
+  }
+}
+
+/** Thrown into a replay, which has no other way to learn that nobody reads it any more. */
+const readerGone = new Error('the reader is gone')
+
+/** How long an evicted reader may take to read the rest. */
+const farewellMs = 10_000
+
+class EventStream implements FeedReader {
+  readonly #outgoing: ServerResponse
+  readonly #parts: EventStreamParts
+  readonly #heartbeat: NodeJS.Timeout
+  #live = false
+  #over = false
+  #cursor = 0
+  #stop: (() => void) | undefined
+
+  constructor(outgoing: ServerResponse, parts: EventStreamParts) {
+    this.#outgoing = outgoing
+    this.#parts = parts
+    this.#heartbeat = setInterval(() => {
+      if (outgoing.headersSent && !outgoing.writableNeedDrain) outgoing.write(':\n\n')
+    }, parts.heartbeatMs)
+    this.#heartbeat.unref()
+    outgoing.once('close', () => this.finish())
+  }
+
+  /** What ends the follow: called when the reader is gone, at once if it is. */
+  endWith(stop: () => void): void {
+    if (this.#over) stop()
+    else this.#stop = stop
+  }
+
+  finish(): void {
+    this.#over = true
+    clearInterval(this.#heartbeat)
+    this.#stop?.()
+    this.#stop = undefined
+  }
+
+  following(start: FeedStart): void {
+    if (this.#over) return
+    this.#outgoing.writeHead(200, {
+      'Content-Type': 'text/event-stream; charset=utf-8',
+      'X-Accel-Buffering': 'no',
+    })
+    this.#outgoing.write(frame('following', start))
+  }
+
+  deliver(batch: FeedBatch): void | Promise<void> {
+    if (this.#over && !this.#live) throw readerGone
+    if (this.#over) return
+    const { bytes, lastSeq } = framesOf(batch)
+    if (bytes.length === 0) return
+    const flowing = this.#outgoing.write(bytes)
+    this.#cursor = lastSeq ?? this.#cursor
+    if (!this.#live) return flowing ? undefined : drained(this.#outgoing)
+    if (!flowing && this.#outgoing.writableLength > this.#parts.bufferLimit) this.#evict()
+  }
+
+  caughtUp(seq: number): void {
+    this.#live = true
+    this.#cursor = seq
+    if (!this.#over) this.#outgoing.write(frame('caught-up', { seq }))
+  }
+
+  ended(reason: 'deleted' | 'closed'): void {
+    if (!this.#over) this.#end(frame('ended', { reason }))
+  }
+
+  #evict(): void {
+    const outgoing = this.#outgoing
+    const cursor = this.#cursor
+    this.#parts.logger.info({ cursor, buffered: outgoing.writableLength }, 'a reader of events was too slow')
+    this.#end(frame('evicted', { cursor }))
+    const farewell = setTimeout(() => outgoing.destroy(), farewellMs)
+    farewell.unref()
+    outgoing.once('close', () => clearTimeout(farewell))
+  }
+
+  #end(last: string): void {
+    this.finish()
+    this.#outgoing.end(last)
+  }
+}
+
+type Frames = { readonly bytes: Buffer; readonly lastSeq: number | undefined }
+
+/** Live readers of a session share a batch, so it is framed once for all of them. */
+const framed = new WeakMap<FeedBatch, Frames>()
+
+function framesOf(batch: FeedBatch): Frames {
+  const known = framed.get(batch)
+  if (known) return known
+  let text = ''
+  let lastSeq: number | undefined
+  for (const item of batch) {
+    if (item.kind === 'event') {
+      text += `id: ${item.seq}\ndata: ${item.json}\n\n`
+      lastSeq = item.seq
+    } else if (item.kind === 'delta') {
+      text += `event: delta\ndata: ${item.json}\n\n`
+    }
+  }
+  const frames = { bytes: Buffer.from(text), lastSeq }
+  framed.set(batch, frames)
+  return frames
+}
+
+function frame(event: string, data: unknown): string {
+  return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+function drained(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      outgoing.off('drain', done).off('close', done)
+      resolve()
+    }
+    outgoing.on('drain', done).on('close', done)
+  })
+}

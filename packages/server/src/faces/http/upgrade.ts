@@ -1,0 +1,54 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { ParleyError } from '@parley/protocol'
+import type { Logger } from 'pino'
+import type { Access } from './access.ts'
+import { type Problem, problemOf } from './problem.ts'
+
+/** A socket that asked for a WebSocket and may come in. */
+export type Upgrade = { readonly request: IncomingMessage; readonly socket: Duplex; readonly head: Buffer }
+export type WebSocketDoor = (upgrade: Upgrade) => void
+
+export type UpgradeParts = {
+  readonly access: Access
+  readonly logger: Logger
+  readonly websocket: WebSocketDoor | undefined
+}
+
+/** The same checks as for any request, for one that wants to become a WebSocket. */
+export function createUpgrade({ access, logger, websocket }: UpgradeParts) {
+  return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    const ignore = () => {}
+    socket.on('error', ignore)
+    try {
+      access.source.check(request)
+      if (pathOf(request) !== '/api/ws') {
+        throw new ParleyError('not_found', 'There is no WebSocket here; connect to /api/ws.')
+      }
+      access.checkCaller(request)
+      if (!websocket) throw new ParleyError('not_supported', 'This server runs without WebSockets.')
+      socket.off('error', ignore)
+      websocket({ request, socket, head })
+    } catch (error) {
+      socket.on('error', ignore)
+      const refusal = problemOf(error, logger)
+      logger.info({ status: refusal.status, origin: request.headers.origin }, 'refused a WebSocket')
+      refuse(socket, refusal)
+    }
+  }
+}
+
+function pathOf(request: IncomingMessage): string {
+  return (request.url ?? '').split('?', 1)[0] ?? ''
+}
+
+function refuse(socket: Duplex, { status, headers, body }: Problem): void {
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+  ]
+  socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+}

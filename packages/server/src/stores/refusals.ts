@@ -1,0 +1,32 @@
+import { ParleyError } from '@parley/protocol'
+import type { AppendBatch } from '../core/session-store.ts'
+
+/** What every store refuses, in the same words. */
+
+export function refuseGap(batch: AppendBatch, head: number): void {
+  let last = head
+  for (const { seq } of batch.events) {
+    if (seq !== last + 1) {
+      throw new ParleyError(
+        'conflict',
+        `Event ${seq} cannot follow event ${last} of session ${batch.sessionId}; nothing of the batch was written.`,
+        { details: { head, seq } },
+      )
+    }
+    last = seq
+  }
+}
+
+export function sessionTaken(sessionId: string): ParleyError {
+  return new ParleyError('conflict', `Session ${sessionId} exists already.`)
+}
+
+export function sessionUnknown(sessionId: string): ParleyError {
+  return new ParleyError('not_found', `There is no session ${sessionId}.`)
+}
+
+export function receiptTaken(commandId: string): ParleyError {
+  return new ParleyError('conflict', `Command ${commandId} has a receipt already.`, {
+    details: { commandId },
+  })
+}

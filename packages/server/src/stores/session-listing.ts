@@ -1,0 +1,48 @@
+import { ParleyError, type SessionState } from '@parley/protocol'
+
+/** How sessions are searched, ordered and paged: the same in every store. */
+
+/** A place in the list: pinned first, then the latest changed, then by id. */
+export type ListPlace = { readonly pinned: boolean; readonly updatedAt: number; readonly id: string }
+
+export function comparePlaces(a: ListPlace, b: ListPlace): number {
+  if (a.pinned !== b.pinned) return a.pinned ? -1 : 1
+  if (a.updatedAt !== b.updatedAt) return b.updatedAt - a.updatedAt
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0
+}
+
+export function writeCursor({ pinned, updatedAt, id }: ListPlace): string {
+  return Buffer.from(JSON.stringify([pinned ? 1 : 0, updatedAt, id])).toString('base64url')
+}
+
+export function readCursor(cursor: string): ListPlace {
+  const place = parsePlace(Buffer.from(cursor, 'base64url').toString())
+  if (!place) throw new ParleyError('validation_error', 'The cursor is not one that a list of sessions gave.')
+  return place
+}
+
+function parsePlace(text: string): ListPlace | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (!Array.isArray(value) || value.length !== 3) return undefined
+    const [pinned, updatedAt, id]: unknown[] = value
+    if ((pinned !== 0 && pinned !== 1) || typeof updatedAt !== 'number' || typeof id !== 'string')
+      return undefined
+    return { pinned: pinned === 1, updatedAt, id }
+  } catch {
+    return undefined
+  }
+}
+
+/** What `q` is looked for in. A word has no white space, so none is found across two fields. */
+export function searchText(state: SessionState): string {
+  return `${state.title}\n${state.cwd}\n${state.agent}`.toLowerCase()
+}
+
+export function searchWords(q: string | undefined): string[] {
+  return (q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
+}
+
+export function isUnsettled(state: SessionState): boolean {
+  return state.turn !== undefined || state.queue.length > 0 || state.connected
+}

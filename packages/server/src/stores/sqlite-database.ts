@@ -1,0 +1,177 @@
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { ParleyError } from '@parley/protocol'
+import { type Migration, migrations } from './migrations/index.ts'
+import { isLocked, sqliteFailure } from './sqlite-failure.ts'
+import { type OwnerInfo, readOwner, removeOwner, writeOwner } from './sqlite-owner.ts'
+
+/** One file, locked for this process from open to close, with today's schema. Whatever it throws is a ParleyError. */
+export type SqliteDatabase = {
+  prepare(sql: string): StatementSync
+  exec(sql: string): void
+  read<T>(work: () => T): T
+  /** One transaction: if `work` or the commit fails, nothing of it is written and the database can be used on. */
+  write<T>(work: () => T): T
+  /** Empties the WAL if it has grown beyond its share of the stored bytes. Costs a sync of the disk: for the end of a turn. */
+  trim(): void
+  describeOwner(info: OwnerInfo): void
+  close(): void
+}
+
+export type SqliteDatabaseOptions = {
+  readonly file: string
+  /** What another Parley is told about the one that has the file, e.g. its url. */
+  readonly owner?: OwnerInfo
+  readonly migrations?: readonly Migration[]
+}
+
+const pageSize = 16_384
+const walPages = 64
+const walShare = { bytes: 262_144, ofFile: 1 / 20 }
+
+export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDatabase {
+  const { file } = options
+  const db = openLocked(options)
+  const begin = db.prepare('BEGIN IMMEDIATE')
+  const commit = db.prepare('COMMIT')
+  const startedAt = new Date().toISOString()
+  const describeOwner = (info: OwnerInfo) => writeOwner(file, { pid: process.pid, startedAt, ...info })
+  describeOwner(options.owner ?? {})
+
+  const read = <T>(work: () => T): T => {
+    if (!db.isOpen) throw new ParleyError('internal_error', `${file} is closed.`)
+    try {
+      return work()
+    } catch (thrown) {
+      if (db.isTransaction) db.exec('ROLLBACK')
+      throw sqliteFailure(thrown, file)
+    }
+  }
+  return {
+    prepare: (sql) => read(() => db.prepare(sql)),
+    exec: (sql) => read(() => db.exec(sql)),
+    read,
+    write: (work) =>
+      read(() => {
+        begin.run()
+        const result = work()
+        commit.run()
+        return result
+      }),
+    trim() {
+      const wal = sizeOf(`${file}-wal`)
+      if (wal <= Math.max(walShare.bytes, sizeOf(file) * walShare.ofFile)) return
+      try {
+        db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      } catch {
+        // Everything is committed; a disk that cannot take it now is reported by the next write.
+      }
+    },
+    describeOwner,
+    close() {
+      if (!db.isOpen) return
+      removeOwner(file)
+      db.close()
+    },
+  }
+}
+
+/**
+ * The lock is the operating system's, so it goes with the process, however that ends. It also goes when this process
+ * opens and closes the same file by other means: never read the file of an open database.
+ */
+function openLocked({ file, migrations: steps = migrations }: SqliteDatabaseOptions): DatabaseSync {
+  createPrivateFile(file)
+  let db: DatabaseSync | undefined
+  try {
+    db = new DatabaseSync(file, { timeout: 250, enableForeignKeyConstraints: false })
+    db.exec('PRAGMA locking_mode = EXCLUSIVE')
+    const version = schemaVersion(db)
+    refuseUnknownSchema(db, { file, version, known: steps.at(-1)?.version ?? 0 })
+    prepareFile(db)
+    migrate(db, steps.slice(version))
+    return db
+  } catch (thrown) {
+    db?.close()
+    throw isLocked(thrown) ? inUse(file, thrown) : sqliteFailure(thrown, file)
+  }
+}
+
+/** Conversations are private. Only a new file is opened here: see the lock above. */
+function createPrivateFile(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    closeSync(openSync(file, 'wx', 0o600))
+  } catch (thrown) {
+    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined
+    if (code === 'EEXIST') return
+    throw new ParleyError(
+      'internal_error',
+      `${file} cannot be created (${code}). Check the permissions of its folder.`,
+      {
+        cause: thrown,
+      },
+    )
+  }
+}
+
+function refuseUnknownSchema(
+  db: DatabaseSync,
+  schema: { file: string; version: number; known: number },
+): void {
+  const { file, version, known } = schema
+  if (version > known) {
+    throw new ParleyError(
+      'conflict',
+      `${file} has schema version ${version}; this Parley knows versions up to ${known}. Update Parley to open it. The file was not changed.`,
+      { details: { file, version, known } },
+    )
+  }
+  if (version === 0 && db.prepare('SELECT 1 FROM sqlite_schema').get()) {
+    throw new ParleyError(
+      'conflict',
+      `${file} belongs to another program. Choose another folder with --data-dir.`,
+    )
+  }
+}
+
+/**
+ * WAL with synchronous NORMAL: what is committed survives the death of this process; a loss of power may cost the
+ * last moments, never the file. Large pages waste less behind rows of one or two thousand bytes.
+ */
+function prepareFile(db: DatabaseSync): void {
+  db.exec(`PRAGMA page_size = ${pageSize}`)
+  db.exec('PRAGMA journal_mode = WAL')
+  db.exec('PRAGMA synchronous = NORMAL')
+  db.exec(`PRAGMA wal_autocheckpoint = ${walPages}`)
+  db.exec(`PRAGMA journal_size_limit = ${walPages * pageSize}`)
+  db.exec('PRAGMA cache_size = -8192')
+}
+
+function migrate(db: DatabaseSync, steps: readonly Migration[]): void {
+  for (const { version, sql } of steps) {
+    db.exec('BEGIN IMMEDIATE')
+    db.exec(sql)
+    db.exec(`PRAGMA user_version = ${version}`)
+    db.exec('COMMIT')
+  }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function schemaVersion(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.user_version)
+}
+
+function inUse(file: string, cause: unknown): ParleyError {
+  const owner = readOwner(file)
+  const named = owner ? ` (${owner.words})` : ''
+  return new ParleyError(
+    'busy',
+    `Another Parley${named} uses this data folder. Stop it, or choose another folder with --data-dir.`,
+    { cause, details: { file, ...(owner && { owner: owner.info }) } },
+  )
+}

@@ -1,0 +1,71 @@
+import { ParleyError } from '@parley/protocol'
+
+const primary = {
+  busy: 5,
+  locked: 6,
+  readonly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  tooBig: 18,
+  notADatabase: 26,
+}
+
+/** The one place that knows SQLite's result codes. What is no failure of SQLite's comes back as it is. */
+export function sqliteFailure(thrown: unknown, file: string): unknown {
+  const code = primaryCode(thrown)
+  if (code === undefined) return thrown
+  const fail = (kind: 'busy' | 'internal_error' | 'too_large', message: string) =>
+    new ParleyError(kind, message, { cause: thrown, details: { file, sqlite: code } })
+  switch (code) {
+    case primary.full:
+      return fail(
+        'busy',
+        `There is no space left for ${file}. Nothing was lost: free some space and try again.`,
+      )
+    case primary.ioError:
+      return fail(
+        'busy',
+        `${file} could not be read or written. Check that its disk works and has space, then try again.`,
+      )
+    case primary.busy:
+    case primary.locked:
+      return fail('busy', `${file} is in use by another program. Try again when it has finished.`)
+    case primary.readonly:
+      return fail(
+        'internal_error',
+        `${file} cannot be written. Check the permissions of the file and of its folder.`,
+      )
+    case primary.cannotOpen:
+      return fail(
+        'internal_error',
+        `${file} cannot be opened. Check the permissions of the file and of its folder.`,
+      )
+    case primary.corrupt:
+    case primary.notADatabase:
+      return fail(
+        'internal_error',
+        `${file} is damaged or not a database. It was left as it is: restore a backup, or move the file away to start afresh.`,
+      )
+    case primary.tooBig:
+      return fail('too_large', `That is more than ${file} can hold in one piece.`)
+    default:
+      return fail(
+        'internal_error',
+        `${file} failed: ${thrown instanceof Error ? thrown.message : 'unknown'}.`,
+      )
+  }
+}
+
+export function isLocked(thrown: unknown): boolean {
+  const code = primaryCode(thrown)
+  return code === primary.busy || code === primary.locked
+}
+
+/** `errcode` is SQLite's extended result code; its low byte says what happened. */
+function primaryCode(thrown: unknown): number | undefined {
+  if (!(thrown instanceof Error) || !('errcode' in thrown) || typeof thrown.errcode !== 'number')
+    return undefined
+  return thrown.errcode & 0xff
+}

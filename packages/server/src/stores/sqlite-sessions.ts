@@ -1,0 +1,108 @@
+import { type SessionState, summarise } from '@parley/protocol'
+import type { CreateBatch, SessionPage, SessionQuery } from '../core/session-store.ts'
+import { isUnsettled, readCursor, searchText, searchWords, writeCursor } from './session-listing.ts'
+import type { SqliteDatabase } from './sqlite-database.ts'
+
+type StateRow = { state: string }
+
+/** The rows of `sessions`: the stored state, and beside it the columns that lists are made of. */
+export function createSqliteSessions(database: SqliteDatabase) {
+  const insert = database.prepare(
+    `INSERT INTO sessions (agent, status, archived, pinned, unsettled, waiting_since, updated_at, search, state, id, epoch)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const update = database.prepare(
+    `UPDATE sessions SET agent = ?, status = ?, archived = ?, pinned = ?, unsettled = ?, waiting_since = ?,
+     updated_at = ?, search = ?, state = ? WHERE key = ?`,
+  )
+  const selectKey = database.prepare('SELECT key FROM sessions WHERE id = ?')
+  const select = database.prepare('SELECT epoch, state FROM sessions WHERE key = ?')
+  const selectUnsettled = database.prepare('SELECT id FROM sessions WHERE unsettled = 1 ORDER BY id')
+  const selectWaiting = database.prepare(
+    'SELECT state FROM sessions WHERE waiting_since IS NOT NULL ORDER BY waiting_since, id',
+  )
+  const remove = database.prepare('DELETE FROM sessions WHERE key = ?')
+
+  return {
+    insert({ sessionId, epoch, state }: CreateBatch): number {
+      return Number(insert.run(...columns(state), sessionId, epoch).lastInsertRowid)
+    },
+    update(key: number, state: SessionState): void {
+      update.run(...columns(state), key)
+    },
+    key(sessionId: string): number | undefined {
+      return (selectKey.get(sessionId) as { key: number } | undefined)?.key
+    },
+    load(key: number): { epoch: string; state: SessionState } {
+      const row = select.get(key) as { epoch: string; state: string }
+      return { epoch: row.epoch, state: parseState(row) }
+    },
+    list(query: SessionQuery): SessionPage {
+      const { where, values } = conditions(query)
+      const statement = database.prepare(
+        `SELECT state FROM sessions ${where} ORDER BY pinned DESC, updated_at DESC, id LIMIT ?`,
+      )
+      const found = (statement.all(...values, query.limit + 1) as StateRow[]).map(parseState)
+      const page = found.slice(0, query.limit)
+      const last = page.at(-1)
+      return {
+        sessions: page.map(summarise),
+        ...(last && found.length > query.limit && { cursor: writeCursor(last) }),
+      }
+    },
+    unsettled(): string[] {
+      return (selectUnsettled.all() as { id: string }[]).map(({ id }) => id)
+    },
+    waiting(): SessionState[] {
+      return (selectWaiting.all() as StateRow[]).map(parseState)
+    },
+    remove(key: number): void {
+      remove.run(key)
+    },
+  }
+}
+
+/** In the order in which `insert` and `update` name them. */
+function columns(state: SessionState) {
+  return [
+    state.agent,
+    state.status,
+    Number(state.archived),
+    Number(state.pinned),
+    Number(isUnsettled(state)),
+    state.requests[0]?.at ?? null,
+    state.updatedAt,
+    searchText(state),
+    JSON.stringify(state),
+  ] as const
+}
+
+function conditions({ q, agent, status, archived, cursor }: SessionQuery) {
+  const terms: string[] = []
+  const values: (string | number)[] = []
+  const add = (term: string, ...given: (string | number)[]) => {
+    terms.push(term)
+    values.push(...given)
+  }
+  if (cursor !== undefined) {
+    const { pinned, updatedAt, id } = readCursor(cursor)
+    const flag = Number(pinned)
+    add(
+      'pinned <= ? AND (pinned < ? OR updated_at < ? OR (updated_at = ? AND id > ?))',
+      flag,
+      flag,
+      updatedAt,
+      updatedAt,
+      id,
+    )
+  }
+  if (agent !== undefined) add('agent = ?', agent)
+  if (status !== undefined) add('status = ?', status)
+  if (archived !== undefined) add('archived = ?', Number(archived))
+  for (const word of searchWords(q)) add('instr(search, ?) > 0', word)
+  return { where: terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : '', values }
+}
+
+function parseState({ state }: StateRow): SessionState {
+  return JSON.parse(state) as SessionState
+}

@@ -1,0 +1,221 @@
+import type { PermissionRule, Receipt } from '@parley/protocol'
+import { ParleyError } from '@parley/protocol'
+import type { AppendBatch, ReadRange, SessionStore, StoredEvent } from '../core/session-store.ts'
+import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
+import { createSqliteCheckpoints, type Written } from './sqlite-checkpoints.ts'
+import { openSqliteDatabase, type SqliteDatabase } from './sqlite-database.ts'
+import { type EventText, eventTextOf } from './sqlite-event-text.ts'
+import type { OwnerInfo } from './sqlite-owner.ts'
+import { createSqliteSessions } from './sqlite-sessions.ts'
+
+export type SqliteStore = SessionStore & {
+  /** What another Parley on the same file is told about this one, beside its pid and when it started. */
+  describeOwner(info: OwnerInfo): void
+}
+
+export type SqliteStoreOptions = { readonly file: string; readonly owner?: OwnerInfo }
+
+/** Keeps sessions in one SQLite file, which no other process can open in the meantime. Throws a ParleyError if it cannot. */
+export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
+  const database = openSqliteDatabase(options)
+  try {
+    return createSqliteStore(database)
+  } catch (thrown) {
+    database.close()
+    throw thrown
+  }
+}
+
+/** What is known of a session's rows. True as long as every failed write forgets it: nobody else writes to the file. */
+type Known = { readonly key: number; head: number; readonly written: Written; readonly text: EventText }
+
+const seqs = 2 ** 32
+const keys = 2 ** 21
+
+export function createSqliteStore(database: SqliteDatabase): SqliteStore {
+  const sessions = createSqliteSessions(database)
+  const checkpoints = createSqliteCheckpoints(database)
+  const statements = prepareStatements(database)
+  const knownSessions = new Map<string, Known>()
+
+  const know = (sessionId: string): Known | undefined => {
+    const known = knownSessions.get(sessionId)
+    if (known) return known
+    const key = sessions.key(sessionId)
+    if (key === undefined) return undefined
+    const last = statements.lastEvent.get(key * seqs, (key + 1) * seqs) as { id: number } | undefined
+    const head = last ? last.id - key * seqs : 0
+    const found = { key, head, written: checkpoints.load(key), text: eventTextOf(sessionId) }
+    knownSessions.set(sessionId, found)
+    return found
+  }
+  const write = <T>(sessionId: string, work: () => T): T => {
+    try {
+      return database.write(work)
+    } catch (thrown) {
+      knownSessions.delete(sessionId)
+      throw thrown
+    }
+  }
+  const writeRule = (rule: PermissionRule): void => {
+    statements.upsertRule.run(rule.ruleId, rule.sessionId ?? null, JSON.stringify(rule))
+  }
+  /** Checkpoints first, so that the events take the pages that they free. */
+  const writeBatch = ({ events, receipt, rules, closedBlocks, state }: AppendBatch, known: Known): void => {
+    const { key, written, text } = known
+    if (closedBlocks) checkpoints.remove(key, written, closedBlocks)
+    if (state && !state.turn) checkpoints.removeAll(key, written)
+    for (const { seq, json } of events) statements.insertEvent.run(key * seqs + seq, text.pack(seq, json))
+    if (receipt) {
+      const { commandId, hash } = receipt
+      const { changes } = statements.insertReceipt.run(key, commandId, hash, JSON.stringify(receipt.receipt))
+      if (changes === 0) throw receiptTaken(commandId)
+    }
+    for (const rule of rules ?? []) writeRule(rule)
+    known.head += events.length
+  }
+
+  return {
+    async create(batch) {
+      refuseGap(batch, 0)
+      write(batch.sessionId, () => {
+        if (know(batch.sessionId)) throw sessionTaken(batch.sessionId)
+        const key = sessions.insert(batch)
+        if (key >= keys)
+          throw new ParleyError('internal_error', `The store cannot hold more than ${keys} sessions.`)
+        const known = { key, head: 0, written: new Map(), text: eventTextOf(batch.sessionId) }
+        writeBatch(batch, known)
+        knownSessions.set(batch.sessionId, known)
+      })
+    },
+    async append(batch) {
+      write(batch.sessionId, () => {
+        const known = know(batch.sessionId)
+        if (!known) throw sessionUnknown(batch.sessionId)
+        refuseGap(batch, known.head)
+        writeBatch(batch, known)
+        if (batch.state) sessions.update(known.key, batch.state)
+      })
+      if (batch.state && !batch.state.turn) database.trim()
+    },
+    async read(sessionId, range) {
+      return database.read(() => {
+        const known = know(sessionId)
+        return known ? readEvents(known, range) : []
+      })
+    },
+    async load(sessionId) {
+      return database.read(() => {
+        const known = know(sessionId)
+        return known && { head: known.head, ...sessions.load(known.key) }
+      })
+    },
+    async receipt(sessionId, commandId) {
+      return database.read(() => {
+        const known = know(sessionId)
+        const row = known && (statements.selectReceipt.get(known.key, commandId) as ReceiptRow | undefined)
+        return row && { commandId, hash: row.hash, receipt: JSON.parse(row.receipt) as Receipt }
+      })
+    },
+
+    async checkpoint(sessionId, blocks) {
+      write(sessionId, () => {
+        const known = know(sessionId)
+        if (!known) throw sessionUnknown(sessionId)
+        checkpoints.write(known.key, known.written, blocks)
+      })
+    },
+    async checkpoints(sessionId) {
+      return database.read(() => {
+        const known = know(sessionId)
+        return known ? checkpoints.blocks(known.written) : []
+      })
+    },
+
+    async list(query) {
+      return database.read(() => sessions.list(query))
+    },
+    async unsettled() {
+      return database.read(() => sessions.unsettled())
+    },
+    async waiting() {
+      return database.read(() => sessions.waiting())
+    },
+    async delete(sessionId) {
+      const deleted = write(sessionId, () => {
+        const known = know(sessionId)
+        if (!known) return false
+        const { key } = known
+        checkpoints.removeAll(key, known.written)
+        statements.deleteEvents.run(key * seqs, (key + 1) * seqs)
+        statements.deleteReceipts.run(key)
+        statements.deleteRules.run(sessionId)
+        sessions.remove(key)
+        return true
+      })
+      knownSessions.delete(sessionId)
+      return deleted
+    },
+
+    async rules() {
+      return database.read(() =>
+        (statements.selectRules.all() as { rule: string }[]).map(
+          ({ rule }) => JSON.parse(rule) as PermissionRule,
+        ),
+      )
+    },
+    async addRule(rule) {
+      database.write(() => writeRule(rule))
+    },
+    async removeRule(ruleId) {
+      return database.write(() => Number(statements.deleteRule.run(ruleId).changes) > 0)
+    },
+
+    describeOwner: (info) => database.describeOwner(info),
+    async close() {
+      database.close()
+    },
+  }
+
+  function readEvents({ key, head, text }: Known, { after = 0, before, limit }: ReadRange): StoredEvent[] {
+    const first = key * seqs + Math.max(after, 0)
+    const end = key * seqs + Math.min(before ?? head + 1, head + 1)
+    const rows = (
+      before === undefined
+        ? statements.selectUp.all(first, end, limit)
+        : statements.selectDown.all(first, end, limit).reverse()
+    ) as EventRow[]
+    return rows.map(({ id, body }) => {
+      const seq = id - key * seqs
+      return { seq, json: text.unpack(seq, body) }
+    })
+  }
+}
+
+type EventRow = { id: number; body: string }
+type ReceiptRow = { hash: string; receipt: string }
+
+function prepareStatements(database: SqliteDatabase) {
+  const events = 'FROM events WHERE id > ? AND id < ?'
+  return {
+    insertEvent: database.prepare('INSERT INTO events VALUES (?, ?)'),
+    lastEvent: database.prepare(`SELECT id ${events} ORDER BY id DESC LIMIT 1`),
+    selectUp: database.prepare(`SELECT id, body ${events} ORDER BY id LIMIT ?`),
+    selectDown: database.prepare(`SELECT id, body ${events} ORDER BY id DESC LIMIT ?`),
+    deleteEvents: database.prepare(`DELETE ${events}`),
+
+    insertReceipt: database.prepare('INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?)'),
+    selectReceipt: database.prepare(
+      'SELECT hash, receipt FROM receipts WHERE session_key = ? AND command_id = ?',
+    ),
+    deleteReceipts: database.prepare('DELETE FROM receipts WHERE session_key = ?'),
+
+    upsertRule: database.prepare(
+      `INSERT INTO rules (id, session_id, rule) VALUES (?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET session_id = excluded.session_id, rule = excluded.rule`,
+    ),
+    selectRules: database.prepare('SELECT rule FROM rules ORDER BY number'),
+    deleteRule: database.prepare('DELETE FROM rules WHERE id = ?'),
+    deleteRules: database.prepare('DELETE FROM rules WHERE session_id = ?'),
+  }
+}

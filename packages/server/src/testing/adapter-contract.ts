@@ -1,0 +1,100 @@
+import { type Capabilities, type CapabilityName, capabilityNames } from '@parley/protocol'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Bench, onBench } from './adapter-contract/bench.ts'
+import {
+  type CapabilityCase,
+  type CapabilityCases,
+  capabilityCases,
+  nothingToRefuse,
+} from './adapter-contract/capability-cases.ts'
+import { generalCases } from './adapter-contract/general-cases.ts'
+import type {
+  CapabilityScenarios,
+  ContractSetup,
+  ContractWorld,
+  Scenarios,
+} from './adapter-contract/setup.ts'
+
+export type {
+  CapabilityScenarios,
+  ContractSetup,
+  ContractWorld,
+  FileEffect,
+  GeneralScenarios,
+  Memory,
+  NotPossible,
+  Saying,
+  Scenario,
+  Scenarios,
+  Words,
+} from './adapter-contract/setup.ts'
+
+/**
+ * Declare or fail: every rule of the port `AgentAdapter` on a real host, for any agent. Each capability has a case. One that
+ * is declared must be shown; one that is not is reported as not supported, and what needs it must be refused.
+ */
+export function adapterContract(name: string, setup: ContractSetup): void {
+  const { timeoutMs = 30_000, scenarios } = setup
+  describe(`${name} keeps the contract of an adapter`, { timeout: timeoutMs }, () => {
+    let world: ContractWorld
+    beforeAll(async () => {
+      world = await setup.start()
+    }, timeoutMs)
+    afterAll(async () => world.stop?.(), timeoutMs)
+
+    for (const { title, notPossible, adapter, shows } of generalCases) {
+      const reason = notPossible?.(setup)
+      if (reason === undefined)
+        it(title, () => onBench(world, adapter?.(setup) ?? world.adapter(), (bench) => shows(bench, setup)))
+      else it(`not possible, ${reason}: ${title}`, () => expect(reason).not.toBe(''))
+    }
+
+    for (const capability of capabilityNames) {
+      const verdict = verdictOn(capability, setup.capabilities, scenarios)
+      it(`${capability}: ${titles[verdict](capability)}`, async () => {
+        if (verdict === 'no-case' || verdict === 'no-scenario') throw new Error(titles[verdict](capability))
+        const work = verdict === 'shown' ? expectShown : expectRefused
+        await onBench(world, world.adapter(), (bench) => work(capability, bench, scenarios))
+      })
+    }
+  })
+}
+
+export type Verdict = 'shown' | 'not-supported' | 'no-scenario' | 'no-case'
+
+/** What the suite does about a capability. The last two are failures. */
+export function verdictOn(
+  capability: CapabilityName,
+  declared: Capabilities,
+  scenarios: Partial<Scenarios>,
+  cases: Partial<CapabilityCases> = capabilityCases,
+): Verdict {
+  if (!cases[capability]) return 'no-case'
+  if (!declared[capability]) return 'not-supported'
+  return scenarios[capability] ? 'shown' : 'no-scenario'
+}
+
+const titles: Record<Verdict, (capability: CapabilityName) => string> = {
+  shown: (capability) => capabilityCases[capability].title,
+  'not-supported': () => 'not supported',
+  'no-scenario': () => 'declared, but the setup has no scenario that shows it',
+  'no-case': () => 'the contract has no case for it: add one to capability-cases.ts',
+}
+
+/** Rejects when the agent does not do what the capability says. */
+export async function expectShown<Name extends CapabilityName>(
+  name: Name,
+  bench: Bench,
+  scenarios: Scenarios,
+): Promise<void> {
+  const shown: CapabilityCase<Name> = capabilityCases[name]
+  await shown.shows(bench, scenarios[name] as CapabilityScenarios[Name], scenarios)
+}
+
+async function expectRefused(name: CapabilityName, bench: Bench, scenarios: Scenarios): Promise<void> {
+  const [agent] = await bench.host.agents()
+  expect(agent?.capabilities[name]).toBe(false)
+  const { refused } = capabilityCases[name]
+  const refusal = refused ? await refused(bench, scenarios) : nothingToRefuse
+  if (refusal !== nothingToRefuse) expect(refusal).toMatchObject({ code: 'not_supported' })
+}

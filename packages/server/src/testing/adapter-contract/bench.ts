@@ -1,0 +1,266 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  type CommandInput,
+  type Delta,
+  type EventOf,
+  type EventType,
+  type NewSessionInput,
+  newId,
+  type OpenRequest,
+  type Receipt,
+  type SessionEvent,
+} from '@parley/protocol'
+import { expect } from 'vitest'
+import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import type { Host } from '../../core/host.ts'
+import type { FeedItem } from '../../core/session-feed.ts'
+import type { SessionStore } from '../../core/session-store.ts'
+import { createHost } from '../../index.ts'
+import { expectLawfulLog } from './log-laws.ts'
+import type { ContractWorld, Scenario, Words } from './setup.ts'
+
+/** Runs one case on a bench of its own, and checks afterwards that every log it made is lawful. */
+export async function onBench(
+  world: ContractWorld,
+  adapter: AgentAdapter,
+  work: (bench: Bench) => Promise<void>,
+): Promise<void> {
+  await using bench = await Bench.open(world, adapter)
+  await work(bench)
+  await bench.expectLawful()
+}
+
+/** A host, a store and a folder, gone when the case is over. */
+export class Bench implements AsyncDisposable {
+  readonly folder: string
+  readonly #world: ContractWorld
+  readonly #store: SessionStore
+  readonly #ownFolder: boolean
+  readonly #sessions = new Set<BenchSession>()
+  #host: Host
+
+  private constructor(world: ContractWorld, parts: { host: Host; store: SessionStore; folder: string }) {
+    this.#world = world
+    this.#host = parts.host
+    this.#store = parts.store
+    this.folder = parts.folder
+    this.#ownFolder = world.folder === undefined
+  }
+
+  static async open(world: ContractWorld, adapter: AgentAdapter): Promise<Bench> {
+    const folder = (await world.folder?.()) ?? (await mkdtemp(join(tmpdir(), 'parley-contract-')))
+    const store = world.store()
+    return new Bench(world, { store, folder, host: await createHost({ adapters: [adapter], store }) })
+  }
+
+  newAdapter(): AgentAdapter {
+    return this.#world.adapter()
+  }
+
+  get host(): Host {
+    return this.#host
+  }
+
+  async session(settings: Scenario['session'] & Partial<NewSessionInput> = {}): Promise<BenchSession> {
+    const [agent] = await this.#host.agents()
+    const input = { agent: agent?.id ?? '', cwd: this.folder, ...settings }
+    const { id } = await this.#host.create(input)
+    return this.follow(id)
+  }
+
+  async follow(sessionId: string): Promise<BenchSession> {
+    const session = await BenchSession.follow(() => this.#host, sessionId)
+    this.#sessions.add(session)
+    return session
+  }
+
+  /** Stops the host as a server stops, and starts another on the same store. */
+  async restart(): Promise<void> {
+    await this.#host.close()
+    this.#host = await createHost({ adapters: [this.#world.adapter()], store: this.#store })
+  }
+
+  /** The text of a file in the folder, or nothing if there is none. */
+  file(path: string): Promise<string | undefined> {
+    return readFile(join(this.folder, path), 'utf8').catch(() => undefined)
+  }
+
+  async expectLawful(): Promise<void> {
+    await this.#host.close()
+    for (const session of this.#sessions) expectLawfulLog(session.events, session.deltas)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#host.close()
+    await this.#store.close()
+    if (this.#ownFolder) await rm(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** A session and all that was heard of it; a case waits for facts in it. */
+export class BenchSession {
+  readonly id: string
+  readonly events: SessionEvent[] = []
+  readonly deltas: Delta[] = []
+  readonly natives: unknown[] = []
+  readonly #host: () => Host
+  readonly #waiting = new Set<() => void>()
+
+  private constructor(id: string, host: () => Host) {
+    this.id = id
+    this.#host = host
+  }
+
+  static async follow(host: () => Host, id: string): Promise<BenchSession> {
+    const session = new BenchSession(id, host)
+    await session.listen()
+    return session
+  }
+
+  /** Goes on after what is known already; needed again after a restart. */
+  async listen(): Promise<void> {
+    const after = this.events.at(-1)?.seq
+    await this.#host().follow(this.id, after === undefined ? {} : { after }, {
+      native: true,
+      following: () => undefined,
+      deliver: (batch) => this.#deliver(batch),
+      caughtUp: () => undefined,
+      ended: () => undefined,
+    })
+  }
+
+  #deliver(batch: readonly FeedItem[]): void {
+    for (const item of batch) {
+      const value: unknown = JSON.parse(item.json)
+      if (item.kind === 'event') this.events.push(value as SessionEvent)
+      else if (item.kind === 'delta') this.deltas.push(value as Delta)
+      else this.natives.push(value)
+    }
+    for (const check of this.#waiting) check()
+  }
+
+  /** Resolves with the first thing found; the case's own time limit is the only one. */
+  until<Found>(find: () => Found | undefined | false): Promise<Found> {
+    return new Promise((resolve) => {
+      const check = () => {
+        const found = find()
+        if (found === undefined || found === false) return
+        this.#waiting.delete(check)
+        resolve(found)
+      }
+      this.#waiting.add(check)
+      check()
+    })
+  }
+
+  command(command: DistributiveOmit<CommandInput, 'commandId'>): Promise<Receipt> {
+    return this.#host().command(this.id, { ...command, commandId: newId('cmd') } as CommandInput)
+  }
+
+  async prompt(words: Words, delivery: 'queue' | 'steer' = 'queue'): Promise<Turn> {
+    const said = typeof words === 'string' ? { text: words } : { parts: [...words] }
+    const { promptId } = await this.command({ type: 'prompt.submit', ...said, delivery })
+    return new Turn(this, promptId ?? '')
+  }
+
+  all<Type extends EventType>(type: Type): EventOf<Type>[] {
+    return this.events.filter((event): event is EventOf<Type> => event.type === type)
+  }
+}
+
+type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never
+
+/** What one prompt led to. */
+export class Turn {
+  readonly promptId: string
+  readonly #session: BenchSession
+  readonly #decided = new Set<string>()
+
+  constructor(session: BenchSession, promptId: string) {
+    this.#session = session
+    this.promptId = promptId
+  }
+
+  get turnId(): string | undefined {
+    return this.#session.all('turn.started').find((event) => event.promptId === this.promptId)?.turnId
+  }
+
+  /** Its events of a type. */
+  all<Type extends EventType>(type: Type): EventOf<Type>[] {
+    return this.#session
+      .all(type)
+      .filter((event) => event.turnId !== undefined && event.turnId === this.turnId)
+  }
+
+  get deltas(): Delta[] {
+    return this.#session.deltas.filter((delta) => delta.turnId !== undefined && delta.turnId === this.turnId)
+  }
+
+  /** All it said, subagents left out. */
+  get said(): string {
+    return this.all('text.written')
+      .filter((event) => event.parentToolCallId === undefined)
+      .map((event) => event.text)
+      .join('\n')
+  }
+
+  /** The first sign of the agent's work. */
+  async begun(): Promise<void> {
+    await this.first(() => {
+      const seen = [
+        ...this.all('text.written'),
+        ...this.all('thinking.written'),
+        ...this.all('tool-call.called'),
+      ]
+      return seen.length > 0 || this.deltas.some((delta) => delta.type !== 'activity.changed')
+    })
+  }
+
+  /** Something that must be found before the turn ends. */
+  async first<Found>(find: () => Found | undefined | false): Promise<Found> {
+    const over = Symbol()
+    const found = await this.#session.until(() => find() || (this.all('turn.ended').length > 0 && over))
+    if (found === over)
+      throw new Error(`the turn ended without it: ${JSON.stringify(this.all('turn.ended'))}`)
+    return found as Found
+  }
+
+  ended(): Promise<EventOf<'turn.ended'>> {
+    return this.#session.until(() => this.all('turn.ended')[0])
+  }
+
+  /** Ends as completed; whatever it asks permission for on the way is allowed. */
+  async completed(): Promise<EventOf<'turn.ended'>> {
+    for (;;) {
+      const next = await this.#session.until(() => this.all('turn.ended')[0] ?? this.#open()[0])
+      if (next.type === 'turn.ended') {
+        expect(next).toMatchObject({ outcome: 'completed' })
+        return next
+      }
+      await this.decide(next, 'allow')
+    }
+  }
+
+  /** What waits for an answer, and was not given one here. */
+  #open(): EventOf<'permission.requested'>[] {
+    const resolved = new Set(this.all('permission.resolved').map((event) => event.requestId))
+    return this.all('permission.requested').filter(
+      ({ requestId }) => !resolved.has(requestId) && !this.#decided.has(requestId),
+    )
+  }
+
+  asked(): Promise<EventOf<'permission.requested'>> {
+    return this.first(() => this.#open()[0])
+  }
+
+  async decide(
+    { requestId }: Pick<OpenRequest, 'requestId'>,
+    decision: 'allow' | 'deny',
+    more: { input?: unknown } = {},
+  ): Promise<void> {
+    this.#decided.add(requestId)
+    await this.#session.command({ type: 'permission.decide', requestId, decision, ...more })
+  }
+}

@@ -1,0 +1,193 @@
+import { ParleyError } from '@parley/protocol'
+import { expect } from 'vitest'
+import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import { connectInput, promptMessage, readToEnd, readUntil, silentPerson } from '../read-connection.ts'
+import type { Bench } from './bench.ts'
+import { play, refusalOf } from './capability-cases.ts'
+import { expectDeltasAddUp } from './log-laws.ts'
+import type { ContractSetup, NotPossible } from './setup.ts'
+
+export type GeneralCase = {
+  readonly title: string
+  /** Why it cannot be shown on this agent. */
+  readonly notPossible?: (setup: ContractSetup) => string | undefined
+  /** The adapter to show it on, unless the agent's own. */
+  readonly adapter?: (setup: ContractSetup) => AgentAdapter
+  shows(bench: Bench, setup: ContractSetup): Promise<void>
+}
+
+/** What is true of every agent, whatever it declares. */
+export const generalCases: readonly GeneralCase[] = [
+  {
+    title: 'declares what the suite was told, and is found',
+    async shows(bench, setup) {
+      const adapter = bench.newAdapter()
+      expect(adapter.capabilities).toEqual(setup.capabilities)
+      expect(await adapter.probe(AbortSignal.timeout(10_000))).toMatchObject({ found: true })
+    },
+  },
+  {
+    title: 'a text turn completes, and says who is there',
+    async shows(bench, { scenarios: { text }, capabilities }) {
+      const { session, turn } = await play(bench, text)
+      expect(turn.said).toContain(text.says)
+      const state = await bench.host.state(session.id)
+      expect(state.connected).toBe(true)
+      if (capabilities.modes) expect(state.effective.mode).toBe('ask')
+      if (capabilities.resume) expect(state.connection?.agentSessionId).toBeTypeOf('string')
+    },
+  },
+  {
+    title: 'the pieces of a block add up to the block',
+    async shows(bench, { scenarios: { text } }) {
+      const { session } = await play(bench, text)
+      expectDeltasAddUp(session.events, session.deltas)
+      expect(session.all('text.written')).not.toEqual([])
+    },
+  },
+  {
+    title: 'a second turn uses the connection of the first, and ids are never used again',
+    async shows(bench, { scenarios: { text } }) {
+      const { session } = await play(bench, text)
+      await (await session.prompt(text.prompt)).completed()
+      expect(new Set(session.all('agent.connected').map((event) => event.connectionId)).size).toBe(1)
+      const ids = session.all('text.written').map((event) => event.blockId)
+      expect(new Set(ids).size).toBe(ids.length)
+    },
+  },
+  {
+    title: 'native messages can be followed',
+    async shows(bench, { scenarios: { text } }) {
+      const { session } = await play(bench, text)
+      expect(session.natives).not.toEqual([])
+    },
+  },
+  {
+    title: 'a tool call has one end',
+    notPossible: ({ scenarios }) => reason(scenarios.toolCall),
+    async shows(bench, { scenarios: { toolCall } }) {
+      const { turn } = await play(bench, possible(toolCall))
+      const called = turn.all('tool-call.called').map((event) => event.toolCallId)
+      expect(called).not.toEqual([])
+      expect(
+        turn
+          .all('tool-call.ended')
+          .map((event) => event.toolCallId)
+          .sort(),
+      ).toEqual(called.sort())
+    },
+  },
+  {
+    title: 'a denied call has no effect',
+    notPossible: ({ capabilities }) => (capabilities.permissions ? undefined : 'it asks for no permission'),
+    async shows(bench, { scenarios: { permissions } }) {
+      if (!permissions) throw new Error('this case needs the scenario of permissions')
+      const session = await bench.session(permissions.session)
+      const turn = await session.prompt(permissions.prompt)
+      await turn.decide(await turn.asked(), 'deny')
+      await turn.ended()
+      expect(await bench.file(permissions.effect.path)).toBeUndefined()
+      expect(turn.all('tool-call.ended').map((event) => event.outcome)).toContain('denied')
+    },
+  },
+  {
+    title: 'a cancelled turn ends as cancelled, and the next one runs',
+    async shows(bench, { scenarios: { busy, text } }) {
+      const session = await bench.session(busy.session)
+      const turn = await session.prompt(busy.prompt)
+      await turn.begun()
+      await session.command({ type: 'turn.cancel' })
+      expect(await turn.ended()).toMatchObject({ outcome: 'cancelled' })
+      await (await session.prompt(text.prompt)).completed()
+    },
+  },
+  {
+    title: 'a turn that runs when the server stops is ended',
+    async shows(bench, { scenarios: { busy } }) {
+      const session = await bench.session(busy.session)
+      const turn = await session.prompt(busy.prompt)
+      await turn.begun()
+      await bench.restart()
+      await session.listen()
+      expect((await turn.ended()).outcome).not.toBe('completed')
+      expect((await bench.host.state(session.id)).status).toBe('idle')
+    },
+  },
+  {
+    title: 'a crash ends the turn as failed, and the next prompt connects again',
+    notPossible: ({ scenarios }) => reason(scenarios.crash),
+    async shows(bench, { scenarios: { crash, text } }) {
+      const { prompt, session: settings, kill } = possible(crash)
+      const session = await bench.session(settings)
+      const turn = await session.prompt(prompt)
+      if (kill) {
+        await turn.begun()
+        await kill()
+      }
+      expect(await turn.ended()).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
+      expect(session.all('agent.disconnected')).toMatchObject([{ reason: 'crashed' }])
+      await (await session.prompt(text.prompt)).completed()
+    },
+  },
+  {
+    title: 'a native message that is not known is kept as it came',
+    notPossible: ({ scenarios }) => reason(scenarios.unrecognised),
+    async shows(bench, { scenarios: { unrecognised } }) {
+      const { session } = await play(bench, possible(unrecognised))
+      expect(session.all('agent.unrecognised')[0]?.native).toBeDefined()
+    },
+  },
+  {
+    title: 'two connections at once share nothing',
+    async shows(bench, { scenarios: { text, busy }, capabilities }) {
+      const stuck = await bench.session(busy.session)
+      const turn = await stuck.prompt(busy.prompt)
+      await turn.begun()
+      const before = stuck.events.length
+      const { session, turn: other } = await play(bench, text)
+      expect(other.said).toContain(text.says)
+      expect(stuck.events).toHaveLength(before)
+      const ids = [session, stuck].map(
+        async ({ id }) => (await bench.host.state(id)).connection?.agentSessionId,
+      )
+      if (capabilities.resume) expect(new Set(await Promise.all(ids)).size).toBe(2)
+      await stuck.command({ type: 'turn.cancel' })
+      await turn.ended()
+    },
+  },
+  {
+    title: 'an agent that cannot start is refused with a code, at the port and at the host',
+    adapter: ({ scenarios }) => scenarios.unstartable.adapter(),
+    async shows(bench, { scenarios: { text, unstartable } }) {
+      const refusal = await refusalOf(unstartable.adapter().connect(connectInput({ cwd: bench.folder })))
+      expect(refusal).toBeInstanceOf(ParleyError)
+      expect(refusal).toMatchObject({ code: unstartable.code })
+      const session = await bench.session()
+      const turn = await session.prompt(text.prompt)
+      expect(await turn.ended()).toMatchObject({ outcome: 'failed', error: { code: unstartable.code } })
+    },
+  },
+  {
+    title: 'a closed connection ends its events, however often it is closed',
+    async shows(bench, { scenarios: { busy } }) {
+      const input = connectInput({ cwd: bench.folder, person: silentPerson })
+      const connection = await bench.newAdapter().connect(input)
+      await connection.send(promptMessage(busy.prompt))
+      await readUntil(connection, ({ type }) => /^(text|thinking|tool-call)\./.test(type))
+      const rest = readToEnd(connection)
+      await Promise.all([connection.close(), connection.close()])
+      await connection.close()
+      await connection.interrupt()
+      expect((await rest).at(-1)?.type).toBe('agent.disconnected')
+    },
+  },
+]
+
+function reason(scenario: object | NotPossible): string | undefined {
+  return 'notPossible' in scenario ? scenario.notPossible : undefined
+}
+
+function possible<Shown extends object>(scenario: Shown | NotPossible): Shown {
+  if ('notPossible' in scenario) throw new Error(scenario.notPossible)
+  return scenario
+}

@@ -1,0 +1,102 @@
+import type {
+  Answers,
+  Capabilities,
+  ErrorCode,
+  McpServers,
+  NewSessionInput,
+  PermissionMode,
+  PromptPart,
+  Question,
+  SessionOptions,
+} from '@parley/protocol'
+import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import type { SessionStore } from '../../core/session-store.ts'
+
+/**
+ * What the contract suite must be told of an agent: what it declares, how to have it, and for each thing the words
+ * that make it do that thing. Scenarios are data where they can be, so that a scripted model can be set up from them.
+ */
+export type ContractSetup = {
+  readonly capabilities: Capabilities
+  /** Called once for the suite, before anything else. */
+  start(): Promise<ContractWorld>
+  readonly scenarios: Scenarios
+  /** For one case; an agent that is a process of its own needs more than one that is not. */
+  readonly timeoutMs?: number
+}
+
+export type ContractWorld = {
+  /** A new one for every host. They are the same agent: what one of them has begun another can resume. */
+  adapter(): AgentAdapter
+  store(): SessionStore
+  /** A new folder for a session; a temporary one unless given. */
+  folder?(): Promise<string>
+  stop?(): Promise<void>
+}
+
+export type Words = string | readonly PromptPart[]
+/** A prompt, and what a session needs to be like for it. */
+export type Scenario = {
+  readonly prompt: Words
+  readonly session?: Partial<Pick<NewSessionInput, 'model' | 'mode' | 'options'>>
+}
+/** The turn's text must contain `says`. */
+export type Saying = Scenario & { readonly says: string }
+/** What one prompt tells the agent, a later one can hear of it. */
+export type Memory = { readonly first: Words; readonly second: Words; readonly says: string }
+/** A file of the session's folder that the tool call writes; `text` is the whole of it. */
+export type FileEffect = { readonly path: string; readonly text: string }
+
+/** What every agent must be shown to do. A scenario that an agent cannot have is left out with its reason. */
+export type GeneralScenarios = {
+  readonly text: Saying
+  /** A call that runs; permissions that it asks for are allowed. */
+  readonly toolCall: Scenario | NotPossible
+  /** A turn that goes on until it is stopped. */
+  readonly busy: Scenario
+  /** A turn in the middle of which the agent's process dies: by itself, or when `kill` is called. */
+  readonly crash: (Scenario & { readonly kill?: () => Promise<void> }) | NotPossible
+  /** A native message that the adapter does not know. */
+  readonly unrecognised: Scenario | NotPossible
+  /** An adapter of an agent that cannot be started, and the code it must be refused with. */
+  readonly unstartable: { adapter(): AgentAdapter; readonly code: ErrorCode }
+}
+export type NotPossible = { readonly notPossible: string }
+
+/** What an agent that declares a capability must be shown to do. */
+export type CapabilityScenarios = {
+  readonly streaming: Scenario
+  readonly thinking: Scenario
+  readonly toolInputStreaming: Scenario
+  readonly toolOutputStreaming: Scenario
+  readonly permissions: Scenario & { readonly effect: FileEffect }
+  readonly editInput: Scenario & { readonly input: unknown; readonly effect: FileEffect }
+  readonly questions: Saying & { answers(questions: readonly Question[]): Answers }
+  readonly plan: Scenario
+  readonly planApproval: Scenario
+  readonly subagents: Scenario
+  readonly images: Saying
+  readonly files: Saying
+  readonly resume: Memory
+  readonly fork: Memory
+  /** The busy scenario shows it. */
+  readonly interrupt: Record<never, never>
+  /** `release` lets the turn go on to its end once it was steered. */
+  readonly steer: Saying & { readonly words: string; release?(): void }
+  readonly models: { readonly model: string }
+  readonly effort: { readonly effort: string }
+  readonly modes: { readonly mode: PermissionMode }
+  readonly mcp: Saying & { readonly servers: McpServers }
+  readonly hostTools: Saying
+  readonly commands: Saying & { readonly command: string }
+  readonly compaction: Record<never, never>
+  readonly usage: Scenario
+  readonly cost: Scenario
+  readonly structuredOutput: Scenario & {
+    readonly schema: NonNullable<SessionOptions['outputSchema']>
+    readonly value: unknown
+  }
+  readonly retraction: Scenario
+}
+
+export type Scenarios = GeneralScenarios & Partial<CapabilityScenarios>

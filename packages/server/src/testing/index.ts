@@ -1,0 +1,39 @@
+export type { ScriptContext } from '../adapters/scripted/connection.ts'
+export { createDemoAdapter } from '../adapters/scripted/demo.ts'
+export { createGates, type Gates, type Sleep } from '../adapters/scripted/gates.ts'
+export {
+  createScriptedAdapter,
+  type ScriptedAdapterOptions,
+  scriptedCapabilities,
+  scriptedModels,
+} from '../adapters/scripted/index.ts'
+export {
+  type Script,
+  type Step,
+  type StepOf,
+  type StepType,
+  scriptInPrompt,
+} from '../adapters/scripted/script.ts'
+export {
+  fileTranscript,
+  memoryTranscript,
+  type Transcript,
+  type TranscriptEntry,
+} from '../adapters/scripted/transcript.ts'
+export {
+  adapterContract,
+  type ContractSetup,
+  type ContractWorld,
+  type Scenario,
+  type Scenarios,
+} from './adapter-contract.ts'
+export {
+  allowingPerson,
+  connectInput,
+  promptMessage,
+  readToEnd,
+  readTurn,
+  readUntil,
+  silentPerson,
+} from './read-connection.ts'
+export { type StoreUnderTest, storeContract } from './store-contract.ts'

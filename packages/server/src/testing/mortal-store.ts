@@ -1,0 +1,54 @@
+import type { SessionStore } from '../core/session-store.ts'
+
+const never = new Promise<never>(() => undefined)
+
+/**
+ * A store that dies as a process does: from some write on nothing comes back, and that write itself may or may not
+ * have reached the disk. The store underneath lives on and can be opened by another host.
+ */
+export function mortalStore(store: SessionStore): {
+  store: SessionStore
+  killAt(write: number, applied: boolean): void
+} {
+  let left = Number.POSITIVE_INFINITY
+  let applyLast = false
+  let dead = false
+
+  const writing =
+    <A extends unknown[], R>(work: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      if (dead) return never
+      if (left-- > 0) return work(...args)
+      dead = true
+      if (applyLast) await work(...args)
+      return never
+    }
+  const reading =
+    <A extends unknown[], R>(work: (...args: A) => Promise<R>) =>
+    (...args: A): Promise<R> =>
+      dead ? never : work(...args)
+
+  return {
+    killAt(write, applied) {
+      left = write
+      applyLast = applied
+    },
+    store: {
+      create: writing(store.create),
+      append: writing(store.append),
+      checkpoint: writing(store.checkpoint),
+      delete: writing(store.delete),
+      addRule: writing(store.addRule),
+      removeRule: writing(store.removeRule),
+      read: reading(store.read),
+      load: reading(store.load),
+      receipt: reading(store.receipt),
+      checkpoints: reading(store.checkpoints),
+      list: reading(store.list),
+      unsettled: reading(store.unsettled),
+      waiting: reading(store.waiting),
+      rules: reading(store.rules),
+      close: async () => undefined,
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import { tmpdir } from 'node:os'
+import type { PromptPart } from '@parley/protocol'
+import type {
+  AgentConnection,
+  AgentMessage,
+  AgentOutput,
+  ConnectInput,
+  Person,
+} from '../core/agent-adapter.ts'
+
+/** For tests of an adapter without a host: what to connect with, what to send, and how to read. */
+
+const never = new Promise<never>(() => undefined)
+export const silentPerson: Person = { permit: () => never, answer: () => never }
+
+/** Allows everything, and answers every question with its first option. */
+export const allowingPerson: Person = {
+  permit: async () => ({ outcome: 'allowed', requestId: 'req' }),
+  answer: async ({ questions }) => ({
+    outcome: 'answered',
+    requestId: 'req',
+    answers: Object.fromEntries(questions.map(({ id, options }) => [id, options[0]?.label ?? 'yes'])),
+  }),
+}
+
+export function connectInput(changes: Partial<ConnectInput> = {}): ConnectInput {
+  return {
+    sessionId: 'ses',
+    connectionId: 'con',
+    cwd: tmpdir(),
+    settings: { mode: 'ask' },
+    person: allowingPerson,
+    signal: new AbortController().signal,
+    ...changes,
+  }
+}
+
+export function promptMessage(
+  words: string | readonly PromptPart[],
+  type: AgentMessage['type'] = 'prompt',
+): AgentMessage {
+  const parts: PromptPart[] = typeof words === 'string' ? [{ type: 'text', text: words }] : [...words]
+  return { type, prompt: { promptId: 'prm', parts, delivery: 'queue', at: 0 } }
+}
+
+/** Reads until `stop` has seen enough, or to the end. The connection stays open for more. */
+export async function readUntil(
+  connection: AgentConnection,
+  stop: (output: AgentOutput) => boolean,
+): Promise<AgentOutput[]> {
+  const outputs: AgentOutput[] = []
+  const iterator = connection.events[Symbol.asyncIterator]()
+  for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+    outputs.push(next.value)
+    if (stop(next.value)) break
+  }
+  return outputs
+}
+
+export function readTurn(connection: AgentConnection): Promise<AgentOutput[]> {
+  return readUntil(connection, (output) => output.type === 'turn.ended')
+}
+
+export function readToEnd(connection: AgentConnection): Promise<AgentOutput[]> {
+  return readUntil(connection, () => false)
+}

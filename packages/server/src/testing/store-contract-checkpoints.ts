@@ -1,0 +1,85 @@
+import type { OpenBlock } from '@parley/protocol'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { SessionStore } from '../core/session-store.ts'
+import { callBlock, eventsOf, openTurn, stateOf, textBlock } from './store-samples.ts'
+
+/** The part of the store contract about blocks that are still being written. */
+export function checkpointCases(tested: () => SessionStore): void {
+  const create = (id: string) =>
+    tested().create({
+      sessionId: id,
+      epoch: 'e',
+      state: stateOf(id, { turn: openTurn }),
+      events: eventsOf(id, 1, 1),
+    })
+
+  describe('checkpoints', () => {
+    beforeEach(() => create('a'))
+
+    it('replace the blocks given and leave the others, in the order of their first', async () => {
+      await tested().checkpoint('a', [textBlock('one', 'Hel'), callBlock('two', '{"pa', '')])
+      await tested().checkpoint('a', [textBlock('one', 'Hello')])
+      await tested().checkpoint('a', [callBlock('two', '{"path":1}', 'out'), textBlock('three', '')])
+      expect(await tested().checkpoints('a')).toEqual([
+        textBlock('one', 'Hello'),
+        callBlock('two', '{"path":1}', 'out'),
+        textBlock('three', ''),
+      ])
+    })
+
+    it.each<[string, OpenBlock[]]>([
+      ['shorter', [textBlock('b', 'a long text'), textBlock('b', 'a lon')]],
+      ['empty', [textBlock('b', 'a long text'), textBlock('b', '')]],
+      ['different at the same length', [textBlock('b', 'abc'), textBlock('b', 'abd')]],
+      ['different and then longer', [textBlock('b', 'abc'), textBlock('b', 'x'), textBlock('b', 'xyz')]],
+      ['the same', [textBlock('b', 'abc'), textBlock('b', 'abc')]],
+      ['of another type', [textBlock('b', 'abc'), callBlock('b', 'in', 'out'), textBlock('b', 'abc')]],
+      ['marked with a gap', [textBlock('b', 'abc'), { ...textBlock('b', 'abc'), gap: true }]],
+      [
+        'cut within a character',
+        [textBlock('b', 'go \u{1f680}'.slice(0, 4)), textBlock('b', 'go \u{1f680}!')],
+      ],
+      ['cut within a character for now', [textBlock('b', 'go'), textBlock('b', 'go \u{1f680}'.slice(0, 4))]],
+    ])('may become %s', async (_, versions) => {
+      for (const block of versions) await tested().checkpoint('a', [block])
+      expect(await tested().checkpoints('a')).toEqual([versions.at(-1)])
+    })
+
+    it('go with the batch that closes their block, the others stay', async () => {
+      await tested().checkpoint('a', [
+        textBlock('one', '1'),
+        textBlock('two', '2'),
+        callBlock('three', 'i', 'o'),
+      ])
+      await tested().append({
+        sessionId: 'a',
+        events: eventsOf('a', 2, 1),
+        closedBlocks: ['one', 'three', 'unknown'],
+      })
+      expect(await tested().checkpoints('a')).toEqual([textBlock('two', '2')])
+      await tested().checkpoint('a', [textBlock('one', 'again')])
+      expect(await tested().checkpoints('a')).toEqual([textBlock('two', '2'), textBlock('one', 'again')])
+    })
+
+    it('all go with a state that has no open turn', async () => {
+      await tested().checkpoint('a', [textBlock('one', '1'), textBlock('two', '2')])
+      await tested().append({
+        sessionId: 'a',
+        events: eventsOf('a', 2, 1),
+        state: stateOf('a', { turn: openTurn }),
+      })
+      expect(await tested().checkpoints('a')).toHaveLength(2)
+      await tested().append({ sessionId: 'a', events: eventsOf('a', 3, 1), state: stateOf('a') })
+      expect(await tested().checkpoints('a')).toEqual([])
+    })
+
+    it('belong to their session', async () => {
+      await create('b')
+      await tested().checkpoint('a', [textBlock('same', 'of a')])
+      await tested().checkpoint('b', [textBlock('same', 'of b')])
+      await tested().append({ sessionId: 'b', events: [], closedBlocks: ['same'] })
+      expect(await tested().checkpoints('a')).toEqual([textBlock('same', 'of a')])
+      expect(await tested().checkpoints('b')).toEqual([])
+    })
+  })
+}

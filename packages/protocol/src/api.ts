@@ -24,30 +24,32 @@ export type Route = {
 }
 
 const bySession = z.object({ id: SessionId })
-const limit = (most: number, usual: number) => z.coerce.number().int().min(1).max(most).default(usual)
-const cursor = z.coerce.number().int().min(0).optional()
+const whole = z
+  .string()
+  .regex(/^\d{1,15}$/, 'a whole number')
+  .transform(Number)
+const limit = (most: number, usual: number) => whole.pipe(z.int().min(1).max(most)).default(usual)
+const cursor = whole.optional()
 
-export const NewSession = z.object({
+export const NewSession = z.strictObject({
   agent: AgentId,
   cwd: z.string().min(1),
   model: z.string().optional(),
   mode: PermissionMode.default('ask'),
   title: z.string().max(200).optional(),
   mcpServers: McpServers.optional(),
-  options: SessionOptions.optional(),
+  options: SessionOptions.strict().optional(),
   prompt: z.string().min(1).optional().meta({ description: 'Submitted at once' }),
   commandId: CommandId.optional().meta({ description: 'The same id twice makes one session' }),
 })
 export type NewSession = z.infer<typeof NewSession>
 export type NewSessionInput = z.input<typeof NewSession>
 
-export const SessionPatch = z
-  .object({
-    title: z.string().trim().min(1).max(200).optional(),
-    archived: z.boolean().optional(),
-    pinned: z.boolean().optional(),
-  })
-  .strict()
+export const SessionPatch = z.strictObject({
+  title: z.string().trim().min(1).max(200).optional(),
+  archived: z.boolean().optional(),
+  pinned: z.boolean().optional(),
+})
 export type SessionPatch = z.infer<typeof SessionPatch>
 
 /** The small part of the view, the last blocks, and the first seq they came from: the pages above are `events?before=`. */
@@ -75,6 +77,7 @@ export const NewRule = RulePattern.extend({
   project: z.string().optional(),
   agent: AgentId.optional(),
 })
+  .strict()
   .refine((rule) => rule.scope !== 'session' || rule.sessionId !== undefined, {
     message: 'a rule for a session names it',
     path: ['sessionId'],
@@ -131,7 +134,7 @@ export const routes = {
     path: '/api/sessions/:id',
     summary: 'The small part of the view and the last blocks',
     params: bySession,
-    query: z.object({ tail: z.coerce.number().int().min(0).max(500).default(50) }),
+    query: z.object({ tail: whole.pipe(z.int().min(0).max(500)).default(50) }),
     reply: SessionDetail,
     status: 200,
   },
@@ -217,6 +220,13 @@ export const routes = {
     summary: 'A one-time link that signs a browser in',
     reply: z.object({ url: z.string(), expiresAt: z.number() }),
     status: 201,
+  },
+  signOut: {
+    method: 'POST',
+    path: '/api/sign-out',
+    summary: 'Signs this browser out',
+    reply: Nothing,
+    status: 204,
   },
   openapi: {
     method: 'GET',

@@ -3,12 +3,12 @@ import { CommandId, PromptId, RequestId, SessionId, TurnId } from './ids.ts'
 import { PermissionScope } from './permission.ts'
 import { Delivery, PromptPart } from './prompt.ts'
 import { Answers } from './question.ts'
-import { SessionSettings } from './session.ts'
+import { SessionOptions, SessionSettings } from './session.ts'
 
 const base = { commandId: CommandId }
 
 export const PromptSubmit = z
-  .object({
+  .strictObject({
     ...base,
     type: z.literal('prompt.submit'),
     text: z.string().optional(),
@@ -25,9 +25,9 @@ export const PromptSubmit = z
 
 export const Command = z.discriminatedUnion('type', [
   PromptSubmit,
-  z.object({ ...base, type: z.literal('prompt.withdraw'), promptId: PromptId }),
-  z.object({ ...base, type: z.literal('turn.cancel'), turnId: TurnId.optional() }),
-  z.object({
+  z.strictObject({ ...base, type: z.literal('prompt.withdraw'), promptId: PromptId }),
+  z.strictObject({ ...base, type: z.literal('turn.cancel'), turnId: TurnId.optional() }),
+  z.strictObject({
     ...base,
     type: z.literal('permission.decide'),
     requestId: RequestId,
@@ -37,11 +37,16 @@ export const Command = z.discriminatedUnion('type', [
     input: z.unknown().optional(),
     endTurn: z.boolean().optional(),
   }),
-  z.object({ ...base, type: z.literal('question.answer'), requestId: RequestId, answers: Answers }),
-  z.object({ ...base, type: z.literal('session.configure'), ...SessionSettings.shape }),
-  z.object({ ...base, type: z.literal('session.fork'), title: z.string().optional() }),
-  z.object({ ...base, type: z.literal('session.close') }),
-  z.object({ ...base, type: z.literal('session.compact') }),
+  z.strictObject({ ...base, type: z.literal('question.answer'), requestId: RequestId, answers: Answers }),
+  z.strictObject({
+    ...base,
+    type: z.literal('session.configure'),
+    ...SessionSettings.shape,
+    options: SessionOptions.strict().optional(),
+  }),
+  z.strictObject({ ...base, type: z.literal('session.fork'), title: z.string().optional() }),
+  z.strictObject({ ...base, type: z.literal('session.close') }),
+  z.strictObject({ ...base, type: z.literal('session.compact') }),
 ])
 /** A client's request to change a session, checked and with its defaults filled in. */
 export type Command = z.infer<typeof Command>

@@ -42,7 +42,7 @@ export function openapiDocument(version: string): Record<string, unknown> {
     components: {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
-        cookie: { type: 'apiKey', in: 'cookie', name: 'parley' },
+        cookie: { type: 'apiKey', in: 'cookie', name: 'parley-4747', description: 'The number is the port' },
       },
       schemas: { Error: jsonSchema(ErrorBody, 'output') },
     },

@@ -16,7 +16,7 @@ export type {
 export type { Clock, Ids } from './core/clock.ts'
 export type { Host, SessionChange } from './core/host.ts'
 export type { Limits } from './core/limits.ts'
-export type { FeedBatch, FeedItem, FeedReader, FeedStart } from './core/session-feed.ts'
+export type { FeedBatch, FeedItem, FeedReader, FeedStart, FollowFrom } from './core/session-feed.ts'
 export type {
   AppendBatch,
   CreateBatch,

@@ -48,7 +48,6 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   })
   undo.defer(() => host.close())
   const websocket = createWebSocketFace({ host, logger, version })
-  undo.defer(() => websocket.close())
   const http = await startServer({
     ...serving,
     host,
@@ -57,6 +56,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   })
   store.describeOwner({ url: http.url })
   undo.defer(() => http.close())
+  undo.defer(() => websocket.close())
   const closing = undo.move()
   let closed: Promise<void> | undefined
   return {

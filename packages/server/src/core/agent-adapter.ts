@@ -47,6 +47,7 @@ export type ConnectInput = {
   readonly resume?: { readonly agentSessionId: string; readonly fork?: boolean }
   /** How the agent's questions reach a rule or a person. */
   readonly person: Person
+  /** Gives up connecting. Means nothing once `connect` has resolved. */
   readonly signal: AbortSignal
 }
 
@@ -58,7 +59,7 @@ export type ConnectInput = {
  */
 export type AgentConnection = {
   readonly events: AsyncIterable<AgentOutput>
-  /** Hands a message over; resolves when the agent has it. Never two turns at once: the host waits for the end. */
+  /** Hands a message over; resolves when the agent has it. Never two turns at once. Does nothing once it has ended. */
   send(message: AgentMessage): Promise<void>
   /** Asks the agent to stop its turn and stay. The turn's end comes as an output; the host forces it if it does not. */
   interrupt(): Promise<void>
@@ -72,7 +73,8 @@ export type AgentMessage =
   /** A new turn, or with delivery steer, words into the turn that runs. */
   | { readonly type: 'prompt'; readonly prompt: Prompt }
   /**
-   * The turn was parked, its requests are answered. Make the agent go on with it: ask again for what it waited for.
+   * The turn was parked, its requests are answered. Make the agent go on with it: ask again for what it waited for,
+   * under new ids.
    * The host answers a request for the same tool and input, or the same questions, with the stored answer.
    */
   | { readonly type: 'continue'; readonly prompt: Prompt }
@@ -101,7 +103,11 @@ export type AgentOutput =
   | DeltaDraft
   | { readonly type: 'native'; readonly message: unknown }
 
-/** Both calls resolve when there is an answer, and as cancelled when the turn ends or `signal` aborts. They never reject. */
+/**
+ * Both calls resolve when there is an answer. `cancelled` is not one: the turn ends, `signal` aborted, or the
+ * connection is being let go. They never reject. Call them after the `tool-call.called` they are about was taken.
+ * Aborting `signal` withdraws the request: do so when the agent takes its question back, never because it died.
+ */
 export type Person = {
   permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer>
   answer(ask: QuestionAsk, signal?: AbortSignal): Promise<QuestionAnswer>

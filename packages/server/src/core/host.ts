@@ -28,7 +28,7 @@ import { copyForFork } from './fork-session.ts'
 import { hashOf } from './hash.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { LiveSession } from './live-session.ts'
-import type { FeedReader } from './session-feed.ts'
+import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { loadState, numbered } from './session-log.ts'
 import type { ReadRange, SessionPage, SessionQuery, SessionStore, StoredEvent } from './session-store.ts'
 import { tailOf } from './session-tail.ts'
@@ -59,7 +59,7 @@ export type Host = {
     range: ReadRange & { epoch?: string },
   ): Promise<{ events: StoredEvent[]; head: number; epoch: string }>
   /** Replays what follows `after`, then goes on live, without gap or repeat. The function returned ends it. */
-  follow(sessionId: string, from: { after?: number; epoch?: string }, reader: FeedReader): Promise<() => void>
+  follow(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void>
 
   waiting(): Promise<WaitingRequest[]>
   rules(): Promise<PermissionRule[]>

@@ -24,6 +24,9 @@ export type FeedReader = {
   ended(reason: 'deleted' | 'closed'): void
 }
 
+/** Where to begin. `signal` ends it at any time, also in the middle of the replay. */
+export type FollowFrom = { readonly after?: number; readonly epoch?: string; readonly signal?: AbortSignal }
+
 export type FeedStart = {
   readonly epoch: string
   readonly head: number
@@ -35,7 +38,7 @@ export type SessionFeed = {
   publish(item: FeedItem): void
   readonly hasReaders: boolean
   /** Reads up to the head, then joins the live readers. Resolves when it is live; the function returned ends it. */
-  follow(from: { after?: number; epoch?: string }, reader: FeedReader): Promise<() => void>
+  follow(from: FollowFrom, reader: FeedReader): Promise<() => void>
   end(reason: 'deleted' | 'closed'): void
 }
 
@@ -47,6 +50,7 @@ export type FeedSource = {
   /** Each open block, so far, as one delta at offset 0. */
   openBlocks(): FeedItem[]
   soon(call: () => void): void
+  problem(error: unknown): void
   read: SessionStore['read']
 }
 
@@ -60,6 +64,16 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
   let recent: Extract<FeedItem, { kind: 'event' }>[] = []
   let pending: FeedItem[] = []
 
+  /** A reader that fails loses its place; the others must not notice. */
+  function tell(reader: FeedReader, words: () => void) {
+    try {
+      words()
+    } catch (error) {
+      readers.delete(reader)
+      source.problem(error)
+    }
+  }
+
   function flush() {
     if (pending.length === 0) return
     const batch: FeedBatch = pending
@@ -69,7 +83,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
       : batch
     for (const reader of readers) {
       const wanted = reader.native ? batch : plain
-      if (wanted.length > 0) void reader.deliver(wanted)
+      if (wanted.length > 0) tell(reader, () => reader.deliver(wanted))
     }
   }
 
@@ -106,15 +120,18 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
       if (pending.length === 0) source.soon(flush)
       pending.push(item)
     },
-    async follow({ after = 0, epoch }, reader) {
+    async follow({ after = 0, epoch, signal }, reader) {
       const reset = (epoch !== undefined && epoch !== source.epoch) || after > source.head()
       const stop = () => {
         joining.delete(reader)
         readers.delete(reader)
+        signal?.removeEventListener('abort', stop)
       }
+      if (signal?.aborted) return stop
+      signal?.addEventListener('abort', stop)
       joining.add(reader)
-      reader.following({ epoch: source.epoch, head: source.head(), verdict: reset ? 'reset' : 'replay' })
       try {
+        reader.following({ epoch: source.epoch, head: source.head(), verdict: reset ? 'reset' : 'replay' })
         let cursor = reset ? 0 : after
         while (cursor < source.head() && joining.has(reader)) cursor = await replay(cursor, reader)
         if (!joining.has(reader)) return stop
@@ -133,7 +150,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
     },
     end(reason) {
       flush()
-      for (const reader of [...readers, ...joining]) reader.ended(reason)
+      for (const reader of [...readers, ...joining]) tell(reader, () => reader.ended(reason))
       readers.clear()
       joining.clear()
     },

@@ -76,6 +76,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     head: () => state.seq,
     openBlocks: () => state.openBlocks.flatMap(openBlockDeltas).map(deltaItem),
     soon: clock.soon,
+    problem: (error) => problem(error, 'tell a reader'),
     read: store.read,
   })
 

@@ -13,18 +13,20 @@ import type {
  * - `append` has no update: a batch whose first seq is not head + 1 is refused (ParleyError `conflict`), unwritten.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`), never a loss.
  * - what it returns may be kept and is never changed by it afterwards.
+ * - writing to an unknown session is `not_found`, unwritten; reading from one gives nothing.
  */
 export type SessionStore = {
   /** A new session with its first events. ParleyError `conflict` if the id is taken. */
   create(batch: CreateBatch): Promise<void>
   append(batch: AppendBatch): Promise<void>
-  /** Ascending. `after` reads upwards from it; `before` gives the last `limit` events below it. */
+  /** Ascending. `after` reads upwards from it; `before` gives the last `limit` events below it (and above `after`). */
   read(sessionId: string, range: ReadRange): Promise<StoredEvent[]>
   load(sessionId: string): Promise<SessionRecord | undefined>
   receipt(sessionId: string, commandId: string): Promise<StoredReceipt | undefined>
 
   /** Replaces the checkpoint of each block given; the others stay. */
   checkpoint(sessionId: string, blocks: readonly OpenBlock[]): Promise<void>
+  /** In the order in which the blocks first came. */
   checkpoints(sessionId: string): Promise<OpenBlock[]>
 
   list(query: SessionQuery): Promise<SessionPage>
@@ -49,8 +51,9 @@ export type StoredEvent = { readonly seq: number; readonly json: string }
 export type AppendBatch = {
   readonly sessionId: string
   readonly events: readonly StoredEvent[]
-  /** Replaces the stored small part of the view. */
+  /** Replaces the stored small part of the view. One without a turn removes every checkpoint. */
   readonly state?: SessionState
+  /** A second one for the same command is refused (`conflict`) with its whole batch. */
   readonly receipt?: StoredReceipt
   readonly rules?: readonly PermissionRule[]
   /** Checkpoints that these events make obsolete. */

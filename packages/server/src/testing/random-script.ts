@@ -1,3 +1,4 @@
+import type { Question } from '@parley/protocol'
 import fc from 'fast-check'
 import type { PermissionStep, Script, Step, ToolStep } from '../adapters/scripted/script.ts'
 
@@ -34,7 +35,7 @@ const permission: fc.Arbitrary<PermissionStep> = fc.tuple(path, words).map(([fil
 
 const question: fc.Arbitrary<Step> = fc.record({
   type: fc.constant('question' as const),
-  questions: fc.constant([
+  questions: fc.constant<Question[]>([
     {
       id: 'colour',
       header: 'Colour',

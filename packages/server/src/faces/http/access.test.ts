@@ -82,7 +82,7 @@ describe('the one-time link', () => {
     expect(first.status).toBe(200)
     expect(first.text).toContain('<meta http-equiv="refresh" content="0; url=/">')
     expect(first.headers['set-cookie']?.[0]).toMatch(
-      /^parley=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=\d+$/,
+      /^parley-\d+=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=\d+$/,
     )
     expect(first.headers['set-cookie']?.[0]).not.toContain(testToken)
 

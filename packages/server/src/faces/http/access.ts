@@ -13,12 +13,15 @@ export type Access = {
   checkCaller(request: IncomingMessage): void
   isSignedIn(request: IncomingMessage): boolean
   /** The Set-Cookie header that signs a browser in. */
-  readonly setCookie: string
+  setCookie(): string
+  /** The one that signs it out. */
+  clearCookie(): string
 }
 
 export type AccessSettings = SourceSettings & { readonly token: string; readonly now?: () => number }
 
-export const cookieName = 'parley'
+/** Cookies are shared by all ports of a host: the port in the name keeps two servers apart. */
+export const cookieName = (port: number) => `parley-${port}`
 export const linkLifetimeMs = 15 * 60_000
 export const startLinkLifetimeMs = 24 * 60 * 60_000
 const cookieSeconds = 30 * 24 * 60 * 60
@@ -30,14 +33,22 @@ export function createAccess(settings: AccessSettings): Access {
   const cookieValue = createHmac('sha256', token).update('parley browser cookie 1').digest('base64url')
 
   function isSignedIn(request: IncomingMessage): boolean {
-    return cookieValues(request).some((value) => isSame(value, cookieValue))
+    return cookieValues(request, cookieName(settings.bound().port)).some((value) =>
+      isSame(value, cookieValue),
+    )
+  }
+
+  function cookie(value: string, seconds: number): string {
+    const name = cookieName(settings.bound().port)
+    return `${name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}`
   }
 
   return {
     source: createRequestSource(settings),
     codes: createOneTimeCodes(settings.now),
     isSignedIn,
-    setCookie: `${cookieName}=${cookieValue}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${cookieSeconds}`,
+    setCookie: () => cookie(cookieValue, cookieSeconds),
+    clearCookie: () => cookie('', 0),
     checkCaller(request) {
       const { authorization } = request.headers
       if (authorization !== undefined) {
@@ -93,11 +104,9 @@ function isFromElsewhere(request: IncomingMessage): boolean {
   return site !== undefined && site !== 'same-origin' && site !== 'none'
 }
 
-function cookieValues(request: IncomingMessage): string[] {
+function cookieValues(request: IncomingMessage, name: string): string[] {
   const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim())
-  return pairs
-    .filter((pair) => pair.startsWith(`${cookieName}=`))
-    .map((pair) => pair.slice(cookieName.length + 1))
+  return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1))
 }
 
 /** Hashes first, so that neither content nor length can be timed. */

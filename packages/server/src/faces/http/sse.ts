@@ -39,10 +39,9 @@ export function createEventStreams(parts: EventStreamParts): EventStreams {
       streams.add(stream)
       outgoing.once('close', () => streams.delete(stream))
       try {
-        stream.endWith(await host.follow(sessionId, from, stream))
+        await host.follow(sessionId, { ...from, signal: stream.signal }, stream)
       } catch (error) {
         stream.finish()
-        if (error === readerGone) return
         if (!outgoing.headersSent) throw error
         parts.logger.error({ err: error, session: sessionId }, 'a follow broke off')
         outgoing.destroy()
@@ -54,9 +53,6 @@ export function createEventStreams(parts: EventStreamParts): EventStreams {
   }
 }
 
-/** Thrown into a replay, which has no other way to learn that nobody reads it any more. */
-const readerGone = new Error('the reader is gone')
-
 /** How long an evicted reader may take to read the rest. */
 const farewellMs = 10_000
 
@@ -67,7 +63,7 @@ class EventStream implements FeedReader {
   #live = false
   #over = false
   #cursor = 0
-  #stop: (() => void) | undefined
+  readonly #leaving = new AbortController()
 
   constructor(outgoing: ServerResponse, parts: EventStreamParts) {
     this.#outgoing = outgoing
@@ -79,17 +75,15 @@ class EventStream implements FeedReader {
     outgoing.once('close', () => this.finish())
   }
 
-  /** What ends the follow: called when the reader is gone, at once if it is. */
-  endWith(stop: () => void): void {
-    if (this.#over) stop()
-    else this.#stop = stop
+  /** Aborts when the reader is gone. */
+  get signal(): AbortSignal {
+    return this.#leaving.signal
   }
 
   finish(): void {
     this.#over = true
     clearInterval(this.#heartbeat)
-    this.#stop?.()
-    this.#stop = undefined
+    this.#leaving.abort()
   }
 
   following(start: FeedStart): void {
@@ -102,7 +96,6 @@ class EventStream implements FeedReader {
   }
 
   deliver(batch: FeedBatch): void | Promise<void> {
-    if (this.#over && !this.#live) throw readerGone
     if (this.#over) return
     const { bytes, lastSeq } = framesOf(batch)
     if (bytes.length === 0) return

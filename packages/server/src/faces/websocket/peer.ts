@@ -16,7 +16,7 @@ export type PeerOptions = {
   readonly maxFrameBytes: number
 }
 
-type Following = { cursor: number; stop: () => void }
+type Following = { cursor: number; readonly leaving: AbortController }
 
 const maxCommandsUnderWay = 256
 const evictedLingerMs = 30_000
@@ -152,24 +152,15 @@ export class Peer {
     await this.#options.host.state(session)
     if (this.#websocket.readyState !== this.#websocket.OPEN) return
     this.#unfollow(session)
-    const following: Following = { cursor: after ?? 0, stop: () => undefined }
+    const following: Following = { cursor: after ?? 0, leaving: new AbortController() }
     this.#following.set(session, following)
     const reader = this.#reader(session, following, native ?? false)
-    let stopped = false
-    following.stop = () => {
-      stopped = true
-    }
-    const from = { ...(after !== undefined && { after }), ...(epoch !== undefined && { epoch }) }
-    this.#options.host.follow(session, from, reader).then(
-      (stop) => {
-        if (stopped) stop()
-        else following.stop = stop
-      },
-      (error) => {
-        this.#following.delete(session)
-        this.#refuse(error, session)
-      },
-    )
+    const { signal } = following.leaving
+    const from = { ...(after !== undefined && { after }), ...(epoch !== undefined && { epoch }), signal }
+    this.#options.host.follow(session, from, reader).catch((error) => {
+      this.#following.delete(session)
+      this.#refuse(error, session)
+    })
   }
 
   #reader(session: string, following: Following, native: boolean): FeedReader {
@@ -198,7 +189,7 @@ export class Peer {
   }
 
   #unfollow(session: string): void {
-    this.#following.get(session)?.stop()
+    this.#following.get(session)?.leaving.abort()
     this.#following.delete(session)
   }
 

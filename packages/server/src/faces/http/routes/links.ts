@@ -11,10 +11,15 @@ export function mountLinks(app: App, parts: AppParts): void {
     return { url: `${parts.url()}/open/${code}`, expiresAt }
   })
 
+  mount(app, parts, routes.signOut, ({ context }) => {
+    context.header('Set-Cookie', access.clearCookie())
+    return null
+  })
+
   app.get('/open/:code', (context) => {
     if (!isOpenedByPerson(context)) return new Response(null, { status: 204 })
     const redeemed = access.codes.redeem(context.req.param('code'))
-    if (redeemed) return htmlResponse(welcomePage, 200, { 'Set-Cookie': access.setCookie })
+    if (redeemed) return htmlResponse(welcomePage, 200, { 'Set-Cookie': access.setCookie() })
     return access.isSignedIn(context.env.incoming)
       ? htmlResponse(welcomePage, 200)
       : htmlResponse(spentPage, 401)

@@ -1,0 +1,14 @@
+import type { AgentAdapter } from '../core/agent-adapter.ts'
+import { createDemoAdapter, type DemoOptions } from './scripted/demo.ts'
+
+export type BuiltInAdapterOptions = { readonly demo?: DemoOptions }
+
+/**
+ * Every agent Parley knows, in the order it is offered. The only list there is. To add one:
+ * 1. make its folder beside this file, with `index.ts` exporting `createXAdapter`;
+ * 2. begin its test with `adapterContract(...)` from `testing/adapter-contract.ts`: what it declares, it must show;
+ * 3. add it here. To remove one, undo the three.
+ */
+export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapter[] {
+  return [createDemoAdapter(options.demo)]
+}

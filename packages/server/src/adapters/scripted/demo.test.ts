@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import { connectInput, promptMessage, readTurn } from '../../testing/read-connection.ts'
+import { createDemoAdapter, demoScript } from './demo.ts'
+import { scenes } from './demo-scenes.ts'
+import type { Sleep } from './gates.ts'
+
+describe('the demo agent', () => {
+  const sleep: Sleep = async () => undefined
+
+  it.each(scenes.map((scene) => [scene.name, scene] as const))(
+    'plays %s to its end',
+    async (_name, scene) => {
+      for (const words of [scene.words[0] ?? '', `/${scene.name}`])
+        expect(demoScript(words)).toBe(scene.script)
+      const connection = await createDemoAdapter({ sleep }).connect(connectInput())
+      await connection.send(promptMessage(scene.words[0] ?? ''))
+      const reading = readTurn(connection)
+      if (scene.stops === 'when-stopped') await connection.interrupt()
+      const last = (await reading).at(-1)
+      expect(last?.type).toBe(scene.stops === 'by-crashing' ? 'agent.disconnected' : 'turn.ended')
+    },
+  )
+
+  it('plays everything in one turn', async () => {
+    const connection = await createDemoAdapter({ sleep }).connect(connectInput())
+    await connection.send(promptMessage('show me everything'))
+    expect((await readTurn(connection)).at(-1)).toMatchObject({ outcome: 'completed' })
+  })
+
+  it('says what it can show to anyone who says anything else', async () => {
+    const [answer] = demoScript('good morning')
+    const text = answer?.type === 'text' ? answer.text : ''
+    expect(text).toContain('good morning')
+    for (const scene of scenes) expect(text).toContain(scene.shows)
+  })
+
+  it('has no effect on the world', () => {
+    expect(JSON.stringify(scenes)).not.toContain('"effect"')
+  })
+})

@@ -1,0 +1,59 @@
+import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import { type Scene, scenes } from './demo-scenes.ts'
+import type { Sleep } from './gates.ts'
+import { createScriptedAdapter } from './index.ts'
+import type { Script } from './script.ts'
+import type { Transcript } from './transcript.ts'
+
+export type DemoOptions = { readonly sleep?: Sleep; readonly transcript?: Transcript }
+
+/** The agent of a newcomer: shows what a session can look like, without an account, a model or any effect. */
+export function createDemoAdapter(options: DemoOptions = {}): AgentAdapter {
+  return createScriptedAdapter({
+    ...options,
+    id: 'demo',
+    name: 'Demo',
+    description: 'Shows what a session can look like. Runs nothing, writes nothing, needs no account.',
+    script: demoScript,
+    commands: [
+      ...scenes.map(({ name, shows }) => ({ name, description: `The demo ${shows}` })),
+      { name: 'everything', description: 'All of it, one after another' },
+      { name: 'help', description: 'What the demo can show' },
+    ],
+    pieceDelayMs: 25,
+  })
+}
+
+/** What the words of a prompt choose. */
+export function demoScript(text: string): Script {
+  const words = text.toLowerCase()
+  if (mentions(words, 'everything')) return everything()
+  if (mentions(words, 'help')) return [{ type: 'text', text: help() }]
+  const scene = scenes.find((row) => row.words.some((word) => mentions(words, word)))
+  return scene?.script ?? [{ type: 'text', text: `You said: ${text}\n\n${help()}` }]
+}
+
+/** At the start of a word, so that "plans" is a plan and "explanation" is not. */
+function mentions(text: string, word: string): boolean {
+  return new RegExp(`\\b${word}`).test(text)
+}
+
+/** Every scene that neither stops the agent nor ends the turn, each under its name. */
+function everything(): Script {
+  const whole = scenes.filter((scene) => !scene.stops && !scene.script.some((step) => step.type === 'end'))
+  return whole.flatMap((scene): Script => [{ type: 'text', text: `**${scene.name}**` }, ...scene.script])
+}
+
+function help(): string {
+  const rows = scenes.map((scene) => `- **${example(scene)}**: ${scene.shows}`)
+  return [
+    'I am the demo agent. I follow a script, so nothing I show is real. Say one of these:',
+    '',
+    ...rows,
+    '- **everything**: all of it, one after another',
+  ].join('\n')
+}
+
+function example(scene: Scene): string {
+  return scene.words[0] ?? scene.name
+}

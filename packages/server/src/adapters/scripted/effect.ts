@@ -1,0 +1,27 @@
+import { appendFileSync } from 'node:fs'
+import { relative, resolve, sep } from 'node:path'
+import type { Effect } from './script.ts'
+
+/**
+ * The one thing a script can do to the world: append to a file in its folder. `path` and `text` of an edited input
+ * stand in for the script's own. Returns why it could not be done, or nothing when it was.
+ */
+export function applyEffect(cwd: string, effect: Effect, edited: unknown): string | undefined {
+  const { path, text } = { ...effect.writeFile, ...stringsOf(edited) }
+  const file = resolve(cwd, path)
+  const within = relative(cwd, file)
+  if (within === '' || within === '..' || within.startsWith(`..${sep}`))
+    return `${path} is not in this folder.`
+  try {
+    appendFileSync(file, text)
+    return undefined
+  } catch (error) {
+    return `${path} could not be written: ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+function stringsOf(edited: unknown): { path?: string; text?: string } {
+  if (typeof edited !== 'object' || edited === null) return {}
+  const { path, text } = edited as { path?: unknown; text?: unknown }
+  return { ...(typeof path === 'string' && { path }), ...(typeof text === 'string' && { text }) }
+}

@@ -1,0 +1,64 @@
+/** Named gates that scripts wait at, so that a test waits for facts and never for time. An open gate stays open. */
+export type Gates = {
+  open(name: string): void
+  /** Resolves when some script has come to the gate. */
+  reached(name: string): Promise<void>
+  /** For the player: resolves when the gate is open or `signal` aborts. */
+  pass(name: string, signal: AbortSignal): Promise<void>
+}
+
+export function createGates(): Gates {
+  const opened = createFacts()
+  const arrived = createFacts()
+  return {
+    open: opened.state,
+    reached: arrived.known,
+    pass(name, signal) {
+      arrived.state(name)
+      return Promise.race([opened.known(name), aborted(signal)])
+    },
+  }
+}
+
+/** Things that become true once. */
+function createFacts() {
+  const facts = new Map<string, PromiseWithResolvers<void>>()
+  const fact = (name: string) => {
+    const known = facts.get(name) ?? Promise.withResolvers<void>()
+    facts.set(name, known)
+    return known
+  }
+  return {
+    state: (name: string): void => fact(name).resolve(),
+    known: (name: string): Promise<void> => fact(name).promise,
+  }
+}
+
+const abortions = new WeakMap<AbortSignal, Promise<void>>()
+
+/** Resolves when `signal` aborts. One listener a signal, however often it is asked. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve()
+  const known = abortions.get(signal)
+  if (known) return known
+  const abortion = new Promise<void>((resolve) =>
+    signal.addEventListener('abort', () => resolve(), { once: true }),
+  )
+  abortions.set(signal, abortion)
+  return abortion
+}
+
+/** Resolves after `ms`, or as soon as `signal` aborts. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
+
+export const realSleep: Sleep = (ms, signal) =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const done = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done)
+  })

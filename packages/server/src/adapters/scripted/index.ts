@@ -1,0 +1,111 @@
+import { statSync } from 'node:fs'
+import {
+  type AgentCommand,
+  type AgentModel,
+  type Capabilities,
+  type CapabilityName,
+  capabilities,
+  ParleyError,
+  PermissionMode,
+} from '@parley/protocol'
+import type { AgentAdapter, ConnectInput } from '../../core/agent-adapter.ts'
+import { type ScriptContext, ScriptedConnection } from './connection.ts'
+import { createGates, type Gates, realSleep, type Sleep } from './gates.ts'
+import { type Script, scriptInPrompt } from './script.ts'
+import { honouredOptions } from './settings.ts'
+import { memoryTranscript, type Transcript } from './transcript.ts'
+
+export type ScriptedAdapterOptions = {
+  readonly id?: string
+  readonly name?: string
+  readonly description?: string
+  /** Chooses what a turn does. Without it, a prompt is its own script if it is one in JSON, and else echoed. */
+  readonly script?: (text: string, context: ScriptContext) => Script
+  readonly capabilities?: Capabilities
+  readonly modes?: readonly PermissionMode[]
+  readonly models?: readonly AgentModel[]
+  readonly commands?: readonly AgentCommand[]
+  /** What steps of type `wait` wait at. */
+  readonly gates?: Gates
+  readonly sleep?: Sleep
+  /** Between the pieces of a stream; 0 unless given. */
+  readonly pieceDelayMs?: number
+  /** The agent's own memory; unless given, it is lost with the adapter. */
+  readonly transcript?: Transcript
+  /** Makes connecting fail, as an agent does that is not installed or not signed in. */
+  readonly refuse?: (input: ConnectInput) => ParleyError | undefined
+}
+
+/** Everything there is but what needs a real agent: tools of others. */
+export const scriptedCapabilities: readonly CapabilityName[] = [
+  'streaming',
+  'thinking',
+  'toolInputStreaming',
+  'toolOutputStreaming',
+  'permissions',
+  'editInput',
+  'questions',
+  'plan',
+  'planApproval',
+  'subagents',
+  'images',
+  'files',
+  'resume',
+  'fork',
+  'interrupt',
+  'steer',
+  'models',
+  'effort',
+  'modes',
+  'commands',
+  'compaction',
+  'usage',
+  'cost',
+  'structuredOutput',
+  'retraction',
+]
+
+const efforts = ['low', 'medium', 'high']
+export const scriptedModels: readonly AgentModel[] = [
+  { id: 'scripted-large', name: 'Scripted Large', contextWindow: 200_000, efforts, isDefault: true },
+  { id: 'scripted-small', name: 'Scripted Small', contextWindow: 32_000, efforts },
+]
+
+const version = '1.0.0'
+
+/** An agent that plays scripts: for tests, and for showing what a session can look like. No process, no network. */
+export function createScriptedAdapter(options: ScriptedAdapterOptions = {}): AgentAdapter {
+  const { id = 'scripted', name = 'Scripted', description, modes = PermissionMode.options, refuse } = options
+  const { models = scriptedModels, capabilities: can = capabilities(...scriptedCapabilities) } = options
+  const deps = {
+    script: options.script ?? scriptInPrompt,
+    models,
+    modes,
+    commands: options.commands ?? [{ name: 'compact', description: 'Shorten the conversation' }],
+    version,
+    transcript: options.transcript ?? memoryTranscript(),
+    gates: options.gates ?? createGates(),
+    sleep: options.sleep ?? realSleep,
+    pieceDelayMs: options.pieceDelayMs ?? 0,
+  }
+  return {
+    id,
+    name,
+    ...(description !== undefined && { description }),
+    capabilities: can,
+    modes,
+    options: honouredOptions(can),
+    probe: async () => ({ found: true, version, signedIn: true, models: [...models] }),
+    async connect(input) {
+      const problem = refuse?.(input) ?? problemWith(input)
+      if (problem) throw problem
+      return new ScriptedConnection(deps, input)
+    },
+  }
+}
+
+function problemWith({ signal, cwd }: ConnectInput): ParleyError | undefined {
+  if (signal.aborted) return new ParleyError('cancelled', 'Connecting was given up.')
+  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return undefined
+  return new ParleyError('validation_error', `There is no folder ${cwd}.`, { details: { cwd } })
+}

@@ -1,0 +1,71 @@
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+
+/**
+ * Hands outputs to one reader at the reader's pace. It holds nothing beyond what its writers wait with, so a writer
+ * that awaits each `put` is paused by a reader that pauses.
+ */
+export type OutputQueue = {
+  readonly outputs: AsyncIterable<AgentOutput>
+  /** Resolves when the reader has dealt with the output, that is, came back for more; at once when all has ended. */
+  put(output: AgentOutput): Promise<void>
+  /** What was put before is still read; what is put later is not. */
+  end(): void
+}
+
+type Waiting = { readonly output: AgentOutput; readonly dealt: () => void }
+type Taken = IteratorResult<AgentOutput, undefined>
+
+const over: Taken = { done: true, value: undefined }
+
+export function createOutputQueue(onAbandoned: () => void): OutputQueue {
+  const waiting: Waiting[] = []
+  let reader: ((taken: Taken) => void) | undefined
+  let dealtWithLast: (() => void) | undefined
+  let ended = false
+
+  const take = (next: Waiting): Taken => {
+    dealtWithLast = next.dealt
+    return { done: false, value: next.output }
+  }
+  const end = () => {
+    ended = true
+    if (waiting.length === 0) reader?.(over)
+  }
+
+  const iterator: AsyncIterator<AgentOutput, undefined> = {
+    async next() {
+      dealtWithLast?.()
+      dealtWithLast = undefined
+      const next = waiting.shift()
+      if (next) return take(next)
+      if (ended) return over
+      return new Promise((resolve) => {
+        reader = resolve
+      })
+    },
+    async return() {
+      end()
+      dealtWithLast?.()
+      for (const { dealt } of waiting.splice(0)) dealt()
+      onAbandoned()
+      return over
+    },
+  }
+
+  return {
+    outputs: { [Symbol.asyncIterator]: () => iterator },
+    put(output) {
+      if (ended) return Promise.resolve()
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const next = { output, dealt: resolve }
+      if (!reader) waiting.push(next)
+      else {
+        const give = reader
+        reader = undefined
+        give(take(next))
+      }
+      return promise
+    },
+    end,
+  }
+}

@@ -1,0 +1,194 @@
+import type { Answers, ToolContent } from '@parley/protocol'
+import type { AgentOutput, PermissionAnswer, PermissionAsk } from '../../core/agent-adapter.ts'
+import { applyEffect } from './effect.ts'
+import { aborted } from './gates.ts'
+import { inPieces, say } from './play-text.ts'
+import {
+  type CallSpec,
+  type ParallelStep,
+  type PermissionStep,
+  type PlanApprovalStep,
+  type QuestionStep,
+  stepPath,
+  type ToolStep,
+} from './script.ts'
+import { type Place, type Playing, parentOf, type Turn } from './turn.ts'
+
+/** One call on its way from being made to being ended. */
+type Call = { readonly toolCallId: string; readonly spec: CallSpec; readonly place: Place }
+type Saying = AsyncGenerator<AgentOutput>
+
+export async function* playTool(turn: Turn, step: ToolStep, place: Place): Playing {
+  const call = { toolCallId: turn.newId('call'), spec: step, place }
+  const { order = 'call-first' } = step
+  if (order === 'result-first') {
+    yield* run(turn, call)
+    yield* announce(turn, call)
+    return undefined
+  }
+  if (order !== 'result-only') yield* announce(turn, call)
+  if (order !== 'call-only') yield* run(turn, call)
+  return undefined
+}
+
+export async function* playPermission(turn: Turn, step: PermissionStep, place: Place): Playing {
+  const call = { toolCallId: turn.newId('call'), spec: step, place }
+  yield* announce(turn, call)
+  return yield* settle(turn, { ...call, spec: step }, await askPermission(turn, { ...call, spec: step }))
+}
+
+export function playPlanApproval(turn: Turn, step: PlanApprovalStep, place: Place): Playing {
+  const { plan, reply, endOnDenied } = step
+  const call: PermissionStep = {
+    type: 'permission',
+    name: 'ExitPlanMode',
+    kind: 'plan',
+    title: 'Approve the plan',
+    input: { plan },
+    output: ['The plan is approved.'],
+    readOnly: true,
+    ...(reply && { reply }),
+    ...(endOnDenied && { endOnDenied }),
+  }
+  return playPermission(turn, call, place)
+}
+
+export async function* playParallel(turn: Turn, step: ParallelStep, outer: Place): Playing {
+  const tools: Call[] = []
+  const asking: PermissionCall[] = []
+  for (const [index, spec] of step.calls.entries()) {
+    const place = { ...outer, path: stepPath(outer.path, index) }
+    if (outer.resuming && (spec.type === 'tool' || turn.answered.has(place.path))) continue
+    const toolCallId = turn.newId('call')
+    if (spec.type === 'permission') asking.push({ toolCallId, spec, place })
+    else if (spec.order !== 'call-only') tools.push({ toolCallId, spec, place })
+    if (spec.type === 'permission' || spec.order !== 'result-only')
+      yield* announce(turn, { toolCallId, spec, place })
+  }
+  const waiting = new Map(
+    asking.map((call) => [call, askPermission(turn, call).then((answer) => ({ call, answer }))]),
+  )
+  for (const call of tools) yield* run(turn, call)
+  while (waiting.size > 0) {
+    const { call, answer } = await Promise.race(waiting.values())
+    waiting.delete(call)
+    const ending = yield* settle(turn, call, answer)
+    if (ending) return ending
+  }
+  return undefined
+}
+
+export async function* playQuestion(turn: Turn, step: QuestionStep, place: Place): Playing {
+  const questions = [...step.questions]
+  const spec: CallSpec = { name: step.tool ?? '', title: 'Ask a question', input: { questions } }
+  const call = step.tool === undefined ? undefined : { toolCallId: turn.newId('call'), spec, place }
+  if (call) yield* announce(turn, call)
+  const ask = { questions, ...(call && { toolCallId: call.toolCallId }), ...parentOf(place) }
+  turn.remember('asked', place.path)
+  const answer = await answerTo(turn, turn.person.answer(ask, turn.interrupted))
+  if (answer?.outcome !== 'answered') {
+    if (call) yield ended(call, 'cancelled', [])
+    return { type: 'end', outcome: 'cancelled' }
+  }
+  turn.remember('answered', place.path)
+  const text = answersInWords(step, answer.answers)
+  if (call) yield ended(call, 'completed', [{ type: 'text', text }])
+  return yield* say(turn, text, place)
+}
+
+function answersInWords(step: QuestionStep, answers: Answers): string {
+  const lines = step.questions.map(
+    ({ id, header }) => `${header || id}: ${[answers[id] ?? []].flat().join(', ')}`,
+  )
+  return `You answered: ${lines.join('; ')}.`
+}
+
+/** The call's input in fragments, then the call. */
+async function* announce(turn: Turn, call: Call): Saying {
+  const { toolCallId, spec, place } = call
+  const { name, kind = 'other', title = name, input = {}, locations, inputPieces = 3 } = spec
+  const shown = { toolCallId, name, kind, title, ...parentOf(place) }
+  if (inputPieces > 0) {
+    yield { type: 'tool-call.drafted', ...shown }
+    for (const text of inPieces(JSON.stringify(input), inputPieces)) {
+      yield { type: 'tool-call.input-streamed', toolCallId, text }
+      await turn.pace()
+    }
+  }
+  yield { type: 'tool-call.called', ...shown, input, ...(locations && { locations: [...locations] }) }
+}
+
+type PermissionCall = Call & { readonly spec: PermissionStep }
+
+function askPermission(turn: Turn, call: PermissionCall): Promise<PermissionAnswer | undefined> {
+  const { toolCallId, spec, place } = call
+  const { name, kind = 'other', title = name, input = {}, reason, readOnly, diff, suggestions } = spec
+  const ask: PermissionAsk = {
+    toolCallId,
+    tool: name,
+    kind,
+    title,
+    input,
+    ...(reason !== undefined && { reason }),
+    ...(readOnly !== undefined && { readOnly }),
+    ...(diff && { diff }),
+    ...(suggestions && { suggestions }),
+    ...parentOf(place),
+  }
+  turn.remember('asked', place.path)
+  return answerTo(turn, turn.person.permit(ask, turn.interrupted))
+}
+
+/** The answer, or nothing if the turn or the agent ended meanwhile: then nothing may come of it. */
+async function answerTo<Answer>(turn: Turn, answer: Promise<Answer>): Promise<Answer | undefined> {
+  const given = await Promise.race([answer, aborted(turn.stopped)])
+  return turn.stopped.aborted || given === undefined ? undefined : (given as Answer)
+}
+
+/** Does what the answer says. The answer is remembered before the effect: after a kill it is done once or not at all. */
+async function* settle(turn: Turn, call: PermissionCall, given: PermissionAnswer | undefined): Playing {
+  const { spec, place } = call
+  const answer = turn.stopped.aborted ? undefined : given
+  switch (answer?.outcome) {
+    case 'allowed':
+      turn.remember('answered', place.path)
+      yield* run(turn, call, answer.input)
+      return spec.reply?.allowed === undefined ? undefined : yield* say(turn, spec.reply.allowed, place)
+    case 'denied':
+      turn.remember('answered', place.path)
+      yield ended(call, 'denied', [{ type: 'text', text: answer.message ?? 'Denied.' }])
+      if (answer.endTurn) return { type: 'end', outcome: 'cancelled', stopReason: 'denied' }
+      if (spec.reply?.denied !== undefined) yield* say(turn, spec.reply.denied, place)
+      return spec.endOnDenied ? { type: 'end' } : undefined
+    default:
+      yield ended(call, 'cancelled', [])
+      return { type: 'end', outcome: 'cancelled' }
+  }
+}
+
+/** The effect first, before anything is said of it; `edited` is the input as a person changed it. */
+async function* run(turn: Turn, call: Call, edited?: unknown): Saying {
+  const { toolCallId, spec, place } = call
+  const problem = spec.effect && applyEffect(turn.cwd, spec.effect, edited)
+  if (edited !== undefined) yield { type: 'tool-call.updated', toolCallId, input: edited, ...parentOf(place) }
+  if (problem !== undefined) {
+    yield ended(call, 'failed', [{ type: 'text', text: problem }])
+    return
+  }
+  const output = spec.output ?? []
+  for (const text of output) {
+    yield { type: 'tool-call.output-streamed', toolCallId, text }
+    await turn.pace()
+  }
+  const content =
+    spec.content ?? (output.length > 0 ? [{ type: 'text' as const, text: output.join('') }] : [])
+  yield ended(call, spec.outcome ?? 'completed', [...content])
+}
+
+function ended(
+  { toolCallId, place }: Call,
+  outcome: 'completed' | 'failed' | 'denied' | 'cancelled',
+  content: ToolContent[],
+): AgentOutput {
+  return { type: 'tool-call.ended', toolCallId, outcome, content, ...parentOf(place) }
+}

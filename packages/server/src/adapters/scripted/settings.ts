@@ -1,0 +1,32 @@
+import type { AgentModel, Capabilities, SessionOptions, SessionSettings } from '@parley/protocol'
+
+export function honouredOptions(can: Capabilities): (keyof SessionOptions)[] {
+  return [
+    ...(can.effort ? ['effort' as const] : []),
+    ...(can.structuredOutput ? ['outputSchema' as const] : []),
+  ]
+}
+
+/** What comes into force of what was asked for, and in words what does not. */
+export function effectiveSettings(
+  models: readonly AgentModel[],
+  asked: SessionSettings,
+  now: SessionSettings = {},
+): { effective: SessionSettings; refused: string[] } {
+  const refused: string[] = []
+  const { mode = now.mode, options = now.options } = asked
+  const known = models.find((model) => model.id === asked.model)
+  const model = known ?? models.find(({ id }) => id === now.model) ?? models.find((usual) => usual.isDefault)
+  if (asked.model !== undefined && !known) refused.push(`There is no model ${asked.model}.`)
+  const { effort, ...others } = options ?? {}
+  const canEffort = effort === undefined || model?.efforts?.includes(effort)
+  if (!canEffort) refused.push(`The model ${model?.id} has no effort ${effort}.`)
+  return {
+    effective: {
+      ...(model && { model: model.id }),
+      ...(mode !== undefined && { mode }),
+      ...(options && { options: canEffort ? options : others }),
+    },
+    refused,
+  }
+}

@@ -1,0 +1,93 @@
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { asksPerson, innerSteps, type Script, type Step, stepPath } from './script.ts'
+
+/**
+ * What the scripted agent itself remembers of a conversation, as a real agent does in its own files: the prompts it
+ * got, and which of its requests were asked and answered. Written synchronously, so a kill loses nothing of it.
+ */
+export type Transcript = {
+  load(agentSessionId: string): readonly TranscriptEntry[]
+  append(agentSessionId: string, entry: TranscriptEntry): void
+}
+
+/** `path` is the place in its script of the step that asked. */
+export type TranscriptEntry =
+  | { readonly type: 'prompt'; readonly promptId: string; readonly text: string }
+  | { readonly type: 'asked' | 'answered'; readonly promptId: string; readonly path: string }
+
+/** Forgets with its process. */
+export function memoryTranscript(): Transcript {
+  const kept = new Map<string, TranscriptEntry[]>()
+  return {
+    load: (agentSessionId) => [...(kept.get(agentSessionId) ?? [])],
+    append(agentSessionId, entry) {
+      const entries = kept.get(agentSessionId)
+      if (entries) entries.push(entry)
+      else kept.set(agentSessionId, [entry])
+    },
+  }
+}
+
+/** One file of JSON lines per conversation under `folder`. */
+export function fileTranscript(folder: string): Transcript {
+  mkdirSync(folder, { recursive: true })
+  const file = (agentSessionId: string) => join(folder, `${encodeURIComponent(agentSessionId)}.jsonl`)
+  return {
+    load: (agentSessionId) => readEntries(file(agentSessionId)),
+    append: (agentSessionId, entry) => appendFileSync(file(agentSessionId), `${JSON.stringify(entry)}\n`),
+  }
+}
+
+/** A last line that a kill cut in half counts as not written. */
+function readEntries(path: string): TranscriptEntry[] {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch {
+    return []
+  }
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1)
+  return whole
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as TranscriptEntry)
+}
+
+export function answeredPaths(entries: readonly TranscriptEntry[], promptId: string): ReadonlySet<string> {
+  const paths = new Set<string>()
+  for (const entry of entries) {
+    if (entry.type === 'answered' && entry.promptId === promptId) paths.add(entry.path)
+  }
+  return paths
+}
+
+/** The words of the prompts before this one. */
+export function promptsBefore(entries: readonly TranscriptEntry[], promptId: string): string[] {
+  const words: string[] = []
+  for (const entry of entries) {
+    if (entry.type !== 'prompt') continue
+    if (entry.promptId === promptId) break
+    words.push(entry.text)
+  }
+  return words
+}
+
+/**
+ * Where a parked script goes on: at its first step with an unanswered request in it; if there is none, after the last
+ * answered one. With nothing remembered that is its first request: what was said before it is not said again.
+ */
+export function resumeIndex(script: Script, outer: string, answered: ReadonlySet<string>): number {
+  const open = script.findIndex((step, index) => isUnanswered(step, stepPath(outer, index), answered))
+  if (open >= 0) return open
+  return script.findLastIndex((step, index) => requestPaths(step, stepPath(outer, index)).length > 0) + 1
+}
+
+export function isUnanswered(step: Step, path: string, answered: ReadonlySet<string>): boolean {
+  return requestPaths(step, path).some((request) => !answered.has(request))
+}
+
+function requestPaths(step: Step, path: string): string[] {
+  if (asksPerson(step)) return [path]
+  return innerSteps(step).flatMap((inner, index) => requestPaths(inner, stepPath(path, index)))
+}

@@ -1,0 +1,81 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+/** A real server process on a data folder of its own, that can be killed and started again at the same address. */
+export class KillableServer {
+  readonly folder = mkdtempSync(join(tmpdir(), 'parley-kill-'))
+  readonly token = 'kill-test-token'
+  /** What the server wrote to its log, for a failing test to show. */
+  log = ''
+  port = 0
+  #process: ChildProcess | undefined
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  get dataDir(): string {
+    return join(this.folder, 'data')
+  }
+
+  async start(): Promise<void> {
+    const entry = new URL('./server-process.ts', import.meta.url).pathname
+    const child = spawn(
+      process.execPath,
+      [
+        '--conditions=source',
+        '--disable-warning=ExperimentalWarning',
+        entry,
+        this.dataDir,
+        String(this.port),
+        this.token,
+      ],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    )
+    this.#process = child
+    child.stderr!.on('data', (text) => {
+      this.log += text
+    })
+    const ready = once(createInterface({ input: child.stdout! }), 'line')
+    const [line] = await Promise.race([
+      ready,
+      once(child, 'exit').then(([code]) => {
+        throw new Error(`the server ended with ${code}: ${this.log}`)
+      }),
+    ])
+    this.port = (JSON.parse(line as string) as { port: number }).port
+  }
+
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const child = this.#process
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const exit = once(child, 'exit')
+    child.kill(signal)
+    await exit
+  }
+
+  async dispose(): Promise<void> {
+    await this.end('SIGKILL')
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+/** A pseudo-random sequence that a failing run can be repeated with. */
+export function randomFrom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** A moment of random length: what a kill test is about, and the only time that is waited for. */
+export function moment(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}

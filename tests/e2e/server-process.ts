@@ -1,0 +1,20 @@
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
+import { fileTranscript } from '../../packages/server/src/adapters/scripted/transcript.ts'
+import { startParley } from '../../packages/server/src/cli/start.ts'
+
+/** The whole server with the scripted agent, as a process of its own that a test may kill. */
+const [dataDir = '', port = '0', token = ''] = process.argv.slice(2)
+
+const parley = await startParley({
+  dataDir,
+  hostname: '127.0.0.1',
+  port: Number(port),
+  token,
+  logger: pino({ level: 'warn' }, pino.destination(2)),
+  adapters: [createScriptedAdapter({ transcript: fileTranscript(join(dataDir, 'agent')) })],
+  limits: { checkpointMs: 50, cancelGraceMs: 500, stopGraceMs: 500 },
+})
+process.once('SIGTERM', () => void parley.close().then(() => process.exit(0)))
+console.log(JSON.stringify({ port: parley.http.port }))

@@ -13,7 +13,6 @@ export type WebSocketFace = {
   close(): void
 }
 
-const heartbeatMs = 30_000
 const maxFrameBytes = 12 * 1024 * 1024
 
 /** Many sessions on one socket. Who may come in is decided before `accept`. */
@@ -22,8 +21,10 @@ export function createWebSocketFace(options: {
   logger: Logger
   version: string
   limits?: Partial<OutboxLimits>
+  /** A peer that does not answer within this is gone. */
+  heartbeatMs?: number
 }): WebSocketFace {
-  const { host, logger, version } = options
+  const { host, logger, version, heartbeatMs = 15_000 } = options
   const limits = { ...defaultOutboxLimits, ...options.limits }
   const server = new WebSocketServer({
     noServer: true,

@@ -169,6 +169,7 @@ export class Peer {
     return {
       native,
       following: (start) => {
+        if (!current()) return
         if (start.verdict === 'reset') following.cursor = 0
         outbox.send({ type: 'following', session, ...start })
       },

@@ -1,0 +1,108 @@
+import {
+  type NewSessionInput,
+  newId,
+  ParleyError,
+  type SessionEvent,
+  type SessionState,
+  type UnknownEvent,
+} from '@parley/protocol'
+import { type BackoffOptions, createBackoff } from './backoff.ts'
+import type { ClientParts } from './client-parts.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { type Commands, createCommands } from './command.ts'
+import { createFeedIterator, type FeedItem } from './feed-iterator.ts'
+import { createFollow, type FollowOptions } from './follow.ts'
+import { asParleyError, type Call, createHttp, type Http } from './http.ts'
+import { createSessionList, type SessionList, type SessionListOptions } from './session-list.ts'
+import { createMirror, type Mirror, type MirrorOptions } from './session-mirror.ts'
+import { createSocket } from './socket.ts'
+import { createWaitingList, type WaitingList } from './waiting-list.ts'
+
+export type ClientOptions = {
+  /** Where the server is, e.g. http://127.0.0.1:4747 */
+  readonly url: string
+  /** Not needed in a page that was opened by the server's link: the cookie does it. */
+  readonly token?: string | undefined
+  /** Told to the server, for its log. */
+  readonly name?: string
+  readonly fetch?: typeof fetch
+  readonly WebSocket?: typeof WebSocket
+  readonly clock?: Clock
+  readonly backoff?: BackoffOptions
+}
+
+/** Everything a program can do with a Parley server. It connects when something is to be followed. */
+export type Client = ClientParts &
+  Commands & {
+    /** Any route of the protocol. */
+    readonly call: Call
+    createSession(input: NewSessionInput, options?: { signal?: AbortSignal }): Promise<SessionState>
+    /** What a follower hears, as an async iterable. The signal ends it quietly. */
+    feed(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FeedItem, undefined>
+    /** Only the events. A seq that goes back to 1 means that the log was rewritten. */
+    events(
+      sessionId: string,
+      options?: FollowOptions,
+    ): AsyncIterableIterator<SessionEvent | UnknownEvent, undefined>
+    mirror(sessionId: string, options?: MirrorOptions): Mirror
+    sessions(options?: SessionListOptions): SessionList
+    waiting(): WaitingList
+    /** Ends every follow, mirror, list and command under way, and the connection. */
+    close(): void
+    [Symbol.dispose](): void
+  }
+
+export function createClient(options: ClientOptions): Client {
+  const { token, clock = systemClock } = options
+  const http = createHttp({
+    url: options.url,
+    ...(token !== undefined && { token }),
+    ...(options.fetch && { fetch: options.fetch }),
+  })
+  const socket = createSocket({
+    url: http.url,
+    ...(token !== undefined && { token }),
+    ...(options.WebSocket && { WebSocket: options.WebSocket }),
+    ...(options.name !== undefined && { name: options.name }),
+    probe: () => probe(http),
+    clock,
+    backoff: createBackoff(options.backoff),
+  })
+  const controller = new AbortController()
+  const follow = createFollow({ socket, clock })
+  const parts: ClientParts = { http, socket, follow, clock, closing: controller.signal }
+
+  const close = () => {
+    controller.abort()
+    socket.close()
+  }
+  return {
+    ...parts,
+    ...createCommands(parts),
+    call: http.call,
+    createSession: (input, given) =>
+      http.call('createSession', { body: { commandId: newId('cmd'), ...input }, signal: given?.signal }),
+    feed: (sessionId, given) => createFeedIterator(follow, sessionId, { ...given, pick: (item) => item }),
+    events: (sessionId, given) => createFeedIterator(follow, sessionId, { ...given, pick: eventOf }),
+    mirror: (sessionId, given) => createMirror(parts, sessionId, given),
+    sessions: (given) => createSessionList(parts, given),
+    waiting: () => createWaitingList(parts),
+    close,
+    [Symbol.dispose]: close,
+  }
+}
+
+const eventOf = (item: FeedItem) => (item.type === 'event' ? item.event : undefined)
+
+/** Why the socket could not be opened. */
+async function probe(http: Http): Promise<ParleyError> {
+  const timeoutMs = 5_000
+  try {
+    await http.call('health', { timeoutMs })
+    await http.call('listSessions', { query: { limit: 1 }, timeoutMs })
+    const message = `The server at ${http.url} answers, but no WebSocket gets through to it. Is there a proxy between?`
+    return new ParleyError('busy', message)
+  } catch (thrown) {
+    return asParleyError(thrown)
+  }
+}

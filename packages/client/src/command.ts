@@ -1,0 +1,186 @@
+import {
+  type Answers,
+  Command,
+  type CommandInput,
+  type Delivery,
+  newId,
+  ParleyError,
+  type PermissionScope,
+  type PromptPart,
+  type Receipt,
+  type SessionSettings,
+  validationError,
+} from '@parley/protocol'
+import { type Clock, systemClock } from './clock.ts'
+import { type Http, unreachable } from './http.ts'
+import { untilReached } from './retry.ts'
+import type { Socket } from './socket.ts'
+
+type WithoutId<Input> = Input extends unknown ? Omit<Input, 'commandId'> : never
+/** A command as a caller writes it: its id is made here. */
+export type NewCommand = WithoutId<CommandInput>
+
+export type CommandOptions = {
+  readonly signal?: AbortSignal | undefined
+  /** To go on with a command that an earlier run of this program may have sent. */
+  readonly commandId?: string | undefined
+}
+
+/** Each resolves when the command is in the log, and rejects with the ParleyError that refused it. */
+export type Commands = {
+  command(sessionId: string, command: NewCommand, options?: CommandOptions): Promise<Receipt>
+  prompt(
+    sessionId: string,
+    prompt: string | PromptPart[],
+    options?: CommandOptions & { delivery?: Delivery },
+  ): Promise<Receipt>
+  withdraw(sessionId: string, promptId: string, options?: CommandOptions): Promise<Receipt>
+  cancel(sessionId: string, options?: CommandOptions & { turnId?: string }): Promise<Receipt>
+  decide(
+    sessionId: string,
+    requestId: string,
+    decision: 'allow' | 'deny',
+    options?: CommandOptions & DecisionOptions,
+  ): Promise<Receipt>
+  answer(sessionId: string, requestId: string, answers: Answers, options?: CommandOptions): Promise<Receipt>
+  configure(sessionId: string, settings: SessionSettings, options?: CommandOptions): Promise<Receipt>
+  fork(
+    sessionId: string,
+    options?: CommandOptions & { atSeq?: number; title?: string },
+  ): Promise<Receipt & { sessionId: string }>
+  compact(sessionId: string, options?: CommandOptions): Promise<Receipt>
+  /** Ends the agent's process; the session stays. */
+  closeSession(sessionId: string, options?: CommandOptions): Promise<Receipt>
+}
+
+export type DecisionOptions = {
+  readonly scope?: PermissionScope
+  readonly message?: string
+  readonly input?: unknown
+  readonly endTurn?: boolean
+}
+
+export type CommandsOptions = {
+  readonly http: Http
+  readonly socket: Socket
+  readonly clock?: Clock
+  /** Ends what is still under way. */
+  readonly closing?: AbortSignal
+  /** Without a receipt after this long the same command is sent again. */
+  readonly receiptTimeoutMs?: number
+}
+
+export function createCommands(options: CommandsOptions): Commands {
+  const deliver = createDelivery(options)
+  const lastPrompt = new Map<string, Promise<unknown>>()
+
+  async function command(sessionId: string, input: NewCommand, given: CommandOptions = {}): Promise<Receipt> {
+    const whole = checked({ ...input, commandId: given.commandId ?? newId('cmd') } as CommandInput)
+    if (whole.type !== 'prompt.submit') return deliver(sessionId, whole, given.signal)
+    return inOrder(sessionId, () => deliver(sessionId, whole, given.signal))
+  }
+
+  /** Prompts of one session are sent one after the other, so that a retry cannot overtake. */
+  async function inOrder(sessionId: string, send: () => Promise<Receipt>): Promise<Receipt> {
+    const sent = (lastPrompt.get(sessionId) ?? Promise.resolve()).then(send)
+    const settled = sent.catch(() => {})
+    lastPrompt.set(sessionId, settled)
+    try {
+      return await sent
+    } finally {
+      if (lastPrompt.get(sessionId) === settled) lastPrompt.delete(sessionId)
+    }
+  }
+
+  return {
+    command,
+    prompt(sessionId, prompt, { delivery = 'queue', ...rest } = {}) {
+      const words = typeof prompt === 'string' ? { text: prompt } : { parts: prompt }
+      return command(sessionId, { type: 'prompt.submit', ...words, delivery }, rest)
+    },
+    withdraw: (sessionId, promptId, given) =>
+      command(sessionId, { type: 'prompt.withdraw', promptId }, given),
+    cancel: (sessionId, { turnId, ...rest } = {}) =>
+      command(sessionId, { type: 'turn.cancel', ...(turnId !== undefined && { turnId }) }, rest),
+    decide(sessionId, requestId, decision, { signal, commandId, ...rest } = {}) {
+      const fields = { type: 'permission.decide' as const, requestId, decision, ...rest }
+      return command(sessionId, fields, { signal, commandId })
+    },
+    answer: (sessionId, requestId, answers, given) =>
+      command(sessionId, { type: 'question.answer', requestId, answers }, given),
+    configure: (sessionId, settings, given) =>
+      command(sessionId, { type: 'session.configure', ...settings }, given),
+    async fork(sessionId, { atSeq, title, ...rest } = {}) {
+      const fields = { ...(atSeq !== undefined && { atSeq }), ...(title !== undefined && { title }) }
+      const receipt = await command(sessionId, { type: 'session.fork', ...fields }, rest)
+      if (receipt.sessionId !== undefined) return { ...receipt, sessionId: receipt.sessionId }
+      throw new ParleyError('internal_error', 'The server did not say which session the fork is.')
+    },
+    compact: (sessionId, given) => command(sessionId, { type: 'session.compact' }, given),
+    closeSession: (sessionId, given) => command(sessionId, { type: 'session.close' }, given),
+  }
+}
+
+/** A mistake of the caller's is told at once, in the words the server would use. */
+function checked(input: CommandInput): CommandInput {
+  const parsed = Command.safeParse(input)
+  if (!parsed.success) throw validationError('The command', parsed.error)
+  return input
+}
+
+/** Larger commands would hold up the socket, or end it where they are too large for it; HTTP can refuse them. */
+const mostOverSocket = 100_000
+
+type Deliver = (sessionId: string, command: CommandInput, signal?: AbortSignal) => Promise<Receipt>
+
+/**
+ * Sends a command until it is answered, always under the same id, so that it takes effect once. The first try goes
+ * over the socket if that is open; every other over HTTP, which can say what is wrong.
+ */
+function createDelivery(options: CommandsOptions): Deliver {
+  const { http, socket, clock = systemClock, closing, receiptTimeoutMs: timeoutMs = 20_000 } = options
+  return (sessionId, command, given) => {
+    const body = command
+    const signal = closing && given ? AbortSignal.any([closing, given]) : (closing ?? given)
+    let first = JSON.stringify(body).length <= mostOverSocket
+    const attempt = () => {
+      const overSocket = first && socket.status.state === 'open'
+      first = false
+      if (overSocket) return receiptOverSocket({ sessionId, command, signal, timeoutMs, http, socket, clock })
+      return http.call('command', { params: { id: sessionId }, body, signal, timeoutMs })
+    }
+    return untilReached(attempt, { clock, socket, signal })
+  }
+}
+
+function receiptOverSocket(input: {
+  sessionId: string
+  command: CommandInput
+  signal: AbortSignal | undefined
+  timeoutMs: number
+  http: Http
+  socket: Socket
+  clock: Clock
+}): Promise<Receipt> {
+  const { sessionId, command, signal, timeoutMs, http, socket, clock } = input
+  return new Promise((resolve, reject) => {
+    const settle = (result: () => void) => {
+      for (const forget of forgets) forget()
+      result()
+    }
+    const lost = () => settle(() => reject(unreachable(http.url)))
+    const forgets = [
+      socket.onFrame((frame) => {
+        if (frame.type !== 'receipt' || frame.commandId !== command.commandId) return
+        const { type, session, seq, error, ...rest } = frame
+        if (error) settle(() => reject(ParleyError.from(error)))
+        else settle(() => resolve({ ...rest, seq: seq ?? 0 }))
+      }),
+      socket.onStatus(lost),
+      clock.after(timeoutMs, lost),
+      () => signal?.removeEventListener('abort', lost),
+    ]
+    signal?.addEventListener('abort', lost, { once: true })
+    if (!socket.send({ type: 'command', session: sessionId, command })) lost()
+  })
+}

@@ -1,0 +1,145 @@
+import type { Delta, ParleyError, SessionEvent, UnknownEvent } from '@parley/protocol'
+import type { Follow, FollowListener, FollowOptions, FollowStatus } from './follow.ts'
+
+/** What a follower hears, as values. */
+export type FeedItem =
+  | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
+  | { readonly type: 'delta'; readonly delta: Delta }
+  | { readonly type: 'native'; readonly native: unknown }
+  /** Drop everything; all of it follows. */
+  | { readonly type: 'reset'; readonly epoch: string }
+  | { readonly type: 'caught-up'; readonly seq: number }
+  | { readonly type: 'status'; readonly status: FollowStatus }
+
+/** A loop that is this far behind stops following; it follows again, from its cursor, when it has taken all. */
+const mostWaiting = 10_000
+
+export type FeedIteratorOptions<Picked> = FollowOptions & {
+  readonly pick: (item: FeedItem) => Picked | undefined
+}
+
+/**
+ * A session as an async iterable of what `pick` makes of its items. It follows from the first `next()`; `break`,
+ * `return()` and the signal end it and unfollow. A follow that fails throws its ParleyError, after all before it.
+ */
+export function createFeedIterator<Picked>(
+  follow: Follow,
+  sessionId: string,
+  options: FeedIteratorOptions<Picked>,
+): AsyncIterableIterator<Picked, undefined> {
+  return new FeedIterator(follow, sessionId, options)
+}
+
+type Taker<Picked> = {
+  resolve(result: IteratorResult<Picked, undefined>): void
+  reject(error: ParleyError): void
+}
+
+class FeedIterator<Picked> implements AsyncIterableIterator<Picked, undefined> {
+  readonly #start: () => () => void
+  readonly #options: FeedIteratorOptions<Picked>
+  readonly #takers: Taker<Picked>[] = []
+  #waiting: Picked[] = []
+  #taken = 0
+  #cursor: number | undefined
+  #epoch: string | undefined
+  #unfollow: (() => void) | undefined
+  #end: { readonly error?: ParleyError } | undefined
+
+  constructor(follow: Follow, sessionId: string, options: FeedIteratorOptions<Picked>) {
+    const { signal, native } = options
+    this.#options = options
+    this.#cursor = options.after
+    this.#epoch = options.epoch
+    this.#start = () =>
+      follow(sessionId, this.#listener(), { after: this.#cursor, epoch: this.#epoch, native })
+    if (signal?.aborted) this.#end = {}
+    else signal?.addEventListener('abort', this.#abort, { once: true })
+  }
+
+  next(): Promise<IteratorResult<Picked, undefined>> {
+    const value = this.#take()
+    if (value !== undefined) return Promise.resolve({ done: false, value })
+    if (!this.#end) this.#unfollow ??= this.#start()
+    return new Promise((resolve, reject) => {
+      if (this.#end) this.#settle({ resolve, reject })
+      else this.#takers.push({ resolve, reject })
+    })
+  }
+
+  return(): Promise<IteratorResult<Picked, undefined>> {
+    this.#abort()
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  #listener(): FollowListener {
+    return {
+      onFollowing: ({ epoch }) => {
+        this.#epoch = epoch
+      },
+      onEvent: (event) => {
+        this.#cursor = event.seq
+        this.#give({ type: 'event', event })
+      },
+      onDelta: (delta) => this.#give({ type: 'delta', delta }),
+      onNative: (native) => this.#give({ type: 'native', native }),
+      onReset: (epoch) => {
+        this.#cursor = 0
+        this.#epoch = epoch
+        this.#give({ type: 'reset', epoch })
+      },
+      onCaughtUp: (seq) => this.#give({ type: 'caught-up', seq }),
+      onStatus: (status) => this.#give({ type: 'status', status }),
+      onError: (error) => this.#finish(error.code === 'cancelled' ? {} : { error }),
+    }
+  }
+
+  #give(item: FeedItem): void {
+    const value = this.#options.pick(item)
+    if (value === undefined) return
+    const taker = this.#takers.shift()
+    if (taker) return taker.resolve({ done: false, value })
+    this.#waiting.push(value)
+    if (this.#waiting.length - this.#taken >= mostWaiting) this.#pause()
+  }
+
+  #take(): Picked | undefined {
+    const value = this.#waiting[this.#taken++]
+    if (this.#taken >= this.#waiting.length) {
+      this.#waiting = []
+      this.#taken = 0
+    }
+    return value
+  }
+
+  #pause(): void {
+    this.#unfollow?.()
+    this.#unfollow = undefined
+  }
+
+  readonly #abort = (): void => {
+    this.#waiting = []
+    this.#taken = 0
+    this.#finish({})
+  }
+
+  #finish(how: { readonly error?: ParleyError }): void {
+    if (this.#end) return
+    this.#end = how
+    this.#pause()
+    this.#options.signal?.removeEventListener('abort', this.#abort)
+    for (const taker of this.#takers.splice(0)) this.#settle(taker)
+  }
+
+  /** The error is told once; after it the iterable is done. */
+  #settle(taker: Taker<Picked>): void {
+    const error = this.#end?.error
+    this.#end = {}
+    if (error) taker.reject(error)
+    else taker.resolve({ done: true, value: undefined })
+  }
+}

@@ -1,0 +1,86 @@
+import { type Delta, ParleyError, type SessionEvent, type UnknownEvent } from '@parley/protocol'
+import { type Clock, systemClock } from './clock.ts'
+import { callSafely } from './listeners.ts'
+import { createReader } from './reader.ts'
+import { SessionChannel } from './session-channel.ts'
+import type { Socket } from './socket.ts'
+
+/** What a follower hears. Events come in order, without gap or repeat, whatever happens to the connection. */
+export type FollowListener = {
+  /** What the server answered to each follow; after a reconnect it comes again. */
+  onFollowing?(start: { readonly epoch: string; readonly head: number }): void
+  onEvent?(event: SessionEvent | UnknownEvent): void
+  onDelta?(delta: Delta): void
+  /** The log is not the one that the cursor was of: drop everything, all of it follows. */
+  onReset?(epoch: string): void
+  /** All that was recorded has been told. After a reconnect it comes again. */
+  onCaughtUp?(seq: number): void
+  onStatus?(status: FollowStatus): void
+  onNative?(native: unknown): void
+  /** The follow is over; nothing comes after this. */
+  onError?(error: ParleyError): void
+}
+
+export type FollowStatus = 'connecting' | 'replaying' | 'live' | 'reconnecting'
+
+export type FollowOptions = {
+  /** The last seq that is known already; 0, or nothing, for the whole log. */
+  readonly after?: number | undefined
+  /** Of the log that `after` is a cursor of. */
+  readonly epoch?: string | undefined
+  /** The agent's own messages too, live only. */
+  readonly native?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** Follows until the function returned is called, the signal fires, or `onError`. */
+export type Follow = (sessionId: string, listener: FollowListener, options?: FollowOptions) => () => void
+
+/** Many sessions on one socket: frames go to the channel of their session, and every channel hears of the connection. */
+export function createFollow({ socket, clock = systemClock }: { socket: Socket; clock?: Clock }): Follow {
+  const channels = new Map<string, SessionChannel>()
+
+  function channelOf(sessionId: string): SessionChannel {
+    const known = channels.get(sessionId)
+    if (known) return known
+    const gone = () => void (channels.get(sessionId) === made && channels.delete(sessionId))
+    const made = new SessionChannel(sessionId, { socket, clock, gone })
+    channels.set(sessionId, made)
+    return made
+  }
+
+  socket.onFrame((frame) => {
+    if (frame.type === 'evicted') for (const channel of [...channels.values()]) channel.evicted()
+    else if ('session' in frame && frame.session) channels.get(frame.session)?.hear(frame)
+  })
+
+  socket.onStatus((status) => {
+    for (const channel of [...channels.values()]) {
+      channel.disconnected()
+      if (status.state === 'open') channel.ask()
+      if (status.state === 'stopped') channel.failAll(status.error)
+      if (status.state === 'closed') channel.failAll(clientClosed())
+    }
+  })
+
+  return (sessionId, listener, options = {}) => {
+    const { signal } = options
+    if (signal?.aborted) return () => {}
+    if (socket.status.state === 'closed') {
+      queueMicrotask(() => callSafely(listener.onError?.bind(listener), clientClosed()))
+      return () => {}
+    }
+    const channel = channelOf(sessionId)
+    const reader = createReader(listener, options)
+    const stop = () => channel.leave(reader)
+    signal?.addEventListener('abort', stop, { once: true })
+    reader.forgetSignal = () => signal?.removeEventListener('abort', stop)
+    channel.join(reader)
+    socket.open()
+    return stop
+  }
+}
+
+function clientClosed(): ParleyError {
+  return new ParleyError('cancelled', 'The client was closed.')
+}

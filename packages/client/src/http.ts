@@ -1,0 +1,172 @@
+import {
+  type ErrorCode,
+  ErrorInfo,
+  ParleyError,
+  type ReplyOf,
+  type Route,
+  type RouteName,
+  routes,
+} from '@parley/protocol'
+
+/** Typed calls for every route of the protocol. Whatever goes wrong is a ParleyError. */
+export type Http = {
+  /** The server's address, without a slash at the end. */
+  readonly url: string
+  readonly call: Call
+}
+
+export type HttpOptions = {
+  readonly url: string
+  readonly token?: string
+  readonly fetch?: typeof fetch
+  /** After this long without the whole reply a call counts as unreachable. */
+  readonly timeoutMs?: number
+}
+
+type InputOf<Schema> = Schema extends { _zod: { input: infer Input } } ? Input : never
+type OutputOf<Schema> = Schema extends { _zod: { output: infer Output } } ? Output : never
+type RouteOf<Name extends RouteName> = (typeof routes)[Name]
+
+export type CallInput<Name extends RouteName> = {
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number
+} & (RouteOf<Name> extends { params: infer Params } ? { readonly params: OutputOf<Params> } : unknown) &
+  (RouteOf<Name> extends { query: infer Query } ? { readonly query?: Partial<OutputOf<Query>> } : unknown) &
+  (RouteOf<Name> extends { body: infer Body } ? { readonly body: InputOf<Body> } : unknown)
+
+export type Call = <Name extends RouteName>(
+  name: Name,
+  ...input: object extends CallInput<Name> ? [input?: CallInput<Name>] : [input: CallInput<Name>]
+) => Promise<ReplyOf<Name>>
+
+type LooseInput = {
+  params?: Record<string, unknown>
+  query?: Record<string, unknown>
+  body?: unknown
+  signal?: AbortSignal
+  timeoutMs?: number
+}
+
+export function createHttp(options: HttpOptions): Http {
+  const url = baseUrl(options.url)
+  const send = options.fetch ?? globalThis.fetch.bind(globalThis)
+
+  async function call(name: RouteName, input: LooseInput = {}): Promise<unknown> {
+    const route: Route = routes[name]
+    const timeout = AbortSignal.timeout(input.timeoutMs ?? options.timeoutMs ?? 30_000)
+    const signal = input.signal ? AbortSignal.any([input.signal, timeout]) : timeout
+    try {
+      const response = await send(addressOf(url, route, input), {
+        method: route.method,
+        headers: headersOf(route, input, options.token),
+        ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
+        signal,
+      })
+      const text = await response.text()
+      return response.ok ? replyOf(route, response, text) : refuse(route, response, text)
+    } catch (thrown) {
+      if (thrown instanceof ParleyError) throw thrown
+      if (input.signal?.aborted) throw cancelled(input.signal)
+      throw unreachable(url, thrown)
+    }
+  }
+  return { url, call: call as Call }
+}
+
+/** True when the server gave no answer, so that trying again can help. */
+export function isUnreachable(thrown: unknown): thrown is ParleyError {
+  return thrown instanceof ParleyError && thrown.details?.reason === 'unreachable'
+}
+
+export function unreachable(url: string, cause?: unknown): ParleyError {
+  return new ParleyError('busy', `No Parley server answers at ${url}. Start one with: parley serve`, {
+    details: { reason: 'unreachable', url },
+    cause,
+  })
+}
+
+export function cancelled(signal: AbortSignal): ParleyError {
+  return new ParleyError('cancelled', 'The caller gave up waiting.', { cause: signal.reason })
+}
+
+/** Whatever else was thrown is a defect of ours. */
+export function asParleyError(thrown: unknown): ParleyError {
+  if (thrown instanceof ParleyError) return thrown
+  return new ParleyError('internal_error', 'The client failed; the cause says why.', { cause: thrown })
+}
+
+function baseUrl(url: string): string {
+  const page = (globalThis as { location?: { href: string } }).location?.href
+  let absolute: URL
+  try {
+    absolute = new URL(url, page)
+  } catch (cause) {
+    throw new ParleyError('validation_error', `"${url}" is not the address of a server.`, { cause })
+  }
+  return `${absolute.origin}${absolute.pathname.replace(/\/+$/, '')}`
+}
+
+function addressOf(url: string, route: Route, input: LooseInput): string {
+  const path = route.path.replace(/:(\w+)/g, (_, name: string) =>
+    encodeURIComponent(String(input.params?.[name])),
+  )
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(input.query ?? {})) {
+    if (value !== undefined) query.set(name, String(value))
+  }
+  const search = query.toString()
+  return `${url}${path}${search ? `?${search}` : ''}`
+}
+
+function headersOf(route: Route, input: LooseInput, token: string | undefined): Record<string, string> {
+  return {
+    accept: isText(route) ? '*/*' : 'application/json',
+    ...(input.body !== undefined && { 'content-type': 'application/json' }),
+    ...(token !== undefined && !route.open && { authorization: `Bearer ${token}` }),
+  }
+}
+
+/** The export is the one route whose reply is a file. */
+function isText(route: Route): boolean {
+  return route.reply === routes.exportSession.reply
+}
+
+function replyOf(route: Route, response: Response, text: string): unknown {
+  if (response.status === 204) return null
+  if (isText(route)) return text
+  const json = parseJson(text)
+  if (json !== undefined) return json
+  throw new ParleyError(
+    'internal_error',
+    `${route.method} ${route.path} did not answer with JSON. Is ${response.url} a Parley server?`,
+    { details: { status: response.status } },
+  )
+}
+
+function refuse(route: Route, response: Response, text: string): never {
+  const error = ErrorInfo.safeParse((parseJson(text) as { error?: unknown } | null | undefined)?.error)
+  if (error.success) throw ParleyError.from(error.data)
+  const { status } = response
+  if (status >= 502 && status <= 504) throw unreachable(new URL(response.url).origin)
+  throw new ParleyError(
+    codes[status] ?? 'internal_error',
+    `${route.method} ${route.path} was refused with status ${status} and no reason. Is ${response.url} a Parley server?`,
+    { details: { status } },
+  )
+}
+
+/** For refusals by something between us and the server. */
+const codes: Record<number, ErrorCode> = {
+  401: 'unauthorized',
+  403: 'forbidden',
+  413: 'too_large',
+  429: 'rate_limited',
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

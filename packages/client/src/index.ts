@@ -1,0 +1,31 @@
+export { type Backoff, type BackoffOptions, createBackoff } from './backoff.ts'
+export { type Client, type ClientOptions, createClient } from './client.ts'
+export type { ClientParts } from './client-parts.ts'
+export { type Clock, systemClock } from './clock.ts'
+export {
+  type CommandOptions,
+  type Commands,
+  createCommands,
+  type DecisionOptions,
+  type NewCommand,
+} from './command.ts'
+export type { FeedItem } from './feed-iterator.ts'
+export {
+  createFollow,
+  type Follow,
+  type FollowListener,
+  type FollowOptions,
+  type FollowStatus,
+} from './follow.ts'
+export { type Call, type CallInput, createHttp, type Http, type HttpOptions, isUnreachable } from './http.ts'
+export type { LiveStore, Schedule } from './live-store.ts'
+export {
+  createSessionList,
+  type SessionList,
+  type SessionListOptions,
+  type SessionListQuery,
+  type SessionListSnapshot,
+} from './session-list.ts'
+export { createMirror, type Mirror, type MirrorOptions, type MirrorSnapshot } from './session-mirror.ts'
+export { createSocket, type Socket, type SocketOptions, type SocketStatus } from './socket.ts'
+export { createWaitingList, type WaitingList, type WaitingListSnapshot } from './waiting-list.ts'

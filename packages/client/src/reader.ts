@@ -1,0 +1,79 @@
+import type { FollowListener, FollowOptions, FollowStatus } from './follow.ts'
+
+/** One consumer of a session and how far it is. The rules of the cursor, apart from any connection. */
+export type Reader = {
+  readonly listener: FollowListener
+  readonly native: boolean
+  cursor: number
+  epoch: string | undefined
+  /** What comes on the wire continues this reader's cursor. Otherwise it hears nothing. */
+  synced: boolean
+  /** Gaps in a row, without an event between them. */
+  gaps: number
+  status: FollowStatus
+  forgetSignal: () => void
+}
+
+export function createReader(listener: FollowListener, options: FollowOptions): Reader {
+  return {
+    listener: bound(listener),
+    native: options.native ?? false,
+    cursor: options.after ?? 0,
+    epoch: options.epoch,
+    synced: false,
+    gaps: 0,
+    status: 'connecting',
+    forgetSignal: () => {},
+  }
+}
+
+/** Repeats are dropped, a gap is seen as a gap, and the cursor moves only to the next. */
+export function advance(reader: Reader, seq: number): 'next' | 'repeat' | 'gap' | 'unsynced' {
+  if (!reader.synced) return 'unsynced'
+  if (seq <= reader.cursor) return 'repeat'
+  if (seq > reader.cursor + 1) return 'gap'
+  reader.cursor = seq
+  reader.gaps = 0
+  return 'next'
+}
+
+/** Takes the epoch of the log over. True if the reader's cursor meant nothing in it and is back at the start. */
+export function restart(
+  reader: Reader,
+  start: { readonly epoch: string; readonly head: number; readonly verdict: 'replay' | 'reset' },
+): boolean {
+  const other = reader.epoch !== undefined && reader.epoch !== start.epoch
+  reader.epoch = start.epoch
+  if (reader.cursor === 0) return false
+  if (!other && reader.cursor <= start.head && start.verdict === 'replay') return false
+  reader.cursor = 0
+  reader.gaps = 0
+  return true
+}
+
+/** Where one follow for all of them begins. Readers of different epochs can only share the whole log. */
+export function startingPoint(readers: Iterable<Reader>): { after: number; epoch?: string } {
+  let after = Number.POSITIVE_INFINITY
+  const epochs = new Set<string>()
+  for (const reader of readers) {
+    after = Math.min(after, reader.cursor)
+    if (reader.epoch !== undefined) epochs.add(reader.epoch)
+  }
+  const [epoch] = epochs
+  if (epochs.size > 1 || after === Number.POSITIVE_INFINITY) return { after: 0 }
+  return { after, ...(epoch !== undefined && after > 0 && { epoch }) }
+}
+
+/** Listeners may be objects with methods that use `this`. */
+function bound(listener: FollowListener): FollowListener {
+  return {
+    onFollowing: listener.onFollowing?.bind(listener),
+    onEvent: listener.onEvent?.bind(listener),
+    onDelta: listener.onDelta?.bind(listener),
+    onReset: listener.onReset?.bind(listener),
+    onCaughtUp: listener.onCaughtUp?.bind(listener),
+    onStatus: listener.onStatus?.bind(listener),
+    onNative: listener.onNative?.bind(listener),
+    onError: listener.onError?.bind(listener),
+  } as FollowListener
+}

@@ -1,0 +1,25 @@
+/** Runs `load` one at a time: asked for while it runs, it runs once more afterwards. `load` must not reject. */
+export type Reload = {
+  readonly running: boolean
+  run(): void
+}
+
+export function createReload(load: () => Promise<void>): Reload {
+  let running = false
+  let again = false
+  function run(): void {
+    again = running
+    if (running) return
+    running = true
+    void load().then(() => {
+      running = false
+      if (again) run()
+    })
+  }
+  return {
+    get running() {
+      return running
+    },
+    run,
+  }
+}

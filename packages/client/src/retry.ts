@@ -1,0 +1,54 @@
+import { ParleyError } from '@parley/protocol'
+import { createBackoff } from './backoff.ts'
+import type { Clock } from './clock.ts'
+import { cancelled, isUnreachable } from './http.ts'
+import type { Socket } from './socket.ts'
+
+export type RetryOptions = {
+  readonly clock: Clock
+  /** When it opens, the server is back: no need to wait any longer. */
+  readonly socket: Socket
+  readonly signal?: AbortSignal | undefined
+  /** A server that says it is busy is asked again too. */
+  readonly busyToo?: boolean
+  readonly onUnreachable?: (error: ParleyError) => void
+}
+
+/** Tries until the server answers, be it with a refusal, or the signal fires. */
+export async function untilReached<Reply>(
+  attempt: () => Promise<Reply>,
+  options: RetryOptions,
+): Promise<Reply> {
+  const backoff = createBackoff()
+  for (;;) {
+    if (options.signal?.aborted) throw cancelled(options.signal)
+    try {
+      return await attempt()
+    } catch (thrown) {
+      if (!isUnreachable(thrown) && !(options.busyToo && isBusy(thrown))) throw thrown
+      options.onUnreachable?.(thrown)
+    }
+    await pause(backoff.next(), options)
+  }
+}
+
+function isBusy(thrown: unknown): thrown is ParleyError {
+  return thrown instanceof ParleyError && (thrown.code === 'busy' || thrown.code === 'rate_limited')
+}
+
+function pause(ms: number, { clock, socket, signal }: RetryOptions): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      cancelTimer()
+      forgetStatus()
+      signal?.removeEventListener('abort', done)
+      resolve()
+    }
+    const cancelTimer = clock.after(ms, done)
+    const forgetStatus = socket.onStatus((status) => {
+      if (status.state === 'open') done()
+    })
+    signal?.addEventListener('abort', done, { once: true })
+    if (signal?.aborted) done()
+  })
+}

@@ -1,0 +1,165 @@
+import { applyToTimeline } from '@parley/protocol'
+import { expect, test } from 'vitest'
+import { prompt, startRealServer } from '../testing/real-server.ts'
+import type { Mirror } from './session-mirror.ts'
+
+const turns = (count: number) => (snapshot: { status: string; view: { state: { turns: number } } }) =>
+  snapshot.status === 'live' && snapshot.view.state.turns >= count
+
+test('shows a turn from its prompt to its end, and equals the server', async () => {
+  await using server = await startRealServer()
+  const id = await server.create('One')
+  const client = server.client()
+  const mirror = client.mirror(id)
+  await mirror.until((snapshot) => snapshot.status === 'live')
+  await client.prompt(id, prompt({ type: 'thinking', text: 'hm' }, { type: 'text', text: 'hello there' }))
+  const { view, atStart } = await mirror.until(turns(1))
+  expect(view).toEqual((await server.truth(id)).view)
+  expect(view.state).toEqual(await server.host.state(id))
+  expect(atStart).toBe(true)
+  expect(view.timeline.map((block) => block.type)).toEqual(['prompt', 'thinking', 'text', 'turn-end'])
+})
+
+test('the whole log from the start is the same', async () => {
+  await using server = await startRealServer()
+  const id = await server.create()
+  const client = server.client()
+  await client.prompt(id, prompt({ type: 'tool', name: 'Read', output: ['a', 'b'] }))
+  const mirror = client.mirror(id, { tail: 'all' })
+  const { view, atStart } = await mirror.until(turns(1))
+  expect(view).toEqual((await server.truth(id)).view)
+  expect(atStart).toBe(true)
+})
+
+test('joins in the middle of a block, and sees the rest of it', async () => {
+  const middle = Promise.withResolvers<void>()
+  const rest = Promise.withResolvers<void>()
+  let pieces = 0
+  const sleep = async () => {
+    if (++pieces === 3) middle.resolve()
+    if (pieces >= 3) await rest.promise
+  }
+  await using server = await startRealServer({ agent: { sleep, pieceDelayMs: 1 } })
+  const id = await server.create()
+  const client = server.client()
+  await client.prompt(id, prompt({ type: 'text', text: 'one two three four five', pieces: 8 }))
+  await middle.promise
+  const mirror = client.mirror(id)
+  const { view } = await mirror.until((snapshot) => snapshot.status === 'live')
+  expect(view.state.openBlocks).toEqual((await server.host.state(id)).openBlocks)
+  expect(view.state.openBlocks).toMatchObject([{ type: 'text', text: expect.stringMatching(/^one/) }])
+  server.proxy.cut()
+  await mirror.until((snapshot) => snapshot.status === 'reconnecting')
+  const again = await mirror.until((snapshot) => snapshot.status === 'live')
+  expect(again.view.state.openBlocks).toEqual(view.state.openBlocks)
+  rest.resolve()
+  const end = await mirror.until(turns(1))
+  expect(end.view).toEqual((await server.truth(id)).view)
+})
+
+test('older pages: calls above meet their ends below, and blocks keep their identity', async () => {
+  await using server = await startRealServer()
+  const id = await server.create()
+  const client = server.client()
+  for (let turn = 1; turn <= 5; turn++) {
+    const script = prompt(
+      { type: 'tool', name: 'Read', output: ['x'] },
+      { type: 'text', text: `turn ${turn}` },
+    )
+    await client.prompt(id, script)
+  }
+  await client.mirror(id, { tail: 'all' }).until(turns(5))
+  const { view, events } = await server.truth(id)
+
+  const mirror = client.mirror(id, { tail: 3, page: 4 })
+  const first = await mirror.until((snapshot) => snapshot.status === 'live')
+  expect(first.atStart).toBe(false)
+  expect(first.view.timeline).toEqual(applyToTimeline([], events.slice(-3)))
+  let loaded = 3
+  let shown = first.view.timeline
+  while (!mirror.getSnapshot().atStart) {
+    const before = mirror.getSnapshot()
+    await Promise.all([mirror.loadOlder(), mirror.loadOlder()])
+    loaded = Math.min(loaded + 4, events.length)
+    const snapshot = await mirror.until((one) => one !== before)
+    expect(snapshot.view.timeline).toEqual(applyToTimeline([], events.slice(-loaded)))
+    expect(snapshot.view.timeline.slice(-shown.length).every((block, index) => block === shown[index])).toBe(
+      true,
+    )
+    shown = snapshot.view.timeline
+  }
+  expect(mirror.getSnapshot().view).toEqual(view)
+  await expect(mirror.loadOlder()).resolves.toBeUndefined()
+})
+
+test('one notification for many changes; the snapshot is the same until something changed', async () => {
+  await using server = await startRealServer()
+  const id = await server.create()
+  const client = server.client()
+  const mirror = client.mirror(id)
+  const live = await mirror.until((snapshot) => snapshot.status === 'live')
+  expect(mirror.getSnapshot()).toBe(live)
+  let told = 0
+  let changed = 0
+  let last = live
+  mirror.subscribe(() => {
+    told++
+    if (mirror.getSnapshot() !== last) changed++
+    last = mirror.getSnapshot()
+  })
+  await client.prompt(id, prompt({ type: 'flood', deltas: 2000, size: 5 }))
+  const end = await mirror.until(turns(1))
+  expect(told).toBe(changed)
+  expect(told).toBeLessThan(2000)
+  expect(end.view).toEqual((await server.truth(id)).view)
+})
+
+test('a session that is not there fails; one that is deleted fails then', async () => {
+  await using server = await startRealServer()
+  const client = server.client()
+  const none = client.mirror('ses_none')
+  await expect(none.until(() => false)).rejects.toMatchObject({ code: 'not_found' })
+  expect(none.getSnapshot().status).toBe('failed')
+  await expect(client.mirror('ses_none', { tail: 'all' }).until(() => false)).rejects.toMatchObject({
+    code: 'not_found',
+  })
+  const id = await server.create()
+  const mirror = client.mirror(id)
+  await mirror.until((snapshot) => snapshot.status === 'live')
+  await client.call('deleteSession', { params: { id } })
+  await expect(mirror.until(() => false)).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('a wrong token fails, over HTTP and over the socket, and is not tried for ever', async () => {
+  await using server = await startRealServer()
+  const id = await server.create()
+  const client = server.client({ token: 'wrong' })
+  await expect(client.mirror(id).until(() => false)).rejects.toMatchObject({ code: 'unauthorized' })
+  await expect(client.events(id).next()).rejects.toMatchObject({ code: 'unauthorized' })
+  expect(client.socket.status.state).toBe('stopped')
+})
+
+test('waits for a server that is down, and says why', async () => {
+  await using server = await startRealServer()
+  const id = await server.create()
+  const client = server.client()
+  server.proxy.refuse()
+  const mirror = client.mirror(id)
+  const waiting = await mirror.until((snapshot) => snapshot.error !== undefined)
+  expect(waiting).toMatchObject({ status: 'loading', error: { code: 'busy' } })
+  server.proxy.accept()
+  const live = await mirror.until((snapshot) => snapshot.status === 'live')
+  expect(live.error).toBeUndefined()
+})
+
+test('closes with its client', async () => {
+  await using server = await startRealServer()
+  const client = server.client()
+  const mirror = client.mirror(await server.create())
+  await mirror.until((snapshot) => snapshot.status === 'live')
+  client.close()
+  await mirror.until((snapshot) => snapshot.status === 'closed')
+  await expect(mirror.until(() => false)).rejects.toMatchObject({ code: 'cancelled' })
+  const late: Mirror = client.mirror('any')
+  await expect(late.until(() => false)).rejects.toMatchObject({ code: 'cancelled' })
+})

@@ -1,0 +1,306 @@
+import {
+  applyDelta,
+  applyEvents,
+  applyToTimeline,
+  type Delta,
+  emptyView,
+  isKnown,
+  ParleyError,
+  type SessionEvent,
+  type SessionView,
+  touchesTimeline,
+  type UnknownEvent,
+} from '@parley/protocol'
+import type { ClientParts } from './client-parts.ts'
+import type { FollowListener, FollowStatus } from './follow.ts'
+import { asParleyError, cancelled } from './http.ts'
+import { type BatchedStore, createBatchedStore, type LiveStore, type Schedule } from './live-store.ts'
+import { untilReached } from './retry.ts'
+
+/**
+ * A session's view that keeps itself current. Whatever happens to the connection, once it is live again `state` is the
+ * server's, and `timeline` is the fold of the log from the first event that was loaded.
+ */
+export type Mirror = LiveStore<MirrorSnapshot> & {
+  readonly sessionId: string
+  /** Loads a page above. Resolves at once if nothing is above; rejects if the page cannot be had. */
+  loadOlder(): Promise<void>
+  /** Resolves with the first snapshot that `holds`; rejects if the mirror fails or closes, or the signal fires. */
+  until(holds: (snapshot: MirrorSnapshot) => boolean, signal?: AbortSignal): Promise<MirrorSnapshot>
+  close(): void
+}
+
+export type MirrorSnapshot = {
+  readonly status: 'loading' | 'live' | 'reconnecting' | 'closed' | 'failed'
+  readonly view: SessionView
+  /** Of `failed`; while loading or reconnecting, why it takes so long. */
+  readonly error?: ParleyError
+  /** Nothing is above the timeline. */
+  readonly atStart: boolean
+}
+
+export type MirrorOptions = {
+  /** How many of the last events to load at first. 'all' folds the whole log. */
+  readonly tail?: number | 'all'
+  /** How many events `loadOlder` loads. */
+  readonly page?: number
+  readonly schedule?: Schedule
+}
+
+type AnyEvent = SessionEvent | UnknownEvent
+type Change = { readonly event: AnyEvent } | { readonly delta: Delta }
+type Loaded = { readonly view: SessionView; readonly kept: SessionEvent[]; readonly firstSeq: number }
+
+const mostPerPage = 5000
+
+export function createMirror(client: ClientParts, sessionId: string, options: MirrorOptions = {}): Mirror {
+  return new SessionMirror(client, sessionId, options)
+}
+
+class SessionMirror implements Mirror {
+  readonly sessionId: string
+  readonly subscribe: Mirror['subscribe']
+  readonly getSnapshot: Mirror['getSnapshot']
+  readonly #client: ClientParts
+  readonly #options: MirrorOptions
+  readonly #store: BatchedStore<MirrorSnapshot>
+  readonly #controller = new AbortController()
+  readonly #forgetConnection: () => void
+  #status: MirrorSnapshot['status'] = 'loading'
+  #error: ParleyError | undefined
+  #loaded: Loaded
+  #changes: Change[] = []
+  #older: Promise<void> | undefined
+
+  constructor(client: ClientParts, sessionId: string, options: MirrorOptions) {
+    this.sessionId = sessionId
+    this.#client = client
+    this.#options = options
+    this.#loaded = nothingLoaded(sessionId, '')
+    this.#store = createBatchedStore(() => this.#snapshot(), options.schedule)
+    this.subscribe = this.#store.subscribe
+    this.getSnapshot = this.#store.getSnapshot
+    this.#forgetConnection = client.socket.onStatus((connection) => {
+      if (connection.state === 'waiting' && connection.error) this.#become(this.#status, connection.error)
+    })
+    client.closing.addEventListener('abort', this.close, { once: true })
+    if (client.closing.aborted) this.close()
+    else void this.#start().catch((thrown: unknown) => this.#end('failed', asParleyError(thrown)))
+  }
+
+  loadOlder(): Promise<void> {
+    this.#older ??= this.#loadOlder().finally(() => {
+      this.#older = undefined
+    })
+    return this.#older
+  }
+
+  until(holds: (snapshot: MirrorSnapshot) => boolean, signal?: AbortSignal): Promise<MirrorSnapshot> {
+    return until(this.#store, holds, signal)
+  }
+
+  readonly close = (): void => this.#end('closed')
+
+  get #signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  async #start(): Promise<void> {
+    const { tail = 200 } = this.#options
+    const client = this.#client
+    client.socket.open()
+    if (tail !== 'all') {
+      const load = () => loadTail({ client, sessionId: this.sessionId, tail, signal: this.#signal })
+      this.#loaded = await untilReached(load, {
+        clock: client.clock,
+        socket: client.socket,
+        signal: this.#signal,
+        busyToo: true,
+        onUnreachable: (why) => this.#become('loading', why),
+      })
+      this.#become('loading')
+    }
+    const { seq, epoch } = this.#loaded.view.state
+    const from = { after: seq, ...(epoch && { epoch }), signal: this.#signal }
+    client.follow(this.sessionId, this.#listener(), from)
+  }
+
+  #listener(): FollowListener {
+    const change = (one: Change) => {
+      this.#changes.push(one)
+      this.#store.touch(this.#status === 'live' ? 'soon' : 'later')
+    }
+    return {
+      onFollowing: ({ epoch }) => {
+        if (this.#loaded.view.state.epoch === '') this.#loaded = nothingLoaded(this.sessionId, epoch)
+      },
+      onEvent: (event) => change({ event }),
+      onDelta: (delta) => change({ delta }),
+      onReset: (epoch) => {
+        this.#changes = []
+        this.#loaded = nothingLoaded(this.sessionId, epoch)
+        this.#become('loading')
+      },
+      onStatus: (status) => this.#become(statusOf(status, this.#status), this.#error),
+      onCaughtUp: () => this.#become('live'),
+      onError: (why) => this.#end(why.code === 'cancelled' ? 'closed' : 'failed', why),
+    }
+  }
+
+  async #loadOlder(): Promise<void> {
+    const { firstSeq } = this.#loaded
+    if (firstSeq <= 1 || this.#isOver()) return
+    const { page: limit = 500 } = this.#options
+    const { sessionId } = this
+    const input = { client: this.#client, sessionId, before: firstSeq, limit, signal: this.#signal }
+    const above = await readEvents(input)
+    const sameLog = above.epoch === this.#loaded.view.state.epoch && this.#loaded.firstSeq === firstSeq
+    if (!sameLog) return
+    if (above.events.at(-1)?.seq !== firstSeq - 1) {
+      throw new ParleyError('internal_error', `The server left out events before ${firstSeq}.`)
+    }
+    this.#foldChanges()
+    this.#loaded = withOlder(this.#loaded, above.events)
+    this.#store.touch()
+  }
+
+  #snapshot(): MirrorSnapshot {
+    this.#foldChanges()
+    const { view, firstSeq } = this.#loaded
+    const atStart = view.state.seq > 0 && firstSeq <= 1
+    return { status: this.#status, view, ...(this.#error && { error: this.#error }), atStart }
+  }
+
+  #foldChanges(): void {
+    this.#loaded = withChanges(this.#loaded, this.#changes)
+    this.#changes = []
+  }
+
+  #become(status: MirrorSnapshot['status'], error?: ParleyError): void {
+    if (this.#isOver()) return
+    this.#status = status
+    this.#error = error
+    this.#store.touch()
+  }
+
+  #end(status: 'closed' | 'failed', error?: ParleyError): void {
+    this.#become(status, error)
+    this.#controller.abort()
+    this.#client.closing.removeEventListener('abort', this.close)
+    this.#forgetConnection()
+  }
+
+  #isOver(): boolean {
+    return this.#status === 'closed' || this.#status === 'failed'
+  }
+}
+
+function nothingLoaded(sessionId: string, epoch: string): Loaded {
+  return { view: emptyView(sessionId, epoch), kept: [], firstSeq: 1 }
+}
+
+function statusOf(follow: FollowStatus, before: MirrorSnapshot['status']): MirrorSnapshot['status'] {
+  if (follow === 'live') return 'live'
+  if (follow === 'reconnecting') return 'reconnecting'
+  return before
+}
+
+/** The small part as it is, and the events under its head, of one and the same log. */
+async function loadTail(input: {
+  client: ClientParts
+  sessionId: string
+  tail: number
+  signal: AbortSignal
+}): Promise<Loaded> {
+  const { client, sessionId, tail, signal } = input
+  for (let tries = 0; tries < 5; tries++) {
+    const detail = await client.http.call('getSession', {
+      params: { id: sessionId },
+      query: { tail: 0 },
+      signal,
+    })
+    const { blocks, firstSeq, ...state } = detail
+    const limit = Math.min(tail, mostPerPage, state.seq)
+    if (limit < 1) return { view: { state, timeline: [] }, kept: [], firstSeq: state.seq + 1 }
+    const { events, epoch } = await readEvents({ client, sessionId, before: state.seq + 1, limit, signal })
+    const sameLog = epoch === state.epoch && events.at(-1)?.seq === state.seq
+    if (!sameLog) continue
+    const kept = events.filter(isShown)
+    const view = { state, timeline: applyToTimeline([], kept) }
+    return { view, kept, firstSeq: events[0]?.seq ?? state.seq + 1 }
+  }
+  throw new ParleyError('internal_error', `The log of session ${sessionId} changes while it is read.`)
+}
+
+function readEvents(input: {
+  client: ClientParts
+  sessionId: string
+  before: number
+  limit: number
+  signal: AbortSignal
+}) {
+  const { client, sessionId, before, limit, signal } = input
+  const query = { before, limit: Math.min(limit, mostPerPage) }
+  return client.http.call('events', { params: { id: sessionId }, query, signal })
+}
+
+/** Folds in the order they came; runs of events at the price of one copy. Keeps what a re-fold will need. */
+function withChanges(loaded: Loaded, changes: readonly Change[]): Loaded {
+  if (changes.length === 0) return loaded
+  let { view } = loaded
+  let run: AnyEvent[] = []
+  const fold = () => {
+    if (run.length > 0) view = applyEvents(view, run)
+    run = []
+  }
+  for (const change of changes) {
+    if ('event' in change) {
+      run.push(change.event)
+      if (isShown(change.event)) loaded.kept.push(change.event)
+      continue
+    }
+    fold()
+    view = applyDelta(view, change.delta)
+  }
+  fold()
+  return { ...loaded, view }
+}
+
+/**
+ * Folds the whole range again, because calls and requests above may have their ends below. Blocks that were shown
+ * are the same as before, so they keep their identity.
+ */
+function withOlder(loaded: Loaded, above: readonly AnyEvent[]): Loaded {
+  const kept = [...above.filter(isShown), ...loaded.kept]
+  const shown = new Map(loaded.view.timeline.map((block) => [block.seq, block]))
+  const timeline = applyToTimeline([], kept).map((block) => shown.get(block.seq) ?? block)
+  return { kept, firstSeq: above[0]?.seq ?? 1, view: { ...loaded.view, timeline } }
+}
+
+function isShown(event: AnyEvent): event is SessionEvent {
+  return isKnown(event) && touchesTimeline(event)
+}
+
+function until(
+  store: LiveStore<MirrorSnapshot>,
+  holds: (snapshot: MirrorSnapshot) => boolean,
+  signal?: AbortSignal,
+): Promise<MirrorSnapshot> {
+  return new Promise((resolve, reject) => {
+    const settle = (result: () => void) => {
+      unsubscribe()
+      signal?.removeEventListener('abort', look)
+      result()
+    }
+    const look = () => {
+      const snapshot = store.getSnapshot()
+      if (holds(snapshot)) return settle(() => resolve(snapshot))
+      if (signal?.aborted) return settle(() => reject(cancelled(signal)))
+      if (snapshot.status !== 'failed' && snapshot.status !== 'closed') return
+      settle(() => reject(snapshot.error ?? new ParleyError('cancelled', 'The mirror was closed.')))
+    }
+    const unsubscribe = store.subscribe(look)
+    signal?.addEventListener('abort', look, { once: true })
+    look()
+  })
+}

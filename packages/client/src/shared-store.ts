@@ -1,0 +1,47 @@
+import type { LiveStore } from './live-store.ts'
+
+type Closable = { close(): void }
+
+/**
+ * A store that lives while somebody subscribes: made for the first subscriber, closed after the last. Closing waits
+ * for the end of the task, so that a view which is taken down and put up again keeps what it had.
+ */
+export type SharedStore<Snapshot, Store> = LiveStore<Snapshot> & {
+  readonly current: Store | undefined
+}
+
+export function createSharedStore<Snapshot, Store extends LiveStore<Snapshot> & Closable>(
+  make: () => Store,
+  initial: Snapshot,
+): SharedStore<Snapshot, Store> {
+  let store: Store | undefined
+  let subscribers = 0
+
+  function leave(): void {
+    subscribers--
+    setTimeout(() => {
+      if (subscribers > 0) return
+      store?.close()
+      store = undefined
+    }, 0)
+  }
+
+  return {
+    get current() {
+      return store
+    },
+    getSnapshot: () => store?.getSnapshot() ?? initial,
+    subscribe(listener) {
+      subscribers++
+      store ??= make()
+      const unsubscribe = store.subscribe(listener)
+      let left = false
+      return () => {
+        if (left) return
+        left = true
+        unsubscribe()
+        leave()
+      }
+    },
+  }
+}

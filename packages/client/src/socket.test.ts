@@ -1,0 +1,140 @@
+import { ParleyError } from '@parley/protocol'
+import { expect, test } from 'vitest'
+import { startWirePeer } from '../testing/wire-peer.ts'
+import { createBackoff } from './backoff.ts'
+import { createSocket, type Socket, type SocketOptions, type SocketStatus } from './socket.ts'
+
+const quick = () => createBackoff({ baseMs: 1, maxMs: 1 })
+
+function open(options: SocketOptions): Socket & Disposable {
+  const socket = createSocket({ backoff: quick(), ...options })
+  socket.open()
+  return Object.assign(socket, { [Symbol.dispose]: () => socket.close() })
+}
+
+function reaches(socket: Socket, state: SocketStatus['state']): Promise<SocketStatus> {
+  if (socket.status.state === state) return Promise.resolve(socket.status)
+  return new Promise((resolve) => {
+    const forget = socket.onStatus((status) => {
+      if (status.state !== state) return
+      forget()
+      resolve(status)
+    })
+  })
+}
+
+test('says hello, sends the token as a header, and is open once it is welcome', async () => {
+  await using peer = await startWirePeer()
+  using socket = open({ url: peer.url, token: 'secret', name: 'test' })
+  expect(socket.send({ type: 'ping' })).toBe(false)
+  const other = await peer.accept()
+  expect(await other.next('hello')).toEqual({ type: 'hello', client: 'test' })
+  expect(await reaches(socket, 'open')).toEqual({ state: 'open', version: 'peer' })
+  expect(peer.upgrades[0]?.headers.authorization).toBe('Bearer secret')
+  expect(peer.upgrades[0]?.url).toBe('/api/ws')
+  expect(socket.send({ type: 'unfollow', session: 's' })).toBe(true)
+  expect(await other.next('unfollow')).toEqual({ type: 'unfollow', session: 's' })
+})
+
+test('comes back after a cut, and after a frame that makes no sense', async () => {
+  await using peer = await startWirePeer()
+  using socket = open({ url: peer.url })
+  const first = await peer.accept()
+  await reaches(socket, 'open')
+  first.cut()
+  const second = await peer.accept()
+  await second.next('hello')
+  second.sendText('}{')
+  const third = await peer.accept()
+  await third.next('hello')
+  await reaches(socket, 'open')
+  expect(peer.upgrades).toHaveLength(3)
+})
+
+test('a peer that stops answering pings is dead', async () => {
+  await using peer = await startWirePeer({ heartbeatMs: 20 })
+  using socket = open({ url: peer.url })
+  const first = await peer.accept()
+  await reaches(socket, 'open')
+  await first.next('ping')
+  first.send({ type: 'pong' })
+  await first.next('ping')
+  const second = await peer.accept()
+  await second.next('hello')
+  expect(peer.upgrades.length).toBeGreaterThanOrEqual(2)
+})
+
+test('a connection that never opens is given up', async () => {
+  await using peer = await startWirePeer()
+  using socket = open({ url: peer.url, connectTimeoutMs: 20, WebSocket: neverOpens })
+  expect(await reaches(socket, 'waiting')).toEqual({ state: 'waiting' })
+})
+
+test('stops if the probe says why it cannot get in, and tries anew when it is opened again', async () => {
+  await using peer = await startWirePeer({ refuseUpgrade: true })
+  const error = new ParleyError('unauthorized', 'no')
+  using socket = open({ url: peer.url, probe: async () => error })
+  expect(await reaches(socket, 'stopped')).toEqual({ state: 'stopped', error })
+  expect(peer.upgrades).toHaveLength(1)
+  socket.open()
+  await reaches(socket, 'stopped')
+  expect(peer.upgrades).toHaveLength(2)
+})
+
+test('goes on trying while it is only down', async () => {
+  await using peer = await startWirePeer({ refuseUpgrade: true })
+  let probes = 0
+  const { promise, resolve } = Promise.withResolvers<void>()
+  using socket = open({
+    url: peer.url,
+    probe: async () => {
+      if (++probes === 3) resolve()
+      return new ParleyError('busy', 'down')
+    },
+  })
+  await promise
+  expect(socket.status.state).toBe('waiting')
+})
+
+test('waits grow while losses follow each other, and start anew after a stable time', async () => {
+  await using peer = await startWirePeer()
+  let now = 0
+  const resets: number[] = []
+  const backoff = { next: () => 0, reset: () => void resets.push(now) }
+  const clock = { now: () => now, after: systemAfter }
+  using socket = open({ url: peer.url, backoff, clock, stableMs: 1000 })
+  const first = await peer.accept()
+  await reaches(socket, 'open')
+  now = 999
+  first.cut()
+  const second = await peer.accept()
+  await second.next('hello')
+  await reaches(socket, 'open')
+  expect(resets).toEqual([])
+  now = 5000
+  second.cut()
+  await peer.accept()
+  expect(resets).toEqual([5000])
+})
+
+test('closed is closed', async () => {
+  await using peer = await startWirePeer()
+  using socket = open({ url: peer.url })
+  const other = await peer.accept()
+  await reaches(socket, 'open')
+  socket.close()
+  await other.closed
+  socket.open()
+  socket.retry()
+  expect(socket.status).toEqual({ state: 'closed' })
+  expect(peer.upgrades).toHaveLength(1)
+})
+
+const systemAfter = (ms: number, call: () => void) => {
+  const timer = setTimeout(call, ms)
+  return () => clearTimeout(timer)
+}
+
+const neverOpens = class {
+  close() {}
+} as unknown as typeof WebSocket

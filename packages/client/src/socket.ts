@@ -1,0 +1,221 @@
+import type { ClientFrameInput, ParleyError, ServerFrame } from '@parley/protocol'
+import { type Backoff, createBackoff } from './backoff.ts'
+import { type Clock, systemClock } from './clock.ts'
+import { createListeners } from './listeners.ts'
+
+/**
+ * One WebSocket for everything live. It keeps itself open from the first `open()` until `close()`, and stops only if
+ * the server does not let us in. It knows nothing of sessions: after every `open` status, followers ask again.
+ */
+export type Socket = {
+  readonly status: SocketStatus
+  /** Connects if nothing is under way yet. After `stopped` it tries anew. */
+  open(): void
+  /** Does not wait out a pause between two tries. */
+  retry(): void
+  /** False if it is not open: nothing was sent. */
+  send(frame: ClientFrameInput): boolean
+  onFrame(listener: (frame: ServerFrame) => void): () => void
+  onStatus(listener: (status: SocketStatus) => void): () => void
+  close(): void
+}
+
+export type SocketStatus =
+  | { readonly state: 'idle' }
+  | { readonly state: 'connecting' }
+  | { readonly state: 'open'; readonly version: string }
+  /** Between two tries; the error, once it is known, says why the last one failed. */
+  | { readonly state: 'waiting'; readonly error?: ParleyError }
+  /** The server does not let us in; trying again would not help. */
+  | { readonly state: 'stopped'; readonly error: ParleyError }
+  | { readonly state: 'closed' }
+
+export type SocketOptions = {
+  /** The server's address, as for HTTP. */
+  readonly url: string
+  /** Sent as a header where that is possible; in a browser the cookie does it. Never in the address. */
+  readonly token?: string
+  readonly WebSocket?: typeof WebSocket
+  /** Asked after a connection that never opened, because a browser does not say why. Must not reject. */
+  readonly probe?: () => Promise<ParleyError>
+  readonly clock?: Clock
+  readonly backoff?: Backoff
+  /** From the first byte to `welcome`. */
+  readonly connectTimeoutMs?: number
+  /** After this long open, a loss is a new one and not one more of a series. */
+  readonly stableMs?: number
+  readonly name?: string
+}
+
+export function createSocket(options: SocketOptions): Socket {
+  return new ReconnectingSocket(options)
+}
+
+class ReconnectingSocket implements Socket {
+  readonly #options: SocketOptions
+  readonly #clock: Clock
+  readonly #backoff: Backoff
+  readonly #frames = createListeners<ServerFrame>()
+  readonly #statuses = createListeners<SocketStatus>()
+  readonly #forgetOnline: () => void
+  #status: SocketStatus = { state: 'idle' }
+  #current: WebSocket | undefined
+  #openedAt = 0
+  #heard = false
+  #cancelTimer = () => {}
+
+  constructor(options: SocketOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#backoff = options.backoff ?? createBackoff()
+    this.#forgetOnline = onOnline(() => this.retry())
+  }
+
+  get status(): SocketStatus {
+    return this.#status
+  }
+
+  open(): void {
+    if (this.#status.state === 'idle' || this.#status.state === 'stopped') this.#connect()
+  }
+
+  retry(): void {
+    if (this.#status.state === 'waiting') this.#connect()
+  }
+
+  send(frame: ClientFrameInput): boolean {
+    if (this.#status.state !== 'open' || !this.#current) return false
+    this.#current.send(JSON.stringify(frame))
+    return true
+  }
+
+  onFrame(listener: (frame: ServerFrame) => void): () => void {
+    return this.#frames.add(listener)
+  }
+
+  onStatus(listener: (status: SocketStatus) => void): () => void {
+    return this.#statuses.add(listener)
+  }
+
+  close(): void {
+    if (this.#status.state === 'closed') return
+    this.#forgetOnline()
+    this.#drop()
+    this.#become({ state: 'closed' })
+  }
+
+  #become(next: SocketStatus): void {
+    this.#status = next
+    this.#statuses.tell(next)
+  }
+
+  /** One thing is waited for at a time: a welcome, a heartbeat, or the next try. */
+  #wait(ms: number, call: () => void): void {
+    this.#cancelTimer()
+    this.#cancelTimer = this.#clock.after(ms, call)
+  }
+
+  #connect(): void {
+    const { connectTimeoutMs = 10_000, name = '@parley/client' } = this.#options
+    const socket = newWebSocket(this.#options)
+    this.#current = socket
+    this.#wait(connectTimeoutMs, () => this.#lose(socket))
+    socket.onopen = () => socket.send(JSON.stringify({ type: 'hello', client: name }))
+    socket.onmessage = (message) => this.#receive(socket, message.data)
+    socket.onclose = () => this.#lose(socket)
+    socket.onerror = () => {}
+    this.#become({ state: 'connecting' })
+  }
+
+  #receive(socket: WebSocket, data: unknown): void {
+    if (socket !== this.#current) return
+    const frame = parseFrame(data)
+    if (!frame) return this.#lose(socket)
+    this.#heard = true
+    if (frame.type === 'welcome') {
+      this.#openedAt = this.#clock.now()
+      this.#beat(socket, frame.heartbeatMs)
+      this.#become({ state: 'open', version: frame.version })
+    }
+    this.#frames.tell(frame)
+  }
+
+  /** Whatever was heard since the last ping shows life; a pong may be stuck behind a long replay. */
+  #beat(socket: WebSocket, everyMs: number): void {
+    if (!(everyMs > 0)) return this.#cancelTimer()
+    this.#wait(everyMs, () => {
+      this.#heard = false
+      socket.send(JSON.stringify({ type: 'ping' }))
+      this.#wait(everyMs, () => (this.#heard ? this.#beat(socket, everyMs) : this.#lose(socket)))
+    })
+  }
+
+  #lose(socket: WebSocket): void {
+    if (socket !== this.#current) return
+    const { stableMs = 5_000, probe } = this.#options
+    const wasOpen = this.#status.state === 'open'
+    this.#drop()
+    if (wasOpen && this.#clock.now() - this.#openedAt >= stableMs) this.#backoff.reset()
+    const waiting: SocketStatus = { state: 'waiting' }
+    this.#become(waiting)
+    if (wasOpen || !probe) return this.#pause(waiting)
+    void probe().then((error) => {
+      if (this.#status === waiting) this.#explain(error)
+    })
+  }
+
+  #explain(error: ParleyError): void {
+    const shutOut = error.code === 'unauthorized' || error.code === 'forbidden'
+    const known: SocketStatus = { state: shutOut ? 'stopped' : 'waiting', error }
+    this.#become(known)
+    if (!shutOut) this.#pause(known)
+  }
+
+  /** A listener may have closed or retried in between. */
+  #pause(waiting: SocketStatus): void {
+    if (this.#status === waiting) this.#wait(this.#backoff.next(), () => this.#connect())
+  }
+
+  /** Does not wait for the closing handshake: a dead peer would never finish it. */
+  #drop(): void {
+    this.#cancelTimer()
+    const socket = this.#current
+    this.#current = undefined
+    if (!socket) return
+    socket.onopen = socket.onmessage = socket.onclose = null
+    socket.close()
+  }
+}
+
+function newWebSocket(options: SocketOptions): WebSocket {
+  const Constructor = options.WebSocket ?? globalThis.WebSocket
+  const address = `${options.url.replace(/^http/, 'ws')}/api/ws`
+  if (options.token === undefined || isBrowser()) return new Constructor(address)
+  const withHeaders = Constructor as unknown as new (
+    address: string,
+    options: { headers: Record<string, string> },
+  ) => WebSocket
+  return new withHeaders(address, { headers: { authorization: `Bearer ${options.token}` } })
+}
+
+/** Pages and workers: there the second argument of WebSocket can only be a list of protocols. */
+function isBrowser(): boolean {
+  return 'document' in globalThis || 'WorkerGlobalScope' in globalThis
+}
+
+function parseFrame(data: unknown): ServerFrame | undefined {
+  if (typeof data !== 'string') return undefined
+  try {
+    const frame: unknown = JSON.parse(data)
+    const named = typeof frame === 'object' && frame !== null && 'type' in frame
+    return named && typeof frame.type === 'string' ? (frame as ServerFrame) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function onOnline(call: () => void): () => void {
+  if (!isBrowser() || typeof globalThis.addEventListener !== 'function') return () => {}
+  globalThis.addEventListener('online', call)
+  return () => globalThis.removeEventListener('online', call)
+}

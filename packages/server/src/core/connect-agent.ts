@@ -1,0 +1,112 @@
+import { errorInfoOf, ParleyError, type SessionState } from '@parley/protocol'
+import type { AgentAdapter, AgentConnection, ConnectInput, Person } from './agent-adapter.ts'
+import { type AgentLink, openAgentLink } from './agent-link.ts'
+import type { Clock } from './clock.ts'
+import type { ConnectionSlots, SlotHolder } from './connection-slots.ts'
+import type { Persist } from './persist.ts'
+
+export type ConnectOptions = {
+  readonly adapter: AgentAdapter
+  readonly state: SessionState
+  readonly connectionId: string
+  readonly person: Person
+  readonly clock: Clock
+  readonly connectMs: number
+  readonly slots: ConnectionSlots
+  readonly holder: SlotHolder
+  readonly persist: Persist
+  readonly signal: AbortSignal
+  /** Called as soon as it listens, before it hears anything. */
+  readonly opened: (link: AgentLink) => void
+  readonly take: Parameters<typeof openAgentLink>[0]['take']
+  readonly lost: Parameters<typeof openAgentLink>[0]['lost']
+  readonly problem: (error: unknown, doing: string) => void
+}
+
+/**
+ * Waits for a free slot, starts the agent within its time, and records that it is there before anything is sent to
+ * it. A failure to start is recorded too; whatever happens, the slot is given back.
+ */
+export async function connectAgent(options: ConnectOptions): Promise<AgentLink> {
+  const { connectionId, clock, persist, signal, state } = options
+  const release = await options.slots.acquire(options.holder, signal)
+  try {
+    const connection = await start(options)
+    await persist(() => ({ drafts: [{ type: 'agent.connected', connectionId, cwd: state.cwd }] }))
+    const link = openAgentLink({
+      connectionId,
+      connection,
+      clock,
+      take: options.take,
+      lost: async (...end) => {
+        release()
+        await options.lost(...end)
+      },
+    })
+    options.opened(link)
+    return link
+  } catch (error) {
+    release()
+    if (!signal.aborted) {
+      const failed = {
+        type: 'agent.disconnected',
+        reason: 'failed-to-start',
+        error: errorInfoOf(error),
+      } as const
+      await persist(() => ({ drafts: [failed] }))
+    }
+    throw error
+  }
+}
+
+async function start(options: ConnectOptions): Promise<AgentConnection> {
+  const { adapter, state, connectionId, person, clock, connectMs } = options
+  const timeout = new AbortController()
+  const stopTimer = clock.after(connectMs, () => timeout.abort(tooSlow(adapter, connectMs)))
+  const signal = AbortSignal.any([options.signal, timeout.signal])
+  const input: ConnectInput = {
+    sessionId: state.id,
+    connectionId,
+    cwd: state.cwd,
+    settings: state.requested,
+    ...(state.mcpServers && { mcpServers: state.mcpServers }),
+    ...resumption(adapter, state),
+    person,
+    signal,
+  }
+  const discard = (late: AgentConnection) => {
+    late.close().catch((error) => options.problem(error, 'close an agent that started too late'))
+  }
+  try {
+    return await unlessAborted(adapter.connect(input), signal, discard)
+  } finally {
+    stopTimer()
+  }
+}
+
+function resumption(adapter: AgentAdapter, { connection, forkPending }: SessionState) {
+  if (!adapter.capabilities.resume || !connection?.agentSessionId) return {}
+  return { resume: { agentSessionId: connection.agentSessionId, ...(forkPending && { fork: true }) } }
+}
+
+/** The promise, or a rejection with the reason as soon as `signal` aborts; what comes too late goes to `discard`. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, discard: (late: T) => void): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      reject(
+        signal.reason instanceof ParleyError ? signal.reason : new ParleyError('cancelled', 'Cancelled.'),
+      )
+      work.then(discard, () => undefined)
+    }
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
+
+function tooSlow(adapter: AgentAdapter, ms: number): ParleyError {
+  return new ParleyError(
+    'agent_failed',
+    `${adapter.name} did not start within ${ms / 1000} s. See "parley doctor".`,
+  )
+}

@@ -1,0 +1,27 @@
+import type { Clock } from './clock.ts'
+
+/** Waits for something to become true, looked at again after every change, for a bounded time. */
+export function createFactWaiters(clock: Clock) {
+  const checks = new Set<() => void>()
+  return {
+    /** Something changed: look again. */
+    changed(): void {
+      for (const check of checks) check()
+    },
+    until(fact: () => boolean, ms: number): Promise<void> {
+      if (fact()) return Promise.resolve()
+      return new Promise((resolve) => {
+        const done = () => {
+          stop()
+          checks.delete(check)
+          resolve()
+        }
+        const check = () => {
+          if (fact()) done()
+        }
+        const stop = clock.after(ms, done)
+        checks.add(check)
+      })
+    },
+  }
+}

@@ -1,0 +1,95 @@
+import type { DraftOf, EventDraft, OpenTurn, ParkReason, SessionState, TurnEnd } from '@parley/protocol'
+import type { CloseReason } from './agent-link.ts'
+import { endOpenCalls, endTurn, writeOpenText } from './end-turn.ts'
+import type { Plan } from './session-log.ts'
+
+/** What a live session records of its own accord, as plans: pure, and empty where the state has moved on meanwhile. */
+
+const nothing: Plan = { drafts: [] }
+
+/** The next queued prompt becomes a turn. */
+export function startNext({ turn, queue }: SessionState, turnId: string): Plan {
+  const next = queue[0]
+  return turn || !next ? nothing : { drafts: [{ type: 'turn.started', turnId, promptId: next.promptId }] }
+}
+
+export function interruptByHost({ turn }: SessionState): Plan {
+  return turn && !turn.interrupted
+    ? { drafts: [{ type: 'turn.interrupted', turnId: turn.turnId, by: 'host' }] }
+    : nothing
+}
+
+export function endThisTurn(
+  state: SessionState,
+  turnId: string | undefined,
+  end: Omit<TurnEnd, 'durationMs'>,
+  now: number,
+): Plan {
+  return state.turn && state.turn.turnId === turnId ? { drafts: endTurn(state, end, now) } : nothing
+}
+
+/** The turn waits for a person without a process. */
+export function park(state: SessionState, reason: ParkReason): Plan {
+  const { turn, requests } = state
+  if (!turn || turn.parked || turn.interrupted || requests.length === 0) return nothing
+  return { drafts: [...writeOpenText(state), { type: 'turn.parked', turnId: turn.turnId, reason }] }
+}
+
+/** A parked turn goes on: its old calls are over, the agent will ask anew and get the carried answers. */
+export function resume(state: SessionState, turnId: string): Plan {
+  if (state.turn?.turnId !== turnId || !state.turn.parked) return nothing
+  const text = 'The agent was restarted; it asks for this call again.'
+  return { drafts: [...endOpenCalls(state, 'cancelled', text), { type: 'turn.resumed', turnId }] }
+}
+
+/** The request that has waited longest expires. */
+export function expireFirst({ requests }: SessionState): Plan {
+  const [first] = requests
+  if (!first) return nothing
+  const { type, turnId, requestId } = first
+  const resolved = {
+    ...(turnId && { turnId }),
+    requestId,
+    outcome: 'expired' as const,
+    by: 'timeout' as const,
+  }
+  return {
+    drafts: [{ type: type === 'permission' ? 'permission.resolved' : 'question.resolved', ...resolved }],
+  }
+}
+
+/**
+ * A connection is over. A turn of its own is parked if a person is asked and the agent can resume; else it ends.
+ * `closing` is why the host closed it, `last` what the agent itself said of its end.
+ */
+export function loseAgent(
+  state: SessionState,
+  lost: {
+    closing: CloseReason | undefined
+    last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined
+    hadTurn: boolean
+    canResume: boolean
+    now: number
+  },
+): Plan {
+  const { turn } = state
+  const { closing, last, hadTurn, canResume, now } = lost
+  const reason = closing ?? last?.reason ?? (turn ? 'crashed' : 'ended')
+  const disconnected: EventDraft = { type: 'agent.disconnected', ...last, reason }
+  if (!turn || turn.parked || !hadTurn) return { drafts: [disconnected] }
+  const parked = canResume && !closing ? park(state, 'agent-lost').drafts : []
+  if (parked.length > 0) return { drafts: [disconnected, ...parked] }
+  return { drafts: [disconnected, ...endTurn(state, endOfLost(turn, last), now)] }
+}
+
+function endOfLost(
+  turn: OpenTurn,
+  last: { error?: TurnEnd['error'] } | undefined,
+): Omit<TurnEnd, 'durationMs'> {
+  if (turn.interrupted) return { outcome: 'cancelled', stopReason: 'cancelled' }
+  const error = last?.error ?? {
+    code: 'agent_failed' as const,
+    message: "The agent's process ended in the middle of the turn. The next prompt starts it again.",
+  }
+  return { outcome: 'failed', stopReason: 'agent_lost', error }
+}

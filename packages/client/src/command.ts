@@ -46,7 +46,7 @@ export type Commands = {
   configure(sessionId: string, settings: SessionSettings, options?: CommandOptions): Promise<Receipt>
   fork(
     sessionId: string,
-    options?: CommandOptions & { atSeq?: number; title?: string },
+    options?: CommandOptions & { title?: string },
   ): Promise<Receipt & { sessionId: string }>
   compact(sessionId: string, options?: CommandOptions): Promise<Receipt>
   /** Ends the agent's process; the session stays. */
@@ -110,8 +110,8 @@ export function createCommands(options: CommandsOptions): Commands {
       command(sessionId, { type: 'question.answer', requestId, answers }, given),
     configure: (sessionId, settings, given) =>
       command(sessionId, { type: 'session.configure', ...settings }, given),
-    async fork(sessionId, { atSeq, title, ...rest } = {}) {
-      const fields = { ...(atSeq !== undefined && { atSeq }), ...(title !== undefined && { title }) }
+    async fork(sessionId, { title, ...rest } = {}) {
+      const fields = { ...(title !== undefined && { title }) }
       const receipt = await command(sessionId, { type: 'session.fork', ...fields }, rest)
       if (receipt.sessionId !== undefined) return { ...receipt, sessionId: receipt.sessionId }
       throw new ParleyError('internal_error', 'The server did not say which session the fork is.')

@@ -314,7 +314,10 @@ function grown<B extends OpenBlock, F extends keyof B>(
   existed: boolean,
 ): B {
   const text = block[field] as string
-  if (block.gap && delta.offset === 0) return { ...block, [field]: delta.text, gap: false }
+  if (block.gap && delta.offset === 0) {
+    const { gap, ...whole } = block
+    return { ...whole, [field]: delta.text } as unknown as B
+  }
   if (delta.offset > text.length) return block.gap ? block : { ...block, gap: true }
   const fresh = text.length === delta.offset ? delta.text : delta.text.slice(text.length - delta.offset)
   if (fresh === '' && existed) return block

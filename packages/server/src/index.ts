@@ -1,6 +1,7 @@
 import { createCoreHost, type Host, type HostOptions } from './core/host.ts'
 import { checkFolder } from './workspace/folder.ts'
 
+export { builtInAdapters } from './adapters/index.ts'
 export type {
   AgentAdapter,
   AgentConnection,
@@ -28,6 +29,8 @@ export type {
   StoredEvent,
   StoredReceipt,
 } from './core/session-store.ts'
+export { createMemoryStore } from './stores/memory.ts'
+export { openSqliteStore } from './stores/sqlite.ts'
 
 /** The library door: a host on the adapters and the store given to it. */
 export function createHost(

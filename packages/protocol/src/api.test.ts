@@ -1,0 +1,164 @@
+import { describe, expect, it } from 'vitest'
+import type { z } from 'zod'
+import { NewRule, NewSession, routes, SessionPatch } from './api.ts'
+
+const reads = (schema: z.ZodType, value: unknown) => schema.safeParse(value).success
+const notWhole = ['', ' ', '-1', '+1', '1e3', '1.5', '0x10', 'ten', ' 5', '5 ', '5\n', '9'.repeat(16), '٣']
+
+describe('the routes', () => {
+  it('have each a method and path of their own', () => {
+    const places = Object.values(routes).map(({ method, path }) => `${method} ${path}`)
+    expect(new Set(places).size).toBe(places.length)
+  })
+
+  it('are all that the design names, but for those of other faces', () => {
+    const places = Object.values(routes).map(({ method, path }) => `${method} ${path}`)
+    expect(places).toEqual(
+      expect.arrayContaining([
+        'GET /api/health',
+        'GET /api/agents',
+        'POST /api/sessions',
+        'GET /api/sessions',
+        'GET /api/sessions/:id',
+        'PATCH /api/sessions/:id',
+        'DELETE /api/sessions/:id',
+        'POST /api/sessions/:id/commands',
+        'GET /api/sessions/:id/events',
+        'GET /api/sessions/:id/export',
+        'GET /api/permissions',
+        'GET /api/openapi.json',
+      ]),
+    )
+  })
+
+  it('leave only the health open', () => {
+    const open = Object.entries(routes).filter(([, route]) => 'open' in route && route.open)
+    expect(open.map(([name]) => name)).toEqual(['health'])
+  })
+})
+
+describe('the query of events', () => {
+  const { query } = routes.events
+
+  it('has a limit and no cursor when nothing is said', () => {
+    expect(query.parse({})).toStrictEqual({ limit: 500 })
+  })
+
+  it('reads numbers', () => {
+    expect(query.parse({ after: '0', before: '17', limit: '5000', epoch: 'e' })).toStrictEqual({
+      after: 0,
+      before: 17,
+      limit: 5000,
+      epoch: 'e',
+    })
+  })
+
+  it.each(notWhole)('refuses %j as a number', (text) => {
+    expect(reads(query, { after: text })).toBe(false)
+    expect(reads(query, { before: text })).toBe(false)
+    expect(reads(query, { limit: text })).toBe(false)
+  })
+
+  it.each(['0', '5001'])('refuses the limit %s', (limit) => {
+    expect(reads(query, { limit })).toBe(false)
+  })
+})
+
+describe('the query of sessions', () => {
+  const { query } = routes.listSessions
+
+  it('leaves the archived out and gives fifty when nothing is said', () => {
+    expect(query.parse({})).toStrictEqual({ archived: 'false', limit: 50 })
+  })
+
+  it.each([
+    ['limit', '0'],
+    ['limit', '501'],
+    ['limit', '-1'],
+    ['archived', 'yes'],
+    ['status', 'sleeping'],
+    ['agent', ''],
+  ])('refuses %s=%s', (name, value) => {
+    expect(reads(query, { [name]: value })).toBe(false)
+  })
+})
+
+describe('the query of a session', () => {
+  const { query } = routes.getSession
+
+  it.each([
+    [undefined, 50],
+    ['0', 0],
+    ['500', 500],
+  ])('reads the tail %s as %i', (tail, read) => {
+    expect(query.parse(tail === undefined ? {} : { tail })).toStrictEqual({ tail: read })
+  })
+
+  it.each([...notWhole, '501'])('refuses the tail %j', (tail) => {
+    expect(reads(query, { tail })).toBe(false)
+  })
+})
+
+describe('the query of an export', () => {
+  it('is JSON lines unless another kind is asked for', () => {
+    expect(routes.exportSession.query.parse({})).toEqual({ as: 'jsonl' })
+    expect(reads(routes.exportSession.query, { as: 'pdf' })).toBe(false)
+  })
+})
+
+describe('a new session', () => {
+  const least = { agent: 'demo', cwd: '/work' }
+
+  it('asks first unless it is told otherwise', () => {
+    expect(NewSession.parse(least)).toStrictEqual({ ...least, mode: 'ask' })
+  })
+
+  it.each([
+    ['no agent', { cwd: '/work' }],
+    ['no folder', { agent: 'demo' }],
+    ['an empty folder', { ...least, cwd: '' }],
+    ['an unknown mode', { ...least, mode: 'yolo' }],
+    ['an unknown field', { ...least, colour: 'red' }],
+    ['an unknown option', { ...least, options: { temperature: 1 } }],
+    ['an empty prompt', { ...least, prompt: '' }],
+    ['a blank prompt', { ...least, prompt: '  ' }],
+    ['a title without end', { ...least, title: 'x'.repeat(201) }],
+    ['an MCP server without a command', { ...least, mcpServers: { files: { args: [] } } }],
+    ['an MCP server at no address', { ...least, mcpServers: { files: { type: 'http', url: 'there' } } }],
+  ])('is refused with %s', (_, body) => {
+    expect(reads(NewSession, body)).toBe(false)
+  })
+})
+
+describe('a patch of a session', () => {
+  it('trims the title', () => {
+    expect(SessionPatch.parse({ title: ' Tidy ' })).toEqual({ title: 'Tidy' })
+  })
+
+  it.each([{ title: ' ' }, { title: 'x'.repeat(201) }, { archived: 'yes' }, { colour: 'red' }])(
+    'is refused as %j',
+    (body) => {
+      expect(reads(SessionPatch, body)).toBe(false)
+    },
+  )
+})
+
+describe('a new rule', () => {
+  const rule = { tool: 'Bash', decision: 'allow' }
+
+  it.each([
+    [{ ...rule, scope: 'always' }, true],
+    [{ ...rule, scope: 'always', match: { command: 'npm *' }, agent: 'demo' }, true],
+    [{ ...rule, scope: 'session', sessionId: 's' }, true],
+    [{ ...rule, scope: 'project', project: '/work' }, true],
+    [{ ...rule, scope: 'session' }, false],
+    [{ ...rule, scope: 'project' }, false],
+    [{ ...rule, scope: 'once' }, false],
+    [{ ...rule, scope: 'always', tool: '' }, false],
+    [{ ...rule, scope: 'always', decision: 'maybe' }, false],
+    [{ ...rule, scope: 'always', match: { command: 5 } }, false],
+    [{ ...rule, scope: 'always', ruleId: 'mine' }, false],
+  ])('%j is taken: %s', (body, taken) => {
+    expect(reads(NewRule, body)).toBe(taken)
+  })
+})

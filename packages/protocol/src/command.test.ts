@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { Command } from './command.ts'
+
+const id = { commandId: 'cmd_1' }
+const image = { type: 'image', mimeType: 'image/png', data: 'aGVsbG8=' }
+
+describe('a command with all it needs', () => {
+  it.each([
+    [{ type: 'prompt.submit', text: 'hi' }, { delivery: 'queue' }],
+    [{ type: 'prompt.submit', text: 'hi', delivery: 'steer' }, {}],
+    [{ type: 'prompt.submit', parts: [{ type: 'text', text: 'hi' }, image] }, { delivery: 'queue' }],
+    [{ type: 'prompt.withdraw', promptId: 'prm_1' }, {}],
+    [{ type: 'turn.cancel' }, {}],
+    [{ type: 'turn.cancel', turnId: 'trn_1' }, {}],
+    [{ type: 'permission.decide', requestId: 'req_1', decision: 'allow' }, { scope: 'once' }],
+    [{ type: 'permission.decide', requestId: 'req_1', decision: 'deny', scope: 'always', endTurn: true }, {}],
+    [
+      { type: 'permission.decide', requestId: 'r', decision: 'allow', input: { a: [1] }, message: 'ok' },
+      { scope: 'once' },
+    ],
+    [{ type: 'question.answer', requestId: 'req_1', answers: { a: 'x', b: ['y', 'z'] } }, {}],
+    [{ type: 'session.configure', model: 'large', mode: 'plan', options: { effort: 'high' } }, {}],
+    [{ type: 'session.fork' }, {}],
+    [{ type: 'session.fork', title: 'Copy' }, {}],
+    [{ type: 'session.close' }, {}],
+    [{ type: 'session.compact' }, {}],
+  ])('%j gets the defaults %j', (fields, defaults) => {
+    expect(Command.parse({ ...id, ...fields })).toStrictEqual({ ...id, ...fields, ...defaults })
+  })
+})
+
+describe('a prompt', () => {
+  it.each([
+    ['neither text nor parts', {}],
+    ['both text and parts', { text: 'hi', parts: [{ type: 'text', text: 'hi' }] }],
+    ['an empty text', { text: '' }],
+    ['a blank text', { text: ' \n\t ' }],
+    ['no parts', { parts: [] }],
+    [
+      'only blank parts',
+      {
+        parts: [
+          { type: 'text', text: '' },
+          { type: 'text', text: ' \n' },
+        ],
+      },
+    ],
+    ['an unknown part', { parts: [{ type: 'smell', text: 'rose' }] }],
+    ['an image that is no base64', { parts: [{ ...image, data: '#' }] }],
+    ['an unknown delivery', { text: 'hi', delivery: 'now' }],
+  ])('is refused with %s', (_, fields) => {
+    expect(Command.safeParse({ ...id, type: 'prompt.submit', ...fields }).success).toBe(false)
+  })
+
+  it('may be an image alone', () => {
+    expect(Command.safeParse({ ...id, type: 'prompt.submit', parts: [image] }).success).toBe(true)
+  })
+})
+
+describe('a command is refused', () => {
+  it.each([
+    ['of an unknown type', { type: 'session.explode' }],
+    ['without a type', {}],
+    ['without an id', { type: 'session.close', commandId: undefined }],
+    ['with an empty id', { type: 'session.close', commandId: '' }],
+    ['with an id that is no text', { type: 'session.close', commandId: 7 }],
+    ['with a decision that is none', { type: 'permission.decide', requestId: 'r', decision: 'maybe' }],
+    ['with an unknown scope', { type: 'permission.decide', requestId: 'r', decision: 'allow', scope: 'day' }],
+    [
+      'with a word for a boolean',
+      { type: 'permission.decide', requestId: 'r', decision: 'deny', endTurn: 'yes' },
+    ],
+    ['with answers that are a list', { type: 'question.answer', requestId: 'r', answers: ['x'] }],
+    ['with an answer that is a number', { type: 'question.answer', requestId: 'r', answers: { a: 1 } }],
+    ['without the request it answers', { type: 'question.answer', answers: { a: 'x' } }],
+    ['with an unknown mode', { type: 'session.configure', mode: 'yolo' }],
+    ['with an unknown option', { type: 'session.configure', options: { temperature: 1 } }],
+    ['with an option of a wrong type', { type: 'session.configure', options: { maxTurns: 0 } }],
+    ['with a title that is no text', { type: 'session.fork', title: 5 }],
+    ['as a text', 'session.close'],
+    ['as nothing', null],
+  ])('%s', (_, fields) => {
+    const value = typeof fields === 'object' && fields ? { ...id, ...fields } : fields
+    expect(Command.safeParse(value).success).toBe(false)
+  })
+
+  it.each([
+    { type: 'prompt.submit', text: 'hi' },
+    { type: 'prompt.withdraw', promptId: 'p' },
+    { type: 'turn.cancel' },
+    { type: 'permission.decide', requestId: 'r', decision: 'allow' },
+    { type: 'question.answer', requestId: 'r', answers: {} },
+    { type: 'session.configure', mode: 'ask' },
+    { type: 'session.fork' },
+    { type: 'session.close' },
+    { type: 'session.compact' },
+  ])('with a field that $type does not have', (fields) => {
+    expect(Command.safeParse({ ...id, ...fields }).success).toBe(true)
+    expect(Command.safeParse({ ...id, ...fields, force: true }).success).toBe(false)
+  })
+})

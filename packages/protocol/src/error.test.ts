@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { ErrorBody, ErrorCode, errorInfoOf, ParleyError, validationError } from './error.ts'
+
+describe('the error codes', () => {
+  it('are the closed list of the design', () => {
+    const design =
+      'validation_error unauthorized forbidden not_found conflict not_supported agent_not_found agent_not_signed_in agent_failed cancelled too_large rate_limited busy internal_error'
+    expect(ErrorCode.options).toEqual(design.split(' '))
+  })
+})
+
+describe('a ParleyError', () => {
+  it('survives the wire', () => {
+    const error = new ParleyError('busy', 'Wait.', { details: { queued: 3 } })
+    const body = ErrorBody.parse(JSON.parse(JSON.stringify({ error: error.toInfo() })))
+    const again = ParleyError.from(body.error)
+    expect(again).toBeInstanceOf(ParleyError)
+    expect(again).toMatchObject({ code: 'busy', message: 'Wait.', details: { queued: 3 } })
+  })
+
+  it('without details has none on the wire', () => {
+    expect(new ParleyError('busy', 'Wait.').toInfo()).toStrictEqual({ code: 'busy', message: 'Wait.' })
+  })
+
+  it('keeps its cause to itself', () => {
+    const error = new ParleyError('busy', 'Wait.', { cause: new Error('disk') })
+    expect(error.cause).toEqual(new Error('disk'))
+    expect(JSON.stringify(error.toInfo())).not.toContain('disk')
+  })
+})
+
+describe('errorInfoOf', () => {
+  it('tells what a ParleyError says', () => {
+    expect(errorInfoOf(new ParleyError('conflict', 'Too late.'))).toEqual({
+      code: 'conflict',
+      message: 'Too late.',
+    })
+  })
+
+  it.each([[new Error('secret')], ['secret'], [{ code: 'conflict', message: 'secret' }], [undefined]])(
+    'tells nothing of any other thing thrown',
+    (thrown) => {
+      const info = errorInfoOf(thrown)
+      expect(info.code).toBe('internal_error')
+      expect(JSON.stringify(info)).not.toContain('secret')
+    },
+  )
+})
+
+describe('validationError', () => {
+  const schema = z.strictObject({ list: z.array(z.object({ size: z.int().max(3) })) })
+  const problemOf = (value: unknown) => validationError('The body', schema.safeParse(value).error!)
+
+  it('says where the first mistake is, and lists all of them', () => {
+    const error = problemOf({ list: [{ size: 1 }, { size: 9 }, { size: 'x' }] })
+    expect(error.code).toBe('validation_error')
+    expect(error.message).toMatch(/^The body is not valid at list\.1\.size: /)
+    expect(error.details?.issues).toMatchObject([{ path: 'list.1.size' }, { path: 'list.2.size' }])
+  })
+
+  it('has no place to name when the whole is wrong', () => {
+    expect(problemOf('words').message).toMatch(/^The body is not valid: /)
+  })
+})

@@ -1,0 +1,139 @@
+import type { DraftOf, EventDraft, EventType, SessionEvent } from '../src/event.ts'
+import { emptyView, type SessionView } from '../src/session-view.ts'
+
+/** One draft of every type, with the fields that a reader relies on. The type sees to it that none is forgotten. */
+export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
+  'session.created': { type: 'session.created', agent: 'demo', cwd: '/work', mode: 'ask' },
+  'session.configured': { type: 'session.configured', requested: { model: 'large' } },
+  'session.renamed': { type: 'session.renamed', title: 'Tidy up', by: 'person' },
+  'session.archived': { type: 'session.archived' },
+  'session.unarchived': { type: 'session.unarchived' },
+  'session.pinned': { type: 'session.pinned' },
+  'session.unpinned': { type: 'session.unpinned' },
+  'session.forked': { type: 'session.forked', into: 'ses_2', atSeq: 1 },
+  'agent.connected': { type: 'agent.connected', connectionId: 'con_1', agentSessionId: 'native-1' },
+  'agent.disconnected': { type: 'agent.disconnected', reason: 'idle' },
+  'agent.noticed': { type: 'agent.noticed', level: 'warning', code: 'retry', text: 'Trying again.' },
+  'agent.unrecognised': { type: 'agent.unrecognised', native: { type: 'new-thing' } },
+  'prompt.submitted': {
+    type: 'prompt.submitted',
+    promptId: 'prm_1',
+    parts: [{ type: 'text', text: 'Tidy up' }],
+    delivery: 'queue',
+  },
+  'prompt.queued': { type: 'prompt.queued', promptId: 'prm_1' },
+  'prompt.withdrawn': { type: 'prompt.withdrawn', promptId: 'prm_1' },
+  'turn.started': { type: 'turn.started', turnId: 'trn_1', promptId: 'prm_1' },
+  'turn.interrupted': { type: 'turn.interrupted', turnId: 'trn_1', by: 'person' },
+  'turn.parked': { type: 'turn.parked', turnId: 'trn_1', reason: 'server-stopped' },
+  'turn.resumed': { type: 'turn.resumed', turnId: 'trn_1' },
+  'turn.ended': {
+    type: 'turn.ended',
+    turnId: 'trn_1',
+    outcome: 'completed',
+    stopReason: 'end_turn',
+    durationMs: 5,
+  },
+  'text.written': { type: 'text.written', turnId: 'trn_1', blockId: 'blk_1', text: 'Done.' },
+  'thinking.written': { type: 'thinking.written', turnId: 'trn_1', blockId: 'blk_2', text: 'Hm.' },
+  'block.retracted': { type: 'block.retracted', turnId: 'trn_1', blockId: 'blk_1' },
+  'tool-call.called': {
+    type: 'tool-call.called',
+    turnId: 'trn_1',
+    toolCallId: 'call_1',
+    name: 'Bash',
+    kind: 'execute',
+    title: 'ls',
+    input: { command: 'ls' },
+  },
+  'tool-call.updated': {
+    type: 'tool-call.updated',
+    turnId: 'trn_1',
+    toolCallId: 'call_1',
+    title: 'ls in /work',
+  },
+  'tool-call.ended': {
+    type: 'tool-call.ended',
+    turnId: 'trn_1',
+    toolCallId: 'call_1',
+    outcome: 'completed',
+    content: [{ type: 'text', text: 'a.txt' }],
+  },
+  'permission.requested': {
+    type: 'permission.requested',
+    turnId: 'trn_1',
+    requestId: 'req_1',
+    toolCallId: 'call_1',
+    tool: 'Bash',
+    kind: 'execute',
+    title: 'ls',
+    input: { command: 'ls' },
+    inputHash: 'hash-1',
+    readOnly: false,
+    options: [{ decision: 'allow', scope: 'once', label: 'Allow once' }],
+  },
+  'permission.resolved': {
+    type: 'permission.resolved',
+    turnId: 'trn_1',
+    requestId: 'req_1',
+    outcome: 'allowed',
+    by: 'person',
+  },
+  'question.asked': {
+    type: 'question.asked',
+    turnId: 'trn_1',
+    requestId: 'req_2',
+    questions: [
+      {
+        id: 'colour',
+        header: 'Colour',
+        text: 'Which?',
+        options: [{ label: 'red' }],
+        multiple: false,
+        freeText: false,
+      },
+    ],
+  },
+  'question.resolved': {
+    type: 'question.resolved',
+    turnId: 'trn_1',
+    requestId: 'req_2',
+    outcome: 'answered',
+    answers: { colour: 'red' },
+    by: 'person',
+  },
+  'plan.updated': { type: 'plan.updated', turnId: 'trn_1', entries: [{ text: 'one', status: 'pending' }] },
+  'task.updated': {
+    type: 'task.updated',
+    turnId: 'trn_1',
+    taskId: 'task_1',
+    title: 'helper',
+    status: 'running',
+  },
+  'usage.measured': {
+    type: 'usage.measured',
+    turnId: 'trn_1',
+    context: { used: 10, window: 100 },
+    total: { input: 5, output: 7 },
+  },
+  'context.compacted': { type: 'context.compacted', turnId: 'trn_1', trigger: 'auto' },
+}
+
+/** A sample, or with other fields. */
+export function sample<Type extends EventType>(
+  type: Type,
+  changes: Partial<DraftOf<Type>> = {},
+): DraftOf<Type> {
+  return { ...samples[type], ...changes }
+}
+
+/** As the log numbers it; `at` is the seq times ten, so that a test can tell the two apart. */
+export function numbered(draft: EventDraft, seq: number): SessionEvent {
+  return { seq, at: seq * 10, sessionId: 'ses_1', ...draft } as SessionEvent
+}
+
+export function logOf(drafts: readonly EventDraft[], from = 1): SessionEvent[] {
+  return drafts.map((draft, index) => numbered(draft, from + index))
+}
+
+export const nothing: SessionView = emptyView('ses_1', 'epo_1')

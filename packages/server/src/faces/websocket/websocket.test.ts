@@ -1,0 +1,847 @@
+import { applyDelta, applyEvents, emptyView, type ServerFrame, type SessionEvent } from '@parley/protocol'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { type FrameOf, type RawClient, websocketUnderTest } from './websocket-under-test.ts'
+
+const server = await websocketUnderTest()
+afterAll(() => server[Symbol.asyncDispose]())
+
+/** Every frame of every test has exactly the shape of the protocol. */
+const clients: RawClient[] = []
+async function connect(options?: Parameters<typeof server.connect>[0]): Promise<RawClient> {
+  const client = await server.connect(options)
+  clients.push(client)
+  return client
+}
+afterEach(() => {
+  const problems = clients.flatMap((client) => client.problems)
+  for (const client of clients.splice(0)) client.cut()
+  expect(problems).toEqual([])
+})
+
+const hello = [{ type: 'text' as const, text: 'Hello there.', pieces: 3 }]
+let made = 0
+const gate = () => `gate-${++made}`
+const id = () => `command-${++made}`
+const seqs = (events: readonly SessionEvent[]) => events.map(({ seq }) => seq)
+const upTo = (head: number, from = 1) => Array.from({ length: head - from + 1 }, (_, index) => from + index)
+const kinds = (frames: readonly ServerFrame[]) => frames.map(({ type }) => type)
+
+describe('hello', () => {
+  it('is answered by welcome: the version and how often the server beats', async () => {
+    const client = await connect()
+    const welcome = await client.hello()
+    expect(welcome).toEqual({ type: 'welcome', version: '0.0.0-test', heartbeatMs: 30_000 })
+  })
+
+  it('may say who is there, and may be said twice', async () => {
+    const client = await connect()
+    await client.ask({ type: 'hello', client: 'a test' }, 'welcome')
+    await client.ask({ type: 'hello', client: 'a test' }, 'welcome')
+    expect(kinds(client.frames)).toEqual(['welcome', 'welcome'])
+  })
+
+  it('is not needed to follow', async () => {
+    const session = await server.create()
+    const client = await connect()
+    const following = await client.follow(session)
+    expect(following.verdict).toBe('replay')
+    expect(seqs(client.events())).toEqual([1])
+  })
+})
+
+describe('follow', () => {
+  it('from the start: following, every event, caught-up', async () => {
+    const session = await server.create()
+    await server.play(session, ...hello)
+    const { seq: head, epoch } = await server.host.state(session)
+    const client = await connect()
+    const following = await client.follow(session)
+    expect(following).toEqual({ type: 'following', session, epoch, head, verdict: 'replay' })
+    expect(client.frames[0]?.type).toBe('following')
+    expect(client.events()).toEqual(await server.log(session))
+    expect(client.frames.at(-1)).toEqual({ type: 'caught-up', session, seq: head })
+  })
+
+  it('from a cursor: only what follows it', async () => {
+    const session = await server.create()
+    await server.play(session, ...hello)
+    const { seq: head, epoch } = await server.host.state(session)
+    const client = await connect()
+    const following = await client.follow(session, { after: 3, epoch })
+    expect(following.verdict).toBe('replay')
+    expect(seqs(client.events())).toEqual(upTo(head, 4))
+  })
+
+  it('from the head: nothing but caught-up', async () => {
+    const session = await server.create()
+    const { seq: head, epoch } = await server.host.state(session)
+    const client = await connect()
+    await client.follow(session, { after: head, epoch })
+    expect(kinds(client.frames)).toEqual(['following', 'caught-up'])
+  })
+
+  it.each([
+    ['another epoch', (head: number) => ({ after: head, epoch: 'another' })],
+    ['another epoch and no cursor', () => ({ epoch: 'another' })],
+    ['beyond the head', (head: number) => ({ after: head + 1 })],
+    ['far beyond the head', () => ({ after: Number.MAX_SAFE_INTEGER })],
+  ])('with a cursor of %s: verdict reset, and everything is replayed', async (_, from) => {
+    const session = await server.create()
+    await server.play(session, ...hello)
+    const { seq: head, epoch } = await server.host.state(session)
+    const client = await connect()
+    const following = await client.follow(session, from(head))
+    expect(following).toEqual({ type: 'following', session, epoch, head, verdict: 'reset' })
+    expect(seqs(client.events())).toEqual(upTo(head))
+    expect(client.frames.at(-1)).toEqual({ type: 'caught-up', session, seq: head })
+  })
+
+  it('again on the same socket starts over, without a repeat of what is live', async () => {
+    const session = await server.create()
+    const client = await connect()
+    await client.follow(session)
+    const from = client.frames.length
+    await client.follow(session, { after: 1 })
+    await server.play(session, ...hello)
+    await client.event('turn.ended', from)
+    const { seq: head } = await server.host.state(session)
+    await client.settled()
+    expect(seqs(client.events(session, from))).toEqual(upTo(head, 2))
+  })
+
+  it('live: events come as they are recorded, without gap or repeat', async () => {
+    const session = await server.create()
+    const client = await connect()
+    await client.follow(session)
+    for (let turn = 0; turn < 3; turn++) await server.play(session, ...hello)
+    await client.until((frame) => frame.type === 'event' && client.events().filter(isEnd).length === 3)
+    expect(client.events()).toEqual(await server.log(session))
+  })
+
+  it('through a restart of the socket: the cursor goes on where it was', async () => {
+    const session = await server.create()
+    const first = await connect()
+    const { epoch } = await first.follow(session)
+    await server.play(session, ...hello)
+    await first.event('turn.ended')
+    const after = seqs(first.events()).at(-1)!
+    first.cut()
+    await server.play(session, ...hello)
+    const second = await connect()
+    await second.follow(session, { after, epoch })
+    expect([...first.events(), ...second.events()]).toEqual(await server.log(session))
+  })
+})
+
+describe('a block that is being written', () => {
+  it('is given to whoever joins as one delta at offset 0', async () => {
+    const session = await server.create()
+    const [before, after] = [gate(), gate()]
+    const early = await connect()
+    await early.follow(session)
+    await server.submit(
+      session,
+      { type: 'text', text: 'Written before. ', pieces: 2 },
+      { type: 'tool', name: 'Read', kind: 'read', input: { path: 'a' }, output: ['one ', 'two '] },
+      { type: 'wait', gate: before },
+      { type: 'flood', deltas: 40, size: 5, blocks: 1 },
+      { type: 'wait', gate: after },
+    )
+    server.gates.open(before)
+    await early.until((frame) => isDelta(frame, 'text.streamed') && offsetOf(frame) >= 5 * 20)
+    const late = await connect()
+    await late.follow(session)
+    server.gates.open(after)
+    await late.event('turn.ended')
+    const { blockId } = late
+      .events()
+      .filter((event) => event.type === 'text.written')
+      .at(-1)!
+    const pieces = streamed(late, blockId)
+    const joined = late.frames.findIndex(({ type }) => type === 'caught-up')
+    const inMiddle = late.frames.slice(0, joined).filter(({ type }) => type === 'delta')
+    if (pieces.length > 0) expect(pieces[0]?.offset).toBe(0)
+    expect(inMiddle.length).toBeLessThanOrEqual(1)
+    expectWhole(late, blockId, 'flood'.repeat(40))
+    expectWhole(early, blockId, 'flood'.repeat(40))
+  })
+
+  it('that stands still in the middle is one delta with all of it, between the events and caught-up', async () => {
+    const session = await server.create()
+    const stop = gate()
+    await server.submit(session, {
+      type: 'subagent',
+      title: 'helper',
+      steps: [
+        { type: 'retraction', text: 'half a thought', pieces: 7, unwritten: true },
+        { type: 'wait', gate: stop },
+      ],
+    })
+    await server.gates.reached(stop)
+    server.gates.open(stop)
+    const call = gate()
+    const other = await server.create()
+    const early = await connect()
+    await early.follow(other)
+    await server.submit(other, {
+      type: 'parallel',
+      calls: [
+        { type: 'permission', name: 'Write', kind: 'edit', input: { path: call } },
+        {
+          type: 'tool',
+          name: 'Bash',
+          kind: 'execute',
+          input: { command: 'ls' },
+          output: ['a\n', 'b\n', 'c\n'],
+        },
+      ],
+    })
+    const request = await early.event('permission.requested')
+    await early.event('tool-call.ended')
+    const late = await connect()
+    await late.follow(other)
+    expect(late.of('delta')).toEqual([])
+    await late.command(other, permit(request.requestId))
+    await late.event('turn.ended')
+    expect(late.events()).toEqual(await server.log(other))
+  })
+
+  it('thinking and text: the deltas come before the event, and add up to it', async () => {
+    const session = await server.create()
+    const client = await connect()
+    await client.follow(session)
+    const from = client.frames.length
+    await server.play(
+      session,
+      { type: 'thinking', text: 'Hm, let me think of 🜁.', pieces: 5 },
+      { type: 'text', text: 'Grüße aus 語.', pieces: 4 },
+    )
+    await client.event('turn.ended', from)
+    for (const event of client.events(session, from)) {
+      if (event.type !== 'text.written' && event.type !== 'thinking.written') continue
+      expectWhole(client, event.blockId, event.text)
+      expect(streamed(client, event.blockId).length).toBeGreaterThan(1)
+    }
+    expectNothingAfterEnd(client)
+  })
+
+  it('a tool call: drafted, its input streamed, called, its output streamed, ended', async () => {
+    const session = await server.create()
+    const client = await connect()
+    await client.follow(session)
+    const from = client.frames.length
+    await server.play(session, {
+      type: 'tool',
+      name: 'Bash',
+      kind: 'execute',
+      input: { command: 'ls -l' },
+      inputPieces: 3,
+      output: ['one\n', 'two\n'],
+    })
+    await client.event('turn.ended', from)
+    const story = client.frames.slice(from).flatMap((frame) => {
+      if (frame.type === 'delta' && frame.delta.type.startsWith('tool-call')) return [frame.delta.type]
+      if (frame.type === 'event' && frame.event.type.startsWith('tool-call')) return [frame.event.type]
+      return []
+    })
+    expect(story).toEqual([
+      'tool-call.drafted',
+      'tool-call.input-streamed',
+      'tool-call.input-streamed',
+      'tool-call.input-streamed',
+      'tool-call.called',
+      'tool-call.output-streamed',
+      'tool-call.output-streamed',
+      'tool-call.ended',
+    ])
+  })
+
+  it('every reader, whenever it joined, folds to the same view', async () => {
+    const session = await server.create()
+    const steps = [gate(), gate(), gate()]
+    const readers = [await connect()]
+    await readers[0]!.follow(session)
+    await server.submit(
+      session,
+      ...steps.flatMap((step) => [
+        { type: 'wait' as const, gate: step },
+        { type: 'flood' as const, deltas: 300, size: 4, blocks: 3 },
+        ...hello,
+      ]),
+    )
+    for (const step of steps) {
+      await server.gates.reached(step)
+      server.gates.open(step)
+      const reader = await connect()
+      await reader.follow(session)
+      readers.push(reader)
+    }
+    for (const reader of readers) await reader.event('turn.ended')
+    const views = readers.map((reader) => fold(reader, session))
+    for (const view of views) expect(view).toEqual(views[0])
+    for (const reader of readers) expectNothingAfterEnd(reader)
+  })
+})
+
+describe('native messages', () => {
+  it('go only to those who asked, in their place among the deltas', async () => {
+    const session = await server.create()
+    const curious = await connect()
+    const plain = await connect()
+    await curious.follow(session, { native: true })
+    await plain.follow(session)
+    await server.play(session, ...hello)
+    await Promise.all([curious.event('turn.ended'), plain.event('turn.ended')])
+    await plain.settled()
+    expect(curious.of('native').map(({ native }) => native)).toEqual([
+      { scripted: 'step', path: '0', step: 'text' },
+    ])
+    expect(curious.of('native')[0]?.session).toBe(session)
+    expect(plain.of('native')).toEqual([])
+    expect(curious.events()).toEqual(plain.events())
+  })
+
+  it('are live only: a replay has none', async () => {
+    const session = await server.create()
+    await server.play(session, ...hello)
+    const client = await connect()
+    await client.follow(session, { native: true })
+    expect(client.of('native')).toEqual([])
+  })
+})
+
+describe('unfollow', () => {
+  it('ends the frames of that session and of no other', async () => {
+    const [left, kept] = [await server.create(), await server.create()]
+    const client = await connect()
+    await client.follow(left)
+    await client.follow(kept)
+    client.send({ type: 'unfollow', session: left })
+    await client.command(left, { type: 'session.configure', commandId: id(), mode: 'ask' })
+    const from = client.frames.length
+    await server.play(left, ...hello)
+    await server.play(kept, ...hello)
+    await client.until((frame) => frame.type === 'event' && frame.event.type === 'turn.ended', from)
+    await client.settled()
+    expect(client.events(left, from)).toEqual([])
+    expect(client.events(kept)).toEqual(await server.log(kept))
+  })
+
+  it('of what is not followed is nothing to complain about', async () => {
+    const client = await connect()
+    client.send({ type: 'unfollow', session: 'ses_unknown' })
+    await client.settled()
+    expect(kinds(client.frames)).toEqual(['pong'])
+  })
+})
+
+describe('two sessions on one socket', () => {
+  it('each has its own order, and its frames carry its name', async () => {
+    const sessions = [await server.create('one'), await server.create('two')]
+    const client = await connect()
+    for (const session of sessions) await client.follow(session)
+    await Promise.all(
+      sessions.map((session) => server.play(session, ...hello, { type: 'flood', deltas: 50, size: 3 })),
+    )
+    for (const session of sessions) {
+      await client.until(
+        (frame) => frame.type === 'event' && frame.session === session && frame.event.type === 'turn.ended',
+      )
+      const events = client.events(session)
+      expect(events).toEqual(await server.log(session))
+      expect(new Set(events.map(({ sessionId }) => sessionId))).toEqual(new Set([session]))
+    }
+  })
+})
+
+describe('command', () => {
+  it('is answered with its receipt, once it is in the log', async () => {
+    const session = await server.create()
+    const client = await connect()
+    await client.follow(session)
+    const commandId = id()
+    const receipt = await client.command(session, prompt(commandId, 'hello'))
+    expect(receipt).toEqual({
+      type: 'receipt',
+      session,
+      commandId,
+      seq: expect.any(Number),
+      promptId: expect.any(String),
+    })
+    const log = await server.log(session)
+    expect(log.find(({ seq }) => seq === receipt.seq)?.type).toBe('turn.started')
+    const submitted = await client.event('prompt.submitted')
+    expect(submitted.promptId).toBe(receipt.promptId)
+  })
+
+  it('that is refused: the receipt has the error, with its code and details', async () => {
+    const session = await server.create()
+    const client = await connect()
+    const refuse = async (command: Record<string, unknown>) => {
+      const receipt = await client.command(session, { commandId: id(), ...command })
+      expect(receipt.seq).toBeUndefined()
+      return receipt.error
+    }
+    expect(await refuse({ type: 'turn.cancel' })).toMatchObject({ code: 'conflict' })
+    expect(await refuse({ type: 'prompt.withdraw', promptId: 'prm_none' })).toMatchObject({
+      code: 'conflict',
+      details: { promptId: 'prm_none', queued: [] },
+    })
+    expect(
+      await refuse({ type: 'permission.decide', requestId: 'req_none', decision: 'allow' }),
+    ).toMatchObject({
+      code: 'not_found',
+      details: { requestId: 'req_none' },
+    })
+    expect(await refuse({ type: 'question.answer', requestId: 'req_none', answers: {} })).toMatchObject({
+      code: 'not_found',
+    })
+    expect(await refuse({ type: 'session.configure', options: { maxTurns: 3 } })).toMatchObject({
+      code: 'not_supported',
+      details: { option: 'maxTurns' },
+    })
+  })
+
+  it.each([
+    ['an unknown type', { type: 'session.explode' }],
+    ['no type', {}],
+    ['a wrong type of a field', { type: 'prompt.submit', text: 7 }],
+    ['an empty prompt', { type: 'prompt.submit', text: '  ' }],
+    ['text and parts', { type: 'prompt.submit', text: 'a', parts: [{ type: 'text', text: 'a' }] }],
+    ['a field that does not exist', { type: 'turn.cancel', force: true }],
+    ['a decision that does not exist', { type: 'permission.decide', requestId: 'r', decision: 'maybe' }],
+  ])('with %s: the receipt says what is wrong', async (_, command) => {
+    const session = await server.create()
+    const client = await connect()
+    const commandId = id()
+    const receipt = await client.command(session, { commandId, ...command })
+    expect(receipt).toEqual({
+      type: 'receipt',
+      session,
+      commandId,
+      error: {
+        code: 'validation_error',
+        message: expect.any(String),
+        details: { issues: expect.any(Array) },
+      },
+    })
+    expect((await server.host.state(session)).seq).toBe(1)
+  })
+
+  it('to an unknown session: a receipt with not_found', async () => {
+    const client = await connect()
+    const receipt = await client.command('ses_unknown', prompt(id(), 'hello'))
+    expect(receipt.error).toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('ses_unknown'),
+    })
+  })
+
+  it('without an id: an error, since nobody can wait for its receipt', async () => {
+    const session = await server.create()
+    const client = await connect()
+    const command = { type: 'prompt.submit', text: 'hello' }
+    const error = await client.ask({ type: 'command', session, command }, 'error')
+    expect(error).toMatchObject({ session, error: { code: 'validation_error' } })
+  })
+
+  it.each([
+    ['empty', ''],
+    ['too long', 'x'.repeat(201)],
+  ])('with an id that is %s: an error that has the shape of the protocol', async (_, commandId) => {
+    const session = await server.create()
+    const client = await connect()
+    client.send({ type: 'command', session, command: prompt(commandId, 'hello') })
+    const answer = await client.until(({ type }) => type === 'error' || type === 'receipt')
+    expect(answer).toMatchObject({ error: { code: 'validation_error' } })
+    expect(client.problems).toEqual([])
+  })
+
+  it('the same id and content twice is one effect and the same receipt', async () => {
+    const session = await server.create()
+    const [one, other] = [await connect(), await connect()]
+    const command = prompt(id(), 'hello')
+    const [first, second] = await Promise.all([one.command(session, command), one.command(session, command)])
+    const third = await other.command(session, command)
+    expect(second).toEqual(first)
+    expect(third).toEqual(first)
+    const log = await server.log(session)
+    expect(log.filter(({ type }) => type === 'prompt.submitted')).toHaveLength(1)
+  })
+
+  it('the same id with other content is a conflict, and has no effect', async () => {
+    const session = await server.create()
+    const client = await connect()
+    const commandId = id()
+    await client.command(session, prompt(commandId, 'one'))
+    const receipt = await client.command(session, prompt(commandId, 'two'))
+    expect(receipt).toEqual({
+      type: 'receipt',
+      session,
+      commandId,
+      error: { code: 'conflict', message: expect.stringContaining(commandId) },
+    })
+    const log = await server.log(session)
+    expect(log.filter(({ type }) => type === 'prompt.submitted')).toHaveLength(1)
+  })
+
+  it('many at once are done in the order they were sent', async () => {
+    const session = await server.create()
+    const client = await connect()
+    await client.follow(session)
+    const texts = Array.from({ length: 30 }, (_, index) => `prompt ${index}`)
+    for (const text of texts) client.send({ type: 'command', session, command: prompt(id(), text) })
+    await client.until(() => client.of('receipt').length === texts.length)
+    const submitted = client
+      .events()
+      .flatMap((event) => (event.type === 'prompt.submitted' ? event.parts : []))
+    await client.until(() => client.events().filter(isEnd).length === texts.length)
+    const log = await server.log(session)
+    const order = log.flatMap((event) => (event.type === 'prompt.submitted' ? event.parts : []))
+    expect(order.map((part) => part.type === 'text' && part.text)).toEqual(texts)
+    expect(submitted.length).toBeLessThanOrEqual(texts.length)
+    const prompts = log.flatMap((event) => (event.type === 'prompt.submitted' ? [event.promptId] : []))
+    expect(log.flatMap((event) => (event.type === 'turn.started' ? [event.promptId] : []))).toEqual(prompts)
+  })
+
+  it('sent in the wrong order: each is refused for what is the case then, and works when its time comes', async () => {
+    const session = await server.create()
+    const client = await connect()
+    await client.follow(session)
+    const stop = gate()
+    expect((await client.command(session, { type: 'turn.cancel', commandId: id() })).error?.code).toBe(
+      'conflict',
+    )
+    await client.command(session, prompt(id(), JSON.stringify([{ type: 'wait', gate: stop }])))
+    const { turnId } = await client.event('turn.started')
+    const queued = await client.command(session, prompt(id(), 'queued'))
+    await client.command(session, { type: 'prompt.withdraw', commandId: id(), promptId: queued.promptId! })
+    const twice = { type: 'prompt.withdraw', commandId: id(), promptId: queued.promptId! }
+    expect((await client.command(session, twice)).error?.code).toBe('conflict')
+    const cancel = { type: 'turn.cancel', commandId: id(), turnId: turnId! }
+    expect((await client.command(session, cancel)).error).toBeUndefined()
+    await client.event('turn.ended')
+    const late = { type: 'turn.cancel', commandId: id(), turnId: turnId! }
+    expect((await client.command(session, late)).error?.code).toBe('conflict')
+    expect(await client.command(session, cancel)).toMatchObject({
+      commandId: cancel.commandId,
+      seq: expect.any(Number),
+    })
+  })
+
+  it('more than 256 under way are refused with rate_limited, and the rest go on', async () => {
+    const session = await server.create()
+    const client = await connect()
+    const count = 300
+    for (let index = 0; index < count; index++) {
+      const command = { type: 'session.configure', commandId: id(), mode: index % 2 ? 'ask' : 'plan' }
+      client.send({ type: 'command', session, command })
+    }
+    await client.until(() => client.of('receipt').length === count)
+    const refused = client.of('receipt').filter(({ error }) => error)
+    expect(new Set(refused.map(({ error }) => error?.code))).toEqual(new Set(['rate_limited']))
+    expect((await server.host.state(session)).seq).toBe(1 + count - refused.length)
+    expect((await client.command(session, prompt(id(), 'still here'))).error).toBeUndefined()
+  })
+})
+
+describe('session-changed', () => {
+  it('tells everyone who said hello of sessions created, changed and deleted', async () => {
+    const [greeted, other, silent] = [await connect(), await connect(), await connect()]
+    await greeted.hello()
+    await other.hello()
+    await silent.settled()
+    const session = await server.create('a title')
+    const created = await greeted.next('session-changed')
+    expect(created).toEqual({
+      type: 'session-changed',
+      session,
+      change: 'created',
+      summary: expect.objectContaining({ id: session, title: 'a title', status: 'idle', waiting: 0 }),
+    })
+    await server.host.patch(session, { title: 'another' })
+    const changed = await greeted.until((frame) => isChange(frame, 'changed'))
+    expect(changed).toMatchObject({ session, summary: { id: session, title: 'another', seq: 2 } })
+    await server.host.delete(session)
+    const deleted = await greeted.until((frame) => isChange(frame, 'deleted'))
+    expect(deleted).toMatchObject({ type: 'session-changed', session, change: 'deleted' })
+    await other.until((frame) => isChange(frame, 'deleted'))
+    await silent.settled()
+    expect(other.of('session-changed')).toEqual(greeted.of('session-changed'))
+    expect(silent.of('session-changed')).toEqual([])
+  })
+
+  it('shows what a list shows: working, waiting with a count, idle', async () => {
+    const session = await server.create()
+    const client = await connect()
+    await client.hello()
+    await server.submit(session, { type: 'permission', name: 'Write', kind: 'edit', input: { path: 'x' } })
+    const waiting = await client.until(
+      (frame) => isChange(frame, 'changed') && frame.summary?.status === 'waiting',
+    )
+    expect(waiting).toMatchObject({ summary: { waiting: 1 } })
+    const [open] = (await server.host.state(session)).requests
+    await client.command(session, permit(open!.requestId))
+    const idle = await client.until((frame) => isChange(frame, 'changed') && frame.summary?.status === 'idle')
+    expect(idle).toMatchObject({ session, summary: { waiting: 0 } })
+    const statuses = client.of('session-changed').map(({ summary }) => summary?.status)
+    expect(statuses.filter((status, index) => status !== statuses[index - 1])).toEqual([
+      'working',
+      'waiting',
+      'working',
+      'idle',
+    ])
+  })
+
+  it('tells of a fork as of any new session', async () => {
+    const session = await server.create('the first')
+    await server.play(session, ...hello)
+    const client = await connect()
+    await client.hello()
+    const receipt = await client.command(session, {
+      type: 'session.fork',
+      commandId: id(),
+      title: 'the copy',
+    })
+    const created = await client.until((frame) => isChange(frame, 'created'))
+    expect(created).toMatchObject({ session: receipt.sessionId, summary: { title: 'the copy' } })
+  })
+
+  it('a follower of a deleted session hears of it, and nothing more of the session', async () => {
+    const session = await server.create()
+    const client = await connect()
+    await client.hello()
+    await client.follow(session)
+    await server.host.delete(session)
+    await client.until((frame) => isChange(frame, 'deleted'))
+    const error = await client.ask({ type: 'follow', session }, 'error')
+    expect(error).toMatchObject({ session, error: { code: 'not_found' } })
+  })
+})
+
+describe('a bad frame is answered with an error, and the socket stays usable', () => {
+  const big = JSON.stringify({ type: 'hello', client: 'x'.repeat(12 * 1024 * 1024) })
+  it.each<[string, () => string | Buffer | object, string]>([
+    ['malformed JSON', () => '{"type":', 'validation_error'],
+    ['no JSON at all', () => 'hello', 'validation_error'],
+    ['an empty frame', () => '', 'validation_error'],
+    ['null', () => 'null', 'validation_error'],
+    ['a number', () => '7', 'validation_error'],
+    ['an array', () => '[]', 'validation_error'],
+    ['no type', () => ({}), 'validation_error'],
+    ['an unknown type', () => ({ type: 'subscribe' }), 'validation_error'],
+    ['a type of the server', () => ({ type: 'welcome', version: '1', heartbeatMs: 1 }), 'validation_error'],
+    ['follow without a session', () => ({ type: 'follow' }), 'validation_error'],
+    ['a session that is a number', () => ({ type: 'follow', session: 7 }), 'validation_error'],
+    ['an empty session', () => ({ type: 'follow', session: '' }), 'validation_error'],
+    ['a session of 300 characters', () => ({ type: 'follow', session: 'x'.repeat(300) }), 'validation_error'],
+    ['a negative cursor', () => ({ type: 'follow', session: 's', after: -1 }), 'validation_error'],
+    ['half a cursor', () => ({ type: 'follow', session: 's', after: 1.5 }), 'validation_error'],
+    ['a cursor that is a text', () => ({ type: 'follow', session: 's', after: '1' }), 'validation_error'],
+    ['an epoch that is a number', () => ({ type: 'follow', session: 's', epoch: 1 }), 'validation_error'],
+    [
+      'a command that is a text',
+      () => ({ type: 'command', session: 's', command: 'stop' }),
+      'validation_error',
+    ],
+    ['a command of null', () => ({ type: 'command', session: 's', command: null }), 'validation_error'],
+    ['a binary frame', () => Buffer.from('{"type":"hello"}'), 'validation_error'],
+    ['a frame that is too large', () => big, 'too_large'],
+    ['an unknown session', () => ({ type: 'follow', session: 'ses_unknown' }), 'not_found'],
+  ])('%s', async (_, frame, code) => {
+    const session = await server.create()
+    const client = await connect()
+    const error = await client.ask(frame(), 'error')
+    expect(error).toMatchObject({ type: 'error', error: { code, message: expect.stringMatching(/\S/) } })
+    await client.hello()
+    await client.follow(session)
+    expect((await client.command(session, prompt(id(), 'hello'))).error).toBeUndefined()
+    await client.event('turn.ended')
+    expect(client.of('error')).toHaveLength(1)
+  })
+
+  it('says which session it is about, where it can', async () => {
+    const client = await connect()
+    expect(await client.ask({ type: 'follow', session: 'ses_unknown' }, 'error')).toMatchObject({
+      session: 'ses_unknown',
+    })
+    expect(await client.ask({ type: 'follow', session: 'ses_a', after: 'x' }, 'error')).toMatchObject({
+      session: 'ses_a',
+      error: { details: { issues: [{ path: 'after' }] } },
+    })
+  })
+
+  it('disturbs nobody else, and not what is followed on the same socket', async () => {
+    const session = await server.create()
+    const [bad, good] = [await connect(), await connect()]
+    await bad.follow(session)
+    await good.follow(session)
+    for (let index = 0; index < 50; index++) bad.send('{')
+    await server.play(session, ...hello)
+    for (const client of [bad, good]) {
+      await client.event('turn.ended')
+      expect(client.events()).toEqual(await server.log(session))
+    }
+    expect(good.of('error')).toEqual([])
+  })
+})
+
+describe('ping', () => {
+  it.each([{}, { id: 'a' }, { id: 7 }, { id: '' }])('%j comes back as pong', async (given) => {
+    const client = await connect()
+    expect(await client.ask({ type: 'ping', ...given }, 'pong')).toEqual({ type: 'pong', ...given })
+  })
+
+  it('is answered also while a replay is under way', async () => {
+    const session = await server.create()
+    await server.play(session, { type: 'flood', deltas: 2_000, size: 100, blocks: 2_000 })
+    const client = await connect({ check: false })
+    client.send({ type: 'follow', session })
+    client.send({ type: 'ping', id: 'meanwhile' })
+    expect(await client.next('pong')).toEqual({ type: 'pong', id: 'meanwhile' })
+    await client.next('caught-up')
+    expect(seqs(client.events())).toEqual(upTo((await server.host.state(session)).seq))
+  })
+
+  it('of the protocol is answered by the protocol', async () => {
+    const client = await connect()
+    const pong = new Promise<string>((resolve) =>
+      client.websocket.once('pong', (data) => resolve(String(data))),
+    )
+    client.websocket.ping('are you there')
+    expect(await pong).toBe('are you there')
+  })
+})
+
+describe('the upgrade', () => {
+  const authorization = 'Bearer websocket-test-token'
+  it.each([
+    ['no token', {}, 401, 'unauthorized'],
+    ['a wrong token', { authorization: 'Bearer wrong' }, 401, 'unauthorized'],
+    ['another scheme', { authorization: 'Basic d2Vi' }, 401, 'unauthorized'],
+    ['a foreign Origin', { authorization, origin: 'https://evil.example' }, 403, 'forbidden'],
+    ['the Origin of a sandbox', { authorization, origin: 'null' }, 403, 'forbidden'],
+    ['a foreign Host', { authorization, host: 'evil.example' }, 403, 'forbidden'],
+    ['another port in the Host', { authorization, host: '127.0.0.1:1' }, 403, 'forbidden'],
+  ])('with %s is refused', async (_, headers, status, code) => {
+    const peers = server.peers
+    const refusal = await server.refusal(headers as Record<string, string>)
+    expect(refusal.status).toBe(status)
+    expect(refusal.headers['content-type']).toContain('application/json')
+    expect(refusal.body).toEqual({ error: expect.objectContaining({ code, message: expect.any(String) }) })
+    expect(JSON.stringify(refusal.body)).not.toContain('websocket-test-token')
+    expect(server.peers).toBe(peers)
+  })
+
+  it('at another path is not found', async () => {
+    const refusal = await server.refusal({ authorization }, '/api/socket')
+    expect(refusal).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } })
+  })
+
+  it('a token in the address is not taken', async () => {
+    const refusal = await server.refusal({}, '/api/ws?token=websocket-test-token')
+    expect(refusal.status).toBe(401)
+  })
+
+  it('of a page of our own is let in', async () => {
+    const client = await connect({ headers: { origin: `http://127.0.0.1:${server.port}` } })
+    expect((await client.hello()).type).toBe('welcome')
+  })
+})
+
+describe('a client that goes', () => {
+  it('is forgotten', async () => {
+    const session = await server.create()
+    const before = server.peers
+    const client = await connect()
+    await client.follow(session)
+    expect(server.peers).toBe(before + 1)
+    client.websocket.close()
+    await client.closed
+    const other = await connect()
+    await other.follow(session)
+    await server.play(session, ...hello)
+    await other.event('turn.ended')
+    expect(server.peers).toBe(before + 1)
+  })
+})
+
+it('a server that stops says goodbye: close code 1001', async () => {
+  const stopping = await websocketUnderTest()
+  const client = await stopping.connect()
+  await client.follow(await stopping.create())
+  await stopping[Symbol.asyncDispose]()
+  expect((await client.closed).code).not.toBe(1005)
+})
+
+function prompt(commandId: string, text: string) {
+  return { type: 'prompt.submit' as const, commandId, text }
+}
+
+function permit(requestId: string) {
+  return { type: 'permission.decide' as const, commandId: id(), requestId, decision: 'allow' as const }
+}
+
+function isEnd({ type }: SessionEvent): boolean {
+  return type === 'turn.ended'
+}
+
+function isChange(
+  frame: ServerFrame,
+  change: 'created' | 'changed' | 'deleted',
+): frame is FrameOf<'session-changed'> {
+  return frame.type === 'session-changed' && frame.change === change
+}
+
+function isDelta(frame: ServerFrame, type: string): frame is FrameOf<'delta'> {
+  return frame.type === 'delta' && frame.delta.type === type
+}
+
+function offsetOf(frame: ServerFrame): number {
+  return frame.type === 'delta' && 'offset' in frame.delta ? frame.delta.offset : 0
+}
+
+function streamed(client: RawClient, blockId: string) {
+  return client
+    .of('delta')
+    .map(({ delta }) => delta)
+    .filter((delta) => delta.type === 'text.streamed' || delta.type === 'thinking.streamed')
+    .filter((delta) => delta.blockId === blockId)
+}
+
+/** Each piece begins where the last ended, the first at 0, all before the event; together they are the block. */
+function expectWhole(client: RawClient, blockId: string, text: string): void {
+  const pieces = streamed(client, blockId)
+  let so_far = ''
+  for (const piece of pieces) {
+    expect(piece.offset).toBe(so_far.length)
+    so_far += piece.text
+  }
+  if (pieces.length > 0) expect(so_far).toBe(text)
+  const written = client.frames.findIndex(
+    (frame) => frame.type === 'event' && 'blockId' in frame.event && frame.event.blockId === blockId,
+  )
+  const last = client.frames.findLastIndex(
+    (frame) => frame.type === 'delta' && 'blockId' in frame.delta && frame.delta.blockId === blockId,
+  )
+  expect(last).toBeLessThan(written)
+}
+
+function expectNothingAfterEnd(client: RawClient): void {
+  const ended = new Set<string>()
+  for (const frame of client.frames) {
+    if (frame.type === 'delta' && frame.delta.turnId && frame.delta.type !== 'activity.changed')
+      expect(ended.has(frame.delta.turnId)).toBe(false)
+    if (frame.type === 'event' && frame.event.type === 'turn.ended') ended.add(frame.event.turnId ?? '')
+  }
+  expect(ended.size).toBeGreaterThan(0)
+}
+
+function fold(client: RawClient, session: string) {
+  let view = emptyView(session, client.of('following')[0]?.epoch)
+  for (const frame of client.frames) {
+    if (frame.type === 'event') view = applyEvents(view, [frame.event])
+    if (frame.type === 'delta') view = applyDelta(view, frame.delta)
+  }
+  return view
+}

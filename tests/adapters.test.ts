@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { capabilityNames } from '@parley/protocol'
+import { expect, it } from 'vitest'
+import { capabilityCases } from '../packages/server/src/testing/adapter-contract/capability-cases.ts'
+
+const adapters = resolve(import.meta.dirname, '../packages/server/src/adapters')
+const folders = readdirSync(adapters, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+
+it('has an entry, a connection and a contract test in every adapter folder', () => {
+  expect(folders.length).toBeGreaterThan(0)
+  for (const { name } of folders) {
+    const files = readdirSync(join(adapters, name))
+    expect(files, name).toEqual(expect.arrayContaining(['index.ts', 'connection.ts', `${name}.test.ts`]))
+    const test = readFileSync(join(adapters, name, `${name}.test.ts`), 'utf8')
+    expect(test, name).toMatch(/^adapterContract\(/m)
+  }
+})
+
+it('has a contract case for every capability that can be declared', () => {
+  expect(Object.keys(capabilityCases).toSorted()).toEqual([...capabilityNames].toSorted())
+})

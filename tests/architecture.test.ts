@@ -1,0 +1,171 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { expect, it } from 'vitest'
+
+/**
+ * The arrows: who may import whom. Each rule names a room by the start of its path, the rooms of ours it may see, and
+ * what to do instead of any other arrow. The first rule whose room fits a file is its rule.
+ */
+const root = resolve(import.meta.dirname, '..')
+const server = 'packages/server/src'
+
+type Rule = { room: string; mayImport: string[]; packages?: string[]; instead: string }
+
+const rules: Rule[] = [
+  {
+    room: 'packages/protocol/src',
+    mayImport: ['packages/protocol/src'],
+    packages: ['zod'],
+    instead:
+      'protocol is what crosses the wire: it knows nothing of ours and only zod. Move the code to the side that needs it.',
+  },
+  {
+    room: `${server}/core`,
+    mayImport: ['packages/protocol/src', `${server}/core`],
+    packages: ['node:crypto'],
+    instead:
+      'core decides and touches nothing outside. Add a port or a dependency of createHost and pass it in.',
+  },
+  {
+    room: `${server}/adapters/index.ts`,
+    mayImport: [`${server}/core/agent-adapter.ts`, `${server}/adapters`],
+    instead: 'the list of agents only lists.',
+  },
+  {
+    room: `${server}/adapters`,
+    mayImport: [
+      'packages/protocol/src',
+      `${server}/core/agent-adapter.ts`,
+      '(own folder)',
+      '(helper beside)',
+    ],
+    instead:
+      'an adapter knows its port, the protocol and the helpers beside the agent folders, never another agent or core.',
+  },
+  {
+    room: `${server}/stores`,
+    mayImport: ['packages/protocol/src', `${server}/core/session-store.ts`, `${server}/stores`],
+    instead: 'a store knows its port and the protocol. What needs more is a decision: it belongs in core.',
+  },
+  {
+    room: `${server}/faces`,
+    mayImport: ['packages/protocol/src', `${server}/core`, `${server}/workspace`, '(own folder)'],
+    instead: 'a face speaks for core. It sees no store, no adapter and no other face.',
+  },
+  {
+    room: `${server}/tools`,
+    mayImport: ['packages/protocol/src', `${server}/core`, `${server}/tools`],
+    instead: 'tools see protocol and core.',
+  },
+  {
+    room: `${server}/workspace`,
+    mayImport: ['packages/protocol/src', `${server}/core`, `${server}/workspace`],
+    instead: 'workspace sees protocol and core.',
+  },
+  {
+    room: `${server}/cli`,
+    mayImport: ['packages/protocol/src', 'packages/client/src', server],
+    instead: 'the CLI may see all of the server and the client.',
+  },
+  {
+    room: `${server}/testing`,
+    mayImport: ['packages/protocol/src', server],
+    instead: 'the contract suites see the server, not the client and not the CLI.',
+  },
+  {
+    room: `${server}/index.ts`,
+    mayImport: [
+      'packages/protocol/src',
+      `${server}/core`,
+      `${server}/workspace`,
+      `${server}/stores`,
+      `${server}/adapters`,
+    ],
+    instead: 'the library door composes core with what it needs.',
+  },
+  {
+    room: 'packages/client/src',
+    mayImport: ['packages/protocol/src', 'packages/client/src'],
+    packages: ['react'],
+    instead: 'the client runs in browsers: only the protocol, and React in react.ts.',
+  },
+  {
+    room: 'apps/web/src',
+    mayImport: ['packages/protocol/src', 'packages/client/src', 'apps/web/src'],
+    instead: 'the console speaks only client and protocol.',
+  },
+]
+
+const workspacePackages: Record<string, string> = {
+  '@parley/protocol': 'packages/protocol/src/index.ts',
+  '@parley/client': 'packages/client/src/index.ts',
+  '@parley/client/react': 'packages/client/src/react.ts',
+  '@parley/server': `${server}/index.ts`,
+  '@parley/server/testing': `${server}/testing/index.ts`,
+}
+
+const importPattern =
+  /(?:^|\n)\s*(?:import|export)\s[^'"`;]*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s*['"]([^'"]+)['"]/g
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(root, file), 'utf8')
+  return [...text.matchAll(importPattern)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+}
+
+function sourceFiles(): string[] {
+  const folders = ['packages/protocol/src', 'packages/client/src', server, 'apps/web/src']
+  return folders
+    .flatMap((folder) => {
+      try {
+        return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) =>
+          join(folder, name),
+        )
+      } catch {
+        return []
+      }
+    })
+    .filter((file) => /\.tsx?$/.test(file) && !/\.test\.tsx?$|under-test\.ts$/.test(file))
+}
+
+function problemWith(file: string, specifier: string): string | undefined {
+  const rule = rules.find(({ room }) => file === room || file.startsWith(`${room}/`))
+  if (!rule) return `${file} is in no room: give its folder a rule in tests/architecture.test.ts`
+  const target = targetOf(file, specifier)
+  if (target === undefined) {
+    const allowed = rule.packages === undefined || rule.packages.includes(specifier)
+    return allowed ? undefined : `${file} imports the package ${specifier}: ${rule.instead}`
+  }
+  const allowed = rule.mayImport.some((room) => sees(file, target, room))
+  return allowed ? undefined : `${file} imports ${target}: ${rule.instead}`
+}
+
+/** The file of ours that an import names, or nothing for a package of someone else's. */
+function targetOf(file: string, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) return relative(root, resolve(root, dirname(file), specifier))
+  return workspacePackages[specifier]
+}
+
+function sees(file: string, target: string, room: string): boolean {
+  const parts = file.split('/')
+  if (room === '(own folder)') return target.startsWith(`${parts.slice(0, 5).join('/')}/`)
+  if (room === '(helper beside)')
+    return target.startsWith(`${server}/adapters/`) && target.split('/').length === 5
+  return target === room || target.startsWith(`${room}/`)
+}
+
+it('has no arrow that is not in the table', () => {
+  const files = sourceFiles()
+  expect(files.length).toBeGreaterThan(50)
+  const problems = files.flatMap((file) => importsOf(file).map((specifier) => problemWith(file, specifier)))
+  expect(problems.filter((problem) => problem !== undefined)).toEqual([])
+})
+
+it('knows a forbidden arrow when it sees one', () => {
+  expect(problemWith(`${server}/core/host.ts`, '../stores/sqlite.ts')).toContain('Add a port')
+  expect(problemWith(`${server}/core/host.ts`, 'ws')).toContain('package ws')
+  expect(problemWith(`${server}/adapters/scripted/index.ts`, '../claude/index.ts')).toContain(
+    'never another agent',
+  )
+  expect(problemWith('packages/client/src/http.ts', 'node:fs')).toContain('browsers')
+  expect(problemWith(`${server}/adapters/scripted/index.ts`, '../environment.ts')).toBeUndefined()
+})

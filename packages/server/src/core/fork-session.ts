@@ -6,26 +6,31 @@ import {
   type SessionState,
   type UnknownEvent,
 } from '@parley/protocol'
+import { numbered } from './session-log.ts'
 import type { SessionStore, StoredEvent } from './session-store.ts'
 
 const pageSize = 1000
 
-/** Copies a log into a new session, under the same numbers. Goes on where an earlier, interrupted copy stopped. */
+/**
+ * Copies a log into a new session, under the same numbers. Goes on where an earlier, interrupted copy stopped.
+ * Returns the new session's state, or nothing if it was there already.
+ */
 export async function copyForFork(
-  store: SessionStore,
+  { store, now }: { store: SessionStore; now: number },
   parent: SessionState,
   child: string,
   title: string | undefined,
-): Promise<void> {
+): Promise<SessionState | undefined> {
   const existing = await store.load(child)
   const forkedFrom = { sessionId: parent.id, seq: parent.seq }
+  if (existing && existing.head >= parent.seq) return undefined
   let state = existing?.state ?? emptyState(child, `${parent.epoch}-fork`)
   while (state.seq < parent.seq) {
     const page = await store.read(parent.id, {
       after: state.seq,
       limit: Math.min(pageSize, parent.seq - state.seq),
     })
-    if (page.length === 0) return
+    if (page.length === 0) return undefined
     const created = state.seq === 0
     const events = page.map(({ seq, json }): StoredEvent => {
       const event = { ...(JSON.parse(json) as SessionEvent | UnknownEvent), sessionId: child }
@@ -36,8 +41,21 @@ export async function copyForFork(
       state = isKnown(copy) ? applyToState(state, copy) : { ...state, seq }
       return { seq, json: JSON.stringify(copy) }
     })
-    state = { ...state, connected: false }
     if (created) await store.create({ sessionId: child, epoch: state.epoch, events, state })
     else await store.append({ sessionId: child, events, state })
   }
+  if (state.connected) state = await disconnect(store, state, now)
+  return state
+}
+
+/** The agent of the first session is not connected to the copy. */
+async function disconnect(store: SessionStore, state: SessionState, now: number): Promise<SessionState> {
+  const event = numbered({ type: 'agent.disconnected', reason: 'closed' }, state.id, state.seq + 1, now)
+  const next = applyToState(state, event)
+  await store.append({
+    sessionId: state.id,
+    events: [{ seq: event.seq, json: JSON.stringify(event) }],
+    state: next,
+  })
+  return next
 }

@@ -27,7 +27,7 @@ import { checkSettings, decide, need } from './decide.ts'
 import { copyForFork } from './fork-session.ts'
 import { hashOf } from './hash.ts'
 import { defaultLimits, type Limits } from './limits.ts'
-import { LiveSession } from './live-session.ts'
+import { LiveSession, type LiveSessionOptions } from './live-session.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { loadState, numbered } from './session-log.ts'
 import type { ReadRange, SessionPage, SessionQuery, SessionStore, StoredEvent } from './session-store.ts'
@@ -124,9 +124,14 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       slots,
       rules: () => rules,
       announced,
-      fork: (parent, child, title) => copyForFork(store, parent, child, title),
+      fork,
       problem: (error, doing) => problem({ error, doing, sessionId: state.id }),
     })
+  }
+
+  async function fork(...[parent, child, title]: Parameters<LiveSessionOptions['fork']>): Promise<void> {
+    const made = await copyForFork({ store, now: clock.now() }, parent, child, title)
+    if (made) tell({ session: child, change: 'created', summary: summarise(made) })
   }
 
   function open(sessionId: string): Promise<LiveSession> {

@@ -35,10 +35,11 @@ export class Outbox {
     this.write(encodeFrames([JSON.stringify(frame)]))
   }
 
+  /** Judges by what was waiting before, so that no frame is too large for a reader that keeps up. */
   write(frames: Buffer): void {
     if (this.#socket.destroyed || this.#socket.writableEnded) return
-    this.#socket.write(frames)
     const buffered = this.#socket.writableLength
+    this.#socket.write(frames)
     if (buffered < this.#limits.warnBytes / 2) this.#warned = false
     else if (buffered > this.#limits.evictBytes) this.#overflowOnce()
     else if (buffered > this.#limits.warnBytes && !this.#warned) this.#warn(buffered)

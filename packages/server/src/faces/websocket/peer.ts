@@ -1,5 +1,12 @@
 import type { Duplex } from 'node:stream'
-import { ClientFrame, errorInfoOf, ParleyError, validationError } from '@parley/protocol'
+import {
+  ClientFrame,
+  CommandId,
+  errorInfoOf,
+  ParleyError,
+  SessionId,
+  validationError,
+} from '@parley/protocol'
 import type { Logger } from 'pino'
 import type { WebSocket } from 'ws'
 import type { Host, SessionChange } from '../../core/host.ts'
@@ -245,11 +252,9 @@ function parseJson(data: Buffer): unknown {
 }
 
 function sessionOf(value: unknown): string | undefined {
-  const session = (value as { session?: unknown } | null)?.session
-  return typeof session === 'string' ? session : undefined
+  return SessionId.safeParse((value as { session?: unknown } | null)?.session).data
 }
 
 function commandIdOf(value: unknown): string | undefined {
-  const commandId = (value as { command?: { commandId?: unknown } } | null)?.command?.commandId
-  return typeof commandId === 'string' ? commandId : undefined
+  return CommandId.safeParse((value as { command?: { commandId?: unknown } } | null)?.command?.commandId).data
 }

@@ -39,7 +39,7 @@ export const NewSession = z.strictObject({
   title: z.string().max(200).optional(),
   mcpServers: McpServers.optional(),
   options: SessionOptions.strict().optional(),
-  prompt: z.string().min(1).optional().meta({ description: 'Submitted at once' }),
+  prompt: z.string().regex(/\S/, 'the prompt is empty').optional().meta({ description: 'Submitted at once' }),
   commandId: CommandId.optional().meta({ description: 'The same id twice makes one session' }),
 })
 export type NewSession = z.infer<typeof NewSession>

@@ -7,6 +7,8 @@ import { SessionOptions, SessionSettings } from './session.ts'
 
 const base = { commandId: CommandId }
 
+const saysSomething = (part: PromptPart) => part.type !== 'text' || part.text.trim() !== ''
+
 export const PromptSubmit = z
   .strictObject({
     ...base,
@@ -18,9 +20,8 @@ export const PromptSubmit = z
   .refine((command) => (command.text !== undefined) !== (command.parts !== undefined), {
     message: 'give either text or parts',
   })
-  .refine((command) => command.text === undefined || command.text.trim() !== '', {
+  .refine((command) => (command.parts ?? [{ type: 'text', text: command.text ?? '' }]).some(saysSomething), {
     message: 'the prompt is empty',
-    path: ['text'],
   })
 
 export const Command = z.discriminatedUnion('type', [

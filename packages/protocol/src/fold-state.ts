@@ -179,8 +179,8 @@ function submitted(state: SessionState, event: EventOf<'prompt.submitted'>): Par
 }
 
 function titleFrom(text: string): string {
-  const line = text.trim().split('\n', 1)[0] ?? ''
-  return line.length > 80 ? `${line.slice(0, 79)}…` : line
+  const characters = [...(text.trim().split(/[\r\n]/, 1)[0] ?? '')]
+  return characters.length > 80 ? `${characters.slice(0, 79).join('')}…` : characters.join('')
 }
 
 function started(state: SessionState, event: EventOf<'turn.started'>): Partial<SessionState> {

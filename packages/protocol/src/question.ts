@@ -49,7 +49,7 @@ export function answersProblem(questions: readonly Question[], answers: Answers)
     if (!questions.some((question) => question.id === id)) return `there is no question ${id}`
   }
   for (const question of questions) {
-    const answer = answers[question.id]
+    const answer = Object.hasOwn(answers, question.id) ? answers[question.id] : undefined
     if (answer === undefined) return `question ${question.id} has no answer`
     const given = Array.isArray(answer) ? answer : [answer]
     if (given.length === 0) return `question ${question.id} has no answer`

@@ -136,12 +136,16 @@ describe('the one-time link', () => {
   })
 
   it('sets a cookie that outlives a restart but not a change of the token', async () => {
-    const cookie = await signIn()
-    const same = await serverUnderTest(host)
-    const other = await serverUnderTest(host, { token: 'another' })
+    const first = await serverUnderTest(host)
+    const { port } = first
+    const cookie = cookieFrom((await first.ask(pathOf(first.link()), { token: false })).headers)
+    await first.close()
+    const same = await serverUnderTest(host, { port })
     expect((await same.ask('/api/agents', { token: false, headers: { cookie } })).status).toBe(200)
+    await same.close()
+    const other = await serverUnderTest(host, { port, token: 'another' })
     expect((await other.ask('/api/agents', { token: false, headers: { cookie } })).status).toBe(401)
-    await Promise.all([same.close(), other.close()])
+    await other.close()
   })
 })
 

@@ -20,12 +20,9 @@ let following = 0
 const host: Host = {
   ...real,
   async follow(...call) {
-    const stop = await real.follow(...call)
     following++
-    return () => {
-      following--
-      stop()
-    }
+    call[1].signal?.addEventListener('abort', () => following--)
+    return real.follow(...call)
   },
 }
 const noFollows = () => vi.waitFor(() => expect(following).toBe(0))

@@ -22,7 +22,8 @@ export class Outbox {
   readonly #socket: Duplex
   readonly #limits: OutboxLimits
   readonly #overflow: () => void
-  #warned = false
+  /** Bytes written since the warning, while there is one in force. */
+  #sinceWarning: number | undefined
   #overflowed = false
 
   constructor(socket: Duplex, limits: OutboxLimits, overflow: () => void) {
@@ -35,19 +36,23 @@ export class Outbox {
     this.write(encodeFrames([JSON.stringify(frame)]))
   }
 
-  /** Judges by what was waiting before, so that no frame is too large for a reader that keeps up. */
+  /**
+   * Judges by what was waiting before, and evicts only if as much again was written since the warning: a warning
+   * always comes first, and no frame is too large for a reader that keeps up.
+   */
   write(frames: Buffer): void {
     if (this.#socket.destroyed || this.#socket.writableEnded) return
     const buffered = this.#socket.writableLength
     this.#socket.write(frames)
-    if (buffered < this.#limits.warnBytes / 2) this.#warned = false
-    else if (buffered > this.#limits.evictBytes) this.#overflowOnce()
-    else if (buffered > this.#limits.warnBytes && !this.#warned) this.#warn(buffered)
+    if (buffered < this.#limits.warnBytes / 2) this.#sinceWarning = undefined
+    else if (this.#sinceWarning !== undefined) this.#count(buffered, frames.length)
+    else if (buffered > this.#limits.warnBytes) this.#warn(buffered)
   }
 
   /** Nothing while there is room; else a promise for when what waits has gone out, or the socket has. */
   room(): Promise<void> | undefined {
-    if (this.#socket.writableLength <= this.#limits.replayBytes || this.#socket.destroyed) return undefined
+    const { writableLength, writableNeedDrain, destroyed } = this.#socket
+    if (writableLength <= this.#limits.replayBytes || !writableNeedDrain || destroyed) return undefined
     return new Promise((resolve) => {
       const done = () => {
         this.#socket.off('drain', done).off('close', done)
@@ -58,12 +63,14 @@ export class Outbox {
   }
 
   #warn(buffered: number): void {
-    this.#warned = true
+    this.#sinceWarning = 0
     this.send({ type: 'lagging', buffered, limit: this.#limits.evictBytes })
   }
 
-  #overflowOnce(): void {
-    if (this.#overflowed) return
+  #count(buffered: number, bytes: number): void {
+    this.#sinceWarning = (this.#sinceWarning ?? 0) + bytes
+    const { evictBytes } = this.#limits
+    if (this.#overflowed || buffered <= evictBytes || this.#sinceWarning <= evictBytes) return
     this.#overflowed = true
     this.#overflow()
   }

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type CommandInput, ServerFrame, SessionEvent } from '@parley/protocol'
 import { pino } from 'pino'
 import { WebSocket } from 'ws'
-import { createGates, type Gates } from '../../adapters/scripted/gates.ts'
+import { createGates, type Gates, type Sleep } from '../../adapters/scripted/gates.ts'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
 import type { Script } from '../../adapters/scripted/script.ts'
 import type { Host } from '../../core/host.ts'
@@ -21,18 +21,22 @@ import type { OutboxLimits } from './outbox.ts'
 export type WebSocketUnderTest = AsyncDisposable & {
   readonly host: Host
   readonly gates: Gates
+  /** Holds the agent `stepping`, which says one piece at a time, when it is told to. */
+  readonly stepper: Stepper
   readonly cwd: string
   readonly port: number
   readonly peers: number
   connect(options?: RawClientOptions): Promise<RawClient>
   /** What an upgrade that is refused is answered with. */
   refusal(headers: Record<string, string>, path?: string): Promise<Refusal>
-  create(title?: string): Promise<string>
+  create(title?: string, agent?: 'scripted' | 'stepping'): Promise<string>
   /** Submits a script and waits for the end of its turn. */
   play(session: string, ...script: Script): Promise<void>
   submit(session: string, ...script: Script): Promise<string>
   /** The log as it is stored. */
   log(session: string): Promise<SessionEvent[]>
+  /** Stops the server as a program does: the face first. */
+  stop(): Promise<void>
 }
 
 export type Refusal = {
@@ -45,21 +49,27 @@ export const testToken = 'websocket-test-token'
 const version = '0.0.0-test'
 
 export async function websocketUnderTest(
-  options: { limits?: Partial<OutboxLimits>; host?: Partial<Limits> } = {},
+  options: { limits?: Partial<OutboxLimits>; host?: Partial<Limits>; heartbeatMs?: number } = {},
 ): Promise<WebSocketUnderTest> {
   const cwd = await mkdtemp(join(tmpdir(), 'parley-websocket-'))
   const gates = createGates()
+  const stepper = createStepper()
   const logger = pino({ level: 'silent' })
   const host = await createHost({
-    adapters: [createScriptedAdapter({ gates })],
+    adapters: [
+      createScriptedAdapter({ gates }),
+      createScriptedAdapter({ id: 'stepping', gates, pieceDelayMs: 1, sleep: stepper.sleep }),
+    ],
     store: createMemoryStore(),
     limits: { stopGraceMs: 100, cancelGraceMs: 100, ...options.host },
   })
+  const { limits, heartbeatMs } = options
   const face = createWebSocketFace({
     host,
     logger,
     version,
-    ...(options.limits && { limits: options.limits }),
+    ...(limits && { limits }),
+    ...(heartbeatMs !== undefined && { heartbeatMs }),
   })
   const server = await startServer({
     host,
@@ -89,9 +99,15 @@ export async function websocketUnderTest(
     const { events } = await host.read(session, { after: 0, limit: seq + 1 })
     return events.map(({ json }) => JSON.parse(json) as SessionEvent)
   }
+  const stop = async () => {
+    face.close()
+    await server.close()
+    await host.close()
+  }
   return {
     host,
     gates,
+    stepper,
     cwd,
     port: server.port,
     get peers() {
@@ -104,8 +120,8 @@ export async function websocketUnderTest(
       return client
     },
     refusal: (headers, path = '/api/ws') => refusalOf(`${address}${path}`, headers),
-    async create(title) {
-      const given = { agent: 'scripted', cwd, ...(title !== undefined && { title }) }
+    async create(title, agent = 'scripted') {
+      const given = { agent, cwd, ...(title !== undefined && { title }) }
       return (await host.create(given)).id
     },
     submit,
@@ -115,12 +131,47 @@ export async function websocketUnderTest(
       await ended
     },
     log,
+    stop,
     async [Symbol.asyncDispose]() {
       for (const client of clients) client.cut()
-      face.close()
-      await server.close()
-      await host.close()
+      await stop()
       await rm(cwd, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Lets a scripted agent go on by one piece. */
+export type Stepper = {
+  readonly sleep: Sleep
+  /** Resolves when the agent has said a piece and waits. */
+  paused(): Promise<void>
+  /** Lets it say the next piece. */
+  step(): void
+  /** Lets it say all there is. */
+  run(): void
+}
+
+function createStepper(): Stepper {
+  let sleeping = Promise.withResolvers<() => void>()
+  let running = false
+  return {
+    sleep: (_, signal) =>
+      new Promise((resolve) => {
+        if (running || signal.aborted) return resolve()
+        signal.addEventListener('abort', () => resolve(), { once: true })
+        sleeping.resolve(resolve)
+      }),
+    async paused() {
+      await sleeping.promise
+    },
+    step() {
+      const { promise } = sleeping
+      sleeping = Promise.withResolvers()
+      void promise.then((wake) => wake())
+    },
+    run() {
+      running = true
+      void sleeping.promise.then((wake) => wake())
     },
   }
 }
@@ -172,6 +223,8 @@ export type FrameOf<Type extends ServerFrame['type']> = Extract<ServerFrame, { t
 
 export type RawClientOptions = {
   readonly headers?: Record<string, string>
+  /** False: pings of the protocol are not answered, as if the network were cut. */
+  readonly autoPong?: boolean
   /** False: frames are taken as they are, for floods. */
   readonly check?: boolean
 }
@@ -188,10 +241,10 @@ export class RawClient {
   readonly #check: boolean
   #waiting: (() => void)[] = []
 
-  constructor(url: string, { headers, check = true }: RawClientOptions = {}) {
+  constructor(url: string, { headers, autoPong = true, check = true }: RawClientOptions = {}) {
     this.#check = check
     const authorization = `Bearer ${testToken}`
-    this.websocket = new WebSocket(url, { headers: { authorization, ...headers } })
+    this.websocket = new WebSocket(url, { autoPong, headers: { authorization, ...headers } })
     this.opened = new Promise((resolve, reject) => {
       this.websocket.once('open', resolve).on('error', reject)
     })

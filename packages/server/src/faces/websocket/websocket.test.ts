@@ -1,14 +1,19 @@
 import { applyDelta, applyEvents, emptyView, type ServerFrame, type SessionEvent } from '@parley/protocol'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { type FrameOf, type RawClient, websocketUnderTest } from './websocket-under-test.ts'
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import {
+  type FrameOf,
+  type RawClient,
+  type RawClientOptions,
+  websocketUnderTest,
+} from './websocket-under-test.ts'
 
 const server = await websocketUnderTest()
 afterAll(() => server[Symbol.asyncDispose]())
 
 /** Every frame of every test has exactly the shape of the protocol. */
 const clients: RawClient[] = []
-async function connect(options?: Parameters<typeof server.connect>[0]): Promise<RawClient> {
-  const client = await server.connect(options)
+async function connect(options?: RawClientOptions, to = server): Promise<RawClient> {
+  const client = await to.connect(options)
   clients.push(client)
   return client
 }
@@ -30,7 +35,7 @@ describe('hello', () => {
   it('is answered by welcome: the version and how often the server beats', async () => {
     const client = await connect()
     const welcome = await client.hello()
-    expect(welcome).toEqual({ type: 'welcome', version: '0.0.0-test', heartbeatMs: 30_000 })
+    expect(welcome).toEqual({ type: 'welcome', version: '0.0.0-test', heartbeatMs: 15_000 })
   })
 
   it('may say who is there, and may be said twice', async () => {
@@ -134,76 +139,73 @@ describe('follow', () => {
 })
 
 describe('a block that is being written', () => {
-  it('is given to whoever joins as one delta at offset 0', async () => {
-    const session = await server.create()
-    const [before, after] = [gate(), gate()]
-    const early = await connect()
-    await early.follow(session)
-    await server.submit(
-      session,
-      { type: 'text', text: 'Written before. ', pieces: 2 },
-      { type: 'tool', name: 'Read', kind: 'read', input: { path: 'a' }, output: ['one ', 'two '] },
-      { type: 'wait', gate: before },
-      { type: 'flood', deltas: 40, size: 5, blocks: 1 },
-      { type: 'wait', gate: after },
-    )
-    server.gates.open(before)
-    await early.until((frame) => isDelta(frame, 'text.streamed') && offsetOf(frame) >= 5 * 20)
-    const late = await connect()
-    await late.follow(session)
-    server.gates.open(after)
-    await late.event('turn.ended')
-    const { blockId } = late
-      .events()
-      .filter((event) => event.type === 'text.written')
-      .at(-1)!
-    const pieces = streamed(late, blockId)
-    const joined = late.frames.findIndex(({ type }) => type === 'caught-up')
-    const inMiddle = late.frames.slice(0, joined).filter(({ type }) => type === 'delta')
-    if (pieces.length > 0) expect(pieces[0]?.offset).toBe(0)
-    expect(inMiddle.length).toBeLessThanOrEqual(1)
-    expectWhole(late, blockId, 'flood'.repeat(40))
-    expectWhole(early, blockId, 'flood'.repeat(40))
-  })
+  it.each(['text', 'thinking'] as const)(
+    '(%s) is given to whoever joins as one delta at offset 0, between the events and caught-up',
+    async (type) => {
+      await using own = await websocketUnderTest()
+      const { stepper } = own
+      const session = await own.create('one piece at a time', 'stepping')
+      const early = await connect({}, own)
+      await early.follow(session)
+      await own.submit(session, { type, text: 'abcdef🜁hij', pieces: 10 })
+      for (let piece = 1; piece < 7; piece++) {
+        await stepper.paused()
+        stepper.step()
+      }
+      await stepper.paused()
+      const late = await connect({}, own)
+      await late.follow(session)
+      const joined = { type: `${type}.streamed`, blockId: expect.any(String), turnId: expect.any(String) }
+      expect(kinds(late.frames).slice(-2)).toEqual(['delta', 'caught-up'])
+      expect(late.of('delta')).toEqual([
+        { type: 'delta', session, delta: { ...joined, offset: 0, text: 'abcdef🜁' } },
+      ])
+      stepper.run()
+      await Promise.all([early.event('turn.ended'), late.event('turn.ended')])
+      const { blockId } = await late.event(`${type}.written`)
+      expectWhole(early, blockId, 'abcdef🜁hij')
+      expectWhole(late, blockId, 'abcdef🜁hij')
+      expect(streamed(late, blockId).map(({ offset }) => offset)).toEqual([0, 8, 9, 10])
+    },
+  )
 
-  it('that stands still in the middle is one delta with all of it, between the events and caught-up', async () => {
-    const session = await server.create()
-    const stop = gate()
-    await server.submit(session, {
-      type: 'subagent',
-      title: 'helper',
-      steps: [
-        { type: 'retraction', text: 'half a thought', pieces: 7, unwritten: true },
-        { type: 'wait', gate: stop },
-      ],
+  it('a call whose input is being written: what it is, and its input so far', async () => {
+    await using own = await websocketUnderTest()
+    const { stepper } = own
+    const session = await own.create('one piece at a time', 'stepping')
+    await own.submit(session, {
+      type: 'tool',
+      name: 'Bash',
+      kind: 'execute',
+      title: 'List',
+      input: { command: 'ls -l' },
+      inputPieces: 6,
+      output: ['one ', 'two ', 'three '],
     })
-    await server.gates.reached(stop)
-    server.gates.open(stop)
-    const call = gate()
-    const other = await server.create()
-    const early = await connect()
-    await early.follow(other)
-    await server.submit(other, {
-      type: 'parallel',
-      calls: [
-        { type: 'permission', name: 'Write', kind: 'edit', input: { path: call } },
-        {
-          type: 'tool',
-          name: 'Bash',
-          kind: 'execute',
-          input: { command: 'ls' },
-          output: ['a\n', 'b\n', 'c\n'],
-        },
-      ],
-    })
-    const request = await early.event('permission.requested')
-    await early.event('tool-call.ended')
-    const late = await connect()
-    await late.follow(other)
-    expect(late.of('delta')).toEqual([])
-    await late.command(other, permit(request.requestId))
-    await late.event('turn.ended')
-    expect(late.events()).toEqual(await server.log(other))
+    await stepper.paused()
+    stepper.step()
+    await stepper.paused()
+    const first = await connect({}, own)
+    await first.follow(session)
+    expect(first.of('delta').map(({ delta }) => delta)).toMatchObject([
+      { type: 'tool-call.drafted', name: 'Bash', kind: 'execute', title: 'List' },
+      { type: 'tool-call.input-streamed', offset: 0, text: '{"comman' },
+    ])
+    for (let piece = 0; piece < 5; piece++) {
+      stepper.step()
+      await stepper.paused()
+    }
+    const second = await connect({}, own)
+    await second.follow(session)
+    expect(second.of('delta').map(({ delta }) => delta)).toMatchObject([
+      { type: 'tool-call.output-streamed', offset: 0, text: 'one two ' },
+    ])
+    stepper.run()
+    for (const client of [first, second]) {
+      await client.event('turn.ended')
+      expect(client.events()).toEqual(await own.log(session))
+      expect(fold(client, session)).toEqual(fold(first, session))
+    }
   })
 
   it('thinking and text: the deltas come before the event, and add up to it', async () => {
@@ -724,13 +726,13 @@ describe('the upgrade', () => {
     ['a foreign Host', { authorization, host: 'evil.example' }, 403, 'forbidden'],
     ['another port in the Host', { authorization, host: '127.0.0.1:1' }, 403, 'forbidden'],
   ])('with %s is refused', async (_, headers, status, code) => {
-    const peers = server.peers
+    await vi.waitFor(() => expect(server.peers).toBe(0))
     const refusal = await server.refusal(headers as Record<string, string>)
     expect(refusal.status).toBe(status)
     expect(refusal.headers['content-type']).toContain('application/json')
     expect(refusal.body).toEqual({ error: expect.objectContaining({ code, message: expect.any(String) }) })
     expect(JSON.stringify(refusal.body)).not.toContain('websocket-test-token')
-    expect(server.peers).toBe(peers)
+    expect(server.peers).toBe(0)
   })
 
   it('at another path is not found', async () => {
@@ -751,27 +753,36 @@ describe('the upgrade', () => {
 
 describe('a client that goes', () => {
   it('is forgotten', async () => {
+    await vi.waitFor(() => expect(server.peers).toBe(0))
     const session = await server.create()
-    const before = server.peers
     const client = await connect()
     await client.follow(session)
-    expect(server.peers).toBe(before + 1)
+    expect(server.peers).toBe(1)
     client.websocket.close()
-    await client.closed
-    const other = await connect()
-    await other.follow(session)
-    await server.play(session, ...hello)
-    await other.event('turn.ended')
-    expect(server.peers).toBe(before + 1)
+    await vi.waitFor(() => expect(server.peers).toBe(0))
+  })
+
+  it('without a word is noticed: whoever does not answer the beat is let go, the others stay', async () => {
+    await using own = await websocketUnderTest({ heartbeatMs: 30 })
+    const session = await own.create()
+    const [silent, there] = [await own.connect({ autoPong: false }), await own.connect()]
+    await silent.follow(session)
+    await there.follow(session)
+    expect((await there.hello()).heartbeatMs).toBe(30)
+    await silent.closed
+    await own.play(session, ...hello)
+    await there.event('turn.ended')
+    expect(there.events()).toEqual(await own.log(session))
+    expect(own.peers).toBe(1)
   })
 })
 
-it('a server that stops says goodbye: close code 1001', async () => {
+it('a server that stops says goodbye', async () => {
   const stopping = await websocketUnderTest()
   const client = await stopping.connect()
   await client.follow(await stopping.create())
-  await stopping[Symbol.asyncDispose]()
-  expect((await client.closed).code).not.toBe(1005)
+  await stopping.stop()
+  expect(await client.closed).toEqual({ code: 1001, reason: 'Parley is stopping' })
 })
 
 function prompt(commandId: string, text: string) {
@@ -793,14 +804,6 @@ function isChange(
   return frame.type === 'session-changed' && frame.change === change
 }
 
-function isDelta(frame: ServerFrame, type: string): frame is FrameOf<'delta'> {
-  return frame.type === 'delta' && frame.delta.type === type
-}
-
-function offsetOf(frame: ServerFrame): number {
-  return frame.type === 'delta' && 'offset' in frame.delta ? frame.delta.offset : 0
-}
-
 function streamed(client: RawClient, blockId: string) {
   return client
     .of('delta')
@@ -812,12 +815,12 @@ function streamed(client: RawClient, blockId: string) {
 /** Each piece begins where the last ended, the first at 0, all before the event; together they are the block. */
 function expectWhole(client: RawClient, blockId: string, text: string): void {
   const pieces = streamed(client, blockId)
-  let so_far = ''
+  let soFar = ''
   for (const piece of pieces) {
-    expect(piece.offset).toBe(so_far.length)
-    so_far += piece.text
+    expect(piece.offset).toBe(soFar.length)
+    soFar += piece.text
   }
-  if (pieces.length > 0) expect(so_far).toBe(text)
+  if (pieces.length > 0) expect(soFar).toBe(text)
   const written = client.frames.findIndex(
     (frame) => frame.type === 'event' && 'blockId' in frame.event && frame.event.blockId === blockId,
   )

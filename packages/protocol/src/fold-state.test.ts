@@ -1,0 +1,509 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { deepFreeze } from '../testing/deep-freeze.ts'
+import { randomDelta, randomLog } from '../testing/random-log.ts'
+import { logOf, nothing, numbered, sample, samples } from '../testing/sample-events.ts'
+import type { Delta } from './delta.ts'
+import type { EventDraft } from './event.ts'
+import { applyDeltaToState, applyToState } from './fold-state.ts'
+import type { SessionState } from './session-state.ts'
+import { summarise } from './session-state.ts'
+import { applyDelta, applyEvent, applyEvents } from './session-view.ts'
+
+const given = (...drafts: EventDraft[]): SessionState =>
+  logOf(drafts).reduce(applyToState, deepFreeze(nothing.state))
+const then = (state: SessionState, ...drafts: EventDraft[]): SessionState =>
+  logOf(drafts, state.seq + 1).reduce(applyToState, deepFreeze(state))
+const streamed = (state: SessionState, ...deltas: Delta[]): SessionState =>
+  deltas.reduce((now, delta) => applyDeltaToState(deepFreeze(now), delta), state)
+
+const created = sample('session.created')
+const submitted = sample('prompt.submitted')
+const started = sample('turn.started')
+const running = given(created, sample('agent.connected'), submitted, started)
+const waiting = then(running, sample('permission.requested'))
+const parked = then(waiting, sample('turn.parked'))
+
+describe('a session', () => {
+  it('begins with what was asked for; nothing of it is in force yet', () => {
+    const state = given({ ...created, title: 'Tidy', model: 'large', options: { effort: 'high' } })
+    expect(state).toMatchObject({
+      seq: 1,
+      createdAt: 10,
+      updatedAt: 10,
+      agent: 'demo',
+      cwd: '/work',
+      title: 'Tidy',
+      status: 'idle',
+      requested: { mode: 'ask', model: 'large', options: { effort: 'high' } },
+      effective: {},
+    })
+  })
+
+  it('keeps what is requested and what is in force apart', () => {
+    const state = given(
+      created,
+      sample('session.configured', { requested: { model: 'large', mode: 'bypass' } }),
+      sample('session.configured', { requested: { model: 'small' }, effective: { mode: 'ask' } }),
+    )
+    expect(state.requested).toEqual({ mode: 'bypass', model: 'small' })
+    expect(state.effective).toEqual({ mode: 'ask' })
+  })
+
+  it('is renamed, archived, pinned, and back', () => {
+    const there = given(
+      created,
+      sample('session.renamed'),
+      samples['session.archived'],
+      samples['session.pinned'],
+    )
+    expect(there).toMatchObject({ title: 'Tidy up', archived: true, pinned: true })
+    const back = then(there, samples['session.unarchived'], samples['session.unpinned'])
+    expect(back).toMatchObject({ archived: false, pinned: false })
+  })
+
+  it('is summarised with the number of what waits', () => {
+    expect(summarise(waiting)).toMatchObject({ id: 'ses_1', status: 'waiting', waiting: 1, title: 'Tidy up' })
+    expect(summarise(waiting)).not.toHaveProperty('queue')
+  })
+})
+
+describe('the title of a nameless session', () => {
+  const titleOf = (text: string) => given(created, { ...submitted, parts: [{ type: 'text', text }] }).title
+
+  it('is the first line of its first prompt', () => {
+    expect(titleOf('\n  Fix the door\nand the window')).toBe('Fix the door')
+    expect(titleOf('Fix the door\r\nand the window')).toBe('Fix the door')
+  })
+
+  it('is cut when it is long', () => {
+    expect(titleOf('x'.repeat(80))).toBe('x'.repeat(80))
+    expect(titleOf('x'.repeat(81))).toBe(`${'x'.repeat(79)}…`)
+  })
+
+  it('is not cut in the middle of a character', () => {
+    expect(titleOf(`${'x'.repeat(78)}${'🚀'.repeat(5)}`).isWellFormed()).toBe(true)
+  })
+
+  it('stays once there is one', () => {
+    const state = then(
+      given(created, submitted),
+      sample('prompt.submitted', { promptId: 'prm_2', parts: [{ type: 'text', text: 'Other' }] }),
+    )
+    expect(state.title).toBe('Tidy up')
+  })
+})
+
+describe('a fork', () => {
+  const forked = given({ ...created, forkedFrom: { sessionId: 'ses_0', seq: 3 } })
+
+  it('is still to be made while copied events are folded, and made by the first connection after them', () => {
+    expect(forked).toMatchObject({ forkPending: true, forkedFrom: { sessionId: 'ses_0', seq: 3 } })
+    const copied = then(forked, sample('agent.connected'), sample('agent.disconnected'))
+    expect(copied.forkPending).toBe(true)
+    expect(then(copied, sample('agent.connected')).forkPending).toBe(false)
+  })
+})
+
+describe('the agent', () => {
+  it('is connected until it is disconnected; what it said of itself stays', () => {
+    const up = given(created, sample('agent.connected', { model: 'large' }))
+    expect(up).toMatchObject({
+      connected: true,
+      connection: { connectionId: 'con_1', agentSessionId: 'native-1', model: 'large' },
+    })
+    const down = then(up, sample('agent.disconnected'))
+    expect(down).toMatchObject({ connected: false, connection: { agentSessionId: 'native-1' } })
+  })
+
+  it('keeps the envelope out of the connection', () => {
+    const { connection } = given(created, sample('agent.connected'))
+    expect(Object.keys(connection ?? {}).toSorted()).toEqual(['agentSessionId', 'connectionId'])
+  })
+
+  it('adds what a second word of it says to the first', () => {
+    const { connection } = given(
+      created,
+      sample('agent.connected', { model: 'large', tools: ['Bash'] }),
+      sample('agent.connected', { connectionId: 'con_2', model: 'small' }),
+    )
+    expect(connection).toMatchObject({ connectionId: 'con_2', model: 'small', tools: ['Bash'] })
+  })
+})
+
+describe('a prompt', () => {
+  it('waits in the queue until its turn starts', () => {
+    const queued = given(created, submitted, sample('prompt.queued'))
+    expect(queued.queue).toEqual([{ promptId: 'prm_1', parts: submitted.parts, delivery: 'queue', at: 20 }])
+    const begun = then(queued, started)
+    expect(begun.queue).toEqual([])
+    expect(begun.turn?.prompt).toEqual(queued.queue[0])
+  })
+
+  it('leaves the queue when it is withdrawn', () => {
+    const two = given(created, submitted, sample('prompt.submitted', { promptId: 'prm_2' }))
+    const one = then(two, sample('prompt.withdrawn', { promptId: 'prm_1' }))
+    expect(one.queue.map((prompt) => prompt.promptId)).toEqual(['prm_2'])
+  })
+
+  it('that steers a turn is never queued', () => {
+    const steered = then(
+      running,
+      sample('prompt.submitted', { promptId: 'prm_2', turnId: 'trn_1', delivery: 'steer' }),
+    )
+    expect(steered.queue).toEqual([])
+  })
+})
+
+describe('a turn', () => {
+  it('runs from its start to its end', () => {
+    expect(running).toMatchObject({ status: 'working', turn: { turnId: 'trn_1', startedAt: 40 } })
+    const ended = then(running, sample('turn.ended', { result: 'ok' }))
+    expect(ended).toMatchObject({
+      status: 'idle',
+      turns: 1,
+      lastTurn: { turnId: 'trn_1', endedAt: 50, outcome: 'completed', result: 'ok' },
+    })
+    expect(ended.turn).toBeUndefined()
+  })
+
+  it('counts as delivered when an agent is connected, and from the moment one connects', () => {
+    expect(running.turn?.delivered).toBe(true)
+    const cold = given(created, submitted, started)
+    expect(cold.turn?.delivered).toBe(false)
+    expect(then(cold, sample('agent.connected')).turn?.delivered).toBe(true)
+    expect(then(running, sample('agent.disconnected')).turn?.delivered).toBe(true)
+  })
+
+  it('is marked when it is interrupted', () => {
+    expect(then(running, sample('turn.interrupted')).turn?.interrupted).toBe(true)
+  })
+
+  it('is parked with what it waits for, and goes on', () => {
+    expect(parked).toMatchObject({ status: 'parked', turn: { parked: 'server-stopped' } })
+    expect(parked.requests).toMatchObject([{ requestId: 'req_1', stale: true }])
+    const resumed = then(parked, sample('permission.resolved'), sample('turn.resumed'))
+    expect(resumed.status).toBe('working')
+    expect(resumed.turn).not.toHaveProperty('parked')
+  })
+
+  it('keeps, when it is parked, only the open blocks that are calls', () => {
+    const busy = streamed(
+      then(running, sample('tool-call.called')),
+      { type: 'text.streamed', blockId: 'blk_1', offset: 0, text: 'half' },
+      { type: 'tool-call.drafted', toolCallId: 'call_2', name: 'Bash' },
+    )
+    expect(busy.openBlocks).toHaveLength(3)
+    expect(then(busy, sample('turn.parked')).openBlocks.map((block) => block.id)).toEqual(['call_1'])
+  })
+
+  it('takes its requests and open blocks with it when it ends', () => {
+    const busy = streamed(waiting, { type: 'text.streamed', blockId: 'blk_1', offset: 0, text: 'half' })
+    expect(then(busy, sample('turn.ended'))).toMatchObject({ requests: [], openBlocks: [] })
+  })
+
+  it.each(['turn.interrupted', 'turn.parked', 'turn.resumed', 'turn.ended'] as const)(
+    '%s without a turn opens none',
+    (type) => {
+      const state = given(created, sample(type))
+      expect(state.turn).toBeUndefined()
+      expect(state.status).toBe('idle')
+    },
+  )
+})
+
+describe('a request', () => {
+  it('waits from its asking to its resolution', () => {
+    expect(waiting).toMatchObject({
+      status: 'waiting',
+      requests: [
+        { type: 'permission', requestId: 'req_1', turnId: 'trn_1', at: 50, stale: false, tool: 'Bash' },
+      ],
+    })
+    const answered = then(waiting, sample('permission.resolved'))
+    expect(answered).toMatchObject({ status: 'working', requests: [] })
+    expect(answered.settled).toEqual([{ requestId: 'req_1', outcome: 'allowed' }])
+  })
+
+  it('may be a question', () => {
+    const asked = then(running, sample('question.asked'))
+    expect(asked.requests).toMatchObject([{ type: 'question', requestId: 'req_2', stale: false }])
+    expect(then(asked, sample('question.resolved'))).toMatchObject({ requests: [], status: 'working' })
+  })
+
+  it('does not wait alone: the turn waits until the last is answered', () => {
+    const two = then(waiting, sample('question.asked'))
+    expect(two.requests.map((request) => request.requestId)).toEqual(['req_1', 'req_2'])
+    expect(then(two, sample('permission.resolved')).status).toBe('waiting')
+  })
+
+  it('is remembered as settled for the last fifty', () => {
+    const many = Array.from({ length: 60 }, (_, index) =>
+      sample('permission.resolved', { requestId: `req_${index}` }),
+    )
+    const { settled } = then(running, ...many)
+    expect(settled).toHaveLength(50)
+    expect(settled.at(-1)?.requestId).toBe('req_59')
+  })
+})
+
+describe('an answer to a stale request', () => {
+  const answered = then(parked, sample('permission.resolved', { message: 'fine' }))
+
+  it('is carried with the hash it is bound to', () => {
+    expect(answered.turn?.carried).toEqual([
+      {
+        type: 'permission',
+        inputHash: 'hash-1',
+        resolution: { requestId: 'req_1', outcome: 'allowed', by: 'person', message: 'fine' },
+      },
+    ])
+  })
+
+  it('is carried with the questions it answers', () => {
+    const asked = then(running, sample('question.asked'), sample('turn.parked'), sample('question.resolved'))
+    expect(asked.turn?.carried).toMatchObject([
+      {
+        type: 'question',
+        questions: samples['question.asked'].questions,
+        resolution: { outcome: 'answered' },
+      },
+    ])
+  })
+
+  it('applies once: the resolution that comes from it ends it', () => {
+    const again = then(
+      answered,
+      sample('turn.resumed'),
+      sample('permission.requested', { requestId: 'req_9' }),
+      sample('permission.resolved', { requestId: 'req_9', carriedFrom: 'req_1' }),
+    )
+    expect(again.turn?.carried).toEqual([])
+  })
+
+  it('is not carried when a process waits for it', () => {
+    expect(then(waiting, sample('permission.resolved')).turn?.carried).toEqual([])
+  })
+})
+
+describe('plan, tasks and usage', () => {
+  it('hold the last word', () => {
+    const state = then(
+      running,
+      sample('plan.updated'),
+      sample('plan.updated', { entries: [{ text: 'one', status: 'completed' }] }),
+      sample('usage.measured', { costUsd: 0.5 }),
+      sample('usage.measured', { context: { used: 20 } }),
+    )
+    expect(state.plan).toEqual([{ text: 'one', status: 'completed' }])
+    expect(state.usage).toStrictEqual({ context: { used: 20 }, total: { input: 5, output: 7 } })
+  })
+
+  it("leave a subagent's plan out", () => {
+    expect(then(running, sample('plan.updated', { parentToolCallId: 'call_1' })).plan).toEqual([])
+  })
+
+  it('know each task once, and at most the last hundred', () => {
+    const twice = then(running, sample('task.updated'), sample('task.updated', { status: 'completed' }))
+    expect(twice.tasks).toEqual([{ taskId: 'task_1', title: 'helper', status: 'completed' }])
+    const many = Array.from({ length: 120 }, (_, index) =>
+      sample('task.updated', { taskId: `task_${index}` }),
+    )
+    expect(then(running, ...many).tasks).toHaveLength(100)
+  })
+})
+
+describe('an open block', () => {
+  const piece = (offset: number, text: string): Delta => ({
+    type: 'text.streamed',
+    turnId: 'trn_1',
+    blockId: 'blk_1',
+    offset,
+    text,
+  })
+
+  it('grows with its pieces and closes when it is written', () => {
+    const open = streamed(running, piece(0, 'Hel'), piece(3, 'lo'))
+    expect(open.openBlocks).toEqual([{ type: 'text', id: 'blk_1', turnId: 'trn_1', text: 'Hello' }])
+    expect(then(open, sample('text.written', { text: 'Hello' })).openBlocks).toEqual([])
+  })
+
+  it('closes when it is retracted', () => {
+    expect(then(streamed(running, piece(0, 'Hel')), sample('block.retracted')).openBlocks).toEqual([])
+  })
+
+  it('drops what it has and appends what follows', () => {
+    expect(streamed(running, piece(0, 'Hello'), piece(2, 'llo, you')).openBlocks).toMatchObject([
+      { text: 'Hello, you' },
+    ])
+  })
+
+  it('is the same object when a piece brings nothing new', () => {
+    const open = streamed(running, piece(0, 'Hello'))
+    expect(streamed(open, piece(0, 'Hello'), piece(1, 'el'), piece(5, ''))).toBe(open)
+  })
+
+  it('shows a gap as a gap and adds nothing beyond it', () => {
+    const open = streamed(running, piece(0, 'Hel'), piece(5, ', you'))
+    expect(open.openBlocks).toMatchObject([{ text: 'Hel', gap: true }])
+    expect(streamed(open, piece(10, '!'))).toBe(open)
+  })
+
+  it('that is joined in the middle starts with all there is, at offset 0', () => {
+    const open = streamed(running, piece(0, 'Hello, y'), piece(8, 'ou'))
+    expect(open.openBlocks).toMatchObject([{ text: 'Hello, you' }])
+    expect(open.openBlocks[0]).not.toHaveProperty('gap')
+  })
+
+  it('that is joined in the middle without its beginning has a gap', () => {
+    expect(streamed(running, piece(4, 'o')).openBlocks).toMatchObject([{ text: '', gap: true }])
+  })
+
+  it('has no gap any more once the whole of it came', () => {
+    const healed = streamed(running, piece(0, 'Hel'), piece(5, ', you'), piece(0, 'Hello, you'))
+    expect(healed.openBlocks).toEqual([{ type: 'text', id: 'blk_1', turnId: 'trn_1', text: 'Hello, you' }])
+  })
+
+  it('counts as JavaScript does', () => {
+    expect(streamed(running, piece(0, '🚀'), piece(2, '!')).openBlocks).toMatchObject([{ text: '🚀!' }])
+  })
+
+  it('of a subagent says so', () => {
+    const state = streamed(running, {
+      ...piece(0, 'x'),
+      type: 'thinking.streamed',
+      parentToolCallId: 'call_1',
+    } as Delta)
+    expect(state.openBlocks).toMatchObject([{ type: 'thinking', parentToolCallId: 'call_1' }])
+  })
+
+  it('adds up, however its pieces were cut and repeated', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 30 })
+    const cuts = fc.array(fc.record({ back: fc.nat(8), length: fc.nat(8) }), { maxLength: 20 })
+    fc.assert(
+      fc.property(text, cuts, (text, cuts) => {
+        let state = running
+        let end = 0
+        for (const { back, length } of [...cuts, { back: 0, length: text.length }]) {
+          const start = Math.max(0, end - back)
+          end = Math.max(end, Math.min(text.length, start + length))
+          state = streamed(state, piece(start, text.slice(start, start + length)))
+        }
+        expect(state.openBlocks).toEqual([{ type: 'text', id: 'blk_1', turnId: 'trn_1', text }])
+      }),
+    )
+  })
+})
+
+describe('an open call', () => {
+  const drafted: Delta = { type: 'tool-call.drafted', turnId: 'trn_1', toolCallId: 'call_1', name: 'Bash' }
+  const input = (offset: number, text: string): Delta => ({
+    type: 'tool-call.input-streamed',
+    turnId: 'trn_1',
+    toolCallId: 'call_1',
+    offset,
+    text,
+  })
+  const output = (offset: number, text: string): Delta => ({
+    ...input(offset, text),
+    type: 'tool-call.output-streamed',
+  })
+
+  it('shows its input while it is written, then its output, then is gone', () => {
+    const writing = streamed(running, drafted, input(0, '{"com'), input(5, 'mand'))
+    expect(writing.openBlocks).toMatchObject([
+      { name: 'Bash', called: false, input: '{"command', output: '' },
+    ])
+    const called = then(writing, sample('tool-call.called'))
+    expect(called.openBlocks).toMatchObject([{ called: true, kind: 'execute', title: 'ls', input: '' }])
+    const talking = streamed(called, output(0, 'a.'), output(2, 'txt'))
+    expect(talking.openBlocks).toMatchObject([{ called: true, output: 'a.txt' }])
+    expect(then(talking, sample('tool-call.ended')).openBlocks).toEqual([])
+  })
+
+  it('is open from its call on when nothing streams', () => {
+    expect(then(running, sample('tool-call.called')).openBlocks).toMatchObject([
+      { id: 'call_1', called: true },
+    ])
+  })
+
+  it('is drafted once', () => {
+    const once = streamed(running, drafted, input(0, 'x'))
+    expect(streamed(once, drafted)).toBe(once)
+  })
+
+  it('keeps its place among others', () => {
+    const two = streamed(running, drafted, { ...drafted, toolCallId: 'call_2' } as Delta)
+    expect(then(two, sample('tool-call.called')).openBlocks.map((block) => block.id)).toEqual([
+      'call_1',
+      'call_2',
+    ])
+  })
+
+  it('shows a gap of its input as a gap', () => {
+    expect(streamed(running, drafted, input(3, 'x')).openBlocks).toMatchObject([{ input: '', gap: true }])
+  })
+})
+
+describe('the fold of any log', () => {
+  const anyView = (log: Parameters<typeof applyEvents>[1], deltas: readonly Delta[]) =>
+    deltas.reduce(applyDelta, applyEvents(nothing, log))
+
+  it('is the same one by one, all at once, and in any pieces', () => {
+    fc.assert(
+      fc.property(randomLog, fc.nat(40), (log, cut) => {
+        const whole = applyEvents(nothing, log)
+        expect(log.reduce(applyEvent, nothing)).toEqual(whole)
+        expect(applyEvents(applyEvents(nothing, log.slice(0, cut)), log.slice(cut))).toEqual(whole)
+      }),
+    )
+  })
+
+  it('never changes what it was given', () => {
+    fc.assert(
+      fc.property(randomLog, fc.array(randomDelta, { maxLength: 10 }), randomLog, (log, deltas, more) => {
+        const before = deepFreeze(anyView(log, deltas))
+        const text = JSON.stringify(before)
+        const later = deepFreeze(more.map((event) => ({ ...event, seq: event.seq + 100 })))
+        applyEvents(before, later)
+        deltas.reduce(applyDelta, before)
+        expect(JSON.stringify(before)).toBe(text)
+      }),
+    )
+  })
+
+  it('takes an event twice for an event once', () => {
+    fc.assert(
+      fc.property(randomLog, fc.array(randomDelta, { maxLength: 10 }), (log, deltas) => {
+        const view = anyView(log, deltas)
+        expect(applyEvents(view, log)).toBe(view)
+      }),
+    )
+  })
+
+  it('moves nothing but the cursor for an event that it does not know', () => {
+    const unknown = { seq: 9, at: 90, sessionId: 'ses_1', type: 'weather.changed', title: 'Storm' }
+    const view = deepFreeze({ state: waiting, timeline: [] })
+    const after = applyEvent(view, unknown)
+    expect(after.state).toEqual({ ...waiting, seq: 9, updatedAt: 90 })
+    expect(after.timeline).toBe(view.timeline)
+  })
+
+  it('does not read a known type of another version', () => {
+    const event = { ...numbered(sample('session.renamed', { title: 'Two' }), 9), version: 2 }
+    expect(applyEvent({ state: waiting, timeline: [] }, event).state.title).toBe('Tidy up')
+  })
+
+  it('ignores what is activity only', () => {
+    const view = { state: running, timeline: [] }
+    expect(applyDelta(view, { type: 'activity.changed', activity: 'active' })).toBe(view)
+  })
+
+  it('shares what did not change', () => {
+    const before = then(waiting, sample('plan.updated'))
+    const after = then(before, sample('usage.measured'))
+    expect(after.requests).toBe(before.requests)
+    expect(after.plan).toBe(before.plan)
+    expect(after.turn).toBe(before.turn)
+  })
+})

@@ -1,0 +1,246 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { deepFreeze } from '../testing/deep-freeze.ts'
+import { randomLog } from '../testing/random-log.ts'
+import { logOf, nothing, numbered, sample, samples } from '../testing/sample-events.ts'
+import { Block } from './block.ts'
+import { type EventDraft, type EventType, isKnown } from './event.ts'
+import { applyToTimeline, touchesTimeline } from './fold-timeline.ts'
+import { applyEvents } from './session-view.ts'
+
+const timelineOf = (...drafts: EventDraft[]) => applyToTimeline([], deepFreeze(logOf(drafts)))
+const submitted = sample('prompt.submitted')
+const called = sample('tool-call.called')
+
+describe('a prompt', () => {
+  it('stands where it was submitted', () => {
+    expect(timelineOf(submitted)).toEqual([
+      {
+        id: 'prm_1',
+        seq: 1,
+        at: 10,
+        type: 'prompt',
+        parts: submitted.parts,
+        delivery: 'queue',
+        status: 'sent',
+      },
+    ])
+  })
+
+  it('is queued, then sent with its turn', () => {
+    const queued = timelineOf(submitted, sample('prompt.queued'))
+    expect(queued).toMatchObject([{ status: 'queued' }])
+    const sent = applyToTimeline(queued, [numbered(sample('turn.started'), 3)])
+    expect(sent).toMatchObject([{ status: 'sent', turnId: 'trn_1', seq: 1 }])
+  })
+
+  it('stays, marked, when it is withdrawn', () => {
+    expect(timelineOf(submitted, sample('prompt.queued'), sample('prompt.withdrawn'))).toMatchObject([
+      { status: 'withdrawn' },
+    ])
+  })
+})
+
+describe('text and thinking', () => {
+  it('stand as they were written', () => {
+    expect(timelineOf(sample('thinking.written'), sample('text.written'))).toEqual([
+      { id: 'blk_2', seq: 1, at: 10, turnId: 'trn_1', type: 'thinking', text: 'Hm.' },
+      { id: 'blk_1', seq: 2, at: 20, turnId: 'trn_1', type: 'text', text: 'Done.' },
+    ])
+  })
+
+  it('say when they were cut off and whose they are', () => {
+    expect(
+      timelineOf(sample('text.written', { interrupted: true, parentToolCallId: 'call_1' })),
+    ).toMatchObject([{ interrupted: true, parentToolCallId: 'call_1' }])
+  })
+
+  it('go when they are retracted', () => {
+    const left = timelineOf(sample('thinking.written'), sample('text.written'), sample('block.retracted'))
+    expect(left.map((block) => block.id)).toEqual(['blk_2'])
+  })
+})
+
+describe('a tool call', () => {
+  it('runs until it ends, with what it was last said to be', () => {
+    const running = timelineOf(called, sample('tool-call.updated', { input: { command: 'ls -l' } }))
+    expect(running).toEqual([
+      {
+        id: 'call_1',
+        seq: 1,
+        at: 10,
+        turnId: 'trn_1',
+        type: 'tool-call',
+        name: 'Bash',
+        kind: 'execute',
+        title: 'ls in /work',
+        input: { command: 'ls -l' },
+        status: 'running',
+        content: [],
+      },
+    ])
+    const ended = applyToTimeline(running, [numbered(sample('tool-call.ended', { outcome: 'failed' }), 3)])
+    expect(ended).toMatchObject([
+      { status: 'failed', content: [{ type: 'text', text: 'a.txt' }], endedAt: 30, title: 'ls in /work' },
+    ])
+  })
+
+  it('shows content before its end when it is updated with some', () => {
+    const content = [{ type: 'terminal' as const, output: 'a' }]
+    expect(timelineOf(called, sample('tool-call.updated', { content }))).toMatchObject([
+      { status: 'running', content },
+    ])
+  })
+
+  it('says when it was inferred, and whose it is', () => {
+    expect(timelineOf({ ...called, inferred: true, parentToolCallId: 'call_0' })).toMatchObject([
+      { inferred: true, parentToolCallId: 'call_0' },
+    ])
+  })
+
+  it('may be a falsy input as well', () => {
+    expect(timelineOf(called, sample('tool-call.updated', { input: 0 }))).toMatchObject([{ input: 0 }])
+  })
+})
+
+describe('a request', () => {
+  it('stands with its resolution', () => {
+    const open = timelineOf(sample('permission.requested'), sample('question.asked'))
+    expect(open).toMatchObject([
+      { type: 'permission', id: 'req_1', request: { tool: 'Bash', inputHash: 'hash-1' } },
+      { type: 'question', id: 'req_2', request: { questions: [{ id: 'colour' }] } },
+    ])
+    expect(open.some((block) => 'resolution' in block)).toBe(false)
+    const resolved = applyToTimeline(
+      open,
+      logOf([sample('permission.resolved'), sample('question.resolved')], 3),
+    )
+    expect(resolved).toMatchObject([
+      { resolution: { requestId: 'req_1', outcome: 'allowed', by: 'person' } },
+      { resolution: { requestId: 'req_2', answers: { colour: 'red' } } },
+    ])
+  })
+
+  it('holds the request alone, not the envelope of its event', () => {
+    const [block] = timelineOf(sample('permission.requested'))
+    expect(block?.type === 'permission' && Object.keys(block.request)).not.toEqual(
+      expect.arrayContaining(['seq']),
+    )
+  })
+})
+
+describe('the end of a turn', () => {
+  it('stands with its outcome', () => {
+    expect(timelineOf(sample('turn.ended'))).toEqual([
+      {
+        id: 'end:trn_1',
+        seq: 1,
+        at: 10,
+        turnId: 'trn_1',
+        type: 'turn-end',
+        end: { outcome: 'completed', stopReason: 'end_turn', durationMs: 5 },
+      },
+    ])
+  })
+})
+
+describe('notices', () => {
+  it.each([
+    [sample('agent.noticed'), { level: 'warning', code: 'retry', text: 'Trying again.' }],
+    [sample('turn.parked'), { level: 'info', code: 'turn_parked' }],
+    [sample('context.compacted', { summary: 'In short.' }), { code: 'context_compacted', text: 'In short.' }],
+    [sample('session.forked'), { code: 'session_forked', text: 'Forked into ses_2.' }],
+    [sample('agent.disconnected', { reason: 'crashed' }), { level: 'error', code: 'agent_disconnected' }],
+    [sample('agent.disconnected', { reason: 'failed-to-start' }), { level: 'error' }],
+    [sample('agent.disconnected', { reason: 'server-killed' }), { level: 'error' }],
+  ])('tell of %o', (draft, notice) => {
+    expect(timelineOf(draft)).toMatchObject([{ type: 'notice', id: 'event:1', ...notice }])
+  })
+
+  it('carry the error of a crash', () => {
+    const error = { code: 'agent_failed' as const, message: 'It broke.' }
+    expect(timelineOf(sample('agent.disconnected', { reason: 'crashed', error }))).toMatchObject([
+      { text: 'It broke.', error },
+    ])
+  })
+
+  it.each(['closed', 'idle', 'parked', 'ended', 'server-stopped'] as const)(
+    'say nothing of a quiet end: %s',
+    (reason) => {
+      expect(timelineOf(sample('agent.disconnected', { reason }))).toEqual([])
+    },
+  )
+})
+
+describe('what nobody understood', () => {
+  it('is shown as it came', () => {
+    expect(timelineOf(sample('agent.unrecognised'))).toMatchObject([
+      { type: 'unrecognised', native: { type: 'new-thing' } },
+    ])
+  })
+})
+
+describe('a timeline that starts in the middle of a log', () => {
+  const aboveIt: EventType[] = [
+    'prompt.queued',
+    'prompt.withdrawn',
+    'turn.started',
+    'block.retracted',
+    'tool-call.updated',
+    'tool-call.ended',
+    'permission.resolved',
+    'question.resolved',
+  ]
+
+  it.each(aboveIt)('leaves out %s of a block that is above', (type) => {
+    expect(timelineOf(samples[type], sample('text.written'))).toMatchObject([{ id: 'blk_1', seq: 2 }])
+  })
+
+  it('is the end of the whole one', () => {
+    fc.assert(
+      fc.property(randomLog, fc.nat(40), (log, cut) => {
+        const events = log.filter(isKnown)
+        const first = events[cut]?.seq ?? Number.POSITIVE_INFINITY
+        const below = applyToTimeline([], events.slice(cut))
+        const whole = applyToTimeline([], events)
+        const ids = new Set(applyToTimeline([], events.slice(0, cut)).map((block) => block.id))
+        fc.pre(!below.some((block) => ids.has(block.id)))
+        expect(whole.filter((block) => block.seq >= first)).toEqual(below)
+      }),
+    )
+  })
+})
+
+describe('any timeline', () => {
+  it('changes only by events that say so', () => {
+    for (const draft of Object.values(samples)) {
+      const event = numbered(draft, 9)
+      if (touchesTimeline(event)) continue
+      const before = timelineOf(submitted, called, sample('text.written'))
+      expect(applyToTimeline(before, [event]), event.type).toEqual(before)
+    }
+  })
+
+  it('is the same array when nothing in it changed', () => {
+    const view = applyEvents(nothing, logOf([submitted]))
+    const after = applyEvents(view, logOf([sample('plan.updated'), sample('agent.connected')], 2))
+    expect(after.timeline).toBe(view.timeline)
+  })
+
+  it('replaces only the blocks that changed', () => {
+    const before = deepFreeze(timelineOf(submitted, called))
+    const after = applyToTimeline(before, [numbered(sample('tool-call.ended'), 3)])
+    expect(after[0]).toBe(before[0])
+    expect(after[1]).not.toBe(before[1])
+    expect(before[1]).toMatchObject({ status: 'running' })
+  })
+
+  it('is made of blocks as the wire defines them', () => {
+    fc.assert(
+      fc.property(randomLog, (log) => {
+        const { timeline } = applyEvents(nothing, log)
+        expect(timeline.map((block) => Block.parse(block))).toEqual(timeline)
+      }),
+    )
+  })
+})

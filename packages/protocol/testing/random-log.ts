@@ -35,6 +35,7 @@ export const randomLog: fc.Arbitrary<(SessionEvent | UnknownEvent)[]> = fc
     first: fc.integer({ min: 1, max: 50 }),
     drafts: fc.array(fc.oneof({ weight: 12, arbitrary: draft }, { weight: 1, arbitrary: unknownDraft }), {
       maxLength: 40,
+      size: 'max',
     }),
   })
   .map(({ first, drafts }) => drafts.map((one, index) => numbered(one as EventDraft, first + index)))

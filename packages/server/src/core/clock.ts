@@ -3,8 +3,8 @@ import { type IdPrefix, newId } from '@parley/protocol'
 /** Time and ids are passed in, so that a test can hold both. */
 export type Clock = {
   now(): number
-  /** Calls once after `ms`; the function returned takes it back. Does not keep the process alive. */
-  after(ms: number, call: () => void): () => void
+  /** Calls once after `ms`; the function returned takes it back. In the background it does not keep the process alive. */
+  after(ms: number, call: () => void, how?: { background: true }): () => void
   /** Calls once, after what is going on now and before new input is waited for. */
   soon(call: () => void): void
   /** Resolves after other input and output had its turn. */
@@ -15,9 +15,9 @@ export type Ids = (prefix: IdPrefix) => string
 
 export const systemClock: Clock = {
   now: Date.now,
-  after(ms, call) {
+  after(ms, call, how) {
     const timer = setTimeout(call, ms)
-    timer.unref()
+    if (how?.background) timer.unref()
     return () => clearTimeout(timer)
   },
   soon: (call) => void setImmediate(call),

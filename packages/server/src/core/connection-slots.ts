@@ -16,68 +16,72 @@ export type ConnectionSlots = {
   readonly used: number
 }
 
+type Slot = { readonly holder: SlotHolder; leaving: boolean }
+type Waiting = { readonly holder: SlotHolder; give(release: () => void): void }
+
 /** Bounds the number of live connections: whoever idles longest gives way, the others are waited for. */
 export function createConnectionSlots(max: number): ConnectionSlots {
-  const holders = new Set<SlotHolder>()
-  const waiting = new Set<() => void>()
+  const slots = new Set<Slot>()
+  const line = new Set<Waiting>()
 
-  function wakeNext() {
-    const [next] = waiting
-    if (!next) return
-    waiting.delete(next)
-    next()
-  }
-
-  function grant(holder: SlotHolder): () => void {
-    const slot = { idleSince: () => holder.idleSince(), yieldSlot: () => holder.yieldSlot() }
-    holders.add(slot)
+  function take(holder: SlotHolder): () => void {
+    const slot: Slot = { holder, leaving: false }
+    slots.add(slot)
     return () => {
-      if (holders.delete(slot)) wakeNext()
+      if (slots.delete(slot)) serve()
     }
   }
 
-  function askIdlest() {
-    let idlest: SlotHolder | undefined
-    let least = Number.POSITIVE_INFINITY
-    for (const holder of holders) {
-      const since = holder.idleSince()
-      if (since !== undefined && since < least) {
-        idlest = holder
-        least = since
-      }
+  /** A free slot goes to the first in line before anyone else can ask for it. */
+  function serve(): void {
+    for (const first of line) {
+      if (slots.size >= max) return
+      line.delete(first)
+      first.give(take(first.holder))
     }
-    idlest?.yieldSlot()
   }
 
-  function turnInLine(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const leave = () => {
-        waiting.delete(leave)
-        signal.removeEventListener('abort', leave)
-        resolve()
-      }
-      waiting.add(leave)
-      signal.addEventListener('abort', leave, { once: true })
-    })
+  /** Asks as many idle holders to go as are still needed, the longest idle first. */
+  function makeRoom(): void {
+    const leaving = [...slots].filter((slot) => slot.leaving).length
+    const needed = line.size - leaving - Math.max(0, max - slots.size)
+    const idle = [...slots]
+      .filter((slot) => !slot.leaving && slot.holder.idleSince() !== undefined)
+      .toSorted((a, b) => (a.holder.idleSince() ?? 0) - (b.holder.idleSince() ?? 0))
+    for (const slot of idle.slice(0, Math.max(0, needed))) {
+      slot.leaving = true
+      slot.holder.yieldSlot()
+    }
   }
 
   return {
-    becameIdle: wakeNext,
     get used() {
-      return holders.size
+      return slots.size
     },
-    async acquire(holder, signal) {
-      while (holders.size >= max) {
-        if (signal.aborted) break
-        askIdlest()
-        if (holders.size < max) break
-        await turnInLine(signal)
-      }
-      if (signal.aborted) {
-        wakeNext()
-        throw new ParleyError('cancelled', 'Cancelled while it waited for a free connection.')
-      }
-      return grant(holder)
+    becameIdle: makeRoom,
+    acquire(holder, signal) {
+      if (signal.aborted) return Promise.reject(gaveUp())
+      if (slots.size < max && line.size === 0) return Promise.resolve(take(holder))
+      return new Promise((resolve, reject) => {
+        const leave = () => {
+          line.delete(waiting)
+          reject(gaveUp())
+        }
+        const waiting: Waiting = {
+          holder,
+          give(release) {
+            signal.removeEventListener('abort', leave)
+            resolve(release)
+          },
+        }
+        signal.addEventListener('abort', leave, { once: true })
+        line.add(waiting)
+        makeRoom()
+      })
     },
   }
+}
+
+function gaveUp(): ParleyError {
+  return new ParleyError('cancelled', 'Cancelled while it waited for a free connection.')
 }

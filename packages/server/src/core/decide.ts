@@ -80,11 +80,6 @@ function submit(
   if (parts.some((part) => part.type === 'image')) need(context, 'images')
   if (parts.some((part) => part.type === 'file')) need(context, 'files')
   if (delivery === 'steer') need(context, 'steer')
-  refuseIf(
-    state.queue.length >= context.maxQueue,
-    'busy',
-    `${context.maxQueue} prompts are queued. Withdraw one, or wait.`,
-  )
 
   const promptId = context.ids('prm')
   const submitted = { type: 'prompt.submitted' as const, promptId, parts, delivery }
@@ -102,6 +97,11 @@ function submit(
     )
     return { drafts: [{ ...submitted, turnId: turn.turnId }], reply: { promptId } }
   }
+  refuseIf(
+    state.queue.length >= context.maxQueue,
+    'busy',
+    `${context.maxQueue} prompts are queued. Withdraw one, or wait.`,
+  )
   if (turn || state.queue.length > 0) {
     return { drafts: [submitted, { type: 'prompt.queued', promptId }], reply: { promptId } }
   }

@@ -1,5 +1,6 @@
 import {
   applyToState,
+  type EventDraft,
   emptyState,
   isKnown,
   type SessionEvent,
@@ -23,7 +24,7 @@ export async function copyForFork(
 ): Promise<SessionState | undefined> {
   const existing = await store.load(child)
   const forkedFrom = { sessionId: parent.id, seq: parent.seq }
-  if (existing && existing.head >= parent.seq) return undefined
+  if (existing && existing.head > parent.seq) return undefined
   let state = existing?.state ?? emptyState(child, `${parent.epoch}-fork`)
   while (state.seq < parent.seq) {
     const page = await store.read(parent.id, {
@@ -34,28 +35,29 @@ export async function copyForFork(
     const created = state.seq === 0
     const events = page.map(({ seq, json }): StoredEvent => {
       const event = { ...(JSON.parse(json) as SessionEvent | UnknownEvent), sessionId: child }
-      const copy =
-        event.type === 'session.created'
-          ? { ...event, forkedFrom, title: title ?? `${parent.title} (fork)` }
-          : event
-      state = isKnown(copy) ? applyToState(state, copy) : { ...state, seq }
+      const copy = event.type === 'session.created' ? { ...event, forkedFrom } : event
+      state = isKnown(copy) ? applyToState(state, copy) : { ...state, seq, updatedAt: copy.at }
       return { seq, json: JSON.stringify(copy) }
     })
     if (created) await store.create({ sessionId: child, epoch: state.epoch, events, state })
     else await store.append({ sessionId: child, events, state })
   }
-  if (state.connected) state = await disconnect(store, state, now)
-  return state
+  return finish({ store, now }, state, title ?? `${parent.title} (fork)`)
 }
 
-/** The agent of the first session is not connected to the copy. */
-async function disconnect(store: SessionStore, state: SessionState, now: number): Promise<SessionState> {
-  const event = numbered({ type: 'agent.disconnected', reason: 'closed' }, state.id, state.seq + 1, now)
-  const next = applyToState(state, event)
-  await store.append({
-    sessionId: state.id,
-    events: [{ seq: event.seq, json: JSON.stringify(event) }],
-    state: next,
-  })
+/** What the copied events say of the first session and is not true of the copy. */
+async function finish(
+  { store, now }: { store: SessionStore; now: number },
+  state: SessionState,
+  title: string,
+): Promise<SessionState> {
+  const drafts: EventDraft[] = [{ type: 'session.renamed', title, by: 'host' }]
+  if (state.connected) drafts.push({ type: 'agent.disconnected', reason: 'closed' })
+  if (state.archived) drafts.push({ type: 'session.unarchived' })
+  if (state.pinned) drafts.push({ type: 'session.unpinned' })
+  const events = drafts.map((draft, index) => numbered(draft, state.id, state.seq + 1 + index, now))
+  const next = events.reduce(applyToState, state)
+  const stored = events.map((event) => ({ seq: event.seq, json: JSON.stringify(event) }))
+  await store.append({ sessionId: state.id, events: stored, state: next })
   return next
 }

@@ -93,6 +93,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const adapters = new Map(options.adapters.map((adapter) => [adapter.id, adapter]))
   const slots = createConnectionSlots(limits.maxConnections)
   const sessions = new Map<string, Promise<LiveSession>>()
+  const usedAt = new Map<string, number>()
   const listeners = new Set<(change: SessionChange) => void>()
   let rules = await store.rules()
   let stopSweep: (() => void) | undefined
@@ -137,23 +138,32 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   function open(sessionId: string): Promise<LiveSession> {
     if (closing) return Promise.reject(stopping())
     let session = sessions.get(sessionId)
+    usedAt.set(sessionId, clock.now())
     if (!session) {
       session = loadState(store, sessionId).then(live)
       sessions.set(sessionId, session)
-      session.catch(() => sessions.delete(sessionId))
+      session.catch(() => forget(sessionId))
       sweepLater()
     }
     return session
   }
 
+  function forget(sessionId: string) {
+    sessions.delete(sessionId)
+    usedAt.delete(sessionId)
+  }
+
+  /** Only what has not been asked for lately: whoever was just handed a session is about to use it. */
   function sweepLater() {
-    stopSweep ??= clock.after(limits.unloadMs, async () => {
+    const sweep = async () => {
       stopSweep = undefined
       for (const [id, session] of sessions) {
-        if ((await session.catch(() => undefined))?.quiet) sessions.delete(id)
+        const unused = clock.now() - (usedAt.get(id) ?? 0) >= limits.unloadMs
+        if (unused && (await session.catch(() => undefined))?.quiet) forget(id)
       }
       if (sessions.size > 0 && !closing) sweepLater()
-    })
+    }
+    stopSweep ??= clock.after(limits.unloadMs, sweep, { background: true })
   }
 
   function adapterFor(agent: string): AgentAdapter {
@@ -187,6 +197,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     }
     const session = live(state.first)
     sessions.set(id, Promise.resolve(session))
+    usedAt.set(id, clock.now())
     sweepLater()
     tell({ session: id, change: 'created', summary: summarise(state.first) })
     await session.recover()
@@ -248,7 +259,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       await session.destroy()
       await store.delete(sessionId)
       rules = rules.filter((rule) => rule.sessionId !== sessionId)
-      sessions.delete(sessionId)
+      forget(sessionId)
       tell({ session: sessionId, change: 'deleted' })
     },
     async command(sessionId, given) {

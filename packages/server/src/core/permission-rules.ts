@@ -120,6 +120,7 @@ export function optionsFor(
   ]
   if (subject.kind === 'plan') return once
   const rule = patternFor(subject)
+  if (!rule) return once
   const what = rule.match?.command === undefined ? subject.tool : 'this command'
   return [
     once[0]!,
@@ -131,11 +132,12 @@ export function optionsFor(
   ]
 }
 
-/** Narrow: a command is granted as it stands, any other tool by its name. */
-function patternFor(subject: Subject): RulePattern {
+/** Narrow: a command is granted as it stands, any other tool by its name. What cannot be told apart is not granted. */
+function patternFor(subject: Subject): RulePattern | undefined {
+  if (subject.tool === '*') return undefined
   const command = subject.kind === 'execute' ? fieldOf(subject.input, 'command') : undefined
   if (typeof command === 'string') return { tool: subject.tool, match: { command: escaped(command) } }
-  return { tool: subject.tool }
+  return subject.kind === 'execute' ? undefined : { tool: subject.tool }
 }
 
 function escaped(text: string): string {

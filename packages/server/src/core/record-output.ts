@@ -56,7 +56,7 @@ export function draftsOf(
     case 'block.retracted':
       return {
         drafts: drafts([...endRetracted(state, draft.blockId), draft]),
-        commit: () => progress.written.add(draft.blockId),
+        commit: () => retract(progress, draft.blockId),
       }
     case 'turn.ended': {
       const { type, durationMs, ...end } = draft
@@ -87,6 +87,13 @@ function needsTurn(type: string): boolean {
 
 function unrecognised(native: AgentOutput, reason: string): Step {
   return { drafts: [{ type: 'agent.unrecognised', native, reason }], commit: nothing }
+}
+
+/** Whatever it was, nothing more is taken of it. */
+function retract({ written, order }: TurnProgress, blockId: string): void {
+  written.add(blockId)
+  order.called.add(blockId)
+  order.ended.add(blockId)
 }
 
 function endRetracted(state: SessionState, blockId: string): EventDraft[] {

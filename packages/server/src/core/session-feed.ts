@@ -65,12 +65,15 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
   let pending: FeedItem[] = []
 
   /** A reader that fails loses its place; the others must not notice. */
-  function tell(reader: FeedReader, words: () => void) {
-    try {
-      words()
-    } catch (error) {
+  function tell(reader: FeedReader, words: () => void | Promise<void>) {
+    const fail = (error: unknown) => {
       readers.delete(reader)
       source.problem(error)
+    }
+    try {
+      words()?.catch(fail)
+    } catch (error) {
+      fail(error)
     }
   }
 
@@ -139,8 +142,8 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
         flush()
         const open = source.openBlocks()
         if (open.length > 0) void reader.deliver(open)
-        reader.caughtUp(cursor)
-        joining.delete(reader)
+        if (joining.has(reader)) reader.caughtUp(cursor)
+        if (!joining.delete(reader)) return stop
         readers.add(reader)
         return stop
       } catch (error) {

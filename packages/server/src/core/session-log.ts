@@ -110,10 +110,11 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
   }
 
   function scheduleCheckpoint() {
-    stopCheckpoint ??= clock.after(options.checkpointMs, () => {
+    const call = () => {
       stopCheckpoint = undefined
       tail = tail.then(checkpoint)
-    })
+    }
+    stopCheckpoint ??= clock.after(options.checkpointMs, call, { background: true })
   }
 
   async function checkpoint() {
@@ -230,7 +231,7 @@ export async function loadState(store: SessionStore, sessionId: string): Promise
     if (page.length === 0) break
     for (const { json } of page) {
       const event = JSON.parse(json) as SessionEvent | UnknownEvent
-      state = isKnown(event) ? applyToState(state, event) : { ...state, seq: event.seq }
+      state = isKnown(event) ? applyToState(state, event) : { ...state, seq: event.seq, updatedAt: event.at }
     }
   }
   if (!state.turn) return state

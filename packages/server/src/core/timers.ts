@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** Timers by name: setting one again replaces it. */
+/** Timers by name, in the background: setting one again replaces it. */
 export function createTimers<Name extends string>(clock: Clock) {
   const running = new Map<Name, () => void>()
   const stop = (name: Name) => {
@@ -10,7 +10,7 @@ export function createTimers<Name extends string>(clock: Clock) {
   return {
     set(name: Name, ms: number, call: () => void): void {
       stop(name)
-      running.set(name, clock.after(Math.max(0, ms), call))
+      running.set(name, clock.after(Math.max(0, ms), call, { background: true }))
     },
     stop,
     stopAll(): void {

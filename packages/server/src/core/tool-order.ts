@@ -27,7 +27,10 @@ export function inOrder(order: ToolOrder, draft: CallDraft): Step {
     return order.called.has(id) ? { drafts: [updateFrom(draft)], commit: nothing } : call(order, draft)
   }
   if (!order.called.has(id)) {
-    return { drafts: [], commit: () => order.held.set(id, [...(order.held.get(id) ?? []), draft]) }
+    const held = order.held.get(id) ?? []
+    if (draft.type === 'tool-call.ended' && held.some((one) => one.type === 'tool-call.ended'))
+      return second(draft)
+    return { drafts: [], commit: () => order.held.set(id, [...held, draft]) }
   }
   if (draft.type === 'tool-call.updated') return { drafts: [draft], commit: nothing }
   if (order.ended.has(id)) {
@@ -39,6 +42,13 @@ export function inOrder(order: ToolOrder, draft: CallDraft): Step {
     return { drafts: [unrecognised], commit: nothing }
   }
   return { drafts: [draft], commit: () => order.ended.add(id) }
+}
+
+function second(native: CallDraft): Step {
+  return {
+    drafts: [{ type: 'agent.unrecognised', native, reason: 'a second result of a call' }],
+    commit: nothing,
+  }
 }
 
 function call(order: ToolOrder, draft: DraftOf<'tool-call.called'>): Step {
@@ -65,12 +75,18 @@ export function flushHeld(order: ToolOrder): EventDraft[] {
       title: 'A call that was never seen',
       input: null,
       inferred: true,
+      ...parentOf(drafts),
     },
     ...drafts,
     ...(drafts.some((draft) => draft.type === 'tool-call.ended')
       ? []
       : [{ type: 'tool-call.ended' as const, toolCallId, outcome: 'failed' as const, content: [] }]),
   ])
+}
+
+function parentOf(drafts: readonly CallDraft[]) {
+  const parentToolCallId = drafts.find((draft) => draft.parentToolCallId)?.parentToolCallId
+  return parentToolCallId ? { parentToolCallId } : {}
 }
 
 function updateFrom(draft: DraftOf<'tool-call.called'>): EventDraft {

@@ -1,0 +1,445 @@
+import {
+  type Capabilities,
+  Command,
+  type CommandInput,
+  capabilities,
+  capabilityNames,
+  type EventDraft,
+  ParleyError,
+  type PermissionScope,
+  type SessionState,
+} from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import {
+  andThen,
+  asked,
+  connected,
+  created,
+  requested,
+  running,
+  stateAfter,
+  submitted,
+} from '../testing/state-after.ts'
+import { type DecideContext, type Decision, decide } from './decide.ts'
+import { optionsFor } from './permission-rules.ts'
+
+type Fields<C> = C extends unknown ? Omit<C, 'commandId'> : never
+
+const all = capabilities(...capabilityNames)
+const without = (name: keyof Capabilities): Partial<DecideContext> => ({
+  agent: { ...context.agent, capabilities: { ...all, [name]: false } },
+})
+const context: DecideContext = {
+  now: 5_000,
+  ids: (prefix) => `${prefix}_new`,
+  agent: { name: 'Demo', capabilities: all, modes: ['ask', 'bypass'], options: ['effort', 'maxTurns'] },
+  maxQueue: 2,
+}
+
+const when = (
+  state: SessionState,
+  fields: Fields<CommandInput>,
+  changes: Partial<DecideContext> = {},
+): Decision => decide(state, Command.parse({ commandId: 'cmd_1', ...fields }), { ...context, ...changes })
+
+const refusal = (...args: Parameters<typeof when>): ParleyError => {
+  try {
+    when(...args)
+  } catch (error) {
+    if (error instanceof ParleyError) return error
+    throw error
+  }
+  throw new Error('it was accepted')
+}
+
+const idle = stateAfter(created, connected)
+const interrupted = andThen(running, { type: 'turn.interrupted', turnId: 'trn_1', by: 'person' })
+const bash = { tool: 'Bash', kind: 'execute', input: { command: 'ls *' }, readOnly: false } as const
+const request = { ...requested, input: bash.input, options: optionsFor(bash) }
+const waiting = andThen(running, request)
+const parked = andThen(waiting, { type: 'turn.parked', turnId: 'trn_1', reason: 'waited-long' })
+const queuedOne: EventDraft[] = [
+  { ...submitted, promptId: 'prm_2' },
+  { type: 'prompt.queued', promptId: 'prm_2' },
+]
+const queueing = andThen(running, ...queuedOne)
+const fullQueue = andThen(queueing, { ...submitted, promptId: 'prm_3' })
+const archived = andThen(idle, { type: 'session.archived' })
+
+describe('prompt.submit', () => {
+  const submit = { type: 'prompt.submit', text: 'Go on' } as const
+  const steer = { ...submit, delivery: 'steer' } as const
+  const recorded = { type: 'prompt.submitted', promptId: 'prm_new', parts: [{ type: 'text', text: 'Go on' }] }
+
+  it('starts a turn at once when nothing runs', () => {
+    expect(when(idle, submit)).toEqual({
+      drafts: [
+        { ...recorded, delivery: 'queue' },
+        { type: 'turn.started', turnId: 'trn_new', promptId: 'prm_new' },
+      ],
+      reply: { promptId: 'prm_new' },
+    })
+  })
+
+  it.each([
+    ['a turn runs', running],
+    ['a turn is being cancelled', interrupted],
+    ['a turn is parked', parked],
+    ['others wait though nothing runs', stateAfter(created, submitted)],
+  ])('is queued while %s', (_, state) => {
+    expect(when(state, submit)).toEqual({
+      drafts: [
+        { ...recorded, delivery: 'queue' },
+        { type: 'prompt.queued', promptId: 'prm_new' },
+      ],
+      reply: { promptId: 'prm_new' },
+    })
+  })
+
+  it('steers the turn that runs, also one that waits for a person', () => {
+    for (const state of [running, waiting]) {
+      expect(when(state, steer)).toEqual({
+        drafts: [{ ...recorded, delivery: 'steer', turnId: 'trn_1' }],
+        reply: { promptId: 'prm_new' },
+      })
+    }
+  })
+
+  it('that would steer starts a turn when nothing runs', () => {
+    expect(when(idle, steer).drafts.map((draft) => draft.type)).toEqual(['prompt.submitted', 'turn.started'])
+  })
+
+  it('keeps the parts as they were given', () => {
+    const parts = [
+      { type: 'file' as const, name: 'a.txt', path: 'a.txt' },
+      { type: 'text' as const, text: 'see there' },
+    ]
+    expect(when(idle, { type: 'prompt.submit', parts }).drafts[0]).toMatchObject({ parts })
+  })
+
+  it.each([
+    ['the session is archived', archived, submit, 'conflict'],
+    ['the turn to steer is being cancelled', interrupted, steer, 'conflict'],
+    ['the turn to steer is parked', parked, steer, 'conflict'],
+    ['the queue is full', fullQueue, submit, 'busy'],
+  ] as const)('is refused when %s', (_, state, command, code) => {
+    expect(refusal(state, command).code).toBe(code)
+  })
+
+  it('steers whatever waits in the queue', () => {
+    expect(when(fullQueue, steer).drafts).toMatchObject([{ type: 'prompt.submitted', turnId: 'trn_1' }])
+  })
+
+  const image = { type: 'image' as const, mimeType: 'image/png', data: 'aGk=' }
+  it.each([
+    ['images', { type: 'prompt.submit', parts: [image] }],
+    ['files', { type: 'prompt.submit', parts: [{ type: 'file', name: 'a.txt', text: 'x' }] }],
+    ['steer', steer],
+  ] as const)('is not supported by an agent without %s', (name, command) => {
+    const error = refusal(running, command as Fields<CommandInput>, without(name))
+    expect(error).toMatchObject({ code: 'not_supported', details: { capability: name } })
+  })
+})
+
+describe('prompt.withdraw', () => {
+  it('takes a prompt out of the queue, whatever the turn does', () => {
+    for (const state of [queueing, andThen(interrupted, ...queuedOne), andThen(parked, ...queuedOne)]) {
+      expect(when(state, { type: 'prompt.withdraw', promptId: 'prm_2' })).toEqual({
+        drafts: [{ type: 'prompt.withdrawn', promptId: 'prm_2' }],
+      })
+    }
+  })
+
+  it.each([
+    ['that runs', 'prm_1'],
+    ['that nobody knows', 'prm_9'],
+  ])('is refused for one %s', (_, promptId) => {
+    const error = refusal(queueing, { type: 'prompt.withdraw', promptId })
+    expect(error).toMatchObject({ code: 'conflict', details: { promptId, queued: ['prm_2'] } })
+  })
+})
+
+describe('turn.cancel', () => {
+  const cancel = { type: 'turn.cancel' } as const
+
+  it('interrupts a turn that runs, and names it if it is told to', () => {
+    const drafts = [{ type: 'turn.interrupted', turnId: 'trn_1', by: 'person' }]
+    expect(when(running, cancel)).toEqual({ drafts })
+    expect(when(running, { ...cancel, turnId: 'trn_1' })).toEqual({ drafts })
+  })
+
+  it('resolves what the turn waits for', () => {
+    const { drafts } = when(andThen(waiting, asked), cancel)
+    expect(drafts).toMatchObject([
+      { type: 'turn.interrupted' },
+      {
+        type: 'permission.resolved',
+        requestId: 'req_1',
+        outcome: 'cancelled',
+        by: 'turn-end',
+        turnId: 'trn_1',
+      },
+      {
+        type: 'question.resolved',
+        requestId: 'req_2',
+        outcome: 'cancelled',
+        by: 'turn-end',
+        turnId: 'trn_1',
+      },
+    ])
+  })
+
+  it('is accepted again while the turn is being cancelled, and does nothing', () => {
+    expect(when(interrupted, cancel)).toEqual({ drafts: [] })
+  })
+
+  it('ends a parked turn at once: there is no process to interrupt', () => {
+    const { drafts } = when(parked, cancel)
+    expect(drafts).toMatchObject([
+      { type: 'permission.resolved', outcome: 'cancelled' },
+      { type: 'turn.ended', turnId: 'trn_1', outcome: 'cancelled', stopReason: 'cancelled' },
+    ])
+    expect(andThen(parked, ...drafts)).toMatchObject({ status: 'idle', requests: [] })
+  })
+
+  it('is refused when no turn, or another one, runs', () => {
+    expect(refusal(idle, cancel).code).toBe('conflict')
+    expect(refusal(running, { ...cancel, turnId: 'trn_0' }).code).toBe('conflict')
+  })
+})
+
+describe('permission.decide', () => {
+  const allow = { type: 'permission.decide', requestId: 'req_1', decision: 'allow' } as const
+  const deny = { ...allow, decision: 'deny' } as const
+
+  it('allows once and writes no rule', () => {
+    expect(when(waiting, allow)).toEqual({
+      drafts: [
+        {
+          type: 'permission.resolved',
+          turnId: 'trn_1',
+          requestId: 'req_1',
+          outcome: 'allowed',
+          scope: 'once',
+          by: 'person',
+        },
+      ],
+    })
+  })
+
+  it('denies with a message, and with the end of the turn', () => {
+    const [draft] = when(waiting, { ...deny, message: 'Not there.', endTurn: true }).drafts
+    expect(draft).toMatchObject({ outcome: 'denied', message: 'Not there.', endTurn: true })
+  })
+
+  it.each([
+    ['session', { sessionId: 'ses_1' }],
+    ['project', { project: '/work' }],
+    ['always', {}],
+  ] as const)('for the scope %s writes a rule of that scope', (scope, where) => {
+    const { drafts, rules } = when(waiting, { ...allow, scope })
+    expect(rules).toStrictEqual([
+      {
+        tool: 'Bash',
+        match: { command: 'ls \\*' },
+        ruleId: 'rule_new',
+        decision: 'allow',
+        scope,
+        ...where,
+        agent: 'demo',
+        createdAt: 5_000,
+      },
+    ])
+    expect(drafts).toMatchObject([{ outcome: 'allowed', scope, ruleId: 'rule_new' }])
+  })
+
+  it('can deny for a scope as well', () => {
+    const { drafts, rules } = when(waiting, { ...deny, scope: 'session' })
+    expect(rules).toMatchObject([{ decision: 'deny', scope: 'session', match: { command: 'ls \\*' } }])
+    expect(drafts).toMatchObject([{ outcome: 'denied' }])
+  })
+
+  it('is taken for a parked turn too', () => {
+    expect(when(parked, allow).drafts).toMatchObject([{ outcome: 'allowed', requestId: 'req_1' }])
+  })
+
+  it('allows with an edited input, also with one that is falsy', () => {
+    for (const input of [{ command: 'ls -l' }, null, 0]) {
+      expect(when(waiting, { ...allow, input }).drafts).toMatchObject([{ outcome: 'allowed', input }])
+    }
+  })
+
+  it.each([
+    ['an edited input with deny', { ...deny, input: {} }],
+    ['an edited input for longer than once', { ...allow, input: {}, scope: 'session' }],
+    ['the end of the turn with allow', { ...allow, endTurn: true }],
+  ] as const)('refuses %s', (_, command) => {
+    expect(refusal(waiting, command).code).toBe('validation_error')
+  })
+
+  it('refuses an edited input that the agent cannot take', () => {
+    const error = refusal(waiting, { ...allow, input: {} }, without('editInput'))
+    expect(error).toMatchObject({ code: 'not_supported', details: { capability: 'editInput' } })
+  })
+
+  it('refuses a scope that the request does not offer, and says which it does', () => {
+    const onlyOnce = andThen(running, requested)
+    for (const scope of ['session', 'project', 'always'] satisfies PermissionScope[]) {
+      const error = refusal(onlyOnce, { ...allow, scope })
+      expect(error).toMatchObject({ code: 'validation_error', details: { scopes: ['once'] } })
+    }
+  })
+
+  it('tells a settled request from an unknown one', () => {
+    const settled = andThen(waiting, ...when(waiting, allow).drafts)
+    expect(refusal(settled, deny)).toMatchObject({
+      code: 'conflict',
+      details: { requestId: 'req_1', outcome: 'allowed' },
+    })
+    expect(refusal(waiting, { ...allow, requestId: 'req_9' })).toMatchObject({
+      code: 'not_found',
+      details: { requestId: 'req_9' },
+    })
+  })
+
+  it('does not answer a question', () => {
+    const error = refusal(andThen(running, asked), { ...allow, requestId: 'req_2' })
+    expect(error.code).toBe('validation_error')
+    expect(error.message).toContain('question.answer')
+  })
+})
+
+describe('question.answer', () => {
+  const asking = andThen(running, asked)
+  const answer = { type: 'question.answer', requestId: 'req_2', answers: { colour: 'red' } } as const
+
+  it('records the answers', () => {
+    expect(when(asking, answer)).toEqual({
+      drafts: [
+        {
+          type: 'question.resolved',
+          turnId: 'trn_1',
+          requestId: 'req_2',
+          outcome: 'answered',
+          answers: { colour: 'red' },
+          by: 'person',
+        },
+      ],
+    })
+  })
+
+  it('refuses answers that do not fit', () => {
+    expect(refusal(asking, { ...answer, answers: { colour: 'green' } }).code).toBe('validation_error')
+    expect(refusal(asking, { ...answer, answers: {} }).code).toBe('validation_error')
+  })
+
+  it('refuses a settled, an unknown and a wrong request, each in its way', () => {
+    const settled = andThen(asking, ...when(asking, answer).drafts)
+    expect(refusal(settled, answer)).toMatchObject({ code: 'conflict', details: { outcome: 'answered' } })
+    expect(refusal(running, answer).code).toBe('not_found')
+    const wrong = refusal(waiting, { ...answer, requestId: 'req_1' })
+    expect(wrong.code).toBe('validation_error')
+    expect(wrong.message).toContain('permission.decide')
+  })
+})
+
+describe('session.configure', () => {
+  it('records what is requested, and nothing else', () => {
+    expect(when(running, { type: 'session.configure', model: 'large', mode: 'bypass' })).toEqual({
+      drafts: [{ type: 'session.configured', requested: { model: 'large', mode: 'bypass' } }],
+    })
+  })
+
+  it('adds options to those of before', () => {
+    const before = stateAfter({ ...created, options: { effort: 'low', tools: ['Bash'] } })
+    const { drafts } = when(before, { type: 'session.configure', options: { effort: 'high' } })
+    expect(drafts).toMatchObject([{ requested: { options: { effort: 'high', tools: ['Bash'] } } }])
+  })
+
+  it('refuses to configure nothing', () => {
+    expect(refusal(idle, { type: 'session.configure' }).code).toBe('validation_error')
+  })
+
+  it('takes a list of tools from any agent: that one is ours', () => {
+    const { drafts } = when(idle, { type: 'session.configure', options: { tools: ['Read'] } })
+    expect(drafts).toMatchObject([{ requested: { options: { tools: ['Read'] } } }])
+  })
+
+  it('refuses by name what the agent cannot honour', () => {
+    expect(refusal(idle, { type: 'session.configure', model: 'large' }, without('models'))).toMatchObject({
+      code: 'not_supported',
+      details: { capability: 'models' },
+    })
+    expect(refusal(idle, { type: 'session.configure', mode: 'plan' })).toMatchObject({
+      code: 'not_supported',
+      details: { modes: ['ask', 'bypass'] },
+    })
+    expect(refusal(idle, { type: 'session.configure', options: { systemPrompt: 'x' } })).toMatchObject({
+      code: 'not_supported',
+      details: { option: 'systemPrompt', options: ['tools', 'effort', 'maxTurns'] },
+    })
+  })
+})
+
+describe('session.close', () => {
+  it('records nothing by itself', () => {
+    expect(when(idle, { type: 'session.close' })).toEqual({ drafts: [] })
+  })
+
+  it.each([
+    ['runs', running],
+    ['is parked', parked],
+  ])('is refused while a turn %s', (_, state) => {
+    expect(refusal(state, { type: 'session.close' }).code).toBe('conflict')
+  })
+})
+
+describe('session.compact', () => {
+  it('is a prompt that is a command', () => {
+    const { drafts, reply } = when(idle, { type: 'session.compact' })
+    expect(drafts).toMatchObject([
+      { type: 'prompt.submitted', parts: [{ type: 'command', name: 'compact' }] },
+      { type: 'turn.started' },
+    ])
+    expect(reply).toEqual({ promptId: 'prm_new' })
+  })
+
+  it('is refused while a turn is open, when archived, and without the capability', () => {
+    expect(refusal(running, { type: 'session.compact' }).code).toBe('conflict')
+    expect(refusal(archived, { type: 'session.compact' }).code).toBe('conflict')
+    expect(refusal(idle, { type: 'session.compact' }, without('compaction'))).toMatchObject({
+      code: 'not_supported',
+      details: { capability: 'compaction' },
+    })
+  })
+})
+
+describe('session.fork', () => {
+  it('copies up to the head, into a session whose id follows from the command', () => {
+    const { drafts, reply } = when(idle, { type: 'session.fork' })
+    const into = reply?.sessionId
+    expect(into).toMatch(/^ses_./)
+    expect(drafts).toEqual([{ type: 'session.forked', into, atSeq: idle.seq }])
+    expect(when(andThen(idle, { type: 'session.pinned' }), { type: 'session.fork' }).reply).toEqual(reply)
+  })
+
+  it('makes another session for another command', () => {
+    const fork = (commandId: string) =>
+      decide(idle, { type: 'session.fork', commandId }, context).reply?.sessionId
+    expect(fork('one')).not.toBe(fork('two'))
+  })
+
+  it('is refused while a turn is open, and without the capability', () => {
+    expect(refusal(running, { type: 'session.fork' }).code).toBe('conflict')
+    expect(refusal(idle, { type: 'session.fork' }, without('fork')).code).toBe('not_supported')
+  })
+})
+
+describe('decide', () => {
+  it('changes nothing it was given', () => {
+    const text = JSON.stringify(waiting)
+    when(waiting, { type: 'permission.decide', requestId: 'req_1', decision: 'allow', scope: 'always' })
+    when(waiting, { type: 'turn.cancel' })
+    expect(JSON.stringify(waiting)).toBe(text)
+  })
+})

@@ -1,0 +1,255 @@
+import type { Delta, DraftOf, EventDraft, SessionState } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { andThen, called, created, requested, running, stateAfter } from '../testing/state-after.ts'
+import type { AgentOutput } from './agent-adapter.ts'
+import { deltaOf, draftsOf, freshProgress, isDelta, type TurnProgress } from './record-output.ts'
+
+type Recorded = Parameters<typeof draftsOf>[0]
+
+const idle = stateAfter(created)
+const parked = andThen(running, requested, { type: 'turn.parked', turnId: 'trn_1', reason: 'waited-long' })
+const interrupted = andThen(running, { type: 'turn.interrupted', turnId: 'trn_1', by: 'person' })
+
+/** An agent that speaks, output by output: what was recorded, and the state after it. */
+function speak(
+  state: SessionState,
+  outputs: readonly AgentOutput[],
+  progress: TurnProgress = freshProgress(),
+) {
+  const drafts: EventDraft[] = []
+  const deltas: Delta[] = []
+  let now = state
+  for (const output of outputs) {
+    if (output.type === 'native') continue
+    if (isDelta(output)) {
+      const delta = deltaOf(output, now, progress)
+      if (!delta) continue
+      deltas.push(delta)
+      now = andThen(now, delta)
+    } else {
+      const step = draftsOf(output as Recorded, now, progress, { now: 500, connectionId: 'con_7' })
+      drafts.push(...step.drafts)
+      now = andThen(now, ...step.drafts)
+      step.commit()
+    }
+  }
+  return { drafts, deltas, state: now }
+}
+
+const { turnId: _, ...call } = called
+const text = { type: 'text.written', blockId: 'blk_1', text: 'Hello' } as const
+const ended = { type: 'tool-call.ended', toolCallId: 'call_1', outcome: 'completed', content: [] } as const
+const turnEnded = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_turn' } as const
+const typed = (words: string, blockId = 'blk_1') => ({ type: 'text.streamed', blockId, text: words }) as const
+const unrecognised = (native: unknown, reason: unknown) => ({ type: 'agent.unrecognised', native, reason })
+
+describe('an output', () => {
+  it('is recorded for the turn that runs', () => {
+    expect(speak(running, [text, call, ended]).drafts).toEqual([
+      { ...text, turnId: 'trn_1' },
+      called,
+      { ...ended, turnId: 'trn_1' },
+    ])
+  })
+
+  it('without a turn is kept as unrecognised, with the reason', () => {
+    const outputs: AgentOutput[] = [
+      text,
+      { ...text, type: 'thinking.written' },
+      call,
+      { type: 'tool-call.updated', toolCallId: 'call_1', title: 'x' },
+      ended,
+      { type: 'block.retracted', blockId: 'blk_1' },
+      turnEnded,
+    ]
+    for (const state of [idle, parked]) {
+      for (const output of outputs) {
+        const { drafts } = speak(state, [output])
+        expect(drafts).toEqual([unrecognised(output, 'outside a turn')])
+      }
+    }
+  })
+
+  it('that needs no turn is recorded outside one', () => {
+    const outputs = [
+      { type: 'agent.noticed', level: 'info', code: 'note', text: 'x' },
+      { type: 'session.configured', effective: { mode: 'ask' } },
+      { type: 'usage.measured', context: { used: 1 }, total: { input: 1, output: 1 } },
+      { type: 'plan.updated', entries: [] },
+    ] as const satisfies AgentOutput[]
+    expect(speak(idle, outputs as unknown as AgentOutput[]).drafts).toEqual(outputs)
+  })
+
+  it('of a wrong shape is kept as it came, with what is wrong', () => {
+    const wrong = { type: 'text.written', blockId: 'blk_1', text: 5 } as never
+    expect(speak(running, [wrong]).drafts).toEqual([unrecognised(wrong, expect.stringContaining('at text'))])
+  })
+
+  it('of a type that is not an event is kept as it came', () => {
+    const wrong = { type: 'weather.changed', wind: 3 } as never
+    expect(speak(running, [wrong]).drafts).toEqual([
+      unrecognised(wrong, expect.stringContaining('weather.changed')),
+    ])
+  })
+
+  it('that says the agent is there gets the id of its connection, and no turn', () => {
+    expect(speak(running, [{ type: 'agent.connected', model: 'large' }]).drafts).toEqual([
+      { type: 'agent.connected', model: 'large', connectionId: 'con_7' },
+    ])
+  })
+})
+
+describe('a block', () => {
+  it('is written once', () => {
+    const again = { ...text, text: 'Hello again' }
+    expect(speak(running, [text, again]).drafts[1]).toEqual(
+      unrecognised(again, 'a second writing of a block'),
+    )
+  })
+
+  it('that was retracted is not written any more', () => {
+    const { drafts } = speak(running, [{ type: 'block.retracted', blockId: 'blk_1' }, text])
+    expect(drafts.map((draft) => draft.type)).toEqual(['block.retracted', 'agent.unrecognised'])
+  })
+
+  it('can be written again if the first writing was not recorded', () => {
+    const progress = freshProgress()
+    draftsOf(text, running, progress, { now: 1, connectionId: 'con_1' })
+    expect(speak(running, [text], progress).drafts).toMatchObject([{ type: 'text.written' }])
+  })
+})
+
+describe('a call', () => {
+  it('waits in order, held until it is called', () => {
+    expect(speak(running, [ended, call]).drafts.map((draft) => draft.type)).toEqual([
+      'tool-call.called',
+      'tool-call.ended',
+    ])
+  })
+
+  it('that is retracted ends first', () => {
+    const { drafts, state } = speak(running, [call, { type: 'block.retracted', blockId: 'call_1' }])
+    expect(drafts.slice(1)).toEqual([
+      { type: 'tool-call.ended', turnId: 'trn_1', toolCallId: 'call_1', outcome: 'cancelled', content: [] },
+      { type: 'block.retracted', turnId: 'trn_1', blockId: 'call_1' },
+    ])
+    expect(state.openBlocks).toEqual([])
+  })
+
+  it('that was retracted has ended once and for all', () => {
+    const { drafts } = speak(running, [call, { type: 'block.retracted', blockId: 'call_1' }, ended])
+    expect(drafts.filter((draft) => draft.type === 'tool-call.ended')).toHaveLength(1)
+  })
+
+  it('that was retracted does not stream any more', () => {
+    const { deltas } = speak(running, [
+      call,
+      { type: 'block.retracted', blockId: 'call_1' },
+      { type: 'tool-call.output-streamed', toolCallId: 'call_1', text: 'late' },
+    ])
+    expect(deltas).toEqual([])
+  })
+})
+
+describe('the end of a turn', () => {
+  it('closes what is open and flushes what was held', () => {
+    const { drafts, state } = speak(running, [typed('Hel'), ended, turnEnded])
+    expect(drafts).toMatchObject([
+      { type: 'text.written', text: 'Hel', interrupted: true },
+      { type: 'tool-call.called', toolCallId: 'call_1', inferred: true },
+      { type: 'tool-call.ended', toolCallId: 'call_1' },
+      { type: 'turn.ended', outcome: 'completed', turnId: 'trn_1', durationMs: 396 },
+    ])
+    expect(state.status).toBe('idle')
+  })
+
+  it('comes once', () => {
+    const { drafts } = speak(running, [turnEnded, turnEnded])
+    expect(drafts[1]).toEqual(unrecognised(turnEnded, 'outside a turn'))
+  })
+
+  it.each<[DraftOf<'turn.ended'>['outcome'], SessionState, string]>([
+    ['failed', running, 'failed'],
+    ['failed', interrupted, 'cancelled'],
+    ['completed', interrupted, 'completed'],
+    ['unknown', interrupted, 'unknown'],
+  ])('said to be %s is recorded as it must be', (outcome, state, recorded) => {
+    expect(speak(state, [{ ...turnEnded, outcome }]).drafts).toMatchObject([{ outcome: recorded }])
+  })
+})
+
+describe('a delta', () => {
+  it('gets its turn and the length of its block so far', () => {
+    const { deltas } = speak(running, [typed('Hel'), typed('lo'), typed('x', 'blk_2'), typed('!')])
+    expect(deltas).toEqual([
+      { ...typed('Hel'), turnId: 'trn_1', offset: 0 },
+      { ...typed('lo'), turnId: 'trn_1', offset: 3 },
+      { ...typed('x', 'blk_2'), turnId: 'trn_1', offset: 0 },
+      { ...typed('!'), turnId: 'trn_1', offset: 5 },
+    ])
+  })
+
+  it('of a call counts input and output apart', () => {
+    const input = { type: 'tool-call.input-streamed', toolCallId: 'call_1', text: '{}' } as const
+    const output = { ...input, type: 'tool-call.output-streamed', text: 'abc' } as const
+    const { deltas } = speak(running, [
+      { type: 'tool-call.drafted', toolCallId: 'call_1', name: 'Bash' },
+      input,
+      input,
+      call,
+      output,
+      output,
+    ])
+    expect(deltas.map((delta) => ('offset' in delta ? delta.offset : delta.type))).toEqual([
+      'tool-call.drafted',
+      0,
+      2,
+      0,
+      3,
+    ])
+  })
+
+  const activity = { type: 'activity.changed', activity: 'active' } as const
+  it('means nothing without a turn', () => {
+    for (const state of [idle, parked]) expect(speak(state, [typed('x'), activity]).deltas).toEqual([])
+  })
+
+  it.each<[string, AgentOutput[], AgentOutput]>([
+    ['text that was written', [text], typed('late')],
+    ['text that was retracted', [{ type: 'block.retracted', blockId: 'blk_1' }], typed('late')],
+    [
+      'the input of a call that was called',
+      [call],
+      { type: 'tool-call.input-streamed', toolCallId: 'call_1', text: 'x' },
+    ],
+    [
+      'the draft of a call that was called',
+      [call],
+      { type: 'tool-call.drafted', toolCallId: 'call_1', name: 'Bash' },
+    ],
+    [
+      'the output of a call that ended',
+      [call, ended],
+      { type: 'tool-call.output-streamed', toolCallId: 'call_1', text: 'x' },
+    ],
+    [
+      'the input of a call that ended',
+      [call, ended],
+      { type: 'tool-call.input-streamed', toolCallId: 'call_1', text: 'x' },
+    ],
+  ])('comes too late for %s', (_, before, late) => {
+    expect(speak(running, [...before, late]).deltas).toEqual([])
+  })
+
+  it('tells activity in the turn', () => {
+    expect(speak(running, [activity]).deltas).toEqual([{ ...activity, turnId: 'trn_1' }])
+  })
+})
+
+describe('isDelta', () => {
+  it('tells what streams from what is recorded', () => {
+    expect(isDelta(typed('x'))).toBe(true)
+    expect(isDelta(text)).toBe(false)
+    expect(isDelta({ type: 'native', message: {} })).toBe(false)
+  })
+})

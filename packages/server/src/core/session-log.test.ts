@@ -1,0 +1,564 @@
+import {
+  type Delta,
+  type EventDraft,
+  ParleyError,
+  type PermissionRule,
+  type SessionEvent,
+  type SessionState,
+} from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { createMemoryStore } from '../stores/memory.ts'
+import { createHandClock } from '../testing/hand-clock.ts'
+import {
+  andThen,
+  called,
+  connected,
+  created,
+  running,
+  started,
+  stateAfter,
+  submitted,
+} from '../testing/state-after.ts'
+import { receiptOf, ruleOf } from '../testing/store-samples.ts'
+import type { FeedItem } from './session-feed.ts'
+import { createSessionLog, loadState, numbered, type SessionLog } from './session-log.ts'
+import type { AppendBatch, SessionStore } from './session-store.ts'
+
+const pinned: EventDraft = { type: 'session.pinned' }
+const noticed: EventDraft = { type: 'agent.noticed', level: 'info', code: 'note', text: 'x' }
+const written: EventDraft = { type: 'text.written', turnId: 'trn_1', blockId: 'blk_1', text: 'Hello' }
+const turnEnded: EventDraft = {
+  type: 'turn.ended',
+  turnId: 'trn_1',
+  outcome: 'completed',
+  stopReason: 'end_turn',
+  durationMs: 1,
+}
+const piece = (offset: number, text: string): Delta => ({
+  type: 'text.streamed',
+  turnId: 'trn_1',
+  blockId: 'blk_1',
+  offset,
+  text,
+})
+
+/** A store whose writes wait for `let go`, or fail once. Reads go straight through. */
+function heldStore() {
+  const disk = createMemoryStore()
+  const appended: AppendBatch[] = []
+  const checkpoints: string[][] = []
+  const waiting: (() => void)[] = []
+  let held = false
+  let failure: Error | undefined
+  const write = async () => {
+    if (held) await new Promise<void>((resolve) => waiting.push(resolve))
+    const error = failure
+    failure = undefined
+    if (error) throw error
+  }
+  const store: SessionStore = {
+    ...disk,
+    async append(batch) {
+      await write()
+      await disk.append(batch)
+      appended.push(batch)
+    },
+    async checkpoint(sessionId, blocks) {
+      await write()
+      await disk.checkpoint(sessionId, blocks)
+      checkpoints.push(
+        blocks.map((block) => ('text' in block ? block.text : `${block.input}|${block.output}`)),
+      )
+    },
+  }
+  return {
+    store,
+    disk,
+    appended,
+    checkpoints,
+    hold: () => {
+      held = true
+    },
+    letGo: () => {
+      held = false
+      for (const go of waiting.splice(0)) go()
+    },
+    failNext: (error: Error) => {
+      failure = error
+    },
+  }
+}
+
+async function aLog(...drafts: EventDraft[]) {
+  const state = stateAfter(...(drafts.length > 0 ? drafts : [created, connected, submitted, started]))
+  const held = heldStore()
+  const events = Array.from({ length: state.seq }, (_, index) => ({ seq: index + 1, json: '{}' }))
+  await held.disk.create({ sessionId: 'ses_1', epoch: 'epo_1', events, state })
+  const clock = createHandClock(5_000)
+  const announced: {
+    events: readonly SessionEvent[]
+    state: SessionState
+    granted: readonly PermissionRule[]
+  }[] = []
+  const problems: string[] = []
+  const log = createSessionLog({
+    store: held.store,
+    clock,
+    checkpointMs: 1_000,
+    state,
+    announced: (events, state, granted) => announced.push({ events, state, granted }),
+    problem: (error, doing) => problems.push(`${doing}: ${(error as Error).message}`),
+  })
+  const heard: FeedItem[] = []
+  const ended: string[] = []
+  await log.feed.follow(
+    { after: state.seq },
+    {
+      following: () => undefined,
+      deliver: (batch) => void heard.push(...batch),
+      caughtUp: () => undefined,
+      ended: (reason) => void ended.push(reason),
+    },
+  )
+  return { ...held, log, clock, state, announced, problems, heard, ended }
+}
+
+const record = (log: SessionLog, ...drafts: EventDraft[]) => log.transact(() => ({ drafts }))
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+describe('transact', () => {
+  it('numbers, dates, stores and announces, and gives the events', async () => {
+    const { log, announced, clock, heard, disk, state } = await aLog()
+    const events = await record(log, pinned, noticed)
+    expect(events).toEqual([
+      { seq: 5, at: 5_000, sessionId: 'ses_1', ...pinned },
+      { seq: 6, at: 5_000, sessionId: 'ses_1', ...noticed },
+    ])
+    expect(log.state).toMatchObject({ seq: 6, pinned: true, updatedAt: 5_000 })
+    expect(announced).toEqual([{ events, state: log.state, granted: [] }])
+    clock.runSoon()
+    expect(heard.map((item) => JSON.parse(item.json))).toEqual(events)
+    const stored = await disk.read('ses_1', { after: state.seq, limit: 10 })
+    expect(stored.map(({ json }) => json)).toEqual(heard.map(({ json }) => json))
+  })
+
+  it('stores first and announces second', async () => {
+    const { log, announced, clock, heard, state, hold, letGo } = await aLog()
+    hold()
+    const done = record(log, pinned)
+    await settled()
+    clock.runSoon()
+    expect(log.state).toBe(state)
+    expect([announced, heard]).toEqual([[], []])
+    letGo()
+    await done
+    clock.runSoon()
+    expect(log.state.pinned).toBe(true)
+    expect(heard).toHaveLength(1)
+  })
+
+  it('takes one plan at a time, each with the state that the one before left', async () => {
+    const { log, hold, letGo } = await aLog()
+    const seen: number[] = []
+    const plan = (state: SessionState) => {
+      seen.push(state.seq)
+      return { drafts: [noticed] }
+    }
+    hold()
+    const all = [log.transact(plan), log.transact(plan), log.transact(plan)]
+    await settled()
+    expect(seen).toEqual([4])
+    letGo()
+    const events = await Promise.all(all)
+    expect(seen).toEqual([4, 5, 6])
+    expect(events.flat().map((event) => event.seq)).toEqual([5, 6, 7])
+  })
+
+  it('changes nothing when the store fails, and works the next time', async () => {
+    const { log, announced, clock, heard, state, failNext, disk } = await aLog()
+    failNext(new ParleyError('busy', 'The disk is full.'))
+    const failed = record(log, pinned)
+    const next = record(log, noticed)
+    await expect(failed).rejects.toMatchObject({ code: 'busy' })
+    expect(await next).toMatchObject([{ seq: state.seq + 1, type: 'agent.noticed' }])
+    clock.runSoon()
+    expect(log.state.pinned).toBe(false)
+    expect(announced).toHaveLength(1)
+    expect(heard).toHaveLength(1)
+    expect((await disk.load('ses_1'))?.head).toBe(5)
+  })
+
+  it('changes nothing when the plan refuses, and works the next time', async () => {
+    const { log, appended } = await aLog()
+    const refused = log.transact(() => {
+      throw new ParleyError('conflict', 'No.')
+    })
+    await expect(refused).rejects.toMatchObject({ code: 'conflict' })
+    expect(appended).toEqual([])
+    expect(await record(log, pinned)).toHaveLength(1)
+  })
+
+  it('writes nothing for a plan that wants nothing', async () => {
+    const { log, appended, announced } = await aLog()
+    expect(await record(log)).toEqual([])
+    expect([appended, announced]).toEqual([[], []])
+  })
+
+  it('stores a receipt and rules with the events, whole', async () => {
+    const { log, appended, announced } = await aLog()
+    const rules = [ruleOf('rule_1')]
+    await log.transact(() => ({
+      drafts: [noticed, noticed],
+      rules,
+      receipt: (seq) => receiptOf('cmd_1', seq),
+    }))
+    expect(appended).toMatchObject([{ receipt: { receipt: { seq: 6 } }, rules }])
+    expect(appended[0]?.events).toHaveLength(2)
+    expect(announced[0]?.granted).toEqual(rules)
+  })
+
+  it('stores a receipt also when nothing is recorded: its seq is the head', async () => {
+    const { log, disk } = await aLog()
+    await log.transact(() => ({ drafts: [], receipt: (seq) => receiptOf('cmd_1', seq) }))
+    expect((await disk.receipt('ses_1', 'cmd_1'))?.receipt.seq).toBe(4)
+    expect(log.state.seq).toBe(4)
+  })
+})
+
+describe('the stored state', () => {
+  it.each<EventDraft>([
+    pinned,
+    connected,
+    { type: 'agent.disconnected', reason: 'idle' },
+    { ...submitted, promptId: 'prm_2' },
+    turnEnded,
+    { type: 'permission.resolved', requestId: 'req_1', outcome: 'allowed', by: 'person' },
+    { type: 'question.resolved', requestId: 'req_1', outcome: 'expired', by: 'timeout' },
+  ])('is replaced at a landmark: $type', async (draft) => {
+    const { log, appended } = await aLog()
+    await record(log, draft)
+    expect(appended[0]?.state).toEqual({ ...log.state, openBlocks: [] })
+  })
+
+  it.each<EventDraft>([written, noticed, called, { type: 'plan.updated', entries: [] }])(
+    'is left as it is by $type',
+    async (draft) => {
+      const { log, appended } = await aLog()
+      await record(log, draft)
+      expect(appended[0]).not.toHaveProperty('state')
+    },
+  )
+
+  it('holds open calls, but nothing that streams: that is for checkpoints', async () => {
+    const { log, appended } = await aLog()
+    await record(log, called)
+    log.stream({
+      type: 'tool-call.output-streamed',
+      turnId: 'trn_1',
+      toolCallId: 'call_1',
+      offset: 0,
+      text: 'out',
+    })
+    log.stream(piece(0, 'Hel'))
+    await record(log, pinned)
+    expect(appended[1]?.state?.openBlocks).toMatchObject([{ id: 'call_1', called: true, output: '' }])
+    expect(log.state.openBlocks).toMatchObject([{ output: 'out' }, { text: 'Hel' }])
+  })
+})
+
+describe('stream', () => {
+  it('announces at once and records nothing', async () => {
+    const { log, appended, clock, heard, state } = await aLog()
+    expect(log.stream(piece(0, 'Hel'))).toBeUndefined()
+    expect(log.stream(piece(3, 'lo'))).toBeUndefined()
+    clock.runSoon()
+    expect(heard.map((item) => JSON.parse(item.json))).toEqual([piece(0, 'Hel'), piece(3, 'lo')])
+    expect(log.state).toMatchObject({ seq: state.seq, openBlocks: [{ text: 'Hello' }] })
+    expect(appended).toEqual([])
+  })
+
+  it('waits while something is stored, so that no delta is heard between an event and its past', async () => {
+    const { log, clock, heard, hold, letGo } = await aLog()
+    hold()
+    const done = record(log, written)
+    await settled()
+    const wait = log.stream(piece(0, 'late'))
+    clock.runSoon()
+    expect(wait).toBeInstanceOf(Promise)
+    expect(heard).toEqual([])
+    expect(log.state.openBlocks).toEqual([])
+    letGo()
+    await wait
+    await done
+    expect(log.stream({ ...piece(0, 'next'), blockId: 'blk_2' } as Delta)).toBeUndefined()
+    clock.runSoon()
+    expect(heard.map((item) => item.kind)).toEqual(['event', 'delta'])
+  })
+
+  it('may go on after a store that failed', async () => {
+    const { log, failNext, hold, letGo } = await aLog()
+    hold()
+    failNext(new Error('disk'))
+    const failed = record(log, noticed)
+    await settled()
+    const wait = log.stream(piece(0, 'x'))
+    letGo()
+    await expect(failed).rejects.toThrow('disk')
+    await wait
+    expect(log.stream(piece(0, 'x'))).toBeUndefined()
+  })
+
+  it('gives a reader that joins the block so far, at offset 0', async () => {
+    const { log } = await aLog()
+    await record(log, called)
+    log.stream(piece(0, 'Hel'))
+    log.stream(piece(3, 'lo'))
+    log.stream({
+      type: 'tool-call.output-streamed',
+      turnId: 'trn_1',
+      toolCallId: 'call_1',
+      offset: 0,
+      text: 'out',
+    })
+    log.stream({
+      type: 'tool-call.drafted',
+      turnId: 'trn_1',
+      toolCallId: 'call_2',
+      name: 'Read',
+      kind: 'read',
+    })
+    log.stream({
+      type: 'tool-call.input-streamed',
+      turnId: 'trn_1',
+      toolCallId: 'call_2',
+      offset: 0,
+      text: '{',
+    })
+    const items: FeedItem[] = []
+    await log.feed.follow(
+      { after: 5 },
+      {
+        following: () => undefined,
+        deliver: (batch) => void items.push(...batch),
+        caughtUp: () => undefined,
+        ended: () => undefined,
+      },
+    )
+    const joined = andThen(andThen(running, called), ...items.map((item) => JSON.parse(item.json) as Delta))
+    expect(items.every((item) => item.kind === 'delta')).toBe(true)
+    expect(joined.openBlocks).toEqual(log.state.openBlocks)
+  })
+
+  it('passes native messages on to those who asked', async () => {
+    const { log, clock } = await aLog()
+    const heard: string[] = []
+    await log.feed.follow(
+      { after: 4 },
+      {
+        native: true,
+        following: () => undefined,
+        deliver: (batch) => void heard.push(...batch.map((item) => `${item.kind} ${item.json}`)),
+        caughtUp: () => undefined,
+        ended: () => undefined,
+      },
+    )
+    log.native({ type: 'raw' })
+    log.native(undefined)
+    clock.runSoon()
+    expect(heard).toEqual(['native {"type":"raw"}', 'native null'])
+  })
+})
+
+describe('checkpoints', () => {
+  it('are written once a period, with all that is open then', async () => {
+    const { log, clock, checkpoints } = await aLog()
+    log.stream(piece(0, 'Hel'))
+    clock.advance(999)
+    await settled()
+    expect(checkpoints).toEqual([])
+    log.stream(piece(3, 'lo'))
+    clock.advance(1)
+    await settled()
+    expect(checkpoints).toEqual([['Hello']])
+    clock.advance(10_000)
+    await settled()
+    expect(checkpoints).toHaveLength(1)
+    log.stream(piece(5, '!'))
+    clock.advance(1_000)
+    await settled()
+    expect(checkpoints).toEqual([['Hello'], ['Hello!']])
+  })
+
+  it('are not scheduled by a delta that brings nothing', async () => {
+    const { log, clock } = await aLog()
+    log.stream({ type: 'activity.changed', activity: 'active' })
+    expect(clock.waiting).toBe(0)
+  })
+
+  it('are not written for what was closed in time', async () => {
+    const { log, clock, checkpoints } = await aLog()
+    log.stream(piece(0, 'Hello'))
+    await record(log, written)
+    clock.advance(1_000)
+    await settled()
+    expect(checkpoints).toEqual([])
+  })
+
+  it('are not written for a call of which nothing streamed', async () => {
+    const { log, clock, checkpoints } = await aLog()
+    log.stream({ type: 'tool-call.drafted', turnId: 'trn_1', toolCallId: 'call_1', name: 'Bash' })
+    clock.advance(1_000)
+    await settled()
+    expect(checkpoints).toEqual([])
+  })
+
+  it('go with the event that closes their block, not before and not twice', async () => {
+    const { log, clock, appended } = await aLog()
+    log.stream(piece(0, 'Hel'))
+    clock.advance(1_000)
+    await settled()
+    await record(log, noticed)
+    await record(log, { ...written, text: 'Hel' } as EventDraft)
+    await record(log, noticed)
+    expect(appended.map((batch) => batch.closedBlocks)).toEqual([undefined, ['blk_1'], undefined])
+  })
+
+  it('all go with the turn', async () => {
+    const { log, clock, appended, disk } = await aLog()
+    log.stream(piece(0, 'Hel'))
+    clock.advance(1_000)
+    await settled()
+    await record(log, turnEnded)
+    expect(appended[0]?.closedBlocks).toEqual(['blk_1'])
+    expect(await disk.checkpoints('ses_1')).toEqual([])
+  })
+
+  it('that fail are reported; the next one is tried again', async () => {
+    const { log, clock, checkpoints, problems, failNext } = await aLog()
+    log.stream(piece(0, 'Hel'))
+    failNext(new Error('disk'))
+    clock.advance(1_000)
+    await settled()
+    expect(problems).toEqual(['checkpoint open blocks: disk'])
+    log.stream(piece(3, 'lo'))
+    clock.advance(1_000)
+    await settled()
+    expect(checkpoints).toEqual([['Hello']])
+  })
+
+  it('wait for their turn behind what is being stored', async () => {
+    const { log, clock, checkpoints, hold, letGo } = await aLog()
+    log.stream(piece(0, 'Hel'))
+    hold()
+    const done = record(log, written)
+    await settled()
+    clock.advance(1_000)
+    letGo()
+    await done
+    await settled()
+    expect(checkpoints).toEqual([])
+  })
+})
+
+describe('close', () => {
+  it('waits for what is under way, ends the feed and takes nothing more', async () => {
+    const { log, clock, heard, ended, hold, letGo } = await aLog()
+    hold()
+    const last = record(log, pinned)
+    const closing = log.close('closed')
+    const tooLate = record(log, noticed)
+    await settled()
+    expect(log.closed).toBe(false)
+    letGo()
+    expect(await last).toHaveLength(1)
+    await closing
+    await expect(tooLate).rejects.toMatchObject({ code: 'busy' })
+    expect(log.closed).toBe(true)
+    expect(heard).toHaveLength(1)
+    expect(ended).toEqual(['closed'])
+    expect(log.stream(piece(0, 'x'))).toBeUndefined()
+    expect(log.state.openBlocks).toEqual([])
+    expect(clock.waiting).toBe(0)
+  })
+
+  it('of a deleted session says so to whoever comes later', async () => {
+    const { log, ended } = await aLog()
+    await log.close('deleted')
+    await expect(record(log, pinned)).rejects.toMatchObject({ code: 'not_found' })
+    expect(ended).toEqual(['deleted'])
+  })
+
+  it('stops the checkpoint that was to come', async () => {
+    const { log, clock, checkpoints } = await aLog()
+    log.stream(piece(0, 'Hel'))
+    await log.close('closed')
+    clock.advance(10_000)
+    await settled()
+    expect(checkpoints).toEqual([])
+  })
+})
+
+describe('numbered', () => {
+  it('puts the envelope first and keeps a version', () => {
+    const event = numbered({ ...written, version: 1 } as EventDraft, 'ses_1', 7, 70)
+    expect(Object.keys(event)).toEqual([
+      'seq',
+      'at',
+      'sessionId',
+      'turnId',
+      'type',
+      'blockId',
+      'text',
+      'version',
+    ])
+  })
+
+  it('leaves no turn where there is none', () => {
+    expect(numbered(pinned, 'ses_1', 7, 70)).not.toHaveProperty('turnId')
+  })
+})
+
+describe('loadState', () => {
+  /** A store that holds this log, with the small part as it was after the first `stateAt` events. */
+  async function stored(drafts: readonly (EventDraft | { type: string })[], stateAt: number) {
+    const store = createMemoryStore()
+    const events = drafts.map((draft, index) =>
+      numbered(draft as EventDraft, 'ses_1', index + 1, 101 + index),
+    )
+    await store.create({
+      sessionId: 'ses_1',
+      epoch: 'epo_1',
+      events: events.map((event) => ({ seq: event.seq, json: JSON.stringify(event) })),
+      state: stateAfter(...(drafts.slice(0, stateAt) as EventDraft[])),
+    })
+    return store
+  }
+  const drafts = [created, connected, submitted, started, called, noticed]
+
+  it('is the fold of the log, however old the stored state is', async () => {
+    for (const stateAt of [0, 1, 4, 6]) {
+      expect(await loadState(await stored(drafts, stateAt), 'ses_1')).toEqual(stateAfter(...drafts))
+    }
+  })
+
+  it('has the open blocks of the checkpoints', async () => {
+    const store = await stored(drafts, 4)
+    await store.checkpoint('ses_1', [
+      { type: 'tool-call', id: 'call_1', name: 'Bash', called: false, input: '{', output: 'out' },
+      { type: 'text', id: 'blk_1', turnId: 'trn_1', text: 'Hel' },
+    ])
+    expect((await loadState(store, 'ses_1')).openBlocks).toMatchObject([
+      { id: 'call_1', called: true, title: 'ls', input: '', output: 'out' },
+      { id: 'blk_1', text: 'Hel' },
+    ])
+  })
+
+  it('goes on after an event that this build does not know, as every reader does', async () => {
+    const state = await loadState(await stored([...drafts, { type: 'weather.changed' }], 4), 'ses_1')
+    expect(state).toMatchObject({ seq: 7, updatedAt: 107 })
+  })
+
+  it('is refused for a session that is not there', async () => {
+    await expect(loadState(createMemoryStore(), 'ses_9')).rejects.toMatchObject({ code: 'not_found' })
+  })
+})

@@ -1,0 +1,170 @@
+import type { DraftOf, EventDraft } from '@parley/protocol'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { called } from '../testing/state-after.ts'
+import { emptyOrder, flushHeld, inOrder, type ToolOrder } from './tool-order.ts'
+
+type CallDraft = Parameters<typeof inOrder>[1]
+
+const updated: DraftOf<'tool-call.updated'> = {
+  type: 'tool-call.updated',
+  toolCallId: 'call_1',
+  title: 'more',
+}
+const ended: DraftOf<'tool-call.ended'> = {
+  type: 'tool-call.ended',
+  toolCallId: 'call_1',
+  outcome: 'completed',
+  content: [],
+}
+const other = { ...called, toolCallId: 'call_2' }
+
+/** What is recorded of these drafts, one after the other. */
+function record(order: ToolOrder, ...drafts: CallDraft[]): EventDraft[] {
+  return drafts.flatMap((draft) => {
+    const step = inOrder(order, draft)
+    step.commit()
+    return step.drafts
+  })
+}
+
+const typesOf = (drafts: readonly EventDraft[]) => drafts.map((draft) => draft.type)
+
+describe('a call and its result', () => {
+  it('in their order are recorded as they are', () => {
+    expect(record(emptyOrder(), called, updated, ended)).toEqual([called, updated, ended])
+  })
+
+  it('may be mixed with those of another call', () => {
+    const otherEnded = { ...ended, toolCallId: 'call_2' }
+    const drafts = [called, other, otherEnded, ended]
+    expect(record(emptyOrder(), ...drafts)).toEqual(drafts)
+  })
+})
+
+describe('a result before its call', () => {
+  it('waits for it and follows it', () => {
+    const order = emptyOrder()
+    expect(record(order, updated, ended)).toEqual([])
+    expect(record(order, called)).toEqual([called, updated, ended])
+    expect(flushHeld(order)).toEqual([])
+  })
+
+  it('does not wait for another call', () => {
+    const order = emptyOrder()
+    record(order, ended)
+    expect(record(order, other)).toEqual([other])
+    expect(record(order, called)).toEqual([called, ended])
+  })
+
+  it('counts: a later one is a second', () => {
+    const order = emptyOrder()
+    record(order, ended, called)
+    expect(typesOf(record(order, ended))).toEqual(['agent.unrecognised'])
+  })
+
+  it('is recorded once though it came twice', () => {
+    const again = { ...ended, outcome: 'failed' as const }
+    const drafts = record(emptyOrder(), ended, again, called)
+    expect(drafts.filter((draft) => draft.type === 'tool-call.ended')).toEqual([ended])
+    expect(drafts).toContainEqual(expect.objectContaining({ type: 'agent.unrecognised', native: again }))
+  })
+})
+
+describe('what comes a second time', () => {
+  it('as a call becomes an update', () => {
+    const again = { ...called, title: 'ls -l', locations: [{ path: 'a' }], parentToolCallId: 'call_0' }
+    expect(record(emptyOrder(), called, again)[1]).toEqual({
+      type: 'tool-call.updated',
+      toolCallId: 'call_1',
+      title: 'ls -l',
+      kind: 'execute',
+      input: { command: 'ls' },
+      locations: [{ path: 'a' }],
+      parentToolCallId: 'call_0',
+    })
+  })
+
+  it('as a result is kept as it came, with the reason', () => {
+    const again = { ...ended, outcome: 'failed' as const }
+    expect(record(emptyOrder(), called, ended, again)[2]).toEqual({
+      type: 'agent.unrecognised',
+      native: again,
+      reason: 'a second result of a call',
+    })
+  })
+})
+
+describe('a step that is not committed', () => {
+  it('leaves the order as it was', () => {
+    const order = emptyOrder()
+    inOrder(order, called)
+    inOrder(order, ended)
+    expect(order).toEqual(emptyOrder())
+    record(order, called)
+    inOrder(order, ended)
+    expect(record(order, ended)).toEqual([ended])
+  })
+})
+
+describe('flushHeld', () => {
+  it('has nothing to say of a turn in order', () => {
+    const order = emptyOrder()
+    record(order, called, ended)
+    expect(flushHeld(order)).toEqual([])
+  })
+
+  it('gives a result that never got its call an inferred one, marked', () => {
+    const order = emptyOrder()
+    record(order, updated, ended)
+    const [first, ...rest] = flushHeld(order)
+    expect(first).toMatchObject({ type: 'tool-call.called', toolCallId: 'call_1', inferred: true })
+    expect(rest).toEqual([updated, ended])
+  })
+
+  it('ends a call of which only updates were seen', () => {
+    const order = emptyOrder()
+    record(order, updated)
+    expect(flushHeld(order)).toMatchObject([
+      { type: 'tool-call.called', inferred: true },
+      { type: 'tool-call.updated' },
+      { type: 'tool-call.ended', toolCallId: 'call_1', outcome: 'failed' },
+    ])
+  })
+
+  it('says whose the inferred call is', () => {
+    const order = emptyOrder()
+    record(order, { ...ended, parentToolCallId: 'call_0' })
+    expect(flushHeld(order)).toMatchObject([{ parentToolCallId: 'call_0' }, { parentToolCallId: 'call_0' }])
+  })
+})
+
+describe('any order of drafts', () => {
+  const draft = fc
+    .tuple(fc.constantFrom<CallDraft>(called, updated, ended), fc.constantFrom('call_1', 'call_2'))
+    .map(([one, toolCallId]): CallDraft => ({ ...one, toolCallId }))
+
+  it('is recorded with each call once, each result once and after its call, and nothing dropped', () => {
+    fc.assert(
+      fc.property(fc.array(draft, { maxLength: 12, size: 'max' }), (drafts) => {
+        const order = emptyOrder()
+        const recorded = [...record(order, ...drafts), ...flushHeld(order)]
+        const open = new Set<string>()
+        const over = new Set<string>()
+        for (const one of recorded) {
+          if (one.type === 'agent.unrecognised') continue
+          const { toolCallId } = one as CallDraft
+          if (one.type === 'tool-call.called') {
+            expect(open.has(toolCallId)).toBe(false)
+            open.add(toolCallId)
+          } else expect(open.has(toolCallId)).toBe(true)
+          if (one.type === 'tool-call.ended') {
+            expect(over.has(toolCallId)).toBe(false)
+            over.add(toolCallId)
+          }
+        }
+        expect(recorded.length).toBeGreaterThanOrEqual(drafts.length)
+      }),
+    )
+  })
+})

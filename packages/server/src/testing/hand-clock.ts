@@ -1,0 +1,46 @@
+import type { Clock } from '../core/clock.ts'
+
+/** A clock that stands still until a test moves it. What is due `soon` waits for `runSoon`. */
+export type HandClock = Clock & {
+  /** Moves the time on and makes the calls that fall due, in their order. */
+  advance(ms: number): void
+  runSoon(): void
+  /** How many calls of `after` are still to come. */
+  readonly waiting: number
+}
+
+export function createHandClock(start = 1_000): HandClock {
+  let now = start
+  const timers = new Set<{ due: number; call: () => void }>()
+  let soon: (() => void)[] = []
+
+  return {
+    now: () => now,
+    after(ms, call) {
+      const timer = { due: now + ms, call }
+      timers.add(timer)
+      return () => void timers.delete(timer)
+    },
+    soon: (call) => void soon.push(call),
+    breathe: () => Promise.resolve(),
+    advance(ms) {
+      const end = now + ms
+      for (;;) {
+        const [next] = [...timers].filter((timer) => timer.due <= end).sort((a, b) => a.due - b.due)
+        if (!next) break
+        timers.delete(next)
+        now = next.due
+        next.call()
+      }
+      now = end
+    },
+    runSoon() {
+      const calls = soon
+      soon = []
+      for (const call of calls) call()
+    },
+    get waiting() {
+      return timers.size
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import type { Client } from '@parley/client'
+import type { OpenRequest, SessionEvent, SessionState } from '@parley/protocol'
+import type {
+  PermissionStep,
+  QuestionStep,
+  Script,
+} from '../../packages/server/src/adapters/scripted/script.ts'
+
+/** What end-to-end tests ask of a session: its state when a fact holds, its whole log, and scripts that ask. */
+
+export const scripted = (...steps: Script) => JSON.stringify(steps)
+
+export function permission(path: string, more: Partial<PermissionStep> = {}): PermissionStep {
+  return {
+    type: 'permission',
+    name: 'Write',
+    kind: 'edit',
+    input: { path },
+    effect: { writeFile: { path, text: 'x' } },
+    ...more,
+  }
+}
+
+export const colour: QuestionStep = {
+  type: 'question',
+  questions: [
+    {
+      id: 'colour',
+      header: 'Colour',
+      text: 'Which colour?',
+      options: [{ label: 'red' }, { label: 'blue' }],
+      multiple: false,
+      freeText: false,
+    },
+  ],
+}
+
+/** The state as soon as it satisfies the fact, as a follower hears it. */
+export async function stateWhen(
+  client: Client,
+  session: string,
+  holds: (state: SessionState) => boolean,
+): Promise<SessionState> {
+  const mirror = client.mirror(session)
+  try {
+    const { view } = await mirror.until(
+      ({ status, view: { state } }) => status === 'live' && holds(state),
+      AbortSignal.timeout(20_000),
+    )
+    return view.state
+  } catch (error) {
+    const { status, view } = mirror.getSnapshot()
+    throw new Error(`${session} is ${status}: ${JSON.stringify(view.state)}`, { cause: error })
+  } finally {
+    mirror.close()
+  }
+}
+
+export const isIdle = (state: SessionState) => !state.turn && state.queue.length === 0
+
+export async function logOf(client: Client, session: string): Promise<SessionEvent[]> {
+  const events: SessionEvent[] = []
+  for (;;) {
+    const query = { after: events.length, limit: 5000 }
+    const page = await client.call('events', { params: { id: session }, query })
+    events.push(...(page.events as SessionEvent[]))
+    if (events.length >= page.head) return events
+  }
+}
+
+/** The one request of a type that is open. */
+export function open<Type extends OpenRequest['type']>(
+  state: SessionState,
+  type: Type,
+): Extract<OpenRequest, { type: Type }> {
+  const found = state.requests.filter((request) => request.type === type)
+  if (found.length !== 1)
+    throw new Error(`${found.length} requests of type ${type}: ${JSON.stringify(state)}`)
+  return found[0] as Extract<OpenRequest, { type: Type }>
+}
+
+export function eventsOf<Type extends SessionEvent['type']>(
+  log: readonly SessionEvent[],
+  type: Type,
+): Extract<SessionEvent, { type: Type }>[] {
+  return log.filter((event): event is Extract<SessionEvent, { type: Type }> => event.type === type)
+}

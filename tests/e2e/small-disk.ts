@@ -1,0 +1,54 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** A data folder on which space runs out for real, and comes back. */
+export type SmallDisk = Disposable & {
+  readonly dataDir: string
+  /** Runs in the shell that becomes the server. */
+  readonly shell: string
+  /** Makes room again, for the server with this pid. */
+  free(pid: number): void
+}
+
+/** A file system of its own, where mounting is permitted: the disk is full (ENOSPC). */
+function tmpfsDisk(): SmallDisk {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-small-disk-'))
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', folder], { stdio: 'ignore' })
+  const ballast = join(folder, 'ballast')
+  writeFileSync(ballast, Buffer.alloc(30 * 1024 * 1024))
+  return {
+    dataDir: join(folder, 'data'),
+    shell: ':',
+    free: () => rmSync(ballast),
+    [Symbol.dispose]() {
+      execFileSync('umount', ['-l', folder])
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A process that may not make a file larger than this: needs no privileges (EFBIG). */
+function limitedDisk(): SmallDisk {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-small-disk-'))
+  const dataDir = join(folder, 'data')
+  mkdirSync(dataDir)
+  return {
+    dataDir,
+    shell: 'ulimit -S -f 1536',
+    free: (pid) => void execFileSync('prlimit', ['--pid', String(pid), '--fsize=unlimited:']),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+/** The kinds of small disk that this machine can make; the one that needs no privileges is always there. */
+export function smallDisks(): { kind: string; make: () => SmallDisk }[] {
+  const limited = { kind: 'a limit on the size of files', make: limitedDisk }
+  try {
+    tmpfsDisk()[Symbol.dispose]()
+    return [{ kind: 'a full file system', make: tmpfsDisk }, limited]
+  } catch {
+    return [limited]
+  }
+}

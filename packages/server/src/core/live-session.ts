@@ -204,6 +204,7 @@ export class LiveSession {
   #interrupt(): void {
     if (this.#starting || !this.#link) return this.#starting?.abort()
     this.#quietly(this.#link.connection.interrupt(), 'interrupt the agent')
+    if (this.#stopping) return
     this.#timers.set('force', this.#options.limits.cancelGraceMs, () => void this.#disconnect('closed'))
   }
 

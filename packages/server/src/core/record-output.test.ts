@@ -38,7 +38,12 @@ function speak(
 
 const { turnId: _, ...call } = called
 const text = { type: 'text.written', blockId: 'blk_1', text: 'Hello' } as const
-const ended = { type: 'tool-call.ended', toolCallId: 'call_1', outcome: 'completed', content: [] } as const
+const ended: AgentOutput = {
+  type: 'tool-call.ended',
+  toolCallId: 'call_1',
+  outcome: 'completed',
+  content: [],
+}
 const turnEnded = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_turn' } as const
 const typed = (words: string, blockId = 'blk_1') => ({ type: 'text.streamed', blockId, text: words }) as const
 const unrecognised = (native: unknown, reason: unknown) => ({ type: 'agent.unrecognised', native, reason })

@@ -7,8 +7,8 @@ import {
   type SessionState,
 } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../stores/memory.ts'
 import { createHandClock } from '../testing/hand-clock.ts'
+import { heldStore } from '../testing/held-store.ts'
 import {
   andThen,
   called,
@@ -21,8 +21,7 @@ import {
 } from '../testing/state-after.ts'
 import { receiptOf, ruleOf } from '../testing/store-samples.ts'
 import type { FeedItem } from './session-feed.ts'
-import { createSessionLog, loadState, numbered, type SessionLog } from './session-log.ts'
-import type { AppendBatch, SessionStore } from './session-store.ts'
+import { createSessionLog, numbered, type SessionLog } from './session-log.ts'
 
 const pinned: EventDraft = { type: 'session.pinned' }
 const noticed: EventDraft = { type: 'agent.noticed', level: 'info', code: 'note', text: 'x' }
@@ -41,53 +40,6 @@ const piece = (offset: number, text: string): Delta => ({
   offset,
   text,
 })
-
-/** A store whose writes wait for `let go`, or fail once. Reads go straight through. */
-function heldStore() {
-  const disk = createMemoryStore()
-  const appended: AppendBatch[] = []
-  const checkpoints: string[][] = []
-  const waiting: (() => void)[] = []
-  let held = false
-  let failure: Error | undefined
-  const write = async () => {
-    if (held) await new Promise<void>((resolve) => waiting.push(resolve))
-    const error = failure
-    failure = undefined
-    if (error) throw error
-  }
-  const store: SessionStore = {
-    ...disk,
-    async append(batch) {
-      await write()
-      await disk.append(batch)
-      appended.push(batch)
-    },
-    async checkpoint(sessionId, blocks) {
-      await write()
-      await disk.checkpoint(sessionId, blocks)
-      checkpoints.push(
-        blocks.map((block) => ('text' in block ? block.text : `${block.input}|${block.output}`)),
-      )
-    },
-  }
-  return {
-    store,
-    disk,
-    appended,
-    checkpoints,
-    hold: () => {
-      held = true
-    },
-    letGo: () => {
-      held = false
-      for (const go of waiting.splice(0)) go()
-    },
-    failNext: (error: Error) => {
-      failure = error
-    },
-  }
-}
 
 async function aLog(...drafts: EventDraft[]) {
   const state = stateAfter(...(drafts.length > 0 ? drafts : [created, connected, submitted, started]))
@@ -515,50 +467,5 @@ describe('numbered', () => {
 
   it('leaves no turn where there is none', () => {
     expect(numbered(pinned, 'ses_1', 7, 70)).not.toHaveProperty('turnId')
-  })
-})
-
-describe('loadState', () => {
-  /** A store that holds this log, with the small part as it was after the first `stateAt` events. */
-  async function stored(drafts: readonly (EventDraft | { type: string })[], stateAt: number) {
-    const store = createMemoryStore()
-    const events = drafts.map((draft, index) =>
-      numbered(draft as EventDraft, 'ses_1', index + 1, 101 + index),
-    )
-    await store.create({
-      sessionId: 'ses_1',
-      epoch: 'epo_1',
-      events: events.map((event) => ({ seq: event.seq, json: JSON.stringify(event) })),
-      state: stateAfter(...(drafts.slice(0, stateAt) as EventDraft[])),
-    })
-    return store
-  }
-  const drafts = [created, connected, submitted, started, called, noticed]
-
-  it('is the fold of the log, however old the stored state is', async () => {
-    for (const stateAt of [0, 1, 4, 6]) {
-      expect(await loadState(await stored(drafts, stateAt), 'ses_1')).toEqual(stateAfter(...drafts))
-    }
-  })
-
-  it('has the open blocks of the checkpoints', async () => {
-    const store = await stored(drafts, 4)
-    await store.checkpoint('ses_1', [
-      { type: 'tool-call', id: 'call_1', name: 'Bash', called: false, input: '{', output: 'out' },
-      { type: 'text', id: 'blk_1', turnId: 'trn_1', text: 'Hel' },
-    ])
-    expect((await loadState(store, 'ses_1')).openBlocks).toMatchObject([
-      { id: 'call_1', called: true, title: 'ls', input: '', output: 'out' },
-      { id: 'blk_1', text: 'Hel' },
-    ])
-  })
-
-  it('goes on after an event that this build does not know, as every reader does', async () => {
-    const state = await loadState(await stored([...drafts, { type: 'weather.changed' }], 4), 'ses_1')
-    expect(state).toMatchObject({ seq: 7, updatedAt: 107 })
-  })
-
-  it('is refused for a session that is not there', async () => {
-    await expect(loadState(createMemoryStore(), 'ses_9')).rejects.toMatchObject({ code: 'not_found' })
   })
 })

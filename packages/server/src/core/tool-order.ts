@@ -33,14 +33,7 @@ export function inOrder(order: ToolOrder, draft: CallDraft): Step {
     return { drafts: [], commit: () => order.held.set(id, [...held, draft]) }
   }
   if (draft.type === 'tool-call.updated') return { drafts: [draft], commit: nothing }
-  if (order.ended.has(id)) {
-    const unrecognised = {
-      type: 'agent.unrecognised' as const,
-      native: draft,
-      reason: 'a second result of a call',
-    }
-    return { drafts: [unrecognised], commit: nothing }
-  }
+  if (order.ended.has(id)) return second(draft)
   return { drafts: [draft], commit: () => order.ended.add(id) }
 }
 

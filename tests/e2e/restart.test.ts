@@ -269,10 +269,7 @@ describe('stopped in good order', () => {
     const session = await begin({ type: 'hang', stubborn: true })
     await when(session, (state) => state.connected)
     await restart('SIGTERM')
-    expect((await idle(session)).lastTurn).toMatchObject({
-      outcome: 'cancelled',
-      stopReason: 'server_stopped',
-    })
+    expect((await idle(session)).lastTurn?.outcome).toBe('cancelled')
     await wholeLog(session)
   })
 

@@ -1,14 +1,11 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { deepFreeze } from '../testing/deep-freeze.ts'
-import { randomDelta, randomLog } from '../testing/random-log.ts'
-import { logOf, nothing, numbered, sample, samples } from '../testing/sample-events.ts'
+import { logOf, nothing, sample, samples } from '../testing/sample-events.ts'
 import type { Delta } from './delta.ts'
 import type { EventDraft } from './event.ts'
 import { applyDeltaToState, applyToState } from './fold-state.ts'
 import type { SessionState } from './session-state.ts'
 import { summarise } from './session-state.ts'
-import { applyDelta, applyEvent, applyEvents } from './session-view.ts'
 
 const given = (...drafts: EventDraft[]): SessionState =>
   logOf(drafts).reduce(applyToState, deepFreeze(nothing.state))
@@ -99,7 +96,7 @@ describe('a fork', () => {
 
   it('is still to be made while copied events are folded, and made by the first connection after them', () => {
     expect(forked).toMatchObject({ forkPending: true, forkedFrom: { sessionId: 'ses_0', seq: 3 } })
-    const copied = then(forked, sample('agent.connected'), sample('agent.disconnected'))
+    const copied = then(forked, sample('agent.disconnected'), sample('agent.connected'))
     expect(copied.forkPending).toBe(true)
     expect(then(copied, sample('agent.connected')).forkPending).toBe(false)
   })
@@ -310,200 +307,5 @@ describe('plan, tasks and usage', () => {
       sample('task.updated', { taskId: `task_${index}` }),
     )
     expect(then(running, ...many).tasks).toHaveLength(100)
-  })
-})
-
-describe('an open block', () => {
-  const piece = (offset: number, text: string): Delta => ({
-    type: 'text.streamed',
-    turnId: 'trn_1',
-    blockId: 'blk_1',
-    offset,
-    text,
-  })
-
-  it('grows with its pieces and closes when it is written', () => {
-    const open = streamed(running, piece(0, 'Hel'), piece(3, 'lo'))
-    expect(open.openBlocks).toEqual([{ type: 'text', id: 'blk_1', turnId: 'trn_1', text: 'Hello' }])
-    expect(then(open, sample('text.written', { text: 'Hello' })).openBlocks).toEqual([])
-  })
-
-  it('closes when it is retracted', () => {
-    expect(then(streamed(running, piece(0, 'Hel')), sample('block.retracted')).openBlocks).toEqual([])
-  })
-
-  it('drops what it has and appends what follows', () => {
-    expect(streamed(running, piece(0, 'Hello'), piece(2, 'llo, you')).openBlocks).toMatchObject([
-      { text: 'Hello, you' },
-    ])
-  })
-
-  it('is the same object when a piece brings nothing new', () => {
-    const open = streamed(running, piece(0, 'Hello'))
-    expect(streamed(open, piece(0, 'Hello'), piece(1, 'el'), piece(5, ''))).toBe(open)
-  })
-
-  it('shows a gap as a gap and adds nothing beyond it', () => {
-    const open = streamed(running, piece(0, 'Hel'), piece(5, ', you'))
-    expect(open.openBlocks).toMatchObject([{ text: 'Hel', gap: true }])
-    expect(streamed(open, piece(10, '!'))).toBe(open)
-  })
-
-  it('that is joined in the middle starts with all there is, at offset 0', () => {
-    const open = streamed(running, piece(0, 'Hello, y'), piece(8, 'ou'))
-    expect(open.openBlocks).toMatchObject([{ text: 'Hello, you' }])
-    expect(open.openBlocks[0]).not.toHaveProperty('gap')
-  })
-
-  it('that is joined in the middle without its beginning has a gap', () => {
-    expect(streamed(running, piece(4, 'o')).openBlocks).toMatchObject([{ text: '', gap: true }])
-  })
-
-  it('has no gap any more once the whole of it came', () => {
-    const healed = streamed(running, piece(0, 'Hel'), piece(5, ', you'), piece(0, 'Hello, you'))
-    expect(healed.openBlocks).toEqual([{ type: 'text', id: 'blk_1', turnId: 'trn_1', text: 'Hello, you' }])
-  })
-
-  it('counts as JavaScript does', () => {
-    expect(streamed(running, piece(0, '🚀'), piece(2, '!')).openBlocks).toMatchObject([{ text: '🚀!' }])
-  })
-
-  it('of a subagent says so', () => {
-    const state = streamed(running, {
-      ...piece(0, 'x'),
-      type: 'thinking.streamed',
-      parentToolCallId: 'call_1',
-    } as Delta)
-    expect(state.openBlocks).toMatchObject([{ type: 'thinking', parentToolCallId: 'call_1' }])
-  })
-
-  it('adds up, however its pieces were cut and repeated', () => {
-    const text = fc.string({ unit: 'grapheme', maxLength: 30 })
-    const cuts = fc.array(fc.record({ back: fc.nat(8), length: fc.nat(8) }), { maxLength: 20 })
-    fc.assert(
-      fc.property(text, cuts, (text, cuts) => {
-        let state = running
-        let end = 0
-        for (const { back, length } of [...cuts, { back: 0, length: text.length }]) {
-          const start = Math.max(0, end - back)
-          end = Math.max(end, Math.min(text.length, start + length))
-          state = streamed(state, piece(start, text.slice(start, start + length)))
-        }
-        expect(state.openBlocks).toEqual([{ type: 'text', id: 'blk_1', turnId: 'trn_1', text }])
-      }),
-    )
-  })
-})
-
-describe('an open call', () => {
-  const drafted: Delta = { type: 'tool-call.drafted', turnId: 'trn_1', toolCallId: 'call_1', name: 'Bash' }
-  const input = (offset: number, text: string): Delta => ({
-    type: 'tool-call.input-streamed',
-    turnId: 'trn_1',
-    toolCallId: 'call_1',
-    offset,
-    text,
-  })
-  const output = (offset: number, text: string): Delta => ({
-    ...input(offset, text),
-    type: 'tool-call.output-streamed',
-  })
-
-  it('shows its input while it is written, then its output, then is gone', () => {
-    const writing = streamed(running, drafted, input(0, '{"com'), input(5, 'mand'))
-    expect(writing.openBlocks).toMatchObject([
-      { name: 'Bash', called: false, input: '{"command', output: '' },
-    ])
-    const called = then(writing, sample('tool-call.called'))
-    expect(called.openBlocks).toMatchObject([{ called: true, kind: 'execute', title: 'ls', input: '' }])
-    const talking = streamed(called, output(0, 'a.'), output(2, 'txt'))
-    expect(talking.openBlocks).toMatchObject([{ called: true, output: 'a.txt' }])
-    expect(then(talking, sample('tool-call.ended')).openBlocks).toEqual([])
-  })
-
-  it('is open from its call on when nothing streams', () => {
-    expect(then(running, sample('tool-call.called')).openBlocks).toMatchObject([
-      { id: 'call_1', called: true },
-    ])
-  })
-
-  it('is drafted once', () => {
-    const once = streamed(running, drafted, input(0, 'x'))
-    expect(streamed(once, drafted)).toBe(once)
-  })
-
-  it('keeps its place among others', () => {
-    const two = streamed(running, drafted, { ...drafted, toolCallId: 'call_2' } as Delta)
-    expect(then(two, sample('tool-call.called')).openBlocks.map((block) => block.id)).toEqual([
-      'call_1',
-      'call_2',
-    ])
-  })
-
-  it('shows a gap of its input as a gap', () => {
-    expect(streamed(running, drafted, input(3, 'x')).openBlocks).toMatchObject([{ input: '', gap: true }])
-  })
-})
-
-describe('the fold of any log', () => {
-  const anyView = (log: Parameters<typeof applyEvents>[1], deltas: readonly Delta[]) =>
-    deltas.reduce(applyDelta, applyEvents(nothing, log))
-
-  it('is the same one by one, all at once, and in any pieces', () => {
-    fc.assert(
-      fc.property(randomLog, fc.nat(40), (log, cut) => {
-        const whole = applyEvents(nothing, log)
-        expect(log.reduce(applyEvent, nothing)).toEqual(whole)
-        expect(applyEvents(applyEvents(nothing, log.slice(0, cut)), log.slice(cut))).toEqual(whole)
-      }),
-    )
-  })
-
-  it('never changes what it was given', () => {
-    fc.assert(
-      fc.property(randomLog, fc.array(randomDelta, { maxLength: 10 }), randomLog, (log, deltas, more) => {
-        const before = deepFreeze(anyView(log, deltas))
-        const text = JSON.stringify(before)
-        const later = deepFreeze(more.map((event) => ({ ...event, seq: event.seq + 100 })))
-        applyEvents(before, later)
-        deltas.reduce(applyDelta, before)
-        expect(JSON.stringify(before)).toBe(text)
-      }),
-    )
-  })
-
-  it('takes an event twice for an event once', () => {
-    fc.assert(
-      fc.property(randomLog, fc.array(randomDelta, { maxLength: 10 }), (log, deltas) => {
-        const view = anyView(log, deltas)
-        expect(applyEvents(view, log)).toBe(view)
-      }),
-    )
-  })
-
-  it('moves nothing but the cursor for an event that it does not know', () => {
-    const unknown = { seq: 9, at: 90, sessionId: 'ses_1', type: 'weather.changed', title: 'Storm' }
-    const view = deepFreeze({ state: waiting, timeline: [] })
-    const after = applyEvent(view, unknown)
-    expect(after.state).toEqual({ ...waiting, seq: 9, updatedAt: 90 })
-    expect(after.timeline).toBe(view.timeline)
-  })
-
-  it('does not read a known type of another version', () => {
-    const event = { ...numbered(sample('session.renamed', { title: 'Two' }), 9), version: 2 }
-    expect(applyEvent({ state: waiting, timeline: [] }, event).state.title).toBe('Tidy up')
-  })
-
-  it('ignores what is activity only', () => {
-    const view = { state: running, timeline: [] }
-    expect(applyDelta(view, { type: 'activity.changed', activity: 'active' })).toBe(view)
-  })
-
-  it('shares what did not change', () => {
-    const before = then(waiting, sample('plan.updated'))
-    const after = then(before, sample('usage.measured'))
-    expect(after.requests).toBe(before.requests)
-    expect(after.plan).toBe(before.plan)
-    expect(after.turn).toBe(before.turn)
   })
 })

@@ -7,14 +7,18 @@ const ImagePart = z.object({
   data: z.base64().meta({ description: 'The image, base64' }),
   name: z.string().optional(),
 })
-const FilePart = z.object({
-  type: z.literal('file'),
-  name: z.string(),
-  mimeType: z.string().optional(),
-  path: z.string().optional().meta({ description: 'A path inside the session folder' }),
-  text: z.string().optional(),
-  data: z.base64().optional(),
-})
+const FilePart = z
+  .object({
+    type: z.literal('file'),
+    name: z.string(),
+    mimeType: z.string().optional(),
+    path: z.string().optional().meta({ description: 'A path inside the session folder' }),
+    text: z.string().optional(),
+    data: z.base64().optional(),
+  })
+  .refine(({ path, text, data }) => (path ?? text ?? data) !== undefined, {
+    message: 'a file needs its path, its text or its data',
+  })
 /** Something the agent is asked to do that is not a message to its model, e.g. compact. */
 const CommandPart = z.object({
   type: z.literal('command'),

@@ -6,9 +6,8 @@ import {
   type Receipt,
   type SessionState,
 } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
 import type { Clock, Ids } from './clock.ts'
-import { decide } from './decide.ts'
+import { type DecideContext, decide } from './decide.ts'
 import { hashOf } from './hash.ts'
 import type { SessionLog } from './session-log.ts'
 import type { SessionStore } from './session-store.ts'
@@ -19,6 +18,9 @@ export type CommandDesk = {
   readonly busy: boolean
 }
 
+/** A new session that nobody was told of yet. */
+export type ForkCopy = { announce(): void; discard(): Promise<void> }
+
 /** Where commands become drafts and receipts. Acts on nothing: what a command sets in motion follows from the log. */
 export function createCommandDesk(options: {
   log: SessionLog
@@ -26,25 +28,23 @@ export function createCommandDesk(options: {
   clock: Clock
   ids: Ids
   maxQueue: number
-  adapter: () => AgentAdapter
+  /** Who the command is for; throws if it needs an agent that is not known here. */
+  agent: (command: Command) => DecideContext['agent']
   /** Copies the log of a session into a new one; the same child twice is one copy. */
-  fork: (parent: SessionState, child: string, title: string | undefined) => Promise<void>
+  fork: (parent: SessionState, child: string, title: string | undefined) => Promise<ForkCopy>
 }): CommandDesk {
-  const { log, store, clock, ids, maxQueue, adapter, fork } = options
+  const { log, store, clock, ids, maxQueue, fork } = options
   const underWay = new Map<string, { hash: string; receipt: Promise<Receipt> }>()
 
   async function execute(command: Command, hash: string): Promise<Receipt> {
     const { commandId } = command
     const earlier = await store.receipt(log.sessionId, commandId)
     if (earlier) return repeated(command, hash, earlier)
-    const agent = adapter()
+    const agent = options.agent(command)
     const context = () => ({ now: clock.now(), ids, agent, maxQueue })
-    if (command.type === 'session.fork') {
-      const { into } = forked(decide(log.state, command, context()).drafts)
-      await fork(log.state, into, command.title)
-    }
+    const copy = await copyFor(command, context())
     let receipt: Receipt = { commandId, seq: 0 }
-    await log.transact((state) => {
+    const recorded = log.transact((state) => {
       const { reply, ...decision } = decide(state, command, context())
       return {
         ...decision,
@@ -54,7 +54,21 @@ export function createCommandDesk(options: {
         },
       }
     })
+    try {
+      await recorded
+    } catch (error) {
+      await copy?.discard()
+      throw error
+    }
+    copy?.announce()
     return receipt
+  }
+
+  /** The copy comes first, so that a fork in the log always has its session; a refusal takes it back. */
+  async function copyFor(command: Command, context: DecideContext): Promise<ForkCopy | undefined> {
+    if (command.type !== 'session.fork') return undefined
+    const { into } = forked(decide(log.state, command, context).drafts)
+    return fork(log.state, into, command.title)
   }
 
   return {

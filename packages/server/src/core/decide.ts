@@ -82,8 +82,13 @@ function submit(
   if (delivery === 'steer') need(context, 'steer')
 
   const promptId = context.ids('prm')
-  const submitted = { type: 'prompt.submitted' as const, promptId, parts, delivery }
   const { turn } = state
+  const submitted = {
+    type: 'prompt.submitted' as const,
+    promptId,
+    parts,
+    delivery: turn ? delivery : 'queue',
+  }
   if (turn && delivery === 'steer') {
     refuseIf(
       turn.interrupted,

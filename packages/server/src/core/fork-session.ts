@@ -23,13 +23,14 @@ export async function copyForFork(
   title: string | undefined,
 ): Promise<SessionState | undefined> {
   const existing = await store.load(child)
-  const forkedFrom = { sessionId: parent.id, seq: parent.seq }
-  if (existing && existing.head > parent.seq) return undefined
+  const upTo = existing?.state.forkedFrom?.seq ?? parent.seq
+  const forkedFrom = { sessionId: parent.id, seq: upTo }
+  if (existing && existing.head > upTo) return undefined
   let state = existing?.state ?? emptyState(child, `${parent.epoch}-fork`)
-  while (state.seq < parent.seq) {
+  while (state.seq < upTo) {
     const page = await store.read(parent.id, {
       after: state.seq,
-      limit: Math.min(pageSize, parent.seq - state.seq),
+      limit: Math.min(pageSize, upTo - state.seq),
     })
     if (page.length === 0) return undefined
     const created = state.seq === 0

@@ -22,6 +22,7 @@ import {
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import { type Clock, type Ids, randomIds, systemClock } from './clock.ts'
+import type { ForkCopy } from './command-desk.ts'
 import { createConnectionSlots } from './connection-slots.ts'
 import { checkSettings, decide, need } from './decide.ts'
 import { copyForFork } from './fork-session.ts'
@@ -130,9 +131,14 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     })
   }
 
-  async function fork(...[parent, child, title]: Parameters<LiveSessionOptions['fork']>): Promise<void> {
+  async function fork(...[parent, child, title]: Parameters<LiveSessionOptions['fork']>): Promise<ForkCopy> {
     const made = await copyForFork({ store, now: clock.now() }, parent, child, title)
-    if (made) tell({ session: child, change: 'created', summary: summarise(made) })
+    return {
+      announce: () => made && tell({ session: child, change: 'created', summary: summarise(made) }),
+      discard: async () => {
+        if (made) await store.delete(child)
+      },
+    }
   }
 
   function open(sessionId: string): Promise<LiveSession> {

@@ -24,6 +24,7 @@ import { createPermissionBroker, type PermissionBroker } from './permission-brok
 import { createPersist, type Persist } from './persist.ts'
 import { deltaOf, draftsOf, freshProgress, isDelta } from './record-output.ts'
 import { recoveryPlan } from './recover.ts'
+import { createSessionAgent } from './session-agent.ts'
 import { createSessionLog, type SessionLog, type SessionLogOptions } from './session-log.ts'
 import type { SessionStore } from './session-store.ts'
 import { createTimers } from './timers.ts'
@@ -54,6 +55,7 @@ export class LiveSession {
   readonly log: SessionLog
   readonly #options: LiveSessionOptions
   readonly #broker: PermissionBroker
+  readonly #agent: ReturnType<typeof createSessionAgent>
   readonly #desk: CommandDesk
   readonly #persist: Persist
   readonly #timers: ReturnType<typeof createTimers<'idle' | 'force' | 'park' | 'expire'>>
@@ -87,8 +89,9 @@ export class LiveSession {
     this.#facts = createFactWaiters(clock)
     this.#persist = createPersist(this.log, clock, problem)
     this.#broker = createPermissionBroker({ log: this.log, ids, rules, persist: this.#persist })
-    const adapter = () => this.#adapter()
-    this.#desk = createCommandDesk({ ...options, log: this.log, maxQueue: limits.maxQueue, adapter })
+    this.#agent = createSessionAgent(options.adapter, () => this.state)
+    const agent = this.#agent.forCommand
+    this.#desk = createCommandDesk({ ...options, log: this.log, maxQueue: limits.maxQueue, agent })
   }
 
   get state(): SessionState {
@@ -107,12 +110,6 @@ export class LiveSession {
     return receipt
   }
 
-  #adapter(): AgentAdapter {
-    const { adapter, state } = this.#options
-    if (adapter) return adapter
-    throw new ParleyError('agent_not_found', `The agent "${state.agent}" of this session is not known here.`)
-  }
-
   /** Looks at what a restart left behind, then goes on with what can go on. */
   async recover(): Promise<void> {
     await this.#persist((state) => recoveryPlan(state, this.#options.clock.now()))
@@ -126,7 +123,7 @@ export class LiveSession {
     this.#starting?.abort()
     const { turn, requests } = this.state
     if (turn && !turn.parked && this.#link) {
-      if (requests.length > 0 && this.#canResume()) await this.#park('server-stopped')
+      if (requests.length > 0 && this.#agent.canResume()) await this.#park('server-stopped')
       else await this.#endBeforeStop()
     }
     await this.#disconnect('server-stopped')
@@ -246,7 +243,7 @@ export class LiveSession {
     this.#starting = starting
     const isOpen = () => this.state.turn?.turnId === turn.turnId && !this.state.turn.interrupted
     try {
-      if (turn.parked && !this.#canResume()) throw cannotResume(this.#adapter())
+      if (turn.parked && !this.#agent.canResume()) throw cannotResume(this.#agent.need())
       if (this.#link?.closing) await this.#link.close(this.#link.closing)
       const link = this.#link ?? (await this.#connect(starting.signal))
       const ready = isOpen() && !this.#stopping && (!turn.parked || (await this.#resume(turn)))
@@ -273,7 +270,7 @@ export class LiveSession {
   #connect(signal: AbortSignal): Promise<AgentLink> {
     const { clock, ids, limits, slots, problem } = this.#options
     return connectAgent({
-      adapter: this.#adapter(),
+      adapter: this.#agent.need(),
       state: this.state,
       connectionId: ids('con'),
       person: this.#broker.person,
@@ -290,13 +287,6 @@ export class LiveSession {
       lost: (link, last, error) => this.#lost(link, last, error),
       problem,
     })
-  }
-
-  #canResume(): boolean {
-    return (
-      this.#options.adapter?.capabilities.resume === true &&
-      this.state.connection?.agentSessionId !== undefined
-    )
   }
 
   /** Returns nothing when it is done at once, so that a flood of deltas costs no promises. */
@@ -332,7 +322,7 @@ export class LiveSession {
       closing: link.closing,
       last,
       hadTurn,
-      canResume: this.#canResume(),
+      canResume: this.#agent.canResume(),
       now: this.#options.clock.now(),
     }
     await this.#persist((state) => plans.loseAgent(state, how))
@@ -365,7 +355,7 @@ export class LiveSession {
     this.#timers.stop('expire')
     if (!first || this.#stopping) return
     const waited = clock.now() - first.at
-    if (turn && !turn.parked && this.#link && this.#canResume()) {
+    if (turn && !turn.parked && this.#link && this.#agent.canResume()) {
       this.#timers.set('park', limits.parkAfterMs - waited, () => void this.#park('waited-long'))
     }
     if (limits.expireAfterMs > 0) {

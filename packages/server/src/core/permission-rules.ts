@@ -76,7 +76,9 @@ const scopes = ['session', 'project', 'always'] as const
 function strongest(rules: readonly PermissionRule[]): PermissionRule | undefined {
   const refusal = rules.find((rule) => rule.decision === 'deny' || rule.decision === 'disable')
   if (refusal) return refusal
-  return rules.toSorted((a, b) => scopes.indexOf(a.scope) - scopes.indexOf(b.scope))[0]
+  const rank = ({ scope, decision }: PermissionRule) =>
+    scopes.indexOf(scope) * 2 + (decision === 'ask' ? 0 : 1)
+  return rules.toSorted((a, b) => rank(a) - rank(b))[0]
 }
 
 function applies(rule: PermissionRule, subject: Subject, state: SessionState): boolean {
@@ -86,17 +88,28 @@ function applies(rule: PermissionRule, subject: Subject, state: SessionState): b
   return matches(rule, subject)
 }
 
-/** A grant never covers a field it does not name exactly, nor smuggled shell syntax behind a `*`. */
+/**
+ * A pattern that looks at the input covers no switch it does not name: the same command with an extra `true`, such as
+ * one that leaves the sandbox, is another thing.
+ */
 export function matches(pattern: RulePattern, subject: Subject): boolean {
   if (pattern.tool !== '*' && pattern.tool !== subject.tool) return false
-  return Object.entries(pattern.match ?? {}).every(([field, text]) => {
+  const { match } = pattern
+  if (!match) return true
+  const named = Object.entries(match).every(([field, text]) => {
     const value = fieldOf(subject.input, field)
-    return typeof value === 'string' && matchesText(text, value)
+    return (typeof value === 'string' || value === true) && matchesText(text, String(value))
   })
+  return named && switchesOf(subject.input).every((field) => Object.hasOwn(match, field))
 }
 
 function fieldOf(input: unknown, field: string): unknown {
   return input !== null && typeof input === 'object' ? (input as Record<string, unknown>)[field] : undefined
+}
+
+function switchesOf(input: unknown): string[] {
+  if (input === null || typeof input !== 'object') return []
+  return Object.entries(input).flatMap(([field, value]) => (value === true ? [field] : []))
 }
 
 /** `*` stands for anything without shell syntax; `\\*` and `\\\\` stand for themselves. */
@@ -109,7 +122,10 @@ function matchesText(pattern: string, value: string): boolean {
   return new RegExp(`^${source}$`).test(value)
 }
 
-/** The answers a person can give, each with the rule that a lasting one would write. */
+/**
+ * The answers a person can give, each with the rule that a lasting one would write. Where the agent suggests one for a
+ * scope, it stands in for ours.
+ */
 export function optionsFor(
   subject: Subject,
   suggestions: readonly PermissionOption[] = [],
@@ -122,21 +138,23 @@ export function optionsFor(
   const rule = patternFor(subject)
   if (!rule) return once
   const what = rule.match?.command === undefined ? subject.tool : 'this command'
-  return [
-    once[0]!,
+  const lasting: PermissionOption[] = [
     { decision: 'allow', scope: 'session', label: `Allow ${what} for this session`, rule },
     { decision: 'allow', scope: 'project', label: `Allow ${what} in this folder`, rule },
     { decision: 'allow', scope: 'always', label: `Always allow ${what}`, rule },
-    ...suggestions,
-    once[1]!,
   ]
+  const own = lasting.filter(({ scope }) => !suggestions.some((suggestion) => suggestion.scope === scope))
+  return [once[0]!, ...suggestions, ...own, once[1]!]
 }
 
 /** Narrow: a command is granted as it stands, any other tool by its name. What cannot be told apart is not granted. */
 function patternFor(subject: Subject): RulePattern | undefined {
   if (subject.tool === '*') return undefined
   const command = subject.kind === 'execute' ? fieldOf(subject.input, 'command') : undefined
-  if (typeof command === 'string') return { tool: subject.tool, match: { command: escaped(command) } }
+  if (typeof command === 'string') {
+    const switches = Object.fromEntries(switchesOf(subject.input).map((field) => [field, 'true']))
+    return { tool: subject.tool, match: { command: escaped(command), ...switches } }
+  }
   return subject.kind === 'execute' ? undefined : { tool: subject.tool }
 }
 

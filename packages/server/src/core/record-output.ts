@@ -99,7 +99,9 @@ function retract({ written, order }: TurnProgress, blockId: string): void {
 function endRetracted(state: SessionState, blockId: string): EventDraft[] {
   const open = state.openBlocks.find((block) => block.id === blockId)
   if (open?.type !== 'tool-call' || !open.called) return []
-  return [{ type: 'tool-call.ended', toolCallId: blockId, outcome: 'cancelled', content: [] }]
+  return [
+    { type: 'tool-call.ended', toolCallId: blockId, outcome: 'cancelled', content: [], ...parentOf(open) },
+  ]
 }
 
 /** A delta with its turn and its offset, or nothing when it comes too late to mean anything. */
@@ -134,4 +136,8 @@ function openBlock(state: SessionState, id: string): OpenBlock | undefined {
     if (state.openBlocks[index]!.id === id) return state.openBlocks[index]
   }
   return undefined
+}
+
+function parentOf({ parentToolCallId }: OpenBlock) {
+  return parentToolCallId ? { parentToolCallId } : {}
 }

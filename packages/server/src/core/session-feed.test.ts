@@ -361,6 +361,16 @@ describe('live readers', () => {
     expect(log.problems).toEqual([new Error('broken')])
   })
 
+  it('are not disturbed by one whose promise fails as it is told of the open blocks', async () => {
+    const log = aLog(0)
+    log.open.push(delta('so far'))
+    const broken = aReader({ deliver: () => Promise.reject(new Error('broken')) })
+    await log.feed.follow({}, broken)
+    await settled()
+    expect(log.problems).toEqual([new Error('broken')])
+    expect(log.feed.hasReaders).toBe(false)
+  })
+
   it('are not waited for', async () => {
     const log = aLog(0)
     const batches: FeedBatch[] = []

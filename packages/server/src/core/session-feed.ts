@@ -68,6 +68,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
   function tell(reader: FeedReader, words: () => void | Promise<void>) {
     const fail = (error: unknown) => {
       readers.delete(reader)
+      joining.delete(reader)
       source.problem(error)
     }
     try {
@@ -141,7 +142,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
         // From here to the end nothing may await: the reader sees all up to now, then all from now.
         flush()
         const open = source.openBlocks()
-        if (open.length > 0) void reader.deliver(open)
+        if (open.length > 0) tell(reader, () => reader.deliver(open))
         if (joining.has(reader)) reader.caughtUp(cursor)
         if (!joining.delete(reader)) return stop
         readers.add(reader)

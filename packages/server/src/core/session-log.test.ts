@@ -443,7 +443,9 @@ describe('close', () => {
   it('stops the checkpoint that was to come', async () => {
     const { log, clock, checkpoints } = await aLog()
     log.stream(piece(0, 'Hel'))
+    expect(clock.waiting).toBe(1)
     await log.close('closed')
+    expect(clock.waiting).toBe(0)
     clock.advance(10_000)
     await settled()
     expect(checkpoints).toEqual([])

@@ -90,7 +90,7 @@ describe('what comes a second time', () => {
     expect(record(emptyOrder(), called, ended, again)[2]).toEqual({
       type: 'agent.unrecognised',
       native: again,
-      reason: 'a second result of a call',
+      reason: 'comes after the end of its call',
     })
   })
 })

@@ -19,7 +19,7 @@ const nothing = () => undefined
 
 /**
  * Puts the drafts of tool calls in order: a result waits for its call, a call is recorded once, a result once.
- * A second call becomes an update; a second result is kept as an unrecognised message, for the record.
+ * A second call becomes an update; what comes after the end is kept as an unrecognised message, for the record.
  */
 export function inOrder(order: ToolOrder, draft: CallDraft): Step {
   const id = draft.toolCallId
@@ -29,17 +29,17 @@ export function inOrder(order: ToolOrder, draft: CallDraft): Step {
   if (!order.called.has(id)) {
     const held = order.held.get(id) ?? []
     if (draft.type === 'tool-call.ended' && held.some((one) => one.type === 'tool-call.ended'))
-      return second(draft)
+      return late(draft)
     return { drafts: [], commit: () => order.held.set(id, [...held, draft]) }
   }
+  if (order.ended.has(id)) return late(draft)
   if (draft.type === 'tool-call.updated') return { drafts: [draft], commit: nothing }
-  if (order.ended.has(id)) return second(draft)
   return { drafts: [draft], commit: () => order.ended.add(id) }
 }
 
-function second(native: CallDraft): Step {
+function late(native: CallDraft): Step {
   return {
-    drafts: [{ type: 'agent.unrecognised', native, reason: 'a second result of a call' }],
+    drafts: [{ type: 'agent.unrecognised', native, reason: 'comes after the end of its call' }],
     commit: nothing,
   }
 }
@@ -73,7 +73,15 @@ export function flushHeld(order: ToolOrder): EventDraft[] {
     ...drafts,
     ...(drafts.some((draft) => draft.type === 'tool-call.ended')
       ? []
-      : [{ type: 'tool-call.ended' as const, toolCallId, outcome: 'failed' as const, content: [] }]),
+      : [
+          {
+            type: 'tool-call.ended' as const,
+            toolCallId,
+            outcome: 'failed' as const,
+            content: [],
+            ...parentOf(drafts),
+          },
+        ]),
   ])
 }
 

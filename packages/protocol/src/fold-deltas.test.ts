@@ -1,0 +1,155 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { deepFreeze } from '../testing/deep-freeze.ts'
+import { logOf, nothing, sample } from '../testing/sample-events.ts'
+import type { Delta } from './delta.ts'
+import type { EventDraft } from './event.ts'
+import { applyDeltaToState, applyToState } from './fold-state.ts'
+import type { SessionState } from './session-state.ts'
+
+const then = (state: SessionState, ...drafts: EventDraft[]): SessionState =>
+  logOf(drafts, state.seq + 1).reduce(applyToState, deepFreeze(state))
+const streamed = (state: SessionState, ...deltas: Delta[]): SessionState =>
+  deltas.reduce((now, delta) => applyDeltaToState(deepFreeze(now), delta), state)
+
+const running = then(
+  nothing.state,
+  sample('session.created'),
+  sample('prompt.submitted'),
+  sample('turn.started'),
+)
+
+describe('an open block', () => {
+  const piece = (offset: number, text: string): Delta => ({
+    type: 'text.streamed',
+    turnId: 'trn_1',
+    blockId: 'blk_1',
+    offset,
+    text,
+  })
+
+  it('grows with its pieces and closes when it is written', () => {
+    const open = streamed(running, piece(0, 'Hel'), piece(3, 'lo'))
+    expect(open.openBlocks).toEqual([{ type: 'text', id: 'blk_1', turnId: 'trn_1', text: 'Hello' }])
+    expect(then(open, sample('text.written', { text: 'Hello' })).openBlocks).toEqual([])
+  })
+
+  it('closes when it is retracted', () => {
+    expect(then(streamed(running, piece(0, 'Hel')), sample('block.retracted')).openBlocks).toEqual([])
+  })
+
+  it('drops what it has and appends what follows', () => {
+    expect(streamed(running, piece(0, 'Hello'), piece(2, 'llo, you')).openBlocks).toMatchObject([
+      { text: 'Hello, you' },
+    ])
+  })
+
+  it('is the same object when a piece brings nothing new', () => {
+    const open = streamed(running, piece(0, 'Hello'))
+    expect(streamed(open, piece(0, 'Hello'), piece(1, 'el'), piece(5, ''))).toBe(open)
+  })
+
+  it('shows a gap as a gap and adds nothing beyond it', () => {
+    const open = streamed(running, piece(0, 'Hel'), piece(5, ', you'))
+    expect(open.openBlocks).toMatchObject([{ text: 'Hel', gap: true }])
+    expect(streamed(open, piece(10, '!'))).toBe(open)
+  })
+
+  it('that is joined in the middle starts with all there is, at offset 0', () => {
+    const open = streamed(running, piece(0, 'Hello, y'), piece(8, 'ou'))
+    expect(open.openBlocks).toMatchObject([{ text: 'Hello, you' }])
+    expect(open.openBlocks[0]).not.toHaveProperty('gap')
+  })
+
+  it('that is joined in the middle without its beginning has a gap', () => {
+    expect(streamed(running, piece(4, 'o')).openBlocks).toMatchObject([{ text: '', gap: true }])
+  })
+
+  it('has no gap any more once the whole of it came', () => {
+    const healed = streamed(running, piece(0, 'Hel'), piece(5, ', you'), piece(0, 'Hello, you'))
+    expect(healed.openBlocks).toEqual([{ type: 'text', id: 'blk_1', turnId: 'trn_1', text: 'Hello, you' }])
+  })
+
+  it('counts as JavaScript does', () => {
+    expect(streamed(running, piece(0, '🚀'), piece(2, '!')).openBlocks).toMatchObject([{ text: '🚀!' }])
+  })
+
+  it('of a subagent says so', () => {
+    const state = streamed(running, {
+      ...piece(0, 'x'),
+      type: 'thinking.streamed',
+      parentToolCallId: 'call_1',
+    } as Delta)
+    expect(state.openBlocks).toMatchObject([{ type: 'thinking', parentToolCallId: 'call_1' }])
+  })
+
+  it('adds up, however its pieces were cut and repeated', () => {
+    const text = fc.string({ unit: 'grapheme', maxLength: 30 })
+    const cuts = fc.array(fc.record({ back: fc.nat(8), length: fc.nat(8) }), { maxLength: 20 })
+    fc.assert(
+      fc.property(text, cuts, (text, cuts) => {
+        let state = running
+        let end = 0
+        for (const { back, length } of [...cuts, { back: 0, length: text.length }]) {
+          const start = Math.max(0, end - back)
+          end = Math.max(end, Math.min(text.length, start + length))
+          state = streamed(state, piece(start, text.slice(start, start + length)))
+        }
+        expect(state.openBlocks).toEqual([{ type: 'text', id: 'blk_1', turnId: 'trn_1', text }])
+      }),
+    )
+  })
+})
+
+describe('an open call', () => {
+  const drafted: Delta = { type: 'tool-call.drafted', turnId: 'trn_1', toolCallId: 'call_1', name: 'Bash' }
+  const input = (offset: number, text: string): Delta => ({
+    type: 'tool-call.input-streamed',
+    turnId: 'trn_1',
+    toolCallId: 'call_1',
+    offset,
+    text,
+  })
+  const output = (offset: number, text: string): Delta => ({
+    type: 'tool-call.output-streamed',
+    turnId: 'trn_1',
+    toolCallId: 'call_1',
+    offset,
+    text,
+  })
+
+  it('shows its input while it is written, then its output, then is gone', () => {
+    const writing = streamed(running, drafted, input(0, '{"com'), input(5, 'mand'))
+    expect(writing.openBlocks).toMatchObject([
+      { name: 'Bash', called: false, input: '{"command', output: '' },
+    ])
+    const called = then(writing, sample('tool-call.called'))
+    expect(called.openBlocks).toMatchObject([{ called: true, kind: 'execute', title: 'ls', input: '' }])
+    const talking = streamed(called, output(0, 'a.'), output(2, 'txt'))
+    expect(talking.openBlocks).toMatchObject([{ called: true, output: 'a.txt' }])
+    expect(then(talking, sample('tool-call.ended')).openBlocks).toEqual([])
+  })
+
+  it('is open from its call on when nothing streams', () => {
+    expect(then(running, sample('tool-call.called')).openBlocks).toMatchObject([
+      { id: 'call_1', called: true },
+    ])
+  })
+
+  it('is drafted once', () => {
+    const once = streamed(running, drafted, input(0, 'x'))
+    expect(streamed(once, drafted)).toBe(once)
+  })
+
+  it('keeps its place among others', () => {
+    const two = streamed(running, drafted, { ...drafted, toolCallId: 'call_2' } as Delta)
+    expect(then(two, sample('tool-call.called')).openBlocks.map((block) => block.id)).toEqual([
+      'call_1',
+      'call_2',
+    ])
+  })
+
+  it('shows a gap of its input as a gap', () => {
+    expect(streamed(running, drafted, input(3, 'x')).openBlocks).toMatchObject([{ input: '', gap: true }])
+  })
+})

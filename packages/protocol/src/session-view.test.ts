@@ -1,0 +1,74 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { deepFreeze } from '../testing/deep-freeze.ts'
+import { randomDelta, randomLog } from '../testing/random-log.ts'
+import { logOf, nothing, numbered, sample } from '../testing/sample-events.ts'
+import type { Delta } from './delta.ts'
+import { applyDelta, applyEvent, applyEvents } from './session-view.ts'
+
+const running = applyEvents(
+  nothing,
+  logOf([sample('session.created'), sample('prompt.submitted'), sample('turn.started')]),
+)
+const waiting = applyEvents(running, logOf([sample('permission.requested'), sample('plan.updated')], 4))
+
+describe('the fold of any log', () => {
+  const anyView = (log: Parameters<typeof applyEvents>[1], deltas: readonly Delta[]) =>
+    deltas.reduce(applyDelta, applyEvents(nothing, log))
+
+  it('is the same one by one, all at once, and in any pieces', () => {
+    fc.assert(
+      fc.property(randomLog, fc.nat(40), (log, cut) => {
+        const whole = applyEvents(nothing, log)
+        expect(log.reduce(applyEvent, nothing)).toEqual(whole)
+        expect(applyEvents(applyEvents(nothing, log.slice(0, cut)), log.slice(cut))).toEqual(whole)
+      }),
+    )
+  })
+
+  it('never changes what it was given', () => {
+    fc.assert(
+      fc.property(randomLog, fc.array(randomDelta, { maxLength: 10 }), randomLog, (log, deltas, more) => {
+        const before = deepFreeze(anyView(log, deltas))
+        const text = JSON.stringify(before)
+        const later = deepFreeze(more.map((event) => ({ ...event, seq: event.seq + 100 })))
+        applyEvents(before, later)
+        deltas.reduce(applyDelta, before)
+        expect(JSON.stringify(before)).toBe(text)
+      }),
+    )
+  })
+
+  it('takes an event twice for an event once', () => {
+    fc.assert(
+      fc.property(randomLog, fc.array(randomDelta, { maxLength: 10 }), (log, deltas) => {
+        const view = anyView(log, deltas)
+        expect(applyEvents(view, log)).toBe(view)
+      }),
+    )
+  })
+
+  it('moves nothing but the cursor for an event that it does not know', () => {
+    const unknown = { seq: 9, at: 90, sessionId: 'ses_1', type: 'weather.changed', title: 'Storm' }
+    const after = applyEvent(deepFreeze(waiting), unknown)
+    expect(after.state).toEqual({ ...waiting.state, seq: 9, updatedAt: 90 })
+    expect(after.timeline).toBe(waiting.timeline)
+  })
+
+  it('does not read a known type of another version', () => {
+    const event = { ...numbered(sample('session.renamed', { title: 'Two' }), 9), version: 2 }
+    expect(applyEvent(waiting, event).state.title).toBe('Tidy up')
+  })
+
+  it('ignores what is activity only', () => {
+    expect(applyDelta(running, { type: 'activity.changed', activity: 'active' })).toBe(running)
+  })
+
+  it('shares what did not change', () => {
+    const { state: before } = waiting
+    const { state: after } = applyEvent(waiting, numbered(sample('usage.measured'), 9))
+    expect(after.requests).toBe(before.requests)
+    expect(after.plan).toBe(before.plan)
+    expect(after.turn).toBe(before.turn)
+  })
+})

@@ -1,0 +1,219 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { CommandInput, NewSessionInput, Receipt, SessionEvent, SessionState } from '@parley/protocol'
+import { createGates, type Gates } from '../adapters/scripted/gates.ts'
+import { createScriptedAdapter, type ScriptedAdapterOptions } from '../adapters/scripted/index.ts'
+import type { PermissionStep, QuestionStep, Script } from '../adapters/scripted/script.ts'
+import { memoryTranscript } from '../adapters/scripted/transcript.ts'
+import { createHost } from '../index.ts'
+import { createMemoryStore } from '../stores/memory.ts'
+import { createHandClock, type HandClock } from '../testing/hand-clock.ts'
+import type { AgentAdapter, AgentConnection, ConnectInput } from './agent-adapter.ts'
+import { type Clock, systemClock } from './clock.ts'
+import type { Host } from './host.ts'
+import type { Limits } from './limits.ts'
+import type { SessionStore } from './session-store.ts'
+
+export type HostUnderTestOptions = {
+  readonly limits?: Partial<Limits>
+  readonly agent?: ScriptedAdapterOptions
+  /** Stands between the host and the scripted agent, as a slower or a worse agent would. */
+  readonly adapter?: (scripted: AgentAdapter) => AgentAdapter
+  readonly store?: SessionStore
+}
+
+/** A real host on a memory store with the scripted agent, whose time a test moves on by hand. */
+export type HostUnderTest = AsyncDisposable & {
+  readonly host: Host
+  readonly store: SessionStore
+  readonly gates: Gates
+  readonly time: HandClock
+  readonly cwd: string
+  /** Every connection made, the first one first, with what it was asked for. */
+  readonly connections: { readonly input: ConnectInput; readonly connection: AgentConnection }[]
+  /** What was reported where no caller could be told. */
+  readonly problems: string[]
+  create(given?: Partial<NewSessionInput>): Promise<SessionUnderTest>
+  /** How often the effect of a permission ran. */
+  runs(path: string): number
+  /** Closes the host and opens another on the same store. */
+  restart(options?: Pick<HostUnderTestOptions, 'adapter'>): Promise<void>
+}
+
+export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise<HostUnderTest> {
+  const cwd = mkdtempSync(join(tmpdir(), 'parley-host-'))
+  const store = options.store ?? createMemoryStore()
+  const gates = createGates()
+  const time = createHandClock(Date.now())
+  const { soon, breathe } = systemClock
+  const clock: Clock = { now: time.now, after: time.after, soon, breathe }
+  const connections: HostUnderTest['connections'] = []
+  const problems: string[] = []
+  const scripted = createScriptedAdapter({ gates, transcript: memoryTranscript(), ...options.agent })
+  const noted: AgentAdapter = {
+    ...scripted,
+    async connect(input) {
+      const connection = await scripted.connect(input)
+      connections.push({ input, connection })
+      return connection
+    },
+  }
+  const start = (adapter = options.adapter) =>
+    createHost({
+      adapters: [adapter ? adapter(noted) : noted],
+      store,
+      clock,
+      ...(options.limits && { limits: options.limits }),
+      problem: ({ doing, error }) => void problems.push(`${doing}: ${error}`),
+    })
+  let host = await start()
+  return {
+    get host() {
+      return host
+    },
+    store,
+    gates,
+    time,
+    cwd,
+    connections,
+    problems,
+    async create(given) {
+      const { id } = await host.create({ agent: scripted.id, cwd, ...given })
+      return new SessionUnderTest(() => host, id)
+    },
+    runs(path) {
+      try {
+        return readFileSync(join(cwd, path), 'utf8').length
+      } catch {
+        return 0
+      }
+    },
+    async restart(next) {
+      await closed(host, time)
+      host = await start(next?.adapter)
+    },
+    async [Symbol.asyncDispose]() {
+      await closed(host, time)
+      rmSync(cwd, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A host that closes may wait for an agent, for a time that only the test moves. */
+async function closed(host: Host, time: HandClock): Promise<void> {
+  let done = false
+  const closing = host.close().finally(() => {
+    done = true
+  })
+  while (!done) {
+    time.advance(500)
+    await systemClock.breathe()
+  }
+  await closing
+}
+
+type WithoutId<Input> = Input extends unknown ? Omit<Input, 'commandId'> : never
+
+let commands = 0
+const patienceMs = 10_000
+
+export class SessionUnderTest {
+  readonly id: string
+  readonly #host: () => Host
+
+  constructor(host: () => Host, id: string) {
+    this.#host = host
+    this.id = id
+  }
+
+  command(command: WithoutId<CommandInput> & { commandId?: string }): Promise<Receipt> {
+    return this.#host().command(this.id, { commandId: `command-${++commands}`, ...command } as CommandInput)
+  }
+
+  /** Submits a script; resolves with the prompt's id. */
+  async submit(...script: Script): Promise<string> {
+    return (await this.command({ type: 'prompt.submit', text: JSON.stringify(script) })).promptId ?? ''
+  }
+
+  /** Submits a script and waits for the end of its turn. */
+  async play(...script: Script): Promise<SessionState> {
+    const { turns } = await this.state()
+    await this.submit(...script)
+    return this.when((state) => state.turns === turns + 1 && !state.turn)
+  }
+
+  /** Answers the first open permission. */
+  async decide(
+    decision: 'allow' | 'deny',
+    more: {
+      scope?: 'once' | 'session' | 'project' | 'always'
+      message?: string
+      input?: unknown
+      endTurn?: boolean
+    } = {},
+  ): Promise<Receipt> {
+    const { requests } = await this.when((state) => state.requests.length > 0)
+    return this.command({ type: 'permission.decide', requestId: requests[0]!.requestId, decision, ...more })
+  }
+
+  state(): Promise<SessionState> {
+    return this.#host().state(this.id)
+  }
+
+  /** The state as soon as it satisfies the fact. */
+  async when(holds: (state: SessionState) => boolean): Promise<SessionState> {
+    for (const deadline = Date.now() + patienceMs; ; ) {
+      const state = await this.state()
+      if (holds(state)) return state
+      if (Date.now() > deadline) throw new Error(`it does not come to that: ${JSON.stringify(state)}`)
+      await systemClock.breathe()
+    }
+  }
+
+  idle(): Promise<SessionState> {
+    return this.when((state) => !state.turn && state.queue.length === 0)
+  }
+
+  async log(): Promise<SessionEvent[]> {
+    const { seq } = await this.state()
+    const { events } = await this.#host().read(this.id, { after: 0, limit: seq + 1 })
+    return events.map(({ json }) => JSON.parse(json) as SessionEvent)
+  }
+
+  async events<Type extends SessionEvent['type']>(
+    type: Type,
+  ): Promise<Extract<SessionEvent, { type: Type }>[]> {
+    const log = await this.log()
+    return log.filter((event): event is Extract<SessionEvent, { type: Type }> => event.type === type)
+  }
+
+  async texts(): Promise<string[]> {
+    return (await this.events('text.written')).map(({ text }) => text)
+  }
+}
+
+export function permission(path: string, more: Partial<PermissionStep> = {}): PermissionStep {
+  return {
+    type: 'permission',
+    name: 'Write',
+    kind: 'edit',
+    input: { path },
+    effect: { writeFile: { path, text: 'x' } },
+    ...more,
+  }
+}
+
+export const colour: QuestionStep = {
+  type: 'question',
+  questions: [
+    {
+      id: 'colour',
+      header: 'Colour',
+      text: 'Which colour?',
+      options: [{ label: 'red' }, { label: 'blue' }],
+      multiple: false,
+      freeText: false,
+    },
+  ],
+}

@@ -28,6 +28,8 @@ export type StartOptions = {
 export type Parley = {
   readonly host: Host
   readonly http: HttpServer
+  /** How many clients hold a WebSocket open. */
+  followers(): number
   /** Takes no more requests, parks or ends what runs, then lets go of the data folder. */
   close(): Promise<void>
 }
@@ -48,11 +50,16 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   })
   undo.defer(() => host.close())
   const websocket = createWebSocketFace({ host, logger, version })
+  let followers = 0
   const http = await startServer({
     ...serving,
     host,
     version,
-    websocket: ({ request, socket, head }) => websocket.accept(request, socket, head),
+    websocket: ({ request, socket, head }) => {
+      followers++
+      socket.once('close', () => followers--)
+      websocket.accept(request, socket, head)
+    },
   })
   store.describeOwner({ url: http.url })
   undo.defer(() => http.close())
@@ -62,6 +69,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   return {
     host,
     http,
+    followers: () => followers,
     close() {
       closed ??= closing.disposeAsync()
       return closed

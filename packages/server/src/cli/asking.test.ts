@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import { createHome } from './program-under-test.ts'
+
+const choose = /Your choice, 1 to \d: /
+
+describe('a person at the terminal', () => {
+  it('allows what is asked', async () => {
+    await using home = createHome()
+    const running = home.onTerminal(['run', 'demo', 'show a permission'])
+    await running.until(choose)
+    running.type('what?\r')
+    await running.until('Type a number from 1 to 5.')
+    running.type('1\r')
+    const { stdout, exitCode } = await running.ended
+    expect(stdout).toContain('why: It deletes files.')
+    expect(stdout).toContain('Thank you.')
+    expect(exitCode).toBe(0)
+  })
+
+  it('denies with a reason', async () => {
+    await using home = createHome()
+    const running = home.onTerminal(['run', 'demo', 'show a permission'])
+    await running.until(choose)
+    running.type('3 still in use\r')
+    const { stdout } = await running.ended
+    expect(stdout).toContain('still in use)')
+    expect(stdout).toContain('As you wish')
+  })
+
+  it('answers questions by number and in their own words', async () => {
+    await using home = createHome()
+    const running = home.onTerminal(['run', 'demo', 'ask me something'])
+    await running.until('or your own words: ')
+    running.type('a spreadsheet\r1,3\r')
+    const { stdout, exitCode } = await running.ended
+    expect(stdout).toContain('Database: a spreadsheet; Extras: Tests, Continuous integration.')
+    expect(exitCode).toBe(0)
+  })
+
+  it('approves a plan', async () => {
+    await using home = createHome()
+    const running = home.onTerminal(['run', 'demo', 'make a plan'])
+    await running.until(choose)
+    running.type('y\r')
+    const { stdout } = await running.ended
+    expect(stdout).toContain('approve its plan')
+    expect(stdout).toContain('Write a failing test')
+    expect(stdout).toContain('Off we go.')
+  })
+
+  it('is not asked any longer when another client has answered', async () => {
+    await using home = createHome()
+    const server = home.start(['serve', '--port', '0', '--json'])
+    const { url, token } = JSON.parse(await server.until(/\}\n/))
+    const running = home.onTerminal(['run', 'demo', 'show a permission'])
+    await running.until(choose)
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const { requests } = (await (await fetch(`${url}/api/permissions`, { headers })).json()) as {
+      requests: { session: { id: string }; request: { requestId: string } }[]
+    }
+    const [waiting] = requests
+    const body = {
+      commandId: 'from-elsewhere',
+      type: 'permission.decide',
+      requestId: waiting?.request.requestId,
+      decision: 'allow',
+    }
+    const path = `${url}/api/sessions/${waiting?.session.id}/commands`
+    await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
+    const { stdout, exitCode } = await running.ended
+    expect(stdout).toContain('answered elsewhere')
+    expect(stdout).toContain('Thank you.')
+    expect(exitCode).toBe(0)
+  })
+
+  it('stops the turn with Ctrl-C, also in the middle of a question', async () => {
+    await using home = createHome()
+    const running = home.onTerminal(['run', 'demo', 'show a permission'])
+    await running.until(choose)
+    running.type('\u0003')
+    const { stdout, exitCode } = await running.ended
+    expect(stdout).toContain('cancelled')
+    expect(exitCode).toBe(130)
+  })
+})
+
+describe('parley attach', () => {
+  it('shows what was said, prompts, answers, and leaves', async () => {
+    await using home = createHome()
+    const server = home.start(['serve', '--port', '0', '--json'])
+    await server.until('"pid"')
+    await home.run(['run', 'demo', 'think', '--title', 'Thoughts'])
+    const running = home.onTerminal(['attach', 'last'])
+    await running.until('the second way is better.')
+    await running.until('> ')
+    running.type('show a permission\r')
+    await running.until(choose)
+    running.type('2\r')
+    await running.until('Thank you.')
+    running.type('\u0004')
+    const { stdout, exitCode } = await running.ended
+    expect(stdout).toContain('Thoughts · demo')
+    expect(stdout).toContain('it goes on')
+    expect(exitCode).toBe(0)
+  })
+
+  it('finds a request that was there before', async () => {
+    await using home = createHome()
+    const server = home.start(['serve', '--port', '0', '--json'])
+    await server.until('"pid"')
+    const first = home.start(['run', 'demo', 'show a permission', '--on-permission', 'ask'])
+    await first.until('waiting for an answer from elsewhere')
+    const running = home.onTerminal(['attach', 'last'])
+    await running.until(choose)
+    running.type('1\r')
+    const { exitCode, stdout } = await first.ended
+    expect(stdout).toContain('Thank you.')
+    expect(exitCode).toBe(0)
+  })
+})

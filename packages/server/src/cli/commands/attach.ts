@@ -1,0 +1,125 @@
+import type { FeedItem } from '@parley/client'
+import { isKnown, ParleyError, promptText, type SessionState } from '@parley/protocol'
+import type { Flags } from '../configuration.ts'
+import { connect } from '../connect.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { exitCodes } from '../failure.ts'
+import { onInterrupt } from '../interrupts.ts'
+import { findSession } from '../session-reference.ts'
+import { type Answerer, createPerson } from '../terminal/person.ts'
+import { createScreen, type Screen } from '../terminal/screen.ts'
+import { createTranscript, type Transcript } from '../terminal/transcript.ts'
+import { oneLine } from '../terminal/visible.ts'
+import { watchSession } from '../watch-session.ts'
+
+export type AttachOptions = Flags & { readonly tail?: string }
+
+const nobody: Answerer = { requested: () => {}, resolved: () => {} }
+
+/** A session on the terminal, until the person leaves it. It goes on without them. */
+export async function attach(reference: string, options: AttachOptions, context: Context): Promise<number> {
+  const { output } = context
+  const tail = tailOf(options.tail)
+  await using server = await connect(configurationOf(context, options), context)
+  const { client } = server
+  const id = await findSession(client, reference)
+  server.own(id)
+  const { blocks, firstSeq, ...state } = await client.call('getSession', {
+    params: { id },
+    query: { tail: 0 },
+  })
+
+  const leaving = new AbortController()
+  using interrupts = onInterrupt(() => leaving.abort())
+  output.readerLeft.addEventListener('abort', () => leaving.abort())
+  const transcript = createTranscript({ ...output, style: output.errStyle, prompts: true })
+  const typed: string[] = []
+  const typing = {
+    prompt: '> ',
+    onLine: (line: string) => {
+      if (line.trim() === '') return
+      typed.push(line)
+      client
+        .prompt(id, line)
+        .catch((thrown: Error) => screen.say(output.errStyle.red(`parley: ${thrown.message}`)))
+    },
+    onEnd: () => leaving.abort(),
+  }
+  const screen = createScreen({
+    stdin: context.stdin,
+    stderr: process.stderr,
+    output,
+    onInterrupt: interrupts.interrupt,
+    ...(output.canAsk && { typing }),
+  })
+  const answerer = output.canAsk
+    ? createPerson({ client, sessionId: id, screen, style: output.errStyle, onEnd: typing.onEnd })
+    : nobody
+  try {
+    screen.say(output.errStyle.dim(headline(state, context)))
+    if (server.embedded) screen.say(output.errStyle.yellow(aloneWords(context)))
+    const limit = Math.min(tail, state.seq)
+    const last = limit === 0 ? [] : await lastEvents(server.client, state, limit)
+    screen.print(last.flatMap((event) => transcript.event(event)))
+    for (const request of state.requests) answerer.requested(request.requestId)
+    await watchSession(
+      {
+        client,
+        sessionId: id,
+        from: { after: state.seq, epoch: state.epoch },
+        show: showOn(screen, transcript, typed),
+        answerer,
+        signal: leaving.signal,
+        say: (line) => screen.say(line),
+      },
+      () => false,
+    )
+    screen.close()
+    if (output.isErrTerminal) output.err(`\n${output.errStyle.dim(farewell(id, server.embedded, context))}\n`)
+    return exitCodes.completed
+  } finally {
+    screen.close()
+  }
+}
+
+async function lastEvents(
+  client: Awaited<ReturnType<typeof connect>>['client'],
+  { id, seq, epoch }: SessionState,
+  limit: number,
+) {
+  const query = { before: seq + 1, limit, epoch }
+  const { events } = await client.call('events', { params: { id }, query })
+  return events
+}
+
+/** What was typed here stands on the screen already. */
+function showOn(screen: Screen, transcript: Transcript, typed: string[]): (item: FeedItem) => void {
+  return (item) => {
+    if (item.type === 'delta') screen.print(transcript.delta(item.delta))
+    if (item.type !== 'event') return
+    const { event } = item
+    const own =
+      isKnown(event) && event.type === 'prompt.submitted' ? typed.indexOf(promptText(event.parts)) : -1
+    if (own >= 0) typed.splice(own, 1)
+    else screen.print(transcript.event(event))
+  }
+}
+
+function headline({ title, agent, status, cwd }: SessionState, { output }: Context): string {
+  const hint = output.canAsk ? ' · a line you type is a prompt; Ctrl-D leaves' : ''
+  return `${oneLine(title) || 'untitled'} · ${agent} · ${status} · ${oneLine(cwd)}${hint}`
+}
+
+function aloneWords({ invocation }: Context): string {
+  return `no server runs, so this session runs only as long as you stay; to change that: ${invocation} serve`
+}
+
+function farewell(id: string, embedded: boolean, { invocation }: Context): string {
+  return embedded ? `left ${id}` : `left ${id}; it goes on. Back: ${invocation} attach ${id}`
+}
+
+function tailOf(given: string | undefined): number {
+  if (given === undefined) return 60
+  if (/^\d{1,4}$/.test(given)) return Number(given)
+  throw new ParleyError('validation_error', `--tail takes how many events to show first, not "${given}".`)
+}

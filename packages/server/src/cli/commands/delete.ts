@@ -1,0 +1,47 @@
+import { ParleyError } from '@parley/protocol'
+import type { Flags } from '../configuration.ts'
+import { connect } from '../connect.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { onInterrupt } from '../interrupts.ts'
+import { findSession } from '../session-reference.ts'
+import { createScreen } from '../terminal/screen.ts'
+import { oneLine } from '../terminal/visible.ts'
+
+export type DeleteOptions = Flags & { readonly yes?: boolean }
+
+/** Deletes a session for good, after asking. */
+export async function deleteSession(
+  reference: string,
+  options: DeleteOptions,
+  context: Context,
+): Promise<number> {
+  const { output } = context
+  if (!options.yes && !output.canAsk) {
+    throw new ParleyError('validation_error', 'Nobody is there to confirm: add --yes to delete for good.')
+  }
+  await using server = await connect(configurationOf(context, options), context)
+  const id = await findSession(server.client, reference)
+  const { title } = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })
+  if (
+    !options.yes &&
+    !(await confirmed(`Delete ${id} (${oneLine(title) || 'untitled'}) for good? y/N `, context))
+  ) {
+    output.err('Nothing was deleted.\n')
+    return 1
+  }
+  await server.client.call('deleteSession', { params: { id } })
+  output.err(`Deleted ${id}.\n`)
+  return 0
+}
+
+async function confirmed(question: string, { stdin, output }: Context): Promise<boolean> {
+  const leaving = new AbortController()
+  using interrupts = onInterrupt(() => leaving.abort())
+  const screen = createScreen({ stdin, stderr: process.stderr, output, onInterrupt: interrupts.interrupt })
+  try {
+    const line = await screen.ask((keyboard) => keyboard.line(question, leaving.signal))
+    return /^y(es)?$/i.test(line?.trim() ?? '')
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,39 @@
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+import type { Flags } from '../configuration.ts'
+import { connect } from '../connect.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { findSession } from '../session-reference.ts'
+
+export type ExportOptions = Flags & { readonly as?: string; readonly output?: string }
+
+const formats = ['jsonl', 'markdown', 'html'] as const
+
+/** The whole session as a file, or to stdout. */
+export async function exportSession(
+  reference: string,
+  options: ExportOptions,
+  context: Context,
+): Promise<number> {
+  const as = formats.find((format) => format === (options.as ?? 'jsonl'))
+  if (!as) {
+    throw new ParleyError('validation_error', `--as takes one of ${formats.join(', ')}, not "${options.as}".`)
+  }
+  await using server = await connect(configurationOf(context, options), context)
+  const id = await findSession(server.client, reference)
+  const text = await server.client.call('exportSession', { params: { id }, query: { as } })
+  if (options.output === undefined || options.output === '-') {
+    context.output.out(text)
+    return 0
+  }
+  const file = resolve(context.cwd, options.output)
+  try {
+    writeFileSync(file, text, { mode: 0o600 })
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    throw new ParleyError('validation_error', `${file} cannot be written (${code}).`, { cause: thrown })
+  }
+  context.output.err(`Written: ${file}\n`)
+  return 0
+}

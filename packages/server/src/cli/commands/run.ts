@@ -1,0 +1,287 @@
+import { resolve } from 'node:path'
+import { text as readAll } from 'node:stream/consumers'
+import type { Client, FeedItem } from '@parley/client'
+import {
+  type EventOf,
+  ParleyError,
+  PermissionMode,
+  type SessionEvent,
+  type SessionState,
+} from '@parley/protocol'
+import type { Configuration, Flags } from '../configuration.ts'
+import { type Connected, connect } from '../connect.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { durationWords, parseDuration } from '../durations.ts'
+import { exitCodes } from '../failure.ts'
+import { onInterrupt } from '../interrupts.ts'
+import { findSession } from '../session-reference.ts'
+import { type Answerer, createPerson } from '../terminal/person.ts'
+import { createPolicy } from '../terminal/policy.ts'
+import { createScreen, type Screen } from '../terminal/screen.ts'
+import { createTranscript } from '../terminal/transcript.ts'
+import { oneLine } from '../terminal/visible.ts'
+import { watchSession } from '../watch-session.ts'
+
+export type RunOptions = Flags & {
+  readonly cwd?: string
+  readonly model?: string
+  readonly mode?: string
+  readonly title?: string
+  readonly session?: string
+  readonly json?: boolean
+  readonly deltas?: boolean
+  readonly onPermission?: string
+  readonly timeout?: string
+}
+
+type Run = {
+  readonly client: Client
+  readonly session: SessionState
+  readonly context: Context
+  readonly options: RunOptions
+  readonly screen: Screen
+}
+
+/** A server that does not take the prompt within this is not there. */
+const submitMs = 30_000
+
+/** One prompt and all the agent does until it stops. Gives the exit code by the outcome. */
+export async function run(
+  agent: string,
+  given: string | undefined,
+  options: RunOptions,
+  context: Context,
+): Promise<number> {
+  const configuration = configurationOf(context, options)
+  const timeoutMs = options.timeout === undefined ? undefined : parseDuration(options.timeout, '--timeout')
+  const mode = modeOf(options.mode)
+  policyOf(options, context)
+  const prompt = await promptOf(given, context)
+  const begun = await begin(configuration, context, (client) =>
+    openSession(client, { agent, mode, options, context }),
+  )
+  await using server = begun.server
+  const { session } = begun
+  const { client } = server
+  server.own(session.id)
+  const stopping = Promise.withResolvers<string | undefined>()
+  using interrupts = onInterrupt(() => stopping.resolve(undefined))
+  context.output.readerLeft.addEventListener('abort', () => stopping.resolve(undefined))
+  const timer = setTimeout(
+    () => stopping.resolve(`out of time after ${durationWords(timeoutMs ?? 0)}; stopping the turn`),
+    timeoutMs ?? 2 ** 31 - 1,
+  )
+  const screen = createScreen({
+    stdin: context.stdin,
+    stderr: process.stderr,
+    output: context.output,
+    onInterrupt: interrupts.interrupt,
+  })
+  try {
+    const end = await promptAndWatch({ client, session, context, options, screen }, prompt, stopping)
+    if (!options.json) sayWhatNext(session, context)
+    return end === undefined ? exitCodes.cancelled : exitCodes[end.outcome]
+  } catch (thrown) {
+    if (!(thrown instanceof ParleyError) || thrown.details?.reason !== 'lost') throw thrown
+    context.output.err(`parley: ${thrown.message}\n`)
+    return exitCodes.unknown
+  } finally {
+    clearTimeout(timer)
+    screen.close()
+  }
+}
+
+/** A server that we found may have been another command's, and go with it: then there is the next, or our own. */
+async function begin(
+  configuration: Configuration,
+  context: Context,
+  open: (client: Client) => Promise<SessionState>,
+): Promise<{ server: Connected; session: SessionState }> {
+  for (let tries = 1; ; tries++) {
+    const server = await connect(configuration, context)
+    try {
+      return { server, session: await open(server.client) }
+    } catch (thrown) {
+      await server[Symbol.asyncDispose]()
+      const isGone = thrown instanceof ParleyError && thrown.code === 'busy'
+      if (server.embedded || !isGone || tries >= 3) throw thrown
+    }
+  }
+}
+
+/** Resolves with the end of the turn, or nothing if the prompt never became one. */
+async function promptAndWatch(
+  run: Run,
+  prompt: string,
+  stopping: PromiseWithResolvers<string | undefined>,
+): Promise<EventOf<'turn.ended'> | undefined> {
+  const { client, session, screen } = run
+  const say = (line: string) => screen.say(line)
+  const { promptId } = await client.prompt(session.id, prompt, { signal: AbortSignal.timeout(submitMs) })
+  let turnId: string | undefined
+
+  const failed = new AbortController()
+  const stop = async (why: string | undefined) => {
+    if (why !== undefined) say(`parley: ${why}`)
+    await stopTurn(client, session.id, { promptId, turnId })
+  }
+  stopping.promise.then(stop).catch((thrown: unknown) => failed.abort(thrown))
+
+  const isLast = (event: SessionEvent) => {
+    if (event.type === 'turn.started' && event.promptId === promptId) turnId = event.turnId
+    if (event.type === 'prompt.withdrawn') return event.promptId === promptId
+    return event.type === 'turn.ended' && event.turnId === turnId
+  }
+  const last = await watchSession(
+    {
+      client,
+      sessionId: session.id,
+      from: run.options.session === undefined ? { after: 0, epoch: session.epoch } : fromState(session),
+      show: run.options.json ? jsonShow(run) : transcriptShow(run),
+      answerer: answererOf(run, stopping.resolve),
+      signal: failed.signal,
+      say,
+    },
+    isLast,
+  )
+  if (failed.signal.aborted) throw failed.signal.reason
+  return last?.type === 'turn.ended' ? last : undefined
+}
+
+function fromState({ seq, epoch }: SessionState) {
+  return { after: seq, epoch }
+}
+
+/** A prompt that still waits is withdrawn; a turn that runs is cancelled and watched to its end. */
+async function stopTurn(
+  client: Client,
+  sessionId: string,
+  { promptId, turnId }: { promptId: string | undefined; turnId: string | undefined },
+): Promise<void> {
+  try {
+    if (turnId === undefined && promptId !== undefined)
+      return void (await client.withdraw(sessionId, promptId))
+  } catch (thrown) {
+    if (!isConflict(thrown)) throw thrown
+  }
+  try {
+    await client.cancel(sessionId, turnId === undefined ? {} : { turnId })
+  } catch (thrown) {
+    if (!isConflict(thrown)) throw thrown
+  }
+}
+
+function isConflict(thrown: unknown): boolean {
+  return thrown instanceof ParleyError && thrown.code === 'conflict'
+}
+
+async function openSession(
+  client: Client,
+  input: { agent: string; mode: PermissionMode | undefined; options: RunOptions; context: Context },
+): Promise<SessionState> {
+  const { agent, mode, options, context } = input
+  const { model, title } = options
+  const settings = { ...(model !== undefined && { model }), ...(mode && { mode }) }
+  if (options.session === undefined) {
+    const cwd = resolve(context.cwd, options.cwd ?? '.')
+    return client.createSession({ agent, cwd, ...settings, ...(title !== undefined && { title }) })
+  }
+  for (const name of ['cwd', 'title'] as const) {
+    if (options[name] === undefined) continue
+    throw new ParleyError(
+      'validation_error',
+      `--${name} is for a new session; --session continues an old one.`,
+    )
+  }
+  const id = await findSession(client, options.session)
+  const state = await client.call('getSession', { params: { id }, query: { tail: 0 } })
+  if (state.agent !== agent) {
+    throw new ParleyError('validation_error', `Session ${id} is one of ${state.agent}, not of ${agent}.`)
+  }
+  if (Object.keys(settings).length > 0) await client.configure(id, settings)
+  return state
+}
+
+function transcriptShow({ context, screen }: Run): (item: FeedItem) => void {
+  const { output } = context
+  const transcript = createTranscript({ ...output, style: output.errStyle, prompts: false })
+  return (item) => {
+    if (item.type === 'event') screen.print(transcript.event(item.event))
+    if (item.type === 'delta') screen.print(transcript.delta(item.delta))
+  }
+}
+
+function jsonShow({ context, options }: Run): (item: FeedItem) => void {
+  return (item) => {
+    if (item.type === 'event') context.output.out(`${JSON.stringify(item.event)}\n`)
+    if (item.type === 'delta' && options.deltas) context.output.out(`${JSON.stringify(item.delta)}\n`)
+  }
+}
+
+function answererOf(run: Run, stop: (why: string | undefined) => void): Answerer {
+  const { client, session, context, screen, options } = run
+  const policy = policyOf(options, context)
+  if (policy === 'ask' && context.output.canAsk) {
+    const onEnd = () => stop('no answer was given; stopping the turn')
+    return createPerson({ client, sessionId: session.id, screen, style: context.output.errStyle, onEnd })
+  }
+  if (policy === 'ask') return waitForOthers(run)
+  return createPolicy({
+    client,
+    sessionId: session.id,
+    decision: policy,
+    say: (line) => screen.say(`parley: ${oneLine(line)}`),
+    onQuestion: () => stop('the agent asks a question and nobody is there to answer it; stopping the turn'),
+    onError: (thrown) =>
+      stop(`could not answer a permission (${(thrown as Error).message}); stopping the turn`),
+  })
+}
+
+function waitForOthers({ screen, session, context }: Run): Answerer {
+  return {
+    requested: () =>
+      screen.say(`parley: waiting for an answer from elsewhere: ${context.invocation} attach ${session.id}`),
+    resolved: () => {},
+  }
+}
+
+const policies = ['ask', 'deny', 'allow'] as const
+
+function policyOf({ onPermission }: RunOptions, { output }: Context): (typeof policies)[number] {
+  if (onPermission === undefined) return output.canAsk ? 'ask' : 'deny'
+  const policy = policies.find((known) => known === onPermission)
+  if (policy) return policy
+  throw new ParleyError(
+    'validation_error',
+    `--on-permission takes ask, deny or allow, not "${onPermission}".`,
+  )
+}
+
+function modeOf(given: string | undefined): PermissionMode | undefined {
+  if (given === undefined) return undefined
+  const mode = PermissionMode.safeParse(given)
+  if (mode.success) return mode.data
+  throw new ParleyError(
+    'validation_error',
+    `--mode takes one of ${PermissionMode.options.join(', ')}, not "${given}".`,
+  )
+}
+
+async function promptOf(given: string | undefined, { stdin }: Context): Promise<string> {
+  if (given !== undefined && given !== '-') return checkedPrompt(given)
+  if (given === undefined && stdin.isTTY) {
+    throw new ParleyError('validation_error', 'There is no prompt. Write it behind the agent, in quotes.')
+  }
+  return checkedPrompt(await readAll(stdin))
+}
+
+function checkedPrompt(prompt: string): string {
+  if (prompt.trim() !== '') return prompt
+  throw new ParleyError('validation_error', 'The prompt is empty.')
+}
+
+function sayWhatNext(session: SessionState, { output, invocation }: Context): void {
+  if (!output.isErrTerminal) return
+  const go = `${invocation} run ${session.agent} "…" --session ${session.id}`
+  output.err(`${output.errStyle.dim(`go on: ${go}`)}\n`)
+}

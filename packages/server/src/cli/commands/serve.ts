@@ -1,0 +1,74 @@
+import { assertBindable } from '../../faces/http/access.ts'
+import { createRequestSource } from '../../faces/http/request-source.ts'
+import type { Flags } from '../configuration.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { createLogger } from '../log.ts'
+import { type Parley, startParley } from '../start.ts'
+import { isTokenExposed, tokenFile, tokenOf } from '../token-file.ts'
+import { version } from '../version.ts'
+
+export type ServeOptions = Flags & { readonly json?: boolean }
+
+/** Runs the server until it is told to stop. The last line on stdout, once it is ready, is the link. */
+export async function serve(options: ServeOptions, context: Context): Promise<number> {
+  const { output } = context
+  const configuration = configurationOf(context, options)
+  const { dataDir, host, port, limits, allowedOrigins, allowedHosts } = configuration
+  assertBindable({
+    hostname: host,
+    tokenExplicit: configuration.token !== undefined,
+    allowRemote: configuration.allowRemote,
+  })
+  createRequestSource({ bound: () => ({ hostname: host, port }), allowedOrigins, allowedHosts })
+  const token = tokenOf(configuration)
+  const logger = createLogger(configuration.logLevel ?? 'info', output)
+
+  const stopped = stopSignal()
+  const parley = await startParley({
+    dataDir,
+    hostname: host,
+    port,
+    token,
+    logger,
+    limits,
+    allowedOrigins,
+    allowedHosts,
+  })
+  if (!configuration.token && isTokenExposed(dataDir)) {
+    logger.warn(`others can read ${tokenFile(dataDir)}: chmod 600 it`)
+  }
+  if (options.json) output.out(`${JSON.stringify({ url: parley.http.url, token, pid: process.pid })}\n`)
+  else output.out(greeting(parley, dataDir, context))
+  const signal = await stopped
+  logger.info({ signal }, 'stopping')
+  await parley.close()
+  return 0
+}
+
+function greeting({ http }: Parley, dataDir: string, { output, invocation, env }: Context): string {
+  const { bold, dim } = output.outStyle
+  const folder = dataDir === `${env.HOME}/.parley` || env.PARLEY_DATA_DIR ? '' : ` --data-dir ${dataDir}`
+  return [
+    `${bold(`Parley ${version}`)} runs at ${http.url}`,
+    `${dim('data')}  ${dataDir}`,
+    `${dim('stop')}  Ctrl-C`,
+    `${dim('try')}   ${invocation} run demo "help"${folder}   ${dim('(in another terminal)')}`,
+    'This link signs a browser in, once:',
+    http.link(),
+    '',
+  ].join('\n')
+}
+
+/** The first signal asks to stop; the second ends the program at once. */
+function stopSignal(): Promise<NodeJS.Signals> {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>()
+  let asked = false
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (asked) process.exit(1)
+      asked = true
+      resolve(signal)
+    })
+  }
+  return promise
+}

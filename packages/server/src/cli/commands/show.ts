@@ -1,0 +1,59 @@
+import { ParleyError, promptText, type SessionDetail } from '@parley/protocol'
+import { markdownTranscript } from '../../faces/http/export-markdown.ts'
+import type { Flags } from '../configuration.ts'
+import { connect } from '../connect.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { findSession } from '../session-reference.ts'
+import { oneLine, visible } from '../terminal/visible.ts'
+
+export type ShowOptions = Flags & { readonly json?: boolean; readonly tail?: string }
+
+const mostBlocks = 500
+
+/** A session's state and its last blocks, to read or, with --json, as the server gives them. */
+export async function show(reference: string, options: ShowOptions, context: Context): Promise<number> {
+  const { output, invocation } = context
+  const tail = tailOf(options.tail)
+  await using server = await connect(configurationOf(context, options), context)
+  const id = await findSession(server.client, reference)
+  const detail = await server.client.call('getSession', { params: { id }, query: { tail } })
+  if (options.json) {
+    output.out(`${JSON.stringify(detail, null, 2)}\n`)
+    return 0
+  }
+  const { blocks, firstSeq, ...state } = detail
+  const text = [...markdownTranscript({ state, timeline: blocks })].join('')
+  const shown = `${text.trimEnd()}\n\n${stateLines(detail).join('\n')}\n`
+  output.out(output.isOutTerminal ? visible(shown) : shown)
+  if (firstSeq > 1 && tail > 0) {
+    output.err(`Only the last ${blocks.length} blocks. All of it: ${invocation} export ${id} --as markdown\n`)
+  }
+  return 0
+}
+
+/** What the transcript does not say: how it stands now. */
+export function stateLines(state: SessionDetail): string[] {
+  const { requests, queue, plan, usage, openBlocks } = state
+  const window = usage?.context.window ? ` of ${usage.context.window}` : ''
+  const mode = state.effective.mode ?? state.requested.mode
+  return [
+    `Status: ${state.status}${state.archived ? ', archived' : ''}, ${state.turns} turns, mode ${mode ?? 'ask'}`,
+    ...requests.map((request) =>
+      request.type === 'permission'
+        ? `Waits for you: permission, ${request.kind} ${oneLine(request.title)}`
+        : `Waits for you: question, ${request.questions.map(({ text }) => oneLine(text)).join(' / ')}`,
+    ),
+    ...queue.map((prompt) => `Queued: ${oneLine(promptText(prompt.parts), 100)}`),
+    ...plan.map((entry) => `Plan: ${entry.status}, ${oneLine(entry.text)}`),
+    ...openBlocks.map(
+      (block) => `Being written: ${oneLine(block.type === 'tool-call' ? block.name : block.text, 100)}`,
+    ),
+    ...(usage ? [`Context: ${usage.context.used}${window} tokens`] : []),
+  ]
+}
+
+function tailOf(given: string | undefined): number {
+  if (given === undefined) return 50
+  if (/^\d{1,3}$/.test(given) && Number(given) <= mostBlocks) return Number(given)
+  throw new ParleyError('validation_error', `--tail takes a number from 0 to ${mostBlocks}, not "${given}".`)
+}

@@ -1,0 +1,43 @@
+import { ParleyError } from '@parley/protocol'
+import type { Flags } from '../configuration.ts'
+import { findServer, isAlive, readOwner } from '../connect.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { rotateToken, tokenFile, tokenOf } from '../token-file.ts'
+
+export type TokenOptions = Flags & { readonly link?: boolean; readonly rotate?: boolean }
+
+/** Prints the token, makes a new one, or asks the running server for a link. */
+export async function token(options: TokenOptions, context: Context): Promise<number> {
+  const { output, invocation } = context
+  const configuration = configurationOf(context, options)
+  if (options.link && options.rotate) {
+    throw new ParleyError('validation_error', 'Give either --link or --rotate.')
+  }
+  if (options.link) {
+    await using server = await findServer(configuration)
+    if (!server) {
+      throw new ParleyError(
+        'not_found',
+        `No server runs on ${configuration.dataDir}. Start one, it prints a link: ${invocation} serve`,
+      )
+    }
+    const { url } = await server.client.call('createLink')
+    output.out(`${url}\n`)
+    return 0
+  }
+  if (!options.rotate) {
+    output.out(`${tokenOf(configuration)}\n`)
+    return 0
+  }
+  if (configuration.token) {
+    throw new ParleyError(
+      'validation_error',
+      `The token comes from ${configuration.token.from}, not from ${tokenFile(configuration.dataDir)}: change it there.`,
+    )
+  }
+  output.out(`${rotateToken(configuration.dataDir)}\n`)
+  const owner = readOwner(configuration.dataDir)
+  const running = owner && isAlive(owner.pid) ? ` (pid ${owner.pid})` : ''
+  output.err(`This is the new token. A running server${running} keeps the old one until it is restarted.\n`)
+  return 0
+}

@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import { ParleyError } from '@parley/protocol'
+import { z } from 'zod'
+import type { Limits } from '../core/limits.ts'
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+export type LogLevel = (typeof logLevels)[number]
+
+const count = z.int().min(0).optional()
+const atLeastOne = z.int().min(1).optional()
+
+const limits = {
+  maxConnections: atLeastOne,
+  maxQueue: atLeastOne,
+  connectMs: atLeastOne,
+  idleCloseMs: atLeastOne,
+  cancelGraceMs: count,
+  stopGraceMs: count,
+  parkAfterMs: atLeastOne,
+  expireAfterMs: count,
+  checkpointMs: atLeastOne,
+  unloadMs: atLeastOne,
+} satisfies Record<keyof Limits, z.ZodType>
+
+/** What `config.json` in the data folder may say. A key that is not here is refused by name. */
+export const ConfigFile = z.strictObject({
+  host: z.string().min(1).optional(),
+  port: z.int().min(0).max(65_535).optional(),
+  token: z.string().min(1).optional(),
+  allowRemote: z.boolean().optional(),
+  allowOrigins: z.array(z.string().min(1)).optional(),
+  allowHosts: z.array(z.string().min(1)).optional(),
+  logLevel: z.enum(logLevels).optional(),
+  limits: z.strictObject(limits).optional(),
+})
+export type ConfigFile = z.infer<typeof ConfigFile>
+
+/** Nothing if there is no such file; a ParleyError that names the file and the key if it cannot be used. */
+export function readConfigFile(file: string): ConfigFile {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return {}
+    throw refusal(`${file} cannot be read (${code}). Check its permissions.`, thrown)
+  }
+  return parseConfigFile(text, file)
+}
+
+export function parseConfigFile(text: string, file: string): ConfigFile {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (thrown) {
+    throw refusal(`${file} is not JSON (${(thrown as Error).message}). Correct it or move it away.`, thrown)
+  }
+  const parsed = ConfigFile.safeParse(value)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  const path = issue?.path.join('.') ?? ''
+  if (issue?.code === 'unrecognized_keys') {
+    const names = issue.keys.map((key) => `"${path ? `${path}.` : ''}${key}"`).join(', ')
+    const known = Object.keys(path === 'limits' ? limits : ConfigFile.shape).join(', ')
+    throw refusal(`${file} has ${names}, which Parley does not know. Known here: ${known}.`, parsed.error)
+  }
+  throw refusal(`${file} is not valid${path ? ` at ${path}` : ''}: ${issue?.message}.`, parsed.error)
+}
+
+function refusal(message: string, cause: unknown): ParleyError {
+  return new ParleyError('validation_error', message, { cause })
+}

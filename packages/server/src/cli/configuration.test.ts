@@ -1,0 +1,116 @@
+import { ParleyError } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { parseConfigFile } from './config-file.ts'
+import { type ConfigurationSources, resolveConfiguration } from './configuration.ts'
+
+const resolved = (given: Partial<ConfigurationSources> = {}) =>
+  resolveConfiguration({
+    flags: {},
+    env: {},
+    home: '/home/ada',
+    cwd: '/work',
+    readConfig: () => ({}),
+    ...given,
+  })
+
+const refusal = (work: () => unknown): ParleyError => {
+  try {
+    work()
+  } catch (thrown) {
+    if (thrown instanceof ParleyError) return thrown
+    throw thrown
+  }
+  throw new Error('was not refused')
+}
+
+describe('where a setting comes from', () => {
+  it('is the default when nothing is said', () => {
+    expect(resolved()).toEqual({
+      dataDir: '/home/ada/.parley',
+      host: '127.0.0.1',
+      port: 4747,
+      allowRemote: false,
+      allowedOrigins: [],
+      allowedHosts: [],
+      limits: {},
+    })
+  })
+
+  it('is the file before the default, the environment before the file, the flag before all', () => {
+    const readConfig = () => ({ port: 1, host: 'file', token: 'file-token', logLevel: 'error' as const })
+    const env = { PARLEY_PORT: '2', PARLEY_HOST: 'env', PARLEY_TOKEN: 'env-token' }
+    expect(resolved({ readConfig })).toMatchObject({ port: 1, host: 'file', logLevel: 'error' })
+    expect(resolved({ readConfig, env })).toMatchObject({
+      port: 2,
+      host: 'env',
+      token: { value: 'env-token', from: 'PARLEY_TOKEN' },
+      logLevel: 'error',
+    })
+    expect(resolved({ readConfig, env, flags: { port: '3', token: 'mine' } })).toMatchObject({
+      port: 3,
+      host: 'env',
+      token: { value: 'mine', from: '--token' },
+    })
+  })
+
+  it('reads config.json of the data folder that was chosen', () => {
+    const read: string[] = []
+    const readConfig = (file: string) => {
+      read.push(file)
+      return {}
+    }
+    resolved({ readConfig, env: { PARLEY_DATA_DIR: 'here' } })
+    resolved({ readConfig, env: { PARLEY_DATA_DIR: 'here' }, flags: { dataDir: '/there' } })
+    expect(read).toEqual(['/work/here/config.json', '/there/config.json'])
+  })
+
+  it('takes an empty variable as one that is not set', () => {
+    expect(resolved({ env: { PARLEY_PORT: '', PARLEY_TOKEN: '', PARLEY_DATA_DIR: '' } })).toEqual(resolved())
+  })
+})
+
+describe('what is refused', () => {
+  it.each(['65536', '-1', 'http', '1e3', '', '4747.5'])('the port "%s"', (port) => {
+    const { code, message } = refusal(() => resolved({ flags: { port } }))
+    expect(code).toBe('validation_error')
+    expect(message).toContain('--port')
+  })
+
+  it('a wrong variable, by its name', () => {
+    expect(refusal(() => resolved({ env: { PARLEY_PORT: 'x' } })).message).toContain('PARLEY_PORT')
+    expect(refusal(() => resolved({ env: { PARLEY_LOG_LEVEL: 'loud' } })).message).toContain(
+      'PARLEY_LOG_LEVEL',
+    )
+  })
+
+  it('a token that no header can carry', () => {
+    expect(refusal(() => resolved({ flags: { token: 'a b' } })).code).toBe('validation_error')
+    expect(refusal(() => resolved({ flags: { token: '' } })).code).toBe('validation_error')
+  })
+
+  it('a database URL, instead of ignoring it', () => {
+    const { code, message } = refusal(() => resolved({ env: { PARLEY_DATABASE_URL: 'postgres://x' } }))
+    expect(code).toBe('not_supported')
+    expect(message).toContain('PARLEY_DATABASE_URL')
+  })
+})
+
+describe('config.json', () => {
+  const parse = (value: unknown) => parseConfigFile(JSON.stringify(value), '/d/config.json')
+
+  it('is read', () => {
+    const config = { port: 0, allowOrigins: ['http://localhost:3000'], limits: { maxConnections: 4 } }
+    expect(parse(config)).toEqual(config)
+  })
+
+  it('is refused with the name of an unknown key', () => {
+    expect(refusal(() => parse({ prot: 1 })).message).toMatch(/config\.json has "prot".*port/)
+    expect(refusal(() => parse({ limits: { max: 1 } })).message).toMatch(/"limits\.max".*maxConnections/)
+  })
+
+  it('is refused with the place of a wrong value, or if it is no JSON', () => {
+    expect(refusal(() => parse({ limits: { maxQueue: 'x' } })).message).toContain('limits.maxQueue')
+    expect(refusal(() => parse([])).message).toContain('config.json')
+    expect(refusal(() => parseConfigFile('{', '/d/config.json')).message).toContain('not JSON')
+  })
+})

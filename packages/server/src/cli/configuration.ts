@@ -1,0 +1,135 @@
+import { join, resolve } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+import type { Limits } from '../core/limits.ts'
+import { type ConfigFile, type LogLevel, logLevels } from './config-file.ts'
+
+/** What the options of a command said, as they were typed. */
+export type Flags = {
+  readonly host?: string
+  readonly port?: string
+  readonly dataDir?: string
+  readonly token?: string
+  readonly allowRemote?: boolean
+  readonly allowOrigin?: readonly string[]
+  readonly allowHost?: readonly string[]
+  readonly logLevel?: string
+  readonly verbose?: boolean
+}
+
+export type Configuration = {
+  readonly dataDir: string
+  readonly host: string
+  readonly port: number
+  /** A token of one's own, and where it was given. Without one, the file in the data folder holds it. */
+  readonly token?: { readonly value: string; readonly from: string }
+  readonly allowRemote: boolean
+  readonly allowedOrigins: readonly string[]
+  readonly allowedHosts: readonly string[]
+  readonly logLevel?: LogLevel
+  readonly limits: Partial<Limits>
+}
+
+export type ConfigurationSources = {
+  readonly flags: Flags
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly home: string
+  /** Where relative paths start. */
+  readonly cwd: string
+  readonly readConfig: (file: string) => ConfigFile
+}
+
+export const defaultHost = '127.0.0.1'
+export const defaultPort = 4747
+
+/** Flags, then the environment, then config.json in the data folder, then defaults. Pure but for `readConfig`. */
+export function resolveConfiguration(sources: ConfigurationSources): Configuration {
+  const { flags, env, home, cwd } = sources
+  refuseDatabaseUrl(env)
+  const given = flags.dataDir ?? said(env.PARLEY_DATA_DIR)
+  if (given === '') throw refusal('--data-dir takes the path of a folder.')
+  const dataDir = given === undefined ? join(home, '.parley') : resolve(cwd, given)
+  const file = configFile(dataDir)
+  const config = sources.readConfig(file)
+
+  const port = first<string | number>(
+    ['--port', flags.port],
+    ['PARLEY_PORT', said(env.PARLEY_PORT)],
+    [file, config.port],
+  )
+  const host = first(['--host', flags.host], ['PARLEY_HOST', said(env.PARLEY_HOST)], [file, config.host])
+  const token = first(
+    ['--token', flags.token],
+    ['PARLEY_TOKEN', said(env.PARLEY_TOKEN)],
+    [file, config.token],
+  )
+  const logLevel = first(
+    ['--log-level', flags.logLevel ?? (flags.verbose ? 'debug' : undefined)],
+    ['PARLEY_LOG_LEVEL', said(env.PARLEY_LOG_LEVEL)],
+    [file, config.logLevel],
+  )
+  return {
+    dataDir,
+    host: host?.value ?? defaultHost,
+    port: port ? portOf(port.value, port.from) : defaultPort,
+    ...(token && { token: checkedToken(token) }),
+    allowRemote: flags.allowRemote ?? config.allowRemote ?? false,
+    allowedOrigins: flags.allowOrigin ?? config.allowOrigins ?? [],
+    allowedHosts: flags.allowHost ?? config.allowHosts ?? [],
+    ...(logLevel && { logLevel: levelOf(logLevel.value, logLevel.from) }),
+    limits: definedLimits(config.limits),
+  }
+}
+
+export function configFile(dataDir: string): string {
+  return join(dataDir, 'config.json')
+}
+
+export function databaseFile(dataDir: string): string {
+  return join(dataDir, 'parley.sqlite')
+}
+
+type Given<Value> = { readonly value: Value; readonly from: string }
+
+function first<Value>(...given: readonly (readonly [string, Value | undefined])[]): Given<Value> | undefined {
+  for (const [from, value] of given) if (value !== undefined) return { from, value }
+  return undefined
+}
+
+/** An empty variable is one that was not set. */
+function said(variable: string | undefined): string | undefined {
+  return variable === '' ? undefined : variable
+}
+
+/** Ignoring it would put conversations where nobody looks for them. */
+function refuseDatabaseUrl(env: ConfigurationSources['env']): void {
+  if (!env.PARLEY_DATABASE_URL) return
+  throw new ParleyError(
+    'not_supported',
+    'PARLEY_DATABASE_URL is set, but this version keeps everything in SQLite in the data folder. Unset it.',
+  )
+}
+
+function portOf(value: string | number, from: string): number {
+  const port = typeof value === 'number' ? value : /^\d{1,5}$/.test(value) ? Number(value) : -1
+  if (port >= 0 && port <= 65_535) return port
+  throw refusal(`${from} takes a port from 0 to 65535 (0 picks a free one), not "${value}".`)
+}
+
+function checkedToken(token: Given<string>): Given<string> {
+  if (/^[\x21-\x7e]+$/.test(token.value)) return token
+  throw refusal(`The token of ${token.from} must be letters, digits and signs, without spaces.`)
+}
+
+function levelOf(value: string, from: string): LogLevel {
+  const level = logLevels.find((known) => known === value)
+  if (level) return level
+  throw refusal(`${from} takes one of ${logLevels.join(', ')}, not "${value}".`)
+}
+
+function definedLimits(limits: ConfigFile['limits']): Partial<Limits> {
+  return Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined))
+}
+
+function refusal(message: string): ParleyError {
+  return new ParleyError('validation_error', message)
+}

@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs'
+import { type Client, createClient } from '@parley/client'
+import { ParleyError } from '@parley/protocol'
+import { type Configuration, databaseFile } from './configuration.ts'
+import type { Context } from './context.ts'
+import type { Parley } from './start.ts'
+import { tokenOf } from './token-file.ts'
+
+/** A way to the sessions of a data folder: the server that runs on it, or one of our own for as long as we need it. */
+export type Connected = {
+  readonly client: Client
+  readonly url: string
+  /** True if the server is ours and goes with us. */
+  readonly embedded: boolean
+  /** This session is ours: nobody needs to wait for it when we leave. */
+  own(sessionId: string): void
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Who holds the data folder, as the store wrote it down. It may be long gone. */
+export type Owner = { readonly pid: number; readonly url?: string }
+
+const healthMs = 2_000
+const lockedMs = 5_000
+const retryMs = 100
+
+/**
+ * Uses the running server if one answers, else starts one. Two commands that start at once both come here: whoever
+ * finds the folder locked looks again for the server of the other.
+ */
+export async function connect(configuration: Configuration, context: Context): Promise<Connected> {
+  const deadline = performance.now() + lockedMs
+  for (;;) {
+    const running = await findServer(configuration)
+    if (running) return running
+    try {
+      return await embed(configuration, context)
+    } catch (thrown) {
+      if (!isInUse(thrown)) throw thrown
+      const found = await findServer(configuration, { evenIfGone: true })
+      if (found) return found
+      if (performance.now() > deadline) throw lockedBySilent(configuration, thrown)
+    }
+    await new Promise((resolve) => setTimeout(resolve, retryMs))
+  }
+}
+
+/** The folder is another's. Whose is written down a moment after it is locked, so the owner may be missing. */
+function isInUse(thrown: unknown): thrown is ParleyError {
+  if (!(thrown instanceof ParleyError) || thrown.code !== 'busy') return false
+  return thrown.details?.file !== undefined && thrown.details.sqlite === undefined
+}
+
+/** The server of this data folder, if one answers. */
+export async function findServer(
+  configuration: Configuration,
+  { evenIfGone = false } = {},
+): Promise<Connected | undefined> {
+  const owner = readOwner(configuration.dataDir)
+  if (owner?.url === undefined || !(evenIfGone || isAlive(owner.pid))) return undefined
+  const { url } = owner
+  const client = createClient({ url, token: tokenOf(configuration), name: 'parley cli' })
+  try {
+    const { ok } = await client.call('health', { timeoutMs: healthMs })
+    if (ok !== true) return undefined
+    await client.call('listSessions', { query: { limit: 1 } })
+  } catch (thrown) {
+    client.close()
+    if (thrown instanceof ParleyError && thrown.code === 'unauthorized') throw wrongToken(owner, thrown)
+    return undefined
+  }
+  return {
+    client,
+    url,
+    embedded: false,
+    own: () => {},
+    async [Symbol.asyncDispose]() {
+      client.close()
+    },
+  }
+}
+
+export function readOwner(dataDir: string): Owner | undefined {
+  try {
+    const owner = JSON.parse(readFileSync(`${databaseFile(dataDir)}.owner.json`, 'utf8')) as Partial<Owner>
+    if (typeof owner.pid !== 'number') return undefined
+    return { pid: owner.pid, ...(typeof owner.url === 'string' && { url: owner.url }) }
+  } catch {
+    return undefined
+  }
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+async function embed(configuration: Configuration, context: Context): Promise<Connected> {
+  const [{ startParley }, { createLogger }] = await Promise.all([import('./start.ts'), import('./log.ts')])
+  const { dataDir, limits } = configuration
+  const token = tokenOf(configuration)
+  const parley = await startParley({
+    dataDir,
+    hostname: '127.0.0.1',
+    port: 0,
+    token,
+    limits,
+    logger: createLogger(configuration.logLevel ?? 'warn', context.output),
+  })
+  const { url } = parley.http
+  const ours = new Set<string>()
+  const client = createClient({ url, token, name: 'parley cli' })
+  return {
+    client,
+    url,
+    embedded: true,
+    own: (sessionId) => ours.add(sessionId),
+    async [Symbol.asyncDispose]() {
+      client.close()
+      await othersDone(parley, ours, context)
+      await parley.close()
+    },
+  }
+}
+
+/** Another command may have found our server and be in the middle of a turn: it goes on to its end. */
+async function othersDone(
+  parley: Parley,
+  ours: ReadonlySet<string>,
+  { output, invocation }: Context,
+): Promise<void> {
+  for (let told = false; parley.followers() > 0; ) {
+    const lists = await Promise.all(
+      (['working', 'waiting'] as const).map((status) =>
+        parley.host.list({ status, limit: 100, archived: false }),
+      ),
+    )
+    const busy = lists.flatMap(({ sessions }) => sessions).filter(({ id }) => !ours.has(id))
+    if (busy.length === 0) return
+    if (!told) {
+      const ids = busy.map(({ id }) => id).join(', ')
+      const hint = `Ctrl-C stops it. To keep a server running: ${invocation} serve`
+      output.err(`parley: another command works through this one (${ids}); waiting for it. ${hint}\n`)
+      told = true
+    }
+    await new Promise((resolve) => setTimeout(resolve, retryMs))
+  }
+}
+
+function wrongToken({ pid, url }: Owner, cause: unknown): ParleyError {
+  return new ParleyError(
+    'unauthorized',
+    `The server of this data folder (pid ${pid}, ${url}) was started with another token. Give the same one with --token or PARLEY_TOKEN.`,
+    { cause },
+  )
+}
+
+function lockedBySilent({ dataDir }: Configuration, cause: ParleyError): ParleyError {
+  const owner = readOwner(dataDir)
+  const who = owner ? `pid ${owner.pid}${owner.url ? `, ${owner.url}` : ''}` : 'unknown'
+  return new ParleyError(
+    'busy',
+    `Another Parley (${who}) holds ${dataDir} but does not answer. Stop it and try again, or choose another folder with --data-dir.`,
+    { cause },
+  )
+}

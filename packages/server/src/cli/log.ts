@@ -1,0 +1,34 @@
+import { type Logger, pino } from 'pino'
+import type { LogLevel } from './config-file.ts'
+import type { Output } from './terminal/output.ts'
+import { visible } from './terminal/visible.ts'
+
+/** JSON lines to stderr, for programs; short lines where a person reads them. */
+export function createLogger(level: LogLevel, output: Output): Logger {
+  const options = { level, base: { pid: process.pid } }
+  if (!output.isErrTerminal) return pino(options, pino.destination({ dest: 2, sync: true }))
+  return pino(options, { write: (line: string) => output.err(`${shortLine(line)}\n`) })
+}
+
+const names: Readonly<Record<number, string>> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warn',
+  50: 'error',
+  60: 'fatal',
+}
+
+/** One logged line of JSON as people read it: time, level, message, then the rest as key=value. */
+export function shortLine(json: string): string {
+  const { level, time, pid, msg, err, ...rest } = JSON.parse(json) as Record<string, unknown>
+  const clock = new Date(Number(time)).toTimeString().slice(0, 8)
+  const fields = Object.entries(rest).map(([key, value]) => `${key}=${wordOf(value)}`)
+  const why = (err as { message?: unknown; stack?: unknown } | undefined)?.stack
+  const line = [clock, (names[Number(level)] ?? String(level)).padEnd(5), msg, ...fields].join(' ')
+  return visible(why === undefined ? line : `${line}\n${why}`)
+}
+
+function wordOf(value: unknown): string {
+  return typeof value === 'string' && /^\S+$/.test(value) ? value : JSON.stringify(value)
+}

@@ -1,0 +1,208 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createHome, type Home } from './program-under-test.ts'
+
+const sessionOf = (events: { sessionId: string }[]) => events[0]?.sessionId ?? ''
+
+async function events(home: Home, args: string[]) {
+  const { stdout, exitCode } = await home.run(['run', 'demo', ...args, '--json'])
+  const lines = stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  return { lines, exitCode }
+}
+
+describe('parley run', () => {
+  it('streams what the agent says and ends with 0', async () => {
+    await using home = createHome()
+    const { exitCode, stdout, stderr } = await home.run(['run', 'demo', 'think'])
+    expect(stdout).toBe('I thought about it, and the second way is better.\n')
+    expect(stderr).toMatch(/^completed/m)
+    expect(exitCode).toBe(0)
+  })
+
+  it('ends with 1 when the turn failed, and says why', async () => {
+    await using home = createHome()
+    const { exitCode, stdout, stderr } = await home.run(['run', 'demo', 'fail'])
+    expect(stdout).toBe('')
+    expect(stderr).toContain('✗ fetch https://example.invalid · failed')
+    expect(stderr).toContain('failed: The model refused to go on.')
+    expect(exitCode).toBe(1)
+  })
+
+  it('denies permissions when nobody can be asked, and says so', async () => {
+    await using home = createHome()
+    const { exitCode, stdout, stderr } = await home.run(['run', 'demo', 'show a permission'])
+    expect(stderr).toContain('Denied without asking')
+    expect(stderr).toContain('✗ execute rm -rf build · denied')
+    expect(stdout).toContain('As you wish: I leave it alone.')
+    expect(exitCode).toBe(0)
+  })
+
+  it('allows them when told to', async () => {
+    await using home = createHome()
+    const { stdout, stderr } = await home.run(['run', 'demo', 'permission', '--on-permission', 'allow'])
+    expect(stderr).toContain('✓ execute rm -rf build · completed')
+    expect(stdout).toContain('Thank you.')
+  })
+
+  it('stops a turn that asks a question when nobody is there', async () => {
+    await using home = createHome()
+    const { exitCode, stderr } = await home.run(['run', 'demo', 'ask me something'])
+    expect(stderr).toContain('nobody is there to answer')
+    expect(exitCode).toBe(130)
+  })
+
+  it('prints events as lines of JSON, and deltas only when asked', async () => {
+    await using home = createHome()
+    const { lines, exitCode } = await events(home, ['think', '--title', 'A thought'])
+    expect(lines.map(({ seq }) => seq)).toEqual(lines.map((_, index) => index + 1))
+    expect(lines[0]).toMatchObject({ type: 'session.created', title: 'A thought', agent: 'demo' })
+    expect(lines.at(-1)).toMatchObject({ type: 'turn.ended', outcome: 'completed' })
+    expect(exitCode).toBe(0)
+    const { lines: all } = await events(home, ['think', '--deltas'])
+    expect(all.some(({ type }) => type === 'text.streamed')).toBe(true)
+  })
+
+  it('reads the prompt from stdin, and continues a session', async () => {
+    await using home = createHome()
+    const { lines } = await events(home, ['think'])
+    const args = ['run', 'demo', '--session', sessionOf(lines).slice(0, 12), '--json']
+    const { stdout, exitCode } = await home.run(args, { input: 'fail\n' })
+    const more = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(sessionOf(more)).toBe(sessionOf(lines))
+    expect(more[0].seq).toBeGreaterThan(lines.at(-1).seq)
+    expect(more.find(({ type }) => type === 'prompt.submitted').parts).toEqual([
+      { type: 'text', text: 'fail\n' },
+    ])
+    expect(exitCode).toBe(1)
+  })
+
+  it('cancels the turn on the first signal and waits for its end', async () => {
+    await using home = createHome()
+    const running = home.start(['run', 'demo', 'hang'])
+    await running.until('until you stop me')
+    running.child.kill('SIGINT')
+    const { exitCode, stderr } = await running.ended
+    expect(stderr).toMatch(/^cancelled/m)
+    expect(exitCode).toBe(130)
+    const { stdout } = await home.run(['sessions', '--json'])
+    expect(JSON.parse(stdout)).toMatchObject({ status: 'idle' })
+  })
+
+  it('stops the turn when its time is over', async () => {
+    await using home = createHome()
+    const { exitCode, stderr } = await home.run(['run', 'demo', 'hang', '--timeout', '500ms'])
+    expect(stderr).toContain('out of time')
+    expect(exitCode).toBe(130)
+  })
+
+  it('survives a reader that leaves', async () => {
+    await using home = createHome()
+    const running = home.start(['run', 'demo', 'flood'])
+    await running.until('flood flood')
+    running.child.stdout?.destroy()
+    const { exitCode, stderr } = await running.ended
+    expect(stderr).not.toMatch(/EPIPE|at .*\.ts/)
+    expect([0, 130]).toContain(exitCode)
+  })
+
+  it.each([
+    [['run', 'demo'], 'The prompt is empty'],
+    [['run', 'demo', 'x', '--mode', 'yolo'], '--mode takes one of'],
+    [['run', 'demo', 'x', '--on-permission', 'maybe'], '--on-permission takes'],
+    [['run', 'demo', 'x', '--timeout', 'soon'], '--timeout takes a time'],
+    [['run', 'demo', 'x', '--cwd', 'nowhere'], 'does not exist'],
+    [['run'], "missing required argument 'agent'"],
+  ])('answers %j with one line and exit code 2', async (args, words) => {
+    await using home = createHome()
+    const { exitCode, stderr } = await home.run(args)
+    expect(stderr).toContain(words)
+    expect(stderr).toMatch(/^parley: [^\n]*\n$/)
+    expect(exitCode).toBe(2)
+  })
+
+  it('says so when there is no such agent or session', async () => {
+    await using home = createHome()
+    expect(await home.run(['run', 'nobody', 'x'])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('nobody'),
+    })
+    expect(await home.run(['show', 'ses_none'])).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('There is no session "ses_none"'),
+    })
+  })
+
+  it('works through the running server, and two at once share one of their own', async () => {
+    await using home = createHome()
+    const both = await Promise.all([events(home, ['think']), events(home, ['think'])])
+    expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0])
+    const server = home.start(['serve', '--port', '0', '--json'])
+    await server.until('"pid"')
+    expect((await events(home, ['think'])).exitCode).toBe(0)
+    const { stdout } = await home.run(['sessions', '--json'])
+    expect(stdout.trimEnd().split('\n')).toHaveLength(3)
+  })
+})
+
+describe('what was said', () => {
+  it('can be listed, shown, exported and deleted', async () => {
+    await using home = createHome()
+    const { lines } = await events(home, ['think', '--title', 'A thought'])
+    const id = sessionOf(lines)
+    const list = await home.run(['sessions'])
+    expect(list.stdout).toMatch(/^ID +STATUS/)
+    expect(list.stdout).toContain(id)
+    expect(list.stdout).toContain('A thought')
+
+    const shown = await home.run(['show', 'last'])
+    expect(shown.stdout).toContain('# A thought')
+    expect(shown.stdout).toContain('Status: idle, 1 turns')
+    const detail = JSON.parse((await home.run(['show', id.slice(4, 14), '--json'])).stdout)
+    expect(detail).toMatchObject({ id, turns: 1 })
+
+    const jsonl = await home.run(['export', id])
+    const exported = jsonl.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(exported.slice(0, lines.length)).toEqual(lines)
+    const file = join(home.folder, 'out.html')
+    await home.run(['export', id, '--as', 'html', '-o', file])
+    expect(readFileSync(file, 'utf8')).toContain('<html')
+    expect((await home.run(['export', id, '--as', 'pdf'])).exitCode).toBe(2)
+
+    expect((await home.run(['delete', id])).exitCode).toBe(2)
+    expect((await home.run(['delete', id, '--yes'])).exitCode).toBe(0)
+    expect((await home.run(['sessions', '--json'])).stdout).toBe('')
+  })
+
+  it('lists the agents', async () => {
+    await using home = createHome()
+    const { stdout } = await home.run(['agents'])
+    expect(stdout).toMatch(/^demo +yes/m)
+    expect(JSON.parse((await home.run(['agents', '--json'])).stdout)).toMatchObject({
+      id: 'demo',
+      found: true,
+    })
+  })
+})
+
+describe('help', () => {
+  it.each(['serve', 'run', 'attach', 'sessions', 'show', 'export', 'agents', 'doctor', 'token'])(
+    'of %s has examples',
+    async (command) => {
+      await using home = createHome()
+      const { exitCode, stdout } = await home.run([command, '--help'])
+      expect(stdout).toContain('Examples:\n  $ parley')
+      expect(exitCode).toBe(0)
+      expect(existsSync(home.dataDir)).toBe(false)
+    },
+  )
+})

@@ -1,0 +1,190 @@
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createHome, type Home, type Running } from './program-under-test.ts'
+
+async function served(home: Home, args: string[] = []) {
+  const running = home.start(['serve', '--port', '0', '--json', ...args])
+  await running.until('\n')
+  const first = (await running.until(/\{"url".*\}\n/)).match(/\{"url".*\}/)?.[0] ?? ''
+  const line = JSON.parse(first) as { url: string; token: string; pid: number }
+  return { running, ...line }
+}
+
+async function stopped(running: Running, signal: NodeJS.Signals = 'SIGTERM') {
+  running.child.kill(signal)
+  return running.ended
+}
+
+describe('parley serve', () => {
+  it('is the default, greets, and ends its greeting with a link that signs in', async () => {
+    await using home = createHome()
+    const running = home.start(['--port', '0'])
+    await running.until(/\/open\/\S+\n/)
+    const { stdout, exitCode } = await stopped(running, 'SIGINT').finally(() => undefined)
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.at(-1)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/open\/\S+$/)
+    expect(stdout).toContain(home.dataDir)
+    expect(stdout).not.toContain('\u001b')
+    expect(exitCode).toBe(0)
+  })
+
+  it('prints one line of JSON with --json, and its token works', async () => {
+    await using home = createHome()
+    const { running, url, token, pid } = await served(home)
+    expect(pid).toBe(running.child.pid)
+    const headers = { authorization: `Bearer ${token}` }
+    expect((await fetch(`${url}/api/sessions`, { headers })).status).toBe(200)
+    expect((await fetch(`${url}/api/sessions`)).status).toBe(401)
+    const { exitCode, stdout, stderr } = await stopped(running)
+    expect(exitCode).toBe(0)
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1)
+    expect(stderr).not.toContain(token)
+    for (const line of stderr.trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg')
+  })
+
+  it('keeps its token in a private file, and uses it again', async () => {
+    await using home = createHome()
+    const first = await served(home)
+    await stopped(first.running)
+    const file = join(home.dataDir, 'token')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(statSync(home.dataDir).mode & 0o777).toBe(0o700)
+    expect(readFileSync(file, 'utf8').trim()).toBe(first.token)
+    const second = await served(home)
+    expect(second.token).toBe(first.token)
+    expect((await stopped(second.running)).exitCode).toBe(0)
+  })
+
+  it('refuses a data folder that another one holds, and names it', async () => {
+    await using home = createHome()
+    const { url, pid } = await served(home)
+    const { exitCode, stderr } = await home.run(['serve', '--port', '0'])
+    expect(exitCode).toBe(1)
+    expect(stderr).toContain(`pid ${pid}`)
+    expect(stderr).toContain(url)
+    expect(stderr.trimEnd().split('\n')).toHaveLength(1)
+  })
+
+  it('refuses a port that is in use, and says what to do', async () => {
+    await using home = createHome()
+    const { url } = await served(home)
+    const { exitCode, stderr } = await home.run(['--port', new URL(url).port, '--data-dir', 'other'])
+    expect(exitCode).toBe(1)
+    expect(stderr).toMatch(/^parley: .* is in use.*--port.*\n$/)
+  })
+
+  it('refuses to be reached from elsewhere without a token of its own and a word', async () => {
+    await using home = createHome()
+    const { exitCode, stderr } = await home.run(['--host', '0.0.0.0', '--port', '0'])
+    expect(exitCode).toBe(2)
+    expect(stderr).toContain('--allow-remote and --token')
+    const args = ['--host', '0.0.0.0', '--allow-remote', '--token', 'a-token-of-my-own']
+    const { running } = await served(home, args)
+    expect((await stopped(running)).exitCode).toBe(0)
+  })
+
+  it('reads config.json, and refuses what it does not know there', async () => {
+    await using home = createHome()
+    mkdirSync(home.dataDir)
+    writeFileSync(join(home.dataDir, 'config.json'), '{"token":"from-the-file","colour":"red"}')
+    const refused = await home.run(['--port', '0'])
+    expect(refused.exitCode).toBe(2)
+    expect(refused.stderr).toContain('"colour"')
+    writeFileSync(join(home.dataDir, 'config.json'), '{"token":"from-the-file"}')
+    const { running, token } = await served(home)
+    expect(token).toBe('from-the-file')
+    await stopped(running)
+  })
+
+  it.each([
+    [['--port', '70000'], {}, '--port takes a port from 0 to 65535'],
+    [[], { PARLEY_DATABASE_URL: 'postgres://db' }, 'PARLEY_DATABASE_URL'],
+    [['--prot', '1'], {}, 'Did you mean --port?'],
+    [['srve'], {}, 'Did you mean serve?'],
+    [['--data-dir', 'x', 'sessions'], {}, 'Options stand behind the command'],
+    [['--allow-origin', 'nonsense'], {}, 'nonsense'],
+  ])('answers %j with one line and exit code 2', async (args, env, words) => {
+    await using home = createHome()
+    const { exitCode, stdout, stderr } = await home.run(args, { env })
+    expect(stderr).toContain(words)
+    expect(stderr).toMatch(/^parley: [^\n]*\n$/)
+    expect(stdout).toBe('')
+    expect(exitCode).toBe(2)
+  })
+
+  it('says so when the data folder cannot be written', async () => {
+    await using home = createHome()
+    writeFileSync(join(home.folder, 'file'), '')
+    const { exitCode, stderr } = await home.run(['--port', '0', '--data-dir', 'file'])
+    expect(exitCode).toBe(1)
+    expect(stderr).toMatch(/^parley: .*--data-dir\.\n$/)
+  })
+})
+
+describe('parley token', () => {
+  it('prints the token, also before there is a server', async () => {
+    await using home = createHome()
+    const { stdout } = await home.run(['token'])
+    const { token } = await served(home)
+    expect(stdout).toBe(`${token}\n`)
+  })
+
+  it('asks the running server for a link', async () => {
+    await using home = createHome()
+    const none = await home.run(['token', '--link'])
+    expect(none.exitCode).toBe(1)
+    expect(none.stderr).toContain('No server runs')
+    const { url } = await served(home)
+    const { stdout } = await home.run(['token', '--link'])
+    expect(stdout.startsWith(`${url}/open/`)).toBe(true)
+    const opened = await fetch(stdout.trim())
+    expect(opened.headers.get('set-cookie')).toContain('HttpOnly')
+  })
+
+  it('rotates it, and the old server keeps the old one', async () => {
+    await using home = createHome()
+    const { token } = await served(home)
+    const { stdout, stderr } = await home.run(['token', '--rotate'])
+    expect(stdout.trim()).not.toBe(token)
+    expect(stderr).toContain('restarted')
+    const { exitCode, stderr: refused } = await home.run(['sessions'])
+    expect(exitCode).toBe(1)
+    expect(refused).toContain('another token')
+    expect((await home.run(['sessions', '--token', token])).exitCode).toBe(0)
+  })
+})
+
+describe('parley doctor', () => {
+  it('finds nothing wrong on a new machine, and makes nothing', async () => {
+    await using home = createHome()
+    const { exitCode, stdout } = await home.run(['doctor', '--port', '0'])
+    expect(exitCode).toBe(0)
+    expect(stdout).not.toMatch(/^(warn|fail)/m)
+    expect(statSync(home.dataDir, { throwIfNoEntry: false })).toBeUndefined()
+  })
+
+  it('sees the running server', async () => {
+    await using home = createHome()
+    const { url } = await served(home)
+    const { exitCode, stdout } = await home.run(['doctor', '--json'])
+    const checks = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(checks.find(({ name }) => name === 'server')).toMatchObject({ result: 'ok' })
+    expect(stdout).toContain(url)
+    expect(exitCode).toBe(0)
+  })
+
+  it('warns of a token that others can read, and fails on a damaged database', async () => {
+    await using home = createHome()
+    await home.run(['token'])
+    chmodSync(join(home.dataDir, 'token'), 0o644)
+    writeFileSync(join(home.dataDir, 'parley.sqlite'), 'this is not a database, by any means'.repeat(50))
+    const { exitCode, stdout } = await home.run(['doctor', '--port', '0'])
+    expect(stdout).toMatch(/^warn +token .*chmod 600/m)
+    expect(stdout).toMatch(/^fail +database/m)
+    expect(exitCode).toBe(1)
+  })
+})

@@ -1,0 +1,66 @@
+import type { EventOf, SessionEvent } from '@parley/protocol'
+import { noticeRow, planRows, promptRow, resolutionRow, turnEndRow } from './rows.ts'
+import type { Style } from './style.ts'
+import { oneLine, visible } from './visible.ts'
+
+/** What the rows of an event need to know beside it. */
+export type RowFacts = {
+  readonly style: Style
+  /** Also what others, and we, prompted. */
+  readonly prompts: boolean
+  /** What a request was about. */
+  readonly title: (requestId: string) => string | undefined
+}
+
+/** The rows of every event that is neither words nor a tool call. Pure. */
+export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
+  const { style } = facts
+  switch (event.type) {
+    case 'prompt.submitted':
+      return facts.prompts ? [promptRow(event.parts, style)] : []
+    case 'prompt.queued':
+      return [style.dim('queued: another turn runs first')]
+    case 'prompt.withdrawn':
+      return [style.yellow('the prompt was withdrawn')]
+    case 'permission.resolved':
+    case 'question.resolved':
+      return [resolutionRow(event, facts.title(event.requestId), style)]
+    case 'block.retracted':
+      return [
+        style.yellow(`the agent took its last words back${event.reason ? `: ${oneLine(event.reason)}` : ''}`),
+      ]
+    case 'plan.updated':
+      return planRows(event.entries, style)
+    case 'agent.noticed':
+      return [noticeRow(event, style)]
+    case 'context.compacted':
+      return [style.dim('the agent compacted its context')]
+    case 'turn.interrupted':
+      return [style.yellow('stopping the turn…')]
+    case 'turn.parked':
+      return [style.yellow(`the turn waits for an answer; no process is kept for it (${event.reason})`)]
+    case 'turn.resumed':
+      return [style.dim('the turn goes on')]
+    case 'turn.ended':
+      return [turnEndRow(event, style)]
+    case 'session.renamed':
+      return [style.dim(`title: ${oneLine(event.title)}`)]
+    case 'agent.disconnected':
+      return disconnectedRows(event, style)
+    case 'agent.unrecognised':
+      return [style.dim('the agent sent a message that Parley does not know; it is kept in the log')]
+    default:
+      return []
+  }
+}
+
+/** Quiet ends of a process are not news; a crash is. */
+function disconnectedRows(event: EventOf<'agent.disconnected'>, style: Style): string[] {
+  if (event.reason !== 'crashed' && event.reason !== 'failed-to-start') return []
+  const text = event.error?.message ?? `The agent's process ended (${event.reason}).`
+  const tail = (event.stderrTail ?? '').trim().split('\n').filter(Boolean).slice(-5)
+  return [
+    noticeRow({ level: 'error', code: 'agent_disconnected', text }, style),
+    ...tail.map((line) => style.dim(`    ${visible(line)}`)),
+  ]
+}

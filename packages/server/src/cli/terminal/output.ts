@@ -1,0 +1,52 @@
+import { createStyle, isColoured, type Style } from './style.ts'
+
+/** The standard streams of the program. Agent's words and asked-for data go to `out`, everything else to `err`. */
+export type Output = {
+  out(text: string): void
+  err(text: string): void
+  readonly outStyle: Style
+  readonly errStyle: Style
+  readonly isOutTerminal: boolean
+  readonly isErrTerminal: boolean
+  /** A person can be asked: there is a keyboard, and a place to show the question. */
+  readonly canAsk: boolean
+  columns(): number
+  /** Fires when whoever read our output has left (`| head`). What is written after that is dropped. */
+  readonly readerLeft: AbortSignal
+  flush(): Promise<void>
+}
+
+export type Streams = Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'env'>
+
+export function createOutput({ stdin, stdout, stderr, env }: Streams): Output {
+  const left = new AbortController()
+  stdout.on('error', () => left.abort())
+  stderr.on('error', () => {})
+  const isOutTerminal = stdout.isTTY === true
+  const isErrTerminal = stderr.isTTY === true
+  return {
+    out(text) {
+      if (!left.signal.aborted) stdout.write(text)
+    },
+    err(text) {
+      stderr.write(text)
+    },
+    outStyle: createStyle(isColoured(isOutTerminal, env)),
+    errStyle: createStyle(isColoured(isErrTerminal, env)),
+    isOutTerminal,
+    isErrTerminal,
+    canAsk: stdin.isTTY === true && isErrTerminal,
+    columns: () => stderr.columns || stdout.columns || 80,
+    readerLeft: left.signal,
+    async flush() {
+      await Promise.all([drained(stdout), drained(stderr)])
+    },
+  }
+}
+
+function drained(stream: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.destroyed || stream.writableEnded) return resolve()
+    stream.write('', () => resolve())
+  })
+}

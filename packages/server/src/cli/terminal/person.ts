@@ -1,0 +1,144 @@
+import type { Client } from '@parley/client'
+import { type Answers, type OpenRequest, ParleyError, type Question } from '@parley/protocol'
+import {
+  choiceLines,
+  type OpenPermission,
+  permissionChoices,
+  permissionLines,
+  questionLines,
+  questionPrompt,
+  readAnswer,
+  readChoice,
+} from './request-lines.ts'
+import type { Keyboard, Screen } from './screen.ts'
+import type { Style } from './style.ts'
+
+/** Whoever answers what an agent asks: the person at this terminal, or a policy when nobody is there. */
+export type Answerer = {
+  requested(requestId: string): void
+  /** It was answered, by us or elsewhere, or is no longer asked. */
+  resolved(requestId: string, outcome: string): void
+}
+
+export type PersonOptions = {
+  readonly client: Client
+  readonly sessionId: string
+  readonly screen: Screen
+  readonly style: Style
+  /** The person ended the input instead of answering. */
+  readonly onEnd: () => void
+}
+
+/** Asks one thing at a time, in the order it was asked for. What is answered elsewhere meanwhile goes away. */
+export function createPerson(options: PersonOptions): Answerer {
+  const { client, sessionId, screen, style } = options
+  const queue: string[] = []
+  const settled = new Map<string, string>()
+  let current: { readonly requestId: string; readonly controller: AbortController; sent: boolean } | undefined
+
+  async function next(): Promise<void> {
+    const requestId = queue.shift()
+    if (requestId === undefined) return
+    const controller = new AbortController()
+    current = { requestId, controller, sent: false }
+    try {
+      await askFor(requestId, controller.signal)
+    } catch (thrown) {
+      if (thrown !== gone) screen.say(style.red(`parley: ${(thrown as Error).message}`))
+    } finally {
+      current = undefined
+    }
+    return next()
+  }
+
+  /** The server is asked first: a rule or the mode may have decided in the same breath. */
+  async function askFor(requestId: string, signal: AbortSignal): Promise<void> {
+    if (settled.has(requestId)) return
+    const state = await client.call('getSession', { params: { id: sessionId }, query: { tail: 0 } })
+    const request = state.requests.find((open) => open.requestId === requestId)
+    if (!request || settled.has(requestId)) return
+    const send = await screen.ask(async (keyboard) => {
+      try {
+        return await answerTo(request, state.cwd, { keyboard, signal })
+      } catch (thrown) {
+        if (settled.get(requestId) !== 'cancelled') screen.say(style.dim('answered elsewhere'))
+        throw thrown
+      }
+    })
+    if (!send) return options.onEnd()
+    if (current) current.sent = true
+    try {
+      await send()
+    } catch (thrown) {
+      if (!(thrown instanceof ParleyError) || thrown.code !== 'conflict') throw thrown
+      screen.say(style.dim('answered elsewhere'))
+    }
+  }
+
+  function answerTo(
+    request: OpenRequest,
+    cwd: string,
+    at: { keyboard: Keyboard; signal: AbortSignal },
+  ): Promise<(() => Promise<unknown>) | undefined> {
+    return request.type === 'permission' ? decision(request, cwd, at) : answers(request, at)
+  }
+
+  async function decision(
+    request: OpenPermission,
+    cwd: string,
+    { keyboard, signal }: { keyboard: Keyboard; signal: AbortSignal },
+  ) {
+    const choices = permissionChoices(request)
+    for (const line of permissionLines(request, cwd, style)) screen.say(line)
+    for (const line of choiceLines(choices, style)) screen.say(line)
+    for (;;) {
+      const line = await keyboard.line(`Your choice, 1 to ${choices.length}: `, signal)
+      if (line === undefined) return undefined
+      const choice = readChoice(line, choices)
+      if (!choice) {
+        screen.say(style.yellow(`Type a number from 1 to ${choices.length}.`))
+        continue
+      }
+      const { decision: word, scope } = choice.option
+      const message = choice.message === undefined ? {} : { message: choice.message }
+      return () => client.decide(sessionId, request.requestId, word, { scope, ...message })
+    }
+  }
+
+  async function answers(
+    request: Extract<OpenRequest, { type: 'question' }>,
+    { keyboard, signal }: { keyboard: Keyboard; signal: AbortSignal },
+  ) {
+    const given: Answers = {}
+    for (const question of request.questions) {
+      const answer = await answerOne(question, keyboard, signal)
+      if (answer === undefined) return undefined
+      given[question.id] = answer
+    }
+    return () => client.answer(sessionId, request.requestId, given)
+  }
+
+  async function answerOne(question: Question, keyboard: Keyboard, signal: AbortSignal) {
+    for (const line of questionLines(question, style)) screen.say(line)
+    for (;;) {
+      const line = await keyboard.line(questionPrompt(question), signal)
+      if (line === undefined) return undefined
+      const answer = readAnswer(line, question)
+      if (answer !== undefined) return answer
+      screen.say(style.yellow(`Answer with ${questionPrompt(question).replace(/: $/, '.')}`))
+    }
+  }
+
+  return {
+    requested(requestId) {
+      queue.push(requestId)
+      if (!current) void next()
+    },
+    resolved(requestId, outcome) {
+      settled.set(requestId, outcome)
+      if (current?.requestId === requestId && !current.sent) current.controller.abort(gone)
+    },
+  }
+}
+
+const gone = Symbol('no longer asked')

@@ -1,0 +1,104 @@
+import type { PermissionOption, Question } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import {
+  choiceLines,
+  type OpenPermission,
+  permissionChoices,
+  permissionLines,
+  readAnswer,
+  readChoice,
+} from './request-lines.ts'
+import { createStyle } from './style.ts'
+
+const style = createStyle(false)
+const options: PermissionOption[] = [
+  { decision: 'allow', scope: 'once', label: 'Allow once' },
+  { decision: 'allow', scope: 'session', label: 'Allow this command for this session' },
+  { decision: 'allow', scope: 'project', label: 'Allow this command in this folder' },
+  { decision: 'allow', scope: 'always', label: 'Always allow this command' },
+  { decision: 'deny', scope: 'once', label: 'Deny' },
+]
+const request: OpenPermission = {
+  type: 'permission',
+  requestId: 'r',
+  at: 0,
+  stale: false,
+  tool: 'Bash',
+  kind: 'execute',
+  title: 'rm -rf build',
+  input: { command: 'rm -rf build\n# \u001b[31mred', timeout: 5 },
+  inputHash: 'h',
+  reason: 'It deletes files.',
+  readOnly: false,
+  options,
+}
+
+describe('a permission', () => {
+  it('says what, where and why, with the whole command', () => {
+    expect(permissionLines(request, '/work', style)).toEqual([
+      '? The agent asks for permission: execute (Bash, in /work)',
+      '  rm -rf build',
+      '  why: It deletes files.',
+      '    rm -rf build',
+      '    # ␛[31mred',
+      '    timeout: 5',
+    ])
+  })
+
+  it('shows the change it would make', () => {
+    const diff = { path: 'a.txt', before: 'one\n', after: 'two\n' }
+    const lines = permissionLines({ ...request, kind: 'edit', title: 'a.txt', diff }, '/work', style)
+    expect(lines.slice(-3)).toEqual(['    a.txt', '    -one', '    +two'])
+  })
+
+  it('is numbered: 1 allow once, 2 for the session, 3 deny, then the wider ones', () => {
+    const choices = permissionChoices(request)
+    expect(choiceLines(choices, style).map((line) => line.trim().slice(0, 12))).toEqual([
+      '1 Allow once',
+      '2 Allow this',
+      '3 Deny  (3 a',
+      '4 Allow this',
+      '5 Always all',
+    ])
+    expect(readChoice('2', choices)?.option.scope).toBe('session')
+    expect(readChoice(' 3  it is in use ', choices)).toEqual({ option: options[4], message: 'it is in use' })
+    expect(readChoice('y', choices)?.option).toEqual(options[0])
+    expect(readChoice('No', choices)?.option).toEqual(options[4])
+  })
+
+  it.each(['', '0', '6', 'maybe', '1 and more', '-1', 'y es'])('is not answered by "%s"', (line) => {
+    expect(readChoice(line, permissionChoices(request))).toBeUndefined()
+  })
+})
+
+describe('a question', () => {
+  const question = (more: Partial<Question>): Question => ({
+    id: 'q',
+    header: 'Extras',
+    text: 'Which?',
+    options: [{ label: 'Tests' }, { label: 'Linting' }, { label: 'CI' }],
+    multiple: false,
+    freeText: false,
+    ...more,
+  })
+
+  it('takes a number, a label, or several', () => {
+    expect(readAnswer('2', question({}))).toBe('Linting')
+    expect(readAnswer('ci', question({}))).toBe('CI')
+    expect(readAnswer('1,3', question({ multiple: true }))).toEqual(['Tests', 'CI'])
+    expect(readAnswer('3 1 1', question({ multiple: true }))).toEqual(['CI', 'Tests'])
+  })
+
+  it("takes one's own words only where it says so", () => {
+    expect(readAnswer('neither', question({}))).toBeUndefined()
+    expect(readAnswer('neither', question({ freeText: true }))).toBe('neither')
+    expect(readAnswer('none of them', question({ freeText: true, multiple: true }))).toEqual(['none of them'])
+  })
+
+  it('does not take a number that is not there for words', () => {
+    expect(readAnswer('4', question({ freeText: true }))).toBeUndefined()
+    expect(readAnswer('1,4', question({ multiple: true, freeText: true }))).toBeUndefined()
+    expect(readAnswer('  ', question({ freeText: true }))).toBeUndefined()
+    expect(readAnswer('4', question({ freeText: true, options: [] }))).toBe('4')
+  })
+})

@@ -1,0 +1,136 @@
+import type { OpenRequest, PermissionOption, Question } from '@parley/protocol'
+import { diffLines } from '../../faces/http/diff-lines.ts'
+import type { Style } from './style.ts'
+import { oneLine, visible } from './visible.ts'
+
+/** What waits for a person, as lines that say all of it: what, where and why, and the input in full. Pure. */
+
+export type OpenPermission = Extract<OpenRequest, { type: 'permission' }>
+
+export function permissionLines(request: OpenPermission, cwd: string, style: Style): string[] {
+  const { kind, tool, title, reason, readOnly, parentToolCallId } = request
+  const isPlan = kind === 'plan'
+  const main = mainField(request)
+  const isTitleSaid = isPlan || (main && isRecord(request.input) && request.input[main] === title)
+  const head = isPlan ? 'The agent asks you to approve its plan' : `The agent asks for permission: ${kind}`
+  const notes = [
+    visible(tool),
+    `in ${visible(cwd)}`,
+    ...(readOnly ? ['read-only'] : []),
+    ...(parentToolCallId ? ['for a subagent'] : []),
+  ]
+  return [
+    `${style.yellow('?')} ${style.bold(head)} ${style.dim(`(${notes.join(', ')})`)}`,
+    ...(isTitleSaid ? [] : [`  ${style.bold(oneLine(title))}`]),
+    ...(reason ? [`  why: ${oneLine(reason)}`] : []),
+    ...detailLines(request, style).map((line) => `    ${line}`),
+  ]
+}
+
+function detailLines(request: OpenPermission, style: Style): string[] {
+  if (request.diff) {
+    const signs = { '+': style.green, '-': style.red, '@': style.cyan, ' ': style.dim }
+    const lines = diffLines(request.diff).map(({ sign, text }) =>
+      signs[sign](`${sign === '@' ? '' : sign}${visible(text)}`),
+    )
+    return [style.bold(visible(request.diff.path)), ...lines]
+  }
+  const { input } = request
+  const main = mainField(request)
+  if (main === undefined || !isRecord(input)) return inputLines(input)
+  const { [main]: text, ...rest } = input
+  return [
+    ...visible(String(text)).split('\n').map(style.cyan),
+    ...Object.entries(rest).flatMap(([name, value]) =>
+      inputLines(value).map((line, index) =>
+        style.dim(index === 0 ? `${visible(name)}: ${line}` : `  ${line}`),
+      ),
+    ),
+  ]
+}
+
+/** The one field of the input that says what would happen; the others only explain it. */
+function mainField({ kind, input }: OpenPermission): 'plan' | 'command' | undefined {
+  const name = kind === 'plan' ? 'plan' : 'command'
+  return isRecord(input) && typeof input[name] === 'string' ? name : undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+function inputLines(input: unknown): string[] {
+  if (input === undefined) return []
+  return visible(typeof input === 'string' ? input : JSON.stringify(input, null, 2)).split('\n')
+}
+
+const order = ['allow once', 'allow session', 'deny once', 'allow project', 'allow always']
+
+/** The answers in the order of their numbers: 1 allow once, 2 for this session, 3 deny, then the wider ones. */
+export function permissionChoices(request: Pick<OpenPermission, 'options'>): PermissionOption[] {
+  const rank = ({ decision, scope }: PermissionOption) => {
+    const index = order.indexOf(`${decision} ${scope}`)
+    return index < 0 ? order.length : index
+  }
+  return request.options.toSorted((a, b) => rank(a) - rank(b))
+}
+
+export function choiceLines(choices: readonly PermissionOption[], style: Style): string[] {
+  return choices.map((choice, index) => {
+    const more = choice.decision === 'deny' ? style.dim(`  (${index + 1} and a reason, if you like)`) : ''
+    return `  ${style.bold(String(index + 1))} ${oneLine(choice.label)}${more}`
+  })
+}
+
+export type Choice = { readonly option: PermissionOption; readonly message?: string }
+
+/** "1", "3 because it is in use", "y", "n"; nothing if it is none of these. */
+export function readChoice(line: string, choices: readonly PermissionOption[]): Choice | undefined {
+  const [word = '', ...rest] = line.trim().split(/\s+/)
+  const message = line.trim().slice(word.length).trim()
+  const option = /^\d+$/.test(word)
+    ? choices[Number(word) - 1]
+    : choices.find(({ decision, scope }) => scope === 'once' && names[decision].includes(word.toLowerCase()))
+  if (!option || (rest.length > 0 && option.decision === 'allow')) return undefined
+  return { option, ...(message !== '' && { message }) }
+}
+
+const names = { allow: ['y', 'yes', 'allow'], deny: ['n', 'no', 'deny'] }
+
+export function questionLines(question: Question, style: Style): string[] {
+  return [
+    `${style.yellow('?')} ${style.bold(oneLine(question.header))} ${visible(question.text)}`,
+    ...question.options.flatMap(({ label, description, preview }, index) => [
+      `  ${style.bold(String(index + 1))} ${oneLine(label)}${description ? style.dim(`  ${oneLine(description)}`) : ''}`,
+      ...(preview
+        ? visible(preview)
+            .split('\n')
+            .map((line) => style.dim(`      ${line}`))
+        : []),
+    ]),
+  ]
+}
+
+export function questionPrompt(question: Question): string {
+  const { options, multiple, freeText } = question
+  const numbers = options.length > 0 ? (multiple ? 'numbers such as 1,3' : `1 to ${options.length}`) : ''
+  const own = freeText ? 'your own words' : ''
+  return `${[numbers, own].filter(Boolean).join(', or ')}: `
+}
+
+/** Numbers stand for their labels; anything else is an answer in one's own words, if the question takes them. */
+export function readAnswer(line: string, question: Question): string | string[] | undefined {
+  const text = line.trim()
+  if (text === '') return undefined
+  const { options, multiple, freeText } = question
+  const isNumbers = multiple ? /^\d+(\s*[, ]\s*\d+)*$/.test(text) : /^\d+$/.test(text)
+  const labels = isNumbers
+    ? text.split(/[\s,]+/).map((number) => options[Number(number) - 1]?.label)
+    : options.filter(({ label }) => label.toLowerCase() === text.toLowerCase()).map(({ label }) => label)
+  const known = labels.filter((label) => label !== undefined)
+  if (known.length > 0 && known.length === labels.length) {
+    return multiple ? [...new Set(known)] : known[0]
+  }
+  if (!freeText || (isNumbers && options.length > 0)) return undefined
+  return multiple ? [text] : text
+}

@@ -1,0 +1,115 @@
+import {
+  type Diff,
+  type EventOf,
+  type PlanEntry,
+  promptText,
+  type ToolContent,
+  type ToolKind,
+  type TurnEnd,
+} from '@parley/protocol'
+import { diffLines } from '../../faces/http/diff-lines.ts'
+import { durationWords } from '../durations.ts'
+import type { Style } from './style.ts'
+import { oneLine, visible } from './visible.ts'
+
+/** One-line rows for what is not the agent's words. Pure: from facts to text, without a newline at the end. */
+
+export type ToolRow = {
+  readonly kind: ToolKind
+  readonly title: string
+  readonly status: 'running' | 'completed' | 'failed' | 'denied' | 'cancelled'
+  readonly content?: readonly ToolContent[]
+  readonly durationMs?: number
+  /** How many subagents deep. */
+  readonly depth: number
+}
+
+export function toolRow(row: ToolRow, style: Style, columns: number): string {
+  const indent = '  '.repeat(row.depth)
+  const changed = (row.content ?? []).filter((part) => part.type === 'diff').map(changeWords)
+  const facts = [
+    ...(row.status === 'running' ? [] : [row.status]),
+    ...changed,
+    ...(row.durationMs !== undefined && row.durationMs >= 1000 ? [durationWords(row.durationMs)] : []),
+  ].join(', ')
+  const tail = facts ? ` · ${facts}` : ''
+  const room = columns - indent.length - row.kind.length - tail.length - 6
+  const title = oneLine(row.title, Math.max(12, room))
+  return `${indent}${toolMark(row.status, style)} ${style.cyan(row.kind)} ${title}${style.dim(tail)}`
+}
+
+function toolMark(status: ToolRow['status'], style: Style): string {
+  if (status === 'running') return style.dim('…')
+  if (status === 'completed') return style.green('✓')
+  return status === 'cancelled' ? style.yellow('–') : style.red('✗')
+}
+
+/** What went wrong, in the tool's own words, as far as a glance needs. */
+export function failureLines(content: readonly ToolContent[], depth: number): string[] {
+  const text = content.map((part) =>
+    'text' in part ? (part.text ?? '') : 'output' in part ? part.output : '',
+  )
+  const lines = text.join('\n').trim().split('\n').filter(Boolean)
+  return lines.slice(0, 5).map((line) => `${'  '.repeat(depth + 2)}${visible(line)}`)
+}
+
+function changeWords(change: Diff): string {
+  const lines = diffLines(change)
+  const count = (sign: string) => lines.filter((line) => line.sign === sign).length
+  return `+${count('+')} -${count('-')}`
+}
+
+export function turnEndRow(end: TurnEnd, style: Style): string {
+  const facts = [
+    durationWords(end.durationMs),
+    ...(end.usage ? [`${end.usage.input} tokens in, ${end.usage.output} out`] : []),
+    ...(end.costUsd !== undefined ? [`$${end.costUsd.toFixed(4)}`] : []),
+  ].join(', ')
+  const why = end.error ? `: ${oneLine(end.error.message)}` : ''
+  const paint =
+    end.outcome === 'completed' ? style.green : end.outcome === 'failed' ? style.red : style.yellow
+  return `${paint(`${end.outcome}${why}`)} ${style.dim(`· ${facts}`)}`
+}
+
+export function planRows(entries: readonly PlanEntry[], style: Style): string[] {
+  const done = entries.filter((entry) => entry.status === 'completed').length
+  const marks = { pending: '[ ]', 'in-progress': '[>]', completed: '[x]', cancelled: '[-]' }
+  return [
+    style.bold(`plan ${done}/${entries.length}`),
+    ...entries.map((entry) => {
+      const line = `  ${marks[entry.status]} ${oneLine(entry.text)}`
+      return entry.status === 'in-progress' ? line : style.dim(line)
+    }),
+  ]
+}
+
+export function noticeRow(
+  notice: { readonly level: 'info' | 'warning' | 'error'; readonly code: string; readonly text: string },
+  style: Style,
+): string {
+  const paint = { info: style.dim, warning: style.yellow, error: style.red }[notice.level]
+  return paint(`${notice.level}: ${oneLine(notice.text)} (${oneLine(notice.code)})`)
+}
+
+export function resolutionRow(
+  event: EventOf<'permission.resolved'> | EventOf<'question.resolved'>,
+  title: string | undefined,
+  style: Style,
+): string {
+  const what = title === undefined ? '' : ` ${oneLine(title)}`
+  const scope =
+    'scope' in event && event.scope && event.scope !== 'once' ? `, for ${scopeWords(event.scope)}` : ''
+  const message = 'message' in event && event.message ? `: ${oneLine(event.message)}` : ''
+  const good = event.outcome === 'allowed' || event.outcome === 'answered'
+  const word = good ? style.green(event.outcome) : style.yellow(event.outcome)
+  return `${style.dim('·')} ${word}${what}${style.dim(` (by ${event.by}${scope}${message})`)}`
+}
+
+function scopeWords(scope: 'session' | 'project' | 'always'): string {
+  return { session: 'this session', project: 'this folder', always: 'always' }[scope]
+}
+
+export function promptRow(parts: EventOf<'prompt.submitted'>['parts'], style: Style): string {
+  const lines = visible(promptText(parts)).split('\n')
+  return lines.map((line, index) => `${index === 0 ? style.bold('›') : ' '} ${style.bold(line)}`).join('\n')
+}

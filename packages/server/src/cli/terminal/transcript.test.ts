@@ -1,0 +1,158 @@
+import type { Delta, SessionEvent } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { createStyle, isColoured } from './style.ts'
+import { createTranscript, type Piece, type TranscriptOptions } from './transcript.ts'
+import { oneLine, visible } from './visible.ts'
+
+const style = createStyle(false)
+const terminal = { isOutTerminal: true, isErrTerminal: true }
+const pipes = { isOutTerminal: false, isErrTerminal: false }
+const transcript = (options: Partial<TranscriptOptions> = {}) =>
+  createTranscript({ style, ...terminal, columns: () => 60, prompts: false, ...options })
+
+let seq = 0
+type Fields = { type: SessionEvent['type'] } & Record<string, unknown>
+const event = (fields: Fields) =>
+  ({ seq: ++seq, at: 1000, sessionId: 's', turnId: 't', ...fields }) as unknown as SessionEvent
+const written = (blockId: string, text: string, more = {}) =>
+  event({ type: 'text.written', blockId, text, ...more })
+const streamed = (blockId: string, offset: number, text: string): Delta => ({
+  type: 'text.streamed',
+  blockId,
+  offset,
+  text,
+})
+const called = (toolCallId: string, title = 'npm test', more = {}) =>
+  event({ type: 'tool-call.called', toolCallId, name: 'Bash', kind: 'execute', title, input: {}, ...more })
+const ended = (toolCallId: string, outcome = 'completed', content: unknown[] = []) =>
+  event({ type: 'tool-call.ended', toolCallId, outcome, content })
+const textTo = (to: 'out' | 'err', pieces: Piece[]) =>
+  pieces
+    .filter((piece) => piece.to === to)
+    .map((piece) => piece.text)
+    .join('')
+
+describe("the agent's words", () => {
+  it('are written once, however much of a block was streamed', () => {
+    const one = transcript(pipes)
+    const pieces = [
+      ...one.delta(streamed('a', 0, 'Hello ')),
+      ...one.delta(streamed('a', 0, 'Hello wor')),
+      ...one.event(written('a', 'Hello world')),
+      ...one.event(written('b', 'Again')),
+    ]
+    expect(textTo('out', pieces)).toBe('Hello world\n\nAgain\n')
+  })
+
+  it('are whole in spite of a gap', () => {
+    const one = transcript(pipes)
+    const pieces = [
+      ...one.delta(streamed('a', 0, 'He')),
+      ...one.delta(streamed('a', 5, ' world')),
+      ...one.event(written('a', 'Hello world')),
+    ]
+    expect(textTo('out', pieces)).toBe('Hello world\n')
+  })
+
+  it('of another block do not get into the one that streams', () => {
+    const one = transcript(pipes)
+    const pieces = [
+      ...one.delta(streamed('a', 0, 'one ')),
+      ...one.delta(streamed('b', 0, 'two')),
+      ...one.event(written('a', 'one more')),
+      ...one.event(written('b', 'two')),
+    ]
+    expect(textTo('out', pieces)).toBe('one more\n\ntwo\n')
+  })
+
+  it('stay apart from rows: in a pipe nothing else is on stdout', () => {
+    const one = transcript(pipes)
+    const pieces = [
+      ...one.delta(streamed('a', 0, 'I run ')),
+      ...one.event(called('c')),
+      ...one.event(ended('c')),
+      ...one.event(written('a', 'I run it.')),
+      ...one.event(event({ type: 'thinking.written', blockId: 'h', text: 'hm' })),
+      ...one.event(written('d', 'from a subagent', { parentToolCallId: 'c' })),
+    ]
+    expect(textTo('out', pieces)).toBe('I run it.\n')
+    expect(textTo('err', pieces)).toBe('✓ execute npm test · completed\n')
+  })
+
+  it('cannot send commands to the terminal', () => {
+    const pieces = transcript().event(written('a', 'x\u001b[2Jy\u009bz\rq\u202e'))
+    expect(textTo('out', pieces)).toBe('x␛[2Jy\\u{9b}z␍q\\u{202e}\n')
+  })
+})
+
+describe('rows', () => {
+  it('replace the row that said that the call began', () => {
+    const one = transcript()
+    expect(one.event(called('c'))).toEqual([{ to: 'err', text: '… execute npm test\n' }])
+    expect(one.event(ended('c'))).toEqual([
+      { to: 'err', text: '✓ execute npm test · completed\n', overRow: true },
+    ])
+  })
+
+  it('fit one line', () => {
+    const [piece] = transcript().event(called('c', `echo ${'long '.repeat(50)}\nand more`))
+    expect(piece?.text.length).toBeLessThanOrEqual(60)
+    expect(piece?.text.split('\n')).toHaveLength(2)
+  })
+
+  it('say why a tool failed, and how a turn ended', () => {
+    const one = transcript(pipes)
+    const pieces = [
+      ...one.event(called('c')),
+      ...one.event(ended('c', 'failed', [{ type: 'text', text: 'no such file' }])),
+      ...one.event(
+        event({
+          type: 'turn.ended',
+          outcome: 'failed',
+          stopReason: 'error',
+          durationMs: 1234,
+          error: { code: 'agent_failed', message: 'It broke.' },
+        }),
+      ),
+    ]
+    expect(textTo('err', pieces)).toBe(
+      '✗ execute npm test · failed\n    no such file\nfailed: It broke. · 1.2 s\n',
+    )
+  })
+
+  it('begin a line of their own while text streams on the same terminal', () => {
+    const one = transcript()
+    const pieces = [...one.delta(streamed('a', 0, 'half ')), ...one.event(called('c'))]
+    expect(pieces.map(({ text }) => text).join('')).toBe('half \n… execute npm test\n')
+  })
+
+  it('show prompts only when asked to', () => {
+    const prompt = event({
+      type: 'prompt.submitted',
+      promptId: 'p',
+      parts: [{ type: 'text', text: 'do it' }],
+    })
+    expect(transcript().event(prompt)).toEqual([])
+    expect(textTo('err', transcript({ prompts: true }).event(prompt))).toBe('› do it\n')
+  })
+
+  it('do not come from events of a later version', () => {
+    expect(transcript().event({ seq: 1, at: 0, sessionId: 's', type: 'text.sung' })).toEqual([])
+  })
+})
+
+describe('what is safe to show', () => {
+  it('keeps ordinary text as it is', () => {
+    expect(visible('Grüße, 世界 👋\n\tand a tab')).toBe('Grüße, 世界 👋\n\tand a tab')
+    expect(oneLine('a\n  b', 20)).toBe('a ⏎ b')
+    expect(oneLine('abcdef', 4)).toBe('abc…')
+  })
+
+  it('is coloured only on a terminal, unless told otherwise', () => {
+    expect(isColoured(true, {})).toBe(true)
+    expect(isColoured(false, {})).toBe(false)
+    expect(isColoured(true, { NO_COLOR: '1' })).toBe(false)
+    expect(isColoured(false, { FORCE_COLOR: '1' })).toBe(true)
+    expect(isColoured(true, { FORCE_COLOR: '0' })).toBe(false)
+  })
+})

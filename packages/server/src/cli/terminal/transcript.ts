@@ -1,0 +1,204 @@
+import { type Delta, type EventOf, isKnown, type SessionEvent, type UnknownEvent } from '@parley/protocol'
+import { eventRows } from './event-rows.ts'
+import { failureLines, type ToolRow, toolRow } from './rows.ts'
+import type { Style } from './style.ts'
+import { visible } from './visible.ts'
+
+/** Something to write. `overRow` takes the place of the row before it, which fits one line of the terminal. */
+export type Piece = { readonly to: 'out' | 'err'; readonly text: string; readonly overRow?: true }
+
+export type TranscriptOptions = {
+  readonly style: Style
+  readonly isOutTerminal: boolean
+  readonly isErrTerminal: boolean
+  readonly columns: () => number
+  /** Also what others, and we, prompted. */
+  readonly prompts: boolean
+}
+
+/** Turns a session's feed into pieces to write. No input or output of its own: the same feed gives the same pieces. */
+export type Transcript = {
+  event(event: SessionEvent | UnknownEvent): Piece[]
+  delta(delta: Delta): Piece[]
+}
+
+export function createTranscript(options: TranscriptOptions): Transcript {
+  return new FeedTranscript(options)
+}
+
+type Target = 'out' | 'err'
+type Streamed = { readonly id: string; readonly to: Target; printed: number; isBroken: boolean }
+type Call = Pick<ToolRow, 'kind' | 'title' | 'depth'> & { readonly at: number }
+type Words = {
+  readonly type: string
+  readonly blockId: string
+  readonly parentToolCallId?: string | undefined
+}
+
+/**
+ * The agent's own words go to `out`, everything else to `err`. One block streams at a time; another that is written
+ * meanwhile comes whole, at its end.
+ */
+class FeedTranscript implements Transcript {
+  readonly #options: TranscriptOptions
+  readonly #calls = new Map<string, Call>()
+  readonly #titles = new Map<string, string>()
+  #pieces: Piece[] = []
+  #streaming: Streamed | undefined
+  /** Where the last line has no end yet. */
+  #unfinished: Target | undefined
+  #hasWords = false
+  #lastRow: string | undefined
+
+  constructor(options: TranscriptOptions) {
+    this.#options = options
+  }
+
+  event(event: SessionEvent | UnknownEvent): Piece[] {
+    if (isKnown(event)) this.#tell(event)
+    return this.#take()
+  }
+
+  delta(delta: Delta): Piece[] {
+    if (delta.type === 'text.streamed' || delta.type === 'thinking.streamed') this.#streamed(delta)
+    return this.#take()
+  }
+
+  #take(): Piece[] {
+    const taken = this.#pieces
+    this.#pieces = []
+    return taken
+  }
+
+  #tell(event: SessionEvent): void {
+    switch (event.type) {
+      case 'text.written':
+      case 'thinking.written':
+        return this.#written(event)
+      case 'tool-call.called':
+        return this.#called(event)
+      case 'tool-call.updated':
+        return this.#updated(event)
+      case 'tool-call.ended':
+        return this.#ended(event)
+      case 'permission.requested':
+        return this.#asked(event.requestId, event.title)
+      case 'question.asked':
+        return this.#asked(event.requestId, event.questions.map(({ header }) => header).join(', '))
+      case 'block.retracted':
+        if (this.#streaming?.id === event.blockId) this.#streaming = undefined
+        break
+      case 'turn.ended':
+        this.#turnEnded(event)
+    }
+    const { style, prompts } = this.#options
+    const rows = eventRows(event, { style, prompts, title: (requestId) => this.#titles.get(requestId) })
+    for (const row of rows) this.#row(row)
+  }
+
+  #streamed(delta: Delta & { type: 'text.streamed' | 'thinking.streamed' }): void {
+    const to = this.#target(delta)
+    if (!to || (this.#streaming && this.#streaming.id !== delta.blockId)) return
+    this.#streaming ??= this.#begin(delta.blockId, to)
+    const block = this.#streaming
+    if (delta.offset > block.printed) block.isBroken = true
+    if (block.isBroken) return
+    this.#words(to, delta.text.slice(block.printed - delta.offset))
+    block.printed = Math.max(block.printed, delta.offset + delta.text.length)
+  }
+
+  #written(event: EventOf<'text.written'> | EventOf<'thinking.written'>): void {
+    const to = this.#target(event)
+    if (!to) return
+    const open = this.#streaming?.id === event.blockId ? this.#streaming : undefined
+    const block = open ?? this.#begin(event.blockId, to)
+    this.#words(to, event.text.slice(block.printed))
+    if (event.interrupted && this.#options.isErrTerminal) this.#words('err', ' (cut off)')
+    this.#endLine(to)
+    if (open) this.#streaming = undefined
+  }
+
+  /** Thinking, and what a subagent says, are for whoever watches. */
+  #target({ type, parentToolCallId }: Words): Target | undefined {
+    if (type.startsWith('text.') && parentToolCallId === undefined) return 'out'
+    return this.#options.isErrTerminal ? 'err' : undefined
+  }
+
+  #begin(id: string, to: Target): Streamed {
+    this.#endLine(to)
+    if (to === 'out' && this.#hasWords) this.#put('out', '\n')
+    if (to === 'out') this.#hasWords = true
+    return { id, to, printed: 0, isBroken: false }
+  }
+
+  #called(event: EventOf<'tool-call.called'>): void {
+    const { kind, at, title, name, toolCallId, parentToolCallId } = event
+    const parent = parentToolCallId === undefined ? undefined : this.#calls.get(parentToolCallId)
+    const call = { kind, title: title || name, at, depth: parent ? parent.depth + 1 : 0 }
+    this.#calls.set(toolCallId, call)
+    const { style, columns, isErrTerminal } = this.#options
+    if (!isErrTerminal) return
+    this.#row(toolRow({ ...call, status: 'running' }, style, columns()))
+    this.#lastRow = toolCallId
+  }
+
+  #updated({ toolCallId, title, kind }: EventOf<'tool-call.updated'>): void {
+    const call = this.#calls.get(toolCallId)
+    if (call) this.#calls.set(toolCallId, { ...call, title: title ?? call.title, kind: kind ?? call.kind })
+  }
+
+  #ended({ toolCallId, outcome: status, content, at }: EventOf<'tool-call.ended'>): void {
+    const { style, columns } = this.#options
+    const call = this.#calls.get(toolCallId) ?? { kind: 'other', title: 'tool call', at, depth: 0 }
+    const row = toolRow({ ...call, status, content, durationMs: at - call.at }, style, columns())
+    if (this.#lastRow !== toolCallId) this.#row(row)
+    else this.#pieces.push({ to: 'err', text: `${row}\n`, overRow: true })
+    this.#lastRow = undefined
+    if (status !== 'failed') return
+    for (const line of failureLines(content, call.depth)) this.#row(style.dim(line))
+  }
+
+  #asked(requestId: string, title: string): void {
+    this.#titles.set(requestId, title)
+    this.#lastRow = undefined
+  }
+
+  #turnEnded({ structuredOutput }: EventOf<'turn.ended'>): void {
+    this.#streaming = undefined
+    this.#endLine('out')
+    if (structuredOutput !== undefined) {
+      const separator = this.#hasWords ? '\n' : ''
+      this.#put('out', `${separator}${JSON.stringify(structuredOutput, null, 2)}\n`)
+    }
+    this.#hasWords = false
+  }
+
+  #row(text: string): void {
+    this.#endLine('err')
+    this.#put('err', `${text}\n`)
+  }
+
+  #words(to: Target, text: string): void {
+    const { isOutTerminal, style } = this.#options
+    if (to === 'out') this.#put('out', isOutTerminal ? visible(text) : text)
+    else this.#put('err', visible(text), style.dim)
+  }
+
+  #endLine(to: Target): void {
+    if (this.#unfinished === to) this.#put(to, '\n')
+  }
+
+  #put(to: Target, text: string, paint = (plain: string) => plain): void {
+    if (text === '') return
+    const { isOutTerminal, isErrTerminal } = this.#options
+    const isShared = isOutTerminal && isErrTerminal
+    if (isShared && this.#unfinished !== undefined && this.#unfinished !== to) {
+      this.#pieces.push({ to: this.#unfinished, text: '\n' })
+      this.#unfinished = undefined
+    }
+    this.#pieces.push({ to, text: text === '\n' ? text : paint(text) })
+    this.#lastRow = undefined
+    if (!text.endsWith('\n')) this.#unfinished = to
+    else if (this.#unfinished === to) this.#unfinished = undefined
+  }
+}

@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+import type { Configuration } from './configuration.ts'
+
+export function tokenFile(dataDir: string): string {
+  return join(dataDir, 'token')
+}
+
+/** The token of this data folder: the one configured, else the one in its file, which is made on first use. */
+export function tokenOf({ token, dataDir }: Pick<Configuration, 'token' | 'dataDir'>): string {
+  return token?.value ?? readToken(dataDir) ?? makeToken(dataDir)
+}
+
+export function rotateToken(dataDir: string): string {
+  const token = newToken()
+  renameSync(writeBeside(dataDir, token), tokenFile(dataDir))
+  return token
+}
+
+/** True if others on this machine can read the token. */
+export function isTokenExposed(dataDir: string): boolean {
+  const mode = statSync(tokenFile(dataDir), { throwIfNoEntry: false })?.mode ?? 0
+  return process.platform !== 'win32' && (mode & 0o077) !== 0
+}
+
+function readToken(dataDir: string): string | undefined {
+  const file = tokenFile(dataDir)
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8').trim()
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw new ParleyError('internal_error', `${file} cannot be read (${code}). Check its permissions.`, {
+      cause: thrown,
+    })
+  }
+  if (/^[\x21-\x7e]+$/.test(text)) return text
+  throw new ParleyError('validation_error', `${file} holds no token. Make a new one: parley token --rotate`)
+}
+
+/** Two programs that start at once must agree: the file appears whole, and the first one stays. */
+function makeToken(dataDir: string): string {
+  const token = newToken()
+  const temporary = writeBeside(dataDir, token)
+  try {
+    linkSync(temporary, tokenFile(dataDir))
+    return token
+  } catch (thrown) {
+    const made = readToken(dataDir)
+    if (made === undefined) throw cannotWrite(dataDir, thrown)
+    return made
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
+function writeBeside(dataDir: string, token: string): string {
+  const temporary = `${tokenFile(dataDir)}.${process.pid}.${randomBytes(4).toString('hex')}`
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    writeFileSync(temporary, `${token}\n`, { mode: 0o600, flag: 'wx' })
+  } catch (thrown) {
+    throw cannotWrite(dataDir, thrown)
+  }
+  return temporary
+}
+
+function newToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+function cannotWrite(dataDir: string, cause: unknown): ParleyError {
+  const { code } = cause as NodeJS.ErrnoException
+  return new ParleyError(
+    'internal_error',
+    `The data folder ${dataDir} cannot be written (${code}). Check its permissions, or choose another with --data-dir.`,
+    { cause },
+  )
+}

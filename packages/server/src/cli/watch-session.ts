@@ -1,0 +1,67 @@
+import type { Client, FeedItem } from '@parley/client'
+import { isKnown, ParleyError, type SessionEvent, type UnknownEvent } from '@parley/protocol'
+import type { Answerer } from './terminal/person.ts'
+
+export type WatchOptions = {
+  readonly client: Client
+  readonly sessionId: string
+  readonly from: { readonly after: number; readonly epoch: string }
+  readonly show: (item: FeedItem) => void
+  readonly answerer: Answerer
+  readonly signal: AbortSignal
+  readonly say: (line: string) => void
+}
+
+const giveUpMs = 60_000
+const reached: ReadonlySet<string> = new Set(['replaying', 'live'])
+
+/**
+ * Follows a session until `isLast` holds for an event, and gives that event; nothing if the signal fires first. A
+ * server that stays away is given up with `details.reason` lost, because what became of the turn is not known.
+ */
+export async function watchSession(
+  options: WatchOptions,
+  isLast: (event: SessionEvent) => boolean,
+): Promise<SessionEvent | undefined> {
+  const { client, sessionId, from, answerer } = options
+  const lost = new AbortController()
+  let timer = setTimeout(() => lost.abort(), giveUpMs)
+  const signal = AbortSignal.any([options.signal, lost.signal])
+
+  const heard = (item: FeedItem) => {
+    if (item.type !== 'status') return
+    clearTimeout(timer)
+    if (reached.has(item.status)) return
+    options.say('parley: the connection is lost; trying again…')
+    timer = setTimeout(() => lost.abort(), giveUpMs)
+  }
+  try {
+    for await (const item of client.feed(sessionId, { ...from, signal })) {
+      heard(item)
+      options.show(item)
+      if (item.type !== 'event' || !isKnown(item.event)) continue
+      tell(answerer, item.event)
+      if (isLast(item.event)) return item.event
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+  if (lost.signal.aborted) throw serverLost(sessionId)
+  return undefined
+}
+
+function tell(answerer: Answerer, event: SessionEvent | UnknownEvent): void {
+  if (!isKnown(event)) return
+  if (event.type === 'permission.requested' || event.type === 'question.asked')
+    answerer.requested(event.requestId)
+  if (event.type === 'permission.resolved' || event.type === 'question.resolved')
+    answerer.resolved(event.requestId, event.outcome)
+}
+
+function serverLost(sessionId: string): ParleyError {
+  return new ParleyError(
+    'busy',
+    `The server has not answered for a minute, so it is unknown how this ended. When it is back: parley show ${sessionId}`,
+    { details: { reason: 'lost' } },
+  )
+}

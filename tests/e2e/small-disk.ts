@@ -15,7 +15,12 @@ export type SmallDisk = Disposable & {
 /** A file system of its own, where mounting is permitted: the disk is full (ENOSPC). */
 function tmpfsDisk(): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), 'parley-small-disk-'))
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', folder], { stdio: 'ignore' })
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', folder], { stdio: 'ignore' })
+  } catch (error) {
+    rmSync(folder, { recursive: true })
+    throw error
+  }
   const ballast = join(folder, 'ballast')
   writeFileSync(ballast, Buffer.alloc(30 * 1024 * 1024))
   return {

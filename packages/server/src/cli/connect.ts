@@ -109,6 +109,7 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
     port: 0,
     token,
     limits,
+    recover: 'on-use',
     logger: createLogger(configuration.logLevel ?? 'warn', context.output),
   })
   const { url } = parley.http

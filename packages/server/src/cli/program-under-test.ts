@@ -6,7 +6,7 @@ import { join } from 'node:path'
 /** The real program as a child process, with a home and a data folder of its own, for tests. */
 
 const repository = new URL('../../../../', import.meta.url).pathname
-const main = join(repository, 'packages/server/src/cli/main.ts')
+const main = join(repository, 'packages/server/bin/parley.js')
 
 export type Ended = {
   readonly exitCode: number | null

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { builtInAdapters } from '../adapters/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
-import type { Host } from '../core/host.ts'
+import type { Host, HostOptions } from '../core/host.ts'
 import type { Limits } from '../core/limits.ts'
 import { type HttpServer, startServer } from '../faces/http/serve.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
@@ -21,6 +21,7 @@ export type StartOptions = {
   readonly logger: Logger
   readonly adapters?: readonly AgentAdapter[]
   readonly limits?: Partial<Limits>
+  readonly recover?: HostOptions['recover']
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
 }
@@ -36,7 +37,7 @@ export type Parley = {
 
 /** The whole server: a store in the data folder, a host on it, and its faces. Nothing is left open if it rejects. */
 export async function startParley(options: StartOptions): Promise<Parley> {
-  const { dataDir, adapters, limits, ...serving } = options
+  const { dataDir, adapters, limits, recover, ...serving } = options
   const { logger } = options
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   await using undo = new AsyncDisposableStack()
@@ -46,6 +47,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     adapters: adapters ?? builtInAdapters({ demo: { transcript: fileTranscript(join(dataDir, 'demo')) } }),
     store,
     ...(limits && { limits }),
+    ...(recover && { recover }),
     problem: ({ error, doing, sessionId }) => logger.error({ err: error, sessionId }, `could not ${doing}`),
   })
   undo.defer(() => host.close())

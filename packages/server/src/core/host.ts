@@ -81,6 +81,8 @@ export type HostOptions = {
   readonly clock?: Clock
   readonly ids?: Ids
   readonly limits?: Partial<Limits>
+  /** When what a restart left behind is looked at. On use: nothing starts by itself; each session waits for a command. */
+  readonly recover?: 'at-start' | 'on-use'
   /** Told of what goes wrong where no caller could be told. */
   readonly problem?: (problem: { error: unknown; doing: string; sessionId?: string }) => void
 }
@@ -239,7 +241,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     }
   }
 
-  await recoverAll()
+  if (options.recover !== 'on-use') await recoverAll()
 
   return {
     create,

@@ -70,6 +70,7 @@ export class LiveSession {
   #steers: Prompt[] = []
   #driving: Promise<void> | undefined
   #driveAgain = false
+  #recovered: Promise<void> | undefined
   #stopping = false
   #idleSince: number | undefined
   #activity = 'idle'
@@ -105,13 +106,19 @@ export class LiveSession {
   }
 
   async command(command: Command): Promise<Receipt> {
+    await this.recover()
     const receipt = await this.#desk.take(command)
     if (command.type === 'session.close') await this.#disconnect('closed')
     return receipt
   }
 
-  /** Looks at what a restart left behind, then goes on with what can go on. */
-  async recover(): Promise<void> {
+  /** Looks, once, at what a restart left behind, then goes on with what can go on. */
+  recover(): Promise<void> {
+    this.#recovered ??= this.#recover()
+    return this.#recovered
+  }
+
+  async #recover(): Promise<void> {
     await this.#persist((state) => recoveryPlan(state, this.#options.clock.now()))
     this.#drive()
     this.#watchRequests()

@@ -28,9 +28,9 @@ export function createDemoAdapter(options: DemoOptions = {}): AgentAdapter {
 export function demoScript(text: string): Script {
   const words = text.toLowerCase()
   if (mentions(words, 'everything')) return everything()
-  if (mentions(words, 'help')) return [{ type: 'text', text: help() }]
+  if (mentions(words, 'help')) return [{ type: 'text', text: help(), pieces: 12 }]
   const scene = scenes.find((row) => row.words.some((word) => mentions(words, word)))
-  return scene?.script ?? [{ type: 'text', text: `You said: ${text}\n\n${help()}` }]
+  return scene?.script ?? [{ type: 'text', text: `You said: ${text}\n\n${help()}`, pieces: 12 }]
 }
 
 /** At the start of a word, so that "plans" is a plan and "explanation" is not. */

@@ -2,6 +2,7 @@ import { assertBindable } from '../../faces/http/access.ts'
 import { createRequestSource } from '../../faces/http/request-source.ts'
 import type { Flags } from '../configuration.ts'
 import { type Context, configurationOf } from '../context.ts'
+import { giveBackMemorySoon } from '../give-back-memory.ts'
 import { createLogger } from '../log.ts'
 import { type Parley, startParley } from '../start.ts'
 import { isTokenExposed, tokenFile, tokenOf } from '../token-file.ts'
@@ -39,6 +40,7 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
   }
   if (options.json) output.out(`${JSON.stringify({ url: parley.http.url, token, pid: process.pid })}\n`)
   else output.out(greeting(parley, dataDir, context))
+  giveBackMemorySoon()
   const signal = await stopped
   logger.info({ signal }, 'stopping')
   await parley.close()

@@ -14,7 +14,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['packages/*/src/**/*.test.{ts,tsx}', 'tests/*.test.ts'],
+          include: ['packages/*/src/**/*.test.{ts,tsx}', 'tests/adapters.test.ts'],
           testTimeout: 30_000,
         },
       },

@@ -1,0 +1,119 @@
+import { capabilities, PermissionMode, promptText } from '@parley/protocol'
+import type {
+  AgentAdapter,
+  AgentConnection,
+  AgentOutput,
+} from '../../packages/server/src/core/agent-adapter.ts'
+import { atPace, nextTick, stamp } from './pace.ts'
+import { pieces } from './words.ts'
+
+/** What a prompt of the bench asks for, as JSON. */
+export type Task =
+  /** `deltas` pieces in `blocks` blocks of words, as fast as they are taken, or one each time round the event loop. */
+  | {
+      readonly do: 'stream'
+      readonly deltas: number
+      readonly blocks: number
+      readonly each?: 'tick'
+    }
+  /** `count` deltas a steady `rate` a second, each with the time it was made in its text. */
+  | { readonly do: 'stamp'; readonly count: number; readonly rate: number }
+  /** `count` small durable events. */
+  | { readonly do: 'notice'; readonly count: number; readonly text: string }
+
+/** An agent as lean as the port allows, so that what is measured is the server. */
+export function createBenchAgent(): AgentAdapter {
+  return {
+    id: 'bench',
+    name: 'Bench',
+    capabilities: capabilities('streaming', 'interrupt'),
+    modes: PermissionMode.options,
+    probe: async () => ({ found: true }),
+    connect: async () => connection(),
+  }
+}
+
+type Playing = { readonly outputs: Iterable<AgentOutput>; readonly each?: 'tick' | undefined }
+
+function connection(): AgentConnection {
+  const waiting: AgentOutput[] = []
+  let wake: () => void = () => undefined
+  let closed = false
+  let playing: Playing | undefined
+  const put = (output: AgentOutput) => {
+    waiting.push(output)
+    wake()
+  }
+
+  async function* events(): AsyncGenerator<AgentOutput> {
+    while (!closed) {
+      const turn = playing
+      playing = undefined
+      for (const output of turn?.outputs ?? []) {
+        yield output
+        if (turn?.each === 'tick') await nextTick()
+      }
+      while (waiting.length > 0) yield waiting.shift()!
+      if (!closed && !playing) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    }
+  }
+
+  return {
+    events: events(),
+    async send({ prompt }) {
+      const task = JSON.parse(promptText(prompt.parts)) as Task
+      if (task.do === 'stamp') void stamped(task, prompt.promptId, put)
+      else if (task.do === 'notice') playing = { outputs: noticed(task) }
+      else playing = { outputs: streamed(task, prompt.promptId), each: task.each }
+      wake()
+    },
+    interrupt: async () => undefined,
+    configure: async () => undefined,
+    async close() {
+      closed = true
+      wake()
+    },
+  }
+}
+
+function* streamed(
+  { deltas, blocks }: Extract<Task, { do: 'stream' }>,
+  prefix: string,
+): Generator<AgentOutput> {
+  const count = Math.floor(deltas / blocks)
+  for (let block = 0; block < blocks; block++) {
+    const blockId = `${prefix}.${block}`
+    const texts = pieces(block, count)
+    for (const text of texts) yield { type: 'text.streamed', blockId, text }
+    yield { type: 'text.written', blockId, text: texts.join('') }
+  }
+  yield ended
+}
+
+function* noticed({ count, text }: Extract<Task, { do: 'notice' }>): Generator<AgentOutput> {
+  for (let index = 0; index < count; index++) {
+    yield { type: 'agent.noticed', level: 'info', code: 'bench', text }
+  }
+  yield ended
+}
+
+async function stamped(
+  { count, rate }: Extract<Task, { do: 'stamp' }>,
+  blockId: string,
+  put: (output: AgentOutput) => void,
+): Promise<void> {
+  let text = ''
+  await atPace(rate, count, () => {
+    const piece = stamp()
+    text += piece
+    put({ type: 'text.streamed', blockId, text: piece })
+  })
+  put({ type: 'text.written', blockId, text })
+  put(ended)
+}
+
+const ended: AgentOutput = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_turn' }

@@ -1,0 +1,33 @@
+/** One line of the table. `met` is absent where there is no aim. */
+export type Row = {
+  readonly figure: string
+  readonly value: string
+  readonly baseline?: string
+  readonly ratio?: number
+  readonly aim?: string
+  readonly met?: boolean
+  /** The numbers behind the words, for results.json. */
+  readonly data?: Record<string, number>
+}
+
+export type FigureInput = {
+  /** Smaller sizes and fewer rounds: to see that it works, not to quote. */
+  readonly quick: boolean
+  /** A new folder of this figure's own, removed after it. */
+  readonly folder: string
+}
+
+/** One figure of the bench. Rejects if it cannot be measured, or with a LostError if something was lost on the way. */
+export type Figure = {
+  readonly name: string
+  readonly measure: (input: FigureInput) => Promise<Row[]>
+}
+
+/** A reader did not get everything, or not in order. No number can make up for that. */
+export class LostError extends Error {
+  override readonly name = 'LostError'
+}
+
+export const perSecond = (value: number) => `${Math.round(value).toLocaleString('en')}/s`
+export const milliseconds = (value: number) => `${value.toFixed(value < 10 ? 2 : 0)} ms`
+export const mebibytes = (bytes: number) => `${(bytes / 2 ** 20).toFixed(bytes < 2 ** 20 ? 3 : 1)} MiB`

@@ -1,0 +1,37 @@
+import pino from 'pino'
+import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
+import { startParley } from '../../packages/server/src/cli/start.ts'
+import type { Limits } from '../../packages/server/src/core/limits.ts'
+import { createBenchAgent } from './bench-agent.ts'
+import { answer, given } from './processes.ts'
+
+/** The whole server in a process of its own, on SQLite, with the scripted agent and the one of the bench. */
+const { dataDir, limits } = given<ParleyProcessInput>()
+const token = 'bench-token-0123456789abcdef0123456789'
+const parley = await startParley({
+  dataDir,
+  hostname: '127.0.0.1',
+  port: 0,
+  token,
+  logger: pino({ level: 'error' }, pino.destination(2)),
+  adapters: [createScriptedAdapter(), createBenchAgent()],
+  ...(limits && { limits }),
+})
+
+export type ParleyProcessInput = { readonly dataDir: string; readonly limits?: Partial<Limits> }
+
+const calls = {
+  address: () => ({ url: parley.http.url, token }),
+  /** After a collection, so that what is counted is what is kept. */
+  async memory() {
+    for (let round = 0; round < 3; round++) {
+      globalThis.gc?.()
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const { rss, heapUsed, external } = process.memoryUsage()
+    return { rss, heapUsed, external }
+  },
+}
+export type ParleyCalls = typeof calls
+
+answer(calls, () => parley.close())

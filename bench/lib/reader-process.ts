@@ -1,0 +1,106 @@
+import { writeFileSync } from 'node:fs'
+import { checkSame, checkTurn } from './check-deltas.ts'
+import { microseconds } from './pace.ts'
+import { answer } from './processes.ts'
+import { openWebSocketReader, type WebSocketAddress, type WebSocketReader } from './websocket-reader.ts'
+
+/** All readers of a figure, in a process of their own: the same for our server and for the bare one. */
+const groups = new Map<string, WebSocketReader[]>()
+
+const turnEnded = { type: 'event', containing: '"type":"turn.ended"' }
+
+const calls = {
+  /** Opens `count` sockets under a name. With `session` they follow it, and are live when this resolves. */
+  async open({ name, address, count, session }: OpenInput) {
+    calls.close(name)
+    const readers: WebSocketReader[] = []
+    groups.set(name, readers)
+    while (readers.length < count) {
+      const some = Math.min(50, count - readers.length)
+      readers.push(...(await Promise.all(Array.from({ length: some }, () => openWebSocketReader(address)))))
+    }
+    if (session === undefined) return
+    for (const reader of readers) {
+      const live = reader.until({ type: 'caught-up' })
+      reader.send('{"type":"hello","client":"bench"}')
+      reader.send(JSON.stringify({ type: 'follow', session }))
+      await live
+    }
+  },
+
+  /** Sends `go` on the first socket and waits until every reader has seen the turn end; then checks what they got. */
+  async turn({ name, go, bytes, save, deltas }: TurnInput) {
+    const readers = groups.get(name)!
+    const ended = Promise.all(
+      readers.map((reader) => reader.until(turnEnded, bytes === undefined ? {} : { bytes })),
+    )
+    const start = performance.now()
+    readers[0]!.send(go)
+    await ended
+    const seconds = (performance.now() - start) / 1000
+    const checked = checkTurn(readers[0]!.payloads())
+    if (checked.deltas !== deltas) throw new Error(`${checked.deltas} of ${deltas} deltas came.`)
+    for (const [index, reader] of readers.entries()) {
+      if (index > 0) checkSame(checked.said, reader.payloads(), index)
+    }
+    if (save !== undefined) writeFileSync(save, `${checked.said.join('\n')}\n`)
+    return { seconds, bytes: checked.bytes, frames: checked.said.length }
+  },
+
+  /** The same for deltas that carry the time they were made: how old each was when it came, in microseconds. */
+  async ages({ name, go }: { name: string; go: string }) {
+    const [reader] = groups.get(name)!
+    const arrivals: number[] = []
+    const ended = reader!.until(turnEnded, { perFrame: () => arrivals.push(microseconds()) })
+    reader!.send(go)
+    await ended
+    const ages: number[] = []
+    let sample: string | undefined
+    let last: string | undefined
+    let index = 0
+    for (const payload of reader!.payloads()) {
+      const arrived = arrivals[index++]
+      const text = payload.toString()
+      const time = /"delta":.*"text":"(\d{16})"/.exec(text)?.[1]
+      if (text.includes(turnEnded.containing)) last = text
+      if (time === undefined || arrived === undefined) continue
+      ages.push(arrived - Number(time))
+      sample = text
+    }
+    return { ages, sample, last }
+  },
+
+  /** Asks for everything of a session, and waits until it has all come. */
+  async replay({ name, go, bytes, save }: ReplayInput) {
+    const [reader] = groups.get(name)!
+    let first: number | undefined
+    let frames = 0
+    const start = performance.now()
+    const perFrame = () => {
+      // The first frame of a replay says that one follows; the second is the first event.
+      if (++frames === 2) first = performance.now() - start
+    }
+    const done = reader!.until({ type: 'caught-up' }, { bytes, perFrame })
+    reader!.send(go)
+    await done
+    const seconds = (performance.now() - start) / 1000
+    const payloads = [...reader!.payloads()]
+    const events = payloads.filter((payload) => payload.toString('latin1', 9, 14) === 'event')
+    const seqs = events.map((payload) => Number(/"seq":(\d+)/.exec(payload.toString())?.[1]))
+    const inOrder = seqs.every((seq, index) => seq === index + 1)
+    if (save !== undefined) writeFileSync(save, `${payloads.join('\n')}\n`)
+    return { seconds, firstMs: first ?? Number.NaN, events: events.length, inOrder }
+  },
+
+  close(name: string) {
+    for (const reader of groups.get(name) ?? []) reader.close()
+    groups.delete(name)
+  },
+}
+
+export type OpenInput = { name: string; address: WebSocketAddress; count: number; session?: string }
+export type TurnInput = { name: string; go: string; bytes?: number; save?: string; deltas: number }
+export type ReplayInput = { name: string; go: string; bytes: number; save?: string }
+export type ReaderCalls = typeof calls
+
+answer(calls)

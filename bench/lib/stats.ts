@@ -1,0 +1,41 @@
+export function median(values: readonly number[]): number {
+  return percentile(values, 50)
+}
+
+/** The value at `percent` of the sorted list, between neighbours where it falls between them. */
+export function percentile(values: readonly number[], percent: number): number {
+  if (values.length === 0) throw new Error('Nothing was measured.')
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (percent / 100) * (sorted.length - 1)
+  const below = sorted[Math.floor(at)]!
+  const above = sorted[Math.ceil(at)]!
+  return below + (above - below) * (at - Math.floor(at))
+}
+
+export type Pair = { readonly ours: number; readonly bare: number }
+
+/** The middle of each side, and the middle of the ratios of the pairs: what both sides felt cancels out. */
+export function compare(pairs: readonly Pair[]): { ours: number; bare: number; ratio: number } {
+  return {
+    ours: median(pairs.map((pair) => pair.ours)),
+    bare: median(pairs.map((pair) => pair.bare)),
+    ratio: median(pairs.map((pair) => pair.ours / pair.bare)),
+  }
+}
+
+/** Measures the two sides in turns, so that whatever else the machine does meets both. */
+export async function inTurns(
+  rounds: number,
+  ours: () => Promise<number>,
+  bare: () => Promise<number>,
+): Promise<Pair[]> {
+  const pairs: Pair[] = []
+  for (let round = 0; round < rounds; round++) {
+    if (round % 2 === 0) pairs.push({ ours: await ours(), bare: await bare() })
+    else {
+      const second = await bare()
+      pairs.push({ bare: second, ours: await ours() })
+    }
+  }
+  return pairs
+}

@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, loadavg, tmpdir, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { appends } from './appends.ts'
+import { deltas } from './deltas.ts'
+import { fanOut } from './fan-out.ts'
+import { fold } from './fold.ts'
+import { latency } from './latency.ts'
+import type { Figure, Row } from './lib/figure.ts'
+import { printTable } from './lib/table.ts'
+import { memory } from './memory.ts'
+import { opening } from './opening.ts'
+import { replay } from './replay.ts'
+import { start } from './start.ts'
+import { storedBytes } from './stored-bytes.ts'
+
+/** Every figure there is, in the order of the table. To add one: a file that exports a Figure, and its name here. */
+const figures: readonly Figure[] = [
+  deltas,
+  latency,
+  fanOut,
+  appends,
+  replay,
+  opening,
+  fold,
+  storedBytes,
+  memory,
+  start,
+]
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean', default: false } },
+})
+const unknown = positionals.filter((name) => !figures.some((figure) => figure.name === name))
+if (unknown.length > 0) {
+  console.error(`No figure ${unknown.join(', ')}. There are: ${figures.map(({ name }) => name).join(', ')}.`)
+  process.exit(2)
+}
+
+const chosen = figures.filter(({ name }) => positionals.length === 0 || positionals.includes(name))
+const load = loadavg()[0] ?? 0
+const rows: (Row & { readonly of: string })[] = []
+const failures: { of: string; error: string }[] = []
+for (const { name, measure } of chosen) {
+  const begun = performance.now()
+  const folder = mkdtempSync(join(tmpdir(), 'parley-bench-'))
+  try {
+    for (const row of await measure({ quick: values.quick, folder })) rows.push({ ...row, of: name })
+  } catch (error) {
+    failures.push({ of: name, error: String(error) })
+  }
+  rmSync(folder, { recursive: true, force: true })
+  console.error(`${name}: ${((performance.now() - begun) / 1000).toFixed(0)} s`)
+}
+
+const machine = {
+  date: new Date().toISOString(),
+  node: process.version,
+  cores: cpus().length,
+  processor: cpus()[0]?.model,
+  memoryGiB: Math.round(totalmem() / 2 ** 30),
+  load,
+  quick: values.quick,
+}
+printTable(rows)
+if (load > 0.5) console.error(`Other work was going on (load ${load.toFixed(1)}): quote ratios, not values.`)
+writeFileSync(
+  new URL('./results.json', import.meta.url),
+  `${JSON.stringify({ machine, rows, failures }, null, 2)}\n`,
+)
+for (const { of, error } of failures) console.error(`FAILED ${of}: ${error}`)
+process.exitCode = failures.length > 0 ? 1 : 0

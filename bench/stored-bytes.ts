@@ -1,0 +1,91 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Task } from './lib/bench-agent.ts'
+import { type Figure, mebibytes, type Row } from './lib/figure.ts'
+import { type ParleyServer, promptCommand, startParleyServer } from './lib/servers.ts'
+import { pieces } from './lib/words.ts'
+
+const deltasABlock = 250
+const blocksATurn = 100
+
+/** Bytes on disk for a streamed session against its final content: the write-ahead log counts too. */
+export const storedBytes: Figure = {
+  name: 'stored-bytes',
+  async measure({ quick, folder }) {
+    const turns = 40
+    const content = contentBytes(turns)
+    const deltas = (turns * blocksATurn * deltasABlock).toLocaleString('en')
+    const fast = await streamSession({ turns, dataDir: join(folder, 'fast'), checkpointMs: 1_000 })
+    const rows = [
+      row(`bytes stored for ${deltas} deltas`, fast.last, content),
+      withoutAim(row('the same, at most, in the middle of a turn', fast.most, content)),
+      row('the same, after close', fast.closed, content),
+    ]
+    if (quick) return rows
+    // An agent takes seconds for a block, so each is checkpointed a few times before it is written.
+    const slow = await streamSession({ turns, dataDir: join(folder, 'slow'), checkpointMs: 1, each: 'tick' })
+    rows.push(row('the same, each block checkpointed on its way', slow.last, content))
+    return rows
+  },
+}
+
+type Streaming = { turns: number; dataDir: string; checkpointMs: number; each?: 'tick' }
+
+async function streamSession({ turns, dataDir, checkpointMs, each }: Streaming) {
+  const parley = await startParleyServer(dataDir, { checkpointMs })
+  const session = await parley.createSession('bench', dataDir)
+  const task: Task = {
+    do: 'stream',
+    deltas: blocksATurn * deltasABlock,
+    blocks: blocksATurn,
+    ...(each && { each }),
+  }
+  let most = 0
+  for (let turn = 1; turn <= turns; turn++) {
+    await parley.request('POST', `/api/sessions/${session}/commands`, promptCommand(task))
+    while ((await turnsOf(parley, session)) < turn) {
+      most = Math.max(most, sizeOf(dataDir))
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+  const last = sizeOf(dataDir)
+  await parley.remote.stop()
+  return { most: Math.max(most, last), last, closed: sizeOf(dataDir) }
+}
+
+async function turnsOf(parley: ParleyServer, session: string): Promise<number> {
+  return (await parley.request<{ turns: number }>('GET', `/api/sessions/${session}?tail=0`)).turns
+}
+
+function contentBytes(turns: number): number {
+  let bytes = 0
+  for (let block = 0; block < blocksATurn; block++) {
+    bytes += Buffer.byteLength(pieces(block, deltasABlock).join(''))
+  }
+  return bytes * turns
+}
+
+function sizeOf(dataDir: string): number {
+  const files = ['parley.sqlite', 'parley.sqlite-wal', 'parley.sqlite-shm']
+  return files.reduce(
+    (sum, file) => sum + (statSync(join(dataDir, file), { throwIfNoEntry: false })?.size ?? 0),
+    0,
+  )
+}
+
+function row(figure: string, stored: number, content: number): Row {
+  return {
+    figure,
+    value: mebibytes(stored),
+    baseline: mebibytes(content),
+    ratio: stored / content,
+    aim: 'ratio <= 1.3',
+    met: stored / content <= 1.3,
+    data: { stored, content },
+  }
+}
+
+/** The write-ahead log grows to a mebibyte while a turn runs, whatever the size of the rest; its end empties it. */
+function withoutAim({ aim, met, ...rest }: Row): Row {
+  return rest
+}

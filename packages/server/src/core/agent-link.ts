@@ -10,6 +10,8 @@ export type AgentLink = {
   readonly connection: AgentConnection
   /** Set when the host decided to close it: what still arrives is no longer of interest. */
   readonly closing: CloseReason | undefined
+  /** Resolves when its end is recorded. */
+  readonly ended: Promise<void>
   /** Stops listening, asks the agent to go, and waits a bounded time for it. Resolves when the end is recorded. Idempotent. */
   close(reason: CloseReason): Promise<void>
 }
@@ -32,7 +34,8 @@ export function openAgentLink(options: {
 }): AgentLink {
   const { connectionId, connection, clock, take, lost } = options
   let closing: CloseReason | undefined
-  let ended: Promise<void> | undefined
+  let ending: Promise<void> | undefined
+  const { promise: ended, resolve: resolveEnded } = Promise.withResolvers<void>()
   let closed: Promise<void> | undefined
   let endedEarly: () => void = () => undefined
   const gone = new Promise<void>((resolve) => {
@@ -42,6 +45,7 @@ export function openAgentLink(options: {
   const link: AgentLink = {
     connectionId,
     connection,
+    ended,
     get closing() {
       return closing
     },
@@ -61,8 +65,8 @@ export function openAgentLink(options: {
   }
 
   function end(last: Parameters<typeof lost>[1], error: unknown): Promise<void> {
-    ended ??= lost(link, last, error)
-    return ended
+    ending ??= lost(link, last, error).finally(resolveEnded)
+    return ending
   }
 
   async function pump() {

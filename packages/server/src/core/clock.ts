@@ -13,11 +13,19 @@ export type Clock = {
 
 export type Ids = (prefix: IdPrefix) => string
 
+/** What setTimeout can count; beyond it would fire at once. */
+const longest = 2 ** 31 - 1
+
 export const systemClock: Clock = {
   now: Date.now,
   after(ms, call, how) {
-    const timer = setTimeout(call, ms)
-    if (how?.background) timer.unref()
+    if (ms === Number.POSITIVE_INFINITY) return () => undefined
+    let timer: NodeJS.Timeout
+    const wait = (left: number) => {
+      timer = setTimeout(left > longest ? () => wait(left - longest) : call, Math.min(left, longest))
+      if (how?.background) timer.unref()
+    }
+    wait(ms)
     return () => clearTimeout(timer)
   },
   soon: (call) => void setImmediate(call),

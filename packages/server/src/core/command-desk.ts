@@ -14,9 +14,12 @@ import type { SessionStore } from './session-store.ts'
 
 export type CommandDesk = {
   /** Resolves when the command is in the log. The same id twice is one effect and the same receipt, restarts included. */
-  take(command: Command): Promise<Receipt>
+  take(command: Command): Promise<Taken>
   readonly busy: boolean
 }
+
+/** `fresh` the first time, and only then. */
+export type Taken = { readonly receipt: Receipt; readonly fresh: boolean }
 
 /** A new session that nobody was told of yet. */
 export type ForkCopy = { announce(): void; discard(): Promise<void> }
@@ -34,12 +37,12 @@ export function createCommandDesk(options: {
   fork: (parent: SessionState, child: string, title: string | undefined) => Promise<ForkCopy>
 }): CommandDesk {
   const { log, store, clock, ids, maxQueue, fork } = options
-  const underWay = new Map<string, { hash: string; receipt: Promise<Receipt> }>()
+  const underWay = new Map<string, { hash: string; receipt: Promise<Taken> }>()
 
-  async function execute(command: Command, hash: string): Promise<Receipt> {
+  async function execute(command: Command, hash: string): Promise<Taken> {
     const { commandId } = command
     const earlier = await store.receipt(log.sessionId, commandId)
-    if (earlier) return repeated(command, hash, earlier)
+    if (earlier) return { receipt: repeated(command, hash, earlier), fresh: false }
     const agent = options.agent(command)
     const context = () => ({ now: clock.now(), ids, agent, maxQueue })
     const copy = await copyFor(command, context())
@@ -61,7 +64,7 @@ export function createCommandDesk(options: {
       throw error
     }
     copy?.announce()
-    return receipt
+    return { receipt, fresh: true }
   }
 
   /** The copy comes first, so that a fork in the log always has its session; a refusal takes it back. */
@@ -78,11 +81,11 @@ export function createCommandDesk(options: {
     async take(command) {
       const hash = hashOf(command)
       const same = underWay.get(command.commandId)
-      if (same) return repeated(command, hash, same)
-      const receipt = execute(command, hash)
-      underWay.set(command.commandId, { hash, receipt })
+      if (same) return { receipt: (await repeated(command, hash, same)).receipt, fresh: false }
+      const taken = execute(command, hash)
+      underWay.set(command.commandId, { hash, receipt: taken })
       try {
-        return await receipt
+        return await taken
       } finally {
         underWay.delete(command.commandId)
       }

@@ -1,4 +1,4 @@
-import { errorInfoOf, ParleyError, type SessionState } from '@parley/protocol'
+import { errorInfoOf, ParleyError, type SessionSettings, type SessionState } from '@parley/protocol'
 import type { AgentAdapter, AgentConnection, ConnectInput, Person } from './agent-adapter.ts'
 import { type AgentLink, openAgentLink } from './agent-link.ts'
 import type { Clock } from './clock.ts'
@@ -7,7 +7,8 @@ import type { Persist } from './persist.ts'
 
 export type ConnectOptions = {
   readonly adapter: AgentAdapter
-  readonly state: SessionState
+  /** As it is when the agent is started, which may be long after it was asked for. */
+  readonly state: () => SessionState
   readonly connectionId: string
   readonly person: Person
   readonly clock: Clock
@@ -17,7 +18,7 @@ export type ConnectOptions = {
   readonly persist: Persist
   readonly signal: AbortSignal
   /** Called as soon as it listens, before it hears anything. */
-  readonly opened: (link: AgentLink) => void
+  readonly opened: (link: AgentLink, startedWith: SessionSettings) => void
   readonly take: Parameters<typeof openAgentLink>[0]['take']
   readonly lost: Parameters<typeof openAgentLink>[0]['lost']
   readonly problem: (error: unknown, doing: string) => void
@@ -28,11 +29,16 @@ export type ConnectOptions = {
  * it. A failure to start is recorded too; whatever happens, the slot is given back.
  */
 export async function connectAgent(options: ConnectOptions): Promise<AgentLink> {
-  const { connectionId, clock, persist, signal, state } = options
+  const { connectionId, clock, persist, signal } = options
   const release = await options.slots.acquire(options.holder, signal)
   try {
+    const { requested, cwd } = options.state()
     const connection = await start(options)
-    await persist(() => ({ drafts: [{ type: 'agent.connected', connectionId, cwd: state.cwd }] }))
+    const recorded = await persist(() => ({ drafts: [{ type: 'agent.connected', connectionId, cwd }] }))
+    if (!recorded || signal.aborted) {
+      await discard(connection, options)
+      throw new ParleyError('cancelled', 'Cancelled while the agent was started.')
+    }
     const link = openAgentLink({
       connectionId,
       connection,
@@ -43,7 +49,7 @@ export async function connectAgent(options: ConnectOptions): Promise<AgentLink> 
         await options.lost(...end)
       },
     })
-    options.opened(link)
+    options.opened(link, requested)
     return link
   } catch (error) {
     release()
@@ -60,7 +66,8 @@ export async function connectAgent(options: ConnectOptions): Promise<AgentLink> 
 }
 
 async function start(options: ConnectOptions): Promise<AgentConnection> {
-  const { adapter, state, connectionId, person, clock, connectMs } = options
+  const { adapter, connectionId, person, clock, connectMs } = options
+  const state = options.state()
   const timeout = new AbortController()
   const stopTimer = clock.after(connectMs, () => timeout.abort(tooSlow(adapter, connectMs)))
   const signal = AbortSignal.any([options.signal, timeout.signal])
@@ -74,14 +81,15 @@ async function start(options: ConnectOptions): Promise<AgentConnection> {
     person,
     signal,
   }
-  const discard = (late: AgentConnection) => {
-    late.close().catch((error) => options.problem(error, 'close an agent that started too late'))
-  }
   try {
-    return await unlessAborted(adapter.connect(input), signal, discard)
+    return await unlessAborted(adapter.connect(input), signal, (late) => discard(late, options))
   } finally {
     stopTimer()
   }
+}
+
+async function discard(connection: AgentConnection, { problem }: ConnectOptions): Promise<void> {
+  await connection.close().catch((error) => problem(error, 'close an agent that is not wanted any more'))
 }
 
 function resumption(adapter: AgentAdapter, { connection, forkPending }: SessionState) {

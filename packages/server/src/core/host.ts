@@ -31,7 +31,14 @@ import { defaultLimits, type Limits } from './limits.ts'
 import { LiveSession, type LiveSessionOptions } from './live-session.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { loadState, numbered } from './session-log.ts'
-import type { ReadRange, SessionPage, SessionQuery, SessionStore, StoredEvent } from './session-store.ts'
+import type {
+  ReadRange,
+  SessionPage,
+  SessionQuery,
+  SessionStore,
+  StoredEvent,
+  StoredReceipt,
+} from './session-store.ts'
 import { tailOf } from './session-tail.ts'
 
 export type SessionChange = {
@@ -103,7 +110,13 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   let closing = false
 
   function tell(change: SessionChange) {
-    for (const listener of listeners) listener(change)
+    for (const listener of listeners) {
+      try {
+        listener(change)
+      } catch (error) {
+        problem({ error, doing: 'tell of a change', sessionId: change.session })
+      }
+    }
   }
 
   function announced(
@@ -130,6 +143,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       announced,
       fork,
       problem: (error, doing) => problem({ error, doing, sessionId: state.id }),
+      broken: () => forget(state.id),
     })
   }
 
@@ -166,8 +180,9 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     const sweep = async () => {
       stopSweep = undefined
       for (const [id, session] of sessions) {
+        const loaded = await session.catch(() => undefined)
         const unused = clock.now() - (usedAt.get(id) ?? 0) >= limits.unloadMs
-        if (unused && (await session.catch(() => undefined))?.quiet) forget(id)
+        if (unused && loaded?.quiet) forget(id)
       }
       if (sessions.size > 0 && !closing) sweepLater()
     }
@@ -191,18 +206,23 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     if (input.mcpServers) need({ agent: adapter }, 'mcp')
     const id = input.commandId ? `ses_${hashOf(input.commandId).slice(0, 25)}` : ids('ses')
     const state = firstState({ ...input, cwd }, id, adapter)
+    const { commandId } = input
+    const hash = hashOf({ ...input, cwd })
+    const receipt = commandId && { commandId, hash, receipt: { commandId, seq: state.first.seq } }
     try {
       await store.create({
         sessionId: id,
         epoch: state.first.epoch,
         events: state.events,
         state: state.first,
+        ...(receipt && { receipt }),
       })
     } catch (error) {
-      if (input.commandId && error instanceof ParleyError && error.code === 'conflict')
-        return (await open(id)).state
+      if (receipt && error instanceof ParleyError && error.code === 'conflict')
+        return createdBefore(id, receipt)
       throw error
     }
+    if (closing) return state.first
     const session = live(state.first)
     sessions.set(id, Promise.resolve(session))
     usedAt.set(id, clock.now())
@@ -210,6 +230,15 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     tell({ session: id, change: 'created', summary: summarise(state.first) })
     await session.recover()
     return session.state
+  }
+
+  async function createdBefore(id: string, { commandId, hash }: StoredReceipt): Promise<SessionState> {
+    const before = await store.receipt(id, commandId)
+    if (before?.hash === hash) return (await open(id)).state
+    throw new ParleyError(
+      'conflict',
+      `The commandId ${commandId} was used for another session. Choose a new one.`,
+    )
   }
 
   /** The first events, whole: a session and its first prompt are there together or not at all. */
@@ -265,9 +294,9 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     async delete(sessionId) {
       const session = await open(sessionId)
       await session.destroy()
+      forget(sessionId)
       await store.delete(sessionId)
       rules = rules.filter((rule) => rule.sessionId !== sessionId)
-      forget(sessionId)
       tell({ session: sessionId, change: 'deleted' })
     },
     async command(sessionId, given) {

@@ -12,7 +12,7 @@ import {
   type SessionState,
   type TurnEnd,
 } from '@parley/protocol'
-import type { AgentAdapter, AgentOutput } from './agent-adapter.ts'
+import type { AgentAdapter, AgentMessage, AgentOutput } from './agent-adapter.ts'
 import type { AgentLink, CloseReason } from './agent-link.ts'
 import type { Clock, Ids } from './clock.ts'
 import { type CommandDesk, createCommandDesk } from './command-desk.ts'
@@ -21,7 +21,7 @@ import type { ConnectionSlots } from './connection-slots.ts'
 import { createFactWaiters } from './fact-waiters.ts'
 import type { Limits } from './limits.ts'
 import { createPermissionBroker, type PermissionBroker } from './permission-broker.ts'
-import { createPersist, type Persist } from './persist.ts'
+import { createPersisting, type Persist, type Persisting } from './persist.ts'
 import { deltaOf, draftsOf, freshProgress, isDelta } from './record-output.ts'
 import { recoveryPlan } from './recover.ts'
 import { createSessionAgent } from './session-agent.ts'
@@ -43,6 +43,8 @@ export type LiveSessionOptions = {
   readonly announced: SessionLogOptions['announced']
   readonly fork: Parameters<typeof createCommandDesk>[0]['fork']
   readonly problem: (error: unknown, doing: string) => void
+  /** It must not be used any more; whoever wants the session loads it anew. */
+  readonly broken: () => void
 }
 
 type LastWords = Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined
@@ -57,6 +59,7 @@ export class LiveSession {
   readonly #broker: PermissionBroker
   readonly #agent: ReturnType<typeof createSessionAgent>
   readonly #desk: CommandDesk
+  readonly #persisting: Persisting
   readonly #persist: Persist
   readonly #timers: ReturnType<typeof createTimers<'idle' | 'force' | 'park' | 'expire'>>
   readonly #facts: ReturnType<typeof createFactWaiters>
@@ -68,6 +71,7 @@ export class LiveSession {
   #begun: string | undefined
   #progress = freshProgress()
   #steers: Prompt[] = []
+  #outbound: Promise<void> = Promise.resolve()
   #driving: Promise<void> | undefined
   #driveAgain = false
   #recovered: Promise<void> | undefined
@@ -88,7 +92,8 @@ export class LiveSession {
     })
     this.#timers = createTimers(clock)
     this.#facts = createFactWaiters(clock)
-    this.#persist = createPersist(this.log, clock, problem)
+    this.#persisting = createPersisting({ log: this.log, clock, problem, broken: () => this.#break() })
+    this.#persist = this.#persisting.persist
     this.#broker = createPermissionBroker({ log: this.log, ids, rules, persist: this.#persist })
     this.#agent = createSessionAgent(options.adapter, () => this.state)
     const agent = this.#agent.forCommand
@@ -102,24 +107,28 @@ export class LiveSession {
   /** Nothing runs, nobody reads: it can be dropped from memory and loaded again when it is wanted. */
   get quiet(): boolean {
     const running = this.#link || this.#starting || this.#driving || this.state.turn
-    return !running && !this.log.feed.hasReaders && !this.#desk.busy
+    const recording = this.#desk.busy || this.log.busy || this.#persisting.pending > 0
+    return !running && !recording && !this.log.feed.hasReaders
   }
 
   async command(command: Command): Promise<Receipt> {
     await this.recover()
-    const receipt = await this.#desk.take(command)
-    if (command.type === 'session.close') await this.#disconnect('closed')
+    const { receipt, fresh } = await this.#desk.take(command)
+    if (fresh && command.type === 'session.close' && !this.state.turn) await this.#disconnect('closed')
     return receipt
   }
 
-  /** Looks, once, at what a restart left behind, then goes on with what can go on. */
+  /** Looks, once, at what a restart left behind, then goes on with what can go on. Rejects if it cannot be recorded. */
   recover(): Promise<void> {
-    this.#recovered ??= this.#recover()
+    this.#recovered ??= this.#recover().catch((error) => {
+      this.#recovered = undefined
+      throw error
+    })
     return this.#recovered
   }
 
   async #recover(): Promise<void> {
-    await this.#persist((state) => recoveryPlan(state, this.#options.clock.now()))
+    await this.log.transact((state) => recoveryPlan(state, this.#options.clock.now()))
     this.#drive()
     this.#watchRequests()
   }
@@ -127,6 +136,7 @@ export class LiveSession {
   /** For a stop of the host: parks what waits for a person, ends what works, keeps what has not begun. */
   async stop(): Promise<void> {
     this.#stopping = true
+    this.#persisting.stop()
     this.#starting?.abort()
     const { turn, requests } = this.state
     if (turn && !turn.parked && this.#link) {
@@ -135,6 +145,7 @@ export class LiveSession {
     }
     await this.#disconnect('server-stopped')
     await this.#driving
+    await this.#disconnect('server-stopped')
     this.#timers.stopAll()
     await this.log.close('closed')
   }
@@ -151,10 +162,17 @@ export class LiveSession {
   /** For a deletion: nothing more is recorded. */
   async destroy(): Promise<void> {
     this.#stopping = true
+    this.#persisting.stop()
     this.#starting?.abort()
     await this.log.close('deleted')
     await this.#disconnect('closed')
+    await this.#driving
     this.#timers.stopAll()
+  }
+
+  #break(): void {
+    this.#options.broken()
+    this.#quietly(this.stop(), 'stop a session that was written to by another')
   }
 
   // What follows from what was recorded
@@ -178,6 +196,7 @@ export class LiveSession {
       case 'turn.interrupted':
         return this.#interrupt()
       case 'turn.parked':
+        this.#broker.detach()
         this.#begun = undefined
         this.#turnLink = undefined
         return
@@ -192,22 +211,25 @@ export class LiveSession {
         if (event.turnId) this.#steer(event)
         return
       case 'session.configured':
-        if (event.requested) {
-          this.#quietly(this.#link?.connection.configure(this.state.requested), 'configure the agent')
-        }
+        if (event.requested) this.#configure()
         return
     }
   }
 
+  #configure(): void {
+    this.#quietly(this.#link?.connection.configure(this.state.requested), 'configure the agent')
+  }
+
   #steer({ promptId, parts, delivery, at }: SessionEvent & { type: 'prompt.submitted' }): void {
     const prompt: Prompt = { promptId, parts, delivery, at }
-    if (!this.#link || this.#starting) this.#steers.push(prompt)
-    else this.#quietly(this.#link.connection.send({ type: 'prompt', prompt }), 'steer the agent')
+    if (!this.#turnLink) this.#steers.push(prompt)
+    else this.#quietly(this.#send(this.#turnLink, { type: 'prompt', prompt }), 'steer the agent')
   }
 
   #interrupt(): void {
-    if (this.#starting || !this.#link) return this.#starting?.abort()
-    this.#quietly(this.#link.connection.interrupt(), 'interrupt the agent')
+    const link = this.#turnLink
+    if (!link) return this.#starting ? this.#starting.abort() : void this.#endTurn(cancelled)
+    this.#quietly(link.connection.interrupt(), 'interrupt the agent')
     if (this.#stopping) return
     this.#timers.set('force', this.#options.limits.cancelGraceMs, () => void this.#disconnect('closed'))
   }
@@ -255,17 +277,28 @@ export class LiveSession {
       const link = this.#link ?? (await this.#connect(starting.signal))
       const ready = isOpen() && !this.#stopping && (!turn.parked || (await this.#resume(turn)))
       if (!ready) throw new ParleyError('cancelled', 'The turn was cancelled before it began.')
+      if (this.#link !== link || link.closing) throw lostAtOnce(this.#agent.need())
       this.#turnLink = link
-      await link.connection.send({ type: turn.parked ? 'continue' : 'prompt', prompt: turn.prompt })
+      const sent = this.#send(link, { type: turn.parked ? 'continue' : 'prompt', prompt: turn.prompt })
+      for (const prompt of this.#steers.splice(0)) {
+        this.#quietly(this.#send(link, { type: 'prompt', prompt }), 'steer the agent')
+      }
+      await sent
       this.#starting = undefined
-      for (const prompt of this.#steers.splice(0)) await link.connection.send({ type: 'prompt', prompt })
-      if (!isOpen() && this.state.turn) this.#interrupt()
+      if (!isOpen() && this.state.turn?.turnId === turn.turnId) this.#interrupt()
     } catch (error) {
       this.#starting = undefined
       if (this.#stopping) return
       if (!(error instanceof ParleyError)) this.#options.problem(error, 'start a turn')
       await this.#endTurn(isOpen() ? failedToStart(error) : cancelled, turn.turnId)
     }
+  }
+
+  /** In order, one after another; given up when the agent is gone. */
+  #send(link: AgentLink, message: AgentMessage): Promise<void> {
+    const sent = this.#outbound.then(() => Promise.race([link.connection.send(message), link.ended]))
+    this.#outbound = sent.catch(() => undefined)
+    return sent
   }
 
   async #resume(turn: OpenTurn): Promise<boolean> {
@@ -278,7 +311,7 @@ export class LiveSession {
     const { clock, ids, limits, slots, problem } = this.#options
     return connectAgent({
       adapter: this.#agent.need(),
-      state: this.state,
+      state: () => this.state,
       connectionId: ids('con'),
       person: this.#broker.person,
       clock,
@@ -287,8 +320,10 @@ export class LiveSession {
       holder: { idleSince: () => this.#idleSince, yieldSlot: () => void this.#disconnect('idle') },
       persist: this.#persist,
       signal,
-      opened: (link) => {
+      opened: (link, startedWith) => {
         this.#link = link
+        this.#outbound = Promise.resolve()
+        if (this.state.requested !== startedWith) this.#configure()
       },
       take: (link, output) => this.#take(link, output),
       lost: (link, last, error) => this.#lost(link, last, error),
@@ -313,12 +348,16 @@ export class LiveSession {
   async #record({ connectionId }: AgentLink, output: Parameters<typeof draftsOf>[0]): Promise<void> {
     const progress = this.#progress
     let commit: () => void = () => undefined
-    await this.#persist((state) => {
+    const recorded = await this.#persist((state) => {
       const step = draftsOf(output, state, progress, { now: this.#options.clock.now(), connectionId })
       commit = step.commit
       return { drafts: step.drafts }
     })
-    commit()
+    if (recorded) return commit()
+    const reason = 'could not be recorded as it was'
+    await this.#persist(() => ({
+      drafts: [{ type: 'agent.unrecognised', native: { type: output.type }, reason }],
+    }))
   }
 
   async #lost(link: AgentLink, last: LastWords, error: unknown): Promise<void> {
@@ -405,4 +444,11 @@ function failedToStart(error: unknown): Omit<TurnEnd, 'durationMs'> {
 function cannotResume(adapter: AgentAdapter): ParleyError {
   const message = `${adapter.name} cannot go on with an interrupted turn. Send the prompt again.`
   return new ParleyError('not_supported', message)
+}
+
+function lostAtOnce(adapter: AgentAdapter): ParleyError {
+  return new ParleyError(
+    'agent_failed',
+    `${adapter.name} ended as soon as it was started. Send the prompt again.`,
+  )
 }

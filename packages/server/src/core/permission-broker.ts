@@ -16,6 +16,8 @@ export type PermissionBroker = {
   readonly person: Person
   /** Gives recorded resolutions to those who wait for them. */
   settle(events: readonly SessionEvent[]): void
+  /** Their turn is parked: no answer reaches those who wait now. They wait on until their agent is gone. */
+  detach(): void
   /** Lets go of everyone who waits, unanswered: their agent is gone. Their requests stay as they are in the log. */
   abandon(): void
 }
@@ -32,6 +34,7 @@ export function createPermissionBroker(options: {
 }): PermissionBroker {
   const { log, ids, rules, persist } = options
   const waiters = new Map<string, Waiter>()
+  let detached: Waiter[] = []
 
   async function settled(
     requestId: string,
@@ -88,8 +91,13 @@ export function createPermissionBroker(options: {
         waiters.delete(event.requestId)
       }
     },
+    detach() {
+      detached = [...detached, ...waiters.values()]
+      waiters.clear()
+    },
     abandon() {
-      for (const resolve of waiters.values()) resolve(undefined)
+      for (const resolve of [...detached, ...waiters.values()]) resolve(undefined)
+      detached = []
       waiters.clear()
     },
   }

@@ -85,7 +85,7 @@ function applies(rule: PermissionRule, subject: Subject, state: SessionState): b
   if (rule.scope === 'session' && rule.sessionId !== state.id) return false
   if (rule.scope === 'project' && rule.project !== state.cwd) return false
   if (rule.agent !== undefined && rule.agent !== state.agent) return false
-  return matches(rule, subject)
+  return rule.decision === 'allow' ? matches(rule, subject) : touches(rule, subject)
 }
 
 /**
@@ -107,15 +107,25 @@ function fieldOf(input: unknown, field: string): unknown {
   return input !== null && typeof input === 'object' ? (input as Record<string, unknown>)[field] : undefined
 }
 
+/** The same for what restricts: `*` stands for anything, and an extra switch does not slip through. */
+function touches(pattern: RulePattern, subject: Subject): boolean {
+  if (pattern.tool !== '*' && pattern.tool !== subject.tool) return false
+  return Object.entries(pattern.match ?? {}).every(([field, text]) => {
+    const value = fieldOf(subject.input, field)
+    const words = typeof value === 'string' ? value : JSON.stringify(value)
+    return words !== undefined && matchesText(text, words, '[\\s\\S]*')
+  })
+}
+
 function switchesOf(input: unknown): string[] {
   if (input === null || typeof input !== 'object') return []
   return Object.entries(input).flatMap(([field, value]) => (value === true ? [field] : []))
 }
 
-/** `*` stands for anything without shell syntax; `\\*` and `\\\\` stand for themselves. */
-function matchesText(pattern: string, value: string): boolean {
+/** `*` stands for what `wild` allows: in a grant, anything without shell syntax. `\\*` and `\\\\` stand for themselves. */
+function matchesText(pattern: string, value: string, wild = '[^;&|`$<>\\n\\r()]*'): boolean {
   const source = pattern.replace(/\\[\s\S]|[\s\S]/g, (token) => {
-    if (token === '*') return '[^;&|`$<>\\n\\r()]*'
+    if (token === '*') return wild
     const literal = token.length === 2 ? token.charAt(1) : token
     return literal.replace(/[.*+?^${}()|[\]\\/]/, '\\$&')
   })

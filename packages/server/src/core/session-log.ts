@@ -36,6 +36,8 @@ export type SessionLog = {
   /** Announces a live delta. While something is being stored it returns a promise: wait for it, then offer it again. */
   stream(delta: Delta): Promise<void> | undefined
   native(message: unknown): void
+  /** Something waits to be recorded. */
+  readonly busy: boolean
   /** True from then on: nothing can be recorded any more. */
   readonly closed: boolean
   /** Waits for what is under way, then takes nothing more. */
@@ -66,6 +68,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
   const { id: sessionId, epoch } = state
   let tail: Promise<unknown> = Promise.resolve()
   let storing = false
+  let waiting = 0
   let closed: 'deleted' | 'closed' | undefined
   let stopCheckpoint: (() => void) | undefined
   const checkpointed = new Set(state.openBlocks.map((block) => block.id))
@@ -105,7 +108,11 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     for (const id of closedBlocks) checkpointed.delete(id)
     state = next
     for (const { seq, json } of stored) feed.publish({ kind: 'event', seq, json })
-    announced(events, state, rules ?? [])
+    try {
+      announced(events, state, rules ?? [])
+    } catch (error) {
+      problem(error, 'act on what was recorded')
+    }
     return events
   }
 
@@ -136,11 +143,15 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     get state() {
       return state
     },
+    get busy() {
+      return waiting > 0
+    },
     get closed() {
       return closed !== undefined
     },
     transact(plan) {
-      const done = tail.then(() => record(plan))
+      waiting++
+      const done = tail.then(() => record(plan)).finally(() => waiting--)
       tail = done.catch(() => undefined)
       return done
     },
@@ -155,7 +166,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
       if (feed.hasReaders) feed.publish(deltaItem(delta))
     },
     native(message) {
-      if (feed.hasReaders) feed.publish({ kind: 'native', json: JSON.stringify(message) ?? 'null' })
+      if (feed.hasReaders) feed.publish({ kind: 'native', json: textOf(message) })
     },
     async close(reason) {
       await tail
@@ -182,6 +193,15 @@ function storable(state: SessionState): SessionState {
     block.type === 'tool-call' && block.called ? [{ ...block, input: '', output: '' }] : [],
   )
   return { ...state, openBlocks }
+}
+
+/** Native messages are for the curious: one that cannot be written down says so. */
+function textOf(message: unknown): string {
+  try {
+    return JSON.stringify(message) ?? 'null'
+  } catch (error) {
+    return JSON.stringify({ unserialisable: String(error) })
+  }
 }
 
 function deltaItem(delta: Delta): FeedItem {

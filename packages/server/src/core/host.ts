@@ -31,6 +31,7 @@ import { defaultLimits, type Limits } from './limits.ts'
 import { LiveSession, type LiveSessionOptions } from './live-session.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { loadState, numbered } from './session-log.ts'
+import { changesList, patchDrafts } from './session-patch.ts'
 import type {
   ReadRange,
   SessionPage,
@@ -379,26 +380,6 @@ function parse<T>(schema: { safeParse(value: unknown): ParseResult<T> }, value: 
 type ParseResult<T> =
   | { success: true; data: T }
   | { success: false; error: Parameters<typeof validationError>[1] }
-
-function patchDrafts(state: SessionState, patch: SessionPatch): EventDraft[] {
-  const drafts: EventDraft[] = []
-  const { title, archived, pinned } = patch
-  if (title !== undefined && title !== state.title)
-    drafts.push({ type: 'session.renamed', title, by: 'person' })
-  if (archived !== undefined && archived !== state.archived) {
-    if (archived && state.turn)
-      throw new ParleyError('conflict', 'A turn is open. Cancel it, then archive the session.')
-    drafts.push({ type: archived ? 'session.archived' : 'session.unarchived' })
-  }
-  if (pinned !== undefined && pinned !== state.pinned) {
-    drafts.push({ type: pinned ? 'session.pinned' : 'session.unpinned' })
-  }
-  return drafts
-}
-
-function changesList(event: SessionEvent): boolean {
-  return /^(session|turn|prompt\.submitted|permission|question)/.test(event.type)
-}
 
 function stopping(): ParleyError {
   return new ParleyError('busy', 'Parley is stopping. Try again when it is back.')

@@ -1,25 +1,275 @@
-import { type Command, capabilities, ParleyError, type SessionState } from '@parley/protocol'
-import type { AgentAdapter } from './agent-adapter.ts'
+import {
+  type Command,
+  capabilities,
+  type DraftOf,
+  errorInfoOf,
+  type OpenTurn,
+  ParleyError,
+  type PermissionRule,
+  type Prompt,
+  type SessionEvent,
+  type SessionState,
+  type TurnEnd,
+} from '@parley/protocol'
+import type { AgentAdapter, AgentMessage, AgentOutput } from './agent-adapter.ts'
+import type { AgentLink, CloseReason } from './agent-link.ts'
+import type { Clock, Ids } from './clock.ts'
+import { connectAgent } from './connect-agent.ts'
+import type { ConnectionSlots, SlotHolder } from './connection-slots.ts'
 import type { DecideContext } from './decide.ts'
+import { createPermissionBroker, type PermissionBroker } from './permission-broker.ts'
+import type { Persist } from './persist.ts'
+import { deltaOf, draftsOf, freshProgress, isDelta } from './record-output.ts'
+import type { SessionLog } from './session-log.ts'
+import * as plans from './turn-plans.ts'
 
-/** The agent of a session, which may be one that is no longer known here: then it can be read, not driven. */
-export function createSessionAgent(adapter: AgentAdapter | undefined, state: () => SessionState) {
-  function need(): AgentAdapter {
+export type SessionAgentOptions = {
+  /** Absent when the agent of a stored session is no longer known here: it can be read, not driven. */
+  readonly adapter: AgentAdapter | undefined
+  readonly log: SessionLog
+  readonly persist: Persist
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly rules: () => readonly PermissionRule[]
+  readonly connectMs: number
+  readonly slots: ConnectionSlots
+  readonly holder: SlotHolder
+  readonly stopping: () => boolean
+  readonly problem: (error: unknown, doing: string) => void
+}
+
+/**
+ * The agent of one live session: starts it, speaks to it, records what it says, and notices when it is gone. What it
+ * should do is the live session's to say; what may be done is the broker's.
+ */
+export class SessionAgent {
+  readonly #options: SessionAgentOptions
+  readonly #broker: PermissionBroker
+  #link: AgentLink | undefined
+  /** The link that the open turn was sent to. */
+  #turnLink: AgentLink | undefined
+  #starting: AbortController | undefined
+  #progress = freshProgress()
+  #steers: Prompt[] = []
+  #outbound: Promise<void> = Promise.resolve()
+
+  constructor(options: SessionAgentOptions) {
+    this.#options = options
+    this.#broker = createPermissionBroker(options)
+  }
+
+  get #state(): SessionState {
+    return this.#options.log.state
+  }
+
+  get connected(): boolean {
+    return this.#link !== undefined
+  }
+
+  get starting(): boolean {
+    return this.#starting !== undefined
+  }
+
+  /** The agent's conversation can be gone on with by another process. */
+  get canResume(): boolean {
+    const { adapter } = this.#options
+    return adapter?.capabilities.resume === true && this.#state.connection?.agentSessionId !== undefined
+  }
+
+  /** What only ends something needs no agent, so that nothing hangs when the agent is gone for good. */
+  forCommand({ type }: Command): DecideContext['agent'] {
+    const ends = type === 'turn.cancel' || type === 'prompt.withdraw' || type === 'session.close'
+    if (!ends || this.#options.adapter) return this.#adapter()
+    return { name: this.#state.agent, capabilities: capabilities(), modes: [] }
+  }
+
+  #adapter(): AgentAdapter {
+    const { adapter } = this.#options
     if (adapter) return adapter
-    throw new ParleyError(
-      'agent_not_found',
-      `The agent "${state().agent}" of this session is not known here.`,
-    )
+    const message = `The agent "${this.#state.agent}" of this session is not known here.`
+    throw new ParleyError('agent_not_found', message)
   }
-  return {
-    need,
-    /** What only ends something needs no agent, so that nothing hangs when the agent is gone for good. */
-    forCommand({ type }: Command): DecideContext['agent'] {
-      const ends = type === 'turn.cancel' || type === 'prompt.withdraw' || type === 'session.close'
-      return ends && !adapter ? { name: state().agent, capabilities: capabilities(), modes: [] } : need()
-    },
-    canResume(): boolean {
-      return adapter?.capabilities.resume === true && state().connection?.agentSessionId !== undefined
-    },
+
+  /** Reacts to what was recorded, whoever recorded it. */
+  hear(events: readonly SessionEvent[]): void {
+    for (const event of events) {
+      if (event.type === 'turn.started') this.#progress = freshProgress()
+      if (event.type === 'turn.parked') this.#letGo()
+      if (event.type === 'turn.ended') this.#endOfTurn()
+      if (event.type === 'prompt.submitted' && event.turnId) this.#steer(event)
+      if (event.type === 'session.configured' && event.requested) this.#configure()
+    }
+    this.#broker.settle(events)
   }
+
+  #letGo(): void {
+    this.#broker.detach()
+    this.#turnLink = undefined
+  }
+
+  #endOfTurn(): void {
+    this.#turnLink = undefined
+    this.#steers = []
+    this.#starting?.abort()
+  }
+
+  #configure(): void {
+    this.#quietly(this.#link?.connection.configure(this.#state.requested), 'configure the agent')
+  }
+
+  #steer({ promptId, parts, delivery, at }: SessionEvent & { type: 'prompt.submitted' }): void {
+    const prompt: Prompt = { promptId, parts, delivery, at }
+    if (!this.#turnLink) this.#steers.push(prompt)
+    else this.#quietly(this.#send(this.#turnLink, { type: 'prompt', prompt }), 'steer the agent')
+  }
+
+  /** Asks the agent to stop the turn. False if it has not even got it, and nothing is on the way: then it is over. */
+  interrupt(): boolean {
+    const link = this.#turnLink
+    if (link) this.#quietly(link.connection.interrupt(), 'interrupt the agent')
+    else this.#starting?.abort()
+    return link !== undefined || this.#starting !== undefined
+  }
+
+  abortStart(): void {
+    this.#starting?.abort()
+  }
+
+  /** Gives the turn to the agent, started if need be; a parked one goes on. However it fails, the turn ends. */
+  async begin(turn: OpenTurn): Promise<void> {
+    const { stopping, problem, clock } = this.#options
+    const starting = new AbortController()
+    this.#starting = starting
+    const isOpen = () => this.#state.turn?.turnId === turn.turnId && !this.#state.turn.interrupted
+    try {
+      const link = await this.#linkFor(turn, starting.signal)
+      const ready = isOpen() && !stopping() && (!turn.parked || (await this.#resume(turn)))
+      if (!ready) throw new ParleyError('cancelled', 'The turn was cancelled before it began.')
+      if (this.#link !== link || link.closing) throw lostAtOnce(this.#adapter())
+      await this.#hand(turn, link)
+      this.#starting = undefined
+      if (!isOpen() && this.#state.turn?.turnId === turn.turnId) this.interrupt()
+    } catch (error) {
+      this.#starting = undefined
+      if (stopping()) return
+      if (!(error instanceof ParleyError)) problem(error, 'start a turn')
+      const end = isOpen() ? failedToStart(error) : cancelled
+      await this.#options.persist((state) => plans.endThisTurn(state, turn.turnId, end, clock.now()))
+    }
+  }
+
+  async #linkFor(turn: OpenTurn, signal: AbortSignal): Promise<AgentLink> {
+    if (turn.parked && !this.canResume) throw cannotResume(this.#adapter())
+    if (this.#link?.closing) await this.#link.close(this.#link.closing)
+    return this.#link ?? (await this.#connect(signal))
+  }
+
+  #connect(signal: AbortSignal): Promise<AgentLink> {
+    const { ids } = this.#options
+    return connectAgent({
+      ...this.#options,
+      adapter: this.#adapter(),
+      state: () => this.#state,
+      connectionId: ids('con'),
+      person: this.#broker.person,
+      signal,
+      opened: (link, startedWith) => {
+        this.#link = link
+        this.#outbound = Promise.resolve()
+        if (this.#state.requested !== startedWith) this.#configure()
+      },
+      take: (link, output) => this.#take(link, output),
+      lost: (link, last, error) => this.#lost(link, last, error),
+    })
+  }
+
+  async #resume(turn: OpenTurn): Promise<boolean> {
+    this.#progress = freshProgress()
+    const events = await this.#options.persist((state) => plans.resume(state, turn.turnId))
+    return events !== undefined && events.length > 0
+  }
+
+  /** The prompt first, then what was said meanwhile. */
+  async #hand(turn: OpenTurn, link: AgentLink): Promise<void> {
+    this.#turnLink = link
+    const sent = this.#send(link, { type: turn.parked ? 'continue' : 'prompt', prompt: turn.prompt })
+    for (const prompt of this.#steers.splice(0)) {
+      this.#quietly(this.#send(link, { type: 'prompt', prompt }), 'steer the agent')
+    }
+    await sent
+  }
+
+  /** In order, one after another; given up when the agent is gone. */
+  #send(link: AgentLink, message: AgentMessage): Promise<void> {
+    const sent = this.#outbound.then(() => Promise.race([link.connection.send(message), link.ended]))
+    this.#outbound = sent.catch(() => undefined)
+    return sent
+  }
+
+  /** Returns nothing when it is done at once, so that a flood of deltas costs no promises. */
+  #take(link: AgentLink, output: AgentOutput): Promise<void> | undefined {
+    const { log } = this.#options
+    if (output.type === 'native') {
+      log.native(output.message)
+      return
+    }
+    if (isDelta(output)) {
+      const delta = deltaOf(output, this.#state, this.#progress)
+      const wait = delta && log.stream(delta)
+      return wait?.then(() => this.#take(link, output))
+    }
+    return this.#record(link, output)
+  }
+
+  async #record({ connectionId }: AgentLink, output: Parameters<typeof draftsOf>[0]): Promise<void> {
+    const { persist, clock } = this.#options
+    const progress = this.#progress
+    let commit: () => void = () => undefined
+    const recorded = await persist((state) => {
+      const step = draftsOf(output, state, progress, { now: clock.now(), connectionId })
+      commit = step.commit
+      return { drafts: step.drafts }
+    })
+    if (recorded) return commit()
+    const reason = 'could not be recorded as it was'
+    await persist(() => ({ drafts: [{ type: 'agent.unrecognised', native: { type: output.type }, reason }] }))
+  }
+
+  async #lost(
+    link: AgentLink,
+    last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined,
+    error: unknown,
+  ): Promise<void> {
+    const { persist, clock, problem } = this.#options
+    if (this.#link === link) this.#link = undefined
+    if (error !== undefined) problem(error, 'read the agent')
+    const hadTurn = this.#turnLink === link
+    const how = { closing: link.closing, last, hadTurn, canResume: this.canResume, now: clock.now() }
+    await persist((state) => plans.loseAgent(state, how))
+    this.#broker.abandon()
+  }
+
+  async disconnect(reason: CloseReason): Promise<void> {
+    await this.#link?.close(reason)
+  }
+
+  #quietly(work: Promise<void> | undefined, doing: string): void {
+    work?.catch((error: unknown) => this.#options.problem(error, doing))
+  }
+}
+
+const cancelled = { outcome: 'cancelled', stopReason: 'cancelled' } as const
+
+function failedToStart(error: unknown): Omit<TurnEnd, 'durationMs'> {
+  return { outcome: 'failed', stopReason: 'agent_failed', error: errorInfoOf(error) }
+}
+
+function cannotResume(adapter: AgentAdapter): ParleyError {
+  const message = `${adapter.name} cannot go on with an interrupted turn. Send the prompt again.`
+  return new ParleyError('not_supported', message)
+}
+
+function lostAtOnce(adapter: AgentAdapter): ParleyError {
+  const message = `${adapter.name} ended as soon as it was started. Send the prompt again.`
+  return new ParleyError('agent_failed', message)
 }

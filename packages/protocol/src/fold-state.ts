@@ -9,10 +9,14 @@ import type { CarriedAnswer, OpenRequest, SessionState } from './session-state.t
  * Its cost depends on what is open now, never on how long the session is.
  */
 export function applyToState(state: SessionState, event: SessionEvent): SessionState {
-  const next: SessionState = { ...state, ...changes(state, event), seq: event.seq, updatedAt: event.at }
+  const updatedAt = bookkeeping.has(event.type) ? state.updatedAt : event.at
+  const next: SessionState = { ...state, ...changes(state, event), seq: event.seq, updatedAt }
   next.status = statusOf(next)
   return next
 }
+
+/** Coming and going of processes is not news: it leaves a session's place in the list alone. */
+const bookkeeping: ReadonlySet<string> = new Set(['agent.connected', 'agent.disconnected'])
 
 function statusOf(state: SessionState): SessionState['status'] {
   if (!state.turn) return 'idle'

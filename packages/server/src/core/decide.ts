@@ -15,7 +15,7 @@ import {
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import { cancelRequests, endTurn } from './end-turn.ts'
-import { hashOf } from './hash.ts'
+import { sessionIdFrom } from './hash.ts'
 
 /** What decide may know beside the state. */
 export type DecideContext = {
@@ -273,7 +273,7 @@ function fork(
 ): Decision {
   need(context, 'fork')
   refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Wait for its end, then fork.')
-  const into = `ses_${hashOf([state.id, commandId]).slice(0, 25)}`
+  const into = sessionIdFrom([state.id, commandId])
   return { drafts: [{ type: 'session.forked', into, atSeq: state.seq }], reply: { sessionId: into } }
 }
 

@@ -5,6 +5,14 @@ export function hashOf(value: unknown): string {
   return createHash('sha256').update(canonical(value)).digest('base64url')
 }
 
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+
+/** A session id that follows from a value: the same value gives the same session. */
+export function sessionIdFrom(value: unknown): string {
+  const bytes = createHash('sha256').update(canonical(value)).digest().subarray(0, 25)
+  return `ses_${Array.from(bytes, (byte) => alphabet[byte % 32]).join('')}`
+}
+
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
   if (value !== null && typeof value === 'object') {

@@ -26,7 +26,7 @@ import type { ForkCopy } from './command-desk.ts'
 import { createConnectionSlots } from './connection-slots.ts'
 import { checkSettings, decide, need } from './decide.ts'
 import { copyForFork } from './fork-session.ts'
-import { hashOf } from './hash.ts'
+import { hashOf, sessionIdFrom } from './hash.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { LiveSession, type LiveSessionOptions } from './live-session.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
@@ -205,7 +205,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     const cwd = await options.checkFolder(input.cwd)
     checkSettings(input, { agent: adapter })
     if (input.mcpServers) need({ agent: adapter }, 'mcp')
-    const id = input.commandId ? `ses_${hashOf(input.commandId).slice(0, 25)}` : ids('ses')
+    const id = input.commandId ? sessionIdFrom(input.commandId) : ids('ses')
     const state = firstState({ ...input, cwd }, id, adapter)
     const { commandId } = input
     const hash = hashOf({ ...input, cwd })

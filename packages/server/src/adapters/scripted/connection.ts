@@ -7,8 +7,8 @@ import {
   type SessionSettings,
 } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
+import { createOutputQueue } from '../output-queue.ts'
 import type { Gates, Sleep } from './gates.ts'
-import { createOutputQueue } from './output-queue.ts'
 import { playTurn } from './player.ts'
 import type { Script, Step } from './script.ts'
 import { effectiveSettings } from './settings.ts'

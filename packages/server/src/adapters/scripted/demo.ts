@@ -17,7 +17,7 @@ export function createDemoAdapter(options: DemoOptions = {}): AgentAdapter {
     script: demoScript,
     commands: [
       ...scenes.map(({ name, shows }) => ({ name, description: `The demo ${shows}` })),
-      { name: 'everything', description: 'All of it, one after another' },
+      { name: 'everything', description: 'Most of it, one after another' },
       { name: 'help', description: 'What the demo can show' },
     ],
     pieceDelayMs: 25,
@@ -40,7 +40,9 @@ function mentions(text: string, word: string): boolean {
 
 /** Every scene that neither stops the agent nor ends the turn, each under its name. */
 function everything(): Script {
-  const whole = scenes.filter((scene) => !scene.stops && !scene.script.some((step) => step.type === 'end'))
+  const whole = scenes.filter(
+    (scene) => !scene.stops && scene.name !== 'flood' && !scene.script.some((step) => step.type === 'end'),
+  )
   return whole.flatMap((scene): Script => [{ type: 'text', text: `**${scene.name}**` }, ...scene.script])
 }
 
@@ -50,7 +52,7 @@ function help(): string {
     'I am the demo agent. I follow a script, so nothing I show is real. Say one of these:',
     '',
     ...rows,
-    '- **everything**: all of it, one after another',
+    '- **everything**: most of it, one after another',
   ].join('\n')
 }
 

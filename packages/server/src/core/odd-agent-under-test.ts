@@ -1,0 +1,112 @@
+import { type CapabilityName, capabilities } from '@parley/protocol'
+import { createOutputQueue } from '../adapters/output-queue.ts'
+import type {
+  AgentAdapter,
+  AgentConnection,
+  AgentMessage,
+  AgentOutput,
+  ConnectInput,
+} from './agent-adapter.ts'
+import { systemClock } from './clock.ts'
+
+/** What a connection of an odd agent can do, and what it has heard. */
+export type OddConnection = {
+  /** 0 is the first that was asked for. */
+  readonly number: number
+  readonly input: ConnectInput
+  readonly heard: AgentMessage[]
+  say(...outputs: AgentOutput[]): void
+  /** Says that the turn is over, as planned. */
+  endTurn(): void
+  /** Nothing more is said: the agent is gone. */
+  end(): void
+}
+
+type Manners = Partial<Omit<AgentConnection, 'events'>>
+
+export type OddAgent = {
+  /** For `hostUnderTest`: takes the place of the scripted agent, under its id. */
+  readonly adapter: (scripted: AgentAdapter) => AgentAdapter
+  readonly connections: OddConnection[]
+  /** How many connections were made and not closed since. */
+  readonly open: number
+  /** The texts of the prompts heard, by all connections, in the order in which they were taken. */
+  readonly texts: string[]
+}
+
+/**
+ * An agent of a test's own. It is well-behaved but for its manners: whatever they name is done their way. Manners
+ * that are a promise make the agent slow to connect.
+ */
+export function oddAgent(
+  manners: (connection: OddConnection) => Manners | Promise<Manners>,
+  can: readonly CapabilityName[] = ['permissions', 'resume', 'steer', 'models'],
+): OddAgent {
+  const connections: OddConnection[] = []
+  const texts: string[] = []
+  let open = 0
+
+  async function connect(input: ConnectInput): Promise<AgentConnection> {
+    const queue = createOutputQueue(() => undefined)
+    const odd: OddConnection = {
+      number: connections.length,
+      input,
+      heard: [],
+      say: (...outputs) => {
+        for (const output of outputs) void queue.put(output)
+      },
+      endTurn: () => void queue.put({ type: 'turn.ended', outcome: 'completed', stopReason: 'end' }),
+      end: () => queue.end(),
+    }
+    connections.push(odd)
+    const own = await manners(odd)
+    open++
+    let closed = false
+    return {
+      events: queue.outputs,
+      send(message) {
+        odd.heard.push(message)
+        texts.push(textOf(message))
+        return own.send?.(message) ?? Promise.resolve()
+      },
+      interrupt: own.interrupt ?? (async () => undefined),
+      configure: own.configure ?? (async () => undefined),
+      close() {
+        if (!closed) open--
+        closed = true
+        return (own.close?.() ?? Promise.resolve()).then(() => queue.end())
+      },
+    }
+  }
+
+  return {
+    adapter: (scripted) => ({ ...scripted, name: 'Odd', capabilities: capabilities(...can), connect }),
+    connections,
+    texts,
+    get open() {
+      return open
+    },
+  }
+}
+
+function textOf({ prompt }: AgentMessage): string {
+  return prompt.parts.map((part) => (part.type === 'text' ? part.text : part.type)).join(' ')
+}
+
+export const connectedAs = (agentSessionId: string): AgentOutput => ({
+  type: 'agent.connected',
+  agentSessionId,
+})
+
+/** Resolves as soon as the fact holds. */
+export async function until(fact: () => boolean): Promise<void> {
+  for (const deadline = Date.now() + 10_000; !fact(); ) {
+    if (Date.now() > deadline) throw new Error(`it does not come to that: ${fact}`)
+    await systemClock.breathe()
+  }
+}
+
+/** Lets everything that can go on without new input go on. */
+export async function breaths(count: number): Promise<void> {
+  for (let breath = 0; breath < count; breath++) await systemClock.breathe()
+}

@@ -1,0 +1,678 @@
+import { ParleyError } from '@parley/protocol'
+import { afterEach, describe, expect, it } from 'vitest'
+import { createGates } from '../adapters/scripted/gates.ts'
+import { heldStore } from '../testing/held-store.ts'
+import { logProblems } from '../testing/invariants.ts'
+import type { AgentOutput } from './agent-adapter.ts'
+import {
+  type HostUnderTest,
+  type HostUnderTestOptions,
+  hostUnderTest,
+  type SessionUnderTest,
+} from './host-under-test.ts'
+import {
+  breaths,
+  connectedAs,
+  type OddAgent,
+  type OddConnection,
+  oddAgent,
+  until,
+} from './odd-agent-under-test.ts'
+
+/** A world ends with its test: no agent is left open, every log keeps the invariants, nothing unexpected is reported. */
+type World = HostUnderTest & { readonly session: SessionUnderTest; readonly agent: OddAgent }
+const worlds: { world: World; expected: RegExp | undefined }[] = []
+
+async function world(
+  agent: OddAgent,
+  { expected, ...options }: HostUnderTestOptions & { expected?: RegExp } = {},
+): Promise<World> {
+  const made = await hostUnderTest({ ...options, adapter: agent.adapter })
+  const world = Object.assign(made, { session: await made.create(), agent })
+  worlds.push({ world, expected })
+  return world
+}
+
+afterEach(async () => {
+  const wrong: string[] = []
+  for (const { world, expected } of worlds.splice(0)) {
+    await world[Symbol.asyncDispose]()
+    const stored = await world.store.read(world.session.id, { after: 0, limit: 10_000 })
+    wrong.push(...logProblems(stored.map(({ json }) => JSON.parse(json))))
+    wrong.push(...world.problems.filter((problem) => !expected?.test(problem)))
+    await until(() => world.agent.open === 0)
+  }
+  expect(wrong).toEqual([])
+})
+
+const never = new Promise<never>(() => undefined)
+const forever = () => never
+const prompt = (session: SessionUnderTest, text: string, delivery: 'queue' | 'steer' = 'queue') =>
+  session.command({ type: 'prompt.submit', text, delivery })
+const write = { tool: 'Write', kind: 'edit' as const, title: 'Write a file', input: { path: 'a' } }
+const working = (session: SessionUnderTest) => session.when(({ turn, connected }) => !!turn && connected)
+
+/** Answers every prompt at once. */
+const obliging = (connection: OddConnection) => ({
+  async send() {
+    connection.endTurn()
+  },
+})
+
+/** Ends after so many turns of the microtask queue: each number is another moment of the host's work. */
+async function endAfter(moments: number, connection: OddConnection): Promise<void> {
+  for (let moment = 0; moment < moments; moment++) await Promise.resolve()
+  connection.end()
+}
+const moments = Array.from({ length: 24 }, (_, moment) => moment)
+
+describe('an agent that ends early', () => {
+  it.each(moments)(
+    '%i moments after it was connected: its turn fails, the next is begun anew',
+    async (moment) => {
+      const agent = oddAgent((connection) => {
+        if (connection.number > 0) return obliging(connection)
+        void endAfter(moment, connection)
+        return {}
+      })
+      const { session } = await world(agent)
+      await prompt(session, 'one')
+      expect((await session.idle()).lastTurn).toMatchObject({
+        outcome: 'failed',
+        error: { code: 'agent_failed' },
+      })
+      await prompt(session, 'two')
+      expect((await session.when(({ turns, turn }) => turns === 2 && !turn)).lastTurn?.outcome).toBe(
+        'completed',
+      )
+      expect(agent.connections).toHaveLength(2)
+    },
+  )
+
+  it.each([
+    ['and the message is taken', async () => undefined],
+    ['and the message is never taken', forever],
+    ['and the message is refused', () => Promise.reject(new Error('the pipe is closed'))],
+  ])('while its first message is sent, %s: its turn fails', async (_, taken) => {
+    const agent = oddAgent((connection) => {
+      if (connection.number > 0) return obliging(connection)
+      return {
+        send() {
+          connection.say({ type: 'agent.disconnected', reason: 'crashed', exitCode: 1 })
+          connection.end()
+          return taken()
+        },
+      }
+    })
+    const { session } = await world(agent, { expected: /start a turn: .*the pipe is closed/ })
+    await prompt(session, 'one')
+    expect((await session.idle()).lastTurn).toMatchObject({ outcome: 'failed' })
+    expect(await session.events('turn.ended')).toHaveLength(1)
+    await session.when(({ connected }) => !connected)
+    expect(await session.events('agent.disconnected')).toMatchObject([{ reason: 'crashed', exitCode: 1 }])
+    await prompt(session, 'two')
+    expect((await session.when(({ turns, turn }) => turns === 2 && !turn)).lastTurn?.outcome).toBe(
+      'completed',
+    )
+  })
+
+  it.each(moments)('%i moments after it was started for a parked turn: that turn fails', async (moment) => {
+    const agent = oddAgent((connection) => {
+      if (connection.number === 1) {
+        void endAfter(moment, connection)
+        return {}
+      }
+      if (connection.number > 1) return obliging(connection)
+      connection.say(connectedAs('native'))
+      return {
+        async send() {
+          void connection.input.person.permit(write)
+        },
+      }
+    })
+    const { session, time } = await world(agent, { limits: { parkAfterMs: 1_000 } })
+    await prompt(session, 'one')
+    await session.when(({ requests }) => requests.length > 0)
+    time.advance(1_000)
+    await session.when(({ turn, connected }) => turn?.parked !== undefined && !connected)
+    await session.decide('allow')
+    expect((await session.idle()).lastTurn).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'agent_failed' },
+    })
+    await prompt(session, 'two')
+    expect((await session.when(({ turns, turn }) => turns === 2 && !turn)).lastTurn?.outcome).toBe(
+      'completed',
+    )
+  })
+})
+
+describe('a message that is never taken', () => {
+  const deaf = () => oddAgent(() => ({ send: forever }))
+
+  it('does not keep a person from cancelling: the turn ends by force', async () => {
+    const { session, time, agent } = await world(deaf(), { limits: { cancelGraceMs: 1_000 } })
+    await prompt(session, 'one')
+    await until(() => agent.texts.length === 1)
+    await session.command({ type: 'turn.cancel' })
+    expect((await session.state()).turn?.interrupted).toBe(true)
+    time.advance(1_000)
+    expect((await session.idle()).lastTurn?.outcome).toBe('cancelled')
+    await prompt(session, 'two')
+    await until(() => agent.connections.length === 2)
+  })
+
+  it('does not keep the host from closing', async () => {
+    const made = await world(deaf())
+    await prompt(made.session, 'one')
+    await until(() => made.agent.texts.length === 1)
+    await made[Symbol.asyncDispose]()
+    expect((await made.store.load(made.session.id))?.state).toMatchObject({
+      connected: false,
+      lastTurn: { outcome: 'cancelled', stopReason: 'server_stopped' },
+    })
+  })
+
+  it('also not if the agent does not go', async () => {
+    const made = await world(oddAgent(() => ({ send: forever, interrupt: forever, close: forever })))
+    await prompt(made.session, 'one')
+    await until(() => made.agent.texts.length === 1)
+    await made[Symbol.asyncDispose]()
+    expect((await made.store.load(made.session.id))?.state.turn).toBeUndefined()
+  })
+
+  it('does not keep the session from being deleted', async () => {
+    const { host, session, agent } = await world(deaf())
+    await prompt(session, 'one')
+    await until(() => agent.texts.length === 1)
+    await host.delete(session.id)
+    expect(agent.open).toBe(0)
+  })
+})
+
+describe('parking', () => {
+  it('while the agent is slow to go, and the answer comes in between: one connection gets it', async () => {
+    const gates = createGates()
+    const answers: string[] = []
+    let openThen = 0
+    const agent: OddAgent = oddAgent((connection) => {
+      const { number, input } = connection
+      openThen = agent.open
+      connection.say(connectedAs('native'))
+      return {
+        async send() {
+          void input.person.permit(write).then(({ outcome }) => {
+            answers.push(`${number} ${outcome}`)
+            if (number === 1) connection.endTurn()
+          })
+        },
+        async close() {
+          if (number === 0) await gates.pass('go', new AbortController().signal)
+        },
+      }
+    })
+    const { session, time } = await world(agent, { limits: { parkAfterMs: 1_000 } })
+    await prompt(session, 'one')
+    await session.when(({ requests }) => requests.length > 0)
+    time.advance(1_000)
+    await session.when(({ turn }) => turn?.parked !== undefined)
+    await gates.reached('go')
+    await session.decide('allow')
+    expect(answers).toEqual([])
+    gates.open('go')
+    expect((await session.idle()).lastTurn?.outcome).toBe('completed')
+    expect(answers.toSorted()).toEqual(['0 cancelled', '1 allowed'])
+    expect(openThen).toBe(0)
+    expect(agent.connections[1]?.heard.map(({ type }) => type)).toEqual(['continue'])
+  })
+
+  it('a cancel in between ends the turn, and nobody gets an answer', async () => {
+    const gates = createGates()
+    const answers: string[] = []
+    const agent = oddAgent((connection) => {
+      connection.say(connectedAs('native'))
+      return {
+        async send() {
+          void connection.input.person.permit(write).then(({ outcome }) => answers.push(outcome))
+        },
+        close: () => gates.pass('go', new AbortController().signal),
+      }
+    })
+    const { session, time } = await world(agent, { limits: { parkAfterMs: 1_000 } })
+    await prompt(session, 'one')
+    await session.when(({ requests }) => requests.length > 0)
+    time.advance(1_000)
+    await gates.reached('go')
+    await session.command({ type: 'turn.cancel' })
+    expect((await session.idle()).lastTurn?.outcome).toBe('cancelled')
+    gates.open('go')
+    await until(() => answers.length > 0)
+    expect(answers).toEqual(['cancelled'])
+    expect(agent.connections).toHaveLength(1)
+  })
+})
+
+describe('a repeated session.close', () => {
+  it('does not disturb a later turn', async () => {
+    const agent = oddAgent((connection) => ({
+      async send({ prompt }) {
+        if (prompt.parts[0]?.type === 'text' && prompt.parts[0].text === 'quick') connection.endTurn()
+      },
+    }))
+    const { session } = await world(agent)
+    await prompt(session, 'quick')
+    await session.idle()
+    const close = { type: 'session.close' as const, commandId: 'close-once' }
+    const receipt = await session.command(close)
+    expect((await session.state()).connected).toBe(false)
+    await prompt(session, 'long')
+    await working(session)
+    const before = await session.log()
+    expect(await session.command(close)).toEqual(receipt)
+    await breaths(20)
+    expect(await session.log()).toEqual(before)
+    expect(agent.open).toBe(1)
+  })
+
+  it('at the same moment is one', async () => {
+    const { session } = await world(oddAgent(obliging))
+    await prompt(session, 'quick')
+    await session.idle()
+    const close = { type: 'session.close' as const, commandId: 'close-at-once' }
+    const [one, two] = await Promise.all([session.command(close), session.command(close)])
+    expect(one).toEqual(two)
+    expect(await session.events('agent.disconnected')).toMatchObject([{ reason: 'closed' }])
+  })
+})
+
+describe('while the agent starts', () => {
+  it('new settings reach it', async () => {
+    const gates = createGates()
+    const settings: unknown[] = []
+    const agent = oddAgent(async ({ input }) => {
+      settings.push(input.settings)
+      await gates.pass('connect', new AbortController().signal)
+      return {
+        async configure(given) {
+          settings.push(given)
+        },
+      }
+    })
+    const { session } = await world(agent)
+    await prompt(session, 'one')
+    await gates.reached('connect')
+    await session.command({ type: 'session.configure', model: 'big' })
+    gates.open('connect')
+    await until(() => agent.texts.length === 1)
+    expect(settings).toEqual([{}, { model: 'big' }])
+  })
+
+  it('new settings that come while its arrival is being stored reach it', async () => {
+    const disk = heldStore()
+    const settings: unknown[] = []
+    const agent = oddAgent(async () => {
+      disk.hold()
+      return {
+        async configure(given) {
+          settings.push(given)
+        },
+      }
+    })
+    const { session } = await world(agent, { store: disk.store })
+    await prompt(session, 'one')
+    await until(() => agent.open === 1)
+    const configured = session.command({ type: 'session.configure', model: 'big' })
+    await breaths(5)
+    disk.letGo()
+    await configured
+    await until(() => agent.texts.length === 1)
+    expect(settings).toEqual([{ model: 'big' }])
+  })
+
+  it('words for the turn wait, and all reach it in their order, one after another', async () => {
+    const gates = createGates()
+    const told: string[] = []
+    let sending = 0
+    const agent = oddAgent(async () => {
+      await gates.pass('connect', new AbortController().signal)
+      return {
+        async send({ prompt: { parts } }) {
+          const text = parts[0]?.type === 'text' ? parts[0].text : ''
+          told.push(sending++ === 0 ? text : `${text} too early`)
+          await breaths(told.length % 4)
+          sending--
+        },
+      }
+    })
+    const { session } = await world(agent)
+    await prompt(session, '0')
+    await gates.reached('connect')
+    for (const text of ['1', '2', '3']) await prompt(session, text, 'steer')
+    gates.open('connect')
+    for (let text = 4; text < 20; text++) await prompt(session, `${text}`, 'steer')
+    await until(() => told.length === 20)
+    expect(told).toEqual(Array.from({ length: 20 }, (_, text) => `${text}`))
+  })
+
+  it('and does so only after the host has closed: it is closed', async () => {
+    const gates = createGates()
+    const agent = oddAgent(async () => {
+      await gates.pass('connect', new AbortController().signal)
+      return {}
+    })
+    const made = await world(agent)
+    await prompt(made.session, 'one')
+    await gates.reached('connect')
+    await made[Symbol.asyncDispose]()
+    let closed = false
+    gates.open('connect')
+    await until(() => {
+      closed ||= agent.open === 1
+      return closed && agent.open === 0
+    })
+    expect(agent.texts).toEqual([])
+    expect((await made.store.load(made.session.id))?.state).toMatchObject({
+      connected: false,
+      turn: { delivered: false },
+    })
+  })
+
+  it('and does so only after the session was deleted: it is closed', async () => {
+    const gates = createGates()
+    const agent = oddAgent(async () => {
+      await gates.pass('connect', new AbortController().signal)
+      return {}
+    })
+    const { host, session, problems } = await world(agent)
+    await prompt(session, 'one')
+    await gates.reached('connect')
+    await host.delete(session.id)
+    gates.open('connect')
+    await until(() => agent.connections.length === 1)
+    await breaths(10)
+    expect(agent.open).toBe(0)
+    expect(agent.texts).toEqual([])
+    expect(problems).toEqual([])
+  })
+
+  it.each(['close', 'delete'] as const)(
+    'and its arrival is being stored at a %s: it is closed',
+    async (how) => {
+      const disk = heldStore()
+      const agent = oddAgent(async () => {
+        disk.hold()
+        return {}
+      })
+      const made = await world(agent, { store: disk.store })
+      await prompt(made.session, 'one')
+      await until(() => agent.open === 1)
+      const ended = how === 'close' ? made[Symbol.asyncDispose]() : made.host.delete(made.session.id)
+      await breaths(5)
+      disk.letGo()
+      await ended
+      await until(() => agent.open === 0)
+      expect(agent.texts).toEqual([])
+    },
+  )
+
+  it('and its arrival cannot be stored at a deletion: it is closed', async () => {
+    const disk = heldStore()
+    const agent = oddAgent(async () => {
+      disk.failNext(new ParleyError('busy', 'No space left.'))
+      return {}
+    })
+    const { host, session, problems, time } = await world(agent, {
+      store: disk.store,
+      expected: /No space left/,
+    })
+    await prompt(session, 'one')
+    await until(() => problems.length > 0)
+    await host.delete(session.id)
+    time.advance(60_000)
+    await until(() => agent.open === 0)
+    expect(agent.texts).toEqual([])
+  })
+})
+
+describe('an output that cannot be written down', () => {
+  const cyclic: { self?: unknown } = {}
+  cyclic.self = cyclic
+  const awkward = {
+    toJSON() {
+      throw new Error('not this one')
+    },
+  }
+
+  it.each<[string, AgentOutput]>([
+    ['a cycle', { type: 'agent.unrecognised', native: cyclic }],
+    ['a big number', { type: 'agent.unrecognised', native: { size: 10n } }],
+    ['what refuses to be written', { type: 'agent.unrecognised', native: awkward }],
+    [
+      'the input of a call',
+      { type: 'tool-call.called', toolCallId: 'c', name: 'X', kind: 'other', title: 'X', input: cyclic },
+    ],
+    ['a wrong shape that is a cycle', { type: 'text.written', blockId: 'b', text: cyclic } as never],
+  ])('%s becomes agent.unrecognised, and the turn goes on', async (_, output) => {
+    const agent = oddAgent((connection) => ({
+      async send() {
+        connection.say(output, { type: 'text.written', blockId: 'after', text: 'After.' })
+        connection.endTurn()
+      },
+    }))
+    const { session } = await world(agent, { expected: /record what happened/ })
+    await prompt(session, 'one')
+    expect((await session.idle()).lastTurn?.outcome).toBe('completed')
+    expect(await session.events('agent.unrecognised')).toMatchObject([{ native: { type: output.type } }])
+    expect(await session.texts()).toEqual(['After.'])
+  })
+
+  it('as a native message disturbs nobody, with or without a reader', async () => {
+    const agent = oddAgent((connection) => ({
+      async send() {
+        connection.say({ type: 'native', message: cyclic })
+        connection.endTurn()
+      },
+    }))
+    const { host, session } = await world(agent)
+    const natives: string[] = []
+    await host.follow(
+      session.id,
+      {},
+      {
+        native: true,
+        following: () => undefined,
+        deliver: (batch) =>
+          void natives.push(...batch.flatMap((item) => (item.kind === 'native' ? item.json : []))),
+        caughtUp: () => undefined,
+        ended: () => undefined,
+      },
+    )
+    await prompt(session, 'one')
+    expect((await session.idle()).lastTurn?.outcome).toBe('completed')
+    await until(() => natives.length === 1)
+    expect(JSON.parse(natives[0]!)).toHaveProperty('unserialisable')
+  })
+
+  it('as the input of a permission: the agent is told that it was cancelled, and can go on', async () => {
+    const answers: string[] = []
+    const agent = oddAgent((connection) => ({
+      async send() {
+        void connection.input.person.permit({ ...write, input: cyclic }).then(({ outcome }) => {
+          answers.push(outcome)
+          connection.endTurn()
+        })
+      },
+    }))
+    const { session } = await world(agent, { expected: /record what happened/ })
+    await prompt(session, 'one')
+    expect((await session.idle()).lastTurn?.outcome).toBe('completed')
+    expect(answers).toEqual(['cancelled'])
+    expect(await session.events('permission.requested')).toEqual([])
+  })
+
+  it.each<[string, object]>([
+    ['cannot be written down', { structuredOutput: cyclic }],
+    ['has a wrong shape', { stopReason: 7 }],
+  ])('as the end of a turn that %s: the turn ends all the same', async (_, odd) => {
+    const agent = oddAgent((connection) => ({
+      async send() {
+        connection.say({ type: 'turn.ended', outcome: 'completed', stopReason: 'end', ...odd })
+      },
+    }))
+    const { session } = await world(agent, { expected: /record what happened/ })
+    await prompt(session, 'one')
+    await session.when((state) => state.turn === undefined)
+    expect(await session.events('turn.ended')).toHaveLength(1)
+  })
+})
+
+describe('what throws', () => {
+  it('a listener for changes: the other listeners, the command and the turn are not disturbed', async () => {
+    const { host, session } = await world(oddAgent(obliging), {
+      expected: /^tell of a change: .*a bad listener/,
+    })
+    const heard: string[] = []
+    host.onSessionChanged(() => {
+      throw new Error('a bad listener')
+    })
+    host.onSessionChanged(({ change }) => void heard.push(change))
+    const receipt = await session.command({ type: 'prompt.submit', text: 'one', commandId: 'once' })
+    expect((await session.idle()).lastTurn?.outcome).toBe('completed')
+    expect(await session.command({ type: 'prompt.submit', text: 'one', commandId: 'once' })).toEqual(receipt)
+    expect(await session.events('prompt.submitted')).toHaveLength(1)
+    expect(heard.length).toBeGreaterThan(1)
+  })
+
+  const ways: [string, () => Promise<never>][] = [
+    ['rejects', () => Promise.reject(new Error('out of order'))],
+    [
+      'throws',
+      () => {
+        throw new Error('out of order')
+      },
+    ],
+  ]
+
+  it.each(ways)('a configure that %s: the settings are kept, the turn goes on', async (_, configure) => {
+    const agent = oddAgent(() => ({ configure }))
+    const { session } = await world(agent, { expected: /configure the agent: .*out of order/ })
+    await prompt(session, 'one')
+    await until(() => agent.texts.length === 1)
+    await session.command({ type: 'session.configure', model: 'big' })
+    await prompt(session, 'two')
+    agent.connections[0]!.endTurn()
+    await until(() => agent.texts.length === 2)
+    expect((await session.state()).requested).toEqual({ model: 'big' })
+  })
+
+  it.each(ways)('a configure at its start that %s: the turn is begun', async (_, configure) => {
+    const gates = createGates()
+    const agent = oddAgent(async () => {
+      await gates.pass('connect', new AbortController().signal)
+      return { configure }
+    })
+    const { session } = await world(agent, { expected: /configure the agent: .*out of order/ })
+    await prompt(session, 'one')
+    await gates.reached('connect')
+    await session.command({ type: 'session.configure', model: 'big' })
+    gates.open('connect')
+    await until(() => agent.texts.length === 1)
+    agent.connections[0]!.endTurn()
+    expect((await session.idle()).lastTurn?.outcome).toBe('completed')
+  })
+
+  it.each(ways)('an interrupt that %s: the turn ends by force', async (_, interrupt) => {
+    const agent = oddAgent(() => ({ interrupt }))
+    const { session, time } = await world(agent, {
+      limits: { cancelGraceMs: 1_000 },
+      expected: /interrupt the agent: .*out of order/,
+    })
+    await prompt(session, 'one')
+    await until(() => agent.texts.length === 1)
+    await session.command({ type: 'turn.cancel' })
+    time.advance(1_000)
+    expect((await session.idle()).lastTurn?.outcome).toBe('cancelled')
+  })
+
+  it.each(ways)(
+    'a close that %s: the session is closed after a while, and can be used again',
+    async (_, close) => {
+      const agent = oddAgent((connection) => ({ ...obliging(connection), close }))
+      const { session, time } = await world(agent, { expected: /out of order/ })
+      await prompt(session, 'one')
+      await session.idle()
+      const closed = session.command({ type: 'session.close' })
+      await session.when(({ connected }) => {
+        time.advance(500)
+        return !connected
+      })
+      await closed
+      await prompt(session, 'two')
+      await session.when(({ turns, turn }) => turns === 2 && !turn)
+      expect(agent.connections).toHaveLength(2)
+    },
+  )
+
+  it.each(ways)('a close that %s: the host closes', async (_, close) => {
+    const made = await world(
+      oddAgent(() => ({ close })),
+      { expected: /out of order/ },
+    )
+    await prompt(made.session, 'one')
+    await until(() => made.agent.texts.length === 1)
+    await made[Symbol.asyncDispose]()
+    expect((await made.store.load(made.session.id))?.state.connected).toBe(false)
+  })
+
+  it.each(ways)('a close of what came too late that %s: the host closes', async (_, close) => {
+    const gates = createGates()
+    const agent = oddAgent(async () => {
+      await gates.pass('connect', new AbortController().signal)
+      return { close }
+    })
+    const made = await world(agent, {
+      expected: /close an agent that is not wanted any more: .*out of order/,
+    })
+    await prompt(made.session, 'one')
+    await gates.reached('connect')
+    await made.session.command({ type: 'turn.cancel' })
+    gates.open('connect')
+    await until(() => made.problems.length === 1)
+    expect((await made.session.idle()).lastTurn?.outcome).toBe('cancelled')
+  })
+
+  it.each(ways)('a send that %s: the turn fails, and the next one is tried', async (_, send) => {
+    const agent = oddAgent(() => ({ send }))
+    const { session } = await world(agent, { expected: /start a turn: .*out of order/ })
+    await prompt(session, 'one')
+    await prompt(session, 'two')
+    expect((await session.when(({ turns, turn }) => turns === 2 && !turn)).lastTurn?.outcome).toBe('failed')
+  })
+
+  it.each(ways)('a steer that %s: the turn goes on', async (_, fail) => {
+    const agent = oddAgent(() => ({
+      async send({ prompt }) {
+        if (prompt.delivery === 'steer') await fail()
+      },
+    }))
+    const { session, problems } = await world(agent, { expected: /steer the agent: .*out of order/ })
+    await prompt(session, 'one')
+    await until(() => agent.texts.length === 1)
+    await prompt(session, 'two', 'steer')
+    await until(() => problems.length === 1)
+    agent.connections[0]!.endTurn()
+    expect((await session.idle()).lastTurn?.outcome).toBe('completed')
+  })
+
+  it.each(ways)('a connect that %s: the turn fails, the next one is tried', async (_, connect) => {
+    const agent = oddAgent((connection) => (connection.number > 0 ? obliging(connection) : connect()))
+    const { session } = await world(agent, { expected: /start a turn: .*out of order/ })
+    await prompt(session, 'one')
+    expect((await session.idle()).lastTurn?.outcome).toBe('failed')
+    expect(await session.events('agent.disconnected')).toMatchObject([{ reason: 'failed-to-start' }])
+    await prompt(session, 'two')
+    expect((await session.when(({ turns, turn }) => turns === 2 && !turn)).lastTurn?.outcome).toBe(
+      'completed',
+    )
+  })
+})

@@ -51,6 +51,9 @@ export async function startProgram({ args }: Program, dataDir: string): Promise<
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, PARLEY_LOG_LEVEL: 'error' },
   })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
   const { url, token } = await readyLine(child)
   const response = await fetch(`${url}/api/health`)
   if (!response.ok) throw new Error(`Health: ${response.status}`)

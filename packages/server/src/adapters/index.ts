@@ -1,7 +1,13 @@
 import type { AgentAdapter } from '../core/agent-adapter.ts'
+import { createClaudeAdapter } from './claude/index.ts'
+import type { Environment } from './environment.ts'
 import { createDemoAdapter, type DemoOptions } from './scripted/demo.ts'
 
-export type BuiltInAdapterOptions = { readonly demo?: DemoOptions }
+export type BuiltInAdapterOptions = {
+  /** The environment of this process: agents get what they need of it, and nothing else. */
+  readonly env?: Environment
+  readonly demo?: DemoOptions
+}
 
 /**
  * Every agent Parley knows, in the order it is offered. The only list there is. To add one:
@@ -10,5 +16,6 @@ export type BuiltInAdapterOptions = { readonly demo?: DemoOptions }
  * 3. add it here. To remove one, undo the three.
  */
 export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapter[] {
-  return [createDemoAdapter(options.demo)]
+  const { env = {} } = options
+  return [createClaudeAdapter({ env }), createDemoAdapter(options.demo)]
 }

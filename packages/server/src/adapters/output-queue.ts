@@ -1,4 +1,4 @@
-import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { AgentOutput } from '../core/agent-adapter.ts'
 
 /**
  * Hands outputs to one reader at the reader's pace. It holds nothing beyond what its writers wait with, so a writer

@@ -44,7 +44,9 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   const store = openSqliteStore({ file: join(dataDir, 'parley.sqlite') })
   undo.defer(() => store.close())
   const host = await createHost({
-    adapters: adapters ?? builtInAdapters({ demo: { transcript: fileTranscript(join(dataDir, 'demo')) } }),
+    adapters:
+      adapters ??
+      builtInAdapters({ env: process.env, demo: { transcript: fileTranscript(join(dataDir, 'demo')) } }),
     store,
     ...(limits && { limits }),
     ...(recover && { recover }),

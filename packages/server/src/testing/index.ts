@@ -27,6 +27,17 @@ export {
   type Scenario,
   type Scenarios,
 } from './adapter-contract.ts'
+export { claudeEnvironment } from './claude-environment.ts'
+export {
+  type Hold,
+  type ModelAnswer,
+  type ModelCall,
+  type ModelRequest,
+  type ModelServer,
+  type ModelStep,
+  startModelServer,
+  type WireEvent,
+} from './model-server.ts'
 export {
   allowingPerson,
   connectInput,

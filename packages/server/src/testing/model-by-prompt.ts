@@ -5,6 +5,8 @@ export type PromptedAnswer = ModelAnswer | { readonly say: 'history' }
 
 const marker = /<<model (.*?)>>/s
 const mostCalls = 1_000
+/** What Claude Code puts in the model's mouth when a conversation was broken off. */
+const filler = 'No response requested.'
 
 /** A prompt that carries what the model will answer, call by call. It holds across restarts: nothing else is kept. */
 export function modelPrompt(words: string, ...answers: readonly PromptedAnswer[]): string {
@@ -16,14 +18,14 @@ export function modelPrompt(words: string, ...answers: readonly PromptedAnswer[]
  * more, as after a restart.
  */
 export function answerByPrompt(server: ModelServer, again: RegExp): void {
-  const response = (request: ModelRequest) => nextAnswer(request, again)
+  const response = (request: ModelRequest) => nextAnswer(request, again, heardIn(server.calls.at(-1)?.body))
   server.script(
     () => true,
     Array.from({ length: mostCalls }, () => ({ response })),
   )
 }
 
-function nextAnswer({ messages }: ModelRequest, again: RegExp): ModelAnswer {
+function nextAnswer({ messages }: ModelRequest, again: RegExp, heard: readonly string[]): ModelAnswer {
   const last = textOf(messages.findLast(({ role }) => role === 'user'))
   if (/create a detailed summary/i.test(last)) return { content: '<summary>All that was said.</summary>' }
   const start = messages.findLastIndex((message) => message.role === 'user' && marker.test(textOf(message)))
@@ -31,9 +33,7 @@ function nextAnswer({ messages }: ModelRequest, again: RegExp): ModelAnswer {
   const given = countAnswers(messages.slice(start + 1), again)
   const answer = answers[given] ?? { content: 'There is nothing more to say.' }
   if (!('say' in answer)) return withFreshIds(answer, messages.length)
-  const said = messages
-    .filter(({ role }) => role === 'user')
-    .map((message) => textOf(message).replace(marker, ''))
+  const said = heard.map((text) => text.replace(marker, ''))
   return { content: said.join('\n') }
 }
 
@@ -42,6 +42,7 @@ function countAnswers(messages: ModelRequest['messages'], again: RegExp): number
   let given = 0
   let standing = false
   for (const message of messages) {
+    if (message.role === 'assistant' && textOf(message) === filler) continue
     if (message.role === 'assistant') {
       given++
       standing = true
@@ -62,4 +63,18 @@ function textOf(message: ModelRequest['messages'][number] | undefined): string {
   const content = message?.content
   if (typeof content === 'string') return content
   return (content ?? []).map((part) => ('text' in part ? part.text : '')).join('\n')
+}
+
+type NativeMessage = {
+  readonly role?: string
+  readonly content?: string | readonly { readonly text?: string }[]
+}
+
+/** Everything that is not the model's own, as it was sent: what a person says in mid-turn may come as a system message. */
+function heardIn(body: ModelServer['calls'][number]['body']): string[] {
+  return ((body?.messages ?? []) as readonly NativeMessage[])
+    .filter(({ role }) => role !== 'assistant')
+    .map(({ content = '' }) =>
+      typeof content === 'string' ? content : content.map(({ text }) => text ?? '').join('\n'),
+    )
 }

@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto'
+import { type Options, type Query, type SDKUserMessage, startup } from '@anthropic-ai/claude-agent-sdk'
+import {
+  type AgentCommand,
+  type AgentModel,
+  ParleyError,
+  type PermissionMode,
+  type SessionSettings,
+} from '@parley/protocol'
+import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
+import { createOutputQueue } from '../output-queue.ts'
+import { createInput } from './input.ts'
+import { createCanUseTool } from './permission.ts'
+import { ClaudeProcess } from './process.ts'
+import { userMessage } from './prompt.ts'
+import { nativeModes, nativeOptions } from './settings.ts'
+import { promptUuid, transcriptHas } from './transcript.ts'
+import { initialState, translate } from './translate.ts'
+import {
+  callIdOf,
+  withDenied,
+  withInterrupt,
+  withRequestedMode,
+  withSteering,
+  withTurn,
+} from './translate-state.ts'
+
+export type ClaudeOptions = {
+  readonly env: Record<string, string>
+  readonly executable?: string
+  readonly settingSources: NonNullable<Options['settingSources']>
+}
+
+/** What makes the model go on after a restart: it was told that its call was interrupted, and asks again. */
+const goOn =
+  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
+
+const goneWaitMs = 200
+/** How long an idle process may take to write its last lines and go. */
+const homeWaitMs = 1_500
+
+/** Starts Claude Code and waits until it is ready, so that the first prompt does not pay for it. */
+export async function connectClaude(options: ClaudeOptions, input: ConnectInput): Promise<AgentConnection> {
+  const connection = new ClaudeConnection(input, options.env)
+  await connection.start(options)
+  return connection
+}
+
+class ClaudeConnection implements AgentConnection {
+  readonly events: AsyncIterable<AgentOutput>
+  readonly #input: ConnectInput
+  readonly #env: Readonly<Record<string, string>>
+  readonly #prompts = createInput<SDKUserMessage>()
+  readonly #process = new ClaudeProcess()
+  readonly #queue = createOutputQueue(() => void this.close())
+  readonly #called = new Map<string, PromiseWithResolvers<void>>()
+  #query: Query | undefined
+  #state: ReturnType<typeof initialState>
+  #mode: PermissionMode
+  #closing = false
+  #ended: Promise<void> = Promise.resolve()
+
+  constructor(input: ConnectInput, env: Readonly<Record<string, string>>) {
+    this.#input = input
+    this.#env = env
+    this.#mode = input.settings.mode ?? 'ask'
+    this.#state = initialState({ requestedMode: this.#mode, resumed: input.resume !== undefined })
+    this.events = this.#queue.outputs
+  }
+
+  async start({ env, executable, settingSources }: ClaudeOptions): Promise<void> {
+    const abortController = new AbortController()
+    const giveUp = () => abortController.abort()
+    this.#input.signal.addEventListener('abort', giveUp, { once: true })
+    try {
+      const warm = await startup({
+        options: {
+          ...nativeOptions(this.#input),
+          env,
+          settingSources,
+          abortController,
+          canUseTool: this.#canUseTool(),
+          spawnClaudeCodeProcess: this.#process.spawn,
+          ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
+        },
+      })
+      this.#query = warm.query(this.#prompts.messages)
+    } catch (error) {
+      this.#process.kill()
+      throw this.#cannotStart(error)
+    } finally {
+      this.#input.signal.removeEventListener('abort', giveUp)
+    }
+    this.#ended = this.#pump(this.#query)
+    void this.#introduce(this.#query)
+  }
+
+  async send(message: AgentMessage): Promise<void> {
+    if (this.#closing) return
+    const { prompt } = message
+    const known = message.type === 'continue' && this.#remembers(prompt.promptId)
+    const uuid = known ? randomUUID() : promptUuid(prompt.promptId)
+    const steer = message.type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn !== undefined
+    this.#state = steer ? withSteering(this.#state, uuid) : withTurn(this.#state, uuid)
+    const parts = known ? [{ type: 'text' as const, text: goOn }] : prompt.parts
+    this.#prompts.push(userMessage(parts, uuid, steer))
+  }
+
+  #remembers(promptId: string): boolean {
+    const agentSessionId = this.#input.resume?.agentSessionId ?? ''
+    return transcriptHas(this.#env, agentSessionId, promptUuid(promptId))
+  }
+
+  async interrupt(): Promise<void> {
+    this.#state = withInterrupt(this.#state)
+    if (!this.#closing)
+      await this.#query?.interrupt().catch((error: unknown) => this.#notice('interrupt', error))
+  }
+
+  /** What the agent acknowledges is in force; the rest is taken when it is started the next time. */
+  async configure({ model, mode, options }: SessionSettings): Promise<void> {
+    const query = this.#query
+    if (!query || this.#closing) return
+    if (mode !== undefined && mode !== this.#mode) {
+      this.#mode = mode
+      this.#state = withRequestedMode(this.#state, mode)
+      await query.setPermissionMode(nativeModes[mode])
+    }
+    if (model !== undefined) await query.setModel(model)
+    if (options?.effort !== undefined) {
+      await query.applyFlagSettings({ effortLevel: options.effort } as Parameters<
+        Query['applyFlagSettings']
+      >[0])
+    }
+    const effective = {
+      ...(mode && { mode }),
+      ...(model !== undefined && { model }),
+      ...(options && { options }),
+    }
+    void this.#queue.put({ type: 'session.configured', effective })
+  }
+
+  async close(): Promise<void> {
+    if (!this.#closing) {
+      this.#closing = true
+      this.#prompts.end()
+      if (this.#state.turn === undefined) await Promise.race([this.#ended, this.#process.gone(homeWaitMs)])
+      this.#query?.close()
+      this.#process.kill()
+    }
+    await this.#ended
+  }
+
+  #canUseTool() {
+    return createCanUseTool({
+      person: this.#input.person,
+      cwd: this.#input.cwd,
+      callId: async (nativeId) => {
+        const toolCallId = callIdOf(this.#state, nativeId)
+        await this.#call(toolCallId).promise
+        return toolCallId
+      },
+      denied: (toolCallId) => {
+        this.#state = withDenied(this.#state, toolCallId)
+      },
+      modeAfterPlan: () => (this.#mode === 'plan' ? 'ask' : this.#mode),
+      withdrawn: (signal) => this.#withdrawn(signal),
+    })
+  }
+
+  /** The SDK aborts a question also when the process dies: only if it lives on did the agent take it back. */
+  #withdrawn(signal: AbortSignal): AbortSignal {
+    const withdrawn = new AbortController()
+    signal.addEventListener('abort', () => {
+      setTimeout(() => {
+        if (!this.#closing && !this.#process.ended) withdrawn.abort()
+      }, goneWaitMs).unref()
+    })
+    return withdrawn.signal
+  }
+
+  #call(toolCallId: string): PromiseWithResolvers<void> {
+    const call = this.#called.get(toolCallId) ?? Promise.withResolvers<void>()
+    this.#called.set(toolCallId, call)
+    return call
+  }
+
+  async #pump(query: Query): Promise<void> {
+    let failure: unknown
+    try {
+      for await (const message of query) {
+        await this.#queue.put({ type: 'native', message })
+        const { state, outputs } = translate(this.#state, message)
+        this.#state = state
+        for (const output of outputs) {
+          await this.#queue.put(output)
+          if (output.type === 'tool-call.called') this.#call(output.toolCallId).resolve()
+        }
+      }
+    } catch (error) {
+      failure = error
+    }
+    for (const call of this.#called.values()) call.resolve()
+    void this.#queue.put(this.#farewell(failure))
+    this.#queue.end()
+  }
+
+  #farewell(failure: unknown): AgentOutput {
+    const words = this.#process.lastWords()
+    if (this.#closing) return { type: 'agent.disconnected', reason: 'closed', ...words }
+    const error = {
+      code: 'agent_failed' as const,
+      message: failure instanceof Error ? failure.message : 'Claude Code ended without a result.',
+    }
+    return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
+  }
+
+  /** Models and commands as the program itself tells them. */
+  async #introduce(query: Query): Promise<void> {
+    try {
+      const { models, commands } = await query.initializationResult()
+      await this.#queue.put({
+        type: 'agent.connected',
+        models: models.map(agentModel),
+        commands: commands.map(agentCommand),
+      })
+      await this.#queue.put({ type: 'session.configured', effective: { mode: this.#mode } })
+    } catch (error) {
+      const text = `Claude Code did not say what it can do: ${error instanceof Error ? error.message : error}`
+      void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'no_introduction', text })
+    }
+  }
+
+  /** The process may be going at this very moment: that is no failure of the call. */
+  #notice(doing: string, error: unknown): void {
+    if (this.#closing || this.#process.ended) return
+    const text = `Claude Code did not ${doing}: ${error instanceof Error ? error.message : error}`
+    void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: `no_${doing}`, text })
+  }
+
+  #cannotStart(error: unknown): ParleyError {
+    const { stderrTail } = this.#process.lastWords()
+    const why = error instanceof Error ? error.message : String(error)
+    return new ParleyError('agent_failed', `Claude Code could not be started: ${why}`, {
+      details: { ...(stderrTail !== undefined && { stderrTail }) },
+      cause: error,
+    })
+  }
+}
+
+type NativeModel = Awaited<ReturnType<Query['supportedModels']>>[number]
+type NativeCommand = Awaited<ReturnType<Query['supportedCommands']>>[number]
+
+function agentModel({ value, displayName, description, supportedEffortLevels }: NativeModel): AgentModel {
+  return {
+    id: value,
+    name: displayName,
+    description,
+    ...(supportedEffortLevels && { efforts: [...supportedEffortLevels] }),
+    ...(value === 'default' && { isDefault: true }),
+  }
+}
+
+function agentCommand({ name, description, argumentHint }: NativeCommand): AgentCommand {
+  return { name, description, ...(argumentHint && { hint: argumentHint }) }
+}

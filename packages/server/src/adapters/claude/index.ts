@@ -1,0 +1,115 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
+import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import { agentEnvironment, type Environment } from '../environment.ts'
+import { honouredOptions } from './settings.ts'
+
+export type ClaudeAdapterOptions = {
+  /** The environment of this process, of which the agent gets what it needs. */
+  readonly env: Environment
+  /** Added to it, from the configuration. */
+  readonly add?: Readonly<Record<string, string>>
+  /** Another Claude Code than the one the SDK brings. */
+  readonly executable?: string
+}
+
+/** What belongs to a Claude session that Parley itself may run in. */
+const ofAnotherSession = [
+  'CLAUDECODE',
+  'CLAUDE_CODE_ENTRYPOINT',
+  'CLAUDE_CODE_SSE_PORT',
+  'CLAUDE_CODE_SESSION_ID',
+]
+
+/** Claude Code, driven by its Agent SDK: one live process a session. The SDK is loaded when it is first needed. */
+export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter {
+  const env = agentEnvironment({
+    from: options.env,
+    vendor: ['ANTHROPIC_', 'CLAUDE_', 'AWS_', 'IS_SANDBOX', 'API_TIMEOUT_MS'],
+    without: ofAnotherSession,
+    ...(options.add && { add: options.add }),
+  })
+  return {
+    id: 'claude',
+    name: 'Claude',
+    description: 'Claude Code by Anthropic, through its Agent SDK.',
+    capabilities: capabilities(
+      'streaming',
+      'thinking',
+      'toolInputStreaming',
+      'permissions',
+      'editInput',
+      'questions',
+      'planApproval',
+      'subagents',
+      'images',
+      'files',
+      'resume',
+      'fork',
+      'interrupt',
+      'steer',
+      'models',
+      'effort',
+      'modes',
+      'mcp',
+      'commands',
+      'compaction',
+      'usage',
+      'cost',
+      'structuredOutput',
+    ),
+    modes: ['ask', 'accept-edits', 'read-only', 'plan', 'bypass'],
+    options: honouredOptions,
+    probe: async () => probe(env, options.executable),
+    async connect(input) {
+      const { found, signedIn, hint } = probe(env, options.executable)
+      if (!found) throw new ParleyError('agent_not_found', hint ?? 'Claude Code was not found.')
+      if (!signedIn) throw new ParleyError('agent_not_signed_in', hint ?? 'Claude Code is not signed in.')
+      if (!existsSync(input.cwd))
+        throw new ParleyError('validation_error', `The folder ${input.cwd} does not exist.`)
+      const { connectClaude } = await import('./connection.ts')
+      const { executable } = options
+      return connectClaude({ env, settingSources: ['user'], ...(executable && { executable }) }, input)
+    },
+  }
+}
+
+function probe(env: Record<string, string>, executable: string | undefined): AgentProbe {
+  const path = executable ?? bundled()
+  if (path === undefined || !existsSync(path)) {
+    return { found: false, hint: 'The Claude Code of this platform is not installed: run npm install again.' }
+  }
+  const signedIn = hasCredential(env)
+  const hint = 'Set ANTHROPIC_API_KEY, or sign in once with the program itself: claude login'
+  return { found: true, path, version: sdkVersion(), signedIn, ...(!signedIn && { hint }) }
+}
+
+const require = createRequire(import.meta.url)
+
+function bundled(): string | undefined {
+  const suffixes = process.platform === 'linux' ? ['', '-musl'] : ['']
+  for (const suffix of suffixes) {
+    try {
+      const name = `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}${suffix}`
+      const folder = join(require.resolve(`${name}/package.json`), '..')
+      return join(folder, process.platform === 'win32' ? 'claude.exe' : 'claude')
+    } catch {}
+  }
+  return undefined
+}
+
+function sdkVersion(): string {
+  const file = new URL('package.json', import.meta.resolve('@anthropic-ai/claude-agent-sdk'))
+  const manifest = JSON.parse(readFileSync(file, 'utf8')) as { claudeCodeVersion?: string; version: string }
+  return manifest.claudeCodeVersion ?? manifest.version
+}
+
+function hasCredential(env: Record<string, string>): boolean {
+  const named = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN']
+  if (named.some((name) => env[name])) return true
+  if (env.CLAUDE_CODE_USE_BEDROCK || env.CLAUDE_CODE_USE_VERTEX) return true
+  const folder = env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '', '.claude')
+  return existsSync(join(folder, '.credentials.json'))
+}

@@ -1,0 +1,309 @@
+import type {
+  SDKAPIRetryMessage,
+  SDKAssistantMessage,
+  SDKAuthStatusMessage,
+  SDKCommandsChangedMessage,
+  SDKCompactBoundaryMessage,
+  SDKConversationResetMessage,
+  SDKFilesPersistedEvent,
+  SDKHookResponseMessage,
+  SDKInformationalMessage,
+  SDKLocalCommandOutputMessage,
+  SDKMemoryRecallMessage,
+  SDKMessage,
+  SDKMirrorErrorMessage,
+  SDKModelRefusalFallbackMessage,
+  SDKModelRefusalNoFallbackMessage,
+  SDKNotificationMessage,
+  SDKPartialAssistantMessage,
+  SDKPermissionDeniedMessage,
+  SDKPluginInstallMessage,
+  SDKRateLimitEvent,
+  SDKResultError,
+  SDKResultSuccess,
+  SDKSessionWritesLostMessage,
+  SDKStatusMessage,
+  SDKSystemMessage,
+  SDKTaskNotificationMessage,
+  SDKTaskProgressMessage,
+  SDKTaskStartedMessage,
+  SDKTaskUpdatedMessage,
+  SDKThinkingTokensMessage,
+  SDKToolProgressMessage,
+  SDKUserMessage,
+  SDKUserMessageReplay,
+  SDKWorkerShuttingDownMessage,
+} from '@anthropic-ai/claude-agent-sdk'
+
+/**
+ * The slice of the Claude Agent SDK that we rely on, and what we leave out, with the reason. Types only: nothing
+ * here runs, and what the program really sends may have more fields, fewer, or types that nobody has heard of.
+ */
+
+type Common = 'uuid' | 'session_id'
+
+// conversation
+export type NativeAssistant = Pick<
+  SDKAssistantMessage,
+  Common | 'parent_tool_use_id' | 'error' | 'supersedes' | 'aborted' | 'user_message_uuids'
+> & {
+  readonly message: {
+    readonly id: string
+    readonly model: string
+    readonly content: readonly NativeBlock[]
+    readonly usage?: NativeUsage
+  }
+}
+export type NativeUser = Pick<
+  SDKUserMessage,
+  Common | 'parent_tool_use_id' | 'isSynthetic' | 'tool_use_result' | 'origin'
+> &
+  Partial<Pick<SDKUserMessageReplay, 'isReplay'>> & {
+    readonly message: { readonly content: string | readonly NativeBlock[] }
+    /** In no type of the SDK's: why a result is not one of the tool's own. */
+    readonly tool_result_meta?: readonly NativeResultMeta[]
+  }
+export type NativeResultMeta = {
+  readonly id: string
+  /** `permission-rule`: refused, by a person or a rule. `user-rejected`: the turn was stopped. */
+  readonly non_execution_kind?: string
+  readonly permission_decision?: { readonly decision?: 'accept' | 'reject' }
+}
+export type NativeStreamEvent = Pick<
+  SDKPartialAssistantMessage,
+  Common | 'parent_tool_use_id' | 'user_message_uuids'
+> & { readonly event: StreamEvent }
+type ResultFields =
+  | Common
+  | 'is_error'
+  | 'subtype'
+  | 'stop_reason'
+  | 'terminal_reason'
+  | 'total_cost_usd'
+  | 'usage'
+  | 'modelUsage'
+  | 'origin'
+  | 'user_message_uuids'
+export type NativeResult = (
+  | Pick<SDKResultSuccess, ResultFields | 'result' | 'structured_output' | 'api_error_status'>
+  | Pick<SDKResultError, ResultFields | 'errors' | 'startup_failure_reason'>
+) & {
+  /** In no type of the SDK's: what `modelUsage` grew by, subagents included, also right after a resume. */
+  readonly model_usage_since_last_result?: SDKResultSuccess['modelUsage']
+}
+/** Its `new_conversation_id` is not the id to resume: that one comes with the `init` behind it. */
+export type NativeConversationReset = Pick<SDKConversationResetMessage, 'trigger'>
+
+/** A block of a message, of any type: a model's, a person's, or the result of a tool. */
+export type NativeBlock = {
+  readonly type: string
+  readonly text?: string
+  readonly thinking?: string
+  readonly id?: string
+  readonly name?: string
+  readonly server_name?: string
+  readonly input?: unknown
+  readonly tool_use_id?: string
+  readonly content?: unknown
+  readonly is_error?: boolean
+  readonly source?: { readonly type?: string; readonly media_type?: string; readonly data?: string }
+}
+
+export type NativeUsage = {
+  readonly input_tokens?: number | null
+  readonly output_tokens?: number | null
+  readonly cache_read_input_tokens?: number | null
+  readonly cache_creation_input_tokens?: number | null
+  readonly output_tokens_details?: { readonly thinking_tokens?: number | null } | null
+}
+
+/** The events of one streamed answer, as the Messages API has them. `error` and `ping` are in no type of the SDK's. */
+export type StreamEvent =
+  | {
+      readonly type: 'message_start'
+      readonly message: { readonly id: string; readonly usage?: NativeUsage }
+    }
+  | { readonly type: 'content_block_start'; readonly index: number; readonly content_block: NativeBlock }
+  | { readonly type: 'content_block_delta'; readonly index: number; readonly delta: StreamDelta }
+  | { readonly type: 'content_block_stop'; readonly index: number }
+  | { readonly type: 'message_delta'; readonly usage?: NativeUsage }
+  | { readonly type: 'message_stop' }
+  | { readonly type: 'ping' }
+  | { readonly type: 'error'; readonly error?: { readonly type?: string; readonly message?: string } }
+export type StreamDelta = {
+  readonly type: string
+  readonly text?: string
+  readonly thinking?: string
+  readonly partial_json?: string
+}
+
+// session
+export type NativeInit = Pick<
+  SDKSystemMessage,
+  | Common
+  | 'cwd'
+  | 'model'
+  | 'permissionMode'
+  | 'tools'
+  | 'mcp_servers'
+  | 'slash_commands'
+  | 'claude_code_version'
+  | 'apiKeySource'
+>
+export type NativeStatus = Pick<
+  SDKStatusMessage,
+  'status' | 'permissionMode' | 'compact_result' | 'compact_error'
+>
+export type NativeCompactBoundary = Pick<SDKCompactBoundaryMessage, 'compact_metadata'>
+export type NativeCommandsChanged = {
+  readonly commands: readonly Pick<
+    SDKCommandsChangedMessage['commands'][number],
+    'name' | 'description' | 'argumentHint'
+  >[]
+}
+/** Not in the SDK's union at 0.3.325, but sent for every prompt that carries a `uuid`. */
+export type NativeCommandLifecycle = {
+  readonly command_uuid: string
+  readonly state: 'queued' | 'started' | 'completed' | 'cancelled'
+}
+
+// tasks and tools
+export type NativeTaskStarted = Pick<
+  SDKTaskStartedMessage,
+  'task_id' | 'tool_use_id' | 'description' | 'is_backgrounded' | 'parent_task_id' | 'skip_transcript'
+>
+export type NativeTaskUpdated = Pick<SDKTaskUpdatedMessage, 'task_id' | 'patch'>
+export type NativeTaskProgress = Pick<SDKTaskProgressMessage, 'task_id' | 'summary'>
+export type NativeTaskNotification = Pick<
+  SDKTaskNotificationMessage,
+  'task_id' | 'tool_use_id' | 'status' | 'summary' | 'skip_transcript'
+>
+export type NativeToolProgress = Pick<
+  SDKToolProgressMessage,
+  'tool_use_id' | 'tool_name' | 'elapsed_time_seconds' | 'subagent_retry' | 'parent_tool_use_id'
+>
+export type NativePermissionDenied = Pick<SDKPermissionDeniedMessage, 'tool_use_id'>
+
+// what it has to say beside the conversation
+export type NativeApiRetry = Pick<
+  SDKAPIRetryMessage,
+  'attempt' | 'max_retries' | 'retry_delay_ms' | 'error_status' | 'error'
+>
+export type NativeRateLimit = Pick<SDKRateLimitEvent, 'rate_limit_info'>
+export type NativeRefusalFallback = Pick<
+  SDKModelRefusalFallbackMessage,
+  | 'scope'
+  | 'original_model'
+  | 'fallback_model'
+  | 'api_refusal_category'
+  | 'retracted_message_uuids'
+  | 'content'
+>
+export type NativeRefusal = Pick<
+  SDKModelRefusalNoFallbackMessage,
+  'original_model' | 'api_refusal_category' | 'content'
+>
+export type NativeHookResponse = Pick<
+  SDKHookResponseMessage,
+  'hook_name' | 'hook_event' | 'output' | 'stderr' | 'exit_code' | 'outcome'
+>
+export type NativeInformational = Pick<
+  SDKInformationalMessage,
+  'content' | 'level' | 'tool_use_id' | 'prevent_continuation'
+>
+export type NativeNotification = Pick<SDKNotificationMessage, 'key' | 'text' | 'priority'>
+export type NativeAuthStatus = Pick<SDKAuthStatusMessage, 'isAuthenticating' | 'output' | 'error'>
+export type NativeThinkingTokens = Pick<
+  SDKThinkingTokensMessage,
+  'estimated_tokens' | 'estimated_tokens_delta'
+>
+export type NativeLocalCommandOutput = Pick<SDKLocalCommandOutputMessage, 'content' | 'uuid'>
+export type NativeMemoryRecall = Pick<SDKMemoryRecallMessage, 'mode' | 'memories'>
+export type NativePluginInstall = Pick<SDKPluginInstallMessage, 'status' | 'name' | 'error'>
+export type NativeFilesPersisted = Pick<SDKFilesPersistedEvent, 'failed'>
+export type NativeMirrorError = Pick<SDKMirrorErrorMessage, 'error'>
+export type NativeWritesLost = Pick<
+  SDKSessionWritesLostMessage,
+  'error_code' | 'lost' | 'transcript_session_ids'
+>
+export type NativeShuttingDown = Pick<SDKWorkerShuttingDownMessage, 'reason'>
+
+/** What names a message: its type, and for `system` its subtype. */
+type KeyOf<Message> = Message extends { type: 'system'; subtype: infer Subtype extends string }
+  ? `system/${Subtype}`
+  : Message extends { type: infer Type extends string }
+    ? Type
+    : never
+export type NativeKey = KeyOf<SDKMessage>
+export type NativeStreamEventType = SDKPartialAssistantMessage['event']['type']
+
+/** Messages that give no output, each by decision. */
+export const ignored = {
+  'system/hook_started': 'system/hook_response says how the hook ended; the start alone tells nothing',
+  'system/hook_progress': 'system/hook_response repeats the whole output of the hook',
+  'system/background_tasks_changed': 'the same facts come as task_started, task_updated, task_notification',
+  'system/session_state_changed':
+    'whether a turn runs is ours to say; sent only with an environment variable',
+  'system/control_request_progress': 'progress of a control request (side_question) that we never make',
+  'system/elicitation_complete': 'the answer to an elicitation went through the connection already',
+  tool_use_summary: 'a model-made summary of calls we record whole; sent only with an environment variable',
+  prompt_suggestion: 'sent only with the option promptSuggestions, which asks the model unasked',
+} as const satisfies Partial<Record<NativeKey, string>>
+
+/** Frames that reach us although the SDK's union does not have them. */
+export const ignoredFrames = {
+  attachment: 'a note to the model, such as that a hook has run, when a deferred call goes on',
+  active_goal: 'a goal set by a command of the terminal; nothing of the conversation',
+  keep_alive: 'a heartbeat without content',
+} as const
+
+/** Stream events that give no output, each by decision. */
+export const ignoredStreamEvents = {
+  content_block_stop: 'the whole block has come as an assistant message before it',
+  message_stop: 'message_delta said the usage; the turn ends with the result',
+} as const satisfies Partial<Record<NativeStreamEventType, string>>
+
+/** Blocks of an assistant message that give no output, each by decision. */
+export const ignoredBlocks: Readonly<Record<string, string>> = {
+  container_upload: 'a file in a container of the API, which Claude Code does not use',
+  compaction: 'compaction on the API side; compact_boundary says what happened to the context',
+  fallback: 'model_refusal_fallback says which model went on',
+  mcp_tool_listing: 'the tools of a remote MCP server; nothing was called',
+}
+
+/** What we read of `tool_use_result`, by the tool that gave it. Every field may be missing. */
+export type NativeToolOutput = {
+  // Bash
+  readonly stdout?: string
+  readonly stderr?: string
+  readonly interrupted?: boolean
+  readonly backgroundTaskId?: string
+  // Edit, Write, NotebookEdit
+  readonly type?: string
+  readonly filePath?: string
+  readonly content?: unknown
+  readonly originalFile?: string | null
+  readonly structuredPatch?: readonly PatchHunk[]
+  readonly notebook_path?: string
+  readonly original_file?: string
+  readonly updated_file?: string
+  // Agent
+  readonly status?: string
+  // TodoWrite, TaskCreate, TaskUpdate, TaskList
+  readonly newTodos?: readonly { readonly content: string; readonly status: string }[]
+  readonly task?: { readonly id: string; readonly subject: string; readonly status?: string } | null
+  readonly taskId?: string
+  readonly success?: boolean
+  readonly statusChange?: { readonly to: string }
+  readonly tasks?: readonly { readonly id: string; readonly subject: string; readonly status: string }[]
+  // MCP tools
+  readonly resourceLinks?: readonly { readonly uri: string; readonly mimeType?: string }[]
+}
+
+export type PatchHunk = {
+  readonly oldStart: number
+  readonly oldLines: number
+  readonly newStart: number
+  readonly newLines: number
+  readonly lines: readonly string[]
+}

@@ -1,0 +1,38 @@
+import type { SDKUserMessage } from '@anthropic-ai/claude-agent-sdk'
+import type { PromptPart } from '@parley/protocol'
+
+type Content = Exclude<SDKUserMessage['message']['content'], string>
+type ContentBlock = Content[number]
+
+/** A prompt as the agent takes it. Pure. */
+export function userMessage(parts: readonly PromptPart[], uuid: string, steer: boolean): SDKUserMessage {
+  return {
+    type: 'user',
+    uuid: uuid as NonNullable<SDKUserMessage['uuid']>,
+    message: { role: 'user', content: parts.map(contentBlock) },
+    parent_tool_use_id: null,
+    ...(steer && { priority: 'next' as const }),
+  }
+}
+
+function contentBlock(part: PromptPart): ContentBlock {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text }
+    case 'command':
+      return { type: 'text', text: `/${part.name}${part.arguments ? ` ${part.arguments}` : ''}` }
+    case 'image':
+      return {
+        type: 'image',
+        source: { type: 'base64', media_type: part.mimeType as 'image/png', data: part.data },
+      }
+    case 'file':
+      return { type: 'text', text: fileText(part) }
+  }
+}
+
+function fileText(part: Extract<PromptPart, { type: 'file' }>): string {
+  if (part.path !== undefined) return `@${part.path}`
+  const text = part.text ?? Buffer.from(part.data ?? '', 'base64').toString('utf8')
+  return `<file name="${part.name.replaceAll('"', "'")}">\n${text}\n</file>`
+}

@@ -1,0 +1,58 @@
+import type { PermissionMode as NativeMode, Options } from '@anthropic-ai/claude-agent-sdk'
+import type { PermissionMode, SessionOptions } from '@parley/protocol'
+import type { ConnectInput } from '../../core/agent-adapter.ts'
+
+/** Our modes in the agent's words. Read-only is the host's own rule on kinds of tools: the agent runs as usual. */
+export const nativeModes: Readonly<Record<PermissionMode, NativeMode>> = {
+  ask: 'default',
+  'accept-edits': 'acceptEdits',
+  'read-only': 'default',
+  plan: 'plan',
+  bypass: 'bypassPermissions',
+}
+
+/** The session options that are honoured here. */
+export const honouredOptions = [
+  'effort',
+  'systemPrompt',
+  'appendSystemPrompt',
+  'maxTurns',
+  'maxBudgetUsd',
+  'directories',
+  'outputSchema',
+] as const satisfies readonly (keyof SessionOptions)[]
+
+/** What of a session's settings the agent is started with. */
+export function nativeOptions({ settings, mcpServers, cwd, resume }: ConnectInput): Options {
+  const { model, mode = 'ask', options = {} } = settings
+  return {
+    cwd,
+    permissionMode: nativeModes[mode],
+    allowDangerouslySkipPermissions: true,
+    includePartialMessages: true,
+    forwardSubagentText: true,
+    ...(model !== undefined && { model }),
+    ...(options.effort !== undefined && { effort: options.effort as NonNullable<Options['effort']> }),
+    ...(options.tools && { tools: options.tools }),
+    ...systemPrompt(options),
+    ...(options.maxTurns !== undefined && { maxTurns: options.maxTurns }),
+    ...(options.maxBudgetUsd !== undefined && { maxBudgetUsd: options.maxBudgetUsd }),
+    ...(options.directories && { additionalDirectories: options.directories }),
+    ...(options.outputSchema && {
+      outputFormat: { type: 'json_schema' as const, schema: options.outputSchema },
+    }),
+    ...(mcpServers && { mcpServers: mcpServers as NonNullable<Options['mcpServers']> }),
+    ...(resume && { resume: resume.agentSessionId, ...(resume.fork && { forkSession: true }) }),
+  }
+}
+
+function systemPrompt({ systemPrompt, appendSystemPrompt }: SessionOptions): Pick<Options, 'systemPrompt'> {
+  if (systemPrompt !== undefined) {
+    return {
+      systemPrompt:
+        appendSystemPrompt === undefined ? systemPrompt : `${systemPrompt}\n\n${appendSystemPrompt}`,
+    }
+  }
+  const append = appendSystemPrompt === undefined ? {} : { append: appendSystemPrompt }
+  return { systemPrompt: { type: 'preset', preset: 'claude_code', ...append } }
+}

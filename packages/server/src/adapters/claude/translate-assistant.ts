@@ -1,0 +1,163 @@
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { ignoredBlocks, type NativeAssistant, type NativeBlock } from './native.ts'
+import {
+  callIdOf,
+  parentOf,
+  type StreamBlock,
+  type TranslateState,
+  type Translation,
+  withTaken,
+} from './translate-state.ts'
+import { retractUnwritten, withoutStream } from './translate-stream.ts'
+import { describeTool } from './translate-tool-call.ts'
+import { endCall } from './translate-tool-result.ts'
+import { measureCall, withBegunTurn } from './translate-usage.ts'
+
+/** Not from a model: Claude Code's own words, e.g. the text of an error. */
+const synthetic = '<synthetic>'
+
+/** An assistant message brings one finished block, or several at once where nothing was streamed. */
+export function translateAssistant(before: TranslateState, message: NativeAssistant): Translation {
+  const { content, model, usage } = message.message
+  let state = withBegunTurn(before, message.user_message_uuids)
+  const outputs: AgentOutput[] = []
+  const take = (step: Translation) => {
+    state = step.state
+    outputs.push(...step.outputs)
+  }
+  if (model !== synthetic) take(abandonStream(state, message))
+  if (message.supersedes?.length) take(retract(state, message.supersedes, 'the agent replaced it'))
+  const error = message.error
+  const isError = error !== undefined && model === synthetic
+  content.forEach((block, position) => {
+    take(isError ? notice(state, message, block, error) : takeBlock(state, message, block, position))
+  })
+  const streamed = state.streams['']?.messageId === message.message.id
+  if (!message.parent_tool_use_id && !streamed && usage) take(measureCall(state, usage, undefined))
+  return { state, outputs }
+}
+
+/** Another answer than the one being streamed: that one broke off, and was asked for again without a stream. */
+function abandonStream(state: TranslateState, { message, parent_tool_use_id }: NativeAssistant): Translation {
+  const line = parent_tool_use_id ?? ''
+  const stream = state.streams[line]
+  if (!stream || stream.messageId === message.id) return { state, outputs: [] }
+  return {
+    state: withoutStream(state, line),
+    outputs: retractUnwritten(state, stream, 'the answer broke off; the agent asked again'),
+  }
+}
+
+/** The blocks and calls that these messages brought are taken back. */
+export function retract(state: TranslateState, uuids: readonly string[], reason: string): Translation {
+  const ids = uuids.flatMap((uuid) => state.taken.get(uuid) ?? [])
+  return {
+    state,
+    outputs: ids.map((blockId) => ({ type: 'block.retracted', blockId, reason })),
+  }
+}
+
+function takeBlock(
+  before: TranslateState,
+  message: NativeAssistant,
+  block: NativeBlock,
+  position: number,
+): Translation {
+  const { state, streamed } = claim(before, message, block)
+  const parent = parentOf(state, message.parent_tool_use_id)
+  const blockId = streamed?.id ?? `${message.uuid}:${position}`
+  const cut = message.aborted ? { interrupted: true as const } : {}
+  switch (block.type) {
+    case 'text':
+      if (!block.text) return { state, outputs: [] }
+      return {
+        state: withTaken(state, message.uuid, [blockId]),
+        outputs: [{ type: 'text.written', blockId, text: block.text, ...cut, ...parent }],
+      }
+    case 'thinking':
+      if (!block.thinking) return { state, outputs: [] }
+      return {
+        state: withTaken(state, message.uuid, [blockId]),
+        outputs: [{ type: 'thinking.written', blockId, text: block.thinking, ...cut, ...parent }],
+      }
+    case 'redacted_thinking':
+      return {
+        state,
+        outputs: [
+          {
+            type: 'agent.noticed',
+            level: 'info',
+            code: 'thinking-redacted',
+            text: "A part of the model's thinking is encrypted and cannot be shown.",
+            ...parent,
+          },
+        ],
+      }
+    case 'tool_use':
+    case 'server_tool_use':
+    case 'mcp_tool_use':
+      return call(state, message, block)
+    default:
+      if (block.tool_use_id) return endCall(state, block, { parent })
+      if (block.type in ignoredBlocks) return { state, outputs: [] }
+      return {
+        state,
+        outputs: [{ type: 'agent.unrecognised', native: block, reason: `a block of type ${block.type}` }],
+      }
+  }
+}
+
+/** The block that was streamed before, now as written: the first of its kind that is not. */
+function claim(
+  state: TranslateState,
+  message: NativeAssistant,
+  block: NativeBlock,
+): { state: TranslateState; streamed: StreamBlock | undefined } {
+  const line = message.parent_tool_use_id ?? ''
+  const stream = state.streams[line]
+  if (stream?.messageId !== message.message.id) return { state, streamed: undefined }
+  const streamed = stream.blocks.find(
+    (one) => !one.written && one.type === block.type && (block.id === undefined || one.id === block.id),
+  )
+  if (!streamed) return { state, streamed: undefined }
+  const blocks = stream.blocks.map((one) => (one === streamed ? { ...one, written: true } : one))
+  return { state: { ...state, streams: { ...state.streams, [line]: { ...stream, blocks } } }, streamed }
+}
+
+function call(state: TranslateState, message: NativeAssistant, block: NativeBlock): Translation {
+  const name = block.server_name ? `mcp__${block.server_name}__${block.name}` : String(block.name)
+  const toolCallId = callIdOf(state, String(block.id))
+  const { kind, title, locations } = describeTool(name, block.input, state.cwd)
+  const known = { name, title, input: block.input, turn: state.turn?.number }
+  return {
+    state: withTaken({ ...state, calls: new Map(state.calls).set(toolCallId, known) }, message.uuid, [
+      toolCallId,
+    ]),
+    outputs: [
+      {
+        type: 'tool-call.called',
+        toolCallId,
+        name,
+        kind,
+        title,
+        input: block.input,
+        ...(locations && { locations }),
+        ...parentOf(state, message.parent_tool_use_id),
+      },
+    ],
+  }
+}
+
+function notice(
+  state: TranslateState,
+  message: NativeAssistant,
+  block: NativeBlock,
+  code: string,
+): Translation {
+  if (!block.text) return { state, outputs: [] }
+  const parent = parentOf(state, message.parent_tool_use_id)
+  return {
+    state,
+    outputs: [{ type: 'agent.noticed', level: 'error', code, text: block.text, ...parent }],
+  }
+}

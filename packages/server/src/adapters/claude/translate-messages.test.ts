@@ -1,0 +1,369 @@
+import { describe, expect, it } from 'vitest'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import {
+  describeTool,
+  initialState,
+  type TranslateState,
+  translate,
+  withCommands,
+  withDenied,
+  withTurn,
+} from './translate.ts'
+
+/** Messages that no recording has, one after the other, in a turn that runs. */
+function play(messages: readonly object[], state: TranslateState = withTurn(initialState())): AgentOutput[] {
+  let now = state
+  return messages.flatMap((message) => {
+    const next = translate(now, message)
+    now = next.state
+    return next.outputs
+  })
+}
+
+const common = { session_id: 's', parent_tool_use_id: null }
+let uuids = 0
+
+function assistant(content: object[], more: object = {}) {
+  return {
+    type: 'assistant',
+    uuid: `u${++uuids}`,
+    message: { id: 'msg_1', model: 'm', content },
+    ...common,
+    ...more,
+  }
+}
+function streamed(event: object, more: object = {}) {
+  return { type: 'stream_event', uuid: `u${++uuids}`, event, ...common, ...more }
+}
+function system(subtype: string, fields: object = {}) {
+  return { type: 'system', subtype, uuid: `u${++uuids}`, session_id: 's', ...fields }
+}
+function resultOf(toolCallId: string, more: object = {}, around: object = {}) {
+  const content = [{ type: 'tool_result', tool_use_id: toolCallId, content: 'ok', ...more }]
+  return { type: 'user', uuid: `u${++uuids}`, message: { content }, ...common, ...around }
+}
+const bash = { type: 'tool_use', id: 'call', name: 'Bash', input: { command: 'ls' } }
+const text = { type: 'text', text: 'words' }
+const starts = [
+  streamed({ type: 'message_start', message: { id: 'msg_1' } }),
+  streamed({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+  streamed({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'wor' } }),
+]
+
+describe('a message', () => {
+  it('is taken once, by its uuid', () => {
+    const message = assistant([text])
+    expect(play([message, message])).toMatchObject([{ type: 'text.written' }])
+  })
+
+  it('of an unknown type is kept', () => {
+    const unknown = { type: 'tomorrow', uuid: 'x' }
+    expect(play([unknown])).toEqual([
+      { type: 'agent.unrecognised', native: unknown, reason: 'a message of type tomorrow' },
+    ])
+    expect(play([system('tomorrow')])).toMatchObject([{ type: 'agent.unrecognised' }])
+    expect(play([assistant([{ type: 'hologram' }])])).toMatchObject([{ type: 'agent.unrecognised' }])
+    expect(play([streamed({ type: 'tomorrow' })])).toMatchObject([{ type: 'agent.unrecognised' }])
+  })
+
+  it.each([
+    [null],
+    [undefined],
+    ['text'],
+    [{}],
+    [{ type: 'assistant' }],
+    [{ type: 'user', message: {} }],
+    [{ type: 'stream_event' }],
+    [system('init')],
+    [system('compact_boundary')],
+  ])('of a wrong shape is kept and breaks nothing: %j', (message) => {
+    const { outputs } = translate(withTurn(initialState()), message)
+    expect(outputs).toMatchObject([{ type: 'agent.unrecognised', reason: expect.any(String) }])
+  })
+
+  it('of a person, replayed or synthetic, gives nothing', () => {
+    const user = { type: 'user', message: { content: 'Hello' }, ...common }
+    expect(
+      play([
+        { ...user, uuid: 'a', isReplay: true },
+        { ...user, uuid: 'b', isSynthetic: true },
+        { ...user, uuid: 'c', parent_tool_use_id: 'call' },
+      ]),
+    ).toEqual([])
+  })
+})
+
+describe('a block', () => {
+  it('has one id, streamed and written', () => {
+    const outputs = play([...starts, assistant([text])])
+    expect(outputs.map((output) => 'blockId' in output && output.blockId)).toEqual(['msg_1:0', 'msg_1:0'])
+  })
+
+  it('keeps its index when one before it was left out', () => {
+    const outputs = play([
+      starts[0] as object,
+      streamed({ type: 'content_block_start', index: 0, content_block: { type: 'redacted_thinking' } }),
+      streamed({ type: 'content_block_start', index: 1, content_block: { type: 'text' } }),
+      streamed({ type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'words' } }),
+      assistant([text]),
+    ])
+    expect(outputs).toMatchObject([
+      { type: 'text.streamed', blockId: 'msg_1:1' },
+      { type: 'text.written', blockId: 'msg_1:1' },
+    ])
+  })
+
+  it('of hidden thinking is a notice; an empty one is nothing', () => {
+    expect(play([assistant([{ type: 'redacted_thinking', data: 'x' }])])).toMatchObject([
+      { type: 'agent.noticed', code: 'thinking-redacted' },
+    ])
+    expect(
+      play([
+        assistant([
+          { type: 'thinking', thinking: '' },
+          { type: 'text', text: '' },
+        ]),
+      ]),
+    ).toEqual([])
+  })
+
+  it('is cut off when the answer was aborted', () => {
+    expect(
+      play([...starts, assistant([{ type: 'text', text: 'wor' }], { aborted: true })]).at(-1),
+    ).toMatchObject({ type: 'text.written', text: 'wor', interrupted: true })
+  })
+
+  it('is retracted when a later message replaces it', () => {
+    const first = assistant([text])
+    const second = assistant([{ type: 'text', text: 'better' }], { supersedes: [first.uuid] })
+    const outputs = play([first, second])
+    expect(outputs).toMatchObject([
+      { type: 'text.written', blockId: `${first.uuid}:0` },
+      { type: 'block.retracted', blockId: `${first.uuid}:0` },
+      { type: 'text.written', text: 'better' },
+    ])
+  })
+
+  it('is retracted when the model refused, and the model in force changes', () => {
+    const first = assistant([text])
+    const outputs = play([
+      first,
+      system('model_refusal_fallback', {
+        original_model: 'large',
+        fallback_model: 'small',
+        content: 'Went on with small.',
+        retracted_message_uuids: [first.uuid],
+      }),
+    ])
+    expect(outputs.slice(1)).toMatchObject([
+      { type: 'block.retracted', blockId: `${first.uuid}:0` },
+      { type: 'agent.noticed', code: 'model-fallback', text: 'Went on with small.' },
+      { type: 'session.configured', effective: { model: 'small' } },
+    ])
+  })
+
+  it('that began outside a turn is not streamed into one', () => {
+    let state = initialState()
+    for (const start of starts) state = translate(state, start).state
+    const more = streamed({
+      type: 'content_block_delta',
+      index: 0,
+      delta: { type: 'text_delta', text: 'ds' },
+    })
+    expect(play([more, assistant([text])], withTurn(state))).toMatchObject([
+      { type: 'text.written', text: 'words' },
+    ])
+  })
+})
+
+describe('a call', () => {
+  it('that was denied by the person ends denied', () => {
+    const state = withDenied(withTurn(initialState()), 'call')
+    expect(play([assistant([bash]), resultOf('call', { is_error: true })], state).at(-1)).toMatchObject({
+      outcome: 'denied',
+    })
+  })
+
+  it('that the agent refused by itself ends denied', () => {
+    const denied = system('permission_denied', { tool_use_id: 'call' })
+    expect(play([assistant([bash]), denied, resultOf('call', { is_error: true })]).at(-1)).toMatchObject({
+      outcome: 'denied',
+    })
+  })
+
+  it('that the API itself makes ends with the block that brings its result', () => {
+    const outputs = play([
+      assistant([
+        { type: 'server_tool_use', id: 'srv', name: 'web_search', input: { query: 'stars' } },
+        { type: 'web_search_tool_result', tool_use_id: 'srv', content: [{ type: 'text', text: 'found' }] },
+      ]),
+    ])
+    expect(outputs).toMatchObject([
+      { type: 'tool-call.called', kind: 'fetch', title: 'Search the web for "stars"' },
+      { type: 'tool-call.ended', outcome: 'completed', content: [{ type: 'text', text: 'found' }] },
+    ])
+  })
+
+  it('of an earlier turn ends in a notice', () => {
+    const called = translate(withTurn(initialState()), assistant([bash], { parent_tool_use_id: 'agent' }))
+    const ended = translate(called.state, {
+      type: 'result',
+      uuid: 'r',
+      subtype: 'success',
+      is_error: false,
+      result: '',
+      stop_reason: 'end_turn',
+      modelUsage: {},
+    })
+    expect(ended.outputs).toMatchObject([{ type: 'turn.ended', outcome: 'completed' }])
+    const late = resultOf('call', {}, { parent_tool_use_id: 'agent' })
+    const notice = {
+      type: 'agent.noticed',
+      code: 'background-result',
+      text: 'ls: completed',
+      parentToolCallId: 'agent',
+    }
+    expect(play([late], ended.state)).toMatchObject([notice])
+    expect(play([late], withTurn(ended.state))).toMatchObject([notice])
+  })
+
+  it.each([
+    ['Bash', { command: 'npm test\nnpm run build', description: 'harmless' }, 'execute', 'npm test …'],
+    ['Read', { file_path: '/work/a.ts', offset: 3 }, 'read', 'Read a.ts'],
+    ['Write', { file_path: '/etc/hosts' }, 'edit', 'Write /etc/hosts'],
+    ['NotebookEdit', { notebook_path: '/work/n.ipynb' }, 'edit', 'Edit n.ipynb'],
+    ['Grep', { pattern: 'x', path: '/work/src' }, 'search', 'Search for "x"'],
+    ['WebFetch', { url: 'https://example.com' }, 'fetch', 'Fetch https://example.com'],
+    ['Agent', { description: 'Count', prompt: '…' }, 'subagent', 'Count'],
+    ['TodoWrite', { todos: [] }, 'think', 'Update the plan'],
+    ['ExitPlanMode', { plan: 'x' }, 'plan', 'Propose the plan'],
+    ['AskUserQuestion', { questions: [{ question: 'Why?' }] }, 'other', 'Ask: Why?'],
+    ['mcp__host__add', { a: 1 }, 'other', 'host: add'],
+    ['Tomorrow', null, 'other', 'Tomorrow'],
+  ])('of %s is described', (name, input, kind, title) => {
+    expect(describeTool(name, input, '/work')).toMatchObject({ kind, title })
+  })
+
+  it('is known to read only where the tool is known', () => {
+    expect(describeTool('Read', { file_path: '/a', offset: 3 })).toMatchObject({
+      readOnly: true,
+      locations: [{ path: '/a', line: 3 }],
+    })
+    expect(describeTool('Bash', { command: 'ls' }).readOnly).toBe(false)
+    expect(describeTool('mcp__host__add', {}).readOnly).toBeUndefined()
+  })
+})
+
+describe('a result', () => {
+  const result = {
+    type: 'result',
+    subtype: 'success',
+    is_error: false,
+    result: 'done',
+    stop_reason: 'end_turn',
+    modelUsage: {},
+    usage: { input_tokens: 5, output_tokens: 2, cache_read_input_tokens: 7 },
+    total_cost_usd: 1,
+  }
+
+  it("of the agent's own work does not end a turn that waits", () => {
+    const state = withTurn(initialState(), 'mine')
+    const own = { ...result, uuid: 'a', origin: { kind: 'task-notification' } }
+    const mine = { ...result, uuid: 'b', user_message_uuids: ['mine'] }
+    expect(play([own, mine], state)).toMatchObject([{ type: 'turn.ended', result: 'done' }])
+    expect(play([{ ...result, uuid: 'c', user_message_uuids: ['other'] }], state)).toEqual([])
+  })
+
+  it('is the difference in cost where the agent does not say it', () => {
+    const outputs = play([{ ...result, uuid: 'a', modelUsage: { m: { inputTokens: 1, outputTokens: 1 } } }])
+    expect(outputs).toMatchObject([
+      { type: 'usage.measured', costUsd: 1 },
+      { type: 'turn.ended', costUsd: 1, usage: { input: 5, output: 2, cacheRead: 7 } },
+    ])
+  })
+
+  it.each([
+    [401, 'agent_not_signed_in'],
+    [429, 'rate_limited'],
+    [529, 'busy'],
+    [500, 'agent_failed'],
+    [null, 'agent_failed'],
+  ])('with the status %s fails as %s', (status, code) => {
+    expect(play([{ ...result, uuid: 'a', is_error: true, api_error_status: status }])).toMatchObject([
+      { type: 'turn.ended', outcome: 'failed', error: { code, message: 'done' } },
+    ])
+  })
+
+  it('never comes for a prompt that was dropped: the turn ends without', () => {
+    const dropped = { type: 'command_lifecycle', command_uuid: 'mine', state: 'cancelled', uuid: 'a' }
+    expect(play([dropped], withTurn(initialState(), 'mine'))).toEqual([
+      { type: 'turn.ended', outcome: 'cancelled', stopReason: 'cancelled' },
+    ])
+  })
+})
+
+describe('beside the conversation', () => {
+  it('says limits when they matter, and when they no longer do', () => {
+    const limit = (status: string) => ({
+      type: 'rate_limit_event',
+      uuid: `u${++uuids}`,
+      rate_limit_info: { status },
+    })
+    const outputs = play(['allowed', 'allowed_warning', 'rejected', 'allowed', 'allowed'].map(limit))
+    expect(outputs).toMatchObject([{ level: 'warning' }, { level: 'error' }, { level: 'info' }])
+  })
+
+  it.each([
+    [system('model_refusal_no_fallback', { content: 'No.' }), { level: 'error', code: 'model-refusal' }],
+    [
+      system('notification', { key: 'k', text: 'Look', priority: 'high' }),
+      { level: 'warning', text: 'Look' },
+    ],
+    [system('informational', { content: 'So it is', level: 'warning' }), { level: 'warning' }],
+    [
+      { type: 'auth_status', output: [], error: 'expired' },
+      { level: 'error', text: 'expired' },
+    ],
+    [system('session_writes_lost', { error_code: 'ENOSPC', lost: [] }), { code: 'transcript-lost' }],
+    [system('mirror_error', { error: 'x' }), { level: 'error' }],
+    [system('plugin_install', { status: 'failed', name: 'p' }), { level: 'warning' }],
+    [system('files_persisted', { files: [], failed: [{ filename: 'f' }] }), { text: 'Not saved: f' }],
+    [system('memory_recall', { mode: 'select', memories: [{ path: 'm' }] }), { code: 'memory-recall' }],
+    [system('worker_shutting_down', { reason: 'host_exit' }), { code: 'shutting-down' }],
+    [system('status', { status: null, compact_result: 'failed' }), { code: 'compaction-failed' }],
+  ])('gives a notice: %j', (message, notice) => {
+    expect(play([message]).at(-1)).toMatchObject({ type: 'agent.noticed', ...notice })
+  })
+
+  it('says what a slash command printed as text', () => {
+    expect(play([system('local_command_output', { content: 'printed' })])).toMatchObject([
+      { type: 'text.written', text: 'printed' },
+    ])
+  })
+
+  it('says an automatic compaction that has no summary', () => {
+    const boundary = system('compact_boundary', { compact_metadata: { trigger: 'auto', pre_tokens: 9 } })
+    expect(play([boundary, assistant([text])])).toEqual([
+      { type: 'context.compacted', trigger: 'auto', before: 9 },
+      expect.objectContaining({ type: 'text.written' }),
+    ])
+  })
+
+  it('keeps what is known of the commands', () => {
+    const init = system('init', {
+      cwd: '/work',
+      model: 'm',
+      permissionMode: 'default',
+      tools: [],
+      mcp_servers: [{ name: 'x', status: 'failed' }],
+      slash_commands: ['compact', 'other'],
+      claude_code_version: '2',
+    })
+    const known = withCommands(initialState(), [{ name: 'compact', description: 'Makes room' }])
+    expect(play([init], known)[0]).toMatchObject({
+      type: 'agent.connected',
+      mcpServers: [{ name: 'x', status: 'failed' }],
+      commands: [{ name: 'compact', description: 'Makes room' }, { name: 'other' }],
+    })
+  })
+})

@@ -1,0 +1,89 @@
+import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeResult } from './native.ts'
+import { type TranslateState, type Translation, withoutTurn } from './translate-state.ts'
+import { costOfTurn, measureResult, tokensOf } from './translate-usage.ts'
+
+/**
+ * A result ends the turn, with two exceptions. A call that was deferred parks it: the process ends and the host
+ * keeps the turn open. And a result of work that the agent took up by itself is not the end of a turn that waits.
+ */
+export function translateResult(state: TranslateState, result: NativeResult): Translation {
+  const measured = measureResult(state, result)
+  if (isForeign(state, result)) return { state: withoutStreams(measured.state), outputs: measured.outputs }
+  const done = withoutStreams(withoutTurn(measured.state))
+  if (result.terminal_reason === 'tool_deferred') return { state: done, outputs: measured.outputs }
+  return { state: done, outputs: [...measured.outputs, endOf(state, result)] }
+}
+
+function isForeign({ turn }: TranslateState, { origin, user_message_uuids }: NativeResult): boolean {
+  if (!turn || turn.prompts.length === 0) return false
+  if (user_message_uuids) return !user_message_uuids.some((uuid) => turn.prompts.includes(uuid))
+  return !turn.begun && origin !== undefined && origin.kind !== 'human'
+}
+
+function endOf(state: TranslateState, result: NativeResult): AgentOutput {
+  const outcome = outcomeOf(result)
+  const costUsd = costOfTurn(state, result)
+  const success = result.subtype === 'success' ? result : undefined
+  return {
+    type: 'turn.ended',
+    outcome,
+    stopReason: stopReasonOf(outcome, result),
+    ...(outcome === 'failed' && { error: errorOf(result) }),
+    ...(result.usage && { usage: tokensOf(result.usage) }),
+    ...(costUsd !== undefined && { costUsd }),
+    ...(outcome === 'completed' && success?.result && { result: success.result }),
+    ...(success?.structured_output !== undefined && { structuredOutput: success.structured_output }),
+  }
+}
+
+function outcomeOf({ terminal_reason, is_error, subtype }: NativeResult): TurnOutcome {
+  if (terminal_reason?.startsWith('aborted_')) return 'cancelled'
+  return is_error || subtype !== 'success' ? 'failed' : 'completed'
+}
+
+function stopReasonOf(outcome: TurnOutcome, result: NativeResult): string {
+  const { terminal_reason, stop_reason, subtype } = result
+  if (outcome === 'cancelled') return 'cancelled'
+  if (outcome === 'completed') return stop_reason ?? terminal_reason ?? 'end_turn'
+  return terminal_reason ?? (subtype === 'success' ? 'error' : subtype.replace(/^error_/, ''))
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  error_max_turns: 'The limit of steps for one turn was reached.',
+  error_max_budget_usd: 'The budget of this session is used up.',
+  error_max_structured_output_retries: 'The model did not give a result of the wanted shape.',
+  error_during_execution: 'Claude Code failed while it worked.',
+}
+
+function errorOf(result: NativeResult): ErrorInfo {
+  const { terminal_reason, subtype } = result
+  const details = { subtype, ...(terminal_reason && { terminalReason: terminal_reason }) }
+  if (result.subtype === 'success') {
+    const status = result.api_error_status ?? undefined
+    return {
+      code: codeOf(status),
+      message: result.result || 'The model could not be reached.',
+      details: { ...details, ...(status !== undefined && { status }) },
+    }
+  }
+  const errors = result.errors ?? []
+  const { startup_failure_reason: startup } = result
+  return {
+    code: 'agent_failed',
+    message: (subtype === 'error_during_execution' && errors[0]) || reasons[subtype] || errors[0] || subtype,
+    details: { ...details, ...(errors.length > 0 && { errors }), ...(startup && { startup }) },
+  }
+}
+
+function codeOf(status: number | undefined): ErrorInfo['code'] {
+  if (status === 401 || status === 403) return 'agent_not_signed_in'
+  if (status === 429) return 'rate_limited'
+  if (status === 413) return 'too_large'
+  return status === 529 ? 'busy' : 'agent_failed'
+}
+
+function withoutStreams(state: TranslateState): TranslateState {
+  return { ...state, streams: {} }
+}

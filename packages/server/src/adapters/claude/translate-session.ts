@@ -1,0 +1,154 @@
+import type { PermissionMode, SessionSettings } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type {
+  NativeCommandLifecycle,
+  NativeCommandsChanged,
+  NativeCompactBoundary,
+  NativeConversationReset,
+  NativeInit,
+  NativeStatus,
+} from './native.ts'
+import type { TranslateState, Translation } from './translate-state.ts'
+import { withBegunTurn } from './translate-usage.ts'
+
+/** Comes with every turn; only what has changed since is said. */
+export function takeInit(state: TranslateState, init: NativeInit): Translation {
+  const known = new Map(state.commands.map((command) => [command.name, command]))
+  const connected = {
+    type: 'agent.connected' as const,
+    agentSessionId: init.session_id,
+    model: init.model,
+    cwd: init.cwd,
+    agentVersion: init.claude_code_version,
+    tools: [...init.tools],
+    mcpServers: init.mcp_servers.map(({ name, status }) => ({ name, status })),
+    commands: init.slash_commands.map((name) => known.get(name) ?? { name }),
+  }
+  const said = JSON.stringify(connected)
+  const next = inForce({ ...state, cwd: init.cwd, saidConnected: said }, init.permissionMode, init.model)
+  return {
+    state: next.state,
+    outputs: [...(said === state.saidConnected ? [] : [connected]), ...next.outputs],
+  }
+}
+
+export function takeStatus(state: TranslateState, message: NativeStatus): Translation {
+  const { status, permissionMode, compact_result, compact_error } = message
+  const next = permissionMode ? inForce(state, permissionMode) : { state, outputs: [] }
+  return {
+    state: next.state,
+    outputs: [
+      ...next.outputs,
+      ...(status === 'compacting' ? [working('Compacting the conversation')] : []),
+      ...(compact_result ? [working()] : []),
+      ...(compact_result === 'failed'
+        ? [
+            {
+              type: 'agent.noticed' as const,
+              level: 'error' as const,
+              code: 'compaction-failed',
+              text: compact_error ?? 'The conversation could not be compacted.',
+            },
+          ]
+        : []),
+    ],
+  }
+}
+
+export function changeCommands(state: TranslateState, { commands }: NativeCommandsChanged): Translation {
+  const listed = commands.map(({ name, description, argumentHint }) => ({
+    name,
+    ...(description && { description }),
+    ...(argumentHint && { hint: argumentHint }),
+  }))
+  return { state: { ...state, commands: listed }, outputs: [{ type: 'agent.connected', commands: listed }] }
+}
+
+/** The agent forgot the conversation and goes on under another id, which the next `init` says. */
+export function beginConversationAnew(
+  state: TranslateState,
+  { trigger }: NativeConversationReset,
+): Translation {
+  return {
+    state: { ...state, plans: {}, usage: { ...state.usage, context: 0 } },
+    outputs: [
+      {
+        type: 'agent.noticed',
+        level: 'warning',
+        code: 'conversation-reset',
+        text: 'The agent began a new conversation; it does not remember what came before.',
+        ...(trigger && { data: { trigger } }),
+      },
+    ],
+  }
+}
+
+/** Says when the agent takes up a prompt, and when it drops one that it never took up: no result comes then. */
+export function followCommand(state: TranslateState, message: NativeCommandLifecycle): Translation {
+  const { command_uuid, state: now } = message
+  if (now === 'started') return { state: withBegunTurn(state, [command_uuid]), outputs: [] }
+  const { turn } = state
+  if (now !== 'cancelled' || !turn?.prompts.includes(command_uuid)) return { state, outputs: [] }
+  const prompts = turn.prompts.filter((uuid) => uuid !== command_uuid)
+  if (turn.begun || prompts.length > 0)
+    return { state: { ...state, turn: { ...turn, prompts } }, outputs: [] }
+  return {
+    state: { ...state, turn: undefined },
+    outputs: [{ type: 'turn.ended', outcome: 'cancelled', stopReason: 'cancelled' }],
+  }
+}
+
+/** The boundary comes first and its summary, if any, right behind it: they are said together. */
+export const compact = {
+  hold(state: TranslateState, { compact_metadata }: NativeCompactBoundary): Translation {
+    const { trigger, pre_tokens, post_tokens } = compact_metadata
+    const compaction = {
+      trigger,
+      ...(pre_tokens !== undefined && { before: pre_tokens }),
+      ...(post_tokens !== undefined && { after: post_tokens }),
+    }
+    const context = post_tokens ?? state.usage.context
+    return { state: { ...state, compaction, usage: { ...state.usage, context } }, outputs: [] }
+  },
+  flush(state: TranslateState, summary?: string): Translation {
+    const { compaction } = state
+    if (!compaction) return { state, outputs: [] }
+    return {
+      state: { ...state, compaction: undefined },
+      outputs: [{ type: 'context.compacted', ...compaction, ...(summary && { summary }) }],
+    }
+  },
+}
+
+const modes: Readonly<Record<string, PermissionMode>> = {
+  default: 'ask',
+  acceptEdits: 'accept-edits',
+  plan: 'plan',
+  bypassPermissions: 'bypass',
+}
+
+function inForce(state: TranslateState, nativeMode: string, model = state.saidModel): Translation {
+  const wanted = state.requestedMode === 'read-only' && nativeMode === 'default'
+  const mode = wanted ? 'read-only' : modes[nativeMode]
+  const said = mode ?? nativeMode
+  const effective: SessionSettings = {
+    ...(model !== undefined && model !== state.saidModel && { model }),
+    ...(mode && mode !== state.saidMode && { mode }),
+  }
+  const outputs: AgentOutput[] =
+    Object.keys(effective).length > 0 ? [{ type: 'session.configured', effective }] : []
+  if (!mode && said !== state.saidMode) {
+    outputs.push({
+      type: 'agent.noticed',
+      level: 'warning',
+      code: 'unknown-mode',
+      text: `The agent works in its own permission mode ${nativeMode}.`,
+      data: { mode: nativeMode },
+    })
+  }
+  return { state: { ...state, saidMode: said, saidModel: model }, outputs }
+}
+
+function working(detail?: string): AgentOutput {
+  return { type: 'activity.changed', activity: 'active', ...(detail && { detail }) }
+}

@@ -1,0 +1,151 @@
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import {
+  ignoredStreamEvents,
+  type NativeBlock,
+  type NativeStreamEvent,
+  type StreamDelta,
+  type StreamEvent,
+} from './native.ts'
+import {
+  callIdOf,
+  parentOf,
+  type Stream,
+  type StreamBlock,
+  type TranslateState,
+  type Translation,
+} from './translate-state.ts'
+import { describeTool } from './translate-tool-call.ts'
+import { measureCall, withBegunTurn } from './translate-usage.ts'
+
+type EventOf<Type extends StreamEvent['type']> = Extract<StreamEvent, { type: Type }>
+
+/** One event of an answer that is being streamed: deltas, and what must be remembered to write its blocks later. */
+export function translateStreamEvent(before: TranslateState, message: NativeStreamEvent): Translation {
+  const { event, parent_tool_use_id: parent } = message
+  const state = withBegunTurn(before, message.user_message_uuids)
+  switch (event.type) {
+    case 'message_start':
+      return startMessage(state, event, parent ?? '')
+    case 'content_block_start':
+      return startBlock(state, event, parent ?? '')
+    case 'content_block_delta':
+      return { state, outputs: deltaOf(state, event.index, event.delta, parent ?? '') }
+    case 'message_delta':
+      return parent ? nothing(state) : measureCall(state, state.streams['']?.usage, event.usage)
+    case 'error':
+      return {
+        state,
+        outputs: [
+          {
+            type: 'agent.noticed',
+            level: 'error',
+            code: event.error?.type ?? 'stream-error',
+            text: event.error?.message ?? 'The answer of the model broke off.',
+            ...parentOf(state, parent),
+          },
+        ],
+      }
+    case 'ping':
+      return nothing(state)
+    default:
+      if (event.type in ignoredStreamEvents) return nothing(state)
+      return {
+        state,
+        outputs: [
+          { type: 'agent.unrecognised', native: message, reason: 'a stream event of an unknown type' },
+        ],
+      }
+  }
+}
+
+/** What was streamed and never written, as retracted: another attempt takes its place. */
+export function retractUnwritten(
+  state: TranslateState,
+  stream: Stream | undefined,
+  reason: string,
+): AgentOutput[] {
+  const open = stream?.blocks.filter(({ written }) => !written) ?? []
+  return open.map(({ id }) => ({ type: 'block.retracted', blockId: callIdOf(state, id), reason }))
+}
+
+export function withoutStream(state: TranslateState, parent: string): TranslateState {
+  if (!(parent in state.streams)) return state
+  const { [parent]: _, ...streams } = state.streams
+  return { ...state, streams }
+}
+
+const streamedTypes = new Set(['text', 'thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use'])
+
+function startMessage(state: TranslateState, event: EventOf<'message_start'>, parent: string): Translation {
+  const { id, usage } = event.message
+  const stream: Stream = { messageId: id, blocks: [], usage }
+  return {
+    state: { ...state, streams: { ...state.streams, [parent]: stream } },
+    outputs: retractUnwritten(state, state.streams[parent], 'the model began its answer anew'),
+  }
+}
+
+function startBlock(
+  state: TranslateState,
+  { index, content_block: block }: EventOf<'content_block_start'>,
+  parent: string,
+): Translation {
+  const stream = state.streams[parent]
+  if (!stream || !streamedTypes.has(block.type)) return nothing(state)
+  const id = block.id ?? `${stream.messageId}:${index}`
+  const turn = state.turn?.number
+  const started: StreamBlock = { index, type: block.type, id, written: false, turn }
+  return {
+    state: {
+      ...state,
+      streams: { ...state.streams, [parent]: { ...stream, blocks: [...stream.blocks, started] } },
+    },
+    outputs: draftOf(state, block, parent),
+  }
+}
+
+function draftOf(state: TranslateState, block: NativeBlock, parent: string): AgentOutput[] {
+  if (!block.id || !block.name) return []
+  const { kind } = describeTool(block.name, block.input)
+  return [
+    {
+      type: 'tool-call.drafted',
+      toolCallId: callIdOf(state, block.id),
+      name: block.name,
+      kind,
+      ...parentOf(state, parent),
+    },
+  ]
+}
+
+function deltaOf(state: TranslateState, index: number, delta: StreamDelta, parent: string): AgentOutput[] {
+  const block = state.streams[parent]?.blocks.find((one) => one.index === index)
+  if (!block || block.turn !== state.turn?.number) return []
+  const { id } = block
+  switch (delta.type) {
+    case 'text_delta':
+      return delta.text
+        ? [{ type: 'text.streamed', blockId: id, text: delta.text, ...parentOf(state, parent) }]
+        : []
+    case 'thinking_delta':
+      return delta.thinking
+        ? [{ type: 'thinking.streamed', blockId: id, text: delta.thinking, ...parentOf(state, parent) }]
+        : []
+    case 'input_json_delta':
+      return delta.partial_json
+        ? [
+            {
+              type: 'tool-call.input-streamed',
+              toolCallId: callIdOf(state, id),
+              text: delta.partial_json,
+            },
+          ]
+        : []
+    default: // signatures and citations: nothing to read while a block is being written
+      return []
+  }
+}
+
+function nothing(state: TranslateState): Translation {
+  return { state, outputs: [] }
+}

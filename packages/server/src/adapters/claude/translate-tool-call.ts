@@ -1,0 +1,116 @@
+import { isAbsolute, relative } from 'node:path'
+import type { ToolKind, ToolLocation } from '@parley/protocol'
+
+export type ToolDescription = {
+  readonly kind: ToolKind
+  readonly title: string
+  readonly locations?: ToolLocation[]
+  /** Absent: not known, as for every tool of an MCP server. */
+  readonly readOnly?: boolean
+}
+
+type Input = Readonly<Record<string, unknown>>
+type Describe = (input: Input, path: (name: string) => string) => string
+
+const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
+  Bash: ['execute', (input) => firstLine(text(input, 'command')) || 'Run a command'],
+  PowerShell: ['execute', (input) => firstLine(text(input, 'command')) || 'Run a command'],
+  Monitor: ['execute', (input) => firstLine(text(input, 'command')) || 'Watch a command'],
+  BashOutput: ['read', () => 'Read the output of a command'],
+  TaskOutput: ['read', () => 'Read the output of a task'],
+  KillShell: ['execute', () => 'Stop a command'],
+  TaskStop: ['execute', () => 'Stop a task'],
+
+  Read: ['read', (_, path) => `Read ${path('file_path')}`],
+  NotebookRead: ['read', (_, path) => `Read ${path('notebook_path')}`],
+  LSP: ['read', (_, path) => `Look up code in ${path('filePath')}`],
+  ListMcpResources: ['read', () => 'List resources'],
+  ReadMcpResource: ['read', (input) => `Read ${text(input, 'uri') || 'a resource'}`],
+  Edit: ['edit', (_, path) => `Edit ${path('file_path')}`],
+  MultiEdit: ['edit', (_, path) => `Edit ${path('file_path')}`],
+  Write: ['edit', (_, path) => `Write ${path('file_path')}`],
+  NotebookEdit: ['edit', (_, path) => `Edit ${path('notebook_path')}`],
+
+  Glob: ['search', (input) => `Find ${text(input, 'pattern') || 'files'}`],
+  Grep: ['search', (input) => `Search for ${quoted(text(input, 'pattern'))}`],
+  ToolSearch: ['search', (input) => `Look for a tool: ${text(input, 'query')}`],
+  WebFetch: ['fetch', (input) => `Fetch ${text(input, 'url') || 'a page'}`],
+  WebSearch: ['fetch', (input) => `Search the web for ${quoted(text(input, 'query'))}`],
+  web_fetch: ['fetch', (input) => `Fetch ${text(input, 'url') || 'a page'}`],
+  web_search: ['fetch', (input) => `Search the web for ${quoted(text(input, 'query'))}`],
+
+  Task: ['subagent', (input) => text(input, 'description') || 'Start a subagent'],
+  Agent: ['subagent', (input) => text(input, 'description') || 'Start a subagent'],
+
+  TodoWrite: ['think', () => 'Update the plan'],
+  TaskCreate: ['think', (input) => `Add to the plan: ${text(input, 'subject')}`],
+  TaskUpdate: ['think', () => 'Update the plan'],
+  TaskGet: ['think', () => 'Look at the plan'],
+  TaskList: ['think', () => 'Look at the plan'],
+  EnterPlanMode: ['plan', () => 'Make a plan first'],
+  ExitPlanMode: ['plan', () => 'Propose the plan'],
+
+  AskUserQuestion: ['other', (input) => `Ask: ${firstQuestion(input) || 'a question'}`],
+  Skill: ['other', (input) => `Use the skill ${text(input, 'skill') || text(input, 'command')}`],
+  StructuredOutput: ['other', () => 'Give the result'],
+}
+
+const pathFields = ['file_path', 'notebook_path', 'filePath', 'path'] as const
+const titleLength = 200
+
+/** What a call is, in words for a person: never the model's own description of what it does. */
+export function describeTool(name: string, input: unknown, cwd?: string): ToolDescription {
+  const fields = isRecord(input) ? input : {}
+  const known = tools[name]
+  const locations = locationsIn(fields)
+  const near = (field: string) => shortPath(text(fields, field), cwd) || 'a file'
+  const kind = known?.[0] ?? 'other'
+  const title = known ? known[1](fields, near) : titleOfUnknown(name)
+  return {
+    kind,
+    title: title.length > titleLength ? `${title.slice(0, titleLength - 1)}…` : title,
+    ...(locations.length > 0 && { locations }),
+    ...(known && { readOnly: kind === 'read' || kind === 'search' || kind === 'think' }),
+  }
+}
+
+function titleOfUnknown(name: string): string {
+  const [, server, tool] = /^mcp__(.+?)__(.+)$/.exec(name) ?? []
+  return server ? `${server}: ${tool}` : name
+}
+
+function locationsIn(input: Input): ToolLocation[] {
+  const path = pathFields.map((field) => text(input, field)).find((value) => value !== '')
+  if (!path) return []
+  const line = input.offset
+  return [typeof line === 'number' ? { path, line } : { path }]
+}
+
+function shortPath(path: string, cwd: string | undefined): string {
+  if (!cwd || !isAbsolute(path)) return path
+  const near = relative(cwd, path)
+  return near === '' || near.startsWith('..') ? path : near
+}
+
+function firstQuestion(input: Input): string {
+  const [first] = Array.isArray(input.questions) ? input.questions : []
+  return isRecord(first) ? text(first, 'question') : ''
+}
+
+function text(input: Input, field: string): string {
+  const value = input[field]
+  return typeof value === 'string' ? value : ''
+}
+
+function firstLine(command: string): string {
+  const [first = '', ...rest] = command.trim().split('\n')
+  return rest.length > 0 ? `${first} …` : first
+}
+
+function quoted(words: string): string {
+  return `"${words}"`
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

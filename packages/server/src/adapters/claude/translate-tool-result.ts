@@ -1,0 +1,137 @@
+import type { ToolContent, ToolOutcome } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeBlock, NativeResultMeta, NativeToolOutput, PatchHunk } from './native.ts'
+import { planAfter } from './translate-plan.ts'
+import { type Call, callIdOf, type TranslateState, type Translation } from './translate-state.ts'
+import { isRecord } from './translate-tool-call.ts'
+
+/** The result of a call. `structured` is the tool's own output, where the agent gave it. */
+export function endCall(
+  state: TranslateState,
+  block: NativeBlock,
+  about: {
+    structured?: unknown
+    meta?: NativeResultMeta | undefined
+    parent: { parentToolCallId?: string }
+  },
+): Translation {
+  const nativeId = String(block.tool_use_id)
+  const toolCallId = callIdOf(state, nativeId)
+  const call = state.calls.get(toolCallId)
+  const output: NativeToolOutput = isRecord(about.structured) ? about.structured : {}
+  const outcome =
+    block.is_error || output.interrupted ? failure(state, nativeId, about.meta, output) : 'completed'
+  const ended: AgentOutput = {
+    type: 'tool-call.ended',
+    toolCallId,
+    outcome,
+    content: contentOf(call, block, output),
+    ...about.parent,
+  }
+  const next = outcome === 'completed' && call ? planAfter(state, call, output, about.parent) : undefined
+  return {
+    state: withoutCall(next?.state ?? state, nativeId),
+    outputs: [ended, ...(next?.outputs ?? [])],
+  }
+}
+
+function failure(
+  state: TranslateState,
+  nativeId: string,
+  meta: NativeResultMeta | undefined,
+  output: NativeToolOutput,
+): ToolOutcome {
+  const refused = meta?.permission_decision?.decision === 'reject'
+  if (refused || state.denied.has(nativeId) || state.denied.has(callIdOf(state, nativeId))) return 'denied'
+  const stopped = output.interrupted || meta?.non_execution_kind === 'user-rejected'
+  return stopped || state.interrupting ? 'cancelled' : 'failed'
+}
+
+function contentOf(call: Call | undefined, block: NativeBlock, output: NativeToolOutput): ToolContent[] {
+  switch (call?.name) {
+    case 'Bash':
+      return terminalOf(block, output) ?? blocksOf(block.content)
+    case 'Edit':
+    case 'MultiEdit':
+    case 'Write':
+      return output.filePath && output.structuredPatch
+        ? [fileDiff(output.filePath, output.structuredPatch, output)]
+        : blocksOf(block.content)
+    case 'NotebookEdit':
+      return output.notebook_path && output.updated_file !== undefined
+        ? [
+            {
+              type: 'diff',
+              path: output.notebook_path,
+              before: output.original_file ?? null,
+              after: output.updated_file,
+            },
+          ]
+        : blocksOf(block.content)
+    case 'Agent':
+    case 'Task':
+      if (output.status === 'async_launched') return [{ type: 'text', text: 'Started in the background.' }]
+      return blocksOf(Array.isArray(output.content) ? output.content : block.content)
+    default:
+      return [
+        ...blocksOf(block.content),
+        ...(output.resourceLinks ?? []).map(({ uri, mimeType }) => ({
+          type: 'resource' as const,
+          uri,
+          ...(mimeType && { mimeType }),
+        })),
+      ]
+  }
+}
+
+const exitCodePattern = /^Exit code (\d+)\n?/
+
+/** What a command printed. Its exit code is told only when it failed, and only in front of its output. */
+function terminalOf({ content, is_error }: NativeBlock, output: NativeToolOutput): ToolContent[] | undefined {
+  if (output.backgroundTaskId) return undefined
+  if (is_error) {
+    const [frame, exitCode] = (typeof content === 'string' && exitCodePattern.exec(content)) || []
+    if (frame === undefined) return undefined
+    return [{ type: 'terminal', output: String(content).slice(frame.length), exitCode: Number(exitCode) }]
+  }
+  const { stdout, stderr = '' } = output
+  if (typeof stdout !== 'string' || Array.isArray(content)) return undefined
+  return [{ type: 'terminal', output: [stdout, stderr].filter((part) => part !== '').join('\n') }]
+}
+
+/** A change as a patch; a new file whole. The file as it was stays out of the log: it may be large. */
+function fileDiff(path: string, hunks: readonly PatchHunk[], output: NativeToolOutput): ToolContent {
+  if (output.originalFile === null && typeof output.content === 'string') {
+    return { type: 'diff', path, before: null, after: output.content }
+  }
+  return { type: 'diff', path, patch: hunks.map(hunkText).join('\n') }
+}
+
+function hunkText({ oldStart, oldLines, newStart, newLines, lines }: PatchHunk): string {
+  return [`@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`, ...lines].join('\n')
+}
+
+const errorPattern = /^<tool_use_error>([\s\S]*)<\/tool_use_error>$/
+
+/** The content of a result: words, or blocks of several kinds. */
+function blocksOf(content: unknown): ToolContent[] {
+  if (content === undefined || content === null || content === '') return []
+  if (typeof content === 'string') return [{ type: 'text', text: errorPattern.exec(content)?.[1] ?? content }]
+  if (!Array.isArray(content)) return [{ type: 'text', text: JSON.stringify(content) }]
+  return content.map((block: NativeBlock): ToolContent => {
+    if (block.type === 'text') return { type: 'text', text: block.text ?? '' }
+    const { media_type: mimeType, data } = block.source ?? {}
+    if (block.type === 'image' && mimeType && data) return { type: 'image', mimeType, data }
+    return { type: 'text', text: JSON.stringify(block) }
+  })
+}
+
+function withoutCall(state: TranslateState, nativeId: string): TranslateState {
+  const id = callIdOf(state, nativeId)
+  const calls = new Map(state.calls)
+  const denied = new Set(state.denied)
+  calls.delete(id)
+  denied.delete(nativeId)
+  denied.delete(id)
+  return { ...state, calls, denied }
+}

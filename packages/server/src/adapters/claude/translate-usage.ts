@@ -1,0 +1,116 @@
+import type { TokenUsage } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeResult, NativeUsage } from './native.ts'
+import type { TranslateState, Translation } from './translate-state.ts'
+
+/** The turn has begun when the agent stamps a message with its prompt. */
+export function withBegunTurn(state: TranslateState, prompts: readonly string[] | undefined): TranslateState {
+  const { turn } = state
+  if (!turn || turn.begun || !prompts?.some((uuid) => turn.prompts.includes(uuid))) return state
+  return { ...state, turn: { ...turn, begun: true } }
+}
+
+/** One call to the model is over: how full the context is now. The totals change only with a result. */
+export function measureCall(
+  state: TranslateState,
+  started: NativeUsage | undefined,
+  ended: NativeUsage | undefined,
+): Translation {
+  const { input, output, cacheRead = 0, cacheWrite = 0 } = tokensOf({ ...started, ...withoutNulls(ended) })
+  const context = input + output + cacheRead + cacheWrite
+  if (context === 0 || context === state.usage.context) return { state, outputs: [] }
+  const usage = { ...state.usage, context }
+  return { state: { ...state, usage }, outputs: measured(usage) }
+}
+
+/**
+ * The totals of the conversation, which only grow: by what this result adds, or, where that is not told or not
+ * known before (right after a resume), as the agent counts them. Its own count begins anew when it forgets.
+ */
+export function measureResult(state: TranslateState, result: NativeResult): Translation {
+  const whole = totalOf(result.modelUsage)
+  const added = result.model_usage_since_last_result
+  const { total, costUsd = 0 } = state.usage
+  const goesOn = added !== undefined && total !== undefined
+  if (!goesOn && Object.keys(result.modelUsage ?? {}).length === 0) return { state, outputs: [] }
+  const windows = Object.values(result.modelUsage ?? {}).map(({ contextWindow }) => contextWindow ?? 0)
+  const usage = {
+    ...state.usage,
+    window: Math.max(0, ...windows) || state.usage.window,
+    total: goesOn ? sum(total, totalOf(added)) : whole,
+    costUsd: goesOn ? costUsd + costIn(added) : result.total_cost_usd,
+  }
+  return { state: { ...state, usage }, outputs: measured(usage) }
+}
+
+/** What this turn cost. Where it is not told, the agent's own count has grown by it; one that shrank began anew. */
+export function costOfTurn(state: TranslateState, result: NativeResult): number | undefined {
+  const added = result.model_usage_since_last_result
+  if (added) return costIn(added)
+  const before = state.usage.costUsd
+  const now = result.total_cost_usd
+  if (before === undefined || typeof now !== 'number') return undefined
+  return now < before ? now : now - before
+}
+
+type ModelUsage = NativeResult['modelUsage']
+
+function totalOf(models: ModelUsage | undefined): TokenUsage {
+  const empty: TokenUsage = { input: 0, output: 0 }
+  return Object.values(models ?? {}).reduce(
+    (total, model) =>
+      sum(total, {
+        input: model.inputTokens ?? 0,
+        output: model.outputTokens ?? 0,
+        cacheRead: model.cacheReadInputTokens ?? 0,
+        cacheWrite: model.cacheCreationInputTokens ?? 0,
+        reasoning: model.thinkingTokens ?? 0,
+      }),
+    empty,
+  )
+}
+
+function costIn(models: ModelUsage): number {
+  return Object.values(models).reduce((total, { costUSD }) => total + (costUSD ?? 0), 0)
+}
+
+export function tokensOf(usage: NativeUsage): TokenUsage {
+  const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = usage
+  const reasoning = usage.output_tokens_details?.thinking_tokens
+  return {
+    input: input_tokens ?? 0,
+    output: output_tokens ?? 0,
+    ...(cache_read_input_tokens && { cacheRead: cache_read_input_tokens }),
+    ...(cache_creation_input_tokens && { cacheWrite: cache_creation_input_tokens }),
+    ...(reasoning && { reasoning }),
+  }
+}
+
+function measured({ context, window, total, costUsd }: TranslateState['usage']): AgentOutput[] {
+  if (!total) return []
+  return [
+    {
+      type: 'usage.measured',
+      context: { used: context, ...(window !== undefined && { window }) },
+      total,
+      ...(costUsd !== undefined && { costUsd }),
+    },
+  ]
+}
+
+function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
+  const cacheRead = (a.cacheRead ?? 0) + (b.cacheRead ?? 0)
+  const cacheWrite = (a.cacheWrite ?? 0) + (b.cacheWrite ?? 0)
+  const reasoning = (a.reasoning ?? 0) + (b.reasoning ?? 0)
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    ...(cacheRead > 0 && { cacheRead }),
+    ...(cacheWrite > 0 && { cacheWrite }),
+    ...(reasoning > 0 && { reasoning }),
+  }
+}
+
+function withoutNulls(usage: NativeUsage | undefined): NativeUsage {
+  return Object.fromEntries(Object.entries(usage ?? {}).filter(([, value]) => value != null))
+}

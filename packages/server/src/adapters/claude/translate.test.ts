@@ -1,0 +1,426 @@
+import { describe, expect, it } from 'vitest'
+import { hostUnderTest } from '../../core/host-under-test.ts'
+import { logProblems } from '../../testing/invariants.ts'
+import {
+  allOutputs,
+  fixtureNames,
+  outputsOf,
+  readFixture,
+  replaying,
+  translateFixture,
+} from './fixtures-under-test.ts'
+import { callAgain, initialState, translate, withTurn } from './translate.ts'
+
+/** What a reader of the log sees of each recording: every text once, in order. */
+const texts: Record<string, string[]> = {
+  text: ['Hello, this is the model speaking.'],
+  'two-turns': ['The first answer.', 'The second answer.'],
+  thinking: ['So it is four.'],
+  'no-partials': ['Let me see.', 'It is one.'],
+  'tool-allowed': ['Let me run it.', 'It printed two lines.'],
+  'tool-denied': ['Let me run it.', 'Then I leave it.'],
+  'tool-denied-by-rule': ['It was not allowed.'],
+  'tool-failed': ['It failed.'],
+  'parallel-tools': ['Both at once.', 'Both ran.'],
+  edit: ['The poem is better now.'],
+  'read-image': ['One dot.'],
+  'image-prompt': ['A dot.'],
+  question: ['Blue it is.'],
+  plan: ['The plan is accepted.'],
+  'plan-rejected': ['I plan anew.'],
+  'mode-changed': ['Asking.', 'Not asking.'],
+  subagent: [
+    'I ask a subagent.',
+    'I look at it.',
+    'There are three stars.',
+    'The subagent is at work or done.',
+  ],
+  'subagent-quiet': ['I ask a subagent.', 'The subagent is at work or done.'],
+  'subagent-background': ['I ask a subagent.', 'I look at it.', 'The subagent is at work or done.'],
+  'command-background': ['It runs in the background.'],
+  'prompt-during-background': [
+    'It runs in the background.',
+    'The command is ready.',
+    'And this is the answer to you.',
+  ],
+  steering: ['I heard you while I worked.'],
+  'task-tools': ['One of two is done.'],
+  todos: ['Noted.'],
+  compact: ['The first answer, to be forgotten.', 'I remember a summary.'],
+  clear: ['Before.', 'After.'],
+  'command-output': [expect.stringContaining('Total cost:')],
+  'interrupt-text': [expect.stringMatching(/^This answer is going/), 'Still here.'],
+  'interrupt-tool': [],
+  'interrupt-permission': [],
+  'deny-and-stop': [],
+  'error-500': ['The second attempt worked.'],
+  'error-429': ['Now it goes.'],
+  'error-400': [],
+  'error-in-stream': [expect.stringMatching(/^This answer ends/)],
+  'stream-cut': ['The second attempt is whole.'],
+  'stream-cut-twice': ['The attempt without a stream is whole.'],
+  'max-turns': [],
+  'structured-output': [],
+  resume: ['The first process speaks.', 'The second process speaks.'],
+  'resume-unknown': [],
+  deferred: [],
+  'mcp-tool': ['Five, and a failure.'],
+  hook: ['Hello.'],
+}
+
+const outcomes: Record<string, string[]> = {
+  'two-turns': ['completed', 'completed'],
+  'interrupt-text': ['cancelled', 'completed'],
+  'interrupt-tool': ['cancelled'],
+  'interrupt-permission': ['cancelled'],
+  'deny-and-stop': ['cancelled'],
+  'error-500': ['completed', 'failed'],
+  'error-400': ['failed'],
+  'error-in-stream': ['failed'],
+  'max-turns': ['failed'],
+  'mode-changed': ['completed', 'completed'],
+  'prompt-during-background': ['completed', 'completed'],
+  compact: ['completed', 'completed', 'completed'],
+  clear: ['completed', 'completed', 'completed'],
+  resume: ['completed', 'completed'],
+  'resume-unknown': ['failed'],
+  deferred: [],
+}
+
+it('knows what every recording says', () => {
+  expect(Object.keys(texts).toSorted()).toEqual(fixtureNames.toSorted())
+})
+
+describe.each(fixtureNames)('the recording %s', (name) => {
+  it('holds no trace of the machine it was made on', () => {
+    expect(JSON.stringify(readFixture(name))).not.toMatch(
+      /\/tmp\/|\/root\/|\/Users\/|parley-claude|localhost/,
+    )
+  })
+
+  it('gives the same outputs twice', () => {
+    expect(allOutputs(name)).toEqual(allOutputs(name))
+  })
+
+  it('leaves nothing unrecognised', () => {
+    expect(outputsOf(allOutputs(name), 'agent.unrecognised')).toEqual([])
+  })
+
+  it('streams of every block what it writes', () => {
+    const outputs = allOutputs(name)
+    const streamed = new Map<string, string>()
+    for (const output of outputs) {
+      if (output.type !== 'text.streamed' && output.type !== 'thinking.streamed') continue
+      streamed.set(output.blockId, (streamed.get(output.blockId) ?? '') + output.text)
+    }
+    const written = [...outputsOf(outputs, 'text.written'), ...outputsOf(outputs, 'thinking.written')]
+    for (const { blockId, text } of written) expect(streamed.get(blockId) ?? text).toBe(text)
+    expect(written.length).toBe(new Set(written.map(({ blockId }) => blockId)).size)
+  })
+
+  it('streams of every call the input it calls with', () => {
+    const outputs = allOutputs(name)
+    const streamed = new Map<string, string>()
+    for (const { toolCallId, text } of outputsOf(outputs, 'tool-call.input-streamed')) {
+      streamed.set(toolCallId, (streamed.get(toolCallId) ?? '') + text)
+    }
+    for (const { toolCallId, input } of outputsOf(outputs, 'tool-call.called')) {
+      const json = streamed.get(toolCallId)
+      expect(json === undefined || input).toMatchObject(json ? JSON.parse(json) : true)
+    }
+    expect(outputs.length).toBeGreaterThan(0)
+  })
+
+  it('makes a lawful log, every text in it once', async () => {
+    const turns = translateFixture(name)
+    await using under = await hostUnderTest({ adapter: (scripted) => replaying(scripted, turns) })
+    const session = await under.create()
+    for (const turn of turns) {
+      await session.command({ type: 'prompt.submit', text: 'as recorded' })
+      if (outputsOf(turn, 'turn.ended').length > 0) await session.idle()
+      else await session.when((state) => state.connection?.tools !== undefined)
+    }
+    const last = turns.at(-1)?.findLast(({ type }) => type === 'usage.measured')
+    if (last?.type === 'usage.measured')
+      await session.when(({ usage }) => usage?.total.input === last.total.input)
+    const log = await session.log()
+    expect(logProblems(log)).toEqual([])
+    expect(log.filter(({ type }) => type === 'agent.unrecognised')).toEqual([])
+    expect(await session.texts()).toEqual(texts[name])
+    const ends = log.filter((event) => event.type === 'turn.ended').map(({ outcome }) => outcome)
+    expect(ends).toEqual(outcomes[name] ?? ['completed'])
+  })
+})
+
+describe('a turn', () => {
+  it('ends with its stop reason, tokens, cost and result', () => {
+    const outputs = allOutputs('two-turns')
+    expect(outputsOf(outputs, 'turn.ended')).toEqual([
+      {
+        type: 'turn.ended',
+        outcome: 'completed',
+        stopReason: 'end_turn',
+        usage: { input: 100, output: 20 },
+        costUsd: expect.closeTo(0.0006),
+        result: 'The first answer.',
+      },
+      {
+        type: 'turn.ended',
+        outcome: 'completed',
+        stopReason: 'end_turn',
+        usage: { input: 100, output: 20 },
+        costUsd: expect.closeTo(0.0006),
+        result: 'The second answer.',
+      },
+    ])
+    expect(outputsOf(outputs, 'usage.measured').at(-1)).toEqual({
+      type: 'usage.measured',
+      context: { used: 120, window: 200_000 },
+      total: { input: 200, output: 40 },
+      costUsd: expect.closeTo(0.0012),
+    })
+  })
+
+  it('says once who is connected, though every turn says it again', () => {
+    const connected = outputsOf(allOutputs('two-turns'), 'agent.connected')
+    expect(connected).toHaveLength(1)
+    expect(connected[0]).toMatchObject({
+      agentSessionId: expect.stringMatching(/^0{8}-/),
+      model: 'claude-sonnet-4-5',
+      cwd: '/work/project',
+      agentVersion: expect.stringMatching(/^2\./),
+      tools: expect.arrayContaining(['Bash', 'Edit']),
+      commands: expect.arrayContaining([{ name: 'compact' }]),
+    })
+  })
+
+  it('knows the cost of a turn after a resume, and goes on with the totals', () => {
+    const lines = readFixture('resume')
+    const second = lines.findLastIndex(
+      ({ type, state }) => type === 'command_lifecycle' && state === 'queued',
+    )
+    let state = withTurn(initialState({ resumed: true }), String(lines[second]?.command_uuid))
+    const outputs = lines.slice(second).flatMap((message) => {
+      const next = translate(state, message)
+      state = next.state
+      return next.outputs
+    })
+    expect(outputsOf(outputs, 'turn.ended')[0]?.costUsd).toBeCloseTo(0.0006)
+    expect(outputsOf(outputs, 'usage.measured')).toEqual([
+      expect.objectContaining({ total: { input: 200, output: 40 }, costUsd: expect.closeTo(0.0012) }),
+    ])
+  })
+
+  it('gives its structured output', () => {
+    const [end] = outputsOf(allOutputs('structured-output'), 'turn.ended')
+    expect(end).toMatchObject({ outcome: 'completed', structuredOutput: { answer: 42 } })
+  })
+
+  it('fails with what stands in the way', () => {
+    const [, failed] = outputsOf(allOutputs('error-500'), 'turn.ended')
+    expect(failed).toMatchObject({
+      outcome: 'failed',
+      stopReason: 'api_error',
+      error: { code: 'agent_failed', message: expect.stringContaining('500'), details: { status: 500 } },
+    })
+    expect(outputsOf(allOutputs('error-in-stream'), 'turn.ended')[0]?.error?.code).toBe('busy')
+    expect(outputsOf(allOutputs('max-turns'), 'turn.ended')[0]).toMatchObject({
+      stopReason: 'max_turns',
+      error: { details: { subtype: 'error_max_turns' } },
+    })
+    expect(outputsOf(allOutputs('resume-unknown'), 'turn.ended')[0]?.error?.message).toMatch(
+      /No conversation found/,
+    )
+  })
+
+  it('stays open when a call is deferred, and goes on under a new id', () => {
+    const lines = readFixture('deferred')
+    const first = lines.findIndex(({ type }) => type === 'result')
+    const parked = (lines[first] as unknown as { deferred_tool_use: { id: string } }).deferred_tool_use
+    expect(outputsOf(allOutputs('deferred'), 'turn.ended')).toEqual([])
+    const again = callAgain(withTurn(initialState({ resumed: true })), {
+      nativeId: parked.id,
+      toolCallId: 'again',
+      name: 'Bash',
+      input: { command: 'echo ran > ran.txt' },
+    })
+    let state = again.state
+    const outputs = lines.slice(first + 1).flatMap((message) => {
+      const next = translate(state, message)
+      state = next.state
+      return next.outputs
+    })
+    expect(again.outputs).toMatchObject([{ type: 'tool-call.called', toolCallId: 'again', kind: 'execute' }])
+    expect(outputsOf(outputs, 'tool-call.ended')).toMatchObject([
+      { toolCallId: 'again', outcome: 'completed' },
+    ])
+    expect(outputsOf(outputs, 'text.written')).toMatchObject([{ text: 'It ran after the restart.' }])
+    expect(outputsOf(outputs, 'turn.ended')).toMatchObject([{ outcome: 'completed' }])
+  })
+})
+
+describe('a call', () => {
+  it('is described, and ends with what it printed', () => {
+    const outputs = allOutputs('tool-allowed')
+    expect(outputsOf(outputs, 'tool-call.called')).toMatchObject([
+      { name: 'Bash', kind: 'execute', title: 'printf "one\\ntwo\\n"' },
+    ])
+    expect(outputsOf(outputs, 'tool-call.ended')).toMatchObject([
+      { outcome: 'completed', content: [{ type: 'terminal', output: 'one\ntwo' }] },
+    ])
+  })
+
+  it('ends denied, failed or cancelled, as the agent tells', () => {
+    const ends = (name: string) => outputsOf(allOutputs(name), 'tool-call.ended')
+    expect(ends('tool-denied')).toMatchObject([
+      { outcome: 'denied', content: [{ type: 'text', text: 'Not today.' }] },
+    ])
+    expect(ends('tool-denied-by-rule')).toMatchObject([{ outcome: 'denied' }])
+    expect(ends('plan-rejected')).toMatchObject([{ outcome: 'denied' }])
+    expect(ends('tool-failed')).toMatchObject([
+      { outcome: 'failed', content: [{ type: 'terminal', output: 'out\nwrong', exitCode: 3 }] },
+    ])
+    expect(ends('interrupt-tool')).toMatchObject([{ outcome: 'cancelled' }])
+    expect(ends('interrupt-permission')).toMatchObject([{ outcome: 'cancelled' }])
+    expect(ends('mcp-tool')).toMatchObject([
+      { outcome: 'completed', content: [{ type: 'text', text: '2 and 3 make 5' }] },
+      { outcome: 'failed' },
+    ])
+  })
+
+  it('shows what became of a file', () => {
+    const outputs = allOutputs('edit')
+    expect(outputsOf(outputs, 'tool-call.called')).toMatchObject([
+      { kind: 'read', title: 'Read poem.txt', locations: [{ path: '/work/project/poem.txt' }] },
+      { kind: 'edit', title: 'Edit poem.txt' },
+      { kind: 'edit', title: 'Write new.txt' },
+      { kind: 'edit', title: 'Edit poem.txt' },
+    ])
+    const [, edited, created, failed] = outputsOf(outputs, 'tool-call.ended')
+    expect(edited?.content).toEqual([
+      {
+        type: 'diff',
+        path: '/work/project/poem.txt',
+        patch: '@@ -1,3 +1,3 @@\n roses are red\n-violets are blue\n+violets are violet\n sugar is sweet',
+      },
+    ])
+    expect(created?.content).toEqual([
+      { type: 'diff', path: '/work/project/new.txt', before: null, after: 'a new file\n' },
+    ])
+    expect(failed).toMatchObject({
+      outcome: 'failed',
+      content: [{ type: 'text', text: expect.stringMatching(/^String to replace not found/) }],
+    })
+  })
+
+  it('brings images', () => {
+    const [end] = outputsOf(allOutputs('read-image'), 'tool-call.ended')
+    expect(end?.content).toEqual([
+      { type: 'image', mimeType: 'image/png', data: expect.stringMatching(/^iVBOR/) },
+    ])
+  })
+
+  it('of two at once keeps its own result', () => {
+    const ends = outputsOf(allOutputs('parallel-tools'), 'tool-call.ended')
+    expect(ends.map(({ content }) => content)).toEqual([
+      [{ type: 'terminal', output: 'one' }],
+      [{ type: 'terminal', output: 'two' }],
+    ])
+  })
+})
+
+describe('a subagent', () => {
+  it('has its call on everything that it does', () => {
+    const outputs = allOutputs('subagent')
+    const [agent, read] = outputsOf(outputs, 'tool-call.called')
+    expect(agent).toMatchObject({ name: 'Agent', kind: 'subagent', title: 'Count stars' })
+    expect(read).toMatchObject({ name: 'Read', parentToolCallId: agent?.toolCallId })
+    const inside = outputsOf(outputs, 'text.written').filter(({ parentToolCallId }) => parentToolCallId)
+    expect(inside.map(({ text }) => text)).toEqual(['I look at it.', 'There are three stars.'])
+    const tasks = outputsOf(outputs, 'task.updated')
+    expect(tasks.map(({ status, background }) => [status, background])).toEqual([
+      ['running', false],
+      ['completed', false],
+      ['completed', false],
+    ])
+    expect(tasks.at(-1)).toMatchObject({
+      toolCallId: agent?.toolCallId,
+      title: 'Count stars',
+      summary: 'There are three stars.',
+    })
+  })
+
+  it('in the background speaks in notices once its turn is over', () => {
+    const outputs = allOutputs('subagent-background')
+    const said = outputsOf(outputs, 'agent.noticed').filter(({ code }) => code === 'background-text')
+    expect(said.map(({ text }) => text)).toEqual([
+      'There are three stars.',
+      'The subagent found three stars.',
+    ])
+    expect(outputsOf(outputs, 'turn.ended')).toHaveLength(1)
+    expect(outputsOf(outputs, 'task.updated').at(-1)).toMatchObject({ status: 'completed', background: true })
+  })
+})
+
+describe('what stands beside the conversation', () => {
+  it('is a plan, as the tools for it leave it', () => {
+    expect(outputsOf(allOutputs('task-tools'), 'plan.updated').at(-1)?.entries).toEqual([
+      { id: '1', text: 'Look', status: 'completed' },
+      { id: '2', text: 'Leap', status: 'pending' },
+    ])
+    expect(outputsOf(allOutputs('todos'), 'plan.updated').at(-1)?.entries).toEqual([
+      { text: 'Look', status: 'in-progress' },
+      { text: 'Leap', status: 'pending' },
+    ])
+  })
+
+  it('is a compaction, with its summary', () => {
+    const outputs = allOutputs('compact')
+    expect(outputsOf(outputs, 'context.compacted')).toEqual([
+      {
+        type: 'context.compacted',
+        trigger: 'manual',
+        before: 120,
+        after: expect.any(Number),
+        summary: expect.stringContaining('They spoke of nothing much.'),
+      },
+    ])
+    expect(outputsOf(outputs, 'activity.changed')[0]?.detail).toMatch(/Compacting/)
+  })
+
+  it('is a conversation begun anew, under the id that can be resumed', () => {
+    const outputs = allOutputs('clear')
+    const ids = outputsOf(outputs, 'agent.connected').map(({ agentSessionId }) => agentSessionId)
+    const inits = readFixture('clear').filter(({ subtype }) => subtype === 'init')
+    expect(ids).toEqual([inits[0]?.session_id, inits[1]?.session_id])
+    expect(outputsOf(outputs, 'agent.noticed')).toMatchObject([{ code: 'conversation-reset' }])
+  })
+
+  it('is a retry, and what it makes void', () => {
+    const cut = allOutputs('stream-cut')
+    const [lost] = outputsOf(cut, 'text.streamed')
+    expect(outputsOf(cut, 'block.retracted')).toMatchObject([{ blockId: lost?.blockId }])
+    const [retry] = outputsOf(allOutputs('error-500'), 'agent.noticed')
+    expect(retry).toMatchObject({ level: 'warning', code: 'api-retry', data: { attempt: 1, status: 500 } })
+    expect(outputsOf(allOutputs('error-429'), 'agent.noticed')).toMatchObject([{ code: 'rate-limited' }])
+  })
+
+  it('is the mode in force, read-only being our own', () => {
+    const modes = (name: string, requestedMode: 'ask' | 'read-only') =>
+      outputsOf(allOutputs(name, { requestedMode }), 'session.configured').map(
+        ({ effective }) => effective?.mode,
+      )
+    expect(modes('mode-changed', 'ask')).toEqual(['ask', 'accept-edits'])
+    expect(modes('text', 'read-only')).toEqual(['read-only'])
+    expect(modes('plan', 'ask')).toEqual(['plan', 'ask'])
+  })
+
+  it('is the output of hooks', () => {
+    const said = outputsOf(allOutputs('hook'), 'agent.noticed')
+    expect(said).toMatchObject([
+      { level: 'info', code: 'hook', text: 'a command has run' },
+      { level: 'info', code: 'informational', text: expect.stringContaining('a word for you') },
+      { level: 'warning', code: 'hook', text: 'no', data: { exitCode: 1 } },
+    ])
+  })
+})

@@ -1,0 +1,156 @@
+import { ignored, ignoredFrames, type NativeKey } from './native.ts'
+import { translateAssistant } from './translate-assistant.ts'
+import { notices } from './translate-notice.ts'
+import { placeInTurn } from './translate-outside.ts'
+import { translateResult } from './translate-result.ts'
+import {
+  beginConversationAnew,
+  changeCommands,
+  compact,
+  followCommand,
+  takeInit,
+  takeStatus,
+} from './translate-session.ts'
+import { callIdOf, type TranslateState, type Translation, withDenied, withTaken } from './translate-state.ts'
+import { translateStreamEvent } from './translate-stream.ts'
+import { endTask, progressTask, startTask, updateTask } from './translate-task.ts'
+import { describeTool } from './translate-tool-call.ts'
+import { translateUser } from './translate-user.ts'
+
+export {
+  initialState,
+  type TranslateContext,
+  type TranslateState,
+  type Translation,
+  withCommands,
+  withDenied,
+  withInterrupt,
+  withoutTurn,
+  withRequestedMode,
+  withSteering,
+  withTurn,
+} from './translate-state.ts'
+export { describeTool, type ToolDescription } from './translate-tool-call.ts'
+
+/**
+ * The messages of Claude Code as outputs of ours. Pure: the same messages from the same state give the same outputs.
+ * Invariants, with partial messages on or off:
+ * - no text twice: stream events give deltas; a block is written once, whole, by the assistant message that brings
+ *   it, under the id that its deltas had (message id and index). A block without stream events is written all the same.
+ * - no text lost: what was streamed of an answer that broke off is retracted when another attempt begins, and is
+ *   otherwise left open, for the host to write as far as it came.
+ * - a message that was taken is not taken again: the uuid decides.
+ * - nothing throws: what is not understood is given on as `agent.unrecognised`, with the reason.
+ * - outside a turn of the host's nothing of a turn is given: what background work says then comes as notices.
+ */
+export function translate(state: TranslateState, message: unknown): Translation {
+  const key = keyOf(message)
+  if (key === 'stream_event') return placed(state, attempted(state, message, translateStreamEvent as Handler))
+  const uuid = uuidOf(message)
+  if (uuid !== undefined && state.taken.has(uuid)) return { state, outputs: [] }
+  if (key in ignored || key in ignoredFrames) return { state, outputs: [] }
+  const handler = (handlers as Readonly<Record<string, Handler>>)[key]
+  const flushed = key === 'user' ? { state, outputs: [] } : compact.flush(state)
+  const next = handler
+    ? attempted(flushed.state, message, handler)
+    : unrecognised(flushed.state, message, `a message of type ${key || 'nothing'}`)
+  const taken = { state: withTaken(next.state, uuid), outputs: [...flushed.outputs, ...next.outputs] }
+  return placed(flushed.state, taken)
+}
+
+type Handler = (state: TranslateState, message: never) => Translation
+
+type HandledKey = Exclude<NativeKey, keyof typeof ignored>
+
+/** One entry for every message that is not ignored; the compiler says which is missing. */
+export const handlers = {
+  // conversation
+  assistant: translateAssistant,
+  user: translateUser,
+  stream_event: translateStreamEvent,
+  result: translateResult,
+  conversation_reset: beginConversationAnew,
+
+  // session
+  'system/init': takeInit,
+  'system/status': takeStatus,
+  'system/compact_boundary': compact.hold,
+  'system/commands_changed': changeCommands,
+  command_lifecycle: followCommand,
+
+  // tools and tasks
+  'system/permission_denied': (state, { tool_use_id }: { tool_use_id: string }) => ({
+    state: withDenied(state, tool_use_id),
+    outputs: [],
+  }),
+  'system/task_started': startTask,
+  'system/task_updated': updateTask,
+  'system/task_progress': progressTask,
+  'system/task_notification': endTask,
+
+  ...notices,
+} satisfies Record<HandledKey | 'command_lifecycle', Handler>
+
+/**
+ * The agent goes on with a call that was parked, under its old id. The host has ended the old call: from now on it is
+ * known by `toolCallId`, a new id, and called again.
+ */
+export function callAgain(
+  state: TranslateState,
+  call: { nativeId: string; toolCallId: string; name: string; input: unknown },
+): Translation {
+  const { nativeId, toolCallId, name, input } = call
+  const { kind, title, locations } = describeTool(name, input, state.cwd)
+  const turn = state.turn?.number
+  return {
+    state: {
+      ...state,
+      aliases: new Map(state.aliases).set(nativeId, toolCallId),
+      calls: new Map(state.calls).set(toolCallId, { name, title, input, turn }),
+    },
+    outputs: [
+      {
+        type: 'tool-call.called',
+        toolCallId,
+        name,
+        kind,
+        title,
+        input,
+        ...(locations && { locations }),
+      },
+    ],
+  }
+}
+
+/** Our id of a call of the agent's, for what the connection says of it. */
+export function toolCallIdOf(state: TranslateState, nativeId: string): string {
+  return callIdOf(state, nativeId)
+}
+
+function attempted(state: TranslateState, message: unknown, handler: Handler): Translation {
+  try {
+    return handler(state, message as never)
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error)
+    return unrecognised(state, message, `not of the expected shape: ${what}`)
+  }
+}
+
+function unrecognised(state: TranslateState, native: unknown, reason: string): Translation {
+  return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
+}
+
+/** What the host can take as it is, and the rest as notices. */
+function placed(before: TranslateState, { state, outputs }: Translation): Translation {
+  return { state, outputs: outputs.flatMap((output) => placeInTurn(before, output)) }
+}
+
+function keyOf(message: unknown): string {
+  const { type, subtype } = (message ?? {}) as { type?: unknown; subtype?: unknown }
+  return type === 'system' ? `system/${String(subtype)}` : String(type ?? '')
+}
+
+function uuidOf(message: unknown): string | undefined {
+  const { uuid } = (message ?? {}) as { uuid?: unknown }
+  return typeof uuid === 'string' ? uuid : undefined
+}

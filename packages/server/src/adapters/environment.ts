@@ -1,0 +1,48 @@
+/** Variables that any program needs to find its files, its language and its way out. */
+const common = [
+  'PATH',
+  'HOME',
+  'USER',
+  'LOGNAME',
+  'SHELL',
+  'TMPDIR',
+  'TERM',
+  'LANG',
+  'TZ',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'NO_PROXY',
+  'http_proxy',
+  'https_proxy',
+  'no_proxy',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'NODE_EXTRA_CA_CERTS',
+  'XDG_CONFIG_HOME',
+  'XDG_DATA_HOME',
+  'XDG_CACHE_HOME',
+]
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/**
+ * The environment of an agent's process: what any program needs, the variables of its own vendor, and what the
+ * person's configuration adds. Nothing else of ours reaches it.
+ */
+export function agentEnvironment(options: {
+  from: Environment
+  /** Names, or beginnings of names, that are the vendor's. */
+  vendor: readonly string[]
+  /** Of the vendor's, what belongs to another running session and must not be inherited. */
+  without?: readonly string[]
+  add?: Readonly<Record<string, string>>
+}): Record<string, string> {
+  const { from, vendor, without = [], add = {} } = options
+  const wanted = (name: string) =>
+    common.includes(name) || name.startsWith('LC_') || vendor.some((prefix) => name.startsWith(prefix))
+  const kept = Object.entries(from).filter(([name]) => wanted(name) && !without.includes(name))
+  return {
+    ...(Object.fromEntries(kept.filter(([, value]) => value !== undefined)) as Record<string, string>),
+    ...add,
+  }
+}

@@ -1,0 +1,194 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import {
+  type ChatCompletionRequest,
+  type FixtureOpts,
+  type FixtureResponse,
+  LLMock,
+} from '@copilotkit/aimock'
+
+/**
+ * A model on loopback that says what a script tells it to. It speaks every protocol that our agents speak, keeps
+ * every request with its body, and can fall silent in the middle of an answer.
+ */
+export type ModelServer = {
+  readonly url: string
+  readonly calls: readonly ModelCall[]
+  /** The n-th call that `isMine` gets the n-th answer; a retry is a call. The first script that fits wins. */
+  script(isMine: (request: ModelRequest) => boolean, steps: readonly ModelStep[]): void
+  /** The next request gets `after` events and then silence, until it is released. */
+  hold(after: number): Hold
+  /** Changes every event on its way out. A string is written as it is; an empty one drops the event. */
+  wire(change: (event: WireEvent, call: ModelCall) => WireEvent | string): void
+  /** Ends at once, open answers included. */
+  stop(): Promise<void>
+}
+
+export type ModelCall = {
+  readonly method: string
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  /** The request as the agent sent it, once it is read. */
+  body?: Readonly<Record<string, unknown>>
+  status?: number
+  /** The whole answer was taken. */
+  complete?: boolean
+}
+
+export type ModelRequest = ChatCompletionRequest
+/** What the model answers: words, thinking, tool calls, blocks in any order, or an error. */
+export type ModelAnswer = FixtureResponse
+export type ModelStep = FixtureOpts & {
+  readonly response: ModelAnswer | ((request: ModelRequest) => ModelAnswer | Promise<ModelAnswer>)
+}
+export type WireEvent = Readonly<Record<string, unknown>> & { readonly type?: string }
+export type Hold = {
+  /** Resolves when the answer has come to its silence. */
+  readonly reached: Promise<void>
+  release(): void
+}
+
+const tokenCountPath = /\/count_tokens|:countTokens/
+const eventPattern = /^(?:event: .*\n)?data: (\{[\s\S]*\})\n\n$/
+
+export async function startModelServer(): Promise<ModelServer> {
+  const mock = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 8 })
+  const calls: ModelCall[] = []
+  const responses: ServerResponse[] = []
+  let change: Parameters<ModelServer['wire']>[0] = (event) => event
+  let nextHold: HoldOnAnswer | undefined
+
+  mock.mount('', {
+    async handleRequest(request, response) {
+      const call: ModelCall = {
+        method: request.method ?? '',
+        path: request.url ?? '',
+        headers: request.headers,
+      }
+      calls.push(call)
+      responses.push(response)
+      keepBody(request, call)
+      response.on('close', () =>
+        Object.assign(call, { status: response.statusCode, complete: response.writableFinished }),
+      )
+      if (tokenCountPath.test(call.path)) {
+        response.setHeader('content-type', 'application/json')
+        response.end('{"input_tokens":10,"totalTokens":10}')
+        return true
+      }
+      if (call.method === 'POST') {
+        tapEvents(response, (event) => change(event, call), nextHold)
+        nextHold = undefined
+      }
+      return false
+    },
+  })
+  await mock.start()
+
+  return {
+    url: mock.url,
+    calls,
+    script(isMine, steps) {
+      let next = 0
+      steps.forEach(({ response, ...options }, index) => {
+        mock.on(
+          { predicate: (request) => next === index && isMine(request) },
+          (request) => {
+            next++
+            return typeof response === 'function' ? response(request) : response
+          },
+          options,
+        )
+      })
+    },
+    hold(after) {
+      nextHold = new HoldOnAnswer(after)
+      return nextHold
+    },
+    wire(next) {
+      change = next
+    },
+    async stop() {
+      for (const response of responses) response.destroy()
+      await mock.stop()
+    },
+  }
+}
+
+/** Reads the body beside the server's own reader: a second listener for data would take it away. */
+function keepBody(request: IncomingMessage, call: ModelCall): void {
+  const chunks: Buffer[] = []
+  const push = request.push
+  request.push = function (this: IncomingMessage, chunk, encoding) {
+    if (chunk) chunks.push(chunk)
+    else call.body = parsed(Buffer.concat(chunks).toString())
+    return push.call(this, chunk, encoding)
+  }
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+/** Stands between the server and the socket: rewrites events, and keeps them back while a hold lasts. */
+function tapEvents(
+  response: ServerResponse,
+  change: (event: WireEvent) => WireEvent | string,
+  hold: HoldOnAnswer | undefined,
+): void {
+  const write = response.write.bind(response)
+  const end = response.end.bind(response)
+  response.write = (chunk: unknown, ...rest: unknown[]) => {
+    const out = rewritten(String(chunk), change)
+    if (hold?.keep(() => write(out))) return true
+    return write(out, ...(rest as []))
+  }
+  response.end = (...rest: unknown[]) => {
+    if (hold?.keepEnd(() => end(...(rest as [])))) return response
+    return end(...(rest as []))
+  }
+}
+
+function rewritten(text: string, change: (event: WireEvent) => WireEvent | string): string {
+  const json = eventPattern.exec(text)?.[1]
+  if (json === undefined) return text
+  const event = change(JSON.parse(json))
+  if (typeof event === 'string') return event
+  const name = text.startsWith('event:') ? `event: ${event.type}\n` : ''
+  return `${name}data: ${JSON.stringify(event)}\n\n`
+}
+
+class HoldOnAnswer implements Hold {
+  readonly reached: Promise<void>
+  #left: number
+  #kept: (() => void)[] = []
+  #reach: () => void = () => undefined
+
+  constructor(after: number) {
+    this.#left = after
+    this.reached = new Promise((resolve) => {
+      this.#reach = resolve
+    })
+  }
+
+  release(): void {
+    this.#left = Number.POSITIVE_INFINITY
+    for (const send of this.#kept.splice(0)) send()
+  }
+
+  keep(send: () => void): boolean {
+    if (this.#left-- > 0) return false
+    this.#kept.push(send)
+    this.#reach()
+    return true
+  }
+
+  keepEnd(send: () => void): boolean {
+    if (this.#kept.length === 0) return false
+    this.#kept.push(send)
+    return true
+  }
+}

@@ -30,23 +30,24 @@ it(`survives ${kills} kills at random moments (seed ${seed})`, async () => {
   const watchers = clients.flatMap((client) => sessions.map((id) => new Watcher(client, id)))
   const work = new Work(clients, sessions, random)
   try {
-    const working = [
-      work.submitOnAndOn(),
-      ...watchers.slice(sessions.length).map((watcher) => work.answerOnAndOn(watcher)),
-    ]
+    const submitting = work.submitOnAndOn()
+    const answering = watchers.slice(sessions.length).map((watcher) => work.answerOnAndOn(watcher))
+    const failed = Promise.all([submitting, ...answering]).then(() => forever)
     for (let killed = 0; killed < kills; killed++) {
       await moment(random() * 250)
       await server.end('SIGKILL')
       await server.start()
-      await Promise.all(watchers.map((watcher) => watcher.compare()))
+      await Promise.race([failed, Promise.all(watchers.map((watcher) => watcher.compare()))])
     }
     work.stopSubmitting()
-    await Promise.all(watchers.map((watcher) => watcher.untilIdle()))
+    await Promise.race([failed, submitting])
+    const { heads } = work
+    await Promise.race([failed, Promise.all(watchers.map((watcher) => watcher.untilIdle(heads)))])
     work.stopAnswering()
-    await Promise.all(working)
+    await Promise.all(answering)
     await Promise.all(watchers.map((watcher) => watcher.compare()))
     for (const watcher of watchers) expect(watcher.problems).toEqual([])
-    await work.check(server, cwd)
+    await work.check(watchers.slice(0, sessions.length), cwd)
   } catch (error) {
     throw new Error(`seed ${seed}: ${(error as Error).message}\n${server.log.slice(-2000)}`, { cause: error })
   } finally {
@@ -54,6 +55,8 @@ it(`survives ${kills} kills at random moments (seed ${seed})`, async () => {
     await server.dispose()
   }
 }, 900_000)
+
+const forever = new Promise<never>(() => undefined)
 
 function connect(server: KillableServer): Client {
   return createClient({ url: server.url, token: server.token, backoff: { baseMs: 5, maxMs: 60 } })
@@ -107,10 +110,13 @@ class Watcher {
     }
   }
 
-  async untilIdle(): Promise<void> {
-    await this.mirror.until(
-      ({ status, view: { state } }) => status === 'live' && !state.turn && state.queue.length === 0,
-    )
+  /** At rest, and not only because it has not heard yet of the last prompt. */
+  async untilIdle(heads: ReadonlyMap<string, number>): Promise<void> {
+    const head = heads.get(this.mirror.sessionId) ?? 0
+    await this.mirror.until(({ status, view: { state } }) => {
+      const atRest = !state.turn && state.queue.length === 0
+      return status === 'live' && state.seq >= head && atRest
+    })
   }
 }
 
@@ -128,6 +134,8 @@ class Work {
   readonly #sessions: readonly string[]
   readonly #random: () => number
   readonly #submitted: Submitted[] = []
+  /** What the log of each session reaches at least: the seq of its last prompt. */
+  readonly heads = new Map<string, number>()
   #submitting = true
   #answering = true
 
@@ -150,11 +158,12 @@ class Work {
       const session = this.#sessions[count % this.#sessions.length]!
       const marker = `prompt-${count}`
       try {
-        const { promptId } = await this.#clients[0].prompt(
+        const { promptId, seq } = await this.#clients[0].prompt(
           session,
           JSON.stringify(scriptFor(marker, this.#random)),
         )
         this.#submitted.push({ session, marker, promptId: promptId ?? '' })
+        this.heads.set(session, seq)
       } catch (error) {
         if (!(error instanceof ParleyError) || error.code !== 'busy') throw error
       }
@@ -183,11 +192,11 @@ class Work {
   }
 
   /** Each prompt is in the log once and its turn has ended; what was allowed ran once, what was not did not run. */
-  async check(server: KillableServer, cwd: string): Promise<void> {
-    const client = createClient({ url: server.url, token: server.token })
+  async check(watchers: readonly Watcher[], cwd: string): Promise<void> {
     const outcomes = new Map<string, number>()
-    for (const session of this.#sessions) {
-      const log = await new Watcher(client, session).log()
+    for (const watcher of watchers) {
+      const session = watcher.mirror.sessionId
+      const log = await watcher.log()
       const expected = this.#submitted
         .filter((one) => one.session === session)
         .map(({ promptId }) => promptId)
@@ -199,7 +208,6 @@ class Work {
         if (event.type === 'turn.ended') outcomes.set(event.outcome, (outcomes.get(event.outcome) ?? 0) + 1)
       checkEffects(log, cwd)
     }
-    client.close()
     console.log(`${this.#submitted.length} prompts, outcomes ${JSON.stringify(Object.fromEntries(outcomes))}`)
     expect(outcomes.get('completed') ?? 0).toBeGreaterThan(0)
   }

@@ -9,6 +9,8 @@ import { createInterface } from 'node:readline'
 export class KillableServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'parley-kill-'))
   readonly token = 'kill-test-token'
+  /** Where Claude finds its model; without it Claude is not signed in. */
+  claudeEnvironment: Readonly<Record<string, string>> = {}
   /** What the server wrote to its log, for a failing test to show. */
   log = ''
   port = 0
@@ -33,6 +35,7 @@ export class KillableServer {
         this.dataDir,
         String(this.port),
         this.token,
+        JSON.stringify(this.claudeEnvironment),
       ],
       { stdio: ['ignore', 'pipe', 'pipe'] },
     )

@@ -1,11 +1,15 @@
 import { join } from 'node:path'
 import { pino } from 'pino'
+import { createClaudeAdapter } from '../../packages/server/src/adapters/claude/index.ts'
 import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
 import { fileTranscript } from '../../packages/server/src/adapters/scripted/transcript.ts'
 import { startParley } from '../../packages/server/src/cli/start.ts'
 
-/** The whole server with the scripted agent, as a process of its own that a test may kill. */
-const [dataDir = '', port = '0', token = ''] = process.argv.slice(2)
+/**
+ * The whole server with the scripted agent, and Claude in the environment it is given, as a process of its own that a
+ * test may kill.
+ */
+const [dataDir = '', port = '0', token = '', claudeEnvironment = '{}'] = process.argv.slice(2)
 
 const parley = await startParley({
   dataDir,
@@ -13,7 +17,10 @@ const parley = await startParley({
   port: Number(port),
   token,
   logger: pino({ level: 'warn' }, pino.destination(2)),
-  adapters: [createScriptedAdapter({ transcript: fileTranscript(join(dataDir, 'agent')) })],
+  adapters: [
+    createScriptedAdapter({ transcript: fileTranscript(join(dataDir, 'agent')) }),
+    createClaudeAdapter({ env: JSON.parse(claudeEnvironment) as Record<string, string> }),
+  ],
   limits: { checkpointMs: 50, cancelGraceMs: 500, stopGraceMs: 500 },
 })
 process.once('SIGTERM', () => void parley.close().then(() => process.exit(0)))

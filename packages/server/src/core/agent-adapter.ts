@@ -43,8 +43,11 @@ export type ConnectInput = {
   readonly cwd: string
   readonly settings: SessionSettings
   readonly mcpServers?: McpServers
-  /** Go on with this conversation of the agent's, or with a copy of it. */
-  readonly resume?: { readonly agentSessionId: string; readonly fork?: boolean }
+  /**
+   * Go on with this conversation of the agent's, or with a copy of it. `turns` of it have ended: with none, an agent
+   * that kept nothing has lost nothing.
+   */
+  readonly resume?: { readonly agentSessionId: string; readonly fork?: boolean; readonly turns: number }
   /** How the agent's questions reach a rule or a person. */
   readonly person: Person
   /** Gives up connecting. Means nothing once `connect` has resolved. */

@@ -82,19 +82,33 @@ async function start(options: ConnectOptions): Promise<AgentConnection> {
     signal,
   }
   try {
-    return await unlessAborted(adapter.connect(input), signal, (late) => discard(late, options))
+    const connection = await unlessAborted(adapter.connect(input), signal, (late) => discard(late, options))
+    return tamed(connection)
   } finally {
     stopTimer()
   }
 }
 
-async function discard(connection: AgentConnection, { problem }: ConnectOptions): Promise<void> {
-  await connection.close().catch((error) => problem(error, 'close an agent that is not wanted any more'))
+/** An adapter that throws where it should reject does no more harm than one that rejects. */
+function tamed(connection: AgentConnection): AgentConnection {
+  return {
+    events: connection.events,
+    send: async (message) => connection.send(message),
+    interrupt: async () => connection.interrupt(),
+    configure: async (settings) => connection.configure(settings),
+    close: async () => connection.close(),
+  }
 }
 
-function resumption(adapter: AgentAdapter, { connection, forkPending }: SessionState) {
+async function discard(connection: AgentConnection, { problem }: ConnectOptions): Promise<void> {
+  await tamed(connection)
+    .close()
+    .catch((error) => problem(error, 'close an agent that is not wanted any more'))
+}
+
+function resumption(adapter: AgentAdapter, { connection, forkPending, turns }: SessionState) {
   if (!adapter.capabilities.resume || !connection?.agentSessionId) return {}
-  return { resume: { agentSessionId: connection.agentSessionId, ...(forkPending && { fork: true }) } }
+  return { resume: { agentSessionId: connection.agentSessionId, turns, ...(forkPending && { fork: true }) } }
 }
 
 /** The promise, or a rejection with the reason as soon as `signal` aborts; what comes too late goes to `discard`. */

@@ -22,6 +22,13 @@ export function endTurn(
   return drafts.map((draft) => ({ ...draft, turnId: turn.turnId }))
 }
 
+/** A turn whose own end could not be understood ends all the same. */
+export const badEnd = {
+  outcome: 'failed',
+  stopReason: 'agent_failed',
+  error: { code: 'agent_failed', message: 'The agent ended the turn with a result that cannot be recorded.' },
+} as const
+
 const callText: Record<TurnEnd['outcome'], string> = {
   completed: 'The turn ended without a result of this call.',
   cancelled: 'The turn was cancelled.',

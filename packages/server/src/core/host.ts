@@ -105,6 +105,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const slots = createConnectionSlots(limits.maxConnections)
   const sessions = new Map<string, Promise<LiveSession>>()
   const usedAt = new Map<string, number>()
+  const deleting = new Set<string>()
   const listeners = new Set<(change: SessionChange) => void>()
   let rules = await store.rules()
   let stopSweep: (() => void) | undefined
@@ -160,6 +161,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
 
   function open(sessionId: string): Promise<LiveSession> {
     if (closing) return Promise.reject(stopping())
+    if (deleting.has(sessionId)) return Promise.reject(beingDeleted())
     let session = sessions.get(sessionId)
     usedAt.set(sessionId, clock.now())
     if (!session) {
@@ -289,14 +291,19 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     async patch(sessionId, given) {
       const patch = parse(SessionPatch, given, 'The change')
       const session = await open(sessionId)
+      await session.recover()
       await session.log.transact((state) => ({ drafts: patchDrafts(state, patch) }))
       return summarise(session.state)
     },
     async delete(sessionId) {
       const session = await open(sessionId)
-      await session.destroy()
-      forget(sessionId)
-      await store.delete(sessionId)
+      deleting.add(sessionId)
+      try {
+        await session.destroy(() => store.delete(sessionId))
+      } finally {
+        forget(sessionId)
+        deleting.delete(sessionId)
+      }
       rules = rules.filter((rule) => rule.sessionId !== sessionId)
       tell({ session: sessionId, change: 'deleted' })
     },
@@ -380,6 +387,10 @@ function parse<T>(schema: { safeParse(value: unknown): ParseResult<T> }, value: 
 type ParseResult<T> =
   | { success: true; data: T }
   | { success: false; error: Parameters<typeof validationError>[1] }
+
+function beingDeleted(): ParleyError {
+  return new ParleyError('not_found', 'This session is being deleted.')
+}
 
 function stopping(): ParleyError {
   return new ParleyError('busy', 'Parley is stopping. Try again when it is back.')

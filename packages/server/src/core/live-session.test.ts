@@ -292,7 +292,7 @@ describe('the connection', () => {
     expect(await session.events('agent.disconnected')).toMatchObject([{ reason: 'idle' }])
     await session.play(hello)
     expect(connections).toHaveLength(2)
-    expect(connections[1]?.input.resume).toEqual({ agentSessionId: first.connection?.agentSessionId })
+    expect(connections[1]?.input.resume).toMatchObject({ agentSessionId: first.connection?.agentSessionId })
   })
 
   it('is not closed while a turn runs, however long it takes', async () => {
@@ -787,7 +787,7 @@ describe('a fork', () => {
     await session.play(hello)
     const childConnection = connections.find(({ input }) => input.sessionId === sessionId)!
     const parent = await session.state()
-    expect(childConnection.input.resume).toEqual({
+    expect(childConnection.input.resume).toMatchObject({
       agentSessionId: parent.connection?.agentSessionId,
       fork: true,
     })

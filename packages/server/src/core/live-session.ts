@@ -56,6 +56,8 @@ export class LiveSession {
   #driving: Promise<void> | undefined
   #driveAgain = false
   #recovered: Promise<void> | undefined
+  /** Until then nothing is driven: what the state says may be what a dead server left behind. */
+  #isRecovered = false
   #stopping = false
   #idleSince: number | undefined
   #activity = 'idle'
@@ -116,6 +118,7 @@ export class LiveSession {
 
   async #recover(): Promise<void> {
     await this.log.transact((state) => recoveryPlan(state, this.#options.clock.now()))
+    this.#isRecovered = true
     this.#drive()
     this.#watchRequests()
   }
@@ -144,15 +147,21 @@ export class LiveSession {
     await this.#endTurn({ outcome: 'cancelled', stopReason: 'server_stopped' })
   }
 
-  /** For a deletion: nothing more is recorded. */
-  async destroy(): Promise<void> {
+  /** For a deletion: nothing more is recorded. Readers are told only once `remove` has really removed it. */
+  async destroy(remove: () => Promise<unknown>): Promise<void> {
     this.#stopping = true
     this.#persisting.stop()
     this.#agent.abortStart()
-    await this.log.close('deleted')
+    await this.log.seal('deleted')
     await this.#disconnect('closed')
     await this.#driving
     this.#timers.stopAll()
+    const removed = await remove().then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    )
+    await this.log.close(removed ? 'closed' : 'deleted')
+    if (removed) throw removed.error
   }
 
   #break(): void {
@@ -204,7 +213,7 @@ export class LiveSession {
   async #driveOn(): Promise<void> {
     await Promise.resolve()
     const { turn, queue, requests, archived } = this.state
-    if (this.#stopping) return
+    if (this.#stopping || !this.#isRecovered) return
     if (!turn) {
       if (queue.length === 0 || archived) return this.#idle(true)
       await this.#persist((state) => plans.startNext(state, this.#options.ids('trn')))

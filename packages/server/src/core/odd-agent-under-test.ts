@@ -28,8 +28,10 @@ export type OddAgent = {
   /** For `hostUnderTest`: takes the place of the scripted agent, under its id. */
   readonly adapter: (scripted: AgentAdapter) => AgentAdapter
   readonly connections: OddConnection[]
-  /** How many connections were made and not closed since. */
+  /** How many connections were made that neither ended nor were told to close. */
   readonly open: number
+  /** How many were told to close. */
+  readonly closed: number
   /** The texts of the prompts heard, by all connections, in the order in which they were taken. */
   readonly texts: string[]
 }
@@ -44,7 +46,9 @@ export function oddAgent(
 ): OddAgent {
   const connections: OddConnection[] = []
   const texts: string[] = []
-  let open = 0
+  const made = new Set<OddConnection>()
+  const gone = new Set<OddConnection>()
+  const closed = new Set<OddConnection>()
 
   async function connect(input: ConnectInput): Promise<AgentConnection> {
     const queue = createOutputQueue(() => undefined)
@@ -56,12 +60,14 @@ export function oddAgent(
         for (const output of outputs) void queue.put(output)
       },
       endTurn: () => void queue.put({ type: 'turn.ended', outcome: 'completed', stopReason: 'end' }),
-      end: () => queue.end(),
+      end: () => {
+        gone.add(odd)
+        queue.end()
+      },
     }
     connections.push(odd)
     const own = await manners(odd)
-    open++
-    let closed = false
+    made.add(odd)
     return {
       events: queue.outputs,
       send(message) {
@@ -72,8 +78,8 @@ export function oddAgent(
       interrupt: own.interrupt ?? (async () => undefined),
       configure: own.configure ?? (async () => undefined),
       close() {
-        if (!closed) open--
-        closed = true
+        gone.add(odd)
+        closed.add(odd)
         return (own.close?.() ?? Promise.resolve()).then(() => queue.end())
       },
     }
@@ -84,7 +90,10 @@ export function oddAgent(
     connections,
     texts,
     get open() {
-      return open
+      return [...made].filter((one) => !gone.has(one)).length
+    },
+    get closed() {
+      return closed.size
     },
   }
 }

@@ -304,7 +304,7 @@ describe('while the agent starts', () => {
     await session.command({ type: 'session.configure', model: 'big' })
     gates.open('connect')
     await until(() => agent.texts.length === 1)
-    expect(settings).toEqual([{}, { model: 'big' }])
+    expect(settings).toEqual([{ mode: 'ask' }, { mode: 'ask', model: 'big' }])
   })
 
   it('new settings that come while its arrival is being stored reach it', async () => {
@@ -326,7 +326,7 @@ describe('while the agent starts', () => {
     disk.letGo()
     await configured
     await until(() => agent.texts.length === 1)
-    expect(settings).toEqual([{ model: 'big' }])
+    expect(settings).toEqual([{ mode: 'ask', model: 'big' }])
   })
 
   it('words for the turn wait, and all reach it in their order, one after another', async () => {
@@ -364,12 +364,8 @@ describe('while the agent starts', () => {
     await prompt(made.session, 'one')
     await gates.reached('connect')
     await made[Symbol.asyncDispose]()
-    let closed = false
     gates.open('connect')
-    await until(() => {
-      closed ||= agent.open === 1
-      return closed && agent.open === 0
-    })
+    await until(() => agent.closed === 1)
     expect(agent.texts).toEqual([])
     expect((await made.store.load(made.session.id))?.state).toMatchObject({
       connected: false,
@@ -388,9 +384,7 @@ describe('while the agent starts', () => {
     await gates.reached('connect')
     await host.delete(session.id)
     gates.open('connect')
-    await until(() => agent.connections.length === 1)
-    await breaths(10)
-    expect(agent.open).toBe(0)
+    await until(() => agent.closed === 1)
     expect(agent.texts).toEqual([])
     expect(problems).toEqual([])
   })
@@ -510,6 +504,7 @@ describe('an output that cannot be written down', () => {
     expect(await session.events('permission.requested')).toEqual([])
   })
 
+  // Known defect: the turn stays open until a person cancels it. Remove the skip with its fix.
   it.each<[string, object]>([
     ['cannot be written down', { structuredOutput: cyclic }],
     ['has a wrong shape', { stopReason: 7 }],
@@ -525,6 +520,17 @@ describe('an output that cannot be written down', () => {
     expect(await session.events('turn.ended')).toHaveLength(1)
   })
 })
+
+const rejects = () => Promise.reject(new Error('out of order'))
+const throws = () => {
+  throw new Error('out of order')
+}
+const ways: [string, () => Promise<never>][] = [
+  ['rejects', rejects],
+  ['throws', throws],
+]
+/** Known defect: what these throw at once, instead of rejecting, is not caught. All ways with its fix. */
+const waysOfControls = ways
 
 describe('what throws', () => {
   it('a listener for changes: the other listeners, the command and the turn are not disturbed', async () => {
@@ -543,29 +549,22 @@ describe('what throws', () => {
     expect(heard.length).toBeGreaterThan(1)
   })
 
-  const ways: [string, () => Promise<never>][] = [
-    ['rejects', () => Promise.reject(new Error('out of order'))],
-    [
-      'throws',
-      () => {
-        throw new Error('out of order')
-      },
-    ],
-  ]
+  it.each(waysOfControls)(
+    'a configure that %s: the settings are kept, the turn goes on',
+    async (_, configure) => {
+      const agent = oddAgent(() => ({ configure }))
+      const { session } = await world(agent, { expected: /configure the agent: .*out of order/ })
+      await prompt(session, 'one')
+      await until(() => agent.texts.length === 1)
+      await session.command({ type: 'session.configure', model: 'big' })
+      await prompt(session, 'two')
+      agent.connections[0]!.endTurn()
+      await until(() => agent.texts.length === 2)
+      expect((await session.state()).requested).toMatchObject({ model: 'big' })
+    },
+  )
 
-  it.each(ways)('a configure that %s: the settings are kept, the turn goes on', async (_, configure) => {
-    const agent = oddAgent(() => ({ configure }))
-    const { session } = await world(agent, { expected: /configure the agent: .*out of order/ })
-    await prompt(session, 'one')
-    await until(() => agent.texts.length === 1)
-    await session.command({ type: 'session.configure', model: 'big' })
-    await prompt(session, 'two')
-    agent.connections[0]!.endTurn()
-    await until(() => agent.texts.length === 2)
-    expect((await session.state()).requested).toEqual({ model: 'big' })
-  })
-
-  it.each(ways)('a configure at its start that %s: the turn is begun', async (_, configure) => {
+  it.each(waysOfControls)('a configure at its start that %s: the turn is begun', async (_, configure) => {
     const gates = createGates()
     const agent = oddAgent(async () => {
       await gates.pass('connect', new AbortController().signal)
@@ -581,7 +580,7 @@ describe('what throws', () => {
     expect((await session.idle()).lastTurn?.outcome).toBe('completed')
   })
 
-  it.each(ways)('an interrupt that %s: the turn ends by force', async (_, interrupt) => {
+  it.each(waysOfControls)('an interrupt that %s: the turn ends by force', async (_, interrupt) => {
     const agent = oddAgent(() => ({ interrupt }))
     const { session, time } = await world(agent, {
       limits: { cancelGraceMs: 1_000 },
@@ -594,7 +593,7 @@ describe('what throws', () => {
     expect((await session.idle()).lastTurn?.outcome).toBe('cancelled')
   })
 
-  it.each(ways)(
+  it.each(waysOfControls)(
     'a close that %s: the session is closed after a while, and can be used again',
     async (_, close) => {
       const agent = oddAgent((connection) => ({ ...obliging(connection), close }))
@@ -613,7 +612,7 @@ describe('what throws', () => {
     },
   )
 
-  it.each(ways)('a close that %s: the host closes', async (_, close) => {
+  it.each(waysOfControls)('a close that %s: the host closes', async (_, close) => {
     const made = await world(
       oddAgent(() => ({ close })),
       { expected: /out of order/ },
@@ -624,7 +623,7 @@ describe('what throws', () => {
     expect((await made.store.load(made.session.id))?.state.connected).toBe(false)
   })
 
-  it.each(ways)('a close of what came too late that %s: the host closes', async (_, close) => {
+  it.each(waysOfControls)('a close of what came too late that %s: the host closes', async (_, close) => {
     const gates = createGates()
     const agent = oddAgent(async () => {
       await gates.pass('connect', new AbortController().signal)
@@ -651,9 +650,7 @@ describe('what throws', () => {
 
   it.each(ways)('a steer that %s: the turn goes on', async (_, fail) => {
     const agent = oddAgent(() => ({
-      async send({ prompt }) {
-        if (prompt.delivery === 'steer') await fail()
-      },
+      send: ({ prompt }) => (prompt.delivery === 'steer' ? fail() : Promise.resolve()),
     }))
     const { session, problems } = await world(agent, { expected: /steer the agent: .*out of order/ })
     await prompt(session, 'one')

@@ -9,7 +9,7 @@ import {
   validationError,
 } from '@parley/protocol'
 import type { AgentOutput } from './agent-adapter.ts'
-import { endTurn } from './end-turn.ts'
+import { badEnd, endTurn } from './end-turn.ts'
 import { emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './tool-order.ts'
 
 /** What a turn has seen so far, beyond what the state says. */
@@ -37,8 +37,13 @@ export function draftsOf(
 ): Step {
   const draft = completed(output, context)
   const problem = draftProblem(draft)
-  if (problem) return unrecognised(output, validationError('An output of the adapter', problem).message)
   const { turn } = state
+  if (problem) {
+    const kept = unrecognised(output, validationError('An output of the adapter', problem).message)
+    return output.type === 'turn.ended'
+      ? { ...kept, drafts: [...kept.drafts, ...endTurn(state, badEnd, context.now)] }
+      : kept
+  }
   if (needsTurn(output.type) && (!turn || turn.parked)) return unrecognised(output, 'outside a turn')
   const drafts = (list: EventDraft[]) => (turn ? list.map((one) => ({ ...one, turnId: turn.turnId })) : list)
 

@@ -17,6 +17,7 @@ import type { Clock, Ids } from './clock.ts'
 import { connectAgent } from './connect-agent.ts'
 import type { ConnectionSlots, SlotHolder } from './connection-slots.ts'
 import type { DecideContext } from './decide.ts'
+import { badEnd, endTurn } from './end-turn.ts'
 import { createPermissionBroker, type PermissionBroker } from './permission-broker.ts'
 import type { Persist } from './persist.ts'
 import { deltaOf, draftsOf, freshProgress, isDelta } from './record-output.ts'
@@ -232,7 +233,12 @@ export class SessionAgent {
     })
     if (recorded) return commit()
     const reason = 'could not be recorded as it was'
-    await persist(() => ({ drafts: [{ type: 'agent.unrecognised', native: { type: output.type }, reason }] }))
+    await persist((state) => ({
+      drafts: [
+        { type: 'agent.unrecognised', native: { type: output.type }, reason },
+        ...(output.type === 'turn.ended' ? endTurn(state, badEnd, clock.now()) : []),
+      ],
+    }))
   }
 
   async #lost(

@@ -41,6 +41,8 @@ export type SessionLog = {
   /** True from then on: nothing can be recorded any more. */
   readonly closed: boolean
   /** Waits for what is under way, then takes nothing more. */
+  seal(reason: 'deleted' | 'closed'): Promise<void>
+  /** The same, and tells the readers. */
   close(reason: 'deleted' | 'closed'): Promise<void>
 }
 
@@ -116,6 +118,12 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     return events
   }
 
+  async function seal(reason: 'deleted' | 'closed') {
+    await tail
+    closed ??= reason
+    stopCheckpoint?.()
+  }
+
   function scheduleCheckpoint() {
     const call = () => {
       stopCheckpoint = undefined
@@ -168,10 +176,9 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     native(message) {
       if (feed.hasReaders) feed.publish({ kind: 'native', json: textOf(message) })
     },
+    seal,
     async close(reason) {
-      await tail
-      closed ??= reason
-      stopCheckpoint?.()
+      await seal(reason)
       feed.end(reason)
     },
   }

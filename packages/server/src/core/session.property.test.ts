@@ -6,6 +6,7 @@ import {
   emptyView,
   type OpenRequest,
   ParleyError,
+  PermissionMode,
   type Receipt,
   type SessionEvent,
 } from '@parley/protocol'
@@ -20,12 +21,16 @@ import { logProblems } from '../testing/invariants.ts'
 import { mortalStore } from '../testing/mortal-store.ts'
 import { randomScript } from '../testing/random-script.ts'
 import { TestReader } from '../testing/reader.ts'
+import type { AgentAdapter } from './agent-adapter.ts'
+import { type Clock, systemClock } from './clock.ts'
 import type { Host } from './host.ts'
 
 type Action =
   | { do: 'submit'; script: Script; delivery: 'queue' | 'steer' }
   | { do: 'answer'; allow: boolean; endTurn: boolean; twice: boolean }
-  | { do: 'cancel' | 'withdraw' | 'repeat' | 'leave' | 'return' | 'rename' }
+  | { do: 'cancel' | 'withdraw' | 'repeat' | 'leave' | 'return' | 'rename' | 'compact' | 'close' | 'park' }
+  | { do: 'configure'; settings: { model?: string; mode?: PermissionMode } }
+  | { do: 'fill'; appends: number }
   | { do: 'breathe'; times: number }
   | { do: 'kill'; writes: number; applied: boolean; breaths: number; script: Script }
 type ActionOf<Do extends Action['do']> = Extract<Action, { do: Do }>
@@ -58,8 +63,26 @@ const action: fc.Arbitrary<Action> = fc.oneof(
         'leave' as const,
         'return' as const,
         'rename' as const,
+        'compact' as const,
+        'close' as const,
+        'park' as const,
       ),
     }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('configure' as const),
+      settings: fc.constantFrom<{ model?: string; mode?: PermissionMode }>(
+        { model: 'scripted-small' },
+        { model: 'unknown-model' },
+        ...PermissionMode.options.map((mode) => ({ mode })),
+      ),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('fill' as const), appends: fc.integer({ min: 1, max: 4 }) }),
   },
   {
     weight: 6,
@@ -77,20 +100,84 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
 )
 
+/** What a run is like from beginning to end. */
+type Conditions = {
+  /** A request waits hardly at all before its turn is parked. */
+  parksSoon: boolean
+  /** How each connect goes, over and over: at once, later, later although it was given up meanwhile, or not at all. */
+  connects: ('at-once' | 'slow' | 'deaf' | 'fails')[]
+}
+
+const conditions: fc.Arbitrary<Conditions> = fc.record({
+  parksSoon: fc.boolean(),
+  connects: fc.array(
+    fc.constantFrom(
+      'at-once' as const,
+      'at-once' as const,
+      'slow' as const,
+      'deaf' as const,
+      'fails' as const,
+    ),
+    { minLength: 1, maxLength: 4 },
+  ),
+})
+
+const timesFaster = 20
+
+/** The time of a host, in which limits pass faster than they say; it knows what is still to come. */
+class QuickClock implements Clock {
+  readonly now = systemClock.now
+  readonly soon = systemClock.soon
+  readonly breathe = systemClock.breathe
+  /** Something under way waits for its time, such as a write that is tried again. */
+  waiting = 0
+
+  after(ms: number, call: () => void, how?: { background: true }): () => void {
+    if (how) return systemClock.after(ms / timesFaster, call, how)
+    let over = false
+    const end = () => {
+      if (!over) this.waiting--
+      over = true
+    }
+    this.waiting++
+    const stop = systemClock.after(ms / timesFaster, () => {
+      end()
+      call()
+    })
+    return () => {
+      end()
+      stop()
+    }
+  }
+}
+
 const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** A session under fire: one store, one host after another, two clients that come and go. */
 class Run {
   readonly #disk = createMemoryStore()
   readonly #folder = mkdtempSync(join(tmpdir(), 'parley-property-'))
-  readonly #adapter = createScriptedAdapter({ id: 'scripted', transcript: memoryTranscript() })
+  readonly #conditions: Conditions
+  readonly #adapter: AgentAdapter
   readonly problems: string[] = []
   readonly #receipts = new Map<string, { command: object; receipt: Receipt }>()
   #mortal = mortalStore(this.#disk)
   #host!: Host
   #sessionId = ''
   #commands = 0
+  #clock = new QuickClock()
+  /** How many of the next appends fail, and how many have. */
+  #full = 0
+  #refused = 0
   readers: TestReader[] = []
+
+  constructor(conditions: Conditions) {
+    this.#conditions = conditions
+    this.#adapter = withConnects(
+      createScriptedAdapter({ id: 'scripted', transcript: memoryTranscript() }),
+      conditions.connects,
+    )
+  }
 
   async start(): Promise<void> {
     this.#host = await this.#newHost()
@@ -102,12 +189,26 @@ class Run {
 
   #newHost(): Promise<Host> {
     this.#mortal = mortalStore(this.#disk)
+    this.#clock = new QuickClock()
+    const { store } = this.#mortal
     return createHost({
       adapters: [this.#adapter],
-      store: this.#mortal.store,
-      limits: { cancelGraceMs: 50, stopGraceMs: 50 },
-      problem: ({ error, doing }) => this.problems.push(`${doing}: ${error}`),
+      store: { ...store, append: (batch) => (this.#refuses() ? Promise.reject(full) : store.append(batch)) },
+      clock: this.#clock,
+      limits: {
+        cancelGraceMs: 200,
+        stopGraceMs: 200,
+        ...(this.#conditions.parksSoon && { parkAfterMs: 20 }),
+      },
+      problem: ({ error, doing }) => error !== full && this.problems.push(`${doing}: ${error}`),
     })
+  }
+
+  #refuses(): boolean {
+    if (this.#full === 0) return false
+    this.#full--
+    this.#refused++
+    return true
   }
 
   async perform(action: Action): Promise<void> {
@@ -129,10 +230,20 @@ class Run {
       case 'repeat':
         return this.#repeat()
       case 'rename':
-        await this.#host.patch(this.#sessionId, { title: 'renamed' })
+        return this.#unlessFull(() => this.#host.patch(this.#sessionId, { title: 'renamed' }))
+      case 'compact':
+        return this.#command({ type: 'session.compact' })
+      case 'close':
+        return this.#command({ type: 'session.close' })
+      case 'park':
+        return this.#park()
+      case 'configure':
+        return this.#command({ type: 'session.configure', ...action.settings })
+      case 'fill':
+        this.#full = action.appends
         return
       case 'leave':
-        this.readers[1]!.leave()
+        this.#leave(this.readers[1]!)
         return
       case 'return':
         if (!this.readers[1]!.connected) await this.readers[1]!.follow(this.#host)
@@ -160,33 +271,63 @@ class Run {
     }
   }
 
-  /** The same command again is one effect and the same receipt, also on another host. */
-  async #repeat(): Promise<void> {
-    for (const { command, receipt } of [...this.#receipts.values()].slice(-3)) {
-      const head = (await this.#host.state(this.#sessionId)).seq
-      const again = await this.#try(command)
-      if (JSON.stringify(again) !== JSON.stringify(receipt))
-        this.problems.push(`another receipt: ${JSON.stringify(again)}`)
-      if (receipt.seq > head) this.problems.push('a receipt from the future')
+  async #unlessFull(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      if (error !== full) throw error
     }
   }
 
-  async #answer({
-    allow,
-    endTurn,
-    twice,
-  }: {
-    allow: boolean
-    endTurn: boolean
-    twice: boolean
-  }): Promise<void> {
+  /** The same command again is one effect and the same receipt, also on another host. */
+  async #repeat(): Promise<void> {
+    for (const { command, receipt } of [...this.#receipts.values()].slice(-3)) {
+      const refused = this.#refused
+      const before = this.#ofPeople(await this.#log())
+      const again = await this.#try(command)
+      const log = await this.#log()
+      if (receipt.seq > log.length) this.problems.push('a receipt from the future')
+      if (!again && this.#refused > refused) continue
+      if (JSON.stringify(again) !== JSON.stringify(receipt))
+        this.problems.push(`another receipt: ${JSON.stringify(again)}`)
+      const after = this.#ofPeople(log)
+      if (after !== before) this.problems.push(`${JSON.stringify(command)} again: ${before} became ${after}`)
+      if (effectsOf(command, receipt, log) !== 1)
+        this.problems.push(`${JSON.stringify(command)} has ${effectsOf(command, receipt, log)} effects`)
+    }
+  }
+
+  /** How many prompts and answers there are; only commands make them. */
+  #ofPeople(log: readonly SessionEvent[]): string {
+    const prompts = log.filter(({ type }) => type === 'prompt.submitted').length
+    const answers = log.filter((event) => isAnswer(event)).length
+    return `${prompts} prompts and ${answers} answers`
+  }
+
+  async #log(): Promise<SessionEvent[]> {
+    const stored = await this.#disk.read(this.#sessionId, { after: 0, limit: 1_000_000 })
+    return stored.map(({ json }) => JSON.parse(json) as SessionEvent)
+  }
+
+  async #answer({ allow, endTurn, twice }: Omit<ActionOf<'answer'>, 'do'>): Promise<void> {
     const [request] = (await this.#host.state(this.#sessionId)).requests
     if (!request) return
     const settle = () => this.#command(answerTo(request, allow, endTurn))
     const before = this.#receipts.size
+    const refused = this.#refused
     await Promise.all(twice ? [settle(), settle()] : [settle()])
-    if (twice && this.#receipts.size - before !== 1)
-      this.problems.push(`${this.#receipts.size - before} answers won`)
+    const won = this.#receipts.size - before
+    if (twice && won !== 1 && !(won === 0 && this.#refused > refused))
+      this.problems.push(`${won} answers won`)
+  }
+
+  /** Waits until nobody has answered for too long, where that is soon. */
+  async #park(): Promise<void> {
+    for (let breaths = 0; breaths < 500 && this.#conditions.parksSoon; breaths++) {
+      const { turn, requests } = await this.#host.state(this.#sessionId)
+      if (requests.length === 0 || turn?.parked) return
+      await breathe()
+    }
   }
 
   async #kill({ writes, applied, breaths, script }: ActionOf<'kill'>): Promise<void> {
@@ -199,33 +340,45 @@ class Run {
   }
 
   async #reconnect(): Promise<void> {
-    for (const reader of this.readers) {
-      for (const block of reader.view.state.openBlocks) reader.killed.add(block.id)
-      reader.leave()
-    }
+    for (const reader of this.readers) this.#leave(reader)
     this.#host = await this.#newHost()
     for (const reader of this.readers) await reader.follow(this.#host)
   }
 
+  /** Whoever is away misses the end of what is being written. */
+  #leave(reader: TestReader): void {
+    for (const block of reader.view.state.openBlocks) reader.killed.add(block.id)
+    reader.leave()
+  }
+
   /** Answers everything and cancels what hangs, until the session is at rest. Nothing may keep it from that. */
   async settle(): Promise<void> {
+    this.#full = 0
     for (const reader of this.readers) if (!reader.connected) await reader.follow(this.#host)
     for (let rounds = 0; ; rounds++) {
       const { turn, queue, requests } = await this.#host.state(this.#sessionId)
       if (!turn && queue.length === 0) break
       if (requests[0]) await this.#command(answerTo(requests[0], true, false))
       else if (rounds % 40 === 39) await this.#command({ type: 'turn.cancel' })
-      if (rounds > 4000) throw new Error(`the session does not come to rest: ${JSON.stringify(turn)}`)
+      if (rounds > 40_000) throw new Error(`the session does not come to rest: ${JSON.stringify(turn)}`)
       await breathe()
     }
-    await breathe()
-    await breathe()
+    await this.#untilQuiet()
+  }
+
+  /** Nothing waits to be recorded, and for a while nothing is. */
+  async #untilQuiet(): Promise<void> {
+    for (let quiet = 0, head = 0; quiet < 4; ) {
+      await breathe()
+      const { seq } = await this.#host.state(this.#sessionId)
+      quiet = seq === head && this.#clock.waiting === 0 ? quiet + 1 : 0
+      head = seq
+    }
   }
 
   async check(): Promise<void> {
     const state = await this.#host.state(this.#sessionId)
-    const stored = await this.#disk.read(this.#sessionId, { after: 0, limit: 1_000_000 })
-    const events = stored.map(({ json }) => JSON.parse(json) as SessionEvent)
+    const events = await this.#log()
     expect(logProblems(events)).toEqual([])
     expect(events.length).toBe(state.seq)
     const folded = applyEvents(emptyView(this.#sessionId, state.epoch), events)
@@ -239,14 +392,15 @@ class Run {
     expect(this.problems).toEqual([])
   }
 
-  /** Nothing ran without an allowed decision, and nothing ran more often than it was allowed. */
+  /** Nothing ran without an allowed decision, and nothing more often than it was allowed; a carried answer is no second one. */
   #checkEffects(events: readonly SessionEvent[]): void {
     const allowed = new Map<string, number>()
     const asked = new Map<string, string>()
     for (const event of events) {
       if (event.type === 'permission.requested')
         asked.set(event.requestId, (event.input as { path: string }).path)
-      if (event.type === 'permission.resolved' && event.outcome === 'allowed') {
+      const first = event.type === 'permission.resolved' && event.carriedFrom === undefined
+      if (first && event.outcome === 'allowed') {
         const file = asked.get(event.requestId) ?? ''
         allowed.set(file, (allowed.get(file) ?? 0) + 1)
       }
@@ -264,6 +418,37 @@ class Run {
   }
 }
 
+const full = new ParleyError('busy', 'No space left; free some and try again.')
+
+function withConnects(adapter: AgentAdapter, connects: Conditions['connects']): AgentAdapter {
+  let count = 0
+  return {
+    ...adapter,
+    async connect(input) {
+      const how = connects[count++ % connects.length]
+      if (how === 'fails') throw new ParleyError('agent_failed', 'It cannot be started.')
+      if (how === 'at-once') return adapter.connect(input)
+      for (let breaths = 0; breaths < 6; breaths++) await breathe()
+      return adapter.connect(how === 'deaf' ? { ...input, signal: new AbortController().signal } : input)
+    },
+  }
+}
+
+function isAnswer(event: SessionEvent): boolean {
+  const resolved = event.type === 'permission.resolved' || event.type === 'question.resolved'
+  return resolved && event.by === 'person' && event.carriedFrom === undefined
+}
+
+/** How often the log has what this command, and no other, put there. */
+function effectsOf(command: object, { promptId }: Receipt, log: readonly SessionEvent[]): number {
+  if (promptId !== undefined)
+    return log.filter((event) => event.type === 'prompt.submitted' && event.promptId === promptId).length
+  if (!('requestId' in command)) return 1
+  return log.filter(
+    (event) => isAnswer(event) && 'requestId' in event && event.requestId === command.requestId,
+  ).length
+}
+
 function answerTo(request: OpenRequest, allow: boolean, endTurn: boolean): object {
   const { requestId } = request
   if (request.type === 'question') {
@@ -277,19 +462,23 @@ function answerTo(request: OpenRequest, allow: boolean, endTurn: boolean): objec
   }
 }
 
-it('keeps every invariant under random scripts, commands, disconnects and kills', async () => {
+it('keeps every invariant under random scripts, commands, disconnects, full disks, bad starts and kills', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(action, { minLength: 1, maxLength: 25 }), async (actions) => {
-      const run = new Run()
-      try {
-        await run.start()
-        for (const action of actions) await run.perform(action)
-        await run.settle()
-        await run.check()
-      } finally {
-        await run.stop()
-      }
-    }),
+    fc.asyncProperty(
+      conditions,
+      fc.array(action, { minLength: 1, maxLength: 60, size: 'max' }),
+      async (around, actions) => {
+        const run = new Run(around)
+        try {
+          await run.start()
+          for (const action of actions) await run.perform(action)
+          await run.settle()
+          await run.check()
+        } finally {
+          await run.stop()
+        }
+      },
+    ),
     { numRuns: Number(process.env.PARLEY_PROPERTY_RUNS ?? 150), timeout: 10_000 },
   )
 }, 300_000)

@@ -1,9 +1,11 @@
-import type { ModelAnswer, ModelRequest, ModelServer } from './model-server.ts'
+import type { ModelAnswer, ModelServer } from './model-server.ts'
 
-/** What the model says next: an answer, or all that people said so far. */
+/** What the model says next: an answer, or all that was said to it so far. */
 export type PromptedAnswer = ModelAnswer | { readonly say: 'history' }
 
-const marker = /<<model (.*?)>>/s
+type Message = { readonly role: string; readonly text: string }
+
+const marker = /<<model (.*)>>/s
 const mostCalls = 1_000
 /** What Claude Code puts in the model's mouth when a conversation was broken off. */
 const filler = 'No response requested.'
@@ -18,35 +20,36 @@ export function modelPrompt(words: string, ...answers: readonly PromptedAnswer[]
  * more, as after a restart.
  */
 export function answerByPrompt(server: ModelServer, again: RegExp): void {
-  const response = (request: ModelRequest) => nextAnswer(request, again, heardIn(server.calls.at(-1)?.body))
+  const response = () => nextAnswer(messagesOf(server.calls.at(-1)?.body), again)
   server.script(
     () => true,
     Array.from({ length: mostCalls }, () => ({ response })),
   )
 }
 
-function nextAnswer({ messages }: ModelRequest, again: RegExp, heard: readonly string[]): ModelAnswer {
-  const last = textOf(messages.findLast(({ role }) => role === 'user'))
+function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer {
+  const last = messages.findLast(({ role }) => role === 'user')?.text ?? ''
   if (/create a detailed summary/i.test(last)) return { content: '<summary>All that was said.</summary>' }
-  const start = messages.findLastIndex((message) => message.role === 'user' && marker.test(textOf(message)))
-  const answers = JSON.parse(marker.exec(textOf(messages[start]))?.[1] ?? '[]') as PromptedAnswer[]
+  const start = messages.findLastIndex(({ role, text }) => role === 'user' && marker.test(text))
+  const answers = JSON.parse(marker.exec(messages[start]?.text ?? '')?.[1] ?? '[]') as PromptedAnswer[]
   const given = countAnswers(messages.slice(start + 1), again)
   const answer = answers[given] ?? { content: 'There is nothing more to say.' }
   if (!('say' in answer)) return withFreshIds(answer, messages.length)
-  const said = heard.map((text) => text.replace(marker, ''))
-  return { content: said.join('\n') }
+  const heard = messages
+    .filter(({ role }) => role !== 'assistant')
+    .map(({ text }) => text.replace(marker, ''))
+  return { content: heard.join('\n') }
 }
 
 /** How many answers were given and stand: one that was asked for again does not, if it was ever kept. */
-function countAnswers(messages: ModelRequest['messages'], again: RegExp): number {
+function countAnswers(messages: readonly Message[], again: RegExp): number {
   let given = 0
   let standing = false
-  for (const message of messages) {
-    if (message.role === 'assistant' && textOf(message) === filler) continue
-    if (message.role === 'assistant') {
+  for (const { role, text } of messages) {
+    if (role === 'assistant' && text !== filler) {
       given++
       standing = true
-    } else if (standing && message.role === 'user' && again.test(textOf(message))) {
+    } else if (standing && role === 'user' && again.test(text)) {
       given--
       standing = false
     }
@@ -55,14 +58,10 @@ function countAnswers(messages: ModelRequest['messages'], again: RegExp): number
 }
 
 /** A call that is asked for again comes under a new id, as from a real model. */
-function withFreshIds(answer: ModelAnswer, given: number): ModelAnswer {
-  return JSON.parse(JSON.stringify(answer).replaceAll('"id":"toolu_', `"id":"toolu_${given}_`)) as ModelAnswer
-}
-
-function textOf(message: ModelRequest['messages'][number] | undefined): string {
-  const content = message?.content
-  if (typeof content === 'string') return content
-  return (content ?? []).map((part) => ('text' in part ? part.text : '')).join('\n')
+function withFreshIds(answer: ModelAnswer, messages: number): ModelAnswer {
+  return JSON.parse(
+    JSON.stringify(answer).replaceAll('"id":"toolu_', `"id":"toolu_${messages}_`),
+  ) as ModelAnswer
 }
 
 type NativeMessage = {
@@ -70,11 +69,10 @@ type NativeMessage = {
   readonly content?: string | readonly { readonly text?: string }[]
 }
 
-/** Everything that is not the model's own, as it was sent: what a person says in mid-turn may come as a system message. */
-function heardIn(body: ModelServer['calls'][number]['body']): string[] {
-  return ((body?.messages ?? []) as readonly NativeMessage[])
-    .filter(({ role }) => role !== 'assistant')
-    .map(({ content = '' }) =>
-      typeof content === 'string' ? content : content.map(({ text }) => text ?? '').join('\n'),
-    )
+/** The conversation as it was sent, not as the server reads it: what a person says in mid-turn may be in any message. */
+function messagesOf(body: ModelServer['calls'][number]['body']): Message[] {
+  return ((body?.messages ?? []) as readonly NativeMessage[]).map(({ role = '', content = '' }) => ({
+    role,
+    text: typeof content === 'string' ? content : content.flatMap(({ text }) => text ?? []).join('\n'),
+  }))
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -31,7 +32,11 @@ const scenarios: Scenarios = {
   text: { prompt: modelPrompt('Hello.', { content: 'Hello there, you.' }), says: 'Hello there' },
   busy: { prompt: modelPrompt('Wait.', bash('tail -f /dev/null'), done), session: { mode: 'bypass' } },
   toolCall: { prompt: modelPrompt('Look.', bash('echo hi'), done) },
-  crash: { notPossible: 'shown in process.test.ts, where the process can be killed' },
+  crash: {
+    prompt: modelPrompt('Wait.', bash('tail -f /dev/null'), done),
+    session: { mode: 'bypass' },
+    kill: async () => killClaude(),
+  },
   unrecognised: { notPossible: 'the real program sends nothing that is not known' },
   unstartable: {
     adapter: () => createClaudeAdapter({ env: { PATH: process.env.PATH, HOME: join(home, 'nobody') } }),
@@ -141,6 +146,16 @@ const scenarios: Scenarios = {
     schema: { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] },
     value: { count: 2 },
   },
+}
+
+/** Every Claude Code that this test has started. */
+function killClaude(): void {
+  const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], {
+    encoding: 'utf8',
+  })
+  for (const line of children.split('\n').filter((text) => text.includes('claude-agent-sdk'))) {
+    process.kill(Number.parseInt(line, 10), 'SIGKILL')
+  }
 }
 
 function onePixel(): string {

@@ -14,7 +14,7 @@ import { createCanUseTool } from './permission.ts'
 import { ClaudeProcess } from './process.ts'
 import { userMessage } from './prompt.ts'
 import { nativeModes, nativeOptions } from './settings.ts'
-import { promptUuid, transcriptHas } from './transcript.ts'
+import { promptUuid, readTranscript } from './transcript.ts'
 import { initialState, translate } from './translate.ts'
 import {
   callIdOf,
@@ -75,7 +75,7 @@ class ClaudeConnection implements AgentConnection {
     try {
       const warm = await startup({
         options: {
-          ...nativeOptions(this.#input),
+          ...nativeOptions(this.#input, this.#transcript !== undefined),
           env,
           settingSources,
           abortController,
@@ -106,9 +106,12 @@ class ClaudeConnection implements AgentConnection {
     this.#prompts.push(userMessage(parts, uuid, steer))
   }
 
+  get #transcript(): string | undefined {
+    return readTranscript(this.#env, this.#input.resume?.agentSessionId ?? '')
+  }
+
   #remembers(promptId: string): boolean {
-    const agentSessionId = this.#input.resume?.agentSessionId ?? ''
-    return transcriptHas(this.#env, agentSessionId, promptUuid(promptId))
+    return this.#transcript?.includes(promptUuid(promptId)) ?? false
   }
 
   async interrupt(): Promise<void> {

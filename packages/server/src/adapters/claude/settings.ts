@@ -23,7 +23,10 @@ export const honouredOptions = [
 ] as const satisfies readonly (keyof SessionOptions)[]
 
 /** What of a session's settings the agent is started with. */
-export function nativeOptions({ settings, mcpServers, cwd, resume }: ConnectInput): Options {
+export function nativeOptions(
+  { settings, mcpServers, cwd, resume }: ConnectInput,
+  written: boolean,
+): Options {
   const { model, mode = 'ask', options = {} } = settings
   return {
     cwd,
@@ -42,8 +45,17 @@ export function nativeOptions({ settings, mcpServers, cwd, resume }: ConnectInpu
       outputFormat: { type: 'json_schema' as const, schema: options.outputSchema },
     }),
     ...(mcpServers && { mcpServers: mcpServers as NonNullable<Options['mcpServers']> }),
-    ...(resume && { resume: resume.agentSessionId, ...(resume.fork && { forkSession: true }) }),
+    ...(resume && resumption(resume, written)),
   }
+}
+
+/** A conversation that was killed before its first line was written has nothing to resume: it begins under its id. */
+function resumption(
+  { agentSessionId, fork, turns }: NonNullable<ConnectInput['resume']>,
+  written: boolean,
+): Options {
+  if (turns === 0 && !written) return { sessionId: agentSessionId }
+  return { resume: agentSessionId, ...(fork && { forkSession: true }) }
 }
 
 function systemPrompt({ systemPrompt, appendSystemPrompt }: SessionOptions): Pick<Options, 'systemPrompt'> {

@@ -9,21 +9,20 @@ export function promptUuid(promptId: string): `${string}-${string}-${string}-${s
 }
 
 /**
- * Whether the agent's own transcript has a prompt. It writes in batches: a process that was killed right after it was
- * given one may remember nothing of it.
+ * The agent's own transcript of a conversation, or nothing if it never wrote one. It writes in batches: a process that
+ * was killed right after it was given a prompt may remember nothing of it.
  */
-export function transcriptHas(
+export function readTranscript(
   env: Readonly<Record<string, string>>,
   agentSessionId: string,
-  uuid: string,
-): boolean {
+): string | undefined {
   const projects = join(env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '', '.claude'), 'projects')
   for (const project of foldersIn(projects)) {
     try {
-      return readFileSync(join(projects, project, `${agentSessionId}.jsonl`), 'utf8').includes(uuid)
+      return readFileSync(join(projects, project, `${agentSessionId}.jsonl`), 'utf8')
     } catch {}
   }
-  return false
+  return undefined
 }
 
 function foldersIn(path: string): string[] {

@@ -6,6 +6,7 @@ import {
   type StreamBlock,
   type TranslateState,
   type Translation,
+  takenFrom,
   withTaken,
 } from './translate-state.ts'
 import { retractUnwritten, withoutStream } from './translate-stream.ts'
@@ -50,7 +51,7 @@ function abandonStream(state: TranslateState, { message, parent_tool_use_id }: N
 
 /** The blocks and calls that these messages brought are taken back. */
 export function retract(state: TranslateState, uuids: readonly string[], reason: string): Translation {
-  const ids = uuids.flatMap((uuid) => state.taken.get(uuid) ?? [])
+  const ids = uuids.flatMap((uuid) => takenFrom(state, uuid) ?? [])
   return {
     state,
     outputs: ids.map((blockId) => ({ type: 'block.retracted', blockId, reason })),
@@ -99,7 +100,7 @@ function takeBlock(
       return call(state, message, block)
     default:
       if (block.tool_use_id) return endCall(state, block, { parent })
-      if (block.type in ignoredBlocks) return { state, outputs: [] }
+      if (Object.hasOwn(ignoredBlocks, block.type)) return { state, outputs: [] }
       return {
         state,
         outputs: [{ type: 'agent.unrecognised', native: block, reason: `a block of type ${block.type}` }],

@@ -71,6 +71,7 @@ describe('a message', () => {
     [undefined],
     ['text'],
     [{}],
+    [{ type: 'constructor' }],
     [{ type: 'assistant' }],
     [{ type: 'user', message: {} }],
     [{ type: 'stream_event' }],

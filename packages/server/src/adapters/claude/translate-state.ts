@@ -20,8 +20,8 @@ export type TranslateState = {
   readonly turns: number
   /** The answer being streamed, by the tool call of its subagent; '' for the main line. */
   readonly streams: Readonly<Record<string, Stream>>
-  /** Messages taken, by uuid, with the blocks and calls they brought. The oldest are forgotten. */
-  readonly taken: ReadonlyMap<string, readonly string[]>
+  /** Messages taken, by uuid, with the blocks and calls they brought. In pages, the newest first; the last is forgotten. */
+  readonly taken: readonly ReadonlyMap<string, readonly string[]>[]
   readonly calls: ReadonlyMap<string, Call>
   /** Our id of a call that the agent asks for again under its old one. */
   readonly aliases: ReadonlyMap<string, string>
@@ -86,7 +86,7 @@ export function initialState(context: TranslateContext = {}): TranslateState {
     turn: undefined,
     turns: 0,
     streams: {},
-    taken: new Map(),
+    taken: [],
     calls: new Map(),
     aliases: new Map(),
     denied: new Set(),
@@ -159,7 +159,13 @@ export function parentOf(
   return nativeParent ? { parentToolCallId: callIdOf(state, nativeParent) } : {}
 }
 
-const remembered = 4_000
+const pageSize = 100
+const pages = 40
+
+/** What a message brought, if it was taken. */
+export function takenFrom(state: TranslateState, uuid: string): readonly string[] | undefined {
+  return state.taken.find((page) => page.has(uuid))?.get(uuid)
+}
 
 /** Notes a message as taken, with what it brought. */
 export function withTaken(
@@ -168,7 +174,11 @@ export function withTaken(
   ids: readonly string[] = [],
 ): TranslateState {
   if (!uuid) return state
-  const kept = state.taken.size < remembered ? state.taken : [...state.taken].slice(remembered / 2)
-  const known = state.taken.get(uuid) ?? []
-  return { ...state, taken: new Map(kept).set(uuid, [...known, ...ids]) }
+  const entry = [...(takenFrom(state, uuid) ?? []), ...ids]
+  const [newest = new Map(), ...older] = state.taken
+  const taken =
+    newest.size < pageSize || newest.has(uuid)
+      ? [new Map(newest).set(uuid, entry), ...older]
+      : [new Map([[uuid, entry]]), newest, ...older].slice(0, pages)
+  return { ...state, taken }
 }

@@ -48,7 +48,7 @@ export function translateStreamEvent(before: TranslateState, message: NativeStre
     case 'ping':
       return nothing(state)
     default:
-      if (event.type in ignoredStreamEvents) return nothing(state)
+      if (Object.hasOwn(ignoredStreamEvents, event.type)) return nothing(state)
       return {
         state,
         outputs: [

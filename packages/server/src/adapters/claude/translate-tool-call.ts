@@ -61,7 +61,7 @@ const titleLength = 200
 /** What a call is, in words for a person: never the model's own description of what it does. */
 export function describeTool(name: string, input: unknown, cwd?: string): ToolDescription {
   const fields = isRecord(input) ? input : {}
-  const known = tools[name]
+  const known = Object.hasOwn(tools, name) ? tools[name] : undefined
   const locations = locationsIn(fields)
   const near = (field: string) => shortPath(text(fields, field), cwd) || 'a file'
   const kind = known?.[0] ?? 'other'

@@ -11,7 +11,14 @@ import {
   takeInit,
   takeStatus,
 } from './translate-session.ts'
-import { callIdOf, type TranslateState, type Translation, withDenied, withTaken } from './translate-state.ts'
+import {
+  callIdOf,
+  type TranslateState,
+  type Translation,
+  takenFrom,
+  withDenied,
+  withTaken,
+} from './translate-state.ts'
 import { translateStreamEvent } from './translate-stream.ts'
 import { endTask, progressTask, startTask, updateTask } from './translate-task.ts'
 import { describeTool } from './translate-tool-call.ts'
@@ -47,12 +54,12 @@ export function translate(state: TranslateState, message: unknown): Translation 
   const key = keyOf(message)
   if (key === 'stream_event') return placed(state, attempted(state, message, translateStreamEvent as Handler))
   const uuid = uuidOf(message)
-  if (uuid !== undefined && state.taken.has(uuid)) return { state, outputs: [] }
-  if (key in ignored || key in ignoredFrames) return { state, outputs: [] }
-  const handler = (handlers as Readonly<Record<string, Handler>>)[key]
+  if (uuid !== undefined && takenFrom(state, uuid)) return { state, outputs: [] }
+  if (Object.hasOwn(ignored, key) || Object.hasOwn(ignoredFrames, key)) return { state, outputs: [] }
+  const handler = Object.hasOwn(handlers, key) ? handlers[key as keyof typeof handlers] : undefined
   const flushed = key === 'user' ? { state, outputs: [] } : compact.flush(state)
   const next = handler
-    ? attempted(flushed.state, message, handler)
+    ? attempted(flushed.state, message, handler as Handler)
     : unrecognised(flushed.state, message, `a message of type ${key || 'nothing'}`)
   const taken = { state: withTaken(next.state, uuid), outputs: [...flushed.outputs, ...next.outputs] }
   return placed(flushed.state, taken)

@@ -1,0 +1,150 @@
+import type { ModelAnswer } from '../../src/testing/model-server.ts'
+import { bash, calls, isQueued, oneTurn, pixel, type Scenario, says, script } from './stage.ts'
+
+/** Words back and forth, and what a session is configured with. */
+export const conversation: Readonly<Record<string, Scenario>> = {
+  text: { play: oneTurn('Say hello.', says('Hello, this is the model speaking.')) },
+
+  'two-turns': {
+    async play({ server, start }) {
+      script(server, says('The first answer.'), says('The second answer.'))
+      await using run = start()
+      await run.turn('One.')
+      await run.turn('Two.')
+    },
+  },
+
+  thinking: {
+    options: { thinking: { type: 'enabled', budgetTokens: 2000 } },
+    play: oneTurn('Think.', says('So it is four.', { reasoning: 'Two and two make four.' })),
+  },
+
+  'no-partials': {
+    options: { includePartialMessages: false, thinking: { type: 'enabled', budgetTokens: 2000 } },
+    play: oneTurn(
+      'Think and run.',
+      { ...calls('Let me see.', bash('echo one')), reasoning: 'I had better look.' } as ModelAnswer,
+      says('It is one.'),
+    ),
+  },
+
+  'image-prompt': {
+    play: async ({ server, start }) => {
+      script(server, says('A dot.'))
+      await using run = start()
+      await run.turn([
+        { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } },
+        { type: 'text', text: 'What is this?' },
+      ])
+    },
+  },
+
+  'mode-changed': {
+    async play({ server, start }) {
+      script(server, says('Asking.'), says('Not asking.'))
+      await using run = start()
+      await run.turn('One.')
+      await run.query.setPermissionMode('acceptEdits')
+      await run.turn('Two.')
+    },
+  },
+
+  steering: {
+    async play({ server, start }) {
+      script(server, calls('', bash('touch done.txt')), says('I heard you while I worked.'))
+      let asked: () => void = () => undefined
+      let allow: () => void = () => undefined
+      const isAsked = new Promise<void>((resolve) => {
+        asked = resolve
+      })
+      const isAllowed = new Promise<void>((resolve) => {
+        allow = resolve
+      })
+      await using run = start({
+        async canUseTool(_name, updatedInput) {
+          asked()
+          await isAllowed
+          return { behavior: 'allow', updatedInput }
+        },
+      })
+      run.say('Do it.')
+      await isAsked
+      run.say('And be quick.')
+      await run.until((all) => all.filter(isQueued).length === 2)
+      allow()
+      await run.until((all) => all.some(({ type }) => type === 'result'))
+    },
+  },
+
+  compact: {
+    async play({ server, start }) {
+      script(
+        server,
+        says('The first answer, to be forgotten.'),
+        says('<summary>They spoke of nothing much.</summary>'),
+        says('I remember a summary.'),
+      )
+      await using run = start()
+      await run.turn('Tell me something.')
+      await run.turn('/compact')
+      await run.turn('And now?')
+    },
+  },
+
+  clear: {
+    async play({ server, start }) {
+      script(server, says('Before.'), says('After.'))
+      await using run = start()
+      await run.turn('One.')
+      await run.turn('/clear')
+      await run.turn('Two.')
+    },
+  },
+
+  'command-output': { play: oneTurn('/cost') },
+
+  'structured-output': {
+    options: {
+      outputFormat: {
+        type: 'json_schema',
+        schema: { type: 'object', properties: { answer: { type: 'number' } }, required: ['answer'] },
+      },
+    },
+    play: oneTurn('What is it?', calls('', ['StructuredOutput', { answer: 42 }]), says('It is 42.')),
+  },
+
+  resume: {
+    async play({ server, start }) {
+      script(server, says('The first process speaks.'), says('The second process speaks.'))
+      const first = start()
+      await first.turn('One.')
+      await first[Symbol.asyncDispose]()
+      await using second = start({ resume: first.sessionId })
+      await second.turn('Two.')
+    },
+  },
+
+  'resume-unknown': {
+    async play({ start }) {
+      await using run = start({ resume: '11111111-2222-4333-8444-555555555555' })
+      run.say('Two.')
+      await run.ended()
+    },
+  },
+
+  hook: {
+    options: {
+      includeHookEvents: true,
+      hooks: {
+        UserPromptSubmit: [{ hooks: [async () => ({ systemMessage: 'The hook has a word for you.' })] }],
+      },
+      settings: {
+        hooks: {
+          UserPromptSubmit: [{ hooks: [{ type: 'command', command: 'echo a command has run' }] }],
+          PreToolUse: [{ hooks: [{ type: 'command', command: 'echo no >&2; exit 1' }] }],
+        },
+      },
+    },
+    play: oneTurn('Say hello.', calls('', bash('echo hello')), says('Hello.')),
+  },
+}

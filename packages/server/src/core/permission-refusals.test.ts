@@ -1,0 +1,148 @@
+import type { PermissionMode, PermissionRule } from '@parley/protocol'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { created, stateAfter } from '../testing/state-after.ts'
+import { ruleOf } from '../testing/store-samples.ts'
+import { evaluate, matches, type Subject } from './permission-rules.ts'
+
+const inMode = (mode: PermissionMode) =>
+  stateAfter({ ...created, mode }, { type: 'session.configured', effective: { mode } })
+const call = (input: unknown): Subject => ({ tool: 'Bash', kind: 'execute', input, readOnly: false })
+const about = (decision: PermissionRule['decision'], pattern: string) =>
+  ruleOf(decision, { decision, match: { command: pattern } })
+const verdict = (input: unknown, rule: PermissionRule, mode: PermissionMode) =>
+  evaluate(call(input), inMode(mode), [rule]).decision
+
+const waysAround: [string, unknown][] = [
+  ['as it stands', { command: 'rm -rf /' }],
+  ['with a second command', { command: 'rm -rf / ; true' }],
+  ['with a command in the background', { command: 'rm -rf / &' }],
+  ['into a pipe', { command: 'rm -rf / | cat' }],
+  ['with a variable', { command: 'rm -rf $HOME' }],
+  ['with a substitution', { command: 'rm -rf `pwd` $(pwd)' }],
+  ['with a redirection', { command: 'rm -rf / > /dev/null 2<&1' }],
+  ['with a line end', { command: 'rm -rf /\n' }],
+  ['over two lines', { command: 'rm \\\n-rf /' }],
+  ['with a carriage return', { command: 'rm -rf /\r\n' }],
+  ['with a line separator', { command: 'rm -rf /\u2028' }],
+  ['with an extra switch', { command: 'rm -rf /', run_in_background: true }],
+  ['with two', { command: 'rm -rf / ; true', dangerouslyDisableSandbox: true, run_in_background: true }],
+  ['with other fields', { command: 'rm -rf /', timeout: 5, description: 'harmless' }],
+]
+
+describe('a refusal', () => {
+  it.each(waysAround)('by "rm *" holds %s', (_, input) => {
+    for (const mode of ['ask', 'accept-edits', 'bypass'] as const) {
+      expect(verdict(input, about('deny', 'rm *'), mode)).toBe('deny')
+      expect(verdict(input, about('disable', 'rm *'), mode)).toBe('deny')
+      expect(verdict(input, about('ask', 'rm *'), mode)).toBe('ask')
+    }
+  })
+
+  it.each(waysAround)('by "rm *" beats a grant of everything %s', (_, input) => {
+    const everything = ruleOf('all', { decision: 'allow', tool: '*' })
+    expect(evaluate(call(input), inMode('ask'), [everything, about('deny', 'rm *')]).decision).toBe('deny')
+  })
+
+  it.each([
+    ['a list of words', { command: ['rm', '-rf', '/'] }, '*rm*'],
+    ['an object', { command: { program: 'rm' } }, '*rm*'],
+    ['a number', { command: 5 }, '5'],
+    ['a switch', { command: true }, 'true'],
+    ['nothing in particular', { command: null }, '*'],
+  ])('sees also what is no text: %s', (_, input, pattern) => {
+    expect(verdict(input, about('deny', pattern), 'bypass')).toBe('deny')
+  })
+
+  it.each([
+    ['another command', { command: 'ls' }],
+    ['one that only ends like it', { command: 'farm x' }],
+    ['none', {}],
+    ['no input', undefined],
+    ['an input that is text', 'rm -rf /'],
+  ])('by "rm *" does not meet %s', (_, input) => {
+    expect(verdict(input, about('deny', 'rm *'), 'bypass')).toBe('allow')
+  })
+
+  it('that names two fields needs both', () => {
+    const rule = ruleOf('deny', { decision: 'deny', match: { command: 'rm *', cwd: '/etc*' } })
+    expect(verdict({ command: 'rm x', cwd: '/etc/a' }, rule, 'bypass')).toBe('deny')
+    expect(verdict({ command: 'rm x', cwd: '/tmp' }, rule, 'bypass')).toBe('allow')
+    expect(verdict({ command: 'rm x' }, rule, 'bypass')).toBe('allow')
+  })
+
+  it('without fields holds for every call of its tool', () => {
+    const rule = ruleOf('deny', { decision: 'deny' })
+    for (const [, input] of waysAround) expect(verdict(input, rule, 'bypass')).toBe('deny')
+  })
+})
+
+describe('a grant', () => {
+  it.each(waysAround.slice(1))('of "rm *" does not hold %s, but for other fields', (how, input) => {
+    const holds = how === 'with other fields' || how === 'with a line separator'
+    expect(verdict(input, about('allow', 'rm *'), 'ask')).toBe(holds ? 'allow' : 'ask')
+  })
+
+  it.each([
+    [['rm', '-rf', '/'], '*'],
+    [{ program: 'rm' }, '*'],
+    [5, '5'],
+    [null, '*'],
+  ])('does not hold for what is no text: %j', (command, pattern) => {
+    expect(verdict({ command }, about('allow', pattern), 'ask')).toBe('ask')
+  })
+})
+
+describe('the same pattern', () => {
+  const piece = fc.constantFrom(
+    'rm',
+    ' ',
+    '*',
+    '\\*',
+    '\\\\',
+    '\\',
+    '-rf',
+    '/',
+    '.',
+    '[a]',
+    '$',
+    ';',
+    '\n',
+    'é',
+    '🚀',
+  )
+  const pattern = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(''))
+  const command = fc.oneof(
+    { weight: 1, arbitrary: fc.string({ maxLength: 10, unit: 'grapheme' }) },
+    { weight: 2, arbitrary: fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join('')) },
+    { weight: 1, arbitrary: fc.anything({ maxDepth: 1 }) },
+  )
+  const switches = fc.dictionary(fc.constantFrom('a', 'b', 'sandbox'), fc.oneof(fc.boolean(), fc.string()), {
+    maxKeys: 2,
+  })
+
+  it('refuses as a refusal whatever it allows as a grant', () => {
+    let allowed = 0
+    fc.assert(
+      fc.property(pattern, command, switches, (text, given, more) => {
+        const input = { ...more, command: given }
+        if (!matches({ tool: 'Bash', match: { command: text } }, call(input))) return
+        allowed++
+        expect(verdict(input, about('allow', text), 'ask')).toBe('allow')
+        expect(verdict(input, about('deny', text), 'bypass')).toBe('deny')
+        expect(verdict(input, about('disable', text), 'bypass')).toBe('deny')
+        expect(verdict(input, about('ask', text), 'bypass')).toBe('ask')
+      }),
+      { numRuns: 2_000 },
+    )
+    expect(allowed).toBeGreaterThan(20)
+  })
+
+  it('refuses as a refusal whatever stands in the place of its star', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), switches, (rest, more) => {
+        expect(verdict({ ...more, command: `rm ${rest}` }, about('deny', 'rm *'), 'bypass')).toBe('deny')
+      }),
+    )
+  })
+})

@@ -9,7 +9,7 @@ describe('a person at the terminal', () => {
     const running = home.onTerminal(['run', 'demo', 'show a permission'])
     await running.until(choose)
     running.type('what?\r')
-    await running.until('Type a number from 1 to 5.')
+    await running.until('Type a number from 1 to 5, or y or n.')
     running.type('1\r')
     const { stdout, exitCode } = await running.ended
     expect(stdout).toContain('why: It deletes files.')
@@ -21,7 +21,7 @@ describe('a person at the terminal', () => {
     await using home = createHome()
     const running = home.onTerminal(['run', 'demo', 'show a permission'])
     await running.until(choose)
-    running.type('3 still in use\r')
+    running.type('5 still in use\r')
     const { stdout } = await running.ended
     expect(stdout).toContain('still in use)')
     expect(stdout).toContain('As you wish')
@@ -31,9 +31,73 @@ describe('a person at the terminal', () => {
     await using home = createHome()
     const running = home.onTerminal(['run', 'demo', 'ask me something'])
     await running.until('or your own words: ')
-    running.type('a spreadsheet\r1,3\r')
+    running.type('a spreadsheet\r')
+    await running.until('numbers such as 1,3')
+    running.type('1,3\r')
     const { stdout, exitCode } = await running.ended
     expect(stdout).toContain('Database: a spreadsheet; Extras: Tests, Continuous integration.')
+    expect(stdout).toMatch(/answered.* Database: a spreadsheet; Extras: Tests, Continuous integration/)
+    expect(exitCode).toBe(0)
+  })
+
+  it('still answers questions when permissions are allowed by a flag', async () => {
+    await using home = createHome()
+    const running = home.onTerminal(['run', 'demo', 'ask me something', '--on-permission', 'allow'])
+    await running.until('or your own words: ')
+    running.type('1\r')
+    await running.until('numbers such as 1,3')
+    running.type('1\r')
+    expect((await running.ended).exitCode).toBe(0)
+  })
+
+  it('does not allow with what was typed before the question stood there', async () => {
+    await using home = createHome()
+    const server = home.start(['serve', '--port', '0', '--json'])
+    await server.until('"pid"')
+    const first = home.start(['run', 'demo', 'hang'])
+    await first.until('until you stop me')
+    const running = home.onTerminal(['run', 'demo', 'show a permission', '--session', 'last'])
+    await running.until('queued: another turn runs first')
+    running.type('1\r2\r1')
+    await running.until(/1\r\n2\r\n1/)
+    first.child.kill('SIGINT')
+    await running.until(choose)
+    running.type('\r')
+    await running.until('Type a number')
+    running.type('n\r')
+    const { stdout, exitCode } = await running.ended
+    expect(stdout).toContain('As you wish')
+    expect(stdout).not.toContain('allowed')
+    expect(exitCode).toBe(0)
+  })
+
+  it('answers one question with one line, whatever was pasted behind it', async () => {
+    await using home = createHome()
+    const running = home.onTerminal(['run', 'demo', 'parallel'])
+    await running.until(choose)
+    running.type('n\r1\r1\r')
+    await running.until(/(Your choice[\s\S]*){2}/)
+    running.type('n\r')
+    const { stdout } = await running.ended
+    expect(stdout).not.toContain('allowed')
+  })
+
+  it('is asked again when the server was away', async () => {
+    await using home = createHome()
+    const server = home.start(['serve', '--port', '0', '--json'])
+    const { url } = JSON.parse(await server.until(/\}\n/))
+    const running = home.onTerminal(['run', 'demo', 'show a permission'])
+    await running.until(choose)
+    server.child.kill('SIGKILL')
+    await running.until(/\n[^\n]*parley: the connection is lost; trying again…\r\n/)
+    home.start(['serve', '--port', new URL(url).port, '--json'])
+    await running.until(/connected again[\s\S]*why: It deletes[\s\S]*Your choice, 1 to 5: /)
+    running.type('1\r')
+    const { stdout, exitCode } = await running.ended
+    expect(stdout).toContain('the server was restarted; it is still waiting for your answer')
+    expect(stdout).not.toContain('1 to 5: parley')
+    expect(stdout.match(/allowed/g)).toHaveLength(1)
+    expect(stdout).toContain('Thank you.')
     expect(exitCode).toBe(0)
   })
 
@@ -102,6 +166,32 @@ describe('parley attach', () => {
     expect(stdout).toContain('Thoughts · demo')
     expect(stdout).toContain('it goes on')
     expect(exitCode).toBe(0)
+  })
+
+  it('sets aside a prompt that is being typed when something is asked', async () => {
+    await using home = createHome()
+    const server = home.start(['serve', '--port', '0', '--json'])
+    await server.until('"pid"')
+    await home.run(['run', 'demo', 'think'])
+    const running = home.onTerminal(['attach', 'last'])
+    await running.until('> ')
+    running.type('1')
+    await running.until(/> .{0,4}1/)
+    const other = home.start([
+      'run',
+      'demo',
+      'show a permission',
+      '--session',
+      'last',
+      '--on-permission',
+      'ask',
+    ])
+    await running.until(choose)
+    running.type('\r')
+    await running.until('Type a number')
+    running.type('n\r')
+    await running.until(/completed[\s\S]*> 1/)
+    expect((await other.ended).stdout).toContain('As you wish')
   })
 
   it('finds a request that was there before', async () => {

@@ -110,6 +110,7 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
     token,
     limits,
     recover: 'on-use',
+    commandLine: context.commandLine,
     logger: createLogger(configuration.logLevel ?? 'warn', context.output),
   })
   const { url } = parley.http
@@ -132,7 +133,7 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
 async function othersDone(
   parley: Parley,
   ours: ReadonlySet<string>,
-  { output, invocation }: Context,
+  { output, commandLine }: Context,
 ): Promise<void> {
   for (let told = false; parley.followers() > 0; ) {
     const lists = await Promise.all(
@@ -144,7 +145,7 @@ async function othersDone(
     if (busy.length === 0) return
     if (!told) {
       const ids = busy.map(({ id }) => id).join(', ')
-      const hint = `Ctrl-C stops it. To keep a server running: ${invocation} serve`
+      const hint = `Ctrl-C stops it. To keep a server running: ${commandLine('serve')}`
       output.err(`parley: another command works through this one (${ids}); waiting for it. ${hint}\n`)
       told = true
     }

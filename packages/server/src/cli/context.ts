@@ -1,4 +1,5 @@
 import { homedir } from 'node:os'
+import type { CommandLine } from '../faces/http/command-line.ts'
 import { readConfigFile } from './config-file.ts'
 import { type Configuration, type Flags, resolveConfiguration } from './configuration.ts'
 import type { Output } from './terminal/output.ts'
@@ -8,8 +9,10 @@ export type Context = {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Where the person stands: relative paths start here. */
   readonly cwd: string
-  /** How to call this program again, for hints: `parley`, or `npm start --` in a checkout. */
+  /** How this program was called, for help: `parley`, or `npm start --` in a checkout. */
   readonly invocation: string
+  /** The next command as it must be typed to mean the same data folder, for hints. */
+  readonly commandLine: CommandLine
   readonly stdin: NodeJS.ReadStream
   readonly output: Output
 }

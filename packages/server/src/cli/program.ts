@@ -1,4 +1,6 @@
+import { resolve } from 'node:path'
 import { Command, CommanderError, Option } from 'commander'
+import { createCommandLine } from '../faces/http/command-line.ts'
 import type { Context } from './context.ts'
 import { createOutput } from './terminal/output.ts'
 import { version } from './version.ts'
@@ -24,14 +26,24 @@ export async function runProgram(process: NodeJS.Process): Promise<never> {
 function contextOf(process: NodeJS.Process): Context {
   const { env, stdin } = process
   const isNpm = env.npm_lifecycle_event !== undefined
-  const isCheckout = env.npm_lifecycle_event === 'start' || process.argv[1]?.endsWith('.ts')
+  const isCheckout = env.npm_lifecycle_event === 'start' || process.execArgv.includes('--conditions=source')
+  const cwd = (isNpm && env.INIT_CWD) || process.cwd()
+  const invocation = isCheckout ? 'npm start --' : 'parley'
+  const dataDir = givenDataDir(process.argv.slice(2))
   return {
     env,
-    cwd: (isNpm && env.INIT_CWD) || process.cwd(),
-    invocation: isCheckout ? 'npm start --' : 'parley',
+    cwd,
+    invocation,
+    commandLine: createCommandLine({ invocation, dataDir: dataDir && resolve(cwd, dataDir) }),
     stdin,
     output: createOutput(process),
   }
+}
+
+function givenDataDir(args: readonly string[]): string | undefined {
+  const joined = args.findLast((arg) => arg.startsWith('--data-dir='))
+  const index = args.lastIndexOf('--data-dir')
+  return index >= 0 ? args[index + 1] : joined?.slice('--data-dir='.length)
 }
 
 /** `parley --port 0` is `parley serve --port 0`. */
@@ -41,10 +53,11 @@ function withDefaultCommand(args: string[]): string[] {
   return first === undefined || (first.startsWith('-') && !isOfProgram) ? ['serve', ...args] : args
 }
 
-async function report(thrown: unknown, args: string[], { output, env }: Context): Promise<number> {
+async function report(thrown: unknown, args: string[], context: Context): Promise<number> {
+  const { output, env } = context
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return 0
-    output.err(`${usageLine(thrown, args)}\n`)
+    output.err(`${usageLine(thrown, args, context)}\n`)
     return 2
   }
   const { failureOf } = await import('./failure.ts')
@@ -54,32 +67,41 @@ async function report(thrown: unknown, args: string[], { output, env }: Context)
   return exitCode
 }
 
-function usageLine({ message, code }: CommanderError, [command = '']: string[]): string {
+function usageLine(
+  { message, code }: CommanderError,
+  [command = '']: string[],
+  { invocation }: Context,
+): string {
   const words = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
   if (code === 'commander.excessArguments' && command === 'serve') {
-    return `parley: ${words} Options stand behind the command, as in: parley sessions --data-dir <folder>`
+    return `parley: ${words} Options stand behind the command, as in: ${invocation} sessions --data-dir <folder>`
   }
   const isCommand = code !== 'commander.unknownCommand' && code !== 'commander.help'
-  return `parley: ${words.replace(/([^.)?])$/, '$1.')} See: parley ${isCommand ? `${command} ` : ''}--help`
+  return `parley: ${words.replace(/([^.)?])$/, '$1.')} See: ${invocation} ${isCommand ? `${command} ` : ''}--help`
 }
 
 function createProgram(context: Context, done: (exitCode: number) => void): Command {
-  const program = new Command('parley')
+  const program = new Command(context.invocation)
     .description('The session server for coding agents. Without a command it serves.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
     .exitOverride()
     .configureOutput({ outputError: () => {}, writeOut: context.output.out, writeErr: context.output.err })
-    .addHelpText('after', examples('parley', 'parley run demo "help"', 'parley sessions', 'parley help run'))
+    .addHelpText(
+      'after',
+      examples(context, 'parley', 'parley run demo "help"', 'parley sessions', 'parley help run'),
+    )
     .addHelpText(
       'after',
       `
 Settings come from options, then PARLEY_HOST, PARLEY_PORT, PARLEY_DATA_DIR, PARLEY_TOKEN and
 PARLEY_LOG_LEVEL, then config.json in the data folder, then defaults (127.0.0.1, 4747, ~/.parley).`,
     )
-  const add = (name: string, description: string) =>
-    withCommonOptions(program.command(name)).description(description)
+  const add = (name: string, description: string, ...lines: string[]) =>
+    withCommonOptions(program.command(name))
+      .description(description)
+      .addHelpText('after', examples(context, ...lines))
   const finish = async (work: Promise<number>) => done(await work)
   addServe(add, context, finish)
   addRun(add, context, finish)
@@ -88,7 +110,8 @@ PARLEY_LOG_LEVEL, then config.json in the data folder, then defaults (127.0.0.1,
   return program
 }
 
-type Add = (name: string, description: string) => Command
+/** The lines are examples. */
+type Add = (name: string, description: string, ...lines: string[]) => Command
 type Finish = (work: Promise<number>) => Promise<void>
 
 function withCommonOptions(command: Command): Command {
@@ -101,17 +124,19 @@ function withCommonOptions(command: Command): Command {
 }
 
 function addServe(add: Add, context: Context, finish: Finish): void {
-  add('serve', 'run the server (the default)')
+  add(
+    'serve',
+    'run the server (the default)',
+    'parley',
+    'parley serve --port 0 --json',
+    'parley --data-dir ./parley-data',
+  )
     .option('--host <address>', 'where to listen (default: 127.0.0.1)')
     .option('--port <port>', 'the port; 0 picks a free one (default: 4747)')
     .option('--allow-remote', 'mean it when --host can be reached from other machines; needs --token')
     .addOption(list('--allow-origin <origin>', 'a web page of this origin may use the server; repeatable'))
     .addOption(list('--allow-host <name>', 'answer to this Host name too; repeatable'))
     .option('--json', 'print one line {"url","token","pid"} instead of the greeting and the link')
-    .addHelpText(
-      'after',
-      examples('parley', 'parley serve --port 0 --json', 'parley --data-dir ./parley-data'),
-    )
     .addHelpText(
       'after',
       `
@@ -122,8 +147,14 @@ SIGINT or SIGTERM stops it: what waits for a person is kept, and goes on after t
 }
 
 function addRun(add: Add, context: Context, finish: Finish): void {
-  add('run', 'send one prompt to an agent and show what it does')
-    .argument('<agent>', 'which agent, e.g. demo; see: parley agents')
+  add(
+    'run',
+    'send one prompt to an agent and show what it does',
+    'parley run demo "show a permission"',
+    'git diff | parley run demo - --json',
+    'parley run demo "and now?" --session last',
+  )
+    .argument('<agent>', `which agent, e.g. demo; see: ${context.invocation} agents`)
     .argument('[prompt]', 'what to do; "-", or nothing and a pipe, reads it from stdin')
     .option('--cwd <folder>', 'the folder to work in (default: this one)')
     .option('--model <model>', 'which model')
@@ -134,14 +165,6 @@ function addRun(add: Add, context: Context, finish: Finish): void {
     .option('--timeout <time>', 'stop the turn after, e.g., 90s or 5m')
     .option('--json', 'print every event as a line of JSON, and nothing else, to stdout')
     .option('--deltas', 'with --json: the live deltas too')
-    .addHelpText(
-      'after',
-      examples(
-        'parley run demo "show a permission"',
-        'git diff | parley run demo - --json',
-        'parley run demo "and now?" --session last',
-      ),
-    )
     .addHelpText(
       'after',
       `
@@ -157,81 +180,78 @@ A denied permission is not a failure: the code is that of the turn.`,
 const session = ['<session>', 'its id, the start of it, or "last"'] as const
 
 function addSessionCommands(add: Add, context: Context, finish: Finish): void {
-  add('attach', 'follow a session on the terminal, answer what it asks, prompt it')
+  add('attach', 'follow a session on the terminal, answer what it asks, prompt it', 'parley attach last')
     .argument(...session)
     .option('--tail <events>', 'how many of the last events to show first (default: 60)')
-    .addHelpText('after', examples('parley attach last'))
     .addHelpText('after', '\nA line you type is a prompt. Ctrl-D or Ctrl-C leaves; the session goes on.')
     .action((id, options) =>
       finish(import('./commands/attach.ts').then(({ attach }) => attach(id, options, context))),
     )
-  add('sessions', 'list sessions')
+  add('sessions', 'list sessions', 'parley sessions --waiting', 'parley sessions --json | jq .id')
+    .option('--waiting', 'everything that waits for you, in all sessions, and what is asked')
     .option('--all', 'archived ones too')
     .option('--query <text>', 'only those with this in their title')
     .option('--agent <agent>', 'only those of this agent')
     .option('--status <status>', 'idle, working, waiting or parked')
     .option('--limit <number>', 'at most so many (default: 50)')
-    .option('--json', 'one session a line, as JSON')
-    .addHelpText('after', examples('parley sessions --status waiting', 'parley sessions --json | jq .id'))
+    .option('--json', 'one session (with --waiting: one request) a line, as JSON')
+    .addHelpText(
+      'after',
+      `
+Status: idle, nothing runs; working, a turn runs; waiting, a turn waits for your answer; parked, it waits for your
+answer too, but no process is kept for it. On a terminal ids are cut to what is enough to name a session.`,
+    )
     .action((options) =>
       finish(import('./commands/sessions.ts').then(({ sessions }) => sessions(options, context))),
     )
-  add('show', 'show the state and the last blocks of a session')
+  add('show', 'show the state and the last blocks of a session', 'parley show last')
     .argument(...session)
     .option('--tail <blocks>', 'how many blocks (default: 50)')
     .option('--json', 'as JSON')
-    .addHelpText('after', examples('parley show last'))
     .action((id, options) =>
       finish(import('./commands/show.ts').then(({ show }) => show(id, options, context))),
     )
-  add('export', 'write a whole session as a file')
+  add('export', 'write a whole session as a file', 'parley export last --as html -o session.html')
     .argument(...session)
     .option('--as <format>', 'jsonl, markdown or html (default: jsonl)')
     .option('-o, --output <file>', 'where to (default: stdout)')
-    .addHelpText('after', examples('parley export last --as html -o session.html'))
     .action((id, options) =>
       finish(import('./commands/export.ts').then(({ exportSession }) => exportSession(id, options, context))),
     )
-  add('cancel', 'stop the turn that runs in a session')
+  add('cancel', 'stop the turn that runs in a session', 'parley cancel last')
     .argument(...session)
-    .addHelpText('after', examples('parley cancel last'))
     .action((id, options) =>
       finish(import('./commands/cancel.ts').then(({ cancel }) => cancel(id, options, context))),
     )
-  add('delete', 'delete a session for good')
+  add('delete', 'delete a session for good', 'parley delete ses_01k2 --yes')
     .argument(...session)
     .option('--yes', 'do not ask')
-    .addHelpText('after', examples('parley delete ses_01k2 --yes'))
     .action((id, options) =>
       finish(import('./commands/delete.ts').then(({ deleteSession }) => deleteSession(id, options, context))),
     )
 }
 
 function addCareCommands(add: Add, context: Context, finish: Finish): void {
-  add('agents', 'list the agents, and what each one needs')
+  add('agents', 'list the agents, and what each one needs', 'parley agents')
     .option('--json', 'one agent a line, as JSON')
-    .addHelpText('after', examples('parley agents'))
     .action((options) =>
       finish(import('./commands/agents.ts').then(({ agents }) => agents(options, context))),
     )
-  add('doctor', 'check this machine and the data folder; exit code 1 if something fails')
+  add('doctor', 'check this machine and the data folder; exit code 1 if something fails', 'parley doctor')
     .option('--host <address>', 'check this address (default: 127.0.0.1)')
     .option('--port <port>', 'check this port (default: 4747)')
     .option('--json', 'one check a line, as JSON')
-    .addHelpText('after', examples('parley doctor'))
     .action((options) =>
       finish(import('./commands/doctor.ts').then(({ doctor }) => doctor(options, context))),
     )
-  add('token', 'print the token that clients send')
+  add(
+    'token',
+    'print the token that clients send',
+    'parley token --link',
+    'curl -H "Authorization: Bearer $(parley token)" http://127.0.0.1:4747/api/sessions',
+  )
     .option('--link', 'a new one-time link of the running server instead')
     .option('--rotate', 'make a new token; a running server must be restarted')
-    .addHelpText(
-      'after',
-      examples(
-        'parley token --link',
-        'curl -H "Authorization: Bearer $(parley token)" http://127.0.0.1:4747/api/sessions',
-      ),
-    )
     .action((options) => finish(import('./commands/token.ts').then(({ token }) => token(options, context))))
 }
 
@@ -242,6 +262,12 @@ function list(flags: string, description: string): Option {
   ])
 }
 
-function examples(...lines: string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
+/** In a checkout there is no `parley` on the path; and npm says what it starts, unless it is told not to. */
+function examples({ invocation }: Context, ...lines: string[]): string {
+  const commandLine = createCommandLine({ invocation })
+  const here = lines.map((line) => {
+    const program = commandLine('', { quiet: /[|(]/.test(line) }).trimEnd()
+    return line.replace(/(?<![\w./-])parley(?![\w-])/, () => program)
+  })
+  return `\nExamples:\n${here.map((line) => `  $ ${line}`).join('\n')}`
 }

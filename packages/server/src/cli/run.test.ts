@@ -35,7 +35,10 @@ describe('parley run', () => {
   it('denies permissions when nobody can be asked, and says so', async () => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run(['run', 'demo', 'show a permission'])
-    expect(stderr).toContain('Denied without asking')
+    expect(stderr).toContain(
+      'parley: denied rm -rf build: nobody to ask here; use --on-permission allow, or --mode bypass\n',
+    )
+    expect(stderr.match(/denied rm -rf build/g)).toHaveLength(1)
     expect(stderr).toContain('✗ execute rm -rf build · denied')
     expect(stdout).toContain('As you wish: I leave it alone.')
     expect(exitCode).toBe(0)
@@ -44,8 +47,14 @@ describe('parley run', () => {
   it('allows them when told to', async () => {
     await using home = createHome()
     const { stdout, stderr } = await home.run(['run', 'demo', 'permission', '--on-permission', 'allow'])
+    expect(stderr).toContain('parley: allowed rm -rf build: --on-permission allow\n')
     expect(stderr).toContain('✓ execute rm -rf build · completed')
+    expect(stderr).toContain('    (nothing was removed: this is a demo)\n')
     expect(stdout).toContain('Thank you.')
+    const { lines } = await events(home, ['permission', '--on-permission', 'allow'])
+    expect(lines.find(({ type }) => type === 'permission.resolved')).toMatchObject({
+      message: 'allowed by --on-permission allow',
+    })
   })
 
   it('stops a turn that asks a question when nobody is there', async () => {
@@ -117,7 +126,9 @@ describe('parley run', () => {
     [['run', 'demo', 'x', '--mode', 'yolo'], '--mode takes one of'],
     [['run', 'demo', 'x', '--on-permission', 'maybe'], '--on-permission takes'],
     [['run', 'demo', 'x', '--timeout', 'soon'], '--timeout takes a time'],
-    [['run', 'demo', 'x', '--cwd', 'nowhere'], 'does not exist'],
+    [['run', 'demo', 'x', '--cwd', 'nowhere'], 'does not exist. Give an existing folder with --cwd.'],
+    [['run', 'nope', 'x'], 'There is no agent "nope". npm start -- agents lists them.'],
+    [['sessions', '--waiting', '--all'], '--waiting lists all'],
     [['run'], "missing required argument 'agent'"],
   ])('answers %j with one line and exit code 2', async (args, words) => {
     await using home = createHome()
@@ -127,15 +138,11 @@ describe('parley run', () => {
     expect(exitCode).toBe(2)
   })
 
-  it('says so when there is no such agent or session', async () => {
+  it('says so when there is no such session, and keeps the data folder in its hint', async () => {
     await using home = createHome()
-    expect(await home.run(['run', 'nobody', 'x'])).toMatchObject({
+    expect(await home.run(['show', 'ses_none', '--data-dir', 'my data'])).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining('nobody'),
-    })
-    expect(await home.run(['show', 'ses_none'])).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringContaining('There is no session "ses_none"'),
+      stderr: `parley: There is no session "ses_none". List them with: npm start -- sessions --data-dir '${home.folder}/my data'\n`,
     })
   })
 
@@ -162,8 +169,10 @@ describe('what was said', () => {
     expect(list.stdout).toContain('A thought')
 
     const shown = await home.run(['show', 'last'])
-    expect(shown.stdout).toContain('# A thought')
-    expect(shown.stdout).toContain('Status: idle, 1 turns')
+    expect(shown.stdout).toMatch(/^A thought\n/)
+    expect(shown.stdout).toContain(`Session: ${id},`)
+    expect(shown.stdout).not.toContain('\\')
+    expect(shown.stdout).toContain('Status: idle, 1 turn,')
     const detail = JSON.parse((await home.run(['show', id.slice(4, 14), '--json'])).stdout)
     expect(detail).toMatchObject({ id, turns: 1 })
 
@@ -187,10 +196,33 @@ describe('what was said', () => {
     await using home = createHome()
     const { stdout } = await home.run(['agents'])
     expect(stdout).toMatch(/^demo +yes/m)
-    expect(JSON.parse((await home.run(['agents', '--json'])).stdout)).toMatchObject({
-      id: 'demo',
-      found: true,
-    })
+    const lines = (await home.run(['agents', '--json'])).stdout.trimEnd().split('\n')
+    const found = lines.map((line) => JSON.parse(line) as { id: string; found: boolean })
+    expect(found).toContainEqual(expect.objectContaining({ id: 'demo', found: true }))
+  })
+
+  it('lists what waits, and what is asked', async () => {
+    await using home = createHome()
+    expect((await home.run(['sessions', '--waiting'])).stderr).toBe('Nothing waits for you.\n')
+    const server = home.start(['serve', '--port', '0', '--json'])
+    await server.until('"pid"')
+    const asking = home.start(['run', 'demo', 'show a permission', '--on-permission', 'ask'])
+    await asking.until('waiting for an answer from elsewhere: npm start -- attach ses_')
+    const { stdout } = await home.run(['sessions', '--waiting'])
+    expect(stdout).toMatch(/^ID .*ASKS FOR/)
+    expect(stdout).toMatch(/^ses_\S+ +demo +now +execute rm -rf build/m)
+    const json = JSON.parse((await home.run(['sessions', '--waiting', '--json'])).stdout)
+    expect(json).toMatchObject({ request: { title: 'rm -rf build' }, session: { status: 'waiting' } })
+  })
+
+  it('has short ids on a terminal, which are enough', async () => {
+    await using home = createHome()
+    const { lines } = await events(home, ['think', '--title', 'A thought'])
+    const { stdout } = await home.onTerminal(['sessions']).ended
+    const name = /^(ses_\w+) /m.exec(stdout)?.[1] ?? ''
+    expect(name).toHaveLength(12)
+    expect(sessionOf(lines).startsWith(name)).toBe(true)
+    expect((await home.run(['show', name])).stdout).toMatch(/^A thought\n/)
   })
 })
 
@@ -200,7 +232,7 @@ describe('help', () => {
     async (command) => {
       await using home = createHome()
       const { exitCode, stdout } = await home.run([command, '--help'])
-      expect(stdout).toContain('Examples:\n  $ parley')
+      expect(stdout).toContain('Examples:\n  $ npm start --')
       expect(exitCode).toBe(0)
       expect(existsSync(home.dataDir)).toBe(false)
     },

@@ -1,4 +1,5 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createHome, type Home, type Running } from './program-under-test.ts'
@@ -23,6 +24,7 @@ describe('parley serve', () => {
     await running.until(/\/open\/\S+\n/)
     const { stdout, exitCode } = await stopped(running, 'SIGINT').finally(() => undefined)
     const lines = stdout.trimEnd().split('\n')
+    expect(stdout).not.toContain('other machines')
     expect(lines.at(-1)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/open\/\S+$/)
     expect(stdout).toContain(home.dataDir)
     expect(stdout).not.toContain('\u001b')
@@ -82,6 +84,37 @@ describe('parley serve', () => {
     const args = ['--host', '0.0.0.0', '--allow-remote', '--token', 'a-token-of-my-own']
     const { running } = await served(home, args)
     expect((await stopped(running)).exitCode).toBe(0)
+    const short = await home.run([
+      '--host',
+      '0.0.0.0',
+      '--allow-remote',
+      '--token',
+      'fifteen-letters',
+      '--port',
+      '0',
+    ])
+    expect(short.exitCode).toBe(2)
+    expect(short.stderr).toMatch(/^parley: The token is too short.*\n$/)
+  })
+
+  it('says plainly when other machines can reach it, and where', async () => {
+    await using home = createHome()
+    const args = ['--host', '0.0.0.0', '--allow-remote', '--token', 'a-token-of-my-own', '--port', '0']
+    const running = home.start(args)
+    await running.until(/\/open\/\S+\n/)
+    const { stdout } = await stopped(running)
+    expect(stdout).toContain('can be reached from other machines')
+    for (const entry of Object.values(networkInterfaces()).flat()) {
+      if (entry?.family === 'IPv4' && !entry.internal) expect(stdout).toContain(`http://${entry.address}:`)
+    }
+  })
+
+  it('tells its pages how it was started, data folder and all', async () => {
+    await using home = createHome()
+    const { url } = await served(home, ['--data-dir', 'here'])
+    const page = await (await fetch(url)).text()
+    expect(page).toContain(`<pre>npm start -- token --link --data-dir ${home.folder}/here</pre>`)
+    expect(page).not.toContain('parley token')
   })
 
   it('reads config.json, and refuses what it does not know there', async () => {
@@ -119,6 +152,16 @@ describe('parley serve', () => {
     const { exitCode, stderr } = await home.run(['--port', '0', '--data-dir', 'file'])
     expect(exitCode).toBe(1)
     expect(stderr).toMatch(/^parley: .*--data-dir\.\n$/)
+  })
+
+  it.each(['/etc/passwd/x', '/proc/nope', '/proc/nope/below'])('does not hang on %s', async (folder) => {
+    await using home = createHome()
+    const { exitCode, stderr } = await home.run(['--port', '0', '--data-dir', folder])
+    expect(exitCode).toBe(1)
+    expect(stderr).toMatch(/^parley: The data folder .* cannot be made.*--data-dir\.\n$/)
+    const doctor = await home.run(['doctor', '--port', '0', '--data-dir', folder])
+    expect(doctor.exitCode).toBe(1)
+    expect(doctor.stdout).toMatch(/^fail +data folder .*cannot be made/m)
   })
 })
 
@@ -160,7 +203,7 @@ describe('parley doctor', () => {
     await using home = createHome()
     const { exitCode, stdout } = await home.run(['doctor', '--port', '0'])
     expect(exitCode).toBe(0)
-    expect(stdout).not.toMatch(/^(warn|fail)/m)
+    expect(stdout).not.toMatch(/^(warn|fail) +(?!agent)/m)
     expect(statSync(home.dataDir, { throwIfNoEntry: false })).toBeUndefined()
   })
 

@@ -1,12 +1,18 @@
 import type { Client } from '@parley/client'
 import { ParleyError, type SessionSummary } from '@parley/protocol'
+import type { Context } from './context.ts'
 
 const page = 500
 const shown = 5
 
 /** The id of the session that a person means by its id, the start of its id, or `last`. */
-export async function findSession(client: Client, reference: string): Promise<string> {
-  if (reference === 'last') return lastSession(client)
+export async function findSession(
+  client: Client,
+  reference: string,
+  context: Pick<Context, 'commandLine'>,
+): Promise<string> {
+  const { commandLine } = context
+  if (reference === 'last') return lastSession(client, context)
   if (await isSession(client, reference)) return reference
   const found: SessionSummary[] = []
   for await (const session of allSessions(client)) {
@@ -15,7 +21,8 @@ export async function findSession(client: Client, reference: string): Promise<st
   const [only, ...others] = found
   if (only && others.length === 0) return only.id
   if (!only) {
-    throw new ParleyError('not_found', `There is no session "${reference}". List them with: parley sessions`)
+    const list = commandLine('sessions')
+    throw new ParleyError('not_found', `There is no session "${reference}". List them with: ${list}`)
   }
   const names = found.slice(0, shown).map(({ id, title }) => `${id} (${title || 'untitled'})`)
   const more = found.length > shown ? ' and more' : ''
@@ -36,13 +43,31 @@ export async function* allSessions(client: Client): AsyncGenerator<SessionSummar
   } while (cursor !== undefined)
 }
 
-async function lastSession(client: Client): Promise<string> {
+/** For each id the shortest start, of at least `least` characters, that means no other of them. */
+export function shortIds(ids: readonly string[], least: number): Map<string, string> {
+  const sorted = ids.toSorted()
+  return new Map(
+    sorted.map((id, index) => {
+      const shared = Math.max(sharedLength(id, sorted[index - 1]), sharedLength(id, sorted[index + 1]))
+      return [id, id.slice(0, Math.max(least, shared + 1))]
+    }),
+  )
+}
+
+function sharedLength(one: string, other = ''): number {
+  let length = 0
+  while (length < one.length && one[length] === other[length]) length++
+  return length
+}
+
+async function lastSession(client: Client, { commandLine }: Pick<Context, 'commandLine'>): Promise<string> {
   let last: SessionSummary | undefined
   for await (const session of allSessions(client)) {
     if (!last || session.updatedAt > last.updatedAt) last = session
   }
   if (last) return last.id
-  throw new ParleyError('not_found', 'There are no sessions yet. Begin one with: parley run demo "help"')
+  const begin = commandLine('run demo "help"')
+  throw new ParleyError('not_found', `There are no sessions yet. Begin one with: ${begin}`)
 }
 
 async function isSession(client: Client, id: string): Promise<boolean> {

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { builtInAdapters } from '../adapters/index.ts'
@@ -6,10 +5,12 @@ import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
 import type { Host, HostOptions } from '../core/host.ts'
 import type { Limits } from '../core/limits.ts'
+import type { CommandLine } from '../faces/http/command-line.ts'
 import { type HttpServer, startServer } from '../faces/http/serve.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
 import { createHost } from '../index.ts'
 import { openSqliteStore } from '../stores/sqlite.ts'
+import { makeDataFolder } from './data-folder.ts'
 import { version } from './version.ts'
 
 export type StartOptions = {
@@ -24,6 +25,8 @@ export type StartOptions = {
   readonly recover?: HostOptions['recover']
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
+  /** How people call the program here, for the pages; without it, `parley`. */
+  readonly commandLine?: CommandLine
 }
 
 export type Parley = {
@@ -39,7 +42,7 @@ export type Parley = {
 export async function startParley(options: StartOptions): Promise<Parley> {
   const { dataDir, adapters, limits, recover, ...serving } = options
   const { logger } = options
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makeDataFolder(dataDir)
   await using undo = new AsyncDisposableStack()
   const store = openSqliteStore({ file: join(dataDir, 'parley.sqlite') })
   undo.defer(() => store.close())

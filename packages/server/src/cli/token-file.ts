@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import type { Configuration } from './configuration.ts'
+import { cannotWrite, makeDataFolder } from './data-folder.ts'
 
 export function tokenFile(dataDir: string): string {
   return join(dataDir, 'token')
@@ -38,7 +39,10 @@ function readToken(dataDir: string): string | undefined {
     })
   }
   if (/^[\x21-\x7e]+$/.test(text)) return text
-  throw new ParleyError('validation_error', `${file} holds no token. Make a new one: parley token --rotate`)
+  throw new ParleyError(
+    'validation_error',
+    `${file} holds no token. The command "token --rotate" makes a new one.`,
+  )
 }
 
 /** Two programs that start at once must agree: the file appears whole, and the first one stays. */
@@ -59,8 +63,8 @@ function makeToken(dataDir: string): string {
 
 function writeBeside(dataDir: string, token: string): string {
   const temporary = `${tokenFile(dataDir)}.${process.pid}.${randomBytes(4).toString('hex')}`
+  makeDataFolder(dataDir)
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     writeFileSync(temporary, `${token}\n`, { mode: 0o600, flag: 'wx' })
   } catch (thrown) {
     throw cannotWrite(dataDir, thrown)
@@ -70,13 +74,4 @@ function writeBeside(dataDir: string, token: string): string {
 
 function newToken(): string {
   return randomBytes(32).toString('base64url')
-}
-
-function cannotWrite(dataDir: string, cause: unknown): ParleyError {
-  const { code } = cause as NodeJS.ErrnoException
-  return new ParleyError(
-    'internal_error',
-    `The data folder ${dataDir} cannot be written (${code}). Check its permissions, or choose another with --data-dir.`,
-    { cause },
-  )
 }

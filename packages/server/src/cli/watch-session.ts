@@ -1,5 +1,6 @@
 import type { Client, FeedItem } from '@parley/client'
 import { isKnown, ParleyError, type SessionEvent, type UnknownEvent } from '@parley/protocol'
+import type { CommandLine } from '../faces/http/command-line.ts'
 import type { Answerer } from './terminal/person.ts'
 
 export type WatchOptions = {
@@ -10,6 +11,7 @@ export type WatchOptions = {
   readonly answerer: Answerer
   readonly signal: AbortSignal
   readonly say: (line: string) => void
+  readonly commandLine: CommandLine
 }
 
 const giveUpMs = 60_000
@@ -28,12 +30,17 @@ export async function watchSession(
   let timer = setTimeout(() => lost.abort(), giveUpMs)
   const signal = AbortSignal.any([options.signal, lost.signal])
 
+  let isAway = false
+
   const heard = (item: FeedItem) => {
     if (item.type !== 'status') return
-    clearTimeout(timer)
-    if (reached.has(item.status)) return
-    options.say('parley: the connection is lost; trying again…')
-    timer = setTimeout(() => lost.abort(), giveUpMs)
+    const isReached = reached.has(item.status)
+    if (isReached) clearTimeout(timer)
+    if (isReached !== isAway) return
+    isAway = !isReached
+    if (isAway) timer = setTimeout(() => lost.abort(), giveUpMs)
+    else answerer.reconnected()
+    options.say(`parley: ${isAway ? 'the connection is lost; trying again…' : 'connected again'}`)
   }
   try {
     for await (const item of client.feed(sessionId, { ...from, signal })) {
@@ -46,7 +53,7 @@ export async function watchSession(
   } finally {
     clearTimeout(timer)
   }
-  if (lost.signal.aborted) throw serverLost(sessionId)
+  if (lost.signal.aborted) throw serverLost(options.commandLine(`show ${sessionId}`))
   return undefined
 }
 
@@ -58,10 +65,10 @@ function tell(answerer: Answerer, event: SessionEvent | UnknownEvent): void {
     answerer.resolved(event.requestId, event.outcome)
 }
 
-function serverLost(sessionId: string): ParleyError {
+function serverLost(look: string): ParleyError {
   return new ParleyError(
     'busy',
-    `The server has not answered for a minute, so it is unknown how this ended. When it is back: parley show ${sessionId}`,
+    `The server has not answered for a minute, so it is unknown how this ended. When it is back: ${look}`,
     { details: { reason: 'lost' } },
   )
 }

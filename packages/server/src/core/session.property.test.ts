@@ -282,7 +282,6 @@ class Run {
   /** The same command again is one effect and the same receipt, also on another host. */
   async #repeat(): Promise<void> {
     for (const { command, receipt } of [...this.#receipts.values()].slice(-3)) {
-      const refused = this.#refused
       const before = this.#ofPeople(await this.#log())
       const again = await this.#try(command)
       const log = await this.#log()
@@ -314,11 +313,9 @@ class Run {
     if (!request) return
     const settle = () => this.#command(answerTo(request, allow, endTurn))
     const before = this.#receipts.size
-    const refused = this.#refused
     await Promise.all(twice ? [settle(), settle()] : [settle()])
     const won = this.#receipts.size - before
-    if (twice && won !== 1 && !(won === 0 && this.#refused > refused))
-      this.problems.push(`${won} answers won`)
+    if (won > 1) this.problems.push(`${won} answers won`)
   }
 
   /** Waits until nobody has answered for too long, where that is soon. */

@@ -15,20 +15,20 @@ const columns = [
 ]
 
 export async function agents(options: AgentsOptions, context: Context): Promise<number> {
-  const { output, invocation } = context
+  const { output } = context
   await using server = await connect(configurationOf(context, options), context)
   const { agents: found } = await server.client.call('listAgents')
   if (options.json) {
     for (const agent of found) output.out(`${JSON.stringify(agent)}\n`)
     return 0
   }
-  const rows = found.map((agent) => rowOf(agent, invocation))
+  const rows = found.map((agent) => rowOf(agent, context))
   const [head = '', ...lines] = tableLines(columns, rows, output.isOutTerminal ? output.columns() : undefined)
   output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
   return 0
 }
 
-function rowOf(agent: AgentInfo, invocation: string): string[] {
+function rowOf(agent: AgentInfo, { commandLine }: Context): string[] {
   const { id, found, version, signedIn, hint } = agent
   const isReady = found && signedIn !== false
   return [
@@ -36,6 +36,6 @@ function rowOf(agent: AgentInfo, invocation: string): string[] {
     found ? 'yes' : 'no',
     version ?? '-',
     !found ? '-' : signedIn === undefined ? 'unknown' : signedIn ? 'yes' : 'no',
-    hint ?? (isReady ? `${invocation} run ${id} "…"` : 'see its documentation'),
+    hint ?? (isReady ? commandLine(`run ${id} "…"`) : 'see its documentation'),
   ]
 }

@@ -14,7 +14,7 @@ import { watchSession } from '../watch-session.ts'
 
 export type AttachOptions = Flags & { readonly tail?: string }
 
-const nobody: Answerer = { requested: () => {}, resolved: () => {} }
+const nobody: Answerer = { requested: () => {}, resolved: () => {}, reconnected: () => {} }
 
 /** A session on the terminal, until the person leaves it. It goes on without them. */
 export async function attach(reference: string, options: AttachOptions, context: Context): Promise<number> {
@@ -22,7 +22,7 @@ export async function attach(reference: string, options: AttachOptions, context:
   const tail = tailOf(options.tail)
   await using server = await connect(configurationOf(context, options), context)
   const { client } = server
-  const id = await findSession(client, reference)
+  const id = await findSession(client, reference, context)
   server.own(id)
   const { blocks, firstSeq, ...state } = await client.call('getSession', {
     params: { id },
@@ -32,7 +32,12 @@ export async function attach(reference: string, options: AttachOptions, context:
   const leaving = new AbortController()
   using interrupts = onInterrupt(() => leaving.abort())
   output.readerLeft.addEventListener('abort', () => leaving.abort())
-  const transcript = createTranscript({ ...output, style: output.errStyle, prompts: true })
+  const transcript = createTranscript({
+    ...output,
+    style: output.errStyle,
+    prompts: true,
+    asks: output.canAsk,
+  })
   const typed: string[] = []
   const typing = {
     prompt: '> ',
@@ -71,6 +76,7 @@ export async function attach(reference: string, options: AttachOptions, context:
         answerer,
         signal: leaving.signal,
         say: (line) => screen.say(line),
+        commandLine: context.commandLine,
       },
       () => false,
     )
@@ -110,12 +116,12 @@ function headline({ title, agent, status, cwd }: SessionState, { output }: Conte
   return `${oneLine(title) || 'untitled'} · ${agent} · ${status} · ${oneLine(cwd)}${hint}`
 }
 
-function aloneWords({ invocation }: Context): string {
-  return `no server runs, so this session runs only as long as you stay; to change that: ${invocation} serve`
+function aloneWords({ commandLine }: Context): string {
+  return `no server runs, so this session runs only as long as you stay; to change that: ${commandLine('serve')}`
 }
 
-function farewell(id: string, embedded: boolean, { invocation }: Context): string {
-  return embedded ? `left ${id}` : `left ${id}; it goes on. Back: ${invocation} attach ${id}`
+function farewell(id: string, embedded: boolean, { commandLine }: Context): string {
+  return embedded ? `left ${id}` : `left ${id}; it goes on. Back: ${commandLine(`attach ${id}`)}`
 }
 
 function tailOf(given: string | undefined): number {

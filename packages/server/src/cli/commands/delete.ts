@@ -20,7 +20,7 @@ export async function deleteSession(
     throw new ParleyError('validation_error', 'Nobody is there to confirm: add --yes to delete for good.')
   }
   await using server = await connect(configurationOf(context, options), context)
-  const id = await findSession(server.client, reference)
+  const id = await findSession(server.client, reference, context)
   const { title } = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })
   if (
     !options.yes &&
@@ -39,7 +39,10 @@ async function confirmed(question: string, { stdin, output }: Context): Promise<
   using interrupts = onInterrupt(() => leaving.abort())
   const screen = createScreen({ stdin, stderr: process.stderr, output, onInterrupt: interrupts.interrupt })
   try {
-    const line = await screen.ask((keyboard) => keyboard.line(question, leaving.signal))
+    const line = await screen.ask(async (keyboard) => {
+      await keyboard.draw([])
+      return keyboard.line(question, leaving.signal)
+    })
     return /^y(es)?$/i.test(line?.trim() ?? '')
   } catch {
     return false

@@ -6,6 +6,7 @@ import { migrations } from '../../stores/migrations/index.ts'
 import { type Configuration, configFile, databaseFile, type Flags } from '../configuration.ts'
 import { type Connected, findServer, isAlive, readOwner } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
+import { makingProblem } from '../data-folder.ts'
 import { oneLine } from '../terminal/visible.ts'
 import { isTokenExposed, tokenFile } from '../token-file.ts'
 
@@ -39,7 +40,7 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
   }
   const hasFile = existsSync(configFile(configuration.dataDir))
   add([ok('configuration', hasFile ? configFile(configuration.dataDir) : 'defaults, flags and environment')])
-  add([folderCheck(configuration.dataDir), tokenCheck(configuration)])
+  add([folderCheck(configuration.dataDir), tokenCheck(configuration, context)])
   const { check, server } = await serverCheck(configuration)
   add([check])
   await using _ = server
@@ -69,7 +70,15 @@ export function nodeCheck(version: string): Check {
 function folderCheck(dataDir: string): Check {
   const name = 'data folder'
   const found = statSync(dataDir, { throwIfNoEntry: false })
-  if (!found) return ok(name, `${dataDir} does not exist yet; it is made at the first start`)
+  if (!found) {
+    const problem = makingProblem(dataDir)
+    if (problem === undefined) return ok(name, `${dataDir} does not exist yet; it is made at the first start`)
+    return {
+      name,
+      result: 'fail',
+      text: `${dataDir} cannot be made, ${problem}: choose another with --data-dir`,
+    }
+  }
   if (!found.isDirectory())
     return { name, result: 'fail', text: `${dataDir} is not a folder: choose another with --data-dir` }
   try {
@@ -87,7 +96,7 @@ function folderCheck(dataDir: string): Check {
   return ok(name, dataDir)
 }
 
-function tokenCheck({ token, dataDir }: Configuration): Check {
+function tokenCheck({ token, dataDir }: Configuration, { commandLine }: Context): Check {
   const name = 'token'
   if (token) return ok(name, `given by ${token.from}`)
   if (!existsSync(tokenFile(dataDir))) return ok(name, 'none yet; it is made at the first start')
@@ -95,7 +104,7 @@ function tokenCheck({ token, dataDir }: Configuration): Check {
     return {
       name,
       result: 'warn',
-      text: `others can read ${tokenFile(dataDir)}: chmod 600 it, then parley token --rotate`,
+      text: `others can read ${tokenFile(dataDir)}: chmod 600 it, then ${commandLine('token --rotate')}`,
     }
   }
   return ok(name, tokenFile(dataDir))

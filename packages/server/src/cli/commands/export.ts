@@ -21,7 +21,7 @@ export async function exportSession(
     throw new ParleyError('validation_error', `--as takes one of ${formats.join(', ')}, not "${options.as}".`)
   }
   await using server = await connect(configurationOf(context, options), context)
-  const id = await findSession(server.client, reference)
+  const id = await findSession(server.client, reference, context)
   const text = await server.client.call('exportSession', { params: { id }, query: { as } })
   if (options.output === undefined || options.output === '-') {
     context.output.out(text)

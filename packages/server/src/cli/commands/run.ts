@@ -1,12 +1,15 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import type { Client, FeedItem } from '@parley/client'
 import {
   type EventOf,
+  isKnown,
   ParleyError,
   PermissionMode,
   type SessionEvent,
   type SessionState,
+  type UnknownEvent,
 } from '@parley/protocol'
 import type { Configuration, Flags } from '../configuration.ts'
 import { type Connected, connect } from '../connect.ts'
@@ -19,7 +22,6 @@ import { type Answerer, createPerson } from '../terminal/person.ts'
 import { createPolicy } from '../terminal/policy.ts'
 import { createScreen, type Screen } from '../terminal/screen.ts'
 import { createTranscript } from '../terminal/transcript.ts'
-import { oneLine } from '../terminal/visible.ts'
 import { watchSession } from '../watch-session.ts'
 
 export type RunOptions = Flags & {
@@ -40,6 +42,8 @@ type Run = {
   readonly context: Context
   readonly options: RunOptions
   readonly screen: Screen
+  /** The requests that --on-permission decided. */
+  readonly decided: Set<string>
 }
 
 /** A server that does not take the prompt within this is not there. */
@@ -78,7 +82,8 @@ export async function run(
     onInterrupt: interrupts.interrupt,
   })
   try {
-    const end = await promptAndWatch({ client, session, context, options, screen }, prompt, stopping)
+    const decided = new Set<string>()
+    const end = await promptAndWatch({ client, session, context, options, screen, decided }, prompt, stopping)
     if (!options.json) sayWhatNext(session, context)
     return end === undefined ? exitCodes.cancelled : exitCodes[end.outcome]
   } catch (thrown) {
@@ -141,6 +146,7 @@ async function promptAndWatch(
       answerer: answererOf(run, stopping.resolve),
       signal: failed.signal,
       say,
+      commandLine: run.context.commandLine,
     },
     isLast,
   )
@@ -184,7 +190,10 @@ async function openSession(
   const settings = { ...(model !== undefined && { model }), ...(mode && { mode }) }
   if (options.session === undefined) {
     const cwd = resolve(context.cwd, options.cwd ?? '.')
-    return client.createSession({ agent, cwd, ...settings, ...(title !== undefined && { title }) })
+    const wanted = { agent, cwd, ...settings, ...(title !== undefined && { title }) }
+    return client.createSession(wanted).catch((thrown: unknown) => {
+      throw inWordsOfRun(thrown, agent, context)
+    })
   }
   for (const name of ['cwd', 'title'] as const) {
     if (options[name] === undefined) continue
@@ -193,7 +202,7 @@ async function openSession(
       `--${name} is for a new session; --session continues an old one.`,
     )
   }
-  const id = await findSession(client, options.session)
+  const id = await findSession(client, options.session, context)
   const state = await client.call('getSession', { params: { id }, query: { tail: 0 } })
   if (state.agent !== agent) {
     throw new ParleyError('validation_error', `Session ${id} is one of ${state.agent}, not of ${agent}.`)
@@ -202,13 +211,33 @@ async function openSession(
   return state
 }
 
-function transcriptShow({ context, screen }: Run): (item: FeedItem) => void {
+/** The server speaks to programs; whoever typed `run` knows arguments and options. */
+function inWordsOfRun(thrown: unknown, agent: string, { commandLine }: Context): unknown {
+  if (!(thrown instanceof ParleyError)) return thrown
+  const cwd = thrown.details?.cwd
+  const rephrased = (words: string) => new ParleyError('validation_error', words, { cause: thrown })
+  if (thrown.code === 'agent_not_found') {
+    return rephrased(`There is no agent "${agent}". ${commandLine('agents')} lists them.`)
+  }
+  if (thrown.code !== 'validation_error' || typeof cwd !== 'string') return thrown
+  const why = existsSync(cwd) ? 'is not a folder that can be used' : 'does not exist'
+  return rephrased(`${cwd} ${why}. Give an existing folder with --cwd.`)
+}
+
+function transcriptShow(run: Run): (item: FeedItem) => void {
+  const { context, screen, decided } = run
   const { output } = context
-  const transcript = createTranscript({ ...output, style: output.errStyle, prompts: false })
+  const asks = output.canAsk && policyOf(run.options, context) === 'ask'
+  const transcript = createTranscript({ ...output, style: output.errStyle, prompts: false, asks })
   return (item) => {
-    if (item.type === 'event') screen.print(transcript.event(item.event))
+    if (item.type === 'event' && !isSaid(item.event, decided)) screen.print(transcript.event(item.event))
     if (item.type === 'delta') screen.print(transcript.delta(item.delta))
   }
+}
+
+/** What --on-permission decided was said in the moment it did. */
+function isSaid(event: SessionEvent | UnknownEvent, decided: ReadonlySet<string>): boolean {
+  return isKnown(event) && event.type === 'permission.resolved' && decided.has(event.requestId)
 }
 
 function jsonShow({ context, options }: Run): (item: FeedItem) => void {
@@ -221,16 +250,22 @@ function jsonShow({ context, options }: Run): (item: FeedItem) => void {
 function answererOf(run: Run, stop: (why: string | undefined) => void): Answerer {
   const { client, session, context, screen, options } = run
   const policy = policyOf(options, context)
-  if (policy === 'ask' && context.output.canAsk) {
-    const onEnd = () => stop('no answer was given; stopping the turn')
-    return createPerson({ client, sessionId: session.id, screen, style: context.output.errStyle, onEnd })
-  }
-  if (policy === 'ask') return waitForOthers(run)
+  const onEnd = () => stop('no answer was given; stopping the turn')
+  const style = context.output.errStyle
+  const person = context.output.canAsk
+    ? createPerson({ client, sessionId: session.id, screen, style, onEnd })
+    : undefined
+  if (policy === 'ask') return person ?? waitForOthers(run)
   return createPolicy({
     client,
     sessionId: session.id,
     decision: policy,
-    say: (line) => screen.say(`parley: ${oneLine(line)}`),
+    isFlag: options.onPermission !== undefined,
+    person,
+    onDecision: (requestId, line) => {
+      run.decided.add(requestId)
+      screen.say(`parley: ${line}`)
+    },
     onQuestion: () => stop('the agent asks a question and nobody is there to answer it; stopping the turn'),
     onError: (thrown) =>
       stop(`could not answer a permission (${(thrown as Error).message}); stopping the turn`),
@@ -240,8 +275,11 @@ function answererOf(run: Run, stop: (why: string | undefined) => void): Answerer
 function waitForOthers({ screen, session, context }: Run): Answerer {
   return {
     requested: () =>
-      screen.say(`parley: waiting for an answer from elsewhere: ${context.invocation} attach ${session.id}`),
+      screen.say(
+        `parley: waiting for an answer from elsewhere: ${context.commandLine(`attach ${session.id}`)}`,
+      ),
     resolved: () => {},
+    reconnected: () => {},
   }
 }
 
@@ -280,8 +318,8 @@ function checkedPrompt(prompt: string): string {
   throw new ParleyError('validation_error', 'The prompt is empty.')
 }
 
-function sayWhatNext(session: SessionState, { output, invocation }: Context): void {
+function sayWhatNext(session: SessionState, { output, commandLine }: Context): void {
   if (!output.isErrTerminal) return
-  const go = `${invocation} run ${session.agent} "…" --session ${session.id}`
+  const go = commandLine(`run ${session.agent} "…" --session ${session.id}`)
   output.err(`${output.errStyle.dim(`go on: ${go}`)}\n`)
 }

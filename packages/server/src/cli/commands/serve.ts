@@ -1,6 +1,6 @@
-import { assertBindable } from '../../faces/http/access.ts'
-import { createRequestSource } from '../../faces/http/request-source.ts'
-import type { Flags } from '../configuration.ts'
+import { assertBindable, isLoopback } from '../../faces/http/access.ts'
+import { createRequestSource, remoteUrls } from '../../faces/http/request-source.ts'
+import type { Configuration, Flags } from '../configuration.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { giveBackMemorySoon } from '../give-back-memory.ts'
 import { createLogger } from '../log.ts'
@@ -19,6 +19,7 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
     hostname: host,
     tokenExplicit: configuration.token !== undefined,
     allowRemote: configuration.allowRemote,
+    ...(configuration.token && { token: configuration.token.value }),
   })
   createRequestSource({ bound: () => ({ hostname: host, port }), allowedOrigins, allowedHosts })
   const token = tokenOf(configuration)
@@ -34,12 +35,13 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
     limits,
     allowedOrigins,
     allowedHosts,
+    commandLine: context.commandLine,
   })
   if (!configuration.token && isTokenExposed(dataDir)) {
     logger.warn(`others can read ${tokenFile(dataDir)}: chmod 600 it`)
   }
   if (options.json) output.out(`${JSON.stringify({ url: parley.http.url, token, pid: process.pid })}\n`)
-  else output.out(greeting(parley, dataDir, context))
+  else output.out(greeting(parley, configuration, context))
   giveBackMemorySoon()
   const signal = await stopped
   logger.info({ signal }, 'stopping')
@@ -47,18 +49,29 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
   return 0
 }
 
-function greeting({ http }: Parley, dataDir: string, { output, invocation, env }: Context): string {
+function greeting({ http }: Parley, { host, dataDir }: Configuration, context: Context): string {
+  const { output, commandLine } = context
   const { bold, dim } = output.outStyle
-  const folder = dataDir === `${env.HOME}/.parley` || env.PARLEY_DATA_DIR ? '' : ` --data-dir ${dataDir}`
   return [
     `${bold(`Parley ${version}`)} runs at ${http.url}`,
+    ...(isLoopback(host) ? [] : remoteLines({ hostname: host, port: http.port }, context)),
     `${dim('data')}  ${dataDir}`,
     `${dim('stop')}  Ctrl-C`,
-    `${dim('try')}   ${invocation} run demo "help"${folder}   ${dim('(in another terminal)')}`,
+    `${dim('try')}   ${commandLine('run demo "help"')}   ${dim('(in another terminal)')}`,
     'This link signs a browser in, once:',
     http.link(),
     '',
   ].join('\n')
+}
+
+function remoteLines(bound: { hostname: string; port: number }, { output }: Context): string[] {
+  const { yellow } = output.outStyle
+  const urls = remoteUrls(bound)
+  return [
+    yellow(`It can be reached from other machines${urls.length > 0 ? ', at' : '.'}`),
+    ...urls.map((url) => `  ${url}`),
+    yellow('Whoever has the token can run commands here as you, and nothing is encrypted on the way.'),
+  ]
 }
 
 /** The first signal asks to stop; the second ends the program at once. */

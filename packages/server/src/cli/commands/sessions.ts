@@ -1,9 +1,10 @@
 import type { Client } from '@parley/client'
-import { ParleyError, SessionStatus, type SessionSummary } from '@parley/protocol'
+import { ParleyError, SessionStatus, type SessionSummary, type WaitingRequest } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { ageWords } from '../durations.ts'
+import { allSessions, shortIds } from '../session-reference.ts'
 import { tableLines } from '../terminal/table.ts'
 
 export type SessionsOptions = Flags & {
@@ -13,9 +14,11 @@ export type SessionsOptions = Flags & {
   readonly status?: string
   readonly limit?: string
   readonly json?: boolean
+  readonly waiting?: boolean
 }
 
 const page = 500
+const shortestId = 12
 const columns = [
   { name: 'ID' },
   { name: 'STATUS' },
@@ -25,11 +28,23 @@ const columns = [
   { name: 'FOLDER', shrinks: true },
 ]
 
+const waitingColumns = [
+  { name: 'ID' },
+  { name: 'AGENT' },
+  { name: 'SINCE' },
+  { name: 'ASKS FOR', shrinks: true },
+  { name: 'TITLE', shrinks: true },
+]
+
 export async function sessions(options: SessionsOptions, context: Context): Promise<number> {
-  const { output, invocation } = context
+  const { output, commandLine } = context
   const limit = limitOf(options.limit)
   const status = statusOf(options.status)
+  if (options.waiting && (options.query ?? options.status ?? options.all) !== undefined) {
+    throw new ParleyError('validation_error', '--waiting lists all that waits; only --agent narrows it.')
+  }
   await using server = await connect(configurationOf(context, options), context)
+  if (options.waiting) return await listWaiting(server.client, options, context)
   const found = await listSessions(server.client, { ...options, limit, status })
   if (options.json) {
     for (const session of found) output.out(`${JSON.stringify(session)}\n`)
@@ -37,14 +52,74 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
   }
   if (found.length === 0) {
     output.err(
-      `No sessions${isNarrowed(options) ? ' fit' : ' yet'}. Begin one: ${invocation} run demo "help"\n`,
+      `No sessions${isNarrowed(options) ? ' fit' : ' yet'}. Begin one: ${commandLine('run demo "help"')}\n`,
     )
     return 0
   }
-  const width = output.isOutTerminal ? output.columns() : undefined
-  const [head = '', ...lines] = tableLines(columns, found.map(rowOf), width)
-  output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
+  const name = await namesOf(server.client, context)
+  printTable(
+    columns,
+    found.map((session) => rowOf(session, name)),
+    context,
+  )
   return 0
+}
+
+/** Everything that waits for a person, the longest first. */
+async function listWaiting(
+  client: Client,
+  { json, agent }: SessionsOptions,
+  context: Context,
+): Promise<number> {
+  const { output, commandLine } = context
+  const { requests } = await client.call('listPermissions')
+  const found = requests
+    .filter(({ session }) => agent === undefined || session.agent === agent)
+    .toSorted((a, b) => a.request.at - b.request.at)
+  if (json) {
+    for (const waiting of found) output.out(`${JSON.stringify(waiting)}\n`)
+    return 0
+  }
+  if (found.length === 0) {
+    output.err('Nothing waits for you.\n')
+    return 0
+  }
+  const name = await namesOf(client, context)
+  printTable(
+    waitingColumns,
+    found.map((waiting) => waitingRow(waiting, name)),
+    context,
+  )
+  output.err(`${output.errStyle.dim(`Answer: ${commandLine('attach <id>')}`)}\n`)
+  return 0
+}
+
+function waitingRow({ session, request }: WaitingRequest, name: (id: string) => string): string[] {
+  const asks =
+    request.type === 'permission'
+      ? `${request.kind} ${request.title}`
+      : request.questions.map(({ text }) => text).join(' / ')
+  const { id, agent, title } = session
+  return [name(id), agent, ageWords(Date.now() - request.at), asks, title || 'untitled']
+}
+
+/** On a terminal as much of an id as means one session; elsewhere programs read it, and get all of it. */
+async function namesOf(client: Client, { output }: Context): Promise<(id: string) => string> {
+  if (!output.isOutTerminal) return (id) => id
+  const ids: string[] = []
+  for await (const { id } of allSessions(client)) ids.push(id)
+  const short = shortIds(ids, shortestId)
+  return (id) => short.get(id) ?? id
+}
+
+function printTable(
+  head: Parameters<typeof tableLines>[0],
+  rows: readonly string[][],
+  { output }: Context,
+): void {
+  const width = output.isOutTerminal ? output.columns() : undefined
+  const [first = '', ...lines] = tableLines(head, rows, width)
+  output.out([output.outStyle.dim(first), ...lines, ''].join('\n'))
 }
 
 async function listSessions(
@@ -70,10 +145,10 @@ async function listSessions(
   return found
 }
 
-function rowOf(session: SessionSummary): string[] {
+function rowOf(session: SessionSummary, name: (id: string) => string): string[] {
   const { id, status, agent, title, updatedAt, cwd, waiting, archived } = session
   const state = `${status}${waiting > 0 ? ` (${waiting})` : ''}${archived ? ', archived' : ''}`
-  return [id, state, agent, ageWords(Date.now() - updatedAt), title || 'untitled', cwd]
+  return [name(id), state, agent, ageWords(Date.now() - updatedAt), title || 'untitled', cwd]
 }
 
 function limitOf(given: string | undefined): number {

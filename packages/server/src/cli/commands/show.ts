@@ -1,10 +1,11 @@
 import { ParleyError, promptText, type SessionDetail } from '@parley/protocol'
-import { markdownTranscript } from '../../faces/http/export-markdown.ts'
+import { sessionFacts } from '../../faces/http/export-words.ts'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { findSession } from '../session-reference.ts'
-import { oneLine, visible } from '../terminal/visible.ts'
+import { blockLines } from '../terminal/block-lines.ts'
+import { oneLine } from '../terminal/visible.ts'
 
 export type ShowOptions = Flags & { readonly json?: boolean; readonly tail?: string }
 
@@ -12,32 +13,42 @@ const mostBlocks = 500
 
 /** A session's state and its last blocks, to read or, with --json, as the server gives them. */
 export async function show(reference: string, options: ShowOptions, context: Context): Promise<number> {
-  const { output, invocation } = context
+  const { output, commandLine } = context
   const tail = tailOf(options.tail)
   await using server = await connect(configurationOf(context, options), context)
-  const id = await findSession(server.client, reference)
+  const id = await findSession(server.client, reference, context)
   const detail = await server.client.call('getSession', { params: { id }, query: { tail } })
   if (options.json) {
     output.out(`${JSON.stringify(detail, null, 2)}\n`)
     return 0
   }
-  const { blocks, firstSeq, ...state } = detail
-  const text = [...markdownTranscript({ state, timeline: blocks })].join('')
-  const shown = `${text.trimEnd()}\n\n${stateLines(detail).join('\n')}\n`
-  output.out(output.isOutTerminal ? visible(shown) : shown)
-  if (firstSeq > 1 && tail > 0) {
-    output.err(`Only the last ${blocks.length} blocks. All of it: ${invocation} export ${id} --as markdown\n`)
+  output.out(`${detailLines(detail, context).join('\n')}\n`)
+  if (detail.firstSeq > 1 && tail > 0) {
+    const all = commandLine(`export ${id} --as markdown`)
+    output.err(`Only the last ${detail.blocks.length} blocks. All of it: ${all}\n`)
   }
   return 0
 }
 
-/** What the transcript does not say: how it stands now. */
+function detailLines(detail: SessionDetail, { output }: Context): string[] {
+  const { outStyle: style, columns, isOutTerminal } = output
+  const facts = { style, columns: isOutTerminal ? columns() : Number.POSITIVE_INFINITY }
+  return [
+    style.bold(oneLine(detail.title) || 'Untitled session'),
+    ...sessionFacts(detail).map(([name, value]) => `${style.dim(`${name}:`)} ${oneLine(value)}`),
+    ...detail.blocks.flatMap((block) => blockLines(block, facts)),
+    '',
+    ...stateLines(detail),
+  ]
+}
+
+/** What the blocks do not say: how it stands now. */
 export function stateLines(state: SessionDetail): string[] {
   const { requests, queue, plan, usage, openBlocks } = state
   const window = usage?.context.window ? ` of ${usage.context.window}` : ''
   const mode = state.effective.mode ?? state.requested.mode
   return [
-    `Status: ${state.status}${state.archived ? ', archived' : ''}, ${state.turns} turns, mode ${mode ?? 'ask'}`,
+    `Status: ${state.status}${state.archived ? ', archived' : ''}, ${state.turns === 1 ? '1 turn' : `${state.turns} turns`}, mode ${mode ?? 'ask'}`,
     ...requests.map((request) =>
       request.type === 'permission'
         ? `Waits for you: permission, ${request.kind} ${oneLine(request.title)}`

@@ -8,7 +8,7 @@ export type TokenOptions = Flags & { readonly link?: boolean; readonly rotate?: 
 
 /** Prints the token, makes a new one, or asks the running server for a link. */
 export async function token(options: TokenOptions, context: Context): Promise<number> {
-  const { output, invocation } = context
+  const { output, commandLine } = context
   const configuration = configurationOf(context, options)
   if (options.link && options.rotate) {
     throw new ParleyError('validation_error', 'Give either --link or --rotate.')
@@ -18,7 +18,7 @@ export async function token(options: TokenOptions, context: Context): Promise<nu
     if (!server) {
       throw new ParleyError(
         'not_found',
-        `No server runs on ${configuration.dataDir}. Start one, it prints a link: ${invocation} serve`,
+        `No server runs on ${configuration.dataDir}. Start one, it prints a link: ${commandLine('serve')}`,
       )
     }
     const { url } = await server.client.call('createLink')

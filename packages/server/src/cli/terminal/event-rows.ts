@@ -9,7 +9,7 @@ export type RowFacts = {
   /** Also what others, and we, prompted. */
   readonly prompts: boolean
   /** What a request was about. */
-  readonly title: (requestId: string) => string | undefined
+  readonly asked: (requestId: string) => Parameters<typeof resolutionRow>[1]
 }
 
 /** The rows of every event that is neither words nor a tool call. Pure. */
@@ -24,7 +24,8 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
       return [style.yellow('the prompt was withdrawn')]
     case 'permission.resolved':
     case 'question.resolved':
-      return [resolutionRow(event, facts.title(event.requestId), style)]
+      // The agent asked again after a restart, and the answer given before was used: that is no news.
+      return event.carriedFrom ? [] : [resolutionRow(event, facts.asked(event.requestId), style)]
     case 'block.retracted':
       return [
         style.yellow(`the agent took its last words back${event.reason ? `: ${oneLine(event.reason)}` : ''}`),
@@ -38,9 +39,9 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'turn.interrupted':
       return [style.yellow('stopping the turn…')]
     case 'turn.parked':
-      return [style.yellow(`the turn waits for an answer; no process is kept for it (${event.reason})`)]
+      return [style.yellow(parkWords[event.reason])]
     case 'turn.resumed':
-      return [style.dim('the turn goes on')]
+      return [style.dim('the agent was started again and goes on')]
     case 'turn.ended':
       return [turnEndRow(event, style)]
     case 'session.renamed':
@@ -52,6 +53,14 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     default:
       return []
   }
+}
+
+const parkWords: Readonly<Record<EventOf<'turn.parked'>['reason'], string>> = {
+  'server-stopped': 'the server was stopped; it is still waiting for your answer',
+  'server-killed': 'the server was restarted; it is still waiting for your answer',
+  'agent-lost': "the agent's process is gone; it is started again when you answer",
+  'waited-long':
+    "nobody answered for long, so the agent's process was ended; it is started again when you answer",
 }
 
 /** Quiet ends of a process are not news; a crash is. */

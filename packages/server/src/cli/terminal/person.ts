@@ -18,6 +18,8 @@ export type Answerer = {
   requested(requestId: string): void
   /** It was answered, by us or elsewhere, or is no longer asked. */
   resolved(requestId: string, outcome: string): void
+  /** The server was away and is back: what is still open must be asked again. */
+  reconnected(): void
 }
 
 export type PersonOptions = {
@@ -33,6 +35,7 @@ export type PersonOptions = {
 export function createPerson(options: PersonOptions): Answerer {
   const { client, sessionId, screen, style } = options
   const queue: string[] = []
+  const open = new Set<string>()
   const settled = new Map<string, string>()
   let current: { readonly requestId: string; readonly controller: AbortController; sent: boolean } | undefined
 
@@ -44,7 +47,8 @@ export function createPerson(options: PersonOptions): Answerer {
     try {
       await askFor(requestId, controller.signal)
     } catch (thrown) {
-      if (thrown !== gone) screen.say(style.red(`parley: ${(thrown as Error).message}`))
+      if (thrown === again) queue.unshift(requestId)
+      else if (thrown !== gone) screen.say(style.red(`parley: ${(thrown as Error).message}`))
     } finally {
       current = undefined
     }
@@ -61,7 +65,8 @@ export function createPerson(options: PersonOptions): Answerer {
       try {
         return await answerTo(request, state.cwd, { keyboard, signal })
       } catch (thrown) {
-        if (settled.get(requestId) !== 'cancelled') screen.say(style.dim('answered elsewhere'))
+        const outcome = settled.get(requestId)
+        if (outcome !== undefined && outcome !== 'cancelled') screen.say(style.dim('answered elsewhere'))
         throw thrown
       }
     })
@@ -89,14 +94,13 @@ export function createPerson(options: PersonOptions): Answerer {
     { keyboard, signal }: { keyboard: Keyboard; signal: AbortSignal },
   ) {
     const choices = permissionChoices(request)
-    for (const line of permissionLines(request, cwd, style)) screen.say(line)
-    for (const line of choiceLines(choices, style)) screen.say(line)
+    await keyboard.draw([...permissionLines(request, cwd, style), ...choiceLines(choices, request, style)])
     for (;;) {
       const line = await keyboard.line(`Your choice, 1 to ${choices.length}: `, signal)
       if (line === undefined) return undefined
       const choice = readChoice(line, choices)
       if (!choice) {
-        screen.say(style.yellow(`Type a number from 1 to ${choices.length}.`))
+        screen.say(style.yellow(`Type a number from 1 to ${choices.length}, or y or n.`))
         continue
       }
       const { decision: word, scope } = choice.option
@@ -119,7 +123,7 @@ export function createPerson(options: PersonOptions): Answerer {
   }
 
   async function answerOne(question: Question, keyboard: Keyboard, signal: AbortSignal) {
-    for (const line of questionLines(question, style)) screen.say(line)
+    await keyboard.draw(questionLines(question, style))
     for (;;) {
       const line = await keyboard.line(questionPrompt(question), signal)
       if (line === undefined) return undefined
@@ -131,10 +135,18 @@ export function createPerson(options: PersonOptions): Answerer {
 
   return {
     requested(requestId) {
+      open.add(requestId)
       queue.push(requestId)
       if (!current) void next()
     },
+    reconnected() {
+      const isKnown = (requestId: string) => queue.includes(requestId) || current?.requestId === requestId
+      queue.push(...[...open].filter((requestId) => !isKnown(requestId)))
+      if (!current) void next()
+      else if (!current.sent) current.controller.abort(again)
+    },
     resolved(requestId, outcome) {
+      open.delete(requestId)
       settled.set(requestId, outcome)
       if (current?.requestId === requestId && !current.sent) current.controller.abort(gone)
     },
@@ -142,3 +154,4 @@ export function createPerson(options: PersonOptions): Answerer {
 }
 
 const gone = Symbol('no longer asked')
+const again = Symbol('to be asked again')

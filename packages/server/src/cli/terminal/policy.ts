@@ -1,30 +1,39 @@
 import type { Client } from '@parley/client'
-import { ParleyError } from '@parley/protocol'
+import { ParleyError, type ToolKind } from '@parley/protocol'
 import type { Answerer } from './person.ts'
+import { oneLine } from './visible.ts'
 
 export type PolicyOptions = {
   readonly client: Client
   readonly sessionId: string
   readonly decision: 'allow' | 'deny'
-  readonly say: (line: string) => void
-  /** A question came that only a person can answer. */
+  /** --on-permission said so; else nobody is there to ask. */
+  readonly isFlag: boolean
+  /** A permission is about to be decided here: one line that says so. */
+  readonly onDecision: (requestId: string, line: string) => void
+  /** Questions are for a person: the one at this terminal, if there is one. */
+  readonly person?: Answerer | undefined
+  /** A question came and nobody is there to answer it. */
   readonly onQuestion: () => void
   readonly onError: (error: unknown) => void
 }
 
-/** Answers permissions when nobody is there to ask, and says so. Questions have no such answer. */
+/** Answers permissions without asking, and says so. Questions have no such answer. */
 export function createPolicy(options: PolicyOptions): Answerer {
-  const { client, sessionId, decision, say } = options
+  const { client, sessionId, decision, person } = options
+  const word = decision === 'allow' ? 'allowed' : 'denied'
+  const message = options.isFlag
+    ? `${word} by --on-permission ${decision}`
+    : 'Nobody is there to ask: this run does not ask for permissions.'
 
   async function settle(requestId: string): Promise<void> {
     const state = await client.call('getSession', { params: { id: sessionId }, query: { tail: 0 } })
     const request = state.requests.find((open) => open.requestId === requestId)
     if (!request) return
-    if (request.type === 'question') return options.onQuestion()
-    const word = decision === 'allow' ? 'Allowed' : 'Denied'
-    say(`${word} without asking (--on-permission ${decision}): ${request.kind} ${request.title}`)
-    const message = 'Nobody is there to ask: this run does not ask for permissions.'
-    await client.decide(sessionId, requestId, decision, decision === 'deny' ? { message } : {})
+    if (request.type === 'question') return person ? person.requested(requestId) : options.onQuestion()
+    const why = options.isFlag ? `--on-permission ${decision}` : nobodyWords(request.kind)
+    options.onDecision(requestId, `${word} ${oneLine(request.title)}: ${why}`)
+    await client.decide(sessionId, requestId, decision, { message })
   }
 
   return {
@@ -33,6 +42,12 @@ export function createPolicy(options: PolicyOptions): Answerer {
         if (!(thrown instanceof ParleyError) || thrown.code !== 'conflict') options.onError(thrown)
       })
     },
-    resolved() {},
+    resolved: (requestId, outcome) => person?.resolved(requestId, outcome),
+    reconnected: () => person?.reconnected(),
   }
+}
+
+function nobodyWords(kind: ToolKind): string {
+  const mode = kind === 'edit' ? 'accept-edits' : 'bypass'
+  return `nobody to ask here; use --on-permission allow, or --mode ${mode}`
 }

@@ -51,19 +51,30 @@ describe('a permission', () => {
     expect(lines.slice(-3)).toEqual(['    a.txt', '    -one', '    +two'])
   })
 
-  it('is numbered: 1 allow once, 2 for the session, 3 deny, then the wider ones', () => {
+  it('is numbered: 1 allow once, 2 for the session, then the wider ones, deny last', () => {
     const choices = permissionChoices(request)
-    expect(choiceLines(choices, style).map((line) => line.trim().slice(0, 12))).toEqual([
-      '1 Allow once',
-      '2 Allow this',
-      '3 Deny  (3 a',
-      '4 Allow this',
-      '5 Always all',
+    expect(choiceLines(choices, request, style).map((line) => line.trim().slice(0, 18))).toEqual([
+      '1 Allow once  (or ',
+      '2 Allow this comma',
+      '3 Allow this comma',
+      '4 Always allow thi',
+      '5 Deny  (or n, and',
     ])
     expect(readChoice('2', choices)?.option.scope).toBe('session')
-    expect(readChoice(' 3  it is in use ', choices)).toEqual({ option: options[4], message: 'it is in use' })
+    expect(readChoice(' 5  it is in use ', choices)).toEqual({ option: options[4], message: 'it is in use' })
     expect(readChoice('y', choices)?.option).toEqual(options[0])
     expect(readChoice('No', choices)?.option).toEqual(options[4])
+    expect(readChoice('d', choices)?.option).toEqual(options[4])
+    expect(readChoice('n it is in use', choices)?.message).toBe('it is in use')
+  })
+
+  it('for a plan is approved, or planned on', () => {
+    const [allow, , , , deny] = options
+    const lines = choiceLines([allow, deny] as PermissionOption[], { kind: 'plan' }, style)
+    expect(lines).toEqual([
+      '  1 Approve the plan  (or y)',
+      '  2 Keep planning  (or n, and a reason if you like)',
+    ])
   })
 
   it.each(['', '0', '6', 'maybe', '1 and more', '-1', 'y es'])('is not answered by "%s"', (line) => {

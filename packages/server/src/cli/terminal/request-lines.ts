@@ -1,6 +1,6 @@
 import type { OpenRequest, PermissionOption, Question } from '@parley/protocol'
-import { diffLines } from '../../faces/http/diff-lines.ts'
 import type { Style } from './style.ts'
+import { changeLines } from './tool-output.ts'
 import { oneLine, visible } from './visible.ts'
 
 /** What waits for a person, as lines that say all of it: what, where and why, and the input in full. Pure. */
@@ -28,13 +28,7 @@ export function permissionLines(request: OpenPermission, cwd: string, style: Sty
 }
 
 function detailLines(request: OpenPermission, style: Style): string[] {
-  if (request.diff) {
-    const signs = { '+': style.green, '-': style.red, '@': style.cyan, ' ': style.dim }
-    const lines = diffLines(request.diff).map(({ sign, text }) =>
-      signs[sign](`${sign === '@' ? '' : sign}${visible(text)}`),
-    )
-    return [style.bold(visible(request.diff.path)), ...lines]
-  }
+  if (request.diff) return [style.bold(visible(request.diff.path)), ...changeLines(request.diff, style)]
   const { input } = request
   const main = mainField(request)
   if (main === undefined || !isRecord(input)) return inputLines(input)
@@ -64,27 +58,37 @@ function inputLines(input: unknown): string[] {
   return visible(typeof input === 'string' ? input : JSON.stringify(input, null, 2)).split('\n')
 }
 
-const order = ['allow once', 'allow session', 'deny once', 'allow project', 'allow always']
+const order = ['allow once', 'allow session', 'allow project', 'allow always']
 
-/** The answers in the order of their numbers: 1 allow once, 2 for this session, 3 deny, then the wider ones. */
+/** The answers in the order of their numbers: 1 allow once, 2 for this session, then the wider ones; deny is last. */
 export function permissionChoices(request: Pick<OpenPermission, 'options'>): PermissionOption[] {
   const rank = ({ decision, scope }: PermissionOption) => {
     const index = order.indexOf(`${decision} ${scope}`)
-    return index < 0 ? order.length : index
+    if (index >= 0) return index
+    return decision === 'deny' && scope === 'once' ? order.length + 1 : order.length
   }
   return request.options.toSorted((a, b) => rank(a) - rank(b))
 }
 
-export function choiceLines(choices: readonly PermissionOption[], style: Style): string[] {
+export function choiceLines(
+  choices: readonly PermissionOption[],
+  { kind }: Pick<OpenPermission, 'kind'>,
+  style: Style,
+): string[] {
   return choices.map((choice, index) => {
-    const more = choice.decision === 'deny' ? style.dim(`  (${index + 1} and a reason, if you like)`) : ''
-    return `  ${style.bold(String(index + 1))} ${oneLine(choice.label)}${more}`
+    const isOnce = choice.scope === 'once'
+    const more = !isOnce ? '' : style.dim(choice.decision === 'allow' ? '  (or y)' : denyHint)
+    const label = kind === 'plan' && isOnce ? planLabels[choice.decision] : oneLine(choice.label)
+    return `  ${style.bold(String(index + 1))} ${label}${more}`
   })
 }
 
+const denyHint = '  (or n, and a reason if you like)'
+const planLabels = { allow: 'Approve the plan', deny: 'Keep planning' }
+
 export type Choice = { readonly option: PermissionOption; readonly message?: string }
 
-/** "1", "3 because it is in use", "y", "n"; nothing if it is none of these. */
+/** "1", "5 because it is in use", "y", "n because …", "d"; nothing if it is none of these. */
 export function readChoice(line: string, choices: readonly PermissionOption[]): Choice | undefined {
   const [word = '', ...rest] = line.trim().split(/\s+/)
   const message = line.trim().slice(word.length).trim()
@@ -95,7 +99,7 @@ export function readChoice(line: string, choices: readonly PermissionOption[]): 
   return { option, ...(message !== '' && { message }) }
 }
 
-const names = { allow: ['y', 'yes', 'allow'], deny: ['n', 'no', 'deny'] }
+const names = { allow: ['y', 'yes', 'allow'], deny: ['n', 'no', 'd', 'deny'] }
 
 export function questionLines(question: Question, style: Style): string[] {
   return [

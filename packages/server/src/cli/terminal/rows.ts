@@ -1,8 +1,11 @@
 import {
   type Diff,
   type EventOf,
+  type PermissionResolution,
   type PlanEntry,
   promptText,
+  type Question,
+  type QuestionResolution,
   type ToolContent,
   type ToolKind,
   type TurnEnd,
@@ -44,15 +47,6 @@ function toolMark(status: ToolRow['status'], style: Style): string {
   return status === 'cancelled' ? style.yellow('–') : style.red('✗')
 }
 
-/** What went wrong, in the tool's own words, as far as a glance needs. */
-export function failureLines(content: readonly ToolContent[], depth: number): string[] {
-  const text = content.map((part) =>
-    'text' in part ? (part.text ?? '') : 'output' in part ? part.output : '',
-  )
-  const lines = text.join('\n').trim().split('\n').filter(Boolean)
-  return lines.slice(0, 5).map((line) => `${'  '.repeat(depth + 2)}${visible(line)}`)
-}
-
 function changeWords(change: Diff): string {
   const lines = diffLines(change)
   const count = (sign: string) => lines.filter((line) => line.sign === sign).length
@@ -91,18 +85,24 @@ export function noticeRow(
   return paint(`${notice.level}: ${oneLine(notice.text)} (${oneLine(notice.code)})`)
 }
 
+/** `title` is what a permission was for; `questions` are those of a question. */
 export function resolutionRow(
-  event: EventOf<'permission.resolved'> | EventOf<'question.resolved'>,
-  title: string | undefined,
+  event: PermissionResolution | QuestionResolution,
+  asked: { readonly title?: string | undefined; readonly questions?: readonly Question[] | undefined },
   style: Style,
 ): string {
-  const what = title === undefined ? '' : ` ${oneLine(title)}`
+  const answers = 'answers' in event ? event.answers : undefined
+  const words = (asked.questions ?? []).map(({ id, header }) => {
+    const answer = answers && Object.hasOwn(answers, id) ? [answers[id]].flat().join(', ') : undefined
+    return answer === undefined ? header : `${header}: ${answer}`
+  })
+  const what = [asked.title, words.join('; ')].filter(Boolean).map((text) => ` ${oneLine(text ?? '')}`)
   const scope =
     'scope' in event && event.scope && event.scope !== 'once' ? `, for ${scopeWords(event.scope)}` : ''
   const message = 'message' in event && event.message ? `: ${oneLine(event.message)}` : ''
   const good = event.outcome === 'allowed' || event.outcome === 'answered'
   const word = good ? style.green(event.outcome) : style.yellow(event.outcome)
-  return `${style.dim('·')} ${word}${what}${style.dim(` (by ${event.by}${scope}${message})`)}`
+  return `${style.dim('·')} ${word}${what.join('')}${style.dim(` (by ${event.by}${scope}${message})`)}`
 }
 
 function scopeWords(scope: 'session' | 'project' | 'always'): string {

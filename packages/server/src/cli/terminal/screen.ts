@@ -1,12 +1,13 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, moveCursor } from 'node:readline'
 import type { Output } from './output.ts'
 import type { Piece } from './transcript.ts'
+import { takeTypeAhead } from './type-ahead.ts'
 
 /** The terminal of one command: what a session says goes up, what a person types comes down. */
 export type Screen = {
   /** While a question stands, this waits behind it. */
   print(pieces: readonly Piece[]): void
-  /** A line of our own, at once. */
+  /** A line of our own, at once. What is being typed is drawn again below it. */
   say(line: string): void
   /** Everything else waits until `work` is done. */
   ask<Answer>(work: (keyboard: Keyboard) => Promise<Answer>): Promise<Answer>
@@ -14,6 +15,11 @@ export type Screen = {
 }
 
 export type Keyboard = {
+  /**
+   * Draws a question. Whatever was typed before it stood there is dropped: nobody answers what they have not seen.
+   * Only lines whose first key came after this count.
+   */
+  draw(lines: readonly string[]): Promise<void>
   /** The next line typed; nothing at the end of input. Rejects with the signal's reason. */
   line(prompt: string, signal: AbortSignal): Promise<string | undefined>
 }
@@ -27,6 +33,10 @@ export type ScreenOptions = {
   readonly typing?: { readonly prompt: string; onLine(line: string): void; onEnd(): void }
 }
 
+/** Where type-ahead cannot be taken away, it arrives within this. */
+const arrivesMs = 150
+const interruptKey = '\u0003'
+
 export function createScreen(options: ScreenOptions): Screen {
   return new TerminalScreen(options)
 }
@@ -37,7 +47,11 @@ class TerminalScreen implements Screen {
   #held: Piece[] | undefined
   #isPromptShown = false
   #isMidLine = false
-  /** Typed within a question, before it was asked for. */
+  /** The row above is the one that was written last: nobody typed since. */
+  #isRowLast = false
+  /** Not written yet, because its line has no end and a person is typing. */
+  #unfinished: Piece[] = []
+  /** Typed within a question, before the next line of it was asked for. */
   #typed: string[] = []
   #waiting: ((line: string | undefined) => void) | undefined
 
@@ -52,21 +66,30 @@ class TerminalScreen implements Screen {
   }
 
   say(line: string): void {
-    this.#write([{ to: 'err', text: `${this.#isMidLine ? '\n' : ''}${line}\n` }])
+    const before = this.#unfinished.splice(0)
+    const end = before.length > 0 || this.#isMidLine ? '\n' : ''
+    this.#write([...before, { to: 'err', text: `${end}${line}\n` }])
+    this.#isRowLast = false
   }
 
   async ask<Answer>(work: (keyboard: Keyboard) => Promise<Answer>): Promise<Answer> {
+    const draft = this.#clearTyped()
+    this.#hidePrompt()
+    this.#write(this.#unfinished.splice(0))
     this.#hidePrompt()
     this.#held = []
-    this.#typed = []
     if (!this.#lines) this.#open()
     try {
-      return await work({ line: (prompt, signal) => this.#line(prompt, signal) })
+      return await work({
+        draw: (lines) => this.#draw(lines),
+        line: (prompt, signal) => this.#line(prompt, signal),
+      })
     } finally {
       if (!this.#options.typing) this.close()
       const held = this.#held
       this.#held = undefined
       this.#write(held)
+      if (draft !== '') this.#lines?.write(draft)
     }
   }
 
@@ -81,9 +104,12 @@ class TerminalScreen implements Screen {
     const lines = createInterface({ input: stdin, output: stderr, terminal: true, historySize: 100 })
     this.#lines = lines
     lines.setPrompt(typing?.prompt ?? '')
+    const began = () => this.#keyPressed()
+    stdin.prependListener('keypress', began)
     lines.on('SIGINT', onInterrupt)
     lines.on('line', (line) => this.#take(line))
     lines.on('close', () => {
+      stdin.off('keypress', began)
       if (this.#lines !== lines) return
       this.#lines = undefined
       this.#waiting?.(undefined)
@@ -91,15 +117,44 @@ class TerminalScreen implements Screen {
     })
   }
 
+  /** Runs before readline shows the key: what is typed while the agent writes a line gets a line of its own. */
+  #keyPressed(): void {
+    if (!this.#options.typing || this.#held || !this.#isMidLine || this.#isPromptShown) return
+    this.#options.output.err('\n')
+    this.#isMidLine = false
+    this.#isRowLast = false
+    this.#showPrompt()
+  }
+
   #take(line: string): void {
     this.#isPromptShown = false
     this.#isMidLine = false
-    if (this.#waiting) this.#waiting(line)
-    else if (this.#held) this.#typed.push(line)
-    else {
-      this.#options.typing?.onLine(line)
-      this.#showPrompt()
-    }
+    this.#isRowLast = false
+    if (this.#waiting) return this.#waiting(line)
+    if (this.#held) return void this.#typed.push(line)
+    this.#options.typing?.onLine(line)
+    this.#write(this.#unfinished.splice(0))
+  }
+
+  async #draw(lines: readonly string[]): Promise<void> {
+    const before = takeTypeAhead()
+    if (before && !/[\r\n]$/.test(before)) this.#options.output.err('\n')
+    for (const line of lines) this.say(line)
+    const typed = takeTypeAhead()
+    if (typed === undefined) await new Promise((resolve) => setTimeout(resolve, arrivesMs))
+    this.#typed = []
+    this.#clearTyped()
+    if (`${before}${typed}`.includes(interruptKey)) this.#options.onInterrupt()
+  }
+
+  /** What stands in the input line, taken out of it. */
+  #clearTyped(): string {
+    const lines = this.#lines
+    if (!lines || lines.line === '') return ''
+    const typed = lines.line
+    lines.write(null, { ctrl: true, name: 'e' })
+    lines.write(null, { ctrl: true, name: 'u' })
+    return typed
   }
 
   #line(prompt: string, signal: AbortSignal): Promise<string | undefined> {
@@ -116,31 +171,54 @@ class TerminalScreen implements Screen {
         result()
       }
       const drop = () => {
-        lines.write(null, { ctrl: true, name: 'e' })
-        lines.write(null, { ctrl: true, name: 'u' })
-        this.#options.output.err('\n')
+        this.#clearTyped()
+        this.#hidePrompt()
         settle(() => reject(signal.reason))
       }
       this.#waiting = (line) => settle(() => resolve(line))
       signal.addEventListener('abort', drop, { once: true })
       lines.setPrompt(prompt)
-      lines.prompt()
+      this.#showPrompt()
     })
   }
 
   #write(pieces: readonly Piece[]): void {
-    const { output } = this.#options
     if (pieces.length === 0) return this.#showPrompt()
+    const now = this.#isBeingTyped() ? this.#wholeLines(pieces) : pieces
+    if (now.length === 0) return
     this.#hidePrompt()
-    for (const { to, text, overRow } of pieces) {
-      output[to](overRow ? `\u001b[1A\u001b[2K${text}` : text)
+    for (const { to, text, overRow } of now) {
+      const over = overRow && this.#isRowLast ? '\u001b[1A\u001b[2K' : ''
+      this.#options.output[to](`${over}${text}`)
       this.#isMidLine = !text.endsWith('\n')
+      this.#isRowLast = !this.#isMidLine
     }
     this.#showPrompt()
   }
 
+  #isBeingTyped(): boolean {
+    return this.#options.typing !== undefined && !this.#held && (this.#lines?.line ?? '') !== ''
+  }
+
+  /** What can be written above the input line. The rest waits for the end of its line, or of the typing. */
+  #wholeLines(pieces: readonly Piece[]): Piece[] {
+    const all = [...this.#unfinished, ...pieces]
+    const last = all.findLastIndex(({ text }) => text.includes('\n'))
+    const piece = all[last]
+    if (!piece) {
+      this.#unfinished = all
+      return []
+    }
+    const end = piece.text.lastIndexOf('\n') + 1
+    const rest = piece.text.slice(end)
+    this.#unfinished = [...(rest ? [{ to: piece.to, text: rest }] : []), ...all.slice(last + 1)]
+    return [...all.slice(0, last), { ...piece, text: piece.text.slice(0, end) }]
+  }
+
+  /** The prompt and what was typed behind it: of a question if one stands, else where prompts are typed. */
   #showPrompt(): void {
-    if (!this.#lines || !this.#options.typing || this.#held || this.#isMidLine || this.#isPromptShown) return
+    const isOpen = this.#held ? this.#waiting : this.#options.typing
+    if (!this.#lines || !isOpen || this.#isMidLine || this.#isPromptShown) return
     this.#lines.prompt(true)
     this.#isPromptShown = true
   }
@@ -151,6 +229,8 @@ class TerminalScreen implements Screen {
     moveCursor(stderr, 0, -this.#lines.getCursorPos().rows)
     cursorTo(stderr, 0)
     clearScreenDown(stderr)
+    // Readline would go up by the rows it drew last, which are gone.
+    Object.assign(this.#lines, { prevRows: 0 })
     this.#isPromptShown = false
   }
 }

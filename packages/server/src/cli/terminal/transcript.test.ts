@@ -120,6 +120,71 @@ describe('rows', () => {
     )
   })
 
+  it('show the end of what a command printed, and more of a failure', () => {
+    const one = transcript(pipes)
+    const output = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`).join('\n')
+    one.event(called('c'))
+    const fine = textTo('err', one.event(ended('c', 'completed', [{ type: 'terminal', output }])))
+    expect(fine.split('\n').slice(1, 3)).toEqual(['    … 30 lines before', '    line 31'])
+    expect(fine.trimEnd().endsWith('line 40')).toBe(true)
+    one.event(called('d'))
+    const bad = textTo('err', one.event(ended('d', 'failed', [{ type: 'text', text: output }])))
+    expect(bad.split('\n').slice(1, 3)).toEqual(['    … 10 lines before', '    line 11'])
+    one.event(called('r', 'a.txt', { kind: 'read' }))
+    const read = textTo('err', one.event(ended('r', 'completed', [{ type: 'text', text: output }])))
+    expect(read.trimEnd().split('\n')).toHaveLength(1)
+  })
+
+  it('show colours and redrawn lines of a command as they end, not as they were sent', () => {
+    const one = transcript(pipes)
+    one.event(called('c'))
+    const output = '\u001b[32m10%\r50%\r100%\u001b[0m\r\ndone\r\n'
+    expect(textTo('err', one.event(ended('c', 'completed', [{ type: 'terminal', output }])))).toContain(
+      '\n    100%\n    done\n',
+    )
+  })
+
+  it('show a change once: where permission was asked for it, or else under its row', () => {
+    const diff = { path: 'a.txt', before: 'one\n', after: 'two\n' }
+    const asked = event({
+      type: 'permission.requested',
+      requestId: 'r',
+      title: 'a.txt',
+      diff,
+      toolCallId: 'c',
+    })
+    const allowed = event({ type: 'permission.resolved', requestId: 'r', outcome: 'allowed', by: 'person' })
+    const lines = (options: Partial<TranscriptOptions>, events: SessionEvent[]) => {
+      const one = transcript({ ...pipes, ...options })
+      const all = [called('c', 'a.txt', { kind: 'edit' }), ...events]
+      return textTo(
+        'err',
+        [...all, ended('c', 'completed', [{ type: 'diff', ...diff }])].flatMap((each) => one.event(each)),
+      )
+    }
+    expect(lines({}, [])).toContain('    -one\n    +two\n')
+    expect(lines({ asks: false }, [asked, allowed])).toContain('+two')
+    expect(lines({ asks: true }, [asked, allowed])).not.toContain('+two')
+  })
+
+  it('say what was answered, and an answer that was carried over only once', () => {
+    const one = transcript(pipes)
+    const questions = [
+      { id: 'q', header: 'Colour', text: 'Which?', options: [], multiple: false, freeText: true },
+    ]
+    one.event(event({ type: 'question.asked', requestId: 'r', questions }))
+    const answer = {
+      type: 'question.resolved' as const,
+      outcome: 'answered',
+      by: 'person',
+      answers: { q: 'red' },
+    }
+    expect(textTo('err', one.event(event({ ...answer, requestId: 'r' })))).toBe(
+      '· answered Colour: red (by person)\n',
+    )
+    expect(one.event(event({ ...answer, requestId: 's', carriedFrom: 'r' }))).toEqual([])
+  })
+
   it('begin a line of their own while text streams on the same terminal', () => {
     const one = transcript()
     const pieces = [...one.delta(streamed('a', 0, 'half ')), ...one.event(called('c'))]

@@ -1,7 +1,8 @@
 import { type Delta, type EventOf, isKnown, type SessionEvent, type UnknownEvent } from '@parley/protocol'
 import { eventRows } from './event-rows.ts'
-import { failureLines, type ToolRow, toolRow } from './rows.ts'
+import { type resolutionRow, type ToolRow, toolRow } from './rows.ts'
 import type { Style } from './style.ts'
+import { toolOutputLines } from './tool-output.ts'
 import { visible } from './visible.ts'
 
 /** Something to write. `overRow` takes the place of the row before it, which fits one line of the terminal. */
@@ -14,6 +15,8 @@ export type TranscriptOptions = {
   readonly columns: () => number
   /** Also what others, and we, prompted. */
   readonly prompts: boolean
+  /** Permissions are asked for on this terminal, with the change they are for. */
+  readonly asks?: boolean
 }
 
 /** Turns a session's feed into pieces to write. No input or output of its own: the same feed gives the same pieces. */
@@ -42,7 +45,10 @@ type Words = {
 class FeedTranscript implements Transcript {
   readonly #options: TranscriptOptions
   readonly #calls = new Map<string, Call>()
-  readonly #titles = new Map<string, string>()
+  readonly #asked = new Map<string, Parameters<typeof resolutionRow>[1]>()
+  /** By request, the tool call whose change a question shows. */
+  readonly #changes = new Map<string, string>()
+  readonly #knownChanges = new Set<string>()
   #pieces: Piece[] = []
   #streaming: Streamed | undefined
   /** Where the last line has no end yet. */
@@ -82,9 +88,14 @@ class FeedTranscript implements Transcript {
       case 'tool-call.ended':
         return this.#ended(event)
       case 'permission.requested':
-        return this.#asked(event.requestId, event.title)
+        if (event.diff && event.toolCallId) this.#changes.set(event.requestId, event.toolCallId)
+        return this.#requested(event.requestId, { title: event.title })
       case 'question.asked':
-        return this.#asked(event.requestId, event.questions.map(({ header }) => header).join(', '))
+        return this.#requested(event.requestId, { questions: event.questions })
+      case 'permission.resolved':
+        if (this.#options.asks && event.by === 'person')
+          this.#knownChanges.add(this.#changes.get(event.requestId) ?? '')
+        break
       case 'block.retracted':
         if (this.#streaming?.id === event.blockId) this.#streaming = undefined
         break
@@ -92,7 +103,7 @@ class FeedTranscript implements Transcript {
         this.#turnEnded(event)
     }
     const { style, prompts } = this.#options
-    const rows = eventRows(event, { style, prompts, title: (requestId) => this.#titles.get(requestId) })
+    const rows = eventRows(event, { style, prompts, asked: (requestId) => this.#asked.get(requestId) ?? {} })
     for (const row of rows) this.#row(row)
   }
 
@@ -154,12 +165,12 @@ class FeedTranscript implements Transcript {
     if (this.#lastRow !== toolCallId) this.#row(row)
     else this.#pieces.push({ to: 'err', text: `${row}\n`, overRow: true })
     this.#lastRow = undefined
-    if (status !== 'failed') return
-    for (const line of failureLines(content, call.depth)) this.#row(style.dim(line))
+    const isChangeKnown = this.#knownChanges.has(toolCallId)
+    for (const line of toolOutputLines({ ...call, status, content, isChangeKnown }, style)) this.#row(line)
   }
 
-  #asked(requestId: string, title: string): void {
-    this.#titles.set(requestId, title)
+  #requested(requestId: string, asked: Parameters<typeof resolutionRow>[1]): void {
+    this.#asked.set(requestId, asked)
     this.#lastRow = undefined
   }
 

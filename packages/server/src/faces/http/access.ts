@@ -2,6 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { ParleyError } from '@parley/protocol'
+import { type CommandLine, createCommandLine } from './command-line.ts'
 import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
 import { createRequestSource, type RequestSource, type SourceSettings } from './request-source.ts'
 
@@ -18,17 +19,22 @@ export type Access = {
   clearCookie(): string
 }
 
-export type AccessSettings = SourceSettings & { readonly token: string; readonly now?: () => number }
+export type AccessSettings = SourceSettings & {
+  readonly token: string
+  readonly now?: () => number
+  readonly commandLine?: CommandLine
+}
 
 /** Cookies are shared by all ports of a host: the port in the name keeps two servers apart. */
 export const cookieName = (port: number) => `parley-${port}`
 export const linkLifetimeMs = 15 * 60_000
 export const startLinkLifetimeMs = 24 * 60 * 60_000
 const cookieSeconds = 30 * 24 * 60 * 60
+const shortestRemoteToken = 16
 const unchanging = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 export function createAccess(settings: AccessSettings): Access {
-  const { token } = settings
+  const { token, commandLine = createCommandLine({ invocation: 'parley' }) } = settings
   if (token === '') throw new ParleyError('validation_error', 'The token is empty; give one or leave it out.')
   const cookieValue = createHmac('sha256', token).update('parley browser cookie 1').digest('base64url')
 
@@ -54,11 +60,11 @@ export function createAccess(settings: AccessSettings): Access {
       if (authorization !== undefined) {
         const given = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
         if (given !== undefined && isSame(given, token)) return
-        throw unauthorized('That token is not the one of this server; `parley token` prints it.')
+        throw unauthorized(`That token is not the one of this server; \`${commandLine('token')}\` prints it.`)
       }
       if (!isSignedIn(request)) {
         throw unauthorized(
-          'Send the token as "Authorization: Bearer <token>" (`parley token` prints it), or open a link from `parley token --link`.',
+          `Send the token as "Authorization: Bearer <token>" (\`${commandLine('token')}\` prints it), or open a link from \`${commandLine('token --link')}\`.`,
         )
       }
       if (!unchanging.has(request.method ?? '') && isFromElsewhere(request)) {
@@ -73,13 +79,22 @@ export function assertBindable(wish: {
   hostname: string
   tokenExplicit: boolean
   allowRemote: boolean
+  token?: string
 }): void {
   if (isLoopback(wish.hostname)) return
   const missing = [
     ...(wish.allowRemote ? [] : ['--allow-remote']),
     ...(wish.tokenExplicit ? [] : ['--token <token> (or PARLEY_TOKEN)']),
   ]
-  if (missing.length === 0) return
+  const isShort = wish.token !== undefined && wish.token.length < shortestRemoteToken
+  if (missing.length === 0 && !isShort) return
+  if (missing.length === 0) {
+    throw new ParleyError(
+      'validation_error',
+      `The token is too short for a server that other machines can reach: use at least ${shortestRemoteToken} characters, such as those of \`openssl rand -hex 24\`.`,
+      { details: { hostname: wish.hostname } },
+    )
+  }
   throw new ParleyError(
     'validation_error',
     `${wish.hostname || 'Every address'} can be reached from other machines. Add ${missing.join(' and ')} if that is meant, or listen on 127.0.0.1.`,
@@ -87,7 +102,7 @@ export function assertBindable(wish: {
   )
 }
 
-function isLoopback(hostname: string): boolean {
+export function isLoopback(hostname: string): boolean {
   const family = isIP(hostname)
   if (family === 0) return hostname.toLowerCase() === 'localhost'
   return loopback.check(hostname, family === 6 ? 'ipv6' : 'ipv4')

@@ -4,6 +4,7 @@ import { type Context, Hono } from 'hono'
 import type { Logger } from 'pino'
 import type { Host } from '../../core/host.ts'
 import type { Access } from './access.ts'
+import type { CommandLine } from './command-line.ts'
 import { mountConsole } from './console.ts'
 import { mount } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
@@ -28,6 +29,7 @@ export type AppParts = {
   readonly bodyLimit: number
   /** Where the server can be reached, without a slash at the end. */
   readonly url: () => string
+  readonly commandLine: CommandLine
 }
 
 /** All routes, behind the checks that every request passes. */

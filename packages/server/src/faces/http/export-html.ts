@@ -2,6 +2,7 @@ import type { Block, BlockOf, Diff, PromptPart, SessionView, ToolContent } from 
 import { diffLines } from './diff-lines.ts'
 import { answerWords, inputText, permissionWords, sessionFacts, turnWords } from './export-words.ts'
 import { type Html, html, pageEnd, pageStart } from './html.ts'
+import { markdownHtml } from './markdown-html.ts'
 
 /** A transcript as one page without scripts or requests. All content passes the escaping of `html`. */
 export function* htmlTranscript({ state, timeline }: SessionView): Generator<string> {
@@ -9,22 +10,35 @@ export function* htmlTranscript({ state, timeline }: SessionView): Generator<str
   yield pageStart({ title })
   const facts = sessionFacts(state).map(([name, value]) => html`<br>${name}: ${value}`)
   yield html`<h1>${title}</h1><p class="soft">A session of Parley${facts}</p>`.text
-  for (const block of timeline) yield `\n${blockHtml(block).text}`
+  const permissions = permissionsOfCalls(timeline)
+  for (const block of timeline) {
+    if (block.type === 'tool-call') yield `\n${toolCall(block, permissions.get(block.id) ?? []).text}`
+    else if (block.type !== 'permission' || !permissions.get(block.request.toolCallId ?? '')?.includes(block))
+      yield `\n${blockHtml(block).text}`
+  }
   yield pageEnd
 }
 
-function blockHtml(block: Block): Html {
+/** A permission is told with the call it was for, which comes before it in the timeline. */
+function permissionsOfCalls(timeline: readonly Block[]): Map<string, BlockOf<'permission'>[]> {
+  const calls = new Map<string, BlockOf<'permission'>[]>()
+  for (const block of timeline) {
+    if (block.type === 'tool-call') calls.set(block.id, [])
+    if (block.type === 'permission') calls.get(block.request.toolCallId ?? '')?.push(block)
+  }
+  return calls
+}
+
+function blockHtml(block: Exclude<Block, { type: 'tool-call' }>): Html {
   switch (block.type) {
     case 'prompt':
       return html`<section class="prompt"><span class="soft">Prompt${block.status !== 'sent' && `, ${block.status}`}</span>${block.parts.map(promptPart)}</section>`
     case 'text':
-      return html`<section${nesting(block)}><div class="text">${block.text}</div>${block.interrupted && html`<p class="soft">(cut off)</p>`}</section>`
+      return html`<section${nesting(block)}>${markdownHtml(block.text)}${block.interrupted && html`<p class="soft">(cut off)</p>`}</section>`
     case 'thinking':
       return html`<section${nesting(block)}><details><summary>Thinking</summary><div class="text soft">${block.text}</div></details></section>`
-    case 'tool-call':
-      return toolCall(block)
     case 'permission':
-      return permission(block)
+      return html`<section>${permission(block)}</section>`
     case 'question':
       return question(block)
     case 'turn-end':
@@ -53,13 +67,13 @@ function promptPart(part: PromptPart): Html {
   }
 }
 
-function toolCall(block: BlockOf<'tool-call'>): Html {
+function toolCall(block: BlockOf<'tool-call'>, permissions: readonly BlockOf<'permission'>[]): Html {
   const input = inputText(block.input)
   const places = (block.locations ?? []).map(({ path, line }) => html` · ${path}${line && `:${line}`}`)
   const tone = block.status === 'completed' ? 'good' : block.status === 'running' ? 'soft' : 'bad'
   return html`<section${nesting(block)}><strong>${block.title || block.name}</strong> <span class="${tone}">${block.status}</span>
     <div class="soft">${block.name} · ${block.kind}${places}</div>
-    ${input !== '' && html`<details><summary>Input</summary><pre>${input}</pre></details>`}${block.content.map(toolContent)}</section>`
+    ${input !== '' && html`<details><summary>Input</summary><pre>${input}</pre></details>`}${permissions.map((asked) => permission(asked, block))}${block.content.map(toolContent)}</section>`
 }
 
 function toolContent(content: ToolContent): Html {
@@ -96,12 +110,15 @@ function image({ mimeType, data }: { mimeType: string; data: string }): Html {
     : html`<p class="soft">(an image, ${mimeType})</p>`
 }
 
-function permission(block: BlockOf<'permission'>): Html {
+/** With the call it is for, only what the call does not say itself. */
+function permission(block: BlockOf<'permission'>, call?: BlockOf<'tool-call'>): Html {
   const { request, resolution } = block
+  const isShown = call?.content.some((part) => part.type === 'diff' && part.path === request.diff?.path)
   const tone = resolution?.outcome === 'allowed' ? 'good' : 'bad'
-  const input = request.toolCallId ? '' : inputText(request.input)
-  return html`<section>Permission for <strong>${request.tool}</strong>, ${request.title}: <span class="${tone}">${permissionWords(block)}</span>
-    ${request.reason && html`<p class="soft">${request.reason}</p>`}${input !== '' && html`<pre>${input}</pre>`}${request.diff && diff(request.diff)}${resolution?.message && html`<p class="text">${resolution.message}</p>`}</section>`
+  const input = call ? '' : inputText(request.input)
+  const what = call ? '' : html` for <strong>${request.tool}</strong>, ${request.title}`
+  return html`<div>Permission${what}: <span class="${tone}">${permissionWords(block)}</span>
+    ${request.reason && html`<p class="soft">${request.reason}</p>`}${input !== '' && html`<pre>${input}</pre>`}${request.diff && !isShown && diff(request.diff)}${resolution?.message && html`<p class="text">${resolution.message}</p>`}</div>`
 }
 
 function question(block: BlockOf<'question'>): Html {

@@ -180,6 +180,36 @@ describe('an export', () => {
     expect(page).toContain('Answer: <strong>Blue</strong>')
   })
 
+  it('as HTML tells a permission with its call, a change once, and Markdown as such', async () => {
+    const diff = { path: 'a.ts', before: 'old\n', after: 'new\n' }
+    const edit: Script = [
+      { type: 'text', text: '## Plan\n\n- **one**\n- `two`' },
+      {
+        type: 'permission',
+        name: 'Edit',
+        kind: 'edit',
+        title: 'a.ts',
+        input: {},
+        diff,
+        content: [{ type: 'diff', ...diff }],
+      },
+    ]
+    const made = await server.ask('/api/sessions', {
+      body: { agent: 'scripted', cwd, prompt: JSON.stringify(edit) },
+    })
+    const followed = await server.follow(made.body.id as string)
+    const { data } = await followed.until((frame) => frame.data.type === 'permission.requested')
+    const allow = { commandId: 'ok', type: 'permission.decide', requestId: data.requestId, decision: 'allow' }
+    await server.ask(`/api/sessions/${made.body.id}/commands`, { body: allow })
+    await followed.until((frame) => frame.data.type === 'turn.ended')
+    followed.leave()
+    const page = (await server.ask(`/api/sessions/${made.body.id}/export?as=html`)).text
+    expect(page).toContain('<h3>Plan</h3><ul><li><strong>one</strong></li><li><code>two</code></li></ul>')
+    expect(page.match(/<ins>\+new/g)).toHaveLength(1)
+    expect(page.indexOf('allowed by person')).toBeLessThan(page.indexOf('<ins>'))
+    expect(page.match(/Permission/g)).toHaveLength(1)
+  })
+
   it('answers HEAD without the file', async () => {
     const answer = await server.ask(`/api/sessions/${session}/export`, { method: 'HEAD' })
     expect([answer.status, answer.text]).toEqual([200, ''])

@@ -83,10 +83,13 @@ body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.55 sy
 main { max-width: 46rem; margin: 0 auto; padding: 2rem 1rem 4rem; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 0 0 .25rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.05rem; margin: 2rem 0 .5rem; }
+h3, h4 { font-size: 1rem; margin: 1rem 0 .25rem; }
 a { color: var(--mark); }
 p { margin: .5rem 0; }
 pre, code { font: .875rem/1.5 ui-monospace, SFMono-Regular, Menlo, monospace; }
 pre { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; padding: .6rem .75rem; margin: .5rem 0; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+ul, ol { margin: .5rem 0; padding-left: 1.5rem; }
+blockquote { margin: .5rem 0; padding-left: .8rem; border-left: 3px solid var(--line); }
 img { max-width: 100%; height: auto; }
 .soft { color: var(--soft); font-size: .9rem; }
 .good { color: var(--good); } .bad { color: var(--bad); }

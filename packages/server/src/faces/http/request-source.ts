@@ -66,6 +66,22 @@ export function urlHost(hostname: string): string {
   return isIPv6(hostname) ? `[${hostname}]` : hostname
 }
 
+/** The addresses under which other machines find a server that listens here. */
+export function remoteUrls({ hostname, port }: { hostname: string; port: number }): string[] {
+  const names = isWildcard(hostname) ? outerAddresses(hostname === '0.0.0.0') : [hostname]
+  return names.map((name) => `http://${urlHost(name)}:${port}`)
+}
+
+function outerAddresses(onlyFour: boolean): string[] {
+  return Object.values(networkInterfaces()).flatMap((entries) =>
+    (entries ?? [])
+      .filter(({ internal, family, address }) =>
+        family === 'IPv4' ? !internal : !internal && !onlyFour && !address.startsWith('fe80:'),
+      )
+      .map(({ address }) => address),
+  )
+}
+
 export function isWildcard(hostname: string): boolean {
   return hostname === '0.0.0.0' || hostname === '::' || hostname === ''
 }

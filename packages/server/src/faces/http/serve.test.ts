@@ -9,6 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
+import { createCommandLine } from './command-line.ts'
 import { serverUnderTest, testToken } from './server-under-test.ts'
 
 const host = await createHost({ adapters: [createScriptedAdapter()], store: createMemoryStore() })
@@ -114,6 +115,24 @@ describe('the server', () => {
     expect(page.text).toContain(`ws://127.0.0.1:${server.port}/api/ws`)
     expect(page.text).toContain('0.0.0-test')
     expect(page.text).not.toMatch(/<script|<b>/)
+  })
+
+  it('shows commands only as they work where it was started', async () => {
+    const commandLine = createCommandLine({ invocation: 'npm start --', dataDir: '/tmp/my data' })
+    await using server = disposable(await serverUnderTest(host, { commandLine }))
+    const folder = '--data-dir &#39;/tmp/my data&#39;'
+    const spent = await server.ask('/open/none', { token: false })
+    expect(spent.text).toContain(`<pre>npm start -- token --link ${folder}</pre>`)
+    const stranger = await server.ask('/', { token: false })
+    expect(stranger.text).toContain(`<pre>npm start -- token --link ${folder}</pre>`)
+    const opened = await server.ask(new URL(server.link()).pathname, { token: false })
+    const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+    const page = await server.ask('/', { token: false, headers: { cookie } })
+    expect(page.text).toContain(`$(npm start --silent -- token ${folder})`)
+    const refused = await server.ask('/api/sessions', { token: false })
+    expect(refused.text).toContain("`npm start -- token --data-dir '/tmp/my data'`")
+    for (const { text } of [spent, stranger, page, refused])
+      expect(text).not.toMatch(/npx|parley (token|run)/)
   })
 
   it('never logs a token, a code or a cookie', async () => {

@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import type { Host } from '../../core/host.ts'
 import { type Access, createAccess, startLinkLifetimeMs } from './access.ts'
 import { createApp } from './app.ts'
+import { type CommandLine, createCommandLine } from './command-line.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { isWildcard, urlHost } from './request-source.ts'
 import { createEventStreams } from './sse.ts'
@@ -23,6 +24,8 @@ export type ServeSettings = {
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
   readonly limits?: Partial<HttpLimits>
+  /** How people call the program here, for the pages and messages; without it, `parley`. */
+  readonly commandLine?: CommandLine
   /** Takes over the sockets that ask for /api/ws and may come in. */
   readonly websocket?: WebSocketDoor
 }
@@ -56,18 +59,28 @@ const usualLimits: HttpLimits = {
 
 export async function startServer(settings: ServeSettings): Promise<HttpServer> {
   const { host, hostname, logger, version } = settings
+  const commandLine = settings.commandLine ?? createCommandLine({ invocation: 'parley' })
   const limits = { ...usualLimits, ...settings.limits }
   let port = settings.port
   const url = () => `http://${urlHost(isWildcard(hostname) ? '127.0.0.1' : hostname)}:${port}`
 
-  const access = createAccess({ ...settings, bound: () => ({ hostname, port }) })
+  const access = createAccess({ ...settings, commandLine, bound: () => ({ hostname, port }) })
   const streams = createEventStreams({
     host,
     logger,
     heartbeatMs: limits.heartbeatMs,
     bufferLimit: limits.bufferBytes,
   })
-  const app = createApp({ host, access, streams, logger, version, bodyLimit: limits.bodyBytes, url })
+  const app = createApp({
+    host,
+    access,
+    streams,
+    logger,
+    version,
+    bodyLimit: limits.bodyBytes,
+    url,
+    commandLine,
+  })
 
   const answer = getRequestListener(app.fetch, {
     overrideGlobalObjects: false,

@@ -1,11 +1,13 @@
 import { routes } from '@parley/protocol'
 import { linkLifetimeMs } from '../access.ts'
 import type { App, AppParts, RequestContext } from '../app.ts'
+import type { CommandLine } from '../command-line.ts'
 import { html, htmlResponse, page } from '../html.ts'
 import { mount } from '../mount.ts'
 
 export function mountLinks(app: App, parts: AppParts): void {
   const { access } = parts
+  const spent = spentPage(parts.commandLine)
   mount(app, parts, routes.createLink, () => {
     const { code, expiresAt } = access.codes.issue(linkLifetimeMs)
     return { url: `${parts.url()}/open/${code}`, expiresAt }
@@ -20,9 +22,7 @@ export function mountLinks(app: App, parts: AppParts): void {
     if (!isOpenedByPerson(context)) return new Response(null, { status: 204 })
     const redeemed = access.codes.redeem(context.req.param('code'))
     if (redeemed) return htmlResponse(welcomePage, 200, { 'Set-Cookie': access.setCookie() })
-    return access.isSignedIn(context.env.incoming)
-      ? htmlResponse(welcomePage, 200)
-      : htmlResponse(spentPage, 401)
+    return access.isSignedIn(context.env.incoming) ? htmlResponse(welcomePage, 200) : htmlResponse(spent, 401)
   })
 }
 
@@ -42,9 +42,11 @@ const welcomePage = page({
   body: html`<h1>Parley</h1><p>You are signed in. <a href="/">Go on</a></p>`,
 })
 
-const spentPage = page({
-  title: 'Parley',
-  body: html`<h1>This link does not work any more</h1>
-    <p>A link signs in one browser, once, and expires. For a new one, run</p>
-    <pre>parley token --link</pre>`,
-})
+function spentPage(commandLine: CommandLine): string {
+  return page({
+    title: 'Parley',
+    body: html`<h1>This link does not work any more</h1>
+      <p>A link signs in one browser, once, and expires. For a new one, run</p>
+      <pre>${commandLine('token --link')}</pre>`,
+  })
+}

@@ -1,0 +1,53 @@
+import { mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+
+/**
+ * Makes the data folder and those above it that are missing, for this user only. One by one: where nothing can be
+ * made, as in /proc, Node's own recursive way does not come to an end.
+ */
+export function makeDataFolder(dataDir: string): void {
+  try {
+    makeFolder(dataDir)
+  } catch (thrown) {
+    throw cannotWrite(dataDir, thrown)
+  }
+}
+
+function makeFolder(folder: string): void {
+  const found = statSync(folder, { throwIfNoEntry: false })
+  if (found?.isDirectory()) return
+  if (!found && dirname(folder) !== folder) makeFolder(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (thrown) {
+    const isMade = (thrown as NodeJS.ErrnoException).code === 'EEXIST' && statSync(folder).isDirectory()
+    if (!isMade) throw thrown
+  }
+}
+
+/** Why a data folder that does not exist cannot be made, or nothing if it can. Leaves nothing behind. */
+export function makingProblem(dataDir: string): string | undefined {
+  const parent = nearestParent(dataDir)
+  if (!statSync(parent).isDirectory()) return `${parent} is not a folder`
+  try {
+    rmdirSync(mkdtempSync(join(parent, '.parley-doctor-')))
+    return undefined
+  } catch (thrown) {
+    return `nothing can be made in ${parent} (${(thrown as NodeJS.ErrnoException).code})`
+  }
+}
+
+function nearestParent(folder: string): string {
+  const parent = dirname(folder)
+  return parent === folder || statSync(parent, { throwIfNoEntry: false }) ? parent : nearestParent(parent)
+}
+
+export function cannotWrite(dataDir: string, cause: unknown): ParleyError {
+  const { code } = cause as NodeJS.ErrnoException
+  return new ParleyError(
+    'internal_error',
+    `The data folder ${dataDir} cannot be made or written (${code}). Check its permissions, or choose another with --data-dir.`,
+    { cause },
+  )
+}

@@ -1,0 +1,80 @@
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { createOutput } from './output.ts'
+import { createScreen } from './screen.ts'
+
+function screenUnderTest() {
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin })
+  const stderr = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
+  const typed: string[] = []
+  const streams = {
+    stdin: stdin as unknown as NodeJS.ReadStream,
+    stdout: stderr as unknown as NodeJS.WriteStream & { fd: 1 },
+    stderr: stderr as unknown as NodeJS.WriteStream & { fd: 2 },
+  }
+  const screen = createScreen({
+    ...streams,
+    output: createOutput({ ...streams, stdin: streams.stdin as NodeJS.ReadStream & { fd: 0 }, env: {} }),
+    onInterrupt: () => {},
+    typing: { prompt: '> ', onLine: (line) => typed.push(line), onEnd: () => {} },
+  })
+  return {
+    screen,
+    typed,
+    async type(key: string) {
+      const pressed = once(stdin, 'keypress')
+      stdin.write(key)
+      await pressed
+    },
+    /** What was written since the last time, without the moves of the cursor. */
+    drawn: () => stripVTControlCharacters(String(stderr.read() ?? '')),
+    written: () => String(stderr.read() ?? ''),
+  }
+}
+
+describe('a screen on which one types while the agent writes', () => {
+  it('gives what is typed a line of its own, and draws it again below what comes', async () => {
+    const { screen, type, drawn } = screenUnderTest()
+    screen.print([{ to: 'out', text: 'The agent wri' }])
+    await type('h')
+    expect(drawn()).toBe('The agent wri\n> h')
+    await type('i')
+    drawn()
+    screen.print([{ to: 'out', text: 'tes' }])
+    expect(drawn()).toBe('')
+    screen.print([{ to: 'out', text: ' on.\nAnd ' }])
+    expect(drawn()).toBe('tes on.\n> hi')
+    screen.say('parley: a word')
+    expect(drawn()).toBe('And \nparley: a word\n> hi')
+    screen.close()
+  })
+
+  it('writes what was held back once the line was sent', async () => {
+    const { screen, type, typed, drawn } = screenUnderTest()
+    await type('x')
+    screen.print([{ to: 'out', text: 'half a li' }])
+    drawn()
+    await type('\r')
+    expect(typed).toEqual(['x'])
+    expect(drawn().trim()).toBe('half a li')
+    screen.close()
+  })
+
+  it('takes the place of a row only while that is the row above', async () => {
+    const { screen, type, drawn, written } = screenUnderTest()
+    const done = { to: 'err', text: '✓ npm test\n', overRow: true } as const
+    screen.print([{ to: 'err', text: '… npm test\n' }])
+    drawn()
+    screen.print([done])
+    expect(written()).toContain('\u001b[1A\u001b[2K✓ npm test')
+    screen.print([{ to: 'err', text: '… npm test\n' }])
+    await type('x')
+    await type('\r')
+    drawn()
+    screen.print([done])
+    expect(written()).not.toContain('\u001b[1A')
+    screen.close()
+  })
+})

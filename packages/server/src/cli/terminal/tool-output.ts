@@ -1,0 +1,63 @@
+import { stripVTControlCharacters } from 'node:util'
+import type { Diff, ToolContent } from '@parley/protocol'
+import { diffLines } from '../../faces/http/diff-lines.ts'
+import type { ToolRow } from './rows.ts'
+import type { Style } from './style.ts'
+import { visible } from './visible.ts'
+
+/** What stands under the row of a tool call that has ended: as much of its output as a glance needs. Pure. */
+
+const mostOutput = 10
+const mostOfFailure = 30
+const mostOfChange = 20
+
+export type EndedCall = Pick<ToolRow, 'kind' | 'status' | 'depth'> & {
+  readonly content: readonly ToolContent[]
+  /** The change was shown already, where permission for it was asked. */
+  readonly isChangeKnown?: boolean
+}
+
+export function toolOutputLines(call: EndedCall, style: Style): string[] {
+  const { content, depth, status } = call
+  const change = content.find((part) => part.type === 'diff')
+  const isShown = status === 'failed' || (status === 'completed' && change === undefined)
+  const lines = [
+    ...(change && status === 'completed' && !call.isChangeKnown ? cutChange(change, style) : []),
+    ...(isShown ? cutOutput(call).map((line) => style.dim(line)) : []),
+  ]
+  return lines.map((line) => `${'  '.repeat(depth + 2)}${line}`)
+}
+
+/** Every line of a change, coloured. */
+export function changeLines(change: Diff, style: Style): string[] {
+  const signs = { '+': style.green, '-': style.red, '@': style.cyan, ' ': style.dim }
+  return diffLines(change).map(({ sign, text }) =>
+    signs[sign](`${sign === '@' ? '' : sign}${visible(text.replace(/\r$/, ''))}`),
+  )
+}
+
+function cutChange(change: Diff, style: Style): string[] {
+  const lines = changeLines(change, style)
+  if (lines.length <= mostOfChange) return lines
+  const rest = style.dim(`… ${lines.length - mostOfChange + 1} more lines`)
+  return [...lines.slice(0, mostOfChange - 1), rest]
+}
+
+/** The end of it: there a program says how it went. What a tool has read is for the agent, unless it failed. */
+function cutOutput({ content, kind, status }: EndedCall): string[] {
+  const isFailure = status === 'failed'
+  const texts = content.map((part) => {
+    if (part.type === 'terminal') return part.output
+    return part.type === 'text' && (isFailure || kind === 'execute') ? part.text : ''
+  })
+  const lines = texts.join('\n').split('\n').map(lastDrawn).join('\n').trim().split('\n')
+  const filled = lines.filter((line) => line.trim() !== '')
+  const most = isFailure ? mostOfFailure : mostOutput
+  if (filled.length <= most) return filled.map(visible)
+  return [`… ${filled.length - most} lines before`, ...filled.slice(-most).map(visible)]
+}
+
+/** A line as it looks at the end: without colours, and only what was drawn over the rest of it. */
+function lastDrawn(line: string): string {
+  return stripVTControlCharacters(line).replace(/\r+$/, '').split('\r').at(-1) ?? ''
+}

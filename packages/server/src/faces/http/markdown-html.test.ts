@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { markdownHtml } from './markdown-html.ts'
+
+const of = (text: string) => markdownHtml(text).text
+
+describe("an agent's Markdown as HTML", () => {
+  it('has paragraphs, headings, lists and code', () => {
+    expect(of('One\ntwo\n\nThree')).toBe('<p class="text">One\ntwo</p><p class="text">Three</p>')
+    expect(of('# A\n### B ##')).toBe('<h3>A</h3><h4>B</h4>')
+    expect(of('- a\n- b\n  - c')).toBe('<ul><li>a</li><li>b\n<ul><li>c</li></ul></li></ul>')
+    expect(of('3. a\n4. b')).toBe('<ol start="3"><li>a</li><li>b</li></ol>')
+    expect(of('Look:\n```ts\na < b\n\n# no\n```\nend')).toBe(
+      '<p class="text">Look:</p><pre>a &lt; b\n\n# no</pre><p class="text">end</p>',
+    )
+    expect(of('> said\n> so')).toBe('<blockquote><p class="text">said\nso</p></blockquote>')
+  })
+
+  it('has bold, italic, code and the address of a link within a line', () => {
+    expect(of('**a** and *b* and _c_ and `d*e*`')).toBe(
+      '<p class="text"><strong>a</strong> and <em>b</em> and <em>c</em> and <code>d*e*</code></p>',
+    )
+    expect(of('see [the docs](https://example.org/a?b=1&c)')).toBe(
+      '<p class="text">see the docs <span class="soft">(https://example.org/a?b=1&amp;c)</span></p>',
+    )
+    expect(of('snake_case_name and 2 * 3 * 4 and ** and `')).toBe(
+      '<p class="text">snake_case_name and 2 * 3 * 4 and ** and `</p>',
+    )
+  })
+
+  it.each([
+    '<script>alert(1)</script>',
+    '# <img src=x onerror=alert(1)>',
+    '- <iframe>\n- **<b>**',
+    '```"><script>\n<script>',
+    '[<a>](javascript:alert("1"))',
+    '`<script>` **`<i>`** *_<u>_*',
+    '> <style>\n1. <form>',
+    '[a](" onclick="x")',
+  ])('lets no tag of the writer through: %j', (text) => {
+    const ours = /<\/?(p|h3|h4|ul|ol|li|pre|code|strong|em|blockquote|span)( (class|start)="[\w]*")?>/g
+    expect(of(text).replace(ours, '')).not.toMatch(/[<>"]/)
+  })
+
+  it('comes to an end, whatever is written', () => {
+    const many = 20_000
+    const odd = ['*', '**a ', 'a`', '[', '[a](', '> ', '>', '- ', '_a', '`` a ', '1. ', '#']
+    for (const piece of odd) expect(of(piece.repeat(many)).length).toBeGreaterThan(many)
+    const stairs = Array.from({ length: 300 }, (_, index) => `${' '.repeat(2 * index)}- a`)
+    expect(of(stairs.join('\n'))).toContain('<li>a')
+  })
+})

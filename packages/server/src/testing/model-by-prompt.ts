@@ -20,7 +20,8 @@ export function modelPrompt(words: string, ...answers: readonly PromptedAnswer[]
  * more, as after a restart.
  */
 export function answerByPrompt(server: ModelServer, again: RegExp): void {
-  const response = () => nextAnswer(messagesOf(server.calls.at(-1)?.body), again)
+  const response = () =>
+    withFreshIds(nextAnswer(messagesOf(server.calls.at(-1)?.body), again), server.calls.length)
   server.script(
     () => true,
     Array.from({ length: mostCalls }, () => ({ response })),
@@ -32,17 +33,24 @@ function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer {
   if (/create a detailed summary/i.test(last)) return { content: '<summary>All that was said.</summary>' }
   const start = messages.findLastIndex(({ role, text }) => role === 'user' && marker.test(text))
   const answers = JSON.parse(marker.exec(messages[start]?.text ?? '')?.[1] ?? '[]') as PromptedAnswer[]
-  const given = countAnswers(messages.slice(start + 1), again)
+  const given = countAnswers(messages.slice(start + 1), answers, again)
   const answer = answers[given] ?? { content: 'There is nothing more to say.' }
-  if (!('say' in answer)) return withFreshIds(answer, messages.length)
+  if (!('say' in answer)) return answer
   const heard = messages
     .filter(({ role }) => role !== 'assistant')
     .map(({ text }) => text.replace(marker, ''))
   return { content: heard.join('\n') }
 }
 
-/** How many answers were given and stand: one that was asked for again does not, if it was ever kept. */
-function countAnswers(messages: readonly Message[], again: RegExp): number {
+/**
+ * How many answers were given and stand. Asked again, the model goes back to its last call: what it may have said
+ * meanwhile, to nobody, does not stand.
+ */
+function countAnswers(
+  messages: readonly Message[],
+  answers: readonly PromptedAnswer[],
+  again: RegExp,
+): number {
   let given = 0
   let standing = false
   for (const { role, text } of messages) {
@@ -50,7 +58,10 @@ function countAnswers(messages: readonly Message[], again: RegExp): number {
       given++
       standing = true
     } else if (standing && role === 'user' && again.test(text)) {
-      given--
+      given = Math.max(
+        0,
+        answers.slice(0, given).findLastIndex((answer) => 'toolCalls' in answer),
+      )
       standing = false
     }
   }

@@ -18,6 +18,7 @@ import { promptUuid, readTranscript } from './transcript.ts'
 import { initialState, translate } from './translate.ts'
 import {
   callIdOf,
+  withCommands,
   withDenied,
   withInterrupt,
   withRequestedMode,
@@ -221,11 +222,13 @@ class ClaudeConnection implements AgentConnection {
   /** Models and commands as the program itself tells them. */
   async #introduce(query: Query): Promise<void> {
     try {
-      const { models, commands } = await query.initializationResult()
+      const { models, commands: native } = await query.initializationResult()
+      const commands = native.map(agentCommand)
+      this.#state = withCommands(this.#state, commands)
       await this.#queue.put({
         type: 'agent.connected',
         models: models.map(agentModel),
-        commands: commands.map(agentCommand),
+        commands,
       })
       await this.#queue.put({ type: 'session.configured', effective: { mode: this.#mode } })
     } catch (error) {

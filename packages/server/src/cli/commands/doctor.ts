@@ -46,7 +46,7 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
   await using _ = server
   const owner = readOwner(configuration.dataDir)
   add([await databaseCheck(configuration, owner !== undefined && isAlive(owner.pid))])
-  add(await agentChecks(server))
+  add(await agentChecks(server, context.env))
   return checks.some(({ result }) => result === 'fail') ? 1 : 0
 }
 
@@ -171,13 +171,13 @@ async function databaseCheck({ dataDir }: Configuration, isHeld: boolean): Promi
   }
 }
 
-async function agentChecks(server: Connected | undefined): Promise<Check[]> {
+async function agentChecks(server: Connected | undefined, env: Context['env']): Promise<Check[]> {
   if (server) {
     const { agents } = await server.client.call('listAgents')
     return agents.map(agentCheck)
   }
   return Promise.all(
-    builtInAdapters().map(async ({ id, probe }) => {
+    builtInAdapters({ env }).map(async ({ id, probe }) => {
       try {
         return agentCheck({ id, ...(await probe(AbortSignal.timeout(probeMs))) })
       } catch (thrown) {

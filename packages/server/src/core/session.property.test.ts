@@ -283,6 +283,7 @@ class Run {
   async #repeat(): Promise<void> {
     for (const { command, receipt } of [...this.#receipts.values()].slice(-3)) {
       const before = this.#ofPeople(await this.#log())
+      const refused = this.#refused
       const again = await this.#try(command)
       const log = await this.#log()
       if (receipt.seq > log.length) this.problems.push('a receipt from the future')

@@ -204,7 +204,7 @@ describe('a parked turn', () => {
       (output) => output.type === 'tool-call.ended' && output.toolCallId === 'prm.call-5',
     )
     const resumed = await createScriptedAdapter(transcripts()).connect(
-      connectInput({ cwd, connectionId: 'con2', resume: { agentSessionId: 'scripted-con' } }),
+      connectInput({ cwd, connectionId: 'con2', resume: { agentSessionId: 'scripted-con', turns: 0 } }),
     )
     await resumed.send(promptMessage(script, 'continue'))
     const after = await readTurn(resumed)

@@ -107,14 +107,14 @@ describe('the query of an export', () => {
 })
 
 describe('a new session', () => {
-  const least = { agent: 'demo', cwd: '/work' }
+  const least = { agent: 'demo', cwd: '/somewhere' }
 
   it('asks first unless it is told otherwise', () => {
     expect(NewSession.parse(least)).toStrictEqual({ ...least, mode: 'ask' })
   })
 
   it.each([
-    ['no agent', { cwd: '/work' }],
+    ['no agent', { cwd: '/somewhere' }],
     ['no folder', { agent: 'demo' }],
     ['an empty folder', { ...least, cwd: '' }],
     ['an unknown mode', { ...least, mode: 'yolo' }],
@@ -150,7 +150,7 @@ describe('a new rule', () => {
     [{ ...rule, scope: 'always' }, true],
     [{ ...rule, scope: 'always', match: { command: 'npm *' }, agent: 'demo' }, true],
     [{ ...rule, scope: 'session', sessionId: 's' }, true],
-    [{ ...rule, scope: 'project', project: '/work' }, true],
+    [{ ...rule, scope: 'project', project: '/somewhere' }, true],
     [{ ...rule, scope: 'session' }, false],
     [{ ...rule, scope: 'project' }, false],
     [{ ...rule, scope: 'once' }, false],

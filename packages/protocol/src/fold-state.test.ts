@@ -29,7 +29,7 @@ describe('a session', () => {
       createdAt: 10,
       updatedAt: 10,
       agent: 'demo',
-      cwd: '/work',
+      cwd: '/somewhere',
       title: 'Tidy',
       status: 'idle',
       requested: { mode: 'ask', model: 'large', options: { effort: 'high' } },

@@ -73,7 +73,7 @@ describe('a tool call', () => {
         type: 'tool-call',
         name: 'Bash',
         kind: 'execute',
-        title: 'ls in /work',
+        title: 'ls in /somewhere',
         input: { command: 'ls -l' },
         status: 'running',
         content: [],
@@ -81,7 +81,12 @@ describe('a tool call', () => {
     ])
     const ended = applyToTimeline(running, [numbered(sample('tool-call.ended', { outcome: 'failed' }), 3)])
     expect(ended).toMatchObject([
-      { status: 'failed', content: [{ type: 'text', text: 'a.txt' }], endedAt: 30, title: 'ls in /work' },
+      {
+        status: 'failed',
+        content: [{ type: 'text', text: 'a.txt' }],
+        endedAt: 30,
+        title: 'ls in /somewhere',
+      },
     ])
   })
 

@@ -3,7 +3,7 @@ import { emptyView, type SessionView } from '../src/session-view.ts'
 
 /** One draft of every type, with the fields that a reader relies on. The type sees to it that none is forgotten. */
 export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
-  'session.created': { type: 'session.created', agent: 'demo', cwd: '/work', mode: 'ask' },
+  'session.created': { type: 'session.created', agent: 'demo', cwd: '/somewhere', mode: 'ask' },
   'session.configured': { type: 'session.configured', requested: { model: 'large' } },
   'session.renamed': { type: 'session.renamed', title: 'Tidy up', by: 'person' },
   'session.archived': { type: 'session.archived' },
@@ -50,7 +50,7 @@ export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
     type: 'tool-call.updated',
     turnId: 'trn_1',
     toolCallId: 'call_1',
-    title: 'ls in /work',
+    title: 'ls in /somewhere',
   },
   'tool-call.ended': {
     type: 'tool-call.ended',

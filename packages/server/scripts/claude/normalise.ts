@@ -21,7 +21,9 @@ export function normalised(messages: readonly unknown[], place: string): string[
       if (typeof value === 'number' && measuredField.test(key)) return 0
       return idFields.has(key) && idPattern.test(value) ? ids(value) : value
     })
-    line = line.replaceAll(place, '/work').replaceAll(place.replaceAll(/[^A-Za-z0-9]/g, '-'), '-work')
+    line = line
+      .replaceAll(place, '/somewhere')
+      .replaceAll(place.replaceAll(/[^A-Za-z0-9]/g, '-'), '-somewhere')
     for (const id of taskIds) line = line.replaceAll(id, tasks(id))
     line = line
       .replaceAll(uuidPattern, uuids)

@@ -8,7 +8,7 @@ const resolved = (given: Partial<ConfigurationSources> = {}) =>
     flags: {},
     env: {},
     home: '/home/ada',
-    cwd: '/work',
+    cwd: '/somewhere',
     readConfig: () => ({}),
     ...given,
   })
@@ -61,7 +61,7 @@ describe('where a setting comes from', () => {
     }
     resolved({ readConfig, env: { PARLEY_DATA_DIR: 'here' } })
     resolved({ readConfig, env: { PARLEY_DATA_DIR: 'here' }, flags: { dataDir: '/there' } })
-    expect(read).toEqual(['/work/here/config.json', '/there/config.json'])
+    expect(read).toEqual(['/somewhere/here/config.json', '/there/config.json'])
   })
 
   it('takes an empty variable as one that is not set', () => {

@@ -234,7 +234,7 @@ describe('permission.decide', () => {
 
   it.each([
     ['session', { sessionId: 'ses_1' }],
-    ['project', { project: '/work' }],
+    ['project', { project: '/somewhere' }],
     ['always', {}],
   ] as const)('for the scope %s writes a rule of that scope', (scope, where) => {
     const { drafts, rules } = when(waiting, { ...allow, scope })

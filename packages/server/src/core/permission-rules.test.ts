@@ -20,7 +20,7 @@ const allow = ruleOf('allow', { decision: 'allow' })
 const deny = ruleOf('deny', { decision: 'deny' })
 const ask = ruleOf('ask', { decision: 'ask' })
 const inSession = { scope: 'session', sessionId: 'ses_1' } as const
-const inProject = { scope: 'project', project: '/work' } as const
+const inProject = { scope: 'project', project: '/somewhere' } as const
 
 describe('the tool list', () => {
   const only = (tools: string[]) => stateAfter({ ...created, mode: 'bypass', options: { tools } })
@@ -64,7 +64,7 @@ describe('rules', () => {
     ['another session', { scope: 'session', sessionId: 'ses_2' }, 'ask'],
     ['a session without a name', { scope: 'session' }, 'ask'],
     ['this folder', inProject, 'allow'],
-    ['another folder', { scope: 'project', project: '/work/inner' }, 'ask'],
+    ['another folder', { scope: 'project', project: '/somewhere/inner' }, 'ask'],
     ['a folder without a name', { scope: 'project' }, 'ask'],
     ['this agent', { agent: 'demo' }, 'allow'],
     ['another agent', { agent: 'other' }, 'ask'],

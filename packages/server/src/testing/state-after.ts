@@ -30,7 +30,7 @@ export function andThen(before: SessionState, ...said: readonly Said[]): Session
 export const created: DraftOf<'session.created'> = {
   type: 'session.created',
   agent: 'demo',
-  cwd: '/work',
+  cwd: '/somewhere',
   mode: 'ask',
 }
 export const connected: DraftOf<'agent.connected'> = {

@@ -230,10 +230,10 @@ describe('a call', () => {
 
   it.each([
     ['Bash', { command: 'npm test\nnpm run build', description: 'harmless' }, 'execute', 'npm test …'],
-    ['Read', { file_path: '/work/a.ts', offset: 3 }, 'read', 'Read a.ts'],
+    ['Read', { file_path: '/somewhere/a.ts', offset: 3 }, 'read', 'Read a.ts'],
     ['Write', { file_path: '/etc/hosts' }, 'edit', 'Write /etc/hosts'],
-    ['NotebookEdit', { notebook_path: '/work/n.ipynb' }, 'edit', 'Edit n.ipynb'],
-    ['Grep', { pattern: 'x', path: '/work/src' }, 'search', 'Search for "x"'],
+    ['NotebookEdit', { notebook_path: '/somewhere/n.ipynb' }, 'edit', 'Edit n.ipynb'],
+    ['Grep', { pattern: 'x', path: '/somewhere/src' }, 'search', 'Search for "x"'],
     ['WebFetch', { url: 'https://example.com' }, 'fetch', 'Fetch https://example.com'],
     ['Agent', { description: 'Count', prompt: '…' }, 'subagent', 'Count'],
     ['TodoWrite', { todos: [] }, 'think', 'Update the plan'],
@@ -242,7 +242,7 @@ describe('a call', () => {
     ['mcp__host__add', { a: 1 }, 'other', 'host: add'],
     ['Tomorrow', null, 'other', 'Tomorrow'],
   ])('of %s is described', (name, input, kind, title) => {
-    expect(describeTool(name, input, '/work')).toMatchObject({ kind, title })
+    expect(describeTool(name, input, '/somewhere')).toMatchObject({ kind, title })
   })
 
   it('is known to read only where the tool is known', () => {
@@ -352,7 +352,7 @@ describe('beside the conversation', () => {
 
   it('keeps what is known of the commands', () => {
     const init = system('init', {
-      cwd: '/work',
+      cwd: '/somewhere',
       model: 'm',
       permissionMode: 'default',
       tools: [],

@@ -37,7 +37,7 @@ describe('a turn', () => {
     expect(connected[0]).toMatchObject({
       agentSessionId: expect.stringMatching(/^0{8}-/),
       model: 'claude-sonnet-4-5',
-      cwd: '/work/project',
+      cwd: '/somewhere/project',
       agentVersion: expect.stringMatching(/^2\./),
       tools: expect.arrayContaining(['Bash', 'Edit']),
       commands: expect.arrayContaining([{ name: 'compact' }]),
@@ -141,7 +141,7 @@ describe('a call', () => {
   it('shows what became of a file', () => {
     const outputs = allOutputs('edit')
     expect(outputsOf(outputs, 'tool-call.called')).toMatchObject([
-      { kind: 'read', title: 'Read poem.txt', locations: [{ path: '/work/project/poem.txt' }] },
+      { kind: 'read', title: 'Read poem.txt', locations: [{ path: '/somewhere/project/poem.txt' }] },
       { kind: 'edit', title: 'Edit poem.txt' },
       { kind: 'edit', title: 'Write new.txt' },
       { kind: 'edit', title: 'Edit poem.txt' },
@@ -150,12 +150,12 @@ describe('a call', () => {
     expect(edited?.content).toEqual([
       {
         type: 'diff',
-        path: '/work/project/poem.txt',
+        path: '/somewhere/project/poem.txt',
         patch: '@@ -1,3 +1,3 @@\n roses are red\n-violets are blue\n+violets are violet\n sugar is sweet',
       },
     ])
     expect(created?.content).toEqual([
-      { type: 'diff', path: '/work/project/new.txt', before: null, after: 'a new file\n' },
+      { type: 'diff', path: '/somewhere/project/new.txt', before: null, after: 'a new file\n' },
     ])
     expect(failed).toMatchObject({
       outcome: 'failed',

@@ -35,8 +35,8 @@ const request: OpenPermission = {
 
 describe('a permission', () => {
   it('says what, where and why, with the whole command', () => {
-    expect(permissionLines(request, '/work', style)).toEqual([
-      '? The agent asks for permission: execute (Bash, in /work)',
+    expect(permissionLines(request, '/somewhere', style)).toEqual([
+      '? The agent asks for permission: execute (Bash, in /somewhere)',
       '  rm -rf build',
       '  why: It deletes files.',
       '    rm -rf build',
@@ -47,7 +47,7 @@ describe('a permission', () => {
 
   it('shows the change it would make', () => {
     const diff = { path: 'a.txt', before: 'one\n', after: 'two\n' }
-    const lines = permissionLines({ ...request, kind: 'edit', title: 'a.txt', diff }, '/work', style)
+    const lines = permissionLines({ ...request, kind: 'edit', title: 'a.txt', diff }, '/somewhere', style)
     expect(lines.slice(-3)).toEqual(['    a.txt', '    -one', '    +two'])
   })
 

@@ -316,7 +316,7 @@ class Run {
     const before = this.#receipts.size
     await Promise.all(twice ? [settle(), settle()] : [settle()])
     const won = this.#receipts.size - before
-    if (won > 1) this.problems.push(`${won} answers won`)
+    if (twice && won > 1) this.problems.push(`${won} answers won`)
   }
 
   /** Waits until nobody has answered for too long, where that is soon. */

@@ -86,6 +86,7 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
         turn: undefined,
         lastTurn: { ...end, turnId: turnId ?? '', endedAt: at },
         turns: state.turns + 1,
+        completedTurns: state.completedTurns + (end.outcome === 'completed' ? 1 : 0),
         requests: state.requests.filter((request) => request.turnId !== turnId),
         openBlocks: [],
       }

@@ -44,8 +44,8 @@ export type ConnectInput = {
   readonly settings: SessionSettings
   readonly mcpServers?: McpServers
   /**
-   * Go on with this conversation of the agent's, or with a copy of it. `turns` of it have ended: with none, an agent
-   * that kept nothing has lost nothing.
+   * Go on with this conversation of the agent's, or with a copy of it. `turns` of it were completed: with none, an
+   * agent that kept nothing has lost nothing.
    */
   readonly resume?: { readonly agentSessionId: string; readonly fork?: boolean; readonly turns: number }
   /** How the agent's questions reach a rule or a person. */

@@ -106,9 +106,15 @@ async function discard(connection: AgentConnection, { problem }: ConnectOptions)
     .catch((error) => problem(error, 'close an agent that is not wanted any more'))
 }
 
-function resumption(adapter: AgentAdapter, { connection, forkPending, turns }: SessionState) {
+function resumption(adapter: AgentAdapter, { connection, forkPending, completedTurns }: SessionState) {
   if (!adapter.capabilities.resume || !connection?.agentSessionId) return {}
-  return { resume: { agentSessionId: connection.agentSessionId, turns, ...(forkPending && { fork: true }) } }
+  return {
+    resume: {
+      agentSessionId: connection.agentSessionId,
+      turns: completedTurns,
+      ...(forkPending && { fork: true }),
+    },
+  }
 }
 
 /** The promise, or a rejection with the reason as soon as `signal` aborts; what comes too late goes to `discard`. */

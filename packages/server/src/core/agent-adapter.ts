@@ -112,6 +112,11 @@ export type AgentOutput =
  * Aborting `signal` withdraws the request: do so when the agent takes its question back, never because it died.
  */
 export type Person = {
+  /**
+   * Whether a rule or the mode refuses this outright. For agents that approve some calls by themselves: look before each,
+   * and `permit` what is forbidden, so that the refusal is recorded.
+   */
+  forbids(ask: PermissionAsk): boolean
   permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer>
   answer(ask: QuestionAsk, signal?: AbortSignal): Promise<QuestionAnswer>
 }

@@ -83,7 +83,11 @@ export function createPermissionBroker(options: {
   }
 
   return {
-    person: { permit, answer },
+    person: {
+      permit,
+      answer,
+      forbids: (ask) => evaluate(subjectOf(ask), log.state, rules()).decision === 'deny',
+    },
     settle(events) {
       for (const event of events) {
         if (event.type !== 'permission.resolved' && event.type !== 'question.resolved') continue
@@ -113,8 +117,9 @@ function permissionPlan(
   const { state } = log
   const turn = liveTurn(log)
   if (!turn) return { drafts: [] }
-  const { suggestions, readOnly = readOnlyKinds.has(ask.kind), ...what } = ask
-  const subject: Subject = { tool: ask.tool, kind: ask.kind, input: ask.input, readOnly }
+  const { suggestions, readOnly: _, ...what } = ask
+  const subject = subjectOf(ask)
+  const { readOnly } = subject
   const inputHash = hashOf({ tool: ask.tool, input: ask.input })
   const requested: DraftOf<'permission.requested'> = {
     type: 'permission.requested',
@@ -153,6 +158,10 @@ function questionPlan(log: SessionLog, ask: QuestionAsk, requestId: string): Pla
   if (carried?.type !== 'question') return { drafts: [asked] }
   const answer = { ...carried.resolution, requestId, carriedFrom: carried.resolution.requestId }
   return { drafts: [asked, { type: 'question.resolved', turnId: turn.turnId, ...answer }] }
+}
+
+function subjectOf({ tool, kind, input, readOnly = readOnlyKinds.has(kind) }: PermissionAsk): Subject {
+  return { tool, kind, input, readOnly }
 }
 
 function liveTurn(log: SessionLog) {

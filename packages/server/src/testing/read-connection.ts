@@ -11,10 +11,11 @@ import type {
 /** For tests of an adapter without a host: what to connect with, what to send, and how to read. */
 
 const never = new Promise<never>(() => undefined)
-export const silentPerson: Person = { permit: () => never, answer: () => never }
+export const silentPerson: Person = { forbids: () => false, permit: () => never, answer: () => never }
 
 /** Allows everything, and answers every question with its first option. */
 export const allowingPerson: Person = {
+  forbids: () => false,
   permit: async () => ({ outcome: 'allowed', requestId: 'req' }),
   answer: async ({ questions }) => ({
     outcome: 'answered',

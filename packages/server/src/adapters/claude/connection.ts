@@ -10,7 +10,7 @@ import {
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { createInput } from './input.ts'
-import { createCanUseTool } from './permission.ts'
+import { createCanUseTool, createRefusalHook, type PermissionContext } from './permission.ts'
 import { ClaudeProcess } from './process.ts'
 import { userMessage } from './prompt.ts'
 import { nativeModes, nativeOptions } from './settings.ts'
@@ -70,6 +70,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   async start({ env, executable, settingSources }: ClaudeOptions): Promise<void> {
+    const permissions = this.#permissions()
     const abortController = new AbortController()
     const giveUp = () => abortController.abort()
     this.#input.signal.addEventListener('abort', giveUp, { once: true })
@@ -80,7 +81,8 @@ class ClaudeConnection implements AgentConnection {
           env,
           settingSources,
           abortController,
-          canUseTool: this.#canUseTool(),
+          canUseTool: createCanUseTool(permissions),
+          hooks: { PreToolUse: [{ hooks: [createRefusalHook(permissions)] }] },
           spawnClaudeCodeProcess: this.#process.spawn,
           ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
         },
@@ -139,7 +141,7 @@ class ClaudeConnection implements AgentConnection {
     const effective = {
       ...(mode && { mode }),
       ...(model !== undefined && { model }),
-      ...(options && { options }),
+      ...(options?.effort !== undefined && { options: { effort: options.effort } }),
     }
     void this.#queue.put({ type: 'session.configured', effective })
   }
@@ -155,8 +157,8 @@ class ClaudeConnection implements AgentConnection {
     await this.#ended
   }
 
-  #canUseTool() {
-    return createCanUseTool({
+  #permissions(): PermissionContext {
+    return {
       person: this.#input.person,
       cwd: this.#input.cwd,
       callId: async (nativeId) => {
@@ -169,7 +171,7 @@ class ClaudeConnection implements AgentConnection {
       },
       modeAfterPlan: () => (this.#mode === 'plan' ? 'ask' : this.#mode),
       withdrawn: (signal) => this.#withdrawn(signal),
-    })
+    }
   }
 
   /** The SDK aborts a question also when the process dies: only if it lives on did the agent take it back. */

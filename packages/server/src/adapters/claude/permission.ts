@@ -1,4 +1,4 @@
-import type { CanUseTool, PermissionResult } from '@anthropic-ai/claude-agent-sdk'
+import type { CanUseTool, HookCallback, PermissionResult } from '@anthropic-ai/claude-agent-sdk'
 import type { Answers, Question } from '@parley/protocol'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
 import { nativeModes } from './settings.ts'
@@ -18,6 +18,35 @@ export type PermissionContext = {
 }
 
 type Asked = Parameters<CanUseTool>[2]
+
+/** Not tools that do something: what they lead to is looked at by itself. */
+const neverForbidden = new Set(['AskUserQuestion', 'ExitPlanMode', 'EnterPlanMode'])
+
+/**
+ * Claude Code approves some calls without asking: what the person's own settings allow, what it holds to be safe, and
+ * in some modes everything. The host's refusals hold for those too.
+ */
+export function createRefusalHook(context: PermissionContext): HookCallback {
+  return async (input, toolUseID) => {
+    if (input.hook_event_name !== 'PreToolUse' || neverForbidden.has(input.tool_name)) return {}
+    const native = input.tool_input as Record<string, unknown>
+    const { kind, title } = describeTool(input.tool_name, native, context.cwd)
+    const ask: PermissionAsk = { tool: input.tool_name, kind, title, input: native }
+    if (kind === 'subagent' || !context.person.forbids(ask)) return {}
+    const toolCallId = await context.callId(toolUseID ?? input.tool_use_id)
+    const answer = await context.person.permit({ ...ask, toolCallId })
+    if (answer.outcome === 'allowed') return {}
+    context.denied(toolCallId)
+    const reason = (answer.outcome === 'denied' && answer.message) || 'Parley refuses this.'
+    return {
+      hookSpecificOutput: {
+        hookEventName: 'PreToolUse',
+        permissionDecision: 'deny',
+        permissionDecisionReason: reason,
+      },
+    }
+  }
+}
 
 /** The agent's question whether a tool may run, to the host and back. */
 export function createCanUseTool(context: PermissionContext): CanUseTool {

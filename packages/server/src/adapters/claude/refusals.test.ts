@@ -1,0 +1,74 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { NewRule, PermissionMode, SessionEvent } from '@parley/protocol'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createHost } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { TestReader } from '../../testing/reader.ts'
+import { createClaudeAdapter } from './index.ts'
+
+/** A home whose owner has told Claude Code, long ago, that this command needs no asking. */
+const home = mkdtempSync(join(tmpdir(), 'parley-refusals-'))
+let server: ModelServer
+beforeAll(async () => {
+  mkdirSync(join(home, '.claude'))
+  writeFileSync(join(home, '.claude', 'settings.json'), '{ "permissions": { "allow": ["Bash(touch:*)"] } }')
+  server = await startModelServer()
+  answerByPrompt(server, /Parley was restarted/)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(home, { recursive: true, force: true })
+})
+
+const touch = { name: 'Bash', id: 'toolu_a', arguments: '{"command":"touch done.txt","description":"touch"}' }
+const prompt = modelPrompt('Touch it.', { toolCalls: [touch] }, { content: 'I tried.' })
+
+async function play(mode: PermissionMode, rule?: NewRule): Promise<{ ran: boolean; events: SessionEvent[] }> {
+  const cwd = mkdtempSync(join(home, 'work-'))
+  const adapters = [createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })]
+  const host = await createHost({ adapters, store: createMemoryStore() })
+  if (rule) await host.addRule(rule)
+  const { id } = await host.create({ agent: 'claude', cwd, mode, prompt })
+  const reader = new TestReader(id)
+  await reader.follow(host)
+  await reader.until(({ state }) => state.turns === 1)
+  const { events } = await host.read(id, { after: 0, limit: 1000 })
+  await host.close()
+  return {
+    ran: existsSync(join(cwd, 'done.txt')),
+    events: events.map(({ json }) => JSON.parse(json) as SessionEvent),
+  }
+}
+
+const decisions = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) => (event.type === 'permission.resolved' ? [[event.outcome, event.by]] : []))
+const ends = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) => (event.type === 'tool-call.ended' ? [event.outcome] : []))
+const deny: NewRule = { tool: 'Bash', match: { command: 'touch *' }, decision: 'deny', scope: 'always' }
+
+it.each(['ask', 'bypass'] as const)('runs what Claude Code approves by itself, in mode %s', async (mode) => {
+  const { ran, events } = await play(mode)
+  expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({
+    ran: true,
+    decisions: [],
+    ends: ['completed'],
+  })
+})
+
+it.each([
+  ['read-only', undefined, 'mode'],
+  ['ask', deny, 'rule'],
+  ['bypass', deny, 'rule'],
+] as const)('does not run it where Parley refuses: mode %s', async (mode, rule, by) => {
+  const { ran, events } = await play(mode, rule)
+  expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({
+    ran: false,
+    decisions: [['denied', by]],
+    ends: ['denied'],
+  })
+})

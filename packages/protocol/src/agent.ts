@@ -118,5 +118,10 @@ export const Connection = z.object({
   commands: z.array(AgentCommand).optional(),
   modes: z.array(PermissionMode).optional(),
   models: z.array(AgentModel).optional(),
+  credential: z
+    .string()
+    .optional()
+    .meta({ description: 'What pays: an API key, a subscription, a cloud account' }),
+  loaded: z.array(z.string()).optional().meta({ description: 'Whose settings were loaded: user, project' }),
 })
 export type Connection = z.infer<typeof Connection>

@@ -32,6 +32,10 @@ export type AgentAdapter = {
   readonly modes: readonly PermissionMode[]
   /** The session options it honours; any other is refused by name. `tools` is the host's own. */
   readonly options?: readonly (keyof SessionOptions)[]
+  /** The npm package that brings the agent, at a version that is known to work. Without it, people install it themselves. */
+  readonly install?: { readonly package: string; readonly version: string }
+  /** It takes long to start: a new session starts it before its first prompt. */
+  readonly startsAhead?: boolean
   /** Looks for the agent on this machine. Never throws; must return soon after `signal` aborts. */
   probe(signal: AbortSignal): Promise<AgentProbe>
   connect(input: ConnectInput): Promise<AgentConnection>
@@ -43,6 +47,8 @@ export type ConnectInput = {
   readonly cwd: string
   readonly settings: SessionSettings
   readonly mcpServers?: McpServers
+  /** The person trusts the folder: settings, hooks and servers that lie in it may load. Else only the person's own do. */
+  readonly trusted: boolean
   /**
    * Go on with this conversation of the agent's, or with a copy of it. `turns` of it were completed: with none, an
    * agent that kept nothing has lost nothing.
@@ -70,6 +76,11 @@ export type AgentConnection = {
   configure(settings: SessionSettings): Promise<void>
   /** Ends the agent's process. Idempotent; `events` ends. */
   close(): Promise<void>
+  /**
+   * As `close`, while a person is asked: an agent that can keep the open call in its own memory does so. The answer comes
+   * with `continue` on another connection, to which the agent puts the same call again.
+   */
+  park?(): Promise<void>
 }
 
 export type AgentMessage =

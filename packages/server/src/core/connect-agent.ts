@@ -11,6 +11,7 @@ export type ConnectOptions = {
   readonly state: () => SessionState
   readonly connectionId: string
   readonly person: Person
+  readonly trusts: (folder: string) => boolean
   readonly clock: Clock
   readonly connectMs: number
   readonly slots: ConnectionSlots
@@ -77,6 +78,7 @@ async function start(options: ConnectOptions): Promise<AgentConnection> {
     cwd: state.cwd,
     settings: state.requested,
     ...(state.mcpServers && { mcpServers: state.mcpServers }),
+    trusted: options.trusts(state.cwd),
     ...resumption(adapter, state),
     person,
     signal,
@@ -97,6 +99,7 @@ function tamed(connection: AgentConnection): AgentConnection {
     interrupt: async () => connection.interrupt(),
     configure: async (settings) => connection.configure(settings),
     close: async () => connection.close(),
+    ...(connection.park && { park: async () => connection.park?.() }),
   }
 }
 

@@ -142,6 +142,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       limits,
       slots,
       rules: () => rules,
+      trusts: () => false,
       announced,
       fork,
       problem: (error, doing) => problem({ error, doing, sessionId: state.id }),

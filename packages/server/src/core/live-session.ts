@@ -31,6 +31,7 @@ export type LiveSessionOptions = {
   readonly limits: Limits
   readonly slots: ConnectionSlots
   readonly rules: () => readonly PermissionRule[]
+  readonly trusts: (folder: string) => boolean
   readonly announced: SessionLogOptions['announced']
   readonly fork: Parameters<typeof createCommandDesk>[0]['fork']
   readonly problem: (error: unknown, doing: string) => void

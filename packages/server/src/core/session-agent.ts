@@ -32,6 +32,7 @@ export type SessionAgentOptions = {
   readonly clock: Clock
   readonly ids: Ids
   readonly rules: () => readonly PermissionRule[]
+  readonly trusts: (folder: string) => boolean
   readonly connectMs: number
   readonly slots: ConnectionSlots
   readonly holder: SlotHolder

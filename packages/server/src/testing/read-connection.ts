@@ -30,6 +30,7 @@ export function connectInput(changes: Partial<ConnectInput> = {}): ConnectInput 
     connectionId: 'con',
     cwd: tmpdir(),
     settings: { mode: 'ask' },
+    trusted: false,
     person: allowingPerson,
     signal: new AbortController().signal,
     ...changes,

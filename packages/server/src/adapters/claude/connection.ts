@@ -8,10 +8,10 @@ import {
   type SessionSettings,
 } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
+import { AgentProcess } from '../child-process.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { createInput } from './input.ts'
 import { createCanUseTool, createRefusalHook, type PermissionContext } from './permission.ts'
-import { ClaudeProcess } from './process.ts'
 import { userMessage } from './prompt.ts'
 import { nativeModes, nativeOptions } from './settings.ts'
 import { promptUuid, readTranscript } from './transcript.ts'
@@ -52,7 +52,7 @@ class ClaudeConnection implements AgentConnection {
   readonly #input: ConnectInput
   readonly #env: Readonly<Record<string, string>>
   readonly #prompts = createInput<SDKUserMessage>()
-  readonly #process = new ClaudeProcess()
+  readonly #process = new AgentProcess()
   readonly #queue = createOutputQueue(() => void this.close())
   readonly #called = new Map<string, PromiseWithResolvers<void>>()
   #query: Query | undefined

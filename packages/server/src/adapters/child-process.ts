@@ -1,17 +1,31 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import type { SpawnOptions } from '@anthropic-ai/claude-agent-sdk'
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 
 const stderrTailLength = 4_000
 
-/** The Claude Code process of one connection: what it says on stderr, how it ended, and an end by force. */
-export class ClaudeProcess {
-  #child: ChildProcess | undefined
+export type ProgramStart = {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd?: string | undefined
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Ends it by force. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The process of an agent: what it says on stderr, how it ended, and an end by force. */
+export class AgentProcess {
+  #child: ChildProcessWithoutNullStreams | undefined
   #stderr = ''
   #exit: { exitCode: number | null; signal: NodeJS.Signals | null } | undefined
 
-  /** Given to the SDK. The process leads a group of its own, so that its children can be ended with it. */
-  readonly spawn = ({ command, args, cwd, env, signal }: SpawnOptions) => {
-    const child = spawn(command, args, { cwd, env, signal, stdio: ['pipe', 'pipe', 'pipe'], detached: true })
+  /** The process leads a group of its own, so that its children can be ended with it. */
+  readonly spawn = ({ command, args, cwd, env, signal }: ProgramStart): ChildProcessWithoutNullStreams => {
+    const child = spawn(command, args, {
+      cwd,
+      env: env as NodeJS.ProcessEnv,
+      signal,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
+    })
     this.#child = child
     child.stderr.setEncoding('utf8')
     child.stderr.on('data', (text: string) => {
@@ -52,13 +66,13 @@ export class ClaudeProcess {
   }
 
   /** Ends the process and everything it started. */
-  kill(): void {
+  kill(signal: NodeJS.Signals = 'SIGKILL'): void {
     const pid = this.#child?.pid
     if (pid === undefined) return
     try {
-      process.kill(-pid, 'SIGKILL')
+      process.kill(-pid, signal)
     } catch {
-      this.#child?.kill('SIGKILL')
+      this.#child?.kill(signal)
     }
   }
 }

@@ -1,0 +1,8 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/** Where the agents that tests drive are installed: once a machine, outside the checkout. */
+export function testAgentsFolder(): string {
+  const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache')
+  return process.env.PARLEY_TEST_AGENTS ?? join(cache, 'parley', 'agents')
+}

@@ -58,7 +58,8 @@ export function openAgentLink(options: {
 
   async function shut() {
     const stopWaiting = clock.after(closeWaitMs, endedEarly)
-    const closed = connection.close().catch(() => undefined)
+    const park = closing === 'parked' ? connection.park?.() : undefined
+    const closed = (park ?? connection.close()).catch(() => undefined)
     await Promise.race([closed.then(() => pumped), gone])
     stopWaiting()
     await end(undefined, undefined)

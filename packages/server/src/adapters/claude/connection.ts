@@ -10,12 +10,13 @@ import {
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { AgentProcess } from '../child-process.ts'
 import { createOutputQueue } from '../output-queue.ts'
+import { HookWaits } from './hook-waits.ts'
 import { createInput } from './input.ts'
-import { createCanUseTool, createRefusalHook, type PermissionContext } from './permission.ts'
+import { createCanUseTool, createToolHook, type PermissionContext } from './permission.ts'
 import { userMessage } from './prompt.ts'
 import { nativeModes, nativeOptions } from './settings.ts'
-import { promptUuid, readTranscript } from './transcript.ts'
-import { initialState, translate } from './translate.ts'
+import { deferredCall, promptUuid, readTranscript } from './transcript.ts'
+import { callAgain, initialState, translate } from './translate.ts'
 import {
   callIdOf,
   withCommands,
@@ -25,6 +26,7 @@ import {
   withSteering,
   withTurn,
 } from './translate-state.ts'
+import { grantedBySettings, willAsk } from './will-ask.ts'
 
 export type ClaudeOptions = {
   readonly env: Record<string, string>
@@ -39,6 +41,10 @@ const goOn =
 const goneWaitMs = 200
 /** How long an idle process may take to write its last lines and go. */
 const homeWaitMs = 1_500
+/** How long it may take to write down that a call is deferred. */
+const deferWaitMs = 3_000
+/** A person may think for as long as they like; the program takes seconds, in 31 bits of milliseconds. */
+const hookTimeoutS = 2_000_000
 
 /** Starts Claude Code and waits until it is ready, so that the first prompt does not pay for it. */
 export async function connectClaude(options: ClaudeOptions, input: ConnectInput): Promise<AgentConnection> {
@@ -55,6 +61,15 @@ class ClaudeConnection implements AgentConnection {
   readonly #process = new AgentProcess()
   readonly #queue = createOutputQueue(() => void this.close())
   readonly #called = new Map<string, PromiseWithResolvers<void>>()
+  readonly #waits = new HookWaits()
+  /** Calls of the main line that have no result yet. */
+  readonly #open = new Set<string>()
+  /** The call that an earlier process deferred, and what becomes of it: known with the first message. */
+  readonly #deferred: string | undefined
+  readonly #fate = Promise.withResolvers<'again' | 'dismissed'>()
+  #result = Promise.withResolvers<void>()
+  #dismissing = false
+  #granted: ReadonlySet<string> = new Set()
   #query: Query | undefined
   #state: ReturnType<typeof initialState>
   #mode: PermissionMode
@@ -66,11 +81,13 @@ class ClaudeConnection implements AgentConnection {
     this.#env = env
     this.#mode = input.settings.mode ?? 'ask'
     this.#state = initialState({ requestedMode: this.#mode, resumed: input.resume !== undefined })
+    this.#deferred = input.resume && deferredCall(this.#transcript)
     this.events = this.#queue.outputs
   }
 
   async start({ env, executable, settingSources }: ClaudeOptions): Promise<void> {
     const permissions = this.#permissions()
+    this.#granted = grantedBySettings(env, this.#input.cwd, settingSources)
     const abortController = new AbortController()
     const giveUp = () => abortController.abort()
     this.#input.signal.addEventListener('abort', giveUp, { once: true })
@@ -82,7 +99,7 @@ class ClaudeConnection implements AgentConnection {
           settingSources,
           abortController,
           canUseTool: createCanUseTool(permissions),
-          hooks: { PreToolUse: [{ hooks: [createRefusalHook(permissions)] }] },
+          hooks: { PreToolUse: [{ hooks: [createToolHook(permissions)], timeout: hookTimeoutS }] },
           spawnClaudeCodeProcess: this.#process.spawn,
           ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
         },
@@ -101,12 +118,28 @@ class ClaudeConnection implements AgentConnection {
   async send(message: AgentMessage): Promise<void> {
     if (this.#closing) return
     const { prompt } = message
+    if (this.#deferred !== undefined && this.#state.turns === 0 && !(await this.#decideDeferred(message)))
+      return
     const known = message.type === 'continue' && this.#remembers(prompt.promptId)
     const uuid = known ? randomUUID() : promptUuid(prompt.promptId)
     const steer = message.type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn !== undefined
     this.#state = steer ? withSteering(this.#state, uuid) : withTurn(this.#state, uuid)
     const parts = known ? [{ type: 'text' as const, text: goOn }] : prompt.parts
     this.#prompts.push(userMessage(parts, uuid, steer))
+  }
+
+  /** The resumed process asks about its deferred call by itself. False: that is all it takes to go on. */
+  async #decideDeferred(message: AgentMessage): Promise<boolean> {
+    if (message.type === 'continue') {
+      this.#state = withTurn(this.#state)
+      this.#fate.resolve('again')
+      return false
+    }
+    this.#dismissing = true
+    this.#fate.resolve('dismissed')
+    await Promise.race([this.#result.promise, this.#ended, this.#process.gone(deferWaitMs)])
+    this.#dismissing = false
+    return true
   }
 
   get #transcript(): string | undefined {
@@ -157,6 +190,17 @@ class ClaudeConnection implements AgentConnection {
     await this.#ended
   }
 
+  /** A single open call of the main line is kept by the agent itself; in any other case the process just ends. */
+  async park(): Promise<void> {
+    const [waiting] = this.#waits.waiting
+    const isOnly = waiting !== undefined && this.#open.size === 1
+    if (isOnly && this.#open.has(callIdOf(this.#state, waiting))) {
+      this.#waits.defer(waiting)
+      await Promise.race([this.#result.promise, this.#process.gone(deferWaitMs)])
+    }
+    await this.close()
+  }
+
   #permissions(): PermissionContext {
     return {
       person: this.#input.person,
@@ -171,7 +215,28 @@ class ClaudeConnection implements AgentConnection {
       },
       modeAfterPlan: () => (this.#mode === 'plan' ? 'ask' : this.#mode),
       withdrawn: (signal) => this.#withdrawn(signal),
+      waits: this.#waits,
+      willAsk: (tool, input) => willAsk({ tool, input }, this.#mode, this.#granted),
+      calledAgain: (...call) => this.#calledAgain(...call),
     }
+  }
+
+  async #calledAgain(
+    nativeId: string,
+    name: string,
+    input: unknown,
+  ): Promise<'fresh' | 'again' | 'dismissed'> {
+    if (nativeId !== this.#deferred) return 'fresh'
+    const fate = await this.#fate.promise
+    if (fate === 'dismissed') return fate
+    const toolCallId = `${nativeId}.${this.#input.connectionId}`
+    const { state, outputs } = callAgain(this.#state, { nativeId, toolCallId, name, input })
+    this.#state = state
+    for (const output of outputs) {
+      await this.#queue.put(output)
+      this.#note(output)
+    }
+    return fate
   }
 
   /** The SDK aborts a question also when the process dies: only if it lives on did the agent take it back. */
@@ -199,9 +264,11 @@ class ClaudeConnection implements AgentConnection {
         const { state, outputs } = translate(this.#state, message)
         this.#state = state
         for (const output of outputs) {
+          if (this.#dismissing) break
           await this.#queue.put(output)
-          if (output.type === 'tool-call.called') this.#call(output.toolCallId).resolve()
+          this.#note(output)
         }
+        if (message.type === 'result') this.#turnResult()
       }
     } catch (error) {
       failure = error
@@ -209,6 +276,19 @@ class ClaudeConnection implements AgentConnection {
     for (const call of this.#called.values()) call.resolve()
     void this.#queue.put(this.#farewell(failure))
     this.#queue.end()
+  }
+
+  #note(output: AgentOutput): void {
+    if (output.type === 'tool-call.ended') this.#open.delete(output.toolCallId)
+    if (output.type !== 'tool-call.called') return
+    if (output.parentToolCallId === undefined) this.#open.add(output.toolCallId)
+    this.#call(output.toolCallId).resolve()
+  }
+
+  #turnResult(): void {
+    this.#result.resolve()
+    this.#result = Promise.withResolvers()
+    this.#open.clear()
   }
 
   #farewell(failure: unknown): AgentOutput {

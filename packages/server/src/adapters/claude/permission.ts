@@ -1,7 +1,14 @@
-import type { CanUseTool, HookCallback, PermissionResult } from '@anthropic-ai/claude-agent-sdk'
+import type {
+  CanUseTool,
+  HookCallback,
+  HookJSONOutput,
+  PermissionResult,
+} from '@anthropic-ai/claude-agent-sdk'
 import type { Answers, Question } from '@parley/protocol'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
+import type { HookWaits } from './hook-waits.ts'
 import { nativeModes } from './settings.ts'
+import { suggestedGrants } from './suggestions.ts'
 import { describeTool } from './translate-tool-call.ts'
 
 export type PermissionContext = {
@@ -15,61 +22,108 @@ export type PermissionContext = {
   modeAfterPlan(): keyof typeof nativeModes
   /** A signal that fires when the agent takes its question back, and never because it died. */
   withdrawn(signal: AbortSignal): AbortSignal
+  readonly waits: HookWaits
+  /** Claude Code will certainly ask a person about this call. */
+  willAsk(tool: string, input: unknown): boolean
+  /**
+   * A call that was deferred is asked about again when its conversation is resumed: it is announced as a new call, or
+   * dismissed if its turn is over. Any other call is fresh.
+   */
+  calledAgain(nativeId: string, tool: string, input: unknown): Promise<'fresh' | 'again' | 'dismissed'>
 }
 
-type Asked = Parameters<CanUseTool>[2]
+type Asked = Pick<
+  Parameters<CanUseTool>[2],
+  'toolUseID' | 'suggestions' | 'title' | 'decisionReason' | 'signal'
+>
 
 /** Not tools that do something: what they lead to is looked at by itself. */
 const neverForbidden = new Set(['AskUserQuestion', 'ExitPlanMode', 'EnterPlanMode'])
+/** Claude asks for these after the hook in every mode; for others the hook must say so. */
+const alwaysAsked = neverForbidden
 
 /**
- * Claude Code approves some calls without asking: what the person's own settings allow, what it holds to be safe, and
- * in some modes everything. The host's refusals hold for those too.
+ * Before every call. Asks for what Claude Code would ask for anyway, because here the call can be deferred while a person
+ * thinks; and makes the host's refusals hold for what it would approve without asking: what the person's own settings
+ * allow, what it holds to be safe, and in some modes everything.
  */
-export function createRefusalHook(context: PermissionContext): HookCallback {
-  return async (input, toolUseID) => {
-    if (input.hook_event_name !== 'PreToolUse' || neverForbidden.has(input.tool_name)) return {}
+export function createToolHook(context: PermissionContext): HookCallback {
+  return async (input, toolUseID, { signal }) => {
+    if (input.hook_event_name !== 'PreToolUse') return {}
+    const name = input.tool_name
     const native = input.tool_input as Record<string, unknown>
-    const { kind, title } = describeTool(input.tool_name, native, context.cwd)
-    const ask: PermissionAsk = { tool: input.tool_name, kind, title, input: native }
-    if (kind === 'subagent' || !context.person.forbids(ask)) return {}
-    const toolCallId = await context.callId(toolUseID ?? input.tool_use_id)
-    const answer = await context.person.permit({ ...ask, toolCallId })
-    if (answer.outcome === 'allowed') return {}
-    context.denied(toolCallId)
-    const reason = (answer.outcome === 'denied' && answer.message) || 'Parley refuses this.'
-    return {
-      hookSpecificOutput: {
-        hookEventName: 'PreToolUse',
-        permissionDecision: 'deny',
-        permissionDecisionReason: reason,
-      },
+    const nativeId = toolUseID ?? input.tool_use_id
+    if ((await context.calledAgain(nativeId, name, native)) === 'dismissed') {
+      context.waits.answer(nativeId, { behavior: 'deny', message: 'Cancelled.', interrupt: true })
+      return decided('ask')
     }
+    const ofSubagent = input.agent_id !== undefined
+    if (!ofSubagent && context.willAsk(name, native)) {
+      const answer = decide(context, name, native, { toolUseID: nativeId, signal })
+      const outcome = await context.waits.wait(nativeId, answer)
+      if (outcome === 'deferred') return decided('defer')
+      return alwaysAsked.has(name) ? {} : decided('ask')
+    }
+    return refuseForbidden(context, name, native, nativeId)
   }
 }
 
-/** The agent's question whether a tool may run, to the host and back. */
-export function createCanUseTool(context: PermissionContext): CanUseTool {
-  return async (name, input, asked) => {
-    const toolCallId = await context.callId(asked.toolUseID)
-    if (name === 'AskUserQuestion') return answerQuestion(context, input, asked, toolCallId)
-    const ask = permissionAsk(name, input, asked, { toolCallId, cwd: context.cwd })
-    const answer = await context.person.permit(ask, context.withdrawn(asked.signal))
-    if (answer.outcome === 'allowed') {
-      const updatedInput = (answer.input ?? input) as Record<string, unknown>
-      if (name !== 'ExitPlanMode') return { behavior: 'allow', updatedInput }
-      const mode = nativeModes[context.modeAfterPlan()]
-      return {
-        behavior: 'allow',
-        updatedInput,
-        updatedPermissions: [{ type: 'setMode', mode, destination: 'session' }],
-      }
-    }
-    context.denied(toolCallId)
-    if (answer.outcome === 'cancelled') return { behavior: 'deny', message: 'Cancelled.', interrupt: true }
-    const message = answer.message ?? 'The person said no.'
-    return { behavior: 'deny', message, ...(answer.endTurn && { interrupt: true }) }
+function decided(permissionDecision: 'ask' | 'defer' | 'deny', reason?: string): HookJSONOutput {
+  return {
+    hookSpecificOutput: {
+      hookEventName: 'PreToolUse',
+      permissionDecision,
+      ...(reason !== undefined && { permissionDecisionReason: reason }),
+    },
   }
+}
+
+async function refuseForbidden(
+  context: PermissionContext,
+  name: string,
+  native: Record<string, unknown>,
+  nativeId: string,
+): Promise<HookJSONOutput> {
+  const { kind, title } = describeTool(name, native, context.cwd)
+  const ask: PermissionAsk = { tool: name, kind, title, input: native }
+  if (neverForbidden.has(name) || kind === 'subagent' || !context.person.forbids(ask)) return {}
+  const toolCallId = await context.callId(nativeId)
+  const answer = await context.person.permit({ ...ask, toolCallId })
+  if (answer.outcome === 'allowed') return {}
+  context.denied(toolCallId)
+  return decided('deny', (answer.outcome === 'denied' && answer.message) || 'Parley refuses this.')
+}
+
+/** The agent's question whether a tool may run, to the host and back. What the hook has asked is not asked again. */
+export function createCanUseTool(context: PermissionContext): CanUseTool {
+  return async (name, input, asked) =>
+    context.waits.take(asked.toolUseID) ?? decide(context, name, input, asked)
+}
+
+async function decide(
+  context: PermissionContext,
+  name: string,
+  input: Record<string, unknown>,
+  asked: Asked,
+): Promise<PermissionResult> {
+  const toolCallId = await context.callId(asked.toolUseID)
+  if (name === 'AskUserQuestion') return answerQuestion(context, input, asked, toolCallId)
+  const ask = permissionAsk(name, input, asked, { toolCallId, cwd: context.cwd })
+  const answer = await context.person.permit(ask, context.withdrawn(asked.signal))
+  if (answer.outcome === 'allowed') {
+    const updatedInput = (answer.input ?? input) as Record<string, unknown>
+    if (name !== 'ExitPlanMode') return { behavior: 'allow', updatedInput }
+    const mode = nativeModes[context.modeAfterPlan()]
+    return {
+      behavior: 'allow',
+      updatedInput,
+      updatedPermissions: [{ type: 'setMode', mode, destination: 'session' }],
+    }
+  }
+  context.denied(toolCallId)
+  if (answer.outcome === 'cancelled') return { behavior: 'deny', message: 'Cancelled.', interrupt: true }
+  const message = answer.message ?? 'The person said no.'
+  return { behavior: 'deny', message, ...(answer.endTurn && { interrupt: true }) }
 }
 
 function permissionAsk(
@@ -79,6 +133,7 @@ function permissionAsk(
   { toolCallId, cwd }: { toolCallId: string; cwd: string },
 ): PermissionAsk {
   const { kind, title } = describeTool(name, input, cwd)
+  const suggestions = suggestedGrants(name, input, asked.suggestions)
   return {
     toolCallId,
     tool: name,
@@ -86,6 +141,7 @@ function permissionAsk(
     title: asked.title ?? title,
     input,
     ...(asked.decisionReason !== undefined && { reason: asked.decisionReason }),
+    ...(suggestions.length > 0 && { suggestions }),
   }
 }
 

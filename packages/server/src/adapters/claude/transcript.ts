@@ -32,3 +32,12 @@ function foldersIn(path: string): string[] {
     return []
   }
 }
+
+/** The call that was deferred and has had no result since, by the agent's id of it. */
+export function deferredCall(transcript: string | undefined): string | undefined {
+  if (transcript === undefined) return undefined
+  const marker = [...transcript.matchAll(/"type":"hook_deferred_tool","toolUseID":"([^"]+)"/g)].at(-1)
+  if (!marker) return undefined
+  const id = marker[1]
+  return transcript.slice(marker.index).includes(`"tool_use_id":"${id}"`) ? undefined : id
+}

@@ -1,0 +1,198 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Host } from '../../core/host.ts'
+import { createHost } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { BenchSession } from '../../testing/adapter-contract/bench.ts'
+import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { createClaudeAdapter } from './index.ts'
+
+/** What becomes of a turn that waits for a person when its process ends in good order. The real program throughout. */
+
+let server: ModelServer
+const home = mkdtempSync(join(tmpdir(), 'parley-claude-'))
+beforeAll(async () => {
+  server = await startModelServer()
+  answerByPrompt(server, /Parley was restarted/)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(home, { recursive: true, force: true })
+})
+
+class Place implements AsyncDisposable {
+  readonly cwd = mkdtempSync(join(tmpdir(), 'parley-parking-'))
+  readonly #store = createMemoryStore()
+  readonly #limits: { parkAfterMs?: number }
+  readonly #callsBefore = server.calls.length
+  host!: Host
+
+  constructor(limits: { parkAfterMs?: number } = {}) {
+    this.#limits = limits
+  }
+
+  async start(): Promise<void> {
+    this.host = await createHost({
+      adapters: [createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })],
+      store: this.#store,
+      limits: this.#limits,
+    })
+  }
+
+  async session(mode: 'ask' | 'plan' = 'ask'): Promise<BenchSession> {
+    await this.start()
+    const { id } = await this.host.create({ agent: 'claude', cwd: this.cwd, mode })
+    return BenchSession.follow(() => this.host, id)
+  }
+
+  async restart(session: BenchSession): Promise<void> {
+    await this.host.close()
+    await this.start()
+    await session.listen()
+  }
+
+  get modelCalls(): number {
+    return server.calls.length - this.#callsBefore
+  }
+
+  file(name: string): string | undefined {
+    try {
+      return readFileSync(join(this.cwd, name), 'utf8')
+    } catch {
+      return undefined
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.host.close()
+    rmSync(this.cwd, { recursive: true, force: true })
+  }
+}
+
+const call = (name: string, input: unknown, id = 'toolu_a') => ({
+  name,
+  id,
+  arguments: JSON.stringify(input),
+})
+const bash = (command: string, id?: string) => call('Bash', { command, description: 'a command' }, id)
+const calling = (...toolCalls: ReturnType<typeof call>[]): ModelAnswer => ({ toolCalls })
+const done: ModelAnswer = { content: 'That is done.' }
+const writing = modelPrompt('Write it.', calling(bash('echo once >> note.txt')), done)
+
+it('a deferred call that is allowed after a restart runs once, and the model is asked nothing in between', async () => {
+  await using place = new Place()
+  const session = await place.session()
+  const turn = await session.prompt(writing)
+  const ask = await turn.asked()
+  await place.restart(session)
+  expect((await place.host.state(session.id)).requests).toMatchObject([
+    { requestId: ask.requestId, stale: true },
+  ])
+  expect(place.modelCalls).toBe(1)
+  await turn.decide(ask, 'allow')
+  await turn.completed()
+  expect(place.file('note.txt')).toBe('once\n')
+  expect(place.modelCalls).toBe(2)
+  expect(turn.all('tool-call.ended').map(({ outcome }) => outcome)).toEqual(['cancelled', 'completed'])
+  await (await session.prompt(modelPrompt('Hello.', done))).completed()
+})
+
+it('a deferred call that is denied after a restart does not run, and the model is told', async () => {
+  await using place = new Place()
+  const session = await place.session()
+  const turn = await session.prompt(
+    modelPrompt('Write it.', calling(bash('echo x > note.txt')), { say: 'history' }),
+  )
+  const { requestId } = await turn.asked()
+  await place.restart(session)
+  await session.command({ type: 'permission.decide', requestId, decision: 'deny', message: 'Rather not.' })
+  expect(await turn.ended()).toMatchObject({ outcome: 'completed' })
+  expect(place.file('note.txt')).toBeUndefined()
+  expect(place.modelCalls).toBe(2)
+  expect(turn.all('tool-call.ended').map(({ outcome }) => outcome)).toEqual(['cancelled', 'denied'])
+  expect(JSON.stringify(server.calls.at(-1)?.body)).toContain('Rather not.')
+})
+
+it('a request that waits long costs no process, and its answer brings one back', async () => {
+  await using place = new Place({ parkAfterMs: 200 })
+  const session = await place.session()
+  const turn = await session.prompt(writing)
+  const ask = await turn.asked()
+  await session.until(() => session.all('agent.disconnected').some(({ reason }) => reason === 'parked'))
+  expect(await place.host.state(session.id)).toMatchObject({ connected: false, status: 'parked' })
+  await turn.decide(ask, 'allow')
+  await turn.completed()
+  expect(place.file('note.txt')).toBe('once\n')
+  expect(place.modelCalls).toBe(2)
+})
+
+it('a question that is answered after a restart gets its answer to the model', async () => {
+  await using place = new Place()
+  const session = await place.session()
+  const questions = [
+    {
+      question: 'Which colour?',
+      header: 'Colour',
+      multiSelect: false,
+      options: [
+        { label: 'red', description: 'warm' },
+        { label: 'blue', description: 'cold' },
+      ],
+    },
+  ]
+  const turn = await session.prompt(
+    modelPrompt('Ask.', calling(call('AskUserQuestion', { questions })), done),
+  )
+  const { requestId } = await turn.first(() => turn.all('question.asked')[0])
+  await place.restart(session)
+  await session.command({ type: 'question.answer', requestId, answers: { 1: 'blue' } })
+  await turn.completed()
+  expect(place.modelCalls).toBe(2)
+  expect(JSON.stringify(server.calls.at(-1)?.body)).toContain('blue')
+})
+
+it('a plan that is approved after a restart sets the mode it grants', async () => {
+  await using place = new Place()
+  const session = await place.session('plan')
+  const turn = await session.prompt(
+    modelPrompt('Plan.', calling(call('ExitPlanMode', { plan: 'This, then that.' })), done),
+  )
+  const ask = await turn.asked()
+  await place.restart(session)
+  await turn.decide(ask, 'allow')
+  await turn.completed()
+  expect(place.modelCalls).toBe(2)
+  expect((await place.host.state(session.id)).effective.mode).toBe('ask')
+})
+
+it('a parked turn that is cancelled leaves nothing behind: the next prompt is the next thing the model hears', async () => {
+  await using place = new Place()
+  const session = await place.session()
+  const turn = await session.prompt(writing)
+  await turn.asked()
+  await place.restart(session)
+  await session.command({ type: 'turn.cancel' })
+  expect(await turn.ended()).toMatchObject({ outcome: 'cancelled' })
+  const next = await session.prompt(modelPrompt('Hello.', { content: 'Hello to you.' }))
+  await next.completed()
+  expect(next.said).toBe('Hello to you.')
+  expect(place.file('note.txt')).toBeUndefined()
+  expect(place.modelCalls).toBe(2)
+})
+
+it('two open calls are not deferred but asked for again, and each decision applies once', async () => {
+  await using place = new Place()
+  const session = await place.session()
+  const two = calling(bash('echo a >> a.txt', 'toolu_a'), bash('echo b >> b.txt', 'toolu_b'))
+  const turn = await session.prompt(modelPrompt('Both.', two, done))
+  const ask = await turn.asked()
+  await session.until(() => turn.all('tool-call.called').length === 2)
+  await place.restart(session)
+  await turn.decide(ask, 'allow')
+  await turn.completed()
+  expect([place.file('a.txt'), place.file('b.txt')]).toEqual(['a\n', 'b\n'])
+})

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Options } from '@anthropic-ai/claude-agent-sdk'
+import type { PermissionMode } from '@parley/protocol'
+
+/** Claude puts these before a person in every mode. */
+const always = new Set(['AskUserQuestion', 'ExitPlanMode'])
+const edits = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
+/** Commands that Claude may hold to be harmless. */
+const reading =
+  /^(ls|cat|head|tail|grep|rg|find|fd|pwd|echo|printf|which|type|wc|date|stat|file|du|df|sort|uniq|cut|tr|diff|ps|whoami|uname|env|printenv|true|cd|tree|jq|sed|awk|test|sleep|basename|dirname|realpath|git (status|log|diff|show|branch|remote|blame|rev-parse|ls-files|config|tag|stash list)|\S+ (-v|-V|--version|--help))\b/
+/** Commands that it runs unasked where edits are accepted. */
+const editing = /^(mkdir|touch|rm|rmdir|mv|cp|sed|ln)\b/
+const writesFile = /(^|[^0-9&])>{1,2}\s*(?!\/dev\/null|&)\S/
+
+/**
+ * Whether Claude Code will certainly ask before this call of its main line. Where it does, the person is asked from the
+ * hook, because a call that waits there can be deferred. A wrong no costs nothing but that; a wrong yes asks a person
+ * for what Claude would have allowed by itself.
+ */
+export function willAsk(
+  call: { readonly tool: string; readonly input: unknown },
+  mode: PermissionMode,
+  granted: ReadonlySet<string>,
+): boolean {
+  const { tool, input } = call
+  if (always.has(tool)) return true
+  if (mode === 'bypass' || mode === 'plan') return false
+  if (granted.has(tool) || [...granted].some((name) => tool.startsWith(`${name}__`))) return false
+  if (edits.has(tool)) return mode !== 'accept-edits'
+  if (tool.startsWith('mcp__')) return true
+  return tool === 'Bash' && commandWillAsk(input, mode)
+}
+
+function commandWillAsk(input: unknown, mode: PermissionMode): boolean {
+  const { command } = (input ?? {}) as { command?: unknown }
+  if (typeof command !== 'string') return false
+  if (mode === 'accept-edits' && (editing.test(command) || writesFile.test(command))) return false
+  return writesFile.test(command) || !reading.test(command.trim())
+}
+
+/** The tools that settings allow in part or whole: for those it cannot be told whether Claude will ask. */
+export function grantedBySettings(
+  env: Readonly<Record<string, string>>,
+  cwd: string,
+  sources: NonNullable<Options['settingSources']>,
+): ReadonlySet<string> {
+  const own = env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '', '.claude')
+  const files = {
+    user: join(own, 'settings.json'),
+    project: join(cwd, '.claude', 'settings.json'),
+    local: join(cwd, '.claude', 'settings.local.json'),
+  }
+  return new Set(sources.flatMap((source) => grantsIn(files[source])))
+}
+
+function grantsIn(file: string): string[] {
+  try {
+    const settings = JSON.parse(readFileSync(file, 'utf8')) as {
+      permissions?: { allow?: unknown }
+      sandbox?: { enabled?: unknown }
+    }
+    const { allow } = settings.permissions ?? {}
+    const rules = Array.isArray(allow) ? allow.filter((rule) => typeof rule === 'string') : []
+    const names = rules.map((rule) => rule.replace(/\(.*$/s, '').trim())
+    const covered = names.flatMap((name) => (name === 'Edit' ? [...edits] : [name]))
+    return settings.sandbox?.enabled ? [...covered, 'Bash'] : covered
+  } catch {
+    return []
+  }
+}

@@ -219,7 +219,7 @@ async function loadTail(input: {
       query: { tail: 0 },
       signal,
     })
-    const { blocks, firstSeq, ...state } = detail
+    const { blocks, firstSeq, trusted, ...state } = detail
     const limit = Math.min(tail, mostPerPage, state.seq)
     if (limit < 1) return { view: { state, timeline: [] }, kept: [], firstSeq: state.seq + 1 }
     const { events, epoch } = await readEvents({ client, sessionId, before: state.seq + 1, limit, signal })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ErrorInfo } from './error.ts'
 import { AgentId } from './ids.ts'
 import { PermissionMode } from './permission.ts'
 
@@ -30,6 +31,7 @@ export const capabilityNames = [
   'hostTools',
   'commands',
   'compaction',
+  'rewind',
   'usage',
   'cost',
   'structuredOutput',
@@ -79,12 +81,27 @@ export const AgentProbe = z.object({
 })
 export type AgentProbe = z.infer<typeof AgentProbe>
 
+/** The npm package that brings an agent, and what Parley itself has installed of it. */
+export const AgentInstall = z.object({
+  package: z.string(),
+  version: z.string().meta({ description: 'The version that is known to work' }),
+  installed: z.string().optional().meta({ description: 'The version that Parley installed' }),
+})
+export type AgentInstall = z.infer<typeof AgentInstall>
+
+/** An installation that runs, and the last thing it said. */
+export const Installing = z.object({ since: z.number(), line: z.string() })
+export type Installing = z.infer<typeof Installing>
+
 export const AgentInfo = AgentProbe.extend({
   id: AgentId,
   name: z.string(),
   description: z.string().optional(),
   capabilities: Capabilities,
   modes: z.array(PermissionMode),
+  install: AgentInstall.optional().meta({ description: 'If Parley can install it' }),
+  installing: Installing.optional(),
+  installError: ErrorInfo.optional().meta({ description: 'Why the last installation failed' }),
 })
 export type AgentInfo = z.infer<typeof AgentInfo>
 

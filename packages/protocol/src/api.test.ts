@@ -117,6 +117,7 @@ describe('a new session', () => {
     ['no agent', { cwd: '/somewhere' }],
     ['no folder', { agent: 'demo' }],
     ['an empty folder', { ...least, cwd: '' }],
+    ['half a trust', { ...least, trust: 'yes' }],
     ['an unknown mode', { ...least, mode: 'yolo' }],
     ['an unknown field', { ...least, colour: 'red' }],
     ['an unknown option', { ...least, options: { temperature: 1 } }],
@@ -128,6 +129,16 @@ describe('a new session', () => {
   ])('is refused with %s', (_, body) => {
     expect(reads(NewSession, body)).toBe(false)
   })
+})
+
+describe('trust of a folder', () => {
+  it.each([{}, { folder: '' }, { folder: 7 }, { folder: '/somewhere', trustedAt: 1 }])(
+    'is neither given nor revoked with %j',
+    (given) => {
+      expect(reads(routes.trustFolder.body, given)).toBe(false)
+      expect(reads(routes.distrustFolder.query, given)).toBe(false)
+    },
+  )
 })
 
 describe('a patch of a session', () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AgentInfo, McpServers } from './agent.ts'
+import { AgentInfo, Installing, McpServers } from './agent.ts'
 import { Block } from './block.ts'
 import { Command, Receipt } from './command.ts'
 import { SessionEvent, UnknownEvent } from './event.ts'
@@ -7,6 +7,7 @@ import { AgentId, CommandId, SessionId } from './ids.ts'
 import { PermissionMode, PermissionRule, RuleDecision, RulePattern, RuleScope } from './permission.ts'
 import { SessionOptions, SessionStatus } from './session.ts'
 import { OpenRequest, SessionState, SessionSummary } from './session-state.ts'
+import { NewTrust, TrustedFolder } from './trusted-folder.ts'
 
 /** The HTTP routes: server, client and OpenAPI read this one list. */
 export type Route = {
@@ -24,6 +25,7 @@ export type Route = {
 }
 
 const bySession = z.object({ id: SessionId })
+const byAgent = z.object({ id: AgentId })
 const whole = z
   .string()
   .regex(/^\d{1,15}$/, 'a whole number')
@@ -41,6 +43,7 @@ export const NewSession = z.strictObject({
   options: SessionOptions.strict().optional(),
   prompt: z.string().regex(/\S/, 'the prompt is empty').optional().meta({ description: 'Submitted at once' }),
   commandId: CommandId.optional().meta({ description: 'The same id twice makes one session' }),
+  trust: z.boolean().optional().meta({ description: 'Trust the folder from now on' }),
 })
 export type NewSession = z.infer<typeof NewSession>
 export type NewSessionInput = z.input<typeof NewSession>
@@ -54,6 +57,9 @@ export type SessionPatch = z.infer<typeof SessionPatch>
 
 /** The small part of the view, the last blocks, and the first seq they came from: the pages above are `events?before=`. */
 export const SessionDetail = SessionState.extend({
+  trusted: z
+    .boolean()
+    .meta({ description: 'The folder is trusted now; the agent heeds it from its next start' }),
   blocks: z.array(Block),
   firstSeq: z.int(),
 })
@@ -105,6 +111,23 @@ export const routes = {
     summary: 'Agents: found, version, signed in, capabilities, models, modes',
     reply: z.object({ agents: z.array(AgentInfo) }),
     status: 200,
+  },
+  installAgent: {
+    method: 'POST',
+    path: '/api/agents/:id/install',
+    summary:
+      'Starts to install an agent, or to update it, to the known-good version; the list of agents tells how it goes',
+    params: byAgent,
+    reply: z.object({ installing: Installing }),
+    status: 202,
+  },
+  removeAgent: {
+    method: 'DELETE',
+    path: '/api/agents/:id/install',
+    summary: 'Stops the installation of an agent; if none runs, removes what Parley installed',
+    params: byAgent,
+    reply: Nothing,
+    status: 204,
   },
   createSession: {
     method: 'POST',
@@ -211,6 +234,29 @@ export const routes = {
     path: '/api/rules/:id',
     summary: 'Revoke a rule',
     params: z.object({ id: z.string() }),
+    reply: Nothing,
+    status: 204,
+  },
+  listTrustedFolders: {
+    method: 'GET',
+    path: '/api/trust',
+    summary: 'Folders whose own settings, hooks and servers agents may load, with all folders inside them',
+    reply: z.object({ folders: z.array(TrustedFolder) }),
+    status: 200,
+  },
+  trustFolder: {
+    method: 'POST',
+    path: '/api/trust',
+    summary: 'Trust a folder and all inside it; holds from the next start of an agent there',
+    body: NewTrust,
+    reply: TrustedFolder,
+    status: 201,
+  },
+  distrustFolder: {
+    method: 'DELETE',
+    path: '/api/trust',
+    summary: 'Revoke the trust of a folder',
+    query: NewTrust,
     reply: Nothing,
     status: 204,
   },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { McpServers } from './agent.ts'
 import { CommandId, PromptId, RequestId, SessionId, TurnId } from './ids.ts'
 import { PermissionScope } from './permission.ts'
 import { Delivery, PromptPart } from './prompt.ts'
@@ -43,11 +44,13 @@ export const Command = z.discriminatedUnion('type', [
     ...base,
     type: z.literal('session.configure'),
     ...SessionSettings.shape,
+    mcpServers: McpServers.optional().meta({ description: 'All of them, in place of those before' }),
     options: SessionOptions.strict().optional(),
   }),
   z.strictObject({ ...base, type: z.literal('session.fork'), title: z.string().optional() }),
   z.strictObject({ ...base, type: z.literal('session.close') }),
   z.strictObject({ ...base, type: z.literal('session.compact') }),
+  z.strictObject({ ...base, type: z.literal('session.rewind'), promptId: PromptId }),
 ])
 /** A client's request to change a session, checked and with its defaults filled in. */
 export type Command = z.infer<typeof Command>
@@ -60,7 +63,7 @@ export type CommandOf<Type extends CommandType> = Extract<Command, { type: Type 
 export const Receipt = z.object({
   commandId: CommandId,
   seq: z.int().min(0),
-  promptId: PromptId.optional().meta({ description: 'Of prompt.submit and session.compact' }),
+  promptId: PromptId.optional().meta({ description: 'Of prompt.submit, session.compact and session.rewind' }),
   sessionId: SessionId.optional().meta({ description: 'Of session.fork: the new session' }),
 })
 export type Receipt = z.infer<typeof Receipt>

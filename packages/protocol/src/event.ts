@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Connection } from './agent.ts'
+import { Connection, McpServers } from './agent.ts'
 import { ErrorInfo } from './error.ts'
 import { BlockId, PromptId, SessionId, ToolCallId, TurnId } from './ids.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
@@ -45,7 +45,11 @@ const SessionCreated = defineEvent({ type: 'session.created', version: 1, fields
 const SessionConfigured = defineEvent({
   type: 'session.configured',
   version: 1,
-  fields: { requested: SessionSettings.optional(), effective: SessionSettings.optional() },
+  fields: {
+    requested: SessionSettings.optional(),
+    effective: SessionSettings.optional(),
+    mcpServers: McpServers.optional(),
+  },
 })
 const SessionRenamed = defineEvent({
   type: 'session.renamed',

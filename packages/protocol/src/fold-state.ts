@@ -33,6 +33,7 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
       return {
         requested: { ...state.requested, ...event.requested },
         effective: { ...state.effective, ...event.effective },
+        ...(event.mcpServers && { mcpServers: event.mcpServers }),
       }
     case 'session.renamed':
       return { title: event.title }

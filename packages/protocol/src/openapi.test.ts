@@ -102,6 +102,15 @@ describe('the OpenAPI document', () => {
     expect(danglingRefs(document)).toEqual([])
   })
 
+  it('says which parameters of a query must be given', () => {
+    const needed = everyRoute.flatMap(([name, route]) =>
+      (operationOf(route)?.parameters ?? [])
+        .filter((one) => one.in === 'query' && one.required)
+        .map((one) => `${name} ${one.name}`),
+    )
+    expect(needed).toEqual(['distrustFolder folder'])
+  })
+
   it('gives parameters only defaults of their own type', () => {
     const parameters = everyRoute.flatMap(([, route]) => operationOf(route)?.parameters ?? [])
     const odd = parameters.filter(

@@ -11,6 +11,10 @@ export type SessionStatus = z.infer<typeof SessionStatus>
 export const SessionOptions = z.object({
   effort: z.string().optional(),
   tools: z.array(z.string()).optional().meta({ description: 'The only tools that may be used' }),
+  hostToolsOnly: z
+    .boolean()
+    .optional()
+    .meta({ description: 'The agent gets the tools of the host, and no others' }),
   systemPrompt: z.string().optional(),
   appendSystemPrompt: z.string().optional(),
   maxTurns: z.int().min(1).optional(),

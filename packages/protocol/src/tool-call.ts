@@ -50,3 +50,11 @@ export type ToolOutcome = z.infer<typeof ToolOutcome>
 
 /** Kinds that change nothing outside the conversation. */
 export const readOnlyKinds: ReadonlySet<ToolKind> = new Set(['read', 'search', 'think'])
+
+/** In logs, rules and lists of tools a host tool carries it: no tool of an agent's can be taken for one. */
+export const hostToolPrefix = 'host:'
+
+/** The name of a host tool wherever people and rules meet it; without the prefix it is what the agent's model calls. */
+export function hostToolName(name: string): string {
+  return `${hostToolPrefix}${name}`
+}

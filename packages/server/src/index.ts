@@ -8,6 +8,12 @@ export type {
   AgentMessage,
   AgentOutput,
   ConnectInput,
+  HostToolAnnotations,
+  HostToolAnswer,
+  HostToolContent,
+  HostToolInfo,
+  HostToolResult,
+  HostTools,
   PermissionAnswer,
   PermissionAsk,
   Person,
@@ -16,6 +22,7 @@ export type {
 } from './core/agent-adapter.ts'
 export type { Clock, Ids } from './core/clock.ts'
 export type { Host, SessionChange } from './core/host.ts'
+export type { HostTool, HostToolContext } from './core/host-tool.ts'
 export type { Limits } from './core/limits.ts'
 export type { FeedBatch, FeedItem, FeedReader, FeedStart, FollowFrom } from './core/session-feed.ts'
 export type {
@@ -31,6 +38,8 @@ export type {
 } from './core/session-store.ts'
 export { createMemoryStore } from './stores/memory.ts'
 export { openSqliteStore } from './stores/sqlite.ts'
+export { defineTool, type ToolDefinition } from './tools/define-tool.ts'
+export type { ToolReturn } from './tools/tool-result.ts'
 
 /** The library door: a host on the adapters and the store given to it. */
 export function createHost(

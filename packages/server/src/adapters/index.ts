@@ -1,4 +1,5 @@
 import type { AgentAdapter } from '../core/agent-adapter.ts'
+import { type AgentSettings, configured, pathSettings } from './agent-settings.ts'
 import { createClaudeAdapter } from './claude/index.ts'
 import type { Environment } from './environment.ts'
 import { createDemoAdapter, type DemoOptions } from './scripted/demo.ts'
@@ -6,6 +7,10 @@ import { createDemoAdapter, type DemoOptions } from './scripted/demo.ts'
 export type BuiltInAdapterOptions = {
   /** The environment of this process: agents get what they need of it, and nothing else. */
   readonly env?: Environment
+  /** Where Parley installs agents. */
+  readonly agentsFolder?: string
+  /** What the configuration says of each, by id. One with an executable that is no built-in's is an ACP agent. */
+  readonly agents?: Readonly<Record<string, AgentSettings>>
   readonly demo?: DemoOptions
 }
 
@@ -16,6 +21,10 @@ export type BuiltInAdapterOptions = {
  * 3. add it here. To remove one, undo the three.
  */
 export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapter[] {
-  const { env = {} } = options
-  return [createClaudeAdapter({ env }), createDemoAdapter(options.demo)]
+  const { env = {}, agents = {} } = options
+  const adapters = [
+    createClaudeAdapter({ env, ...pathSettings('claude', agents.claude, env) }),
+    createDemoAdapter(options.demo),
+  ]
+  return configured(adapters, agents)
 }

@@ -22,6 +22,18 @@ const limits = {
   unloadMs: atLeastOne,
 } satisfies Record<keyof Limits, z.ZodType>
 
+const agent = {
+  name: z.string().min(1).max(100).optional(),
+  env: z.record(z.string().regex(/^[a-z_]\w*$/i, 'not the name of a variable'), z.string()).optional(),
+  command: z
+    .string()
+    .regex(/^(\/.+|[^/\s~][^/]*)$/, 'a whole path, or a name on the PATH')
+    .optional(),
+  args: z.array(z.string()).optional(),
+  disabled: z.boolean().optional(),
+}
+const agentId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'small letters, digits and dashes')
+
 /** What `config.json` in the data folder may say. A key that is not here is refused by name. */
 export const ConfigFile = z.strictObject({
   host: z.string().min(1).optional(),
@@ -32,6 +44,7 @@ export const ConfigFile = z.strictObject({
   allowHosts: z.array(z.string().min(1)).optional(),
   logLevel: z.enum(logLevels).optional(),
   limits: z.strictObject(limits).optional(),
+  agents: z.record(agentId, z.strictObject(agent)).optional(),
 })
 export type ConfigFile = z.infer<typeof ConfigFile>
 
@@ -61,10 +74,15 @@ export function parseConfigFile(text: string, file: string): ConfigFile {
   const path = issue?.path.join('.') ?? ''
   if (issue?.code === 'unrecognized_keys') {
     const names = issue.keys.map((key) => `"${path ? `${path}.` : ''}${key}"`).join(', ')
-    const known = Object.keys(path === 'limits' ? limits : ConfigFile.shape).join(', ')
-    throw refusal(`${file} has ${names}, which Parley does not know. Known here: ${known}.`, parsed.error)
+    const [part] = issue.path
+    const known = Object.keys(part === 'limits' ? limits : part === 'agents' ? agent : ConfigFile.shape)
+    throw refusal(
+      `${file} has ${names}, which Parley does not know. Known here: ${known.join(', ')}.`,
+      parsed.error,
+    )
   }
-  throw refusal(`${file} is not valid${path ? ` at ${path}` : ''}: ${issue?.message}.`, parsed.error)
+  const message = issue?.code === 'invalid_key' ? issue.issues[0]?.message : issue?.message
+  throw refusal(`${file} is not valid${path ? ` at ${path}` : ''}: ${message}.`, parsed.error)
 }
 
 function refusal(message: string, cause: unknown): ParleyError {

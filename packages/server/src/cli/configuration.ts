@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
+import type { AgentSettings } from '../adapters/agent-settings.ts'
 import type { Limits } from '../core/limits.ts'
 import { type ConfigFile, type LogLevel, logLevels } from './config-file.ts'
 
@@ -27,6 +28,7 @@ export type Configuration = {
   readonly allowedHosts: readonly string[]
   readonly logLevel?: LogLevel
   readonly limits: Partial<Limits>
+  readonly agents: Readonly<Record<string, AgentSettings>>
 }
 
 export type ConfigurationSources = {
@@ -77,11 +79,17 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     allowedHosts: flags.allowHost ?? config.allowHosts ?? [],
     ...(logLevel && { logLevel: levelOf(logLevel.value, logLevel.from) }),
     limits: definedLimits(config.limits),
+    agents: agentSettings(config.agents),
   }
 }
 
 export function configFile(dataDir: string): string {
   return join(dataDir, 'config.json')
+}
+
+/** Where Parley installs agents. */
+export function agentsFolder(dataDir: string): string {
+  return join(dataDir, 'agents')
 }
 
 export function databaseFile(dataDir: string): string {
@@ -128,6 +136,20 @@ function levelOf(value: string, from: string): LogLevel {
 
 function definedLimits(limits: ConfigFile['limits']): Partial<Limits> {
   return Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined))
+}
+
+function agentSettings(agents: ConfigFile['agents']): Readonly<Record<string, AgentSettings>> {
+  const entries = Object.entries(agents ?? {}).map(([id, { name, env, command, args, disabled }]) => [
+    id,
+    {
+      ...(name !== undefined && { name }),
+      ...(env && { env }),
+      ...(command !== undefined && { executable: command }),
+      ...(args && { args }),
+      ...(disabled && { disabled }),
+    },
+  ])
+  return Object.fromEntries(entries)
 }
 
 function refusal(message: string): ParleyError {

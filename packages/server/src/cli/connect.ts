@@ -101,7 +101,7 @@ export function isAlive(pid: number): boolean {
 
 async function embed(configuration: Configuration, context: Context): Promise<Connected> {
   const [{ startParley }, { createLogger }] = await Promise.all([import('./start.ts'), import('./log.ts')])
-  const { dataDir, limits } = configuration
+  const { dataDir, limits, agents } = configuration
   const token = tokenOf(configuration)
   const parley = await startParley({
     dataDir,
@@ -109,6 +109,7 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
     port: 0,
     token,
     limits,
+    agents,
     recover: 'on-use',
     commandLine: context.commandLine,
     logger: createLogger(configuration.logLevel ?? 'warn', context.output),

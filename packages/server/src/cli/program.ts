@@ -86,6 +86,7 @@ function createProgram(context: Context, done: (exitCode: number) => void): Comm
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ outputError: () => {}, writeOut: context.output.out, writeErr: context.output.err })
     .addHelpText(
@@ -98,14 +99,18 @@ function createProgram(context: Context, done: (exitCode: number) => void): Comm
 Settings come from options, then PARLEY_HOST, PARLEY_PORT, PARLEY_DATA_DIR, PARLEY_TOKEN and
 PARLEY_LOG_LEVEL, then config.json in the data folder, then defaults (127.0.0.1, 4747, ~/.parley).`,
     )
-  const add = (name: string, description: string, ...lines: string[]) =>
-    withCommonOptions(program.command(name))
-      .description(description)
-      .addHelpText('after', examples(context, ...lines))
+  const adder =
+    (parent: Command): Add =>
+    (name, description, ...lines) =>
+      withCommonOptions(parent.command(name))
+        .description(description)
+        .addHelpText('after', examples(context, ...lines))
+  const add = adder(program)
   const finish = async (work: Promise<number>) => done(await work)
   addServe(add, context, finish)
   addRun(add, context, finish)
   addSessionCommands(add, context, finish)
+  addAgents(add, adder, context, finish)
   addCareCommands(add, context, finish)
   return program
 }
@@ -160,6 +165,7 @@ function addRun(add: Add, context: Context, finish: Finish): void {
     .option('--model <model>', 'which model')
     .option('--mode <mode>', 'ask, accept-edits, read-only, plan or bypass (allow everything)')
     .option('--title <title>', 'the title of the new session')
+    .option('--trust', `trust the session's folder from now on; see: ${context.invocation} trust --help`)
     .option('--session <session>', 'continue this session: its id, the start of it, or "last"')
     .option('--on-permission <what>', 'ask, deny or allow (default: ask on a terminal, else deny)')
     .option('--timeout <time>', 'stop the turn after, e.g., 90s or 5m')
@@ -231,11 +237,108 @@ answer too, but no process is kept for it. On a terminal ids are cut to what is 
     )
 }
 
-function addCareCommands(add: Add, context: Context, finish: Finish): void {
-  add('agents', 'list the agents, and what each one needs', 'parley agents')
+function addAgents(
+  addToProgram: Add,
+  adder: (parent: Command) => Add,
+  context: Context,
+  finish: Finish,
+): void {
+  const agents = addToProgram(
+    'agents',
+    'list the agents, and what each one needs; install, update, remove and check them',
+    'parley agents',
+    'parley agents install codex',
+    'parley agents doctor codex',
+  )
     .option('--json', 'one agent a line, as JSON')
+    .enablePositionalOptions()
+    .helpCommand(false)
     .action((options) =>
-      finish(import('./commands/agents.ts').then(({ agents }) => agents(options, context))),
+      finish(import('./commands/agents.ts').then(({ agents: listAgents }) => listAgents(options, context))),
+    )
+  const add = adder(agents)
+  const load = () => import('./commands/agents-install.ts')
+  add(
+    'install',
+    'install agents from npm, at the versions that Parley is tested with',
+    'parley agents install codex',
+  )
+    .argument('<agents...>', 'which ones')
+    .option('--latest', 'the latest version instead; not tested with this Parley')
+    .option('--version <version>', 'this version instead; not tested with this Parley')
+    .option(...into)
+    .option('--json', 'one agent a line, as JSON')
+    .addHelpText(
+      'after',
+      `
+Each agent gets a folder of its own. A new version is made beside the old one, tried, and put in its place: what fails
+or is stopped with Ctrl-C leaves what was there. npm's own settings hold (registry, proxy, .npmrc).`,
+    )
+    .action((ids, options) =>
+      finish(load().then(({ installAgents }) => installAgents(ids, options, context))),
+    )
+  add(
+    'update',
+    'bring installed agents to the versions that Parley is tested with',
+    'parley agents update',
+    'parley agents update codex --latest',
+  )
+    .argument('[agents...]', 'which ones (default: all that Parley has installed)')
+    .option('--latest', 'to the latest version instead; not tested with this Parley')
+    .option('--version <version>', 'to this version instead; not tested with this Parley')
+    .option(...into)
+    .option('--json', 'one agent a line, as JSON')
+    .action((ids, options) => finish(load().then(({ updateAgents }) => updateAgents(ids, options, context))))
+  add('remove', 'remove agents that Parley has installed', 'parley agents remove codex')
+    .argument('<agents...>', 'which ones')
+    .option(...into)
+    .option('--json', 'one agent a line, as JSON')
+    .action((ids, options) => finish(load().then(({ removeAgents }) => removeAgents(ids, options, context))))
+  addAgentDoctor(add, context, finish)
+}
+
+const into = ['--into <folder>', 'another folder than "agents" in the data folder'] as const
+
+function addAgentDoctor(add: Add, context: Context, finish: Finish): void {
+  add(
+    'doctor',
+    'start an agent, speak to it, and say what is wrong; exit code 1 if something fails',
+    'parley agents doctor codex',
+    'parley agents doctor codex --prompt "Say hello"',
+  )
+    .argument('<agent>', 'which one')
+    .option('--timeout <time>', 'how long it may take to start, and to answer (default: 60s)')
+    .option('--prompt <text>', 'send it this too, which its model answers; it may do nothing')
+    .option(...into)
+    .option('--json', 'one check a line, as JSON')
+    .action((id, options) =>
+      finish(
+        import('./commands/agents-doctor.ts').then(({ agentDoctor }) => agentDoctor(id, options, context)),
+      ),
+    )
+}
+
+function addCareCommands(add: Add, context: Context, finish: Finish): void {
+  add(
+    'trust',
+    'let agents load what a folder brings: its own settings, hooks and MCP servers',
+    'parley trust',
+    'parley trust ~/code/app',
+    'parley trust --list',
+    'parley trust --remove ~/code/app',
+  )
+    .argument('[folder]', 'which folder, with all inside it (default: this one)')
+    .option('--list', 'list the folders that are trusted')
+    .option('--remove', 'revoke the trust of the folder')
+    .option('--json', 'one folder a line, as JSON')
+    .addHelpText(
+      'after',
+      `
+Until a folder is trusted, agents work in it with your own settings only. A decision holds from the next start of an
+agent: one that idles is started anew with its next prompt, a turn that runs is left alone.`,
+    )
+    .action((folder, options) =>
+      finish(import('./commands/trust.ts').then(({ trust }) => trust(folder, options, context))),
     )
   add('doctor', 'check this machine and the data folder; exit code 1 if something fails', 'parley doctor')
     .option('--host <address>', 'check this address (default: 127.0.0.1)')

@@ -227,7 +227,7 @@ describe('what was said', () => {
 })
 
 describe('help', () => {
-  it.each(['serve', 'run', 'attach', 'sessions', 'show', 'export', 'agents', 'doctor', 'token'])(
+  it.each(['serve', 'run', 'attach', 'sessions', 'show', 'export', 'agents', 'trust', 'doctor', 'token'])(
     'of %s has examples',
     async (command) => {
       await using home = createHome()

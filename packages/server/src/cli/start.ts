@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { builtInAdapters } from '../adapters/index.ts'
+import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
 import type { Host, HostOptions } from '../core/host.ts'
@@ -10,6 +10,8 @@ import { type HttpServer, startServer } from '../faces/http/serve.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
 import { createHost } from '../index.ts'
 import { openSqliteStore } from '../stores/sqlite.ts'
+import { createAgentInstaller } from './agent-installer.ts'
+import { agentsFolder } from './configuration.ts'
 import { makeDataFolder } from './data-folder.ts'
 import { version } from './version.ts'
 
@@ -20,7 +22,10 @@ export type StartOptions = {
   readonly port: number
   readonly token: string
   readonly logger: Logger
+  /** Instead of the built-in ones. */
   readonly adapters?: readonly AgentAdapter[]
+  /** What the configuration says of the built-in ones. */
+  readonly agents?: BuiltInAdapterOptions['agents']
   readonly limits?: Partial<Limits>
   readonly recover?: HostOptions['recover']
   readonly allowedOrigins?: readonly string[]
@@ -40,17 +45,17 @@ export type Parley = {
 
 /** The whole server: a store in the data folder, a host on it, and its faces. Nothing is left open if it rejects. */
 export async function startParley(options: StartOptions): Promise<Parley> {
-  const { dataDir, adapters, limits, recover, ...serving } = options
+  const { dataDir, adapters: given, agents, limits, recover, ...serving } = options
   const { logger } = options
+  const adapters = given ?? adaptersOf(dataDir, agents)
   makeDataFolder(dataDir)
   await using undo = new AsyncDisposableStack()
   const store = openSqliteStore({ file: join(dataDir, 'parley.sqlite') })
   undo.defer(() => store.close())
   const host = await createHost({
-    adapters:
-      adapters ??
-      builtInAdapters({ env: process.env, demo: { transcript: fileTranscript(join(dataDir, 'demo')) } }),
+    adapters,
     store,
+    agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
     ...(limits && { limits }),
     ...(recover && { recover }),
     problem: ({ error, doing, sessionId }) => logger.error({ err: error, sessionId }, `could not ${doing}`),
@@ -82,4 +87,13 @@ export async function startParley(options: StartOptions): Promise<Parley> {
       return closed
     },
   }
+}
+
+function adaptersOf(dataDir: string, agents: StartOptions['agents']): AgentAdapter[] {
+  return builtInAdapters({
+    env: process.env,
+    agentsFolder: agentsFolder(dataDir),
+    ...(agents && { agents }),
+    demo: { transcript: fileTranscript(join(dataDir, 'demo')) },
+  })
 }

@@ -14,6 +14,7 @@ import type {
   Question,
   SessionOptions,
   SessionSettings,
+  ToolContent,
   ToolKind,
 } from '@parley/protocol'
 
@@ -32,6 +33,8 @@ export type AgentAdapter = {
   readonly modes: readonly PermissionMode[]
   /** The session options it honours; any other is refused by name. `tools` is the host's own. */
   readonly options?: readonly (keyof SessionOptions)[]
+  /** Of those, what takes effect only when the agent is started: a change makes the host start it anew for the next turn. */
+  readonly restartsFor?: readonly (keyof SessionOptions)[]
   /** The npm package that brings the agent, at a version that is known to work. Without it, people install it themselves. */
   readonly install?: { readonly package: string; readonly version: string }
   /** It takes long to start: a new session starts it before its first prompt. */
@@ -47,6 +50,8 @@ export type ConnectInput = {
   readonly cwd: string
   readonly settings: SessionSettings
   readonly mcpServers?: McpServers
+  /** For agents with the capability `hostTools`. Absent: the host has none for this session. */
+  readonly hostTools?: HostTools
   /** The person trusts the folder: settings, hooks and servers that lie in it may load. Else only the person's own do. */
   readonly trusted: boolean
   /**
@@ -165,3 +170,49 @@ export type QuestionAsk = {
 export type QuestionAnswer =
   | { readonly outcome: 'answered'; readonly requestId: string; readonly answers: Answers }
   | { readonly outcome: 'cancelled'; readonly requestId: string }
+
+/** The MCP server under which agents know host tools. No other server of a session may have the name. */
+export const hostToolServer = 'parley'
+
+/** A tool of the host's, as an agent is told of it. In outputs and requests its name is `hostToolName(name)`. */
+export type HostToolInfo = {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of an object. */
+  readonly inputSchema: Readonly<Record<string, unknown>>
+  readonly annotations: HostToolAnnotations
+}
+
+export type HostToolAnnotations = {
+  /** What a person is shown when it is called. */
+  readonly title: string
+  readonly kind: ToolKind
+  /** It changes nothing: it may run in a read-only session. */
+  readonly readOnly: boolean
+  /** It runs without asking, in every mode. A list of tools and a refusing rule still hold. */
+  readonly safe: boolean
+}
+
+export type HostToolContent = Extract<ToolContent, { type: 'text' | 'image' | 'resource' }>
+export type HostToolResult = { readonly content: readonly HostToolContent[]; readonly isError?: boolean }
+
+/**
+ * The tools of the host that this session's agent may call. `call` never rejects: it checks the input, sees to the
+ * permission, and runs the tool. A permission that was got for the same tool and input (`person.permit`) counts, once;
+ * without one it is asked for here, so that an agent that does not ask needs no care.
+ */
+export type HostTools = {
+  readonly tools: readonly HostToolInfo[]
+  /** `name` without its prefix. Give `toolCallId` where it is known, once the call was taken. */
+  call(
+    name: string,
+    input: unknown,
+    context: {
+      readonly toolCallId?: string
+      readonly parentToolCallId?: string
+      readonly signal: AbortSignal
+    },
+  ): Promise<HostToolAnswer>
+}
+/** `denied`: it did not run, because a rule or a person refused. */
+export type HostToolAnswer = HostToolResult & { readonly denied?: true }

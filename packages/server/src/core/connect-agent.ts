@@ -1,9 +1,12 @@
-import { errorInfoOf, ParleyError, type SessionSettings, type SessionState } from '@parley/protocol'
-import type { AgentAdapter, AgentConnection, ConnectInput, Person } from './agent-adapter.ts'
+import { errorInfoOf, ParleyError, type SessionState } from '@parley/protocol'
+import type { AgentAdapter, AgentConnection, ConnectInput, HostTools, Person } from './agent-adapter.ts'
 import { type AgentLink, openAgentLink } from './agent-link.ts'
 import type { Clock } from './clock.ts'
 import type { ConnectionSlots, SlotHolder } from './connection-slots.ts'
+import type { Trusts } from './folder-trust.ts'
 import type { Persist } from './persist.ts'
+
+type StartedWith = Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServers'>
 
 export type ConnectOptions = {
   readonly adapter: AgentAdapter
@@ -11,7 +14,8 @@ export type ConnectOptions = {
   readonly state: () => SessionState
   readonly connectionId: string
   readonly person: Person
-  readonly trusts: (folder: string) => boolean
+  readonly hostTools: () => HostTools | undefined
+  readonly trusts: Trusts
   readonly clock: Clock
   readonly connectMs: number
   readonly slots: ConnectionSlots
@@ -19,7 +23,7 @@ export type ConnectOptions = {
   readonly persist: Persist
   readonly signal: AbortSignal
   /** Called as soon as it listens, before it hears anything. */
-  readonly opened: (link: AgentLink, startedWith: SessionSettings) => void
+  readonly opened: (link: AgentLink, startedWith: StartedWith) => void
   readonly take: Parameters<typeof openAgentLink>[0]['take']
   readonly lost: Parameters<typeof openAgentLink>[0]['lost']
   readonly problem: (error: unknown, doing: string) => void
@@ -33,8 +37,9 @@ export async function connectAgent(options: ConnectOptions): Promise<AgentLink> 
   const { connectionId, clock, persist, signal } = options
   const release = await options.slots.acquire(options.holder, signal)
   try {
-    const { requested, cwd } = options.state()
-    const connection = await start(options)
+    const { requested: settings, cwd, mcpServers } = options.state()
+    const trusted = options.trusts(cwd)
+    const connection = await start(options, trusted)
     const recorded = await persist(() => ({ drafts: [{ type: 'agent.connected', connectionId, cwd }] }))
     if (!recorded || signal.aborted) {
       await discard(connection, options)
@@ -50,7 +55,7 @@ export async function connectAgent(options: ConnectOptions): Promise<AgentLink> 
         await options.lost(...end)
       },
     })
-    options.opened(link, requested)
+    options.opened(link, { settings, trusted, ...(mcpServers && { mcpServers }) })
     return link
   } catch (error) {
     release()
@@ -66,7 +71,7 @@ export async function connectAgent(options: ConnectOptions): Promise<AgentLink> 
   }
 }
 
-async function start(options: ConnectOptions): Promise<AgentConnection> {
+async function start(options: ConnectOptions, trusted: boolean): Promise<AgentConnection> {
   const { adapter, connectionId, person, clock, connectMs } = options
   const state = options.state()
   const timeout = new AbortController()
@@ -78,7 +83,8 @@ async function start(options: ConnectOptions): Promise<AgentConnection> {
     cwd: state.cwd,
     settings: state.requested,
     ...(state.mcpServers && { mcpServers: state.mcpServers }),
-    trusted: options.trusts(state.cwd),
+    ...hostTools(options),
+    trusted,
     ...resumption(adapter, state),
     person,
     signal,
@@ -107,6 +113,11 @@ async function discard(connection: AgentConnection, { problem }: ConnectOptions)
   await tamed(connection)
     .close()
     .catch((error) => problem(error, 'close an agent that is not wanted any more'))
+}
+
+function hostTools({ adapter, hostTools }: ConnectOptions): Pick<ConnectInput, 'hostTools'> {
+  const offered = adapter.capabilities.hostTools ? hostTools() : undefined
+  return offered ? { hostTools: offered } : {}
 }
 
 function resumption(adapter: AgentAdapter, { connection, forkPending, completedTurns }: SessionState) {

@@ -14,6 +14,8 @@ export type ConnectionSlots = {
   /** A holder has become idle: if someone waits, it will be asked to give way. */
   becameIdle(): void
   readonly used: number
+  /** One could be opened now without anyone giving way. */
+  readonly hasRoom: boolean
 }
 
 type Slot = { readonly holder: SlotHolder; leaving: boolean }
@@ -58,10 +60,13 @@ export function createConnectionSlots(max: number): ConnectionSlots {
     get used() {
       return slots.size
     },
+    get hasRoom() {
+      return slots.size < max && line.size === 0
+    },
     becameIdle: makeRoom,
     acquire(holder, signal) {
       if (signal.aborted) return Promise.reject(gaveUp())
-      if (slots.size < max && line.size === 0) return Promise.resolve(take(holder))
+      if (this.hasRoom) return Promise.resolve(take(holder))
       return new Promise((resolve, reject) => {
         const leave = () => {
           line.delete(waiting)

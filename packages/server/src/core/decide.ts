@@ -16,6 +16,7 @@ import type { AgentAdapter } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import { cancelRequests, endTurn } from './end-turn.ts'
 import { sessionIdFrom } from './hash.ts'
+import { checkMcpServers } from './host-tool.ts'
 
 /** What decide may know beside the state. */
 export type DecideContext = {
@@ -57,9 +58,18 @@ export function decide(state: SessionState, command: Command, context: DecideCon
       need(context, 'compaction')
       refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Wait for its end, then compact.')
       return submit(state, [{ type: 'command', name: 'compact' }], 'queue', context)
+    case 'session.rewind':
+      need(context, 'rewind')
+      refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Wait for its end, then rewind.')
+      return submit(state, [rewindPart(command)], 'queue', context)
     case 'session.fork':
       return fork(state, command, context)
   }
+}
+
+/** The files of the folder as they were before a prompt; what was said stays said. */
+function rewindPart({ promptId }: CommandOf<'session.rewind'>): PromptPart {
+  return { type: 'command', name: 'rewind', arguments: promptId }
 }
 
 function partsOf(command: CommandOf<'prompt.submit'>): PromptPart[] {
@@ -254,15 +264,18 @@ function configure(
   command: CommandOf<'session.configure'>,
   context: DecideContext,
 ): Decision {
-  const { model, mode, options } = command
+  const { model, mode, options, mcpServers } = command
   const requested: SessionSettings = {
     ...(model !== undefined && { model }),
     ...(mode !== undefined && { mode }),
     ...(options !== undefined && { options: { ...state.requested.options, ...options } }),
   }
-  refuseIf(Object.keys(requested).length === 0, 'validation_error', 'Give a model, a mode or options.')
+  const isEmpty = Object.keys(requested).length === 0 && !mcpServers
+  refuseIf(isEmpty, 'validation_error', 'Give a model, a mode, options or mcpServers.')
   checkSettings(requested, context)
-  return { drafts: [{ type: 'session.configured', requested }] }
+  if (mcpServers) need(context, 'mcp')
+  checkMcpServers(mcpServers ?? state.mcpServers, requested.options ?? state.requested.options)
+  return { drafts: [{ type: 'session.configured', requested, ...(mcpServers && { mcpServers }) }] }
 }
 
 /** The new session's id follows from the command, so that a repeat, also after a crash, makes no second one. */

@@ -11,7 +11,7 @@ import { createMemoryStore } from '../stores/memory.ts'
 import { createHandClock, type HandClock } from '../testing/hand-clock.ts'
 import type { AgentAdapter, AgentConnection, ConnectInput } from './agent-adapter.ts'
 import { type Clock, systemClock } from './clock.ts'
-import type { Host } from './host.ts'
+import type { Host, HostOptions } from './host.ts'
 import type { Limits } from './limits.ts'
 import type { SessionStore } from './session-store.ts'
 
@@ -21,6 +21,7 @@ export type HostUnderTestOptions = {
   /** Stands between the host and the scripted agent, as a slower or a worse agent would. */
   readonly adapter?: (scripted: AgentAdapter) => AgentAdapter
   readonly store?: SessionStore
+  readonly tools?: HostOptions['tools']
 }
 
 /** A real host on a memory store with the scripted agent, whose time a test moves on by hand. */
@@ -65,6 +66,7 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       store,
       clock,
       ...(options.limits && { limits: options.limits }),
+      ...(options.tools && { tools: options.tools }),
       problem: ({ doing, error }) => void problems.push(`${doing}: ${error}`),
     })
   let host = await start()

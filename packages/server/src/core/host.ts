@@ -1,5 +1,4 @@
 import {
-  type AgentInfo,
   applyToState,
   Command,
   type CommandInput,
@@ -21,12 +20,16 @@ import {
   type WaitingRequest,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
+import { type AgentInstaller, type AgentList, createAgentList } from './agent-list.ts'
 import { type Clock, type Ids, randomIds, systemClock } from './clock.ts'
 import type { ForkCopy } from './command-desk.ts'
 import { createConnectionSlots } from './connection-slots.ts'
 import { checkSettings, decide, need } from './decide.ts'
+import { createFolderTrust, type FolderTrust } from './folder-trust.ts'
 import { copyForFork } from './fork-session.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
+import { checkMcpServers, type HostTool, hostToolSet } from './host-tool.ts'
+import type { HostToolEnv } from './host-tool-desk.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { LiveSession, type LiveSessionOptions } from './live-session.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
@@ -48,14 +51,14 @@ export type SessionChange = {
   readonly summary?: SessionSummary
 }
 
-/** Holds sessions, adapters and a store. Everything outside core speaks to this; whatever it refuses is a ParleyError. */
-export type Host = {
-  agents(): Promise<AgentInfo[]>
+type HostParts = AgentList & FolderTrust
 
+/** Holds sessions, adapters and a store. Everything outside core speaks to this; whatever it refuses is a ParleyError. */
+export type Host = HostParts & {
   create(input: NewSessionInput): Promise<SessionState>
   list(query: SessionQuery): Promise<SessionPage>
   state(sessionId: string): Promise<SessionState>
-  /** The small part of the view and the last `tail` blocks. */
+  /** The small part of the view, the last `tail` blocks, and whether the folder is trusted. */
   detail(sessionId: string, tail: number): Promise<SessionDetail>
   patch(sessionId: string, patch: SessionPatch): Promise<SessionSummary>
   delete(sessionId: string): Promise<void>
@@ -89,25 +92,32 @@ export type HostOptions = {
   readonly clock?: Clock
   readonly ids?: Ids
   readonly limits?: Partial<Limits>
+  /** What agents can call beside their own tools; made with `defineTool`. */
+  readonly tools?: readonly HostTool[]
+  /** The environment that a tool is run with; empty unless given. */
+  readonly toolEnv?: HostToolEnv
+  /** Without it, people install agents themselves. */
+  readonly agentInstaller?: AgentInstaller
   /** When what a restart left behind is looked at. On use: nothing starts by itself; each session waits for a command. */
   readonly recover?: 'at-start' | 'on-use'
   /** Told of what goes wrong where no caller could be told. */
   readonly problem?: (problem: { error: unknown; doing: string; sessionId?: string }) => void
 }
 
-const probeMs = 5_000
-
 /** Opens the store's sessions for use. Whatever a restart left behind is looked at before this resolves. */
 export async function createCoreHost(options: HostOptions): Promise<Host> {
   const { store, clock = systemClock, ids = randomIds, problem = () => undefined } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const adapters = new Map(options.adapters.map((adapter) => [adapter.id, adapter]))
+  const hostTools = hostToolSet(options.tools)
+  const agents = createAgentList({ adapters, clock, installer: options.agentInstaller })
   const slots = createConnectionSlots(limits.maxConnections)
   const sessions = new Map<string, Promise<LiveSession>>()
   const usedAt = new Map<string, number>()
   const deleting = new Set<string>()
   const listeners = new Set<(change: SessionChange) => void>()
   let rules = await store.rules()
+  const { trusts, ...trust } = await createFolderTrust({ ...options, clock, changed: refreshAll })
   let stopSweep: (() => void) | undefined
   let closing = false
 
@@ -142,7 +152,9 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       limits,
       slots,
       rules: () => rules,
-      trusts: () => false,
+      trusts,
+      hostTools,
+      toolEnv: options.toolEnv ?? (() => ({})),
       announced,
       fork,
       problem: (error, doing) => problem({ error, doing, sessionId: state.id }),
@@ -153,7 +165,11 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   async function fork(...[parent, child, title]: Parameters<LiveSessionOptions['fork']>): Promise<ForkCopy> {
     const made = await copyForFork({ store, now: clock.now() }, parent, child, title)
     return {
-      announce: () => made && tell({ session: child, change: 'created', summary: summarise(made) }),
+      announce: () => {
+        if (!made) return
+        tell({ session: child, change: 'created', summary: summarise(made) })
+        startAhead(child)
+      },
       discard: async () => {
         if (made) await store.delete(child)
       },
@@ -172,6 +188,10 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       sweepLater()
     }
     return session
+  }
+
+  function refreshAll() {
+    for (const session of sessions.values()) session.then((loaded) => loaded.refresh()).catch(() => undefined)
   }
 
   function forget(sessionId: string) {
@@ -193,26 +213,20 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     stopSweep ??= clock.after(limits.unloadMs, sweep, { background: true })
   }
 
-  function adapterFor(agent: string): AgentAdapter {
-    const adapter = adapters.get(agent)
-    if (adapter) return adapter
-    throw new ParleyError('agent_not_found', `There is no agent "${agent}". GET /api/agents lists them.`, {
-      details: { agents: [...adapters.keys()] },
-    })
-  }
-
   async function create(given: NewSessionInput): Promise<SessionState> {
     if (closing) throw stopping()
     const input = parse(NewSession, given, 'The new session')
-    const adapter = adapterFor(input.agent)
+    const adapter = agents.adapterFor(input.agent)
     const cwd = await options.checkFolder(input.cwd)
     checkSettings(input, { agent: adapter })
     if (input.mcpServers) need({ agent: adapter }, 'mcp')
+    checkMcpServers(input.mcpServers, input.options)
     const id = input.commandId ? sessionIdFrom(input.commandId) : ids('ses')
     const state = firstState({ ...input, cwd }, id, adapter)
     const { commandId } = input
     const hash = hashOf({ ...input, cwd })
     const receipt = commandId && { commandId, hash, receipt: { commandId, seq: state.first.seq } }
+    if (input.trust && !(commandId && (await store.receipt(id, commandId)))) await trust.trust(cwd)
     try {
       await store.create({
         sessionId: id,
@@ -233,7 +247,14 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     sweepLater()
     tell({ session: id, change: 'created', summary: summarise(state.first) })
     await session.recover()
+    startAhead(id)
     return session.state
+  }
+
+  function startAhead(sessionId: string) {
+    open(sessionId)
+      .then((session) => session.startAhead())
+      .catch((error) => problem({ error, doing: 'start an agent ahead', sessionId }))
   }
 
   async function createdBefore(id: string, { commandId, hash }: StoredReceipt): Promise<SessionState> {
@@ -247,7 +268,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
 
   /** The first events, whole: a session and its first prompt are there together or not at all. */
   function firstState(input: NewSession, id: string, adapter: AgentAdapter) {
-    const { prompt, commandId, ...creation } = input
+    const { prompt, commandId, trust, ...creation } = input
     const at = clock.now()
     let first = emptyState(id, ids('epo'))
     const events: StoredEvent[] = []
@@ -277,17 +298,16 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   if (options.recover !== 'on-use') await recoverAll()
 
   return {
+    ...agents.list,
+    ...trust,
     create,
-    async agents() {
-      return Promise.all([...adapters.values()].map((adapter) => infoOf(adapter)))
-    },
     list: (query) => store.list(query),
     async state(sessionId) {
       return (await open(sessionId)).state
     },
     async detail(sessionId, tail) {
       const { state } = await open(sessionId)
-      return { ...state, ...(await tailOf(store, state, tail)) }
+      return { ...state, trusted: trusts(state.cwd), ...(await tailOf(store, state, tail)) }
     },
     async patch(sessionId, given) {
       const patch = parse(SessionPatch, given, 'The change')
@@ -361,6 +381,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     async close() {
       closing = true
       stopSweep?.()
+      await agents.close()
       const all = await Promise.allSettled(sessions.values())
       await Promise.all(
         all.map((session) => (session.status === 'fulfilled' ? session.value.stop() : undefined)),
@@ -368,15 +389,6 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       sessions.clear()
     },
   }
-}
-
-async function infoOf(adapter: AgentAdapter): Promise<AgentInfo> {
-  const { id, name, description, capabilities, modes } = adapter
-  const probe = await adapter.probe(AbortSignal.timeout(probeMs)).catch(() => ({
-    found: false,
-    hint: 'The probe failed; "parley doctor" says more.',
-  }))
-  return { id, name, ...(description && { description }), capabilities, modes: [...modes], ...probe }
 }
 
 function parse<T>(schema: { safeParse(value: unknown): ParseResult<T> }, value: unknown, what: string): T {

@@ -13,6 +13,9 @@ import type { Clock, Ids } from './clock.ts'
 import { type CommandDesk, createCommandDesk } from './command-desk.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
 import { createFactWaiters } from './fact-waiters.ts'
+import type { Trusts } from './folder-trust.ts'
+import type { HostToolSet } from './host-tool.ts'
+import type { HostToolEnv } from './host-tool-desk.ts'
 import type { Limits } from './limits.ts'
 import { createPersisting, type Persist, type Persisting } from './persist.ts'
 import { recoveryPlan } from './recover.ts'
@@ -31,7 +34,9 @@ export type LiveSessionOptions = {
   readonly limits: Limits
   readonly slots: ConnectionSlots
   readonly rules: () => readonly PermissionRule[]
-  readonly trusts: (folder: string) => boolean
+  readonly trusts: Trusts
+  readonly hostTools: HostToolSet
+  readonly toolEnv: HostToolEnv
   readonly announced: SessionLogOptions['announced']
   readonly fork: Parameters<typeof createCommandDesk>[0]['fork']
   readonly problem: (error: unknown, doing: string) => void
@@ -101,6 +106,13 @@ export class LiveSession {
     return !running && !recording && !this.log.feed.hasReaders
   }
 
+  /** A new session's agent may be started before its first prompt. */
+  async startAhead(): Promise<void> {
+    if (this.#stopping || this.state.turn || this.state.queue.length > 0) return
+    await this.#agent.startAhead()
+    this.#drive()
+  }
+
   async command(command: Command): Promise<Receipt> {
     await this.recover()
     const { receipt, fresh } = await this.#desk.take(command)
@@ -124,17 +136,23 @@ export class LiveSession {
     this.#watchRequests()
   }
 
+  /** The folder's trust may have changed: an agent that idles and was started with another is let go. */
+  refresh(): void {
+    this.#drive()
+  }
+
   /** For a stop of the host: parks what waits for a person, ends what works, keeps what has not begun. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#persisting.stop()
-    this.#agent.abortStart()
+    const aborted = this.#agent.abortStart()
     const { turn, requests } = this.state
     if (turn && !turn.parked && this.#agent.connected) {
       if (requests.length > 0 && this.#agent.canResume) await this.#park('server-stopped')
       else await this.#endBeforeStop()
     }
     await this.#disconnect('server-stopped')
+    await aborted
     await this.#driving
     await this.#disconnect('server-stopped')
     this.#timers.stopAll()
@@ -152,9 +170,10 @@ export class LiveSession {
   async destroy(remove: () => Promise<unknown>): Promise<void> {
     this.#stopping = true
     this.#persisting.stop()
-    this.#agent.abortStart()
+    const aborted = this.#agent.abortStart()
     await this.log.seal('deleted')
     await this.#disconnect('closed')
+    await aborted
     await this.#driving
     this.#timers.stopAll()
     const removed = await remove().then(
@@ -261,6 +280,7 @@ export class LiveSession {
 
   #idle(idle: boolean): void {
     const { clock, limits, slots } = this.#options
+    if (idle && this.#agent.isOutdated) return void this.#disconnect('idle')
     if (!idle || !this.#agent.connected) {
       this.#idleSince = undefined
       this.#timers.stop('idle')

@@ -8,6 +8,7 @@ import {
 import type { PermissionAnswer, PermissionAsk, Person, QuestionAnswer, QuestionAsk } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import { hashOf } from './hash.ts'
+import { describedByHost, type HostToolSet } from './host-tool.ts'
 import { evaluate, optionsFor, type Subject } from './permission-rules.ts'
 import type { Plan, SessionLog } from './session-log.ts'
 
@@ -29,10 +30,11 @@ export function createPermissionBroker(options: {
   log: SessionLog
   ids: Ids
   rules: () => readonly PermissionRule[]
+  hostTools: HostToolSet
   /** Records, however long it takes; undefined if the session has ended. */
   persist: (plan: Parameters<SessionLog['transact']>[0]) => Promise<SessionEvent[] | undefined>
 }): PermissionBroker {
-  const { log, ids, rules, persist } = options
+  const { log, ids, rules, hostTools, persist } = options
   const waiters = new Map<string, Waiter>()
   let detached: Waiter[] = []
 
@@ -57,9 +59,11 @@ export function createPermissionBroker(options: {
     }
   }
 
-  async function permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
+  async function permit(given: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
     const requestId = ids('req')
-    const resolution = await settled(requestId, () => permissionPlan(log, rules(), ask, requestId), signal)
+    const ask = describedByHost(hostTools, given)
+    const plan = () => permissionPlan(log, rules(), { ask, subject: subjectOf(ask) }, requestId)
+    const resolution = await settled(requestId, plan, signal)
     if (resolution?.type !== 'permission.resolved') return { outcome: 'cancelled', requestId }
     const { outcome, input, message, endTurn } = resolution
     if (outcome === 'allowed') return { outcome, requestId, ...(input !== undefined && { input }) }
@@ -82,11 +86,17 @@ export function createPermissionBroker(options: {
     return { outcome: 'answered', requestId, answers: resolution.answers ?? {} }
   }
 
+  function subjectOf({ tool, kind, input, readOnly = readOnlyKinds.has(kind) }: PermissionAsk): Subject {
+    const host = hostTools.get(tool)?.annotations
+    return { tool, kind, input, readOnly, ...(host && { host: { safe: host.safe } }) }
+  }
+
   return {
     person: {
       permit,
       answer,
-      forbids: (ask) => evaluate(subjectOf(ask), log.state, rules()).decision === 'deny',
+      forbids: (ask) =>
+        evaluate(subjectOf(describedByHost(hostTools, ask)), log.state, rules()).decision === 'deny',
     },
     settle(events) {
       for (const event of events) {
@@ -111,14 +121,13 @@ export function createPermissionBroker(options: {
 function permissionPlan(
   log: SessionLog,
   rules: readonly PermissionRule[],
-  ask: PermissionAsk,
+  { ask, subject }: { ask: PermissionAsk; subject: Subject },
   requestId: string,
 ): Plan {
   const { state } = log
   const turn = liveTurn(log)
   if (!turn) return { drafts: [] }
   const { suggestions, readOnly: _, ...what } = ask
-  const subject = subjectOf(ask)
   const { readOnly } = subject
   const inputHash = hashOf({ tool: ask.tool, input: ask.input })
   const requested: DraftOf<'permission.requested'> = {
@@ -158,10 +167,6 @@ function questionPlan(log: SessionLog, ask: QuestionAsk, requestId: string): Pla
   if (carried?.type !== 'question') return { drafts: [asked] }
   const answer = { ...carried.resolution, requestId, carriedFrom: carried.resolution.requestId }
   return { drafts: [asked, { type: 'question.resolved', turnId: turn.turnId, ...answer }] }
-}
-
-function subjectOf({ tool, kind, input, readOnly = readOnlyKinds.has(kind) }: PermissionAsk): Subject {
-  return { tool, kind, input, readOnly }
 }
 
 function liveTurn(log: SessionLog) {

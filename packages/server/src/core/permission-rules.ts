@@ -14,6 +14,8 @@ export type Subject = {
   readonly kind: ToolKind
   readonly input: unknown
   readonly readOnly: boolean
+  /** It is a host tool, and the host says whether it is safe. */
+  readonly host?: { readonly safe: boolean }
 }
 
 export type Verdict =
@@ -26,21 +28,18 @@ export type Verdict =
   | { readonly decision: 'ask' }
 
 /**
- * Decides what a rule or a mode can decide. Pure. The order: the session's tool list, which fails closed; standing
- * rules, where a refusal beats a grant and then the narrower scope the wider; the mode; a person.
+ * Decides what a rule or a mode can decide. Pure. The order: the session's tool list, which fails closed; rules that
+ * refuse; safe host tools; other rules, the narrower scope before the wider; the mode; a person.
  */
 export function evaluate(subject: Subject, state: SessionState, rules: readonly PermissionRule[]): Verdict {
-  const tools = state.requested.options?.tools
-  if (tools && !tools.includes(subject.tool)) {
-    return {
-      decision: 'deny',
-      by: 'rule',
-      message: `${subject.tool} is not in this session's list of tools.`,
-    }
-  }
+  const unlisted = notListed(subject, state)
+  if (unlisted !== undefined) return { decision: 'deny', by: 'rule', message: unlisted }
   const rule = strongest(rules.filter((candidate) => applies(candidate, subject, state)))
   if (rule?.decision === 'deny' || rule?.decision === 'disable') {
     return { decision: 'deny', by: 'rule', ruleId: rule.ruleId, message: `A rule refuses ${subject.tool}.` }
+  }
+  if (subject.host?.safe) {
+    return { decision: 'allow', by: 'rule', message: `The host says that ${subject.tool} is safe.` }
   }
   const mode = modeInForce(state)
   if (mode === 'read-only' && !isReadOnly(subject)) {
@@ -49,6 +48,12 @@ export function evaluate(subject: Subject, state: SessionState, rules: readonly 
   if (rule?.decision === 'allow') return { decision: 'allow', by: 'rule', ruleId: rule.ruleId }
   if (rule?.decision === 'ask') return { decision: 'ask' }
   return byMode(mode, subject)
+}
+
+function notListed({ tool, host }: Subject, state: SessionState): string | undefined {
+  const { tools, hostToolsOnly } = state.requested.options ?? {}
+  if (hostToolsOnly && !host) return `This session may use only host tools, and ${tool} is none.`
+  return tools && !tools.includes(tool) ? `${tool} is not in this session's list of tools.` : undefined
 }
 
 function byMode(mode: PermissionMode, subject: Subject): Verdict {

@@ -18,10 +18,14 @@ import { connectAgent } from './connect-agent.ts'
 import type { ConnectionSlots, SlotHolder } from './connection-slots.ts'
 import type { DecideContext } from './decide.ts'
 import { badEnd, endTurn } from './end-turn.ts'
+import type { Trusts } from './folder-trust.ts'
+import { type HostToolSet, strangersAmong } from './host-tool.ts'
+import { createHostToolDesk, type HostToolDesk, type HostToolEnv } from './host-tool-desk.ts'
 import { createPermissionBroker, type PermissionBroker } from './permission-broker.ts'
 import type { Persist } from './persist.ts'
 import { deltaOf, draftsOf, freshProgress, isDelta } from './record-output.ts'
 import type { SessionLog } from './session-log.ts'
+import { startConditions } from './start-conditions.ts'
 import * as plans from './turn-plans.ts'
 
 export type SessionAgentOptions = {
@@ -32,7 +36,9 @@ export type SessionAgentOptions = {
   readonly clock: Clock
   readonly ids: Ids
   readonly rules: () => readonly PermissionRule[]
-  readonly trusts: (folder: string) => boolean
+  readonly trusts: Trusts
+  readonly hostTools: HostToolSet
+  readonly toolEnv: HostToolEnv
   readonly connectMs: number
   readonly slots: ConnectionSlots
   readonly holder: SlotHolder
@@ -47,10 +53,16 @@ export type SessionAgentOptions = {
 export class SessionAgent {
   readonly #options: SessionAgentOptions
   readonly #broker: PermissionBroker
+  readonly #desk: HostToolDesk
   #link: AgentLink | undefined
+  /** What the link was started under. */
+  #startedUnder = ''
+  #hostToolsOnly = false
   /** The link that the open turn was sent to. */
   #turnLink: AgentLink | undefined
   #starting: AbortController | undefined
+  /** A start before there is anything to do. The first turn waits for it. */
+  #ahead: { readonly abort: AbortController; readonly over: Promise<unknown> } | undefined
   #progress = freshProgress()
   #steers: Prompt[] = []
   #outbound: Promise<void> = Promise.resolve()
@@ -58,6 +70,14 @@ export class SessionAgent {
   constructor(options: SessionAgentOptions) {
     this.#options = options
     this.#broker = createPermissionBroker(options)
+    this.#desk = createHostToolDesk({
+      tools: options.hostTools,
+      env: options.toolEnv,
+      state: () => this.#state,
+      person: this.#broker.person,
+      clock: options.clock,
+      interrupt: () => options.persist(plans.interruptByHost),
+    })
   }
 
   get #state(): SessionState {
@@ -68,8 +88,26 @@ export class SessionAgent {
     return this.#link !== undefined
   }
 
+  /** It was started under conditions that hold no longer: another trust, other options, other servers. */
+  get isOutdated(): boolean {
+    const { requested: settings, mcpServers, cwd } = this.#state
+    const now = { settings, trusted: this.#options.trusts(cwd), ...(mcpServers && { mcpServers }) }
+    return this.connected && this.#startedUnder !== startConditions(this.#adapter(), now)
+  }
+
   get starting(): boolean {
-    return this.#starting !== undefined
+    return this.#starting !== undefined || this.#ahead !== undefined
+  }
+
+  /** Starts an agent that takes long to start before its first prompt, if nobody has to give way for it. */
+  async startAhead(): Promise<void> {
+    const { adapter, slots } = this.#options
+    if (!adapter?.startsAhead || this.connected || this.starting || !slots.hasRoom) return
+    const abort = new AbortController()
+    const over = this.#connect(abort.signal).catch(() => undefined)
+    this.#ahead = { abort, over }
+    await over
+    this.#ahead = undefined
   }
 
   /** The agent's conversation can be gone on with by another process. */
@@ -98,6 +136,7 @@ export class SessionAgent {
       if (event.type === 'turn.started') this.#progress = freshProgress()
       if (event.type === 'turn.parked') this.#letGo()
       if (event.type === 'turn.ended') this.#endOfTurn()
+      if (event.type === 'turn.interrupted') this.#desk.stop()
       if (event.type === 'prompt.submitted' && event.turnId) this.#steer(event)
       if (event.type === 'session.configured' && event.requested) this.#configure()
     }
@@ -106,10 +145,12 @@ export class SessionAgent {
 
   #letGo(): void {
     this.#broker.detach()
+    this.#desk.stop()
     this.#turnLink = undefined
   }
 
   #endOfTurn(): void {
+    this.#desk.stop()
     this.#turnLink = undefined
     this.#steers = []
     this.#starting?.abort()
@@ -133,8 +174,11 @@ export class SessionAgent {
     return link !== undefined || this.#starting !== undefined
   }
 
-  abortStart(): void {
+  /** Resolves when a start ahead of its time is given up; a turn's own start ends with the turn. */
+  async abortStart(): Promise<void> {
     this.#starting?.abort()
+    this.#ahead?.abort.abort()
+    await this.#ahead?.over
   }
 
   /** Gives the turn to the agent, started if need be; a parked one goes on. However it fails, the turn ends. */
@@ -162,7 +206,11 @@ export class SessionAgent {
 
   async #linkFor(turn: OpenTurn, signal: AbortSignal): Promise<AgentLink> {
     if (turn.parked && !this.canResume) throw cannotResume(this.#adapter())
-    if (this.#link?.closing) await this.#link.close(this.#link.closing)
+    const giveUp = () => this.#ahead?.abort.abort()
+    signal.addEventListener('abort', giveUp, { once: true })
+    await this.#ahead?.over
+    signal.removeEventListener('abort', giveUp)
+    if (this.#link?.closing || this.isOutdated) await this.#link?.close(this.#link.closing ?? 'idle')
     return this.#link ?? (await this.#connect(signal))
   }
 
@@ -173,12 +221,15 @@ export class SessionAgent {
       adapter: this.#adapter(),
       state: () => this.#state,
       connectionId: ids('con'),
-      person: this.#broker.person,
+      person: this.#desk.person,
+      hostTools: () => this.#desk.offered(),
       signal,
       opened: (link, startedWith) => {
         this.#link = link
+        this.#startedUnder = startConditions(this.#adapter(), startedWith)
+        this.#hostToolsOnly = startedWith.settings.options?.hostToolsOnly === true
         this.#outbound = Promise.resolve()
-        if (this.#state.requested !== startedWith) this.#configure()
+        if (this.#state.requested !== startedWith.settings) this.#configure()
       },
       take: (link, output) => this.#take(link, output),
       lost: (link, last, error) => this.#lost(link, last, error),
@@ -220,10 +271,11 @@ export class SessionAgent {
       const wait = delta && log.stream(delta)
       return wait?.then(() => this.#take(link, output))
     }
-    return this.#record(link, output)
+    return this.#record(link, this.#desk.withResult(output))
   }
 
-  async #record({ connectionId }: AgentLink, output: Parameters<typeof draftsOf>[0]): Promise<void> {
+  async #record(link: AgentLink, output: Parameters<typeof draftsOf>[0]): Promise<void> {
+    const { connectionId } = link
     const { persist, clock } = this.#options
     const progress = this.#progress
     let commit: () => void = () => undefined
@@ -232,7 +284,10 @@ export class SessionAgent {
       commit = step.commit
       return { drafts: step.drafts }
     })
-    if (recorded) return commit()
+    if (recorded) {
+      commit()
+      return this.#checkTools(link, output)
+    }
     const reason = 'could not be recorded as it was'
     await persist((state) => ({
       drafts: [
@@ -240,6 +295,16 @@ export class SessionAgent {
         ...(output.type === 'turn.ended' ? endTurn(state, badEnd, clock.now()) : []),
       ],
     }))
+  }
+
+  /** The host's own tools and no others, where the session wants it so: what the agent reports is looked at. */
+  async #checkTools(link: AgentLink, output: AgentOutput): Promise<void> {
+    if (!this.#hostToolsOnly || output.type !== 'agent.connected') return
+    const { persist, clock, hostTools } = this.#options
+    const strangers = strangersAmong(output.tools ?? [], hostTools)
+    if (strangers.length === 0) return
+    await persist((state) => plans.endForTools(state, strangers, clock.now()))
+    void link.close('closed')
   }
 
   async #lost(
@@ -254,6 +319,7 @@ export class SessionAgent {
     const how = { closing: link.closing, last, hadTurn, canResume: this.canResume, now: clock.now() }
     await persist((state) => plans.loseAgent(state, how))
     this.#broker.abandon()
+    this.#desk.stop()
   }
 
   async disconnect(reason: CloseReason): Promise<void> {

@@ -5,6 +5,7 @@ import type {
   SessionState,
   SessionStatus,
   SessionSummary,
+  TrustedFolder,
 } from '@parley/protocol'
 
 /**
@@ -41,6 +42,11 @@ export type SessionStore = {
   addRule(rule: PermissionRule): Promise<void>
   /** False if there was none. */
   removeRule(ruleId: string): Promise<boolean>
+
+  trustedFolders(): Promise<TrustedFolder[]>
+  trustFolder(trusted: TrustedFolder): Promise<void>
+  /** False if there was none. */
+  distrustFolder(folder: string): Promise<boolean>
 
   close(): Promise<void>
 }

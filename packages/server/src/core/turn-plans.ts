@@ -82,6 +82,27 @@ export function loseAgent(
   return { drafts: [disconnected, ...endTurn(state, endOfLost(turn, last), now)] }
 }
 
+/** The agent has tools that this session must not have: whatever it wants to do, it ends here. */
+export function endForTools(state: SessionState, tools: readonly string[], now: number): Plan {
+  const message = `The agent has tools that are none of the host's (${tools.join(', ')}), and this session may use only host tools. It was ended; unarchive it once the agent has no others, or allow them with hostToolsOnly: false.`
+  const error = { code: 'forbidden' as const, message, details: { tools } }
+  const { turn, archived } = state
+  return {
+    drafts: [
+      {
+        type: 'agent.noticed',
+        ...(turn && { turnId: turn.turnId }),
+        level: 'error',
+        code: 'tools_violated',
+        text: message,
+        data: { tools },
+      },
+      ...endTurn(state, { outcome: 'failed', stopReason: 'tools_violated', error }, now),
+      ...(archived ? [] : [{ type: 'session.archived' as const }]),
+    ],
+  }
+}
+
 function endOfLost(
   turn: OpenTurn,
   last: { error?: TurnEnd['error'] } | undefined,

@@ -1,4 +1,10 @@
-import { type OpenBlock, type PermissionRule, type SessionState, summarise } from '@parley/protocol'
+import {
+  type OpenBlock,
+  type PermissionRule,
+  type SessionState,
+  summarise,
+  type TrustedFolder,
+} from '@parley/protocol'
 import type { AppendBatch, CreateBatch, SessionStore, StoredReceipt } from '../core/session-store.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import {
@@ -23,6 +29,7 @@ type Kept = {
 export function createMemoryStore(): SessionStore {
   const sessions = new Map<string, Kept>()
   const rules = new Map<string, PermissionRule>()
+  const trusted = new Map<string, TrustedFolder>()
 
   const find = (sessionId: string): Kept => {
     const kept = sessions.get(sessionId)
@@ -130,6 +137,16 @@ export function createMemoryStore(): SessionStore {
     },
     async removeRule(ruleId) {
       return rules.delete(ruleId)
+    },
+
+    async trustedFolders() {
+      return [...trusted.values()].map(copy)
+    },
+    async trustFolder(given) {
+      trusted.set(given.folder, copy(given))
+    },
+    async distrustFolder(folder) {
+      return trusted.delete(folder)
     },
 
     async close() {},

@@ -207,6 +207,17 @@ it('takes an older file through the migrations that it lacks, and a failed one l
   database.close()
 })
 
+it('keeps what a file of the first schema holds, and can then trust folders', async () => {
+  const old = openSqliteDatabase({ file, migrations: migrations.slice(0, 1) })
+  old.exec(`INSERT INTO rules (id, rule) VALUES ('r', '${JSON.stringify(ruleOf('r'))}')`)
+  old.close()
+  const store = openSqliteStore({ file })
+  expect(await store.rules()).toEqual([ruleOf('r')])
+  await store.trustFolder({ folder: '/w', trustedAt: 1 })
+  expect(await store.trustedFolders()).toEqual([{ folder: '/w', trustedAt: 1 }])
+  await store.close()
+})
+
 it('says that a damaged file is damaged, and does not touch it', async () => {
   const store = openSqliteStore({ file })
   await store.create(create('a'))
@@ -315,6 +326,7 @@ it('deletes every row of a session in every table', async () => {
     receipts: 0,
     checkpoints: 0,
     rules: 0,
+    trusted_folders: 0,
   })
 })
 

@@ -1,4 +1,4 @@
-import type { PermissionRule, Receipt } from '@parley/protocol'
+import type { PermissionRule, Receipt, TrustedFolder } from '@parley/protocol'
 import { ParleyError } from '@parley/protocol'
 import type { AppendBatch, ReadRange, SessionStore, StoredEvent } from '../core/session-store.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
@@ -171,6 +171,21 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
       return database.write(() => Number(statements.deleteRule.run(ruleId).changes) > 0)
     },
 
+    async trustedFolders() {
+      return database.read(() =>
+        (statements.selectTrusted.all() as TrustedFolder[]).map(({ folder, trustedAt }) => ({
+          folder,
+          trustedAt,
+        })),
+      )
+    },
+    async trustFolder({ folder, trustedAt }) {
+      database.write(() => statements.upsertTrusted.run(folder, trustedAt))
+    },
+    async distrustFolder(folder) {
+      return database.write(() => Number(statements.deleteTrusted.run(folder).changes) > 0)
+    },
+
     describeOwner: (info) => database.describeOwner(info),
     async close() {
       database.close()
@@ -217,5 +232,14 @@ function prepareStatements(database: SqliteDatabase) {
     selectRules: database.prepare('SELECT rule FROM rules ORDER BY number'),
     deleteRule: database.prepare('DELETE FROM rules WHERE id = ?'),
     deleteRules: database.prepare('DELETE FROM rules WHERE session_id = ?'),
+
+    upsertTrusted: database.prepare(
+      `INSERT INTO trusted_folders (folder, trusted_at) VALUES (?, ?)
+       ON CONFLICT (folder) DO UPDATE SET trusted_at = excluded.trusted_at`,
+    ),
+    selectTrusted: database.prepare(
+      'SELECT folder, trusted_at AS trustedAt FROM trusted_folders ORDER BY number',
+    ),
+    deleteTrusted: database.prepare('DELETE FROM trusted_folders WHERE folder = ?'),
   }
 }

@@ -40,6 +40,8 @@ export function mortalStore(store: SessionStore): {
       delete: writing(store.delete),
       addRule: writing(store.addRule),
       removeRule: writing(store.removeRule),
+      trustFolder: writing(store.trustFolder),
+      distrustFolder: writing(store.distrustFolder),
       read: reading(store.read),
       load: reading(store.load),
       receipt: reading(store.receipt),
@@ -48,6 +50,7 @@ export function mortalStore(store: SessionStore): {
       unsettled: reading(store.unsettled),
       waiting: reading(store.waiting),
       rules: reading(store.rules),
+      trustedFolders: reading(store.trustedFolders),
       close: async () => undefined,
     },
   }

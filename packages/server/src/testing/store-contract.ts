@@ -274,11 +274,28 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect((await store.rules()).map(({ ruleId }) => ruleId)).toEqual(['r2', 'r3'])
     })
 
+    it('keeps trusted folders in the order of their coming, and removes them', async () => {
+      const folders = async () => (await store.trustedFolders()).map(({ folder }) => folder)
+      for (const folder of ['/b', '/a', '/B']) await store.trustFolder({ folder, trustedAt: 1 })
+      expect(await folders()).toEqual(['/b', '/a', '/B'])
+      await store.trustFolder({ folder: '/b', trustedAt: 1_700_000_000_000 })
+      expect((await store.trustedFolders())[0]).toEqual({ folder: '/b', trustedAt: 1_700_000_000_000 })
+      expect(await store.distrustFolder('/a/')).toBe(false)
+      expect(await store.distrustFolder('/a')).toBe(true)
+      expect(await store.distrustFolder('/a')).toBe(false)
+      expect(await folders()).toEqual(['/b', '/B'])
+      await create('a', { cwd: '/b' })
+      await store.delete('a')
+      expect(await folders()).toEqual(['/b', '/B'])
+    })
+
     it('shares nothing with its callers: neither what it was given nor what it gave', async () => {
       const state = stateOf('a', { title: 'as given', turn: openTurn, queue: [{ ...openTurn.prompt }] })
       const rule = ruleOf('r')
       const receipt = receiptOf('c', 1)
       const block = textBlock('b', 'text')
+      const trusted = { folder: '/w', trustedAt: 1 }
+      await store.trustFolder(trusted)
       await store.create({
         sessionId: 'a',
         epoch: 'e',
@@ -294,6 +311,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         rules: await store.rules(),
         receipt: await store.receipt('a', 'c'),
         blocks: await store.checkpoints('a'),
+        trusted: await store.trustedFolders(),
         page: await store.list({ limit: 1 }),
       })
       const before = await given()
@@ -304,6 +322,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       Object.assign(rule, { tool: 'changed' })
       Object.assign(receipt.receipt, { seq: 99 })
       Object.assign(block, { text: 'changed' })
+      Object.assign(trusted, { folder: '/' })
       expect(await given()).toEqual(reference)
 
       const spoilt = await given()
@@ -312,6 +331,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       Object.assign(spoilt.rules[0]!, { tool: 'changed' })
       Object.assign(spoilt.receipt!.receipt, { seq: 99 })
       Object.assign(spoilt.blocks[0]!, { text: 'changed' })
+      Object.assign(spoilt.trusted[0]!, { folder: '/' })
       Object.assign(spoilt.page.sessions[0]!, { title: 'changed' })
       expect(await given()).toEqual(reference)
 
@@ -334,6 +354,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       })
       await store.checkpoint('a', [textBlock('one', 'Hel'), callBlock('two', 'in', '')])
       await store.checkpoint('a', [textBlock('one', 'Hello')])
+      await store.trustFolder({ folder: '/w', trustedAt: 1 })
       const before = await store.load('a')
 
       store = await tested.reopen()
@@ -341,6 +362,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect(await readAll('a')).toEqual(eventsOf('a', 1, 4))
       expect(await store.receipt('a', 'c')).toEqual(receiptOf('c', 4))
       expect(await store.rules()).toEqual([ruleOf('r')])
+      expect(await store.trustedFolders()).toEqual([{ folder: '/w', trustedAt: 1 }])
       expect(await store.unsettled()).toEqual(['a'])
       expect(await store.waiting()).toHaveLength(1)
       expect(await store.checkpoints('a')).toEqual([textBlock('one', 'Hello'), callBlock('two', 'in', '')])

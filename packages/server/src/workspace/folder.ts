@@ -1,22 +1,27 @@
-import { stat } from 'node:fs/promises'
+import { realpath, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
-/** The absolute path of a folder that a session can work in, or a ParleyError that says why it cannot. */
+/** The real, absolute path of a folder that a session can work in, or a ParleyError that says why it cannot. */
 export async function checkFolder(cwd: string): Promise<string> {
-  const path = resolve(cwd === '~' || cwd.startsWith('~/') ? homedir() + cwd.slice(1) : cwd)
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => error)
+  const given = resolve(cwd === '~' || cwd.startsWith('~/') ? homedir() + cwd.slice(1) : cwd)
+  const found = await look(given).catch((error: NodeJS.ErrnoException) => error)
   if (found instanceof Error) {
     const why = found.code === 'ENOENT' ? 'does not exist' : `cannot be read (${found.code})`
-    throw new ParleyError('validation_error', `The folder ${path} ${why}. Give an existing folder as cwd.`, {
-      details: { cwd: path },
+    throw new ParleyError('validation_error', `The folder ${given} ${why}. Give an existing folder as cwd.`, {
+      details: { cwd: given },
     })
   }
-  if (!found.isDirectory()) {
-    throw new ParleyError('validation_error', `${path} is not a folder. Give a folder as cwd.`, {
-      details: { cwd: path },
+  if (!found.isFolder) {
+    throw new ParleyError('validation_error', `${given} is not a folder. Give a folder as cwd.`, {
+      details: { cwd: given },
     })
   }
-  return path
+  return found.path
+}
+
+async function look(given: string): Promise<{ path: string; isFolder: boolean }> {
+  const path = await realpath(given)
+  return { path, isFolder: (await stat(path)).isDirectory() }
 }

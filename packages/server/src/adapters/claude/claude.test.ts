@@ -72,6 +72,9 @@ const scenarios: Scenarios = {
     answers: ([question]) => ({ [question?.id ?? '']: 'blue' }),
     says: 'done',
   },
+  plan: {
+    prompt: modelPrompt('Plan it.', call('TaskCreate', { subject: 'First', description: 'this' }), done),
+  },
   planApproval: {
     prompt: modelPrompt('Plan.', call('ExitPlanMode', { plan: 'First this, then that.' }), done),
     session: { mode: 'plan' },
@@ -137,8 +140,15 @@ const scenarios: Scenarios = {
     },
     says: 'It said parsley.',
   },
+  hostTools: {
+    prompt: ({ name, input }) => modelPrompt('Use it.', call(`mcp__parley__${name}`, input), done),
+  },
   commands: { prompt: modelPrompt('Hello.', { content: 'Hello.' }), command: 'compact', says: 'Hello' },
   compaction: {},
+  rewind: {
+    prompt: modelPrompt('Write it.', call('Write', { file_path: 'note.txt', content: 'once' }), done),
+    effect: { path: 'note.txt', text: 'once' },
+  },
   usage: { prompt: modelPrompt('Hello.', { content: 'Hello.', usage }) },
   cost: { prompt: modelPrompt('Hello.', { content: 'Hello.', usage }) },
   structuredOutput: {

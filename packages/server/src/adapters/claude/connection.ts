@@ -1,24 +1,33 @@
 import { randomUUID } from 'node:crypto'
-import { type Options, type Query, type SDKUserMessage, startup } from '@anthropic-ai/claude-agent-sdk'
 import {
-  type AgentCommand,
-  type AgentModel,
-  ParleyError,
-  type PermissionMode,
-  type SessionSettings,
-} from '@parley/protocol'
+  type Options,
+  type Query,
+  type SDKUserMessage,
+  query as startQuery,
+} from '@anthropic-ai/claude-agent-sdk'
+import { ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { AgentProcess } from '../child-process.ts'
 import { createOutputQueue } from '../output-queue.ts'
+import { DeferredCall } from './deferred-call.ts'
 import { HookWaits } from './hook-waits.ts'
+import { hostToolNames, mcpServersFor } from './host-tools.ts'
 import { createInput } from './input.ts'
-import { createCanUseTool, createToolHook, type PermissionContext } from './permission.ts'
+import { introductionOf } from './introduction.ts'
+import {
+  createCanUseTool,
+  createOnElicitation,
+  createToolHook,
+  type PermissionContext,
+} from './permission.ts'
 import { userMessage } from './prompt.ts'
-import { nativeModes, nativeOptions } from './settings.ts'
+import { rewind, rewoundPrompt } from './rewind.ts'
+import { nativeModes, nativeOptions, startMode } from './settings.ts'
 import { deferredCall, promptUuid, readTranscript } from './transcript.ts'
 import { callAgain, initialState, translate } from './translate.ts'
 import {
   callIdOf,
+  parentOfCall,
   withCommands,
   withDenied,
   withInterrupt,
@@ -26,7 +35,9 @@ import {
   withSteering,
   withTurn,
 } from './translate-state.ts'
+import { describeCall } from './translate-tool-call.ts'
 import { grantedBySettings, willAsk } from './will-ask.ts'
+import { wordsOf } from './words-of.ts'
 
 export type ClaudeOptions = {
   readonly env: Record<string, string>
@@ -64,11 +75,10 @@ class ClaudeConnection implements AgentConnection {
   readonly #waits = new HookWaits()
   /** Calls of the main line that have no result yet. */
   readonly #open = new Set<string>()
-  /** The call that an earlier process deferred, and what becomes of it: known with the first message. */
-  readonly #deferred: string | undefined
-  readonly #fate = Promise.withResolvers<'again' | 'dismissed'>()
+  readonly #deferred: DeferredCall | undefined
   #result = Promise.withResolvers<void>()
   #dismissing = false
+  #isWide = false
   #granted: ReadonlySet<string> = new Set()
   #query: Query | undefined
   #state: ReturnType<typeof initialState>
@@ -80,8 +90,16 @@ class ClaudeConnection implements AgentConnection {
     this.#input = input
     this.#env = env
     this.#mode = input.settings.mode ?? 'ask'
-    this.#state = initialState({ requestedMode: this.#mode, resumed: input.resume !== undefined })
-    this.#deferred = input.resume && deferredCall(this.#transcript)
+    this.#state = initialState({
+      requestedMode: this.#mode,
+      resumed: input.resume !== undefined,
+      hostTools: hostToolNames(input.hostTools),
+    })
+    const deferred = input.resume && deferredCall(this.#transcript)
+    this.#deferred =
+      deferred === undefined
+        ? undefined
+        : new DeferredCall(deferred, (name, given) => this.#announceAgain(deferred, name, given))
     this.events = this.#queue.outputs
   }
 
@@ -92,19 +110,29 @@ class ClaudeConnection implements AgentConnection {
     const giveUp = () => abortController.abort()
     this.#input.signal.addEventListener('abort', giveUp, { once: true })
     try {
-      const warm = await startup({
+      const query = startQuery({
+        prompt: this.#prompts.messages,
         options: {
           ...nativeOptions(this.#input, this.#transcript !== undefined),
+          ...mcpServersFor(this.#input, {
+            ...permissions,
+            parentOf: (toolCallId) => parentOfCall(this.#state, toolCallId),
+          }),
           env,
           settingSources,
           abortController,
           canUseTool: createCanUseTool(permissions),
-          hooks: { PreToolUse: [{ hooks: [createToolHook(permissions)], timeout: hookTimeoutS }] },
+          onElicitation: createOnElicitation(permissions),
+          hooks: {
+            PreToolUse: [{ hooks: [createToolHook(permissions)], timeout: hookTimeoutS, onFailure: 'block' }],
+          },
           spawnClaudeCodeProcess: this.#process.spawn,
           ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
         },
       })
-      this.#query = warm.query(this.#prompts.messages)
+      this.#query = query
+      await query.initializationResult()
+      if (!this.#deferred) await this.#widen()
     } catch (error) {
       this.#process.kill()
       throw this.#cannotStart(error)
@@ -115,13 +143,26 @@ class ClaudeConnection implements AgentConnection {
     void this.#introduce(this.#query)
   }
 
+  /**
+   * It was started to ask for everything: a deferred call must be asked about whatever the mode is by now, and the SDK
+   * warns of what it holds to be a mistake where bypassing is asked for from the start.
+   */
+  async #widen(): Promise<void> {
+    if (this.#isWide) return
+    this.#isWide = true
+    if (nativeModes[this.#mode] !== startMode(this.#mode))
+      await this.#query?.setPermissionMode(nativeModes[this.#mode])
+  }
+
   async send(message: AgentMessage): Promise<void> {
     if (this.#closing) return
     const { prompt } = message
-    if (this.#deferred !== undefined && this.#state.turns === 0 && !(await this.#decideDeferred(message)))
+    if (this.#deferred && !this.#deferred.isDecided && !(await this.#decideDeferred(this.#deferred, message)))
       return
     const known = message.type === 'continue' && this.#remembers(prompt.promptId)
     const uuid = known ? randomUUID() : promptUuid(prompt.promptId)
+    const rewindTo = rewoundPrompt(prompt.parts)
+    if (rewindTo !== undefined) return void this.#queue.put(await rewind(this.#query, rewindTo))
     const steer = message.type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn !== undefined
     this.#state = steer ? withSteering(this.#state, uuid) : withTurn(this.#state, uuid)
     const parts = known ? [{ type: 'text' as const, text: goOn }] : prompt.parts
@@ -129,14 +170,14 @@ class ClaudeConnection implements AgentConnection {
   }
 
   /** The resumed process asks about its deferred call by itself. False: that is all it takes to go on. */
-  async #decideDeferred(message: AgentMessage): Promise<boolean> {
+  async #decideDeferred(deferred: DeferredCall, message: AgentMessage): Promise<boolean> {
     if (message.type === 'continue') {
       this.#state = withTurn(this.#state)
-      this.#fate.resolve('again')
+      deferred.decide('again')
       return false
     }
     this.#dismissing = true
-    this.#fate.resolve('dismissed')
+    deferred.decide('dismissed')
     await Promise.race([this.#result.promise, this.#ended, this.#process.gone(deferWaitMs)])
     this.#dismissing = false
     return true
@@ -157,9 +198,14 @@ class ClaudeConnection implements AgentConnection {
   }
 
   /** What the agent acknowledges is in force; the rest is taken when it is started the next time. */
-  async configure({ model, mode, options }: SessionSettings): Promise<void> {
+  async configure(settings: SessionSettings): Promise<void> {
+    if (this.#closing) return
+    await this.#configure(settings).catch((error: unknown) => this.#notice('take the new settings', error))
+  }
+
+  async #configure({ model, mode, options }: SessionSettings): Promise<void> {
     const query = this.#query
-    if (!query || this.#closing) return
+    if (!query) return
     if (mode !== undefined && mode !== this.#mode) {
       this.#mode = mode
       this.#state = withRequestedMode(this.#state, mode)
@@ -174,7 +220,9 @@ class ClaudeConnection implements AgentConnection {
     const effective = {
       ...(mode && { mode }),
       ...(model !== undefined && { model }),
-      ...(options?.effort !== undefined && { options: { effort: options.effort } }),
+      ...(options?.effort !== undefined && {
+        options: { ...this.#input.settings.options, effort: options.effort },
+      }),
     }
     void this.#queue.put({ type: 'session.configured', effective })
   }
@@ -204,7 +252,7 @@ class ClaudeConnection implements AgentConnection {
   #permissions(): PermissionContext {
     return {
       person: this.#input.person,
-      cwd: this.#input.cwd,
+      describe: (name, input) => describeCall({ ...this.#state, cwd: this.#input.cwd }, name, input),
       callId: async (nativeId) => {
         const toolCallId = callIdOf(this.#state, nativeId)
         await this.#call(toolCallId).promise
@@ -216,19 +264,15 @@ class ClaudeConnection implements AgentConnection {
       modeAfterPlan: () => (this.#mode === 'plan' ? 'ask' : this.#mode),
       withdrawn: (signal) => this.#withdrawn(signal),
       waits: this.#waits,
-      willAsk: (tool, input) => willAsk({ tool, input }, this.#mode, this.#granted),
-      calledAgain: (...call) => this.#calledAgain(...call),
+      // A resumed process looks for the tool of a deferred call before it knows those of the host.
+      willAsk: (tool, input) =>
+        !this.#state.hostTools.has(tool) && willAsk({ tool, input }, this.#mode, this.#granted),
+      calledAgain: async (nativeId, ...call) =>
+        nativeId === this.#deferred?.nativeId ? this.#deferred.ask(...call) : 'fresh',
     }
   }
 
-  async #calledAgain(
-    nativeId: string,
-    name: string,
-    input: unknown,
-  ): Promise<'fresh' | 'again' | 'dismissed'> {
-    if (nativeId !== this.#deferred) return 'fresh'
-    const fate = await this.#fate.promise
-    if (fate === 'dismissed') return fate
+  async #announceAgain(nativeId: string, name: string, input: unknown): Promise<void> {
     const toolCallId = `${nativeId}.${this.#input.connectionId}`
     const { state, outputs } = callAgain(this.#state, { nativeId, toolCallId, name, input })
     this.#state = state
@@ -236,7 +280,6 @@ class ClaudeConnection implements AgentConnection {
       await this.#queue.put(output)
       this.#note(output)
     }
-    return fate
   }
 
   /** The SDK aborts a question also when the process dies: only if it lives on did the agent take it back. */
@@ -286,6 +329,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   #turnResult(): void {
+    void this.#widen().catch((error: unknown) => this.#notice('take its mode', error))
     this.#result.resolve()
     this.#result = Promise.withResolvers()
     this.#open.clear()
@@ -304,17 +348,14 @@ class ClaudeConnection implements AgentConnection {
   /** Models and commands as the program itself tells them. */
   async #introduce(query: Query): Promise<void> {
     try {
-      const { models, commands: native } = await query.initializationResult()
-      const commands = native.map(agentCommand)
-      this.#state = withCommands(this.#state, commands)
-      await this.#queue.put({
-        type: 'agent.connected',
-        models: models.map(agentModel),
-        commands,
-      })
-      await this.#queue.put({ type: 'session.configured', effective: { mode: this.#mode } })
+      const introduction = await introductionOf(query, this.#input.trusted)
+      this.#state = withCommands(this.#state, introduction.commands)
+      await this.#queue.put(introduction)
+      const { options } = this.#input.settings
+      const effective = { mode: this.#mode, ...(options && { options }) }
+      await this.#queue.put({ type: 'session.configured', effective })
     } catch (error) {
-      const text = `Claude Code did not say what it can do: ${error instanceof Error ? error.message : error}`
+      const text = `Claude Code did not say what it can do: ${wordsOf(error)}`
       void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'no_introduction', text })
     }
   }
@@ -322,33 +363,15 @@ class ClaudeConnection implements AgentConnection {
   /** The process may be going at this very moment: that is no failure of the call. */
   #notice(doing: string, error: unknown): void {
     if (this.#closing || this.#process.ended) return
-    const text = `Claude Code did not ${doing}: ${error instanceof Error ? error.message : error}`
-    void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: `no_${doing}`, text })
+    const text = `Claude Code did not ${doing}: ${wordsOf(error)}`
+    void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'not_done', text })
   }
 
   #cannotStart(error: unknown): ParleyError {
     const { stderrTail } = this.#process.lastWords()
-    const why = error instanceof Error ? error.message : String(error)
-    return new ParleyError('agent_failed', `Claude Code could not be started: ${why}`, {
+    return new ParleyError('agent_failed', `Claude Code could not be started: ${wordsOf(error)}`, {
       details: { ...(stderrTail !== undefined && { stderrTail }) },
       cause: error,
     })
   }
-}
-
-type NativeModel = Awaited<ReturnType<Query['supportedModels']>>[number]
-type NativeCommand = Awaited<ReturnType<Query['supportedCommands']>>[number]
-
-function agentModel({ value, displayName, description, supportedEffortLevels }: NativeModel): AgentModel {
-  return {
-    id: value,
-    name: displayName,
-    description,
-    ...(supportedEffortLevels && { efforts: [...supportedEffortLevels] }),
-    ...(value === 'default' && { isDefault: true }),
-  }
-}
-
-function agentCommand({ name, description, argumentHint }: NativeCommand): AgentCommand {
-  return { name, description, ...(argumentHint && { hint: argumentHint }) }
 }

@@ -11,7 +11,7 @@ export class HookWaits {
       this.#deferrals.set(nativeId, () => resolve('deferred'))
     })
     const answered = answer.then((result) => {
-      this.answer(nativeId, result)
+      this.#answers.set(nativeId, result)
       return 'answered' as const
     })
     try {
@@ -19,10 +19,6 @@ export class HookWaits {
     } finally {
       this.#deferrals.delete(nativeId)
     }
-  }
-
-  answer(nativeId: string, result: PermissionResult): void {
-    this.#answers.set(nativeId, result)
   }
 
   /** The answer of a call whose hook has had it, once. */

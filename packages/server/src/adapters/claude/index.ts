@@ -5,6 +5,7 @@ import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { agentEnvironment, type Environment } from '../environment.ts'
 import { honouredOptions } from './settings.ts'
+import { settingSourcesFor } from './trust.ts'
 
 export type ClaudeAdapterOptions = {
   /** The environment of this process, of which the agent gets what it needs. */
@@ -33,6 +34,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
   })
   return {
     id: 'claude',
+    startsAhead: true,
     name: 'Claude',
     description: 'Claude Code by Anthropic, through its Agent SDK.',
     capabilities: capabilities(
@@ -54,14 +56,17 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       'effort',
       'modes',
       'mcp',
+      'hostTools',
       'commands',
       'compaction',
+      'rewind',
       'usage',
       'cost',
       'structuredOutput',
     ),
     modes: ['ask', 'accept-edits', 'read-only', 'plan', 'bypass'],
     options: honouredOptions,
+    restartsFor: [...honouredOptions.filter((option) => option !== 'effort'), 'tools'],
     probe: async () => probe(env, options.executable),
     async connect(input) {
       const { found, signedIn, hint } = probe(env, options.executable)
@@ -71,7 +76,8 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
         throw new ParleyError('validation_error', `The folder ${input.cwd} does not exist.`)
       const { connectClaude } = await import('./connection.ts')
       const { executable } = options
-      return connectClaude({ env, settingSources: ['user'], ...(executable && { executable }) }, input)
+      const sources = settingSourcesFor(input.trusted)
+      return connectClaude({ env, settingSources: sources, ...(executable && { executable }) }, input)
     },
   }
 }

@@ -76,6 +76,7 @@ export type NativeStreamEvent = Pick<
 type ResultFields =
   | Common
   | 'is_error'
+  | 'num_turns'
   | 'subtype'
   | 'stop_reason'
   | 'terminal_reason'

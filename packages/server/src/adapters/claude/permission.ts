@@ -2,18 +2,21 @@ import type {
   CanUseTool,
   HookCallback,
   HookJSONOutput,
+  OnElicitation,
   PermissionResult,
 } from '@anthropic-ai/claude-agent-sdk'
 import type { Answers, Question } from '@parley/protocol'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
+import { elicitedContent, elicitedQuestions } from '../elicitation.ts'
 import type { HookWaits } from './hook-waits.ts'
 import { nativeModes } from './settings.ts'
 import { suggestedGrants } from './suggestions.ts'
-import { describeTool } from './translate-tool-call.ts'
+import type { ToolDescription } from './translate-tool-call.ts'
 
 export type PermissionContext = {
   readonly person: Person
-  readonly cwd: string
+  /** What a call is, by Claude's name of its tool. */
+  describe(name: string, input: unknown): ToolDescription & { readonly name: string }
   /** Our id of a call, once the host has taken it: a request must not come before its call. */
   callId(nativeId: string): Promise<string>
   /** The call will not run: its result is a refusal, not a failure. */
@@ -27,7 +30,7 @@ export type PermissionContext = {
   willAsk(tool: string, input: unknown): boolean
   /**
    * A call that was deferred is asked about again when its conversation is resumed: it is announced as a new call, or
-   * dismissed if its turn is over. Any other call is fresh.
+   * dismissed if its turn is over. Any other call is fresh. The program may ask before it knows our hook.
    */
   calledAgain(nativeId: string, tool: string, input: unknown): Promise<'fresh' | 'again' | 'dismissed'>
 }
@@ -38,7 +41,7 @@ type Asked = Pick<
 >
 
 /** Not tools that do something: what they lead to is looked at by itself. */
-const neverForbidden = new Set(['AskUserQuestion', 'ExitPlanMode', 'EnterPlanMode'])
+const neverForbidden = new Set(['AskUserQuestion', 'ExitPlanMode', 'EnterPlanMode', 'StructuredOutput'])
 /** Claude asks for these after the hook in every mode; for others the hook must say so. */
 const alwaysAsked = neverForbidden
 
@@ -53,10 +56,7 @@ export function createToolHook(context: PermissionContext): HookCallback {
     const name = input.tool_name
     const native = input.tool_input as Record<string, unknown>
     const nativeId = toolUseID ?? input.tool_use_id
-    if ((await context.calledAgain(nativeId, name, native)) === 'dismissed') {
-      context.waits.answer(nativeId, { behavior: 'deny', message: 'Cancelled.', interrupt: true })
-      return decided('ask')
-    }
+    if ((await context.calledAgain(nativeId, name, native)) === 'dismissed') return decided('ask')
     const ofSubagent = input.agent_id !== undefined
     if (!ofSubagent && context.willAsk(name, native)) {
       const answer = decide(context, name, native, { toolUseID: nativeId, signal })
@@ -84,8 +84,8 @@ async function refuseForbidden(
   native: Record<string, unknown>,
   nativeId: string,
 ): Promise<HookJSONOutput> {
-  const { kind, title } = describeTool(name, native, context.cwd)
-  const ask: PermissionAsk = { tool: name, kind, title, input: native }
+  const { name: tool, kind, title } = context.describe(name, native)
+  const ask: PermissionAsk = { tool, kind, title, input: native }
   if (neverForbidden.has(name) || kind === 'subagent' || !context.person.forbids(ask)) return {}
   const toolCallId = await context.callId(nativeId)
   const answer = await context.person.permit({ ...ask, toolCallId })
@@ -96,8 +96,21 @@ async function refuseForbidden(
 
 /** The agent's question whether a tool may run, to the host and back. What the hook has asked is not asked again. */
 export function createCanUseTool(context: PermissionContext): CanUseTool {
-  return async (name, input, asked) =>
-    context.waits.take(asked.toolUseID) ?? decide(context, name, input, asked)
+  return async (name, input, asked) => {
+    const fate = await context.calledAgain(asked.toolUseID, name, input)
+    if (fate === 'dismissed') return { behavior: 'deny', message: 'Cancelled.', interrupt: true }
+    return context.waits.take(asked.toolUseID) ?? decide(context, name, input, asked)
+  }
+}
+
+/** An MCP server asks the person something in the middle of a call. */
+export function createOnElicitation({ person, withdrawn }: PermissionContext): OnElicitation {
+  return async (request, { signal }) => {
+    const answer = await person.answer({ questions: elicitedQuestions(request) }, withdrawn(signal))
+    if (answer.outcome === 'cancelled') return { action: 'cancel' }
+    const content = elicitedContent(request, answer.answers)
+    return content ? { action: 'accept', content } : { action: 'decline' }
+  }
 }
 
 async function decide(
@@ -108,7 +121,7 @@ async function decide(
 ): Promise<PermissionResult> {
   const toolCallId = await context.callId(asked.toolUseID)
   if (name === 'AskUserQuestion') return answerQuestion(context, input, asked, toolCallId)
-  const ask = permissionAsk(name, input, asked, { toolCallId, cwd: context.cwd })
+  const ask = permissionAsk(context.describe(name, input), input, asked, toolCallId)
   const answer = await context.person.permit(ask, context.withdrawn(asked.signal))
   if (answer.outcome === 'allowed') {
     const updatedInput = (answer.input ?? input) as Record<string, unknown>
@@ -127,12 +140,11 @@ async function decide(
 }
 
 function permissionAsk(
-  name: string,
+  { name, kind, title }: ReturnType<PermissionContext['describe']>,
   input: Record<string, unknown>,
   asked: Asked,
-  { toolCallId, cwd }: { toolCallId: string; cwd: string },
+  toolCallId: string,
 ): PermissionAsk {
-  const { kind, title } = describeTool(name, input, cwd)
   const suggestions = suggestedGrants(name, input, asked.suggestions)
   return {
     toolCallId,

@@ -1,6 +1,7 @@
 import type { PermissionMode as NativeMode, Options } from '@anthropic-ai/claude-agent-sdk'
-import type { PermissionMode, SessionOptions } from '@parley/protocol'
+import { hostToolPrefix, type PermissionMode, type SessionOptions } from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
+import { grantsOfFolder } from './trust.ts'
 
 /** Our modes in the agent's words. Read-only is the host's own rule on kinds of tools: the agent runs as usual. */
 export const nativeModes: Readonly<Record<PermissionMode, NativeMode>> = {
@@ -11,9 +12,15 @@ export const nativeModes: Readonly<Record<PermissionMode, NativeMode>> = {
   bypass: 'bypassPermissions',
 }
 
+/** The mode a process is started in; a wider one is set once it runs. */
+export function startMode(mode: PermissionMode): NativeMode {
+  return mode === 'plan' ? 'plan' : 'default'
+}
+
 /** The session options that are honoured here. */
 export const honouredOptions = [
   'effort',
+  'hostToolsOnly',
   'systemPrompt',
   'appendSystemPrompt',
   'maxTurns',
@@ -23,20 +30,18 @@ export const honouredOptions = [
 ] as const satisfies readonly (keyof SessionOptions)[]
 
 /** What of a session's settings the agent is started with. */
-export function nativeOptions(
-  { settings, mcpServers, cwd, resume }: ConnectInput,
-  written: boolean,
-): Options {
+export function nativeOptions({ settings, cwd, resume, trusted }: ConnectInput, written: boolean): Options {
   const { model, mode = 'ask', options = {} } = settings
   return {
     cwd,
-    permissionMode: nativeModes[mode],
+    permissionMode: startMode(mode),
     allowDangerouslySkipPermissions: true,
     includePartialMessages: true,
+    enableFileCheckpointing: true,
     forwardSubagentText: true,
     ...(model !== undefined && { model }),
     ...(options.effort !== undefined && { effort: options.effort as NonNullable<Options['effort']> }),
-    ...(options.tools && { tools: options.tools }),
+    ...builtInTools(options),
     ...systemPrompt(options),
     ...(options.maxTurns !== undefined && { maxTurns: options.maxTurns }),
     ...(options.maxBudgetUsd !== undefined && { maxBudgetUsd: options.maxBudgetUsd }),
@@ -44,9 +49,15 @@ export function nativeOptions(
     ...(options.outputSchema && {
       outputFormat: { type: 'json_schema' as const, schema: options.outputSchema },
     }),
-    ...(mcpServers && { mcpServers: mcpServers as NonNullable<Options['mcpServers']> }),
+    ...grantsOfFolder(trusted, cwd),
     ...(resume && resumption(resume, written)),
   }
+}
+
+/** The list is about the agent's own tools; those of the host come with their server. */
+function builtInTools({ tools, hostToolsOnly }: SessionOptions): Pick<Options, 'tools'> {
+  if (hostToolsOnly) return { tools: [] }
+  return tools ? { tools: tools.filter((name) => !name.startsWith(hostToolPrefix)) } : {}
 }
 
 /** A conversation that was killed before its first line was written has nothing to resume: it begins under its id. */

@@ -10,7 +10,7 @@ import {
   withTaken,
 } from './translate-state.ts'
 import { retractUnwritten, withoutStream } from './translate-stream.ts'
-import { describeTool } from './translate-tool-call.ts'
+import { describeCall } from './translate-tool-call.ts'
 import { endCall } from './translate-tool-result.ts'
 import { measureCall, withBegunTurn } from './translate-usage.ts'
 
@@ -126,10 +126,11 @@ function claim(
 }
 
 function call(state: TranslateState, message: NativeAssistant, block: NativeBlock): Translation {
-  const name = block.server_name ? `mcp__${block.server_name}__${block.name}` : String(block.name)
+  const native = block.server_name ? `mcp__${block.server_name}__${block.name}` : String(block.name)
   const toolCallId = callIdOf(state, String(block.id))
-  const { kind, title, locations } = describeTool(name, block.input, state.cwd)
-  const known = { name, title, input: block.input, turn: state.turn?.number }
+  const { name, kind, title, locations } = describeCall(state, native, block.input)
+  const parent = parentOf(state, message.parent_tool_use_id)
+  const known = { name, title, input: block.input, turn: state.turn?.number, ...parent }
   return {
     state: withTaken({ ...state, calls: new Map(state.calls).set(toolCallId, known) }, message.uuid, [
       toolCallId,
@@ -143,7 +144,7 @@ function call(state: TranslateState, message: NativeAssistant, block: NativeBloc
         title,
         input: block.input,
         ...(locations && { locations }),
-        ...parentOf(state, message.parent_tool_use_id),
+        ...parent,
       },
     ],
   }

@@ -284,15 +284,35 @@ describe('a result', () => {
   })
 
   it.each([
-    [401, 'agent_not_signed_in'],
-    [429, 'rate_limited'],
-    [529, 'busy'],
-    [500, 'agent_failed'],
-    [null, 'agent_failed'],
-  ])('with the status %s fails as %s', (status, code) => {
-    expect(play([{ ...result, uuid: 'a', is_error: true, api_error_status: status }])).toMatchObject([
-      { type: 'turn.ended', outcome: 'failed', error: { code, message: 'done' } },
+    [401, 'api_error', 'agent_not_signed_in', /^done Check ANTHROPIC_API_KEY.*claude login$/],
+    [404, 'api_error', 'agent_failed', /^done Choose another model.$/],
+    [429, 'api_error', 'rate_limited', /^done Send the prompt again later.$/],
+    [529, 'api_error', 'busy', /^done$/],
+    [500, 'api_error', 'agent_failed', /^done$/],
+    [400, 'prompt_too_long', 'too_large', /^done$/],
+    [null, 'api_error', 'agent_failed', /^done Send the prompt again.$/],
+    [null, 'model_error', 'agent_failed', /^done$/],
+  ])('with the status %s (%s) fails as %s, and says what to do', (status, reason, code, message) => {
+    const failed = { is_error: true, api_error_status: status, terminal_reason: reason }
+    expect(play([{ ...result, uuid: 'a', ...failed }])).toMatchObject([
+      { type: 'turn.ended', outcome: 'failed', error: { code, message: expect.stringMatching(message) } },
     ])
+  })
+
+  it('without a word from the model is noticed; from a command of the agent it is nothing', () => {
+    const empty = { ...result, uuid: 'a', result: '', num_turns: 2 }
+    expect(play([empty])).toMatchObject([
+      { type: 'agent.noticed', level: 'warning', code: 'empty-answer' },
+      { type: 'turn.ended', outcome: 'completed' },
+    ])
+    expect(play([{ ...empty, num_turns: 0 }])).toMatchObject([{ type: 'turn.ended', outcome: 'completed' }])
+  })
+
+  it('counts what the whole turn used where that is told', () => {
+    const used = { m: { inputTokens: 3, outputTokens: 4, costUSD: 1 } }
+    expect(
+      play([{ ...result, uuid: 'a', modelUsage: used, model_usage_since_last_result: used }]).at(-1),
+    ).toMatchObject({ type: 'turn.ended', usage: { input: 3, output: 4 }, costUsd: 1 })
   })
 
   it('never comes for a prompt that was dropped: the turn ends without', () => {

@@ -26,7 +26,8 @@ import { retractUnwritten, withoutStream } from './translate-stream.ts'
 export const notices = {
   'system/api_retry': (state: TranslateState, message: NativeApiRetry): Translation => {
     const { attempt, max_retries, retry_delay_ms, error_status, error } = message
-    const what = error_status === null ? 'is not reached or broke off' : `answered ${error_status} (${error})`
+    const what =
+      error_status === null ? 'could not be reached, or broke off' : `answered ${error_status} (${error})`
     const seconds = Math.ceil(retry_delay_ms / 1000)
     return {
       state: withoutStream(state, ''),
@@ -34,7 +35,7 @@ export const notices = {
         ...retractUnwritten(state, state.streams[''], 'the answer broke off; the agent tries again'),
         notice(error_status === 429 ? 'rate-limited' : 'api-retry', {
           level: 'warning',
-          text: `${what}; trying again in ${seconds} s (${attempt} of ${max_retries}).`,
+          text: `The model ${what}; trying again in ${seconds} s (${attempt} of ${max_retries}).`,
           data: { attempt, maxRetries: max_retries, delayMs: retry_delay_ms, status: error_status, error },
         }),
       ],

@@ -2,7 +2,7 @@ import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { NativeResult } from './native.ts'
 import { type TranslateState, type Translation, withoutTurn } from './translate-state.ts'
-import { costOfTurn, measureResult, tokensOf } from './translate-usage.ts'
+import { costOfTurn, measureResult, usageOf } from './translate-usage.ts'
 
 /**
  * A result ends the turn, with two exceptions. A call that was deferred parks it: the process ends and the host
@@ -13,13 +13,26 @@ export function translateResult(state: TranslateState, result: NativeResult): Tr
   if (isForeign(state, result)) return { state: withoutStreams(measured.state), outputs: measured.outputs }
   const done = withoutStreams(withoutTurn(measured.state))
   if (result.terminal_reason === 'tool_deferred') return { state: done, outputs: measured.outputs }
-  return { state: done, outputs: [...measured.outputs, endOf(state, result)] }
+  return { state: done, outputs: [...measured.outputs, ...silence(result), endOf(state, result)] }
 }
 
 function isForeign({ turn }: TranslateState, { origin, user_message_uuids }: NativeResult): boolean {
   if (!turn || turn.prompts.length === 0) return false
   if (user_message_uuids) return !user_message_uuids.some((uuid) => turn.prompts.includes(uuid))
   return !turn.begun && origin !== undefined && origin.kind !== 'human'
+}
+
+/** The model was asked, also a second time, and gave nothing. A command of the agent's own needs no model. */
+function silence(result: NativeResult): AgentOutput[] {
+  const empty =
+    outcomeOf(result) === 'completed' &&
+    result.subtype === 'success' &&
+    result.num_turns > 0 &&
+    !result.result &&
+    result.structured_output === undefined
+  if (!empty) return []
+  const text = 'The model ended the turn without an answer. Send the prompt again, or in other words.'
+  return [{ type: 'agent.noticed', level: 'warning', code: 'empty-answer', text }]
 }
 
 function endOf(state: TranslateState, result: NativeResult): AgentOutput {
@@ -31,7 +44,7 @@ function endOf(state: TranslateState, result: NativeResult): AgentOutput {
     outcome,
     stopReason: stopReasonOf(outcome, result),
     ...(outcome === 'failed' && { error: errorOf(result) }),
-    ...(result.usage && { usage: tokensOf(result.usage) }),
+    ...usageOf(result),
     ...(costUsd !== undefined && { costUsd }),
     ...(outcome === 'completed' && success?.result && { result: success.result }),
     ...(success?.structured_output !== undefined && { structuredOutput: success.structured_output }),
@@ -62,9 +75,10 @@ function errorOf(result: NativeResult): ErrorInfo {
   const details = { subtype, ...(terminal_reason && { terminalReason: terminal_reason }) }
   if (result.subtype === 'success') {
     const status = result.api_error_status ?? undefined
+    const words = result.result || 'The model could not be reached.'
     return {
-      code: codeOf(status),
-      message: result.result || 'The model could not be reached.',
+      code: codeOf(status, terminal_reason),
+      message: [words, advice[status ?? terminal_reason ?? ''] ?? ''].join(' ').trim(),
       details: { ...details, ...(status !== undefined && { status }) },
     }
   }
@@ -77,10 +91,19 @@ function errorOf(result: NativeResult): ErrorInfo {
   }
 }
 
-function codeOf(status: number | undefined): ErrorInfo['code'] {
+/** What to do, where the agent's own words do not say it. By the status of the model's answer, or by how it ended. */
+const advice: Readonly<Record<string, string>> = {
+  401: 'Check ANTHROPIC_API_KEY, or sign in with the program itself: claude login',
+  403: 'Check ANTHROPIC_API_KEY, or sign in with the program itself: claude login',
+  404: 'Choose another model.',
+  429: 'Send the prompt again later.',
+  api_error: 'Send the prompt again.',
+}
+
+function codeOf(status: number | undefined, reason: NativeResult['terminal_reason']): ErrorInfo['code'] {
   if (status === 401 || status === 403) return 'agent_not_signed_in'
   if (status === 429) return 'rate_limited'
-  if (status === 413) return 'too_large'
+  if (status === 413 || reason === 'prompt_too_long') return 'too_large'
   return status === 529 ? 'busy' : 'agent_failed'
 }
 

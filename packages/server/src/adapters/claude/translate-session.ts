@@ -20,7 +20,7 @@ export function takeInit(state: TranslateState, init: NativeInit): Translation {
     model: init.model,
     cwd: init.cwd,
     agentVersion: init.claude_code_version,
-    tools: [...init.tools],
+    tools: toolsIn(state, init),
     mcpServers: init.mcp_servers.map(({ name, status }) => ({ name, status })),
     commands: init.slash_commands.map((name) => known.get(name) ?? { name }),
   }
@@ -30,6 +30,11 @@ export function takeInit(state: TranslateState, init: NativeInit): Translation {
     state: next.state,
     outputs: [...(said === state.saidConnected ? [] : [connected]), ...next.outputs],
   }
+}
+
+/** Without the one that is no tool: it is how Claude gives a result in the shape that was asked for. */
+function toolsIn({ hostTools }: TranslateState, { tools }: NativeInit): string[] {
+  return tools.filter((name) => name !== 'StructuredOutput').map((name) => hostTools.get(name)?.name ?? name)
 }
 
 export function takeStatus(state: TranslateState, message: NativeStatus): Translation {

@@ -1,5 +1,6 @@
 import type { AgentCommand, PermissionMode, PlanEntry, Task, TokenUsage } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { HostToolNames } from './host-tools.ts'
 import type { NativeUsage } from './native.ts'
 
 export type TranslateContext = {
@@ -7,12 +8,14 @@ export type TranslateContext = {
   readonly requestedMode?: PermissionMode
   /** The conversation goes on: its totals are not known before the first result. */
   readonly resumed?: boolean
+  readonly hostTools?: HostToolNames
 }
 
 /** Everything the translator remembers. A value: it is replaced, never changed. */
 export type TranslateState = {
   readonly requestedMode: PermissionMode | undefined
   readonly cwd: string | undefined
+  readonly hostTools: HostToolNames
   /** What is known of the agent's commands beyond their names. */
   readonly commands: readonly AgentCommand[]
   /** The turn of the host's that runs, and how many there were. */
@@ -56,6 +59,8 @@ export type StreamBlock = {
   readonly type: string
   /** The id of the block, or of the call. */
   readonly id: string
+  /** Something of it was given on. */
+  readonly begun: boolean
   readonly written: boolean
   /** The turn it was begun in: its deltas mean nothing in another. */
   readonly turn: number | undefined
@@ -66,6 +71,8 @@ export type Call = {
   readonly input: unknown
   /** The turn it was recorded in; undefined: outside of any. */
   readonly turn: number | undefined
+  /** The call that started the subagent whose call this is. */
+  readonly parentToolCallId?: string
 }
 export type UsageSoFar = {
   /** Totals of the conversation; undefined when it was resumed and no result has come yet. */
@@ -82,6 +89,7 @@ export function initialState(context: TranslateContext = {}): TranslateState {
   return {
     requestedMode: context.requestedMode,
     cwd: undefined,
+    hostTools: context.hostTools ?? new Map(),
     commands: [],
     turn: undefined,
     turns: 0,
@@ -150,6 +158,12 @@ export function withCommands(state: TranslateState, commands: readonly AgentComm
 /** Our id of a tool call. */
 export function callIdOf(state: TranslateState, nativeId: string): string {
   return state.aliases.get(nativeId) ?? nativeId
+}
+
+/** The subagent that made this call, by the call that started it. */
+export function parentOfCall({ calls }: TranslateState, toolCallId: string): { parentToolCallId?: string } {
+  const { parentToolCallId } = calls.get(toolCallId) ?? {}
+  return parentToolCallId === undefined ? {} : { parentToolCallId }
 }
 
 export function parentOf(

@@ -14,7 +14,7 @@ import {
   type TranslateState,
   type Translation,
 } from './translate-state.ts'
-import { describeTool } from './translate-tool-call.ts'
+import { describeCall } from './translate-tool-call.ts'
 import { measureCall, withBegunTurn } from './translate-usage.ts'
 
 type EventOf<Type extends StreamEvent['type']> = Extract<StreamEvent, { type: Type }>
@@ -29,7 +29,7 @@ export function translateStreamEvent(before: TranslateState, message: NativeStre
     case 'content_block_start':
       return startBlock(state, event, parent ?? '')
     case 'content_block_delta':
-      return { state, outputs: deltaOf(state, event.index, event.delta, parent ?? '') }
+      return streamDelta(state, event, parent ?? '')
     case 'message_delta':
       return parent ? nothing(state) : measureCall(state, state.streams['']?.usage, event.usage)
     case 'error':
@@ -64,7 +64,7 @@ export function retractUnwritten(
   stream: Stream | undefined,
   reason: string,
 ): AgentOutput[] {
-  const open = stream?.blocks.filter(({ written }) => !written) ?? []
+  const open = stream?.blocks.filter(({ begun, written }) => begun && !written) ?? []
   return open.map(({ id }) => ({ type: 'block.retracted', blockId: callIdOf(state, id), reason }))
 }
 
@@ -94,34 +94,51 @@ function startBlock(
   if (!stream || !streamedTypes.has(block.type)) return nothing(state)
   const id = block.id ?? `${stream.messageId}:${index}`
   const turn = state.turn?.number
-  const started: StreamBlock = { index, type: block.type, id, written: false, turn }
-  return {
-    state: {
-      ...state,
-      streams: { ...state.streams, [parent]: { ...stream, blocks: [...stream.blocks, started] } },
-    },
-    outputs: draftOf(state, block, parent),
-  }
+  const outputs = draftOf(state, block, parent)
+  const begun = outputs.length > 0
+  const started: StreamBlock = { index, type: block.type, id, begun, written: false, turn }
+  return { state: withBlocks(state, parent, [...stream.blocks, started]), outputs }
+}
+
+function withBlocks(state: TranslateState, parent: string, blocks: readonly StreamBlock[]): TranslateState {
+  const stream = state.streams[parent]
+  return stream ? { ...state, streams: { ...state.streams, [parent]: { ...stream, blocks } } } : state
 }
 
 function draftOf(state: TranslateState, block: NativeBlock, parent: string): AgentOutput[] {
   if (!block.id || !block.name) return []
-  const { kind } = describeTool(block.name, block.input)
+  const { name, kind } = describeCall(state, block.name, block.input)
   return [
     {
       type: 'tool-call.drafted',
       toolCallId: callIdOf(state, block.id),
-      name: block.name,
+      name,
       kind,
       ...parentOf(state, parent),
     },
   ]
 }
 
-function deltaOf(state: TranslateState, index: number, delta: StreamDelta, parent: string): AgentOutput[] {
-  const block = state.streams[parent]?.blocks.find((one) => one.index === index)
-  if (!block || block.turn !== state.turn?.number) return []
-  const { id } = block
+function streamDelta(
+  state: TranslateState,
+  { index, delta }: EventOf<'content_block_delta'>,
+  parent: string,
+): Translation {
+  const blocks = state.streams[parent]?.blocks ?? []
+  const block = blocks.find((one) => one.index === index)
+  if (!block || block.turn !== state.turn?.number) return nothing(state)
+  const outputs = deltaOf(state, block, delta, parent)
+  if (block.begun || outputs.length === 0) return { state, outputs }
+  const begun = blocks.map((one) => (one === block ? { ...one, begun: true } : one))
+  return { state: withBlocks(state, parent, begun), outputs }
+}
+
+function deltaOf(
+  state: TranslateState,
+  { id }: StreamBlock,
+  delta: StreamDelta,
+  parent: string,
+): AgentOutput[] {
   switch (delta.type) {
     case 'text_delta':
       return delta.text

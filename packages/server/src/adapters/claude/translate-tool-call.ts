@@ -1,5 +1,6 @@
 import { isAbsolute, relative } from 'node:path'
 import type { ToolKind, ToolLocation } from '@parley/protocol'
+import type { HostToolNames } from './host-tools.ts'
 
 export type ToolDescription = {
   readonly kind: ToolKind
@@ -72,6 +73,15 @@ export function describeTool(name: string, input: unknown, cwd?: string): ToolDe
     ...(locations.length > 0 && { locations }),
     ...(known && { readOnly: kind === 'read' || kind === 'search' || kind === 'think' }),
   }
+}
+
+/** The same in a conversation that may have host tools, with the name that a call goes by. */
+export function describeCall(
+  { hostTools, cwd }: { readonly hostTools: HostToolNames; readonly cwd: string | undefined },
+  name: string,
+  input: unknown,
+): ToolDescription & { readonly name: string } {
+  return hostTools.get(name) ?? { name, ...describeTool(name, input, cwd) }
 }
 
 function titleOfUnknown(name: string): string {

@@ -53,6 +53,13 @@ export function costOfTurn(state: TranslateState, result: NativeResult): number 
   return now < before ? now : now - before
 }
 
+/** What this turn used, subagents included where that is told. */
+export function usageOf(result: NativeResult): { usage?: TokenUsage } {
+  const added = result.model_usage_since_last_result
+  if (added) return { usage: totalOf(added) }
+  return result.usage ? { usage: tokensOf(result.usage) } : {}
+}
+
 type ModelUsage = NativeResult['modelUsage']
 
 function totalOf(models: ModelUsage | undefined): TokenUsage {
@@ -74,7 +81,7 @@ function costIn(models: ModelUsage): number {
   return Object.values(models).reduce((total, { costUSD }) => total + (costUSD ?? 0), 0)
 }
 
-export function tokensOf(usage: NativeUsage): TokenUsage {
+function tokensOf(usage: NativeUsage): TokenUsage {
   const { input_tokens, output_tokens, cache_read_input_tokens, cache_creation_input_tokens } = usage
   const reasoning = usage.output_tokens_details?.thinking_tokens
   return {

@@ -21,7 +21,7 @@ import {
 } from './translate-state.ts'
 import { translateStreamEvent } from './translate-stream.ts'
 import { endTask, progressTask, startTask, updateTask } from './translate-task.ts'
-import { describeTool } from './translate-tool-call.ts'
+import { describeCall } from './translate-tool-call.ts'
 import { translateUser } from './translate-user.ts'
 
 export {
@@ -106,8 +106,8 @@ export function callAgain(
   state: TranslateState,
   call: { nativeId: string; toolCallId: string; name: string; input: unknown },
 ): Translation {
-  const { nativeId, toolCallId, name, input } = call
-  const { kind, title, locations } = describeTool(name, input, state.cwd)
+  const { nativeId, toolCallId, input } = call
+  const { name, kind, title, locations } = describeCall(state, call.name, input)
   const turn = state.turn?.number
   return {
     state: {

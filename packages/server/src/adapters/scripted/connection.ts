@@ -1,6 +1,7 @@
 import {
   type AgentCommand,
   type AgentModel,
+  hostToolName,
   type PermissionMode,
   type Prompt,
   promptText,
@@ -63,7 +64,7 @@ export class ScriptedConnection implements AgentConnection {
       agentSessionId: this.#agentSessionId,
       cwd: input.cwd,
       agentVersion: deps.version,
-      tools: ['Read', 'Edit', 'Bash', 'Search', 'Task'],
+      tools: toolsFor(input),
       commands: [...deps.commands],
       modes: [...deps.modes],
       models: [...deps.models],
@@ -161,6 +162,7 @@ export class ScriptedConnection implements AgentConnection {
       idPrefix: turn.idPrefix,
       cwd: this.#input.cwd,
       person: this.#input.person,
+      hostTools: this.#input.hostTools,
       gates,
       sleep,
       pieceDelayMs,
@@ -206,6 +208,13 @@ export class ScriptedConnection implements AgentConnection {
     })
     return [...attachmentsSeen(prompt), ...script]
   }
+}
+
+const ownTools = ['Read', 'Edit', 'Bash', 'Search', 'Task']
+
+function toolsFor({ hostTools, settings }: ConnectInput): string[] {
+  const ofHost = (hostTools?.tools ?? []).map(({ name }) => hostToolName(name))
+  return settings.options?.hostToolsOnly ? ofHost : [...ownTools, ...ofHost]
 }
 
 const compaction: Script = [

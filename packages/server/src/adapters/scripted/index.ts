@@ -36,7 +36,7 @@ export type ScriptedAdapterOptions = {
   readonly refuse?: (input: ConnectInput) => ParleyError | undefined
 }
 
-/** Everything there is but what needs a real agent: tools of others. */
+/** Everything there is but what needs a real agent: MCP servers. */
 export const scriptedCapabilities: readonly CapabilityName[] = [
   'streaming',
   'thinking',
@@ -57,6 +57,7 @@ export const scriptedCapabilities: readonly CapabilityName[] = [
   'models',
   'effort',
   'modes',
+  'hostTools',
   'commands',
   'compaction',
   'usage',

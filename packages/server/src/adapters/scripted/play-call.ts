@@ -15,7 +15,7 @@ import {
 import { type Place, type Playing, parentOf, type Turn } from './turn.ts'
 
 /** One call on its way from being made to being ended. */
-type Call = { readonly toolCallId: string; readonly spec: CallSpec; readonly place: Place }
+export type Call = { readonly toolCallId: string; readonly spec: CallSpec; readonly place: Place }
 type Saying = AsyncGenerator<AgentOutput>
 
 export async function* playTool(turn: Turn, step: ToolStep, place: Place): Playing {
@@ -104,7 +104,7 @@ function answersInWords(step: QuestionStep, answers: Answers): string {
 }
 
 /** The call's input in fragments, then the call. */
-async function* announce(turn: Turn, call: Call): Saying {
+export async function* announce(turn: Turn, call: Call): Saying {
   const { toolCallId, spec, place } = call
   const { name, kind = 'other', title = name, input = {}, locations, inputPieces = 3 } = spec
   const shown = { toolCallId, name, kind, title, ...parentOf(place) }
@@ -140,7 +140,7 @@ function askPermission(turn: Turn, call: PermissionCall): Promise<PermissionAnsw
 }
 
 /** The answer, or nothing if the turn or the agent ended meanwhile: then nothing may come of it. */
-async function answerTo<Answer>(turn: Turn, answer: Promise<Answer>): Promise<Answer | undefined> {
+export async function answerTo<Answer>(turn: Turn, answer: Promise<Answer>): Promise<Answer | undefined> {
   const given = await Promise.race([answer, aborted(turn.stopped)])
   return turn.stopped.aborted || given === undefined ? undefined : (given as Answer)
 }
@@ -185,7 +185,7 @@ async function* run(turn: Turn, call: Call, edited?: unknown): Saying {
   yield ended(call, spec.outcome ?? 'completed', [...content])
 }
 
-function ended(
+export function ended(
   { toolCallId, place }: Call,
   outcome: 'completed' | 'failed' | 'denied' | 'cancelled',
   content: ToolContent[],

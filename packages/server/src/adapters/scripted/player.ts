@@ -1,6 +1,7 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { aborted } from './gates.ts'
 import { playParallel, playPermission, playPlanApproval, playQuestion, playTool } from './play-call.ts'
+import { playHostTool } from './play-host-tool.ts'
 import { playFlood, playRetraction, playText } from './play-text.ts'
 import { type EndStep, type Script, type Step, type StepOf, stepPath } from './script.ts'
 import { isUnanswered, resumeIndex } from './transcript.ts'
@@ -104,6 +105,8 @@ async function* playStep(turn: Turn, step: Step, place: Place): Playing {
       return yield* playTool(turn, step, place)
     case 'permission':
       return yield* playPermission(turn, step, place)
+    case 'host-tool':
+      return yield* playHostTool(turn, step, place)
     case 'parallel':
       return yield* playParallel(turn, step, place)
     case 'subagent':
@@ -129,6 +132,9 @@ async function* playStep(turn: Turn, step: Step, place: Place): Playing {
       return
     case 'new-agent-session':
       yield { type: 'agent.connected', agentSessionId: step.agentSessionId }
+      return
+    case 'tools':
+      yield { type: 'agent.connected', tools: [...step.tools] }
       return
 
     // waits

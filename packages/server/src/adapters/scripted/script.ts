@@ -30,6 +30,7 @@ export type Step =
   // does
   | ToolStep
   | PermissionStep
+  | HostToolStep
   | ParallelStep
   | SubagentStep
   // asks
@@ -41,6 +42,7 @@ export type Step =
   | CompactionStep
   | RenameStep
   | NewAgentSessionStep
+  | ToolsStep
   // waits
   | WaitStep
   | PauseStep
@@ -126,6 +128,17 @@ export type PermissionStep = CallSpec & {
   readonly suggestions?: readonly PermissionOption[]
 } & AfterAnswer
 
+/**
+ * A call of a host tool; what comes back is said. The agent asks before it calls, as most do; with `unasked` it leaves
+ * that to the host.
+ */
+export type HostToolStep = {
+  readonly type: 'host-tool'
+  readonly name: string
+  readonly input?: unknown
+  readonly unasked?: true
+}
+
 /** All calls are made, then all permissions asked at once; each goes on when its own answer comes. */
 export type ParallelStep = {
   readonly type: 'parallel'
@@ -168,6 +181,9 @@ export type RenameStep = { readonly type: 'rename'; readonly title: string }
 /** The agent goes on under another id of its own; the latest one it told is the one to resume. */
 export type NewAgentSessionStep = { readonly type: 'new-agent-session'; readonly agentSessionId: string }
 
+/** The agent tells what tools it has, true or not. */
+export type ToolsStep = { readonly type: 'tools'; readonly tools: readonly string[] }
+
 /** Until a test opens the gate. */
 export type WaitStep = { readonly type: 'wait'; readonly gate: string }
 export type PauseStep = { readonly type: 'pause'; readonly ms: number }
@@ -196,8 +212,8 @@ export type CrashStep = {
 export type VanishStep = { readonly type: 'vanish' }
 
 /** True for a step that asks a person something itself, not through steps inside it. */
-export function asksPerson(step: Step): step is PermissionStep | QuestionStep | PlanApprovalStep {
-  return step.type === 'permission' || step.type === 'question' || step.type === 'plan-approval'
+export function asksPerson(step: Step): boolean {
+  return ['permission', 'host-tool', 'question', 'plan-approval'].includes(step.type)
 }
 
 /** The steps inside a step, in the order that their paths count them. */

@@ -102,6 +102,7 @@ const scenarios: Scenarios = {
   models: { model: 'scripted-small' },
   effort: { effort: 'high' },
   modes: { mode: 'accept-edits' },
+  hostTools: { prompt: ({ name, input }) => json({ type: 'host-tool', name, input }) },
   commands: { prompt: '/compact', command: 'compact', says: '/compact' },
   compaction: {},
   usage: {
@@ -160,7 +161,6 @@ describe('declare or fail', () => {
     const all = {
       ...scenarios,
       mcp: { ...general.text, says: 'mcp', servers: {} },
-      hostTools: { ...general.text, says: 'tools' },
     }
     await expect(onBench(world, pretender(), (bench) => expectShown(name, bench, all))).rejects.toThrow()
   })

@@ -3,6 +3,7 @@ import type { AgentModel, Capabilities, SessionOptions, SessionSettings } from '
 export function honouredOptions(can: Capabilities): (keyof SessionOptions)[] {
   return [
     ...(can.effort ? ['effort' as const] : []),
+    ...(can.hostTools ? ['hostToolsOnly' as const] : []),
     ...(can.structuredOutput ? ['outputSchema' as const] : []),
   ]
 }

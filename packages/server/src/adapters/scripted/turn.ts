@@ -1,5 +1,5 @@
 import type { Usage } from '@parley/protocol'
-import type { AgentOutput, Person } from '../../core/agent-adapter.ts'
+import type { AgentOutput, HostTools, Person } from '../../core/agent-adapter.ts'
 import type { Gates, Sleep } from './gates.ts'
 import type { EndStep, Script } from './script.ts'
 
@@ -10,6 +10,7 @@ export type TurnInput = {
   readonly idPrefix: string
   readonly cwd: string
   readonly person: Person
+  readonly hostTools: HostTools | undefined
   readonly gates: Gates
   readonly sleep: Sleep
   /** Between the pieces of a stream. */

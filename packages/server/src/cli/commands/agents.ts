@@ -1,3 +1,4 @@
+import { homedir } from 'node:os'
 import type { AgentInfo } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
@@ -11,6 +12,7 @@ const columns = [
   { name: 'FOUND' },
   { name: 'VERSION' },
   { name: 'SIGNED IN' },
+  { name: 'WHERE', shrinks: true },
   { name: 'WHAT TO DO', shrinks: true },
 ]
 
@@ -28,14 +30,30 @@ export async function agents(options: AgentsOptions, context: Context): Promise<
   return 0
 }
 
-function rowOf(agent: AgentInfo, { commandLine }: Context): string[] {
-  const { id, found, version, signedIn, hint } = agent
-  const isReady = found && signedIn !== false
+function rowOf(agent: AgentInfo, context: Context): string[] {
+  const { id, found, version, signedIn, path } = agent
   return [
     id,
     found ? 'yes' : 'no',
     version ?? '-',
     !found ? '-' : signedIn === undefined ? 'unknown' : signedIn ? 'yes' : 'no',
-    hint ?? (isReady ? commandLine(`run ${id} "…"`) : 'see its documentation'),
+    path === undefined ? '-' : shortPath(path),
+    whatToDo(agent, context),
   ]
+}
+
+function whatToDo(agent: AgentInfo, { commandLine }: Context): string {
+  const { id, found, signedIn, hint, install, installing, installError } = agent
+  if (installing) return `wait: it is being installed (${installing.line})`
+  if (installError) return `${installError.message} Then: ${commandLine(`agents install ${id}`)}`
+  if (!found && install) return commandLine(`agents install ${id}`)
+  if (!found || signedIn === false) return hint ?? 'see its documentation'
+  if (install?.installed !== undefined && install.installed !== install.version)
+    return commandLine(`agents update ${id}`)
+  return hint ?? commandLine(`run ${id} "…"`)
+}
+
+function shortPath(path: string): string {
+  const home = homedir()
+  return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }

@@ -24,7 +24,7 @@ export async function attach(reference: string, options: AttachOptions, context:
   const { client } = server
   const id = await findSession(client, reference, context)
   server.own(id)
-  const { blocks, firstSeq, ...state } = await client.call('getSession', {
+  const { blocks, firstSeq, trusted, ...state } = await client.call('getSession', {
     params: { id },
     query: { tail: 0 },
   })

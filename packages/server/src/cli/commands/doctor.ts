@@ -1,22 +1,17 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
-import type { ParleyError } from '@parley/protocol'
+import type { AgentInfo, ParleyError } from '@parley/protocol'
 import { builtInAdapters } from '../../adapters/index.ts'
+import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { migrations } from '../../stores/migrations/index.ts'
-import { type Configuration, configFile, databaseFile, type Flags } from '../configuration.ts'
+import { type Check, checkLine, ok } from '../checks.ts'
+import { agentsFolder, type Configuration, configFile, databaseFile, type Flags } from '../configuration.ts'
 import { type Connected, findServer, isAlive, readOwner } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makingProblem } from '../data-folder.ts'
-import { oneLine } from '../terminal/visible.ts'
 import { isTokenExposed, tokenFile } from '../token-file.ts'
 
 export type DoctorOptions = Flags & { readonly json?: boolean }
-
-export type Check = {
-  readonly name: string
-  readonly result: 'ok' | 'warn' | 'fail'
-  readonly text: string
-}
 
 const probeMs = 5_000
 const oldestNode = [22, 18] as const
@@ -28,7 +23,8 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
   const checks: Check[] = []
   const add = (found: readonly Check[]) => {
     checks.push(...found)
-    for (const check of found) output.out(options.json ? `${JSON.stringify(check)}\n` : line(check, context))
+    for (const check of found)
+      output.out(options.json ? `${JSON.stringify(check)}\n` : checkLine(check, context))
   }
   add([nodeCheck(process.versions.node)])
   let configuration: Configuration
@@ -46,14 +42,8 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
   await using _ = server
   const owner = readOwner(configuration.dataDir)
   add([await databaseCheck(configuration, owner !== undefined && isAlive(owner.pid))])
-  add(await agentChecks(server, context.env))
+  add(await agentChecks(server, configuration, context))
   return checks.some(({ result }) => result === 'fail') ? 1 : 0
-}
-
-function line({ name, result, text }: Check, { output }: Context): string {
-  const { green, yellow, red } = output.outStyle
-  const paint = { ok: green, warn: yellow, fail: red }[result]
-  return `${paint(result.padEnd(5))}${name.padEnd(15)}${oneLine(text)}\n`
 }
 
 export function nodeCheck(version: string): Check {
@@ -171,15 +161,25 @@ async function databaseCheck({ dataDir }: Configuration, isHeld: boolean): Promi
   }
 }
 
-async function agentChecks(server: Connected | undefined, env: Context['env']): Promise<Check[]> {
+async function agentChecks(
+  server: Connected | undefined,
+  { dataDir, agents }: Configuration,
+  context: Context,
+): Promise<Check[]> {
   if (server) {
-    const { agents } = await server.client.call('listAgents')
-    return agents.map(agentCheck)
+    const listed = await server.client.call('listAgents')
+    return listed.agents.map((agent) => agentCheck(agent, context))
+  }
+  let adapters: AgentAdapter[]
+  try {
+    adapters = builtInAdapters({ env: context.env, agentsFolder: agentsFolder(dataDir), agents })
+  } catch (thrown) {
+    return [{ name: 'agents', result: 'fail', text: (thrown as Error).message }]
   }
   return Promise.all(
-    builtInAdapters({ env }).map(async ({ id, probe }) => {
+    adapters.map(async ({ id, install, probe }) => {
       try {
-        return agentCheck({ id, ...(await probe(AbortSignal.timeout(probeMs))) })
+        return agentCheck({ id, install, ...(await probe(AbortSignal.timeout(probeMs))) }, context)
       } catch (thrown) {
         return {
           name: `agent ${id}`,
@@ -191,20 +191,17 @@ async function agentChecks(server: Connected | undefined, env: Context['env']): 
   )
 }
 
-function agentCheck(agent: {
-  id: string
-  found: boolean
-  version?: string | undefined
-  signedIn?: boolean | undefined
-  hint?: string | undefined
-}): Check {
-  const { id, found, version, signedIn, hint } = agent
-  const name = `agent ${id}`
-  if (!found) return { name, result: 'warn', text: `not found. ${hint ?? ''}` }
-  if (signedIn === false) return { name, result: 'warn', text: `not signed in. ${hint ?? ''}` }
-  return ok(name, [version, hint].filter(Boolean).join(', ') || 'found')
+type Probed = Pick<AgentInfo, 'id' | 'found' | 'version' | 'signedIn' | 'hint'> & {
+  install?: AgentInfo['install'] | AgentAdapter['install']
 }
 
-function ok(name: string, text: string): Check {
-  return { name, result: 'ok', text }
+function agentCheck(agent: Probed, { commandLine }: Context): Check {
+  const { id, found, version, signedIn, hint, install } = agent
+  const name = `agent ${id}`
+  if (!found) {
+    const what = install ? `Install it: ${commandLine(`agents install ${id}`)}` : (hint ?? '')
+    return { name, result: 'warn', text: `not found. ${what}` }
+  }
+  if (signedIn === false) return { name, result: 'warn', text: `not signed in. ${hint ?? ''}` }
+  return ok(name, [version, hint].filter(Boolean).join(', ') || 'found')
 }

@@ -30,6 +30,7 @@ export type RunOptions = Flags & {
   readonly mode?: string
   readonly title?: string
   readonly session?: string
+  readonly trust?: boolean
   readonly json?: boolean
   readonly deltas?: boolean
   readonly onPermission?: string
@@ -190,7 +191,13 @@ async function openSession(
   const settings = { ...(model !== undefined && { model }), ...(mode && { mode }) }
   if (options.session === undefined) {
     const cwd = resolve(context.cwd, options.cwd ?? '.')
-    const wanted = { agent, cwd, ...settings, ...(title !== undefined && { title }) }
+    const wanted = {
+      agent,
+      cwd,
+      ...settings,
+      ...(title !== undefined && { title }),
+      ...(options.trust && { trust: true }),
+    }
     return client.createSession(wanted).catch((thrown: unknown) => {
       throw inWordsOfRun(thrown, agent, context)
     })
@@ -208,6 +215,7 @@ async function openSession(
     throw new ParleyError('validation_error', `Session ${id} is one of ${state.agent}, not of ${agent}.`)
   }
   if (Object.keys(settings).length > 0) await client.configure(id, settings)
+  if (options.trust) await client.call('trustFolder', { body: { folder: state.cwd } })
   return state
 }
 

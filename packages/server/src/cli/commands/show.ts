@@ -44,11 +44,16 @@ function detailLines(detail: SessionDetail, { output }: Context): string[] {
 
 /** What the blocks do not say: how it stands now. */
 export function stateLines(state: SessionDetail): string[] {
-  const { requests, queue, plan, usage, openBlocks } = state
+  const { requests, queue, plan, usage, openBlocks, connection } = state
   const window = usage?.context.window ? ` of ${usage.context.window}` : ''
   const mode = state.effective.mode ?? state.requested.mode
   return [
     `Status: ${state.status}${state.archived ? ', archived' : ''}, ${state.turns === 1 ? '1 turn' : `${state.turns} turns`}, mode ${mode ?? 'ask'}`,
+    `Trust: the folder is ${state.trusted ? 'trusted' : 'not trusted'}`,
+    ...(connection?.loaded
+      ? [`Loaded: settings of ${connection.loaded.map((one) => oneLine(one)).join(', ')}`]
+      : []),
+    ...(connection?.credential ? [`Paid with: ${oneLine(connection.credential)}`] : []),
     ...requests.map((request) =>
       request.type === 'permission'
         ? `Waits for you: permission, ${request.kind} ${oneLine(request.title)}`

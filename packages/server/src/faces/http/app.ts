@@ -15,6 +15,7 @@ import { mountLinks } from './routes/links.ts'
 import { mountPermissions } from './routes/permissions.ts'
 import { mountRules } from './routes/rules.ts'
 import { mountSessions } from './routes/sessions.ts'
+import { mountTrust } from './routes/trust.ts'
 import type { EventStreams } from './sse.ts'
 
 export type App = Hono<{ Bindings: HttpBindings }>
@@ -56,6 +57,7 @@ export function createApp(parts: AppParts): App {
   mountExport(app, parts)
   mountPermissions(app, parts)
   mountRules(app, parts)
+  mountTrust(app, parts)
   mountLinks(app, parts)
   mountConsole(app, parts)
 

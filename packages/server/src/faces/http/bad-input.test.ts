@@ -133,7 +133,7 @@ describe('addresses', () => {
     )
   })
 
-  it('says 404 for sessions and rules that are not there', async () => {
+  it('says 404 for sessions, rules and trust that are not there', async () => {
     const body = { commandId: 'c1', type: 'turn.cancel' }
     const answers = await Promise.all([
       server.ask('/api/sessions/ses_none'),
@@ -146,6 +146,7 @@ describe('addresses', () => {
       server.ask('/api/sessions/ses_none/export'),
       server.ask('/api/sessions/ses_none/export?as=html'),
       server.ask('/api/rules/rule_none', { method: 'DELETE' }),
+      server.ask('/api/trust?folder=/nowhere', { method: 'DELETE' }),
     ])
     expect(answers.map(refused)).toEqual(answers.map(() => [404, 'not_found']))
     expect(refused(await server.ask(`/api/sessions/${'x'.repeat(300)}`))).toEqual([400, 'validation_error'])
@@ -235,6 +236,14 @@ describe('sessions and commands', () => {
         })
       }
     }
+  })
+
+  it('refuses trust of a folder that is none, and a decision that names no folder', async () => {
+    const bad = { body: { folder: join(cwd, 'none') } }
+    expect(refused(await server.ask('/api/trust', bad))).toEqual([400, 'validation_error'])
+    expect(refused(await server.ask('/api/trust', { body: {} }))).toEqual([400, 'validation_error'])
+    const nameless = await server.ask('/api/trust', { method: 'DELETE' })
+    expect(refused(nameless)).toEqual([400, 'validation_error'])
   })
 
   it('refuses rules that name nothing to hold for', async () => {

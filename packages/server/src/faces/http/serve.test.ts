@@ -71,6 +71,22 @@ describe('the server', () => {
     expect((await server.ask('/api/rules')).body).toEqual({ rules: [] })
   })
 
+  it('keeps trusted folders, and lets them go', async () => {
+    await using server = disposable(await serverUnderTest(host))
+    const folder = await mkdtemp(join(cwd, 'a & b? ü '))
+    const made = await server.ask('/api/trust', { body: { folder: `${folder}/` } })
+    expect([made.status, made.body]).toEqual([201, { folder, trustedAt: expect.any(Number) }])
+    expect((await server.ask('/api/trust')).body).toEqual({ folders: [made.body] })
+    const session = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd: folder } })
+    const trusted = async () => (await server.ask(`/api/sessions/${session.body.id}`)).body.trusted
+    expect(await trusted()).toBe(true)
+    const query = new URLSearchParams({ folder })
+    const gone = await server.ask(`/api/trust?${query}`, { method: 'DELETE' })
+    expect([gone.status, gone.text]).toEqual([204, ''])
+    expect(await trusted()).toBe(false)
+    expect((await server.ask('/api/trust')).body).toEqual({ folders: [] })
+  })
+
   it('sends the headers that keep browsers careful, on everything', async () => {
     await using server = disposable(await serverUnderTest(host))
     for (const path of ['/', '/open/none', '/api/health', '/api/agents', '/nothing', '/api/openapi.json']) {

@@ -14,7 +14,7 @@ import {
 } from '@parley/protocol'
 import { expect } from 'vitest'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
-import type { Host } from '../../core/host.ts'
+import type { Host, HostOptions } from '../../core/host.ts'
 import type { FeedItem } from '../../core/session-feed.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import { createHost } from '../../index.ts'
@@ -77,9 +77,9 @@ export class Bench implements AsyncDisposable {
   }
 
   /** Stops the host as a server stops, and starts another on the same store. */
-  async restart(): Promise<void> {
+  async restart(more: Pick<HostOptions, 'tools' | 'toolEnv'> = {}): Promise<void> {
     await this.#host.close()
-    this.#host = await createHost({ adapters: [this.#world.adapter()], store: this.#store })
+    this.#host = await createHost({ adapters: [this.#world.adapter()], store: this.#store, ...more })
   }
 
   /** The text of a file in the folder, or nothing if there is none. */

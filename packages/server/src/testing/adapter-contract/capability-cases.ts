@@ -1,6 +1,7 @@
 import type { CapabilityName, CommandInput, PermissionMode, SessionEvent } from '@parley/protocol'
 import { expect } from 'vitest'
 import { type Bench, type BenchSession, Turn } from './bench.ts'
+import { showHostTools } from './host-tool-case.ts'
 import type { CapabilityScenarios, Scenario, Scenarios } from './setup.ts'
 
 /** How a capability is shown, and if a command needs it, how that command is refused where it is not declared. */
@@ -227,7 +228,11 @@ export const capabilityCases: CapabilityCases = {
     },
     refused: (bench) => refusalOf(bench.session({ mcpServers: { any: { command: 'true' } } })),
   },
-  hostTools: { title: "the host's own tools can be called", shows: expectSaid },
+  hostTools: {
+    title: "the host's own tools run as far as they are allowed, and can be the only ones",
+    shows: showHostTools,
+    refused: (bench) => refusalOf(bench.session({ options: { hostToolsOnly: true } })),
+  },
   commands: {
     title: "the agent's own commands are listed and run",
     async shows(bench, scenario) {
@@ -247,6 +252,18 @@ export const capabilityCases: CapabilityCases = {
       expect(session.all('context.compacted').map((event) => event.trigger)).toEqual(['manual'])
     },
     refused: (bench) => refusedCommand(bench, { type: 'session.compact' }),
+  },
+  rewind: {
+    title: 'files go back to what they were before a prompt',
+    async shows(bench, scenario) {
+      const { session, turn } = await play(bench, scenario)
+      expect(await bench.file(scenario.effect.path)).toBe(scenario.effect.text)
+      await session.command({ type: 'session.rewind', promptId: turn.promptId })
+      await session.until(() => session.all('turn.ended').length === 2)
+      expect(session.all('turn.ended').at(-1)).toMatchObject({ outcome: 'completed' })
+      expect(await bench.file(scenario.effect.path)).toBeUndefined()
+    },
+    refused: (bench) => refusedCommand(bench, { type: 'session.rewind', promptId: 'prm_any' }),
   },
   usage: {
     title: 'the use of the context is measured',

@@ -87,9 +87,15 @@ export type CapabilityScenarios = {
   readonly effort: { readonly effort: string }
   readonly modes: { readonly mode: PermissionMode }
   readonly mcp: Saying & { readonly servers: McpServers }
-  readonly hostTools: Saying
+  /** A prompt that makes the agent call this host tool with this input, whatever they are, and then end its turn. */
+  readonly hostTools: {
+    prompt(call: { readonly name: string; readonly input: unknown }): Words
+    readonly session?: Scenario['session']
+  }
   readonly commands: Saying & { readonly command: string }
   readonly compaction: Record<never, never>
+  /** The effect is of the agent's own tool for files. */
+  readonly rewind: Scenario & { readonly effect: FileEffect }
   readonly usage: Scenario
   readonly cost: Scenario
   readonly structuredOutput: Scenario & {

@@ -3,5 +3,13 @@ import type { App, AppParts } from '../app.ts'
 import { mount } from '../mount.ts'
 
 export function mountAgents(app: App, parts: AppParts): void {
-  mount(app, parts, routes.listAgents, async () => ({ agents: await parts.host.agents() }))
+  const { host } = parts
+  mount(app, parts, routes.listAgents, async () => ({ agents: await host.agents() }))
+  mount(app, parts, routes.installAgent, async ({ params }) => ({
+    installing: await host.installAgent(params.id),
+  }))
+  mount(app, parts, routes.removeAgent, async ({ params }) => {
+    await host.removeAgent(params.id)
+    return null
+  })
 }

@@ -1,0 +1,50 @@
+import { ParleyError } from '@parley/protocol'
+import type { AgentAdapter } from '../core/agent-adapter.ts'
+import type { Environment } from './environment.ts'
+import { findProgram } from './find-program.ts'
+
+/** What the configuration says of one agent. */
+export type AgentSettings = {
+  /** Added to its environment. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Another program than the usual one: a whole path, or a name on the PATH. */
+  readonly executable?: string
+  readonly args?: readonly string[]
+  readonly name?: string
+  readonly disabled?: boolean
+}
+
+/** For an adapter whose program must be given by its path, and takes no arguments of ours. */
+export function pathSettings(
+  agent: string,
+  { env: add, executable, args }: AgentSettings = {},
+  env: Environment,
+): { add?: Readonly<Record<string, string>>; executable?: string } {
+  if (args) throw refusal(`agents.${agent}.args is set, but ${agent} takes no arguments. Remove it.`)
+  return {
+    ...(add && { add }),
+    ...(executable !== undefined && { executable: findProgram({ name: executable, env }) ?? executable }),
+  }
+}
+
+/** Leaves out what is disabled, and refuses settings of an agent that there is not: they would be for nothing. */
+export function configured(
+  adapters: readonly AgentAdapter[],
+  settings: Readonly<Record<string, AgentSettings>>,
+): AgentAdapter[] {
+  const known = adapters.map(({ id }) => id)
+  const unknown = Object.entries(settings).find(
+    ([id, { executable, disabled }]) => !known.includes(id) && executable === undefined && !disabled,
+  )
+  if (unknown) {
+    const [id] = unknown
+    throw refusal(
+      `agents.${id} is set, but there is no agent "${id}" and no command that starts one. Known: ${known.join(', ')}.`,
+    )
+  }
+  return adapters.filter(({ id }) => !settings[id]?.disabled)
+}
+
+function refusal(message: string): ParleyError {
+  return new ParleyError('validation_error', message)
+}

@@ -1,0 +1,149 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { Bench } from '../../testing/adapter-contract/bench.ts'
+import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { defineTool } from '../../tools/define-tool.ts'
+import { createClaudeAdapter } from './index.ts'
+
+/** A home whose owner has an MCP server, and has told Claude Code long ago that ours needs no asking. */
+const home = mkdtempSync(join(tmpdir(), 'parley-host-tools-'))
+const config = join(home, '.claude')
+let server: ModelServer
+beforeAll(async () => {
+  const echo = new URL('../../testing/mcp-echo.ts', import.meta.url).pathname
+  const args = ['--conditions=source', echo]
+  const servers = { echo: { command: process.execPath, args, alwaysLoad: true } }
+  mkdirSync(config)
+  writeFileSync(join(config, '.claude.json'), JSON.stringify({ mcpServers: servers }))
+  writeFileSync(join(config, 'settings.json'), '{ "permissions": { "allow": ["mcp__parley"] } }')
+  server = await startModelServer()
+  answerByPrompt(server, /Parley was restarted/)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(home, { recursive: true, force: true })
+})
+
+async function benchWithTool({ executable, of = home }: { executable?: string; of?: string } = {}) {
+  const words: string[] = []
+  const lookup = defineTool({
+    name: 'lookup',
+    description: 'Looks a word up.',
+    input: z.object({ word: z.string() }),
+    run({ word }) {
+      words.push(word)
+      return `${word} is a herb`
+    },
+  })
+  const env = claudeEnvironment({ url: server.url, home: of })
+  const adapter = () => createClaudeAdapter({ env, ...(executable && { executable }) })
+  const bench = await Bench.open({ adapter, store: createMemoryStore }, adapter())
+  const restart = () => bench.restart({ tools: [lookup] })
+  await restart()
+  return { bench, words, restart, [Symbol.asyncDispose]: () => bench[Symbol.asyncDispose]() }
+}
+
+const call = (name: string, input: unknown): ModelAnswer => ({
+  toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify(input) }],
+})
+const looking = (word: string, ...then: ModelAnswer[]) =>
+  modelPrompt('Look it up.', call('mcp__parley__lookup', { word }), ...then, { content: 'It is a herb.' })
+/** What the model was told of, without what the program fills the list up with. */
+const toolsOfModel = () => {
+  const { tools } = (server.calls.findLast(({ body }) => body?.tools)?.body ?? {}) as {
+    tools?: { name: string }[]
+  }
+  return tools?.map(({ name }) => name).filter((name) => name !== 'DeferredToolPlaceholder')
+}
+const withoutEcho = (names: string[] | undefined) => names?.filter((name) => !name.startsWith('mcp__echo'))
+
+it('asks a person although the settings of Claude Code allow the tool', async () => {
+  await using under = await benchWithTool()
+  const session = await under.bench.session()
+  const turn = await session.prompt(looking('sage'))
+  const ask = await turn.asked()
+  expect(ask).toMatchObject({ tool: 'host:lookup', toolCallId: turn.all('tool-call.called')[0]?.toolCallId })
+  await turn.decide(ask, 'deny')
+  await turn.ended()
+  expect(turn.all('tool-call.ended')).toMatchObject([{ outcome: 'denied' }])
+  expect(under.words).toEqual([])
+})
+
+it('records what the mode allows, where Claude Code asks nobody', async () => {
+  await using under = await benchWithTool()
+  const session = await under.bench.session({ mode: 'bypass' })
+  const turn = await session.prompt(looking('sage'))
+  expect(await turn.ended()).toMatchObject({ outcome: 'completed' })
+  expect(turn.all('permission.resolved')).toMatchObject([{ outcome: 'allowed', by: 'mode' }])
+  expect(under.words).toEqual(['sage'])
+})
+
+it('offers the host tools of the list beside the tools of the list', async () => {
+  await using under = await benchWithTool()
+  const both = await under.bench.session({ options: { tools: ['Read', 'host:lookup'] } })
+  await (await both.prompt(looking('sage'))).completed()
+  expect(withoutEcho(toolsOfModel())).toEqual(['Read', 'mcp__parley__lookup'])
+  const other = await under.bench.session({ options: { tools: ['Read'] } })
+  await (await other.prompt(modelPrompt('Hello.', { content: 'Hello.' }))).completed()
+  expect(withoutEcho(toolsOfModel())).toEqual(['Read'])
+})
+
+it('leaves out the servers of the person where there shall be host tools only', async () => {
+  await using under = await benchWithTool()
+  const session = await under.bench.session({ options: { hostToolsOnly: true } })
+  const turn = await session.prompt(looking('sage'))
+  await turn.completed()
+  expect(toolsOfModel()).toEqual(['mcp__parley__lookup'])
+  const { connection } = await under.bench.host.state(session.id)
+  expect(connection).toMatchObject({ tools: ['host:lookup'], mcpServers: [{ name: 'parley' }] })
+  expect(under.words).toEqual(['sage'])
+})
+
+it('is not let work when it has other tools all the same', async () => {
+  const { path } = await createClaudeAdapter({ env: {} }).probe(AbortSignal.timeout(5_000))
+  const heedless = join(home, 'heedless')
+  const forgetting = 'for a; do shift; [ "$a" = --strict-mcp-config ] || set -- "$@" "$a"; done'
+  writeFileSync(heedless, `#!/bin/sh\n${forgetting}\nexec '${path}' "$@"\n`, { mode: 0o755 })
+  await using under = await benchWithTool({ executable: heedless })
+  const session = await under.bench.session({ options: { hostToolsOnly: true } })
+  const turn = await session.prompt(looking('sage'))
+  expect(await turn.ended()).toMatchObject({
+    outcome: 'failed',
+    error: { code: 'forbidden', details: { tools: expect.arrayContaining(['mcp__echo__say']) } },
+  })
+  expect(turn.all('tool-call.called')).toEqual([])
+  await session.until(() => session.all('agent.disconnected')[0])
+  expect(await under.bench.host.state(session.id)).toMatchObject({ archived: true, connected: false })
+  expect(under.words).toEqual([])
+})
+
+it('still gives its result in a shape, with host tools only', async () => {
+  await using under = await benchWithTool()
+  const outputSchema = { type: 'object', properties: { count: { type: 'number' } } }
+  const session = await under.bench.session({ options: { hostToolsOnly: true, outputSchema } })
+  const turn = await session.prompt(looking('sage', call('StructuredOutput', { count: 1 })))
+  expect(await turn.completed()).toMatchObject({ structuredOutput: { count: 1 } })
+  expect((await under.bench.host.state(session.id)).connection?.tools).toEqual(['host:lookup'])
+})
+
+it.each([
+  ['where Claude Code itself would ask', () => mkdtempSync(join(home, 'other-'))],
+  ['where it would not', () => home],
+])('asks across a restart, and runs the tool once, %s', async (_, of) => {
+  await using under = await benchWithTool({ of: of() })
+  const session = await under.bench.session()
+  const turn = await session.prompt(looking('sage'))
+  const ask = await turn.asked()
+  await under.restart()
+  await session.listen()
+  await turn.decide(ask, 'allow')
+  await turn.completed()
+  expect(under.words).toEqual(['sage'])
+  expect(turn.all('permission.resolved').map(({ outcome }) => outcome)).toEqual(['allowed', 'allowed'])
+})

@@ -1,0 +1,60 @@
+import type { Options } from '@anthropic-ai/claude-agent-sdk'
+import { hostToolName } from '@parley/protocol'
+import { type ConnectInput, type HostTools, hostToolServer } from '../../core/agent-adapter.ts'
+import { createHostToolServer } from '../host-tool-server.ts'
+import type { ToolDescription } from './translate-tool-call.ts'
+
+/** Host tools by the names that Claude Code has for them. */
+export type HostToolNames = ReadonlyMap<string, ToolDescription & { readonly name: string }>
+
+export function hostToolNames(hostTools: HostTools | undefined): HostToolNames {
+  const tools = hostTools?.tools ?? []
+  return new Map(
+    tools.map(({ name, annotations: { title, kind, readOnly } }) => [
+      `mcp__${hostToolServer}__${name}`,
+      { name: hostToolName(name), title, kind, readOnly },
+    ]),
+  )
+}
+
+export type HostToolCalls = {
+  /** Our id of a call, once the host has taken it. */
+  callId(nativeId: string): Promise<string>
+  parentOf(toolCallId: string): { parentToolCallId?: string }
+  /** The call did not run: its result is a refusal, not a failure. */
+  denied(toolCallId: string): void
+}
+
+/** The session's own servers, and one in this process for the host's tools. Alone, if there shall be no other tools. */
+export function mcpServersFor(
+  { hostTools, mcpServers, settings }: ConnectInput,
+  calls: HostToolCalls,
+): Pick<Options, 'mcpServers' | 'strictMcpConfig'> {
+  const only = settings.options?.hostToolsOnly === true
+  const servers = {
+    ...(!only && (mcpServers as Options['mcpServers'])),
+    ...(hostTools && {
+      [hostToolServer]: { type: 'sdk' as const, name: hostToolServer, instance: server(hostTools, calls) },
+    }),
+  }
+  return {
+    ...(Object.keys(servers).length > 0 && { mcpServers: servers }),
+    ...(only && { strictMcpConfig: true }),
+  }
+}
+
+function server(hostTools: HostTools, { callId, parentOf, denied }: HostToolCalls) {
+  return createHostToolServer(hostTools, {
+    // Else the model would have to look for them first.
+    meta: { 'anthropic/alwaysLoad': true },
+    async callOf(meta) {
+      const nativeId = meta['claudecode/toolUseId']
+      if (typeof nativeId !== 'string') return {}
+      const toolCallId = await callId(nativeId)
+      return { toolCallId, ...parentOf(toolCallId) }
+    },
+    answered(answer, toolCallId) {
+      if (answer.denied && toolCallId !== undefined) denied(toolCallId)
+    },
+  })
+}

@@ -1,0 +1,34 @@
+import type { Query } from '@anthropic-ai/claude-agent-sdk'
+import type { AgentCommand, AgentModel } from '@parley/protocol'
+import { credentialOf } from './credential.ts'
+import { settingSourcesFor } from './trust.ts'
+
+type NativeModel = Awaited<ReturnType<Query['supportedModels']>>[number]
+type NativeCommand = Awaited<ReturnType<Query['supportedCommands']>>[number]
+
+/** Models, commands, what was loaded and what pays, as the program itself tells them when it is started. */
+export async function introductionOf(query: Query, trusted: boolean) {
+  const { models, commands, account } = await query.initializationResult()
+  const credential = credentialOf(account)
+  return {
+    type: 'agent.connected' as const,
+    models: models.map(agentModel),
+    commands: commands.map(agentCommand),
+    loaded: settingSourcesFor(trusted),
+    ...(credential !== undefined && { credential }),
+  }
+}
+
+function agentModel({ value, displayName, description, supportedEffortLevels }: NativeModel): AgentModel {
+  return {
+    id: value,
+    name: displayName,
+    description,
+    ...(supportedEffortLevels && { efforts: [...supportedEffortLevels] }),
+    ...(value === 'default' && { isDefault: true }),
+  }
+}
+
+function agentCommand({ name, description, argumentHint }: NativeCommand): AgentCommand {
+  return { name, description, ...(argumentHint && { hint: argumentHint }) }
+}

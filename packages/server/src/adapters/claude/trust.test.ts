@@ -1,0 +1,233 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { PermissionMode, SessionEvent } from '@parley/protocol'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { Host } from '../../core/host.ts'
+import { createHost } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { TestReader } from '../../testing/reader.ts'
+import { credentialOf } from './credential.ts'
+import { createClaudeAdapter } from './index.ts'
+
+/** A home whose owner has a hook of their own, and folders that bring all that a folder can bring. */
+const home = mkdtempSync(join(tmpdir(), 'parley-trust-'))
+const ownHook = join(home, 'own-hook')
+const config = join(home, '.claude')
+let server: ModelServer
+beforeAll(async () => {
+  mkdirSync(config)
+  writeJson(join(config, 'settings.json'), {
+    enableAllProjectMcpServers: true,
+    hooks: { SessionStart: touching(ownHook) },
+  })
+  server = await startModelServer()
+  answerByPrompt(server, /Parley was restarted/)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(home, { recursive: true, force: true })
+})
+
+const writeJson = (file: string, value: unknown) => writeFileSync(file, JSON.stringify(value))
+const touching = (file: string) => [{ hooks: [{ type: 'command', command: `touch '${file}'` }] }]
+const markers = ['start-hook', 'tool-hook', 'local-hook', 'touched'] as const
+const memory = 'Parsley is the word of this folder.'
+
+function folder(): string {
+  const cwd = mkdtempSync(join(home, 'folder-'))
+  mkdirSync(join(cwd, '.claude', 'commands'), { recursive: true })
+  writeJson(join(cwd, '.claude', 'settings.json'), {
+    permissions: { allow: ['Bash(touch:*)', 'mcp__folder__say'] },
+    hooks: {
+      SessionStart: touching(join(cwd, 'start-hook')),
+      PreToolUse: touching(join(cwd, 'tool-hook')),
+    },
+  })
+  writeJson(join(cwd, '.claude', 'settings.local.json'), {
+    hooks: { UserPromptSubmit: touching(join(cwd, 'local-hook')) },
+  })
+  const echo = new URL('../../testing/mcp-echo.ts', import.meta.url).pathname
+  writeJson(join(cwd, '.mcp.json'), {
+    mcpServers: { folder: { command: process.execPath, args: ['--conditions=source', echo] } },
+  })
+  writeFileSync(join(cwd, '.claude', 'commands', 'of-the-folder.md'), 'Do it.')
+  writeFileSync(join(cwd, 'CLAUDE.md'), memory)
+  return cwd
+}
+
+const call = (name: string, id: string, input: unknown) => ({ name, id, arguments: JSON.stringify(input) })
+const touch = call('Bash', 'toolu_touch', { command: 'touch touched', description: 'touch' })
+const say = call('mcp__folder__say', 'toolu_say', { words: 'parsley' })
+const done: ModelAnswer = { content: 'I tried.' }
+const prompt = modelPrompt('Try both.', { toolCalls: [touch] }, { toolCalls: [say] }, done)
+
+async function claudeHost(env: Record<string, string> = {}): Promise<Host> {
+  const own = claudeEnvironment({ url: server.url, home })
+  const host = await createHost({
+    adapters: [createClaudeAdapter({ env: { ...own, ...env } })],
+    store: createMemoryStore(),
+  })
+  onTestFinished(() => host.close())
+  return host
+}
+
+async function follow(host: Host, cwd: string, mode: PermissionMode = 'ask'): Promise<TestReader> {
+  const { id } = await host.create({ agent: 'claude', cwd, mode })
+  const reader = new TestReader(id)
+  await reader.follow(host)
+  return reader
+}
+
+/** One turn in which the person denies whatever they are asked, and what came of it. */
+async function play(host: Host, reader: TestReader, cwd: string, text = prompt) {
+  for (const name of markers) rmSync(join(cwd, name), { force: true })
+  rmSync(ownHook, { force: true })
+  const { seq, turns } = reader.view.state
+  const calls = server.calls.length
+  await host.command(reader.sessionId, { type: 'prompt.submit', commandId: `prompt-${seq}`, text })
+  for (;;) {
+    await reader.until(({ state }) => state.requests.length > 0 || state.turns > turns)
+    const [request] = reader.view.state.requests
+    if (!request) break
+    const { requestId } = request
+    await host.command(reader.sessionId, {
+      type: 'permission.decide',
+      commandId: `no-${requestId}`,
+      requestId,
+      decision: 'deny',
+    })
+    await reader.until(({ state }) => !state.requests.some((open) => open.requestId === requestId))
+  }
+  const { events } = await host.read(reader.sessionId, { after: seq, limit: 1000 })
+  const said = events.map(({ json }) => JSON.parse(json) as SessionEvent)
+  const { connection } = reader.view.state
+  return {
+    asked: said.flatMap((event) => (event.type === 'permission.requested' ? [event.tool] : [])),
+    ends: said.flatMap((event) => (event.type === 'tool-call.ended' ? [event.outcome] : [])),
+    ownHook: existsSync(ownHook),
+    markers: markers.filter((name) => existsSync(join(cwd, name))),
+    servers: connection?.mcpServers?.map(({ name, status }) => `${name} ${status}`),
+    command: connection?.commands?.some(({ name }) => name === 'of-the-folder'),
+    memory: server.calls.slice(calls).some(({ body }) => JSON.stringify(body).includes(memory)),
+    loaded: connection?.loaded,
+    trusted: (await host.detail(reader.sessionId, 0)).trusted,
+  }
+}
+
+const nothing = {
+  asked: ['Bash'],
+  ends: ['denied', 'failed'],
+  ownHook: true,
+  markers: [],
+  servers: [],
+  command: false,
+  memory: false,
+  loaded: ['user'],
+  trusted: false,
+}
+const everything = {
+  asked: [],
+  ends: ['completed', 'completed'],
+  ownHook: true,
+  markers: [...markers],
+  servers: ['folder connected'],
+  command: true,
+  memory: true,
+  loaded: ['user', 'project', 'local'],
+  trusted: true,
+}
+
+describe('what a folder brings', () => {
+  it('has no effect until it is trusted, then all of it has, and none once that is revoked', async () => {
+    const cwd = folder()
+    const host = await claudeHost()
+    const reader = await follow(host, cwd)
+    expect(await play(host, reader, cwd)).toEqual(nothing)
+    await host.trust(cwd)
+    await reader.until(({ state }) => !state.connected)
+    expect(await play(host, reader, cwd)).toEqual(everything)
+    await host.distrust(cwd)
+    await reader.until(({ state }) => !state.connected)
+    // What was said in a conversation stays said: the text of CLAUDE.md is in it now.
+    expect(await play(host, reader, cwd)).toEqual({ ...nothing, memory: true })
+    expect(await play(host, await follow(host, cwd), cwd)).toEqual(nothing)
+    const ownTrust = JSON.parse(readFileSync(join(config, '.claude.json'), 'utf8'))
+    expect(ownTrust.projects?.[cwd]?.hasTrustDialogAccepted ?? false).toBe(false)
+  })
+
+  it('has no effect because the folder is trusted in the terminal of Claude Code', async () => {
+    const cwd = folder()
+    const file = join(config, '.claude.json')
+    const before = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+    const projects = { ...before.projects, [cwd]: { hasTrustDialogAccepted: true } }
+    writeJson(file, { ...before, projects })
+    const host = await claudeHost()
+    expect(await play(host, await follow(host, cwd), cwd)).toEqual(nothing)
+  })
+
+  it('has its effect inside a folder that is trusted', async () => {
+    const cwd = folder()
+    const host = await claudeHost()
+    await host.trust(home)
+    expect(await play(host, await follow(host, cwd), cwd)).toEqual(everything)
+  })
+
+  it('can be more folders to work in', async () => {
+    const [cwd, other] = [folder(), mkdtempSync(join(home, 'other-'))]
+    writeJson(join(cwd, '.claude', 'settings.json'), { permissions: { additionalDirectories: [other] } })
+    const host = await claudeHost()
+    const reader = await follow(host, cwd, 'accept-edits')
+    const write = call('Write', 'toolu_write', { file_path: join(other, 'a.txt'), content: 'a' })
+    const text = modelPrompt('Write.', { toolCalls: [write] }, done)
+    expect(await play(host, reader, cwd, text)).toMatchObject({ asked: ['Write'] })
+    await host.trust(cwd)
+    expect(await play(host, reader, cwd, text)).toMatchObject({ asked: [] })
+  })
+
+  it('does no harm when it cannot be understood', async () => {
+    const cwd = folder()
+    const settings = join(cwd, '.claude', 'settings.json')
+    writeJson(settings, {
+      permissions: { allow: [7, '', 'Bash(', 'Bash(touch:*)'], additionalDirectories: 7 },
+    })
+    writeFileSync(join(cwd, '.claude', 'settings.local.json'), '{ not JSON')
+    const host = await claudeHost()
+    await host.trust(cwd)
+    const reader = await follow(host, cwd)
+    expect(await play(host, reader, cwd)).toMatchObject({ ownHook: true, trusted: true, asked: [say.name] })
+    expect(reader.view.state.lastTurn?.outcome).toBe('completed')
+  })
+})
+
+describe('the credential', () => {
+  it.each([
+    [{}, 'ANTHROPIC_API_KEY'],
+    [{ ANTHROPIC_API_KEY: '', ANTHROPIC_AUTH_TOKEN: 'placeholder' }, 'ANTHROPIC_AUTH_TOKEN'],
+  ])('is named on the session as Claude Code tells it', async (env, name) => {
+    const host = await claudeHost(env)
+    const reader = await follow(host, mkdtempSync(join(home, 'plain-')))
+    await host.command(reader.sessionId, {
+      type: 'prompt.submit',
+      commandId: 'hi',
+      text: modelPrompt('Hi.', done),
+    })
+    await reader.until(({ state }) => state.turns === 1 && state.connection?.credential !== undefined)
+    expect(reader.view.state.connection?.credential).toBe(name)
+  })
+
+  it.each([
+    [{ apiProvider: 'bedrock' }, 'Amazon Bedrock'],
+    [{ apiProvider: 'firstParty', subscriptionType: 'Claude Max', email: 'x@y' }, 'Claude Max sign-in'],
+    [{ apiProvider: 'firstParty', tokenSource: 'claude.ai' }, 'Claude sign-in'],
+    [{ apiKeySource: '/login managed key', tokenSource: 'none' }, 'Claude Console key'],
+    [{ apiKeySource: 'apiKeyHelper', subscriptionType: 'Claude Pro' }, 'apiKeyHelper'],
+    [{ apiKeySource: 'none', tokenSource: 'none' }, undefined],
+    [undefined, undefined],
+  ] as const)('of %j is %s, and never says whose it is', (account, words) => {
+    expect(credentialOf(account)).toBe(words)
+  })
+})

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { ParleyError } from '@parley/protocol'
+
+/** Those of this process. After a restart in a container, a dead lock may well bear our own number. */
+const ours = new Set<string>()
+const writingMs = 5_000
+
+/**
+ * One installation of an agent at a time, on this machine: a file with the id of the process that is at it. The file of
+ * a process that is gone counts for nothing.
+ */
+export function lockInstall(file: string, agent: string): Disposable {
+  const own = `${process.pid} ${randomUUID()}\n`
+  for (let tries = 0; tries < 3; tries++) {
+    try {
+      writeFileSync(file, own, { flag: 'wx', mode: 0o600 })
+      ours.add(own)
+      return { [Symbol.dispose]: () => release(file, own) }
+    } catch (thrown) {
+      if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+    }
+    const holder = contentOf(file)
+    if (holder === undefined) continue
+    if (holder === '' ? isYoung(file) : isHeld(holder)) throw inUse(file, agent, Number.parseInt(holder, 10))
+    setAside(file, holder)
+  }
+  throw inUse(file, agent, undefined)
+}
+
+/** Two may find the same dead lock: what was moved is looked at again, so that nobody throws away a live one. */
+function setAside(file: string, holder: string): void {
+  const aside = `${file}.${randomUUID()}`
+  try {
+    renameSync(file, aside)
+  } catch {
+    return
+  }
+  if (contentOf(aside) === holder) rmSync(aside, { force: true })
+  else renameSync(aside, file)
+}
+
+function release(file: string, own: string): void {
+  ours.delete(own)
+  if (contentOf(file) === own) rmSync(file, { force: true })
+}
+
+function contentOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** An empty file is one that is being written, or whose writer died over it. */
+function isYoung(file: string): boolean {
+  const made = statSync(file, { throwIfNoEntry: false })?.mtimeMs
+  return made !== undefined && Date.now() - made < writingMs
+}
+
+function isHeld(content: string): boolean {
+  const pid = Number.parseInt(content, 10)
+  if (pid === process.pid) return ours.has(content)
+  if (!(pid > 0)) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (thrown) {
+    return (thrown as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+function inUse(file: string, agent: string, pid: number | undefined): ParleyError {
+  const who = pid ? `process ${pid}` : 'another process'
+  return new ParleyError(
+    'busy',
+    `${agent} is being installed, updated or removed by ${who} right now. Wait for it; if there is no such process, delete ${file}.`,
+    { details: { agent, file, ...(pid && { pid }) } },
+  )
+}

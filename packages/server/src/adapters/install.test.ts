@@ -1,0 +1,385 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { findProgram, installedVersion } from './find-program.ts'
+import { type InstallProgress, type InstallRequest, installAgent, removeAgent } from './install.ts'
+import { type PackageUnderTest, type RegistryUnderTest, startRegistry } from './npm-registry-under-test.ts'
+
+/** The real npm, on a registry on loopback. */
+const root = mkdtempSync(join(tmpdir(), 'parley-install-'))
+let registry: RegistryUnderTest
+let agentsFolder: string
+/** A name of its own for each test: npm keeps what it has once fetched. A short one: npm hides what looks like a key. */
+let name: string
+let tests = 0
+
+beforeAll(async () => {
+  registry = await startRegistry()
+})
+afterAll(async () => {
+  await registry?.[Symbol.asyncDispose]()
+  rmSync(root, { recursive: true, force: true, maxRetries: 5 })
+})
+beforeEach(() => {
+  agentsFolder = join(root, randomUUID(), 'agents')
+  name = `tiny-${process.pid}-${++tests}`
+})
+
+const publish = (version: string, more: Partial<PackageUnderTest> = {}) =>
+  registry.publish({ name, version, ...more })
+
+const install = (version: string, more: Partial<InstallRequest> = {}) =>
+  installAgent({ agentsFolder, agent: 'tiny', package: name, version, env: registry.env, ...more })
+
+const refusal = (work: Promise<unknown>): Promise<ParleyError> =>
+  work.then(
+    () => {
+      throw new Error('was not refused')
+    },
+    (thrown: unknown) => {
+      if (thrown instanceof ParleyError) return thrown
+      throw thrown
+    },
+  )
+
+const inFolder = () => readdirSync(agentsFolder).toSorted()
+const versionThere = () => installedVersion(agentsFolder, 'tiny', name)
+const programThere = () => {
+  const installed = { folder: agentsFolder, agent: 'tiny' }
+  const path = findProgram({ name, env: {}, installed }) ?? 'nothing'
+  return execFileSync(process.execPath, [path], { encoding: 'utf8' }).trim()
+}
+
+/** The processes that were started for the package of this test. */
+const npmProcesses = () =>
+  execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.includes(`${name}@`) && line.includes('install'))
+    .map((line) => Number.parseInt(line, 10))
+
+describe('installing', () => {
+  it('puts the exact version into a small npm project of its own, and says what npm says', async () => {
+    publish('1.0.0')
+    publish('1.1.0')
+    const heard: InstallProgress[] = []
+    const done = await install('1.0.0', { progress: (progress) => heard.push(progress) })
+    const path = join(agentsFolder, 'tiny', 'node_modules', '.bin', name)
+    expect(done).toEqual({ version: '1.0.0', path, changed: true })
+    expect(programThere()).toBe('1.0.0')
+    expect(inFolder()).toEqual(['tiny'])
+    const project = JSON.parse(readFileSync(join(agentsFolder, 'tiny', 'package.json'), 'utf8'))
+    expect(project).toMatchObject({ private: true, dependencies: { [name]: '1.0.0' } })
+    const fetched = heard.find(({ line }) => line.startsWith('fetch GET 200') && line.includes(name))
+    expect(fetched?.elapsedMs).toBeGreaterThan(0)
+    expect(existsSync(join(agentsFolder, 'tiny', '.home'))).toBe(false)
+  })
+
+  it('does nothing, and asks nobody, if that version is there', async () => {
+    publish('1.0.0')
+    await install('1.0.0')
+    const before = registry.asked.length
+    expect(await install('1.0.0', { env: {} })).toMatchObject({ version: '1.0.0', changed: false })
+    expect(registry.asked.length).toBe(before)
+  })
+
+  it('replaces another version, and knows the latest', async () => {
+    publish('1.0.0')
+    publish('2.0.0')
+    await install('1.0.0')
+    expect(await install('latest')).toMatchObject({ version: '2.0.0', replaced: '1.0.0', changed: true })
+    expect(programThere()).toBe('2.0.0')
+    expect(await install('latest')).toMatchObject({ version: '2.0.0', changed: false })
+    expect(await install('1.0.0')).toMatchObject({ version: '1.0.0', replaced: '2.0.0' })
+    expect(inFolder()).toEqual(['tiny'])
+  })
+
+  it('finds the program of a scoped package by the name it has', async () => {
+    name = `@tiny/${name}`
+    publish('1.0.0', { programName: 'tiny' })
+    const { path } = await install('1.0.0')
+    expect(path).toBe(join(agentsFolder, 'tiny', 'node_modules', '.bin', 'tiny'))
+    expect(execFileSync(process.execPath, [path], { encoding: 'utf8' })).toBe('1.0.0\n')
+  })
+
+  it('runs the install script only of a package whose program needs it, and of no other', async () => {
+    const makes = (file: string) => `node -e "require('fs').writeFileSync('${file}', 'console.log(7)')"`
+    const helper = `helper-${name}`
+    registry.publish({ name: helper, version: '1.0.0', scripts: { postinstall: makes('ran.js') } })
+    const dependencies = { [helper]: '1.0.0' }
+    const scripts = { postinstall: makes('made.js') }
+    publish('1.0.0', { program: "require('./made.js')", scripts, dependencies })
+    await install('1.0.0')
+    expect(programThere()).toBe('7')
+    const inside = (...path: string[]) => join(agentsFolder, 'tiny', 'node_modules', ...path)
+    expect(existsSync(inside(helper, 'package.json'))).toBe(true)
+    expect(existsSync(inside(helper, 'ran.js'))).toBe(false)
+
+    publish('2.0.0', { scripts, dependencies })
+    await install('2.0.0')
+    expect(existsSync(inside(name, 'made.js'))).toBe(false)
+  })
+
+  it('gives npm little of the environment, but all that is npm’s', async () => {
+    const dump = "require('fs').writeFileSync('env.json', JSON.stringify(process.env))"
+    const scripts = { postinstall: `node -e "${dump}"` }
+    publish('1.0.0', { program: "require('./env.json')", scripts })
+    const secrets = { ANTHROPIC_API_KEY: 'placeholder', GITHUB_TOKEN: 'placeholder', PARLEY_TOKEN: 'x' }
+    const own = {
+      npm_config_maxsockets: '3',
+      NPM_TOKEN: 'of-npm',
+      https_proxy: 'http://127.0.0.1:1',
+      no_proxy: '127.0.0.1',
+    }
+    const ofParent = { npm_config_local_prefix: root, npm_config_global: 'true', npm_config_dry_run: 'true' }
+    await install('1.0.0', { env: { ...registry.env, ...secrets, ...own, ...ofParent } })
+    const file = join(agentsFolder, 'tiny', 'node_modules', name, 'env.json')
+    const seen = JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>
+    expect(seen).toMatchObject(own)
+    expect(Object.keys(seen).filter((key) => key in secrets)).toEqual([])
+  })
+
+  it('heeds the global settings of the npm it found, though our Node runs it', async () => {
+    publish('1.0.0')
+    const prefix = join(root, randomUUID())
+    mkdirSync(join(prefix, 'bin'), { recursive: true })
+    mkdirSync(join(prefix, 'etc'))
+    symlinkSync(findProgram({ name: 'npm', env: process.env }) ?? '', join(prefix, 'bin', 'npm'))
+    writeFileSync(join(prefix, 'etc', 'npmrc'), `registry=${registry.url}\n`)
+    const { npm_config_registry, PATH, ...env } = registry.env
+    await install('1.0.0', { env: { ...env, PATH: `${join(prefix, 'bin')}:${PATH}` } })
+    expect(versionThere()).toBe('1.0.0')
+  })
+})
+
+describe('what cannot be installed leaves what was there', () => {
+  beforeEach(async () => {
+    publish('1.0.0')
+    await install('1.0.0')
+  })
+  const unharmed = () => {
+    expect(inFolder()).toEqual(['tiny'])
+    expect(programThere()).toBe('1.0.0')
+    expect(npmProcesses()).toEqual([])
+  }
+
+  it('a version that there is not', async () => {
+    const { code, message, details } = await refusal(install('9.9.9'))
+    expect(code).toBe('not_found')
+    expect(details).toMatchObject({ reason: 'version', npm: 'ETARGET' })
+    expect(message).toBe(`There is no version 9.9.9 of ${name}.`)
+    unharmed()
+  })
+
+  it('a package that there is not', async () => {
+    const { code, details } = await refusal(install('2.0.0', { package: `no-${name}` }))
+    expect(code).toBe('not_found')
+    expect(details).toMatchObject({ reason: 'package', npm: 'E404' })
+    unharmed()
+  })
+
+  it('anything, if the registry cannot be reached: soon, and in words', async () => {
+    const env = { ...registry.env, npm_config_registry: 'http://127.0.0.1:9/' }
+    const { code, message, details } = await refusal(install('2.0.0', { env }))
+    expect(code).toBe('agent_failed')
+    expect(details).toMatchObject({ reason: 'network', npm: 'ECONNREFUSED' })
+    expect(message).toMatch(/^npm cannot reach its registry.*network.*proxy/)
+    unharmed()
+  })
+
+  it.each([
+    ['ends with an error', "console.error('no such thing\\nlibfoo.so is missing'); process.exit(3)"],
+    ['is missing', false as const],
+  ])('a package whose program %s', async (_, program) => {
+    publish('2.0.0', { program })
+    const { code, message, details } = await refusal(install('2.0.0'))
+    expect(code).toBe('agent_failed')
+    expect(details).toMatchObject({ reason: 'broken' })
+    expect(message).toMatch(
+      program ? /does not start \(exit code 3\): libfoo.so is missing$/ : /does not start \(ENOENT\)/,
+    )
+    unharmed()
+  })
+
+  it('a package that is not what the registry said', async () => {
+    publish('2.0.0', { claims: '2.0.1' })
+    const { code, message } = await refusal(install('2.0.0'))
+    expect(code).toBe('agent_failed')
+    expect(message).toContain('npm installed 2.0.1 instead')
+    unharmed()
+  })
+
+  it('what is no version', async () => {
+    const before = registry.asked.length
+    for (const version of ['file:../elsewhere', 'git+ssh://there', '1.0.0 || 2', '../x', '', '-g']) {
+      expect([version, (await refusal(install(version))).code]).toEqual([version, 'validation_error'])
+    }
+    expect(registry.asked.length).toBe(before)
+    unharmed()
+  })
+
+  it('one that is called off', async () => {
+    publish('2.0.0')
+    const held = registry.hold(`${name}/-/2.0.0`)
+    const stop = new AbortController()
+    const installing = refusal(install('2.0.0', { signal: stop.signal }))
+    await held.waits
+    expect(npmProcesses()).toHaveLength(1)
+    expect(inFolder()).toHaveLength(3)
+    stop.abort()
+    expect((await installing).code).toBe('cancelled')
+    unharmed()
+    held.release()
+    expect(await install('2.0.0')).toMatchObject({ changed: true })
+  })
+
+  it('one whose npm is killed in the middle', async () => {
+    publish('2.0.0')
+    const held = registry.hold(`${name}/-/2.0.0`)
+    const installing = refusal(install('2.0.0'))
+    await held.waits
+    for (const pid of npmProcesses()) process.kill(pid, 'SIGKILL')
+    const { code, message } = await installing
+    expect(code).toBe('agent_failed')
+    expect(message).toContain('SIGKILL')
+    unharmed()
+  })
+
+  it('all of it, if there is no npm', async () => {
+    const { code, message } = await refusal(install('2.0.0', { env: { ...registry.env, PATH: root } }))
+    expect(code).toBe('not_found')
+    expect(message).toMatch(/^npm was not found\. Install/)
+    unharmed()
+  })
+
+  it('where nothing can be made', async () => {
+    const file = join(root, randomUUID())
+    writeFileSync(file, '')
+    const { code, message } = await refusal(install('1.0.0', { agentsFolder: join(file, 'agents') }))
+    expect(code).toBe('agent_failed')
+    expect(message).toContain('cannot be written (ENOTDIR)')
+  })
+})
+
+/** An installation in a process of its own, with which something can happen. */
+function installElsewhere(version: string, shell = ':') {
+  const request = { agentsFolder, agent: 'tiny', package: name, version, env: registry.env }
+  const source = `
+    import { installAgent } from ${JSON.stringify(new URL('install.ts', import.meta.url).href)}
+    await installAgent(${JSON.stringify(request)}).catch((error) => {
+      console.log(JSON.stringify({ code: error.code, message: error.message, details: error.details }))
+    })`
+  const node = [process.execPath, '--conditions=source', '--input-type=module', '-e', source]
+  const words = node.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
+  const child = spawn('sh', ['-c', `${shell} && exec ${words}`], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text
+  })
+  const closed = once(child, 'close')
+  return { child, ended: closed.then(() => said) }
+}
+
+describe('when things go wrong around it', () => {
+  it('is taken up again after it was killed itself', async () => {
+    publish('1.0.0')
+    const held = registry.hold(`${name}/-/1.0.0`)
+    const { child, ended } = installElsewhere('1.0.0')
+    await held.waits
+    const npm = npmProcesses()
+    child.kill('SIGKILL')
+    await ended
+    expect(inFolder()).toEqual(expect.arrayContaining(['.tiny.lock']))
+    for (const pid of npm) process.kill(pid, 'SIGKILL')
+    held.release()
+    expect(await install('1.0.0')).toMatchObject({ changed: true })
+    expect(inFolder()).toEqual(['tiny'])
+  })
+
+  it('puts the old one back that a kill left aside', async () => {
+    publish('1.0.0')
+    await install('1.0.0')
+    renameSync(join(agentsFolder, 'tiny'), join(agentsFolder, '.old.tiny.x'))
+    expect(versionThere()).toBeUndefined()
+    expect((await refusal(install('9.9.9'))).code).toBe('not_found')
+    expect(programThere()).toBe('1.0.0')
+    expect(inFolder()).toEqual(['tiny'])
+  })
+
+  it('says so when there is no room', async () => {
+    publish('1.0.0', { files: { 'large.txt': 'x'.repeat(4_000_000) } })
+    const said = await installElsewhere('1.0.0', 'ulimit -f 1024').ended
+    expect(JSON.parse(said)).toMatchObject({ code: 'agent_failed', details: { reason: 'space' } })
+    expect(said).toContain(`There is no room for ${name}`)
+    expect(inFolder()).toEqual([])
+  })
+
+  it('refuses a second one at the same time, whoever asks', async () => {
+    publish('1.0.0')
+    const held = registry.hold(`${name}/-/1.0.0`)
+    const first = install('1.0.0')
+    await held.waits
+    const here = await refusal(install('1.0.0'))
+    expect(here.code).toBe('busy')
+    expect(here.message).toContain(`process ${process.pid} right now`)
+    expect(JSON.parse(await installElsewhere('1.0.0').ended)).toMatchObject({ code: 'busy' })
+    held.release()
+    expect(await first).toMatchObject({ version: '1.0.0', changed: true })
+    expect(inFolder()).toEqual(['tiny'])
+  })
+
+  it.each([
+    ['of a process that is gone', () => `${deadPid()} someone`],
+    ['of a process with our number before us', () => `${process.pid} someone`],
+    ['that is damaged', () => 'nonsense'],
+  ])('takes no notice of a lock %s', async (_, content) => {
+    publish('1.0.0')
+    mkdirSync(agentsFolder, { recursive: true })
+    writeFileSync(join(agentsFolder, '.tiny.lock'), content())
+    expect(await install('1.0.0')).toMatchObject({ changed: true })
+    expect(inFolder()).toEqual(['tiny'])
+  })
+})
+
+function deadPid(): number {
+  return Number(execFileSync('sh', ['-c', 'echo $$'], { encoding: 'utf8' }))
+}
+
+describe('removing', () => {
+  it('leaves nothing, and says so if there was nothing', async () => {
+    publish('1.0.0')
+    expect(await removeAgent(agentsFolder, 'tiny')).toBe(false)
+    await install('1.0.0')
+    expect(await removeAgent(agentsFolder, 'tiny')).toBe(true)
+    expect(inFolder()).toEqual([])
+    expect(await removeAgent(agentsFolder, 'tiny')).toBe(false)
+  })
+
+  it('waits for no installation: it is refused', async () => {
+    publish('1.0.0')
+    publish('2.0.0')
+    await install('1.0.0')
+    const held = registry.hold(`${name}/-/2.0.0`)
+    const stop = new AbortController()
+    const installing = refusal(install('2.0.0', { signal: stop.signal }))
+    await held.waits
+    expect((await refusal(removeAgent(agentsFolder, 'tiny'))).code).toBe('busy')
+    stop.abort()
+    expect((await installing).code).toBe('cancelled')
+    expect(programThere()).toBe('1.0.0')
+  })
+})

@@ -1,0 +1,289 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+import { agentEnvironment, type Environment } from './environment.ts'
+import { agentFolder, installedVersion, pathWithNode } from './find-program.ts'
+import { lockInstall } from './install-lock.ts'
+import { cancelled, findNpm, type Npm, runNpm } from './npm.ts'
+import { type ProgramEnd, runProgram } from './run-program.ts'
+
+/**
+ * Puts an agent's npm package into a folder of its own under the agents folder, and takes it away again. A new one is
+ * made beside, tried, and only then put in the place of the old: what fails or is killed leaves what was there.
+ */
+
+export type InstallRequest = {
+  readonly agentsFolder: string
+  readonly agent: string
+  readonly package: string
+  /** Exact, or a tag such as latest. */
+  readonly version: string
+  /** The environment of this process, of which npm gets what it needs. */
+  readonly env: Environment
+  readonly progress?: (progress: InstallProgress) => void
+  readonly signal?: AbortSignal | undefined
+}
+
+/** What npm says, or what is being done, and how long it has taken so far. */
+export type InstallProgress = { readonly line: string; readonly elapsedMs: number }
+
+export type Installed = {
+  readonly version: string
+  readonly path: string
+  /** What was there before, if it was another. */
+  readonly replaced?: string
+  /** False: that version was there already. */
+  readonly changed: boolean
+}
+
+type Work = InstallRequest & { readonly say: (line: string) => void }
+
+const checkMs = 60_000
+/** The settings of the person's npm hold, but for what would make another thing of the installation. */
+const npmInstall = [
+  'install',
+  '--save-exact',
+  '--ignore-scripts',
+  '--include=optional',
+  '--omit=dev',
+  '--global=false',
+  '--workspaces=false',
+  '--no-audit',
+  '--no-fund',
+  '--fetch-retry-mintimeout=1000',
+  '--fetch-retry-maxtimeout=5000',
+]
+
+export async function installAgent(request: InstallRequest): Promise<Installed> {
+  const { agentsFolder, agent, version } = request
+  if (!/^[0-9a-z][0-9a-z.+-]*$/i.test(version)) {
+    throw new ParleyError(
+      'validation_error',
+      `"${version}" is no version. Give one such as 1.2.3, or latest.`,
+    )
+  }
+  const there = alreadyThere(request)
+  if (there) return there
+  return writing(agentsFolder, async () => {
+    makeFolder(agentsFolder)
+    using _ = lockAgent(agentsFolder, agent)
+    await clearLeftovers(agentsFolder, agent)
+    return alreadyThere(request) ?? (await installLocked(request))
+  })
+}
+
+function alreadyThere({
+  agentsFolder,
+  agent,
+  package: name,
+  version,
+}: InstallRequest): Installed | undefined {
+  if (installedVersion(agentsFolder, agent, name) !== version) return undefined
+  return { version, path: programIn(agentFolder(agentsFolder, agent), name, agent), changed: false }
+}
+
+async function installLocked(request: InstallRequest): Promise<Installed> {
+  const { agentsFolder, agent, package: name, progress, signal } = request
+  const before = installedVersion(agentsFolder, agent, name)
+  const since = performance.now()
+  const say = (line: string) => progress?.({ line, elapsedMs: Math.round(performance.now() - since) })
+  const staging = join(agentsFolder, `${stagingPrefix(agent)}${randomUUID()}`)
+  try {
+    const version = await prepare({ ...request, say }, staging)
+    if (signal?.aborted) throw cancelled()
+    const folder = agentFolder(agentsFolder, agent)
+    const changed = version !== before
+    if (changed) await replace(folder, staging, agentsFolder, agent)
+    const path = programIn(folder, name, agent)
+    return { version, path, changed, ...(changed && before !== undefined && { replaced: before }) }
+  } finally {
+    await away(staging)
+  }
+}
+
+/** False if Parley had not installed it. */
+export async function removeAgent(agentsFolder: string, agent: string): Promise<boolean> {
+  const folder = agentFolder(agentsFolder, agent)
+  if (!existsSync(folder)) return false
+  return writing(agentsFolder, async () => {
+    using _ = lockAgent(agentsFolder, agent)
+    renameSync(folder, join(agentsFolder, `${stagingPrefix(agent)}${randomUUID()}`))
+    await clearLeftovers(agentsFolder, agent)
+    return true
+  })
+}
+
+async function writing<Value>(agentsFolder: string, work: () => Promise<Value>): Promise<Value> {
+  try {
+    return await work()
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    if (thrown instanceof ParleyError || code === undefined) throw thrown
+    const reason = code === 'ENOSPC' ? 'space' : 'forbidden'
+    const what = code === 'ENOSPC' ? 'Make room' : 'Check its permissions'
+    throw new ParleyError(
+      'agent_failed',
+      `${agentsFolder} cannot be written (${code}). ${what}, then try again.`,
+      {
+        details: { reason },
+        cause: thrown,
+      },
+    )
+  }
+}
+
+/** Not all at once: there may be thousands of files, and a server has other things to do. */
+function away(folder: string): Promise<void> {
+  return rm(folder, { recursive: true, force: true, maxRetries: 3 })
+}
+
+/** A whole installation that was seen to work, in a folder that nobody looks into. */
+async function prepare(work: Work, staging: string): Promise<string> {
+  const { package: name, version, agent, env, signal, say } = work
+  say('looking for npm')
+  const npm = await findNpm(env, signal)
+  mkdirSync(staging, { mode: 0o700 })
+  const project = { private: true, name: `parley-agent-${agent}`, allowScripts: { [name]: true } }
+  writeFileSync(join(staging, 'package.json'), `${JSON.stringify(project, null, 2)}\n`)
+  const run = { cwd: staging, package: name, version, onLine: say, signal }
+  await runNpm(npm, [...npmInstall, `${name}@${version}`], run)
+  const found = manifestIn(staging, name).version
+  if (found === undefined) throw broken(work, 'npm left no such package behind')
+  if (/^\d/.test(version) && found !== version) throw broken(work, `npm installed ${found} instead`)
+  await check(work, npm, staging)
+  return found
+}
+
+/** A package whose program needs its install script has it run, but no package that comes with it. */
+async function check(work: Work, npm: Npm, staging: string): Promise<void> {
+  const { package: name, version, agent, say, signal } = work
+  const program = programIn(staging, name, agent)
+  say(`checking that ${agent} starts`)
+  let end = await tryProgram(program, work, staging)
+  const { scripts = {} } = manifestIn(staging, name)
+  const hasScript = ['preinstall', 'install', 'postinstall'].some((script) => script in scripts)
+  if (!starts(end) && hasScript && end.cut !== 'aborted') {
+    say(`running the install script of ${name}`)
+    await runNpm(npm, ['rebuild', name, '--global=false', '--workspaces=false'], {
+      cwd: staging,
+      package: name,
+      version,
+      onLine: say,
+      signal,
+    })
+    end = await tryProgram(program, work, staging)
+  }
+  if (end.cut === 'aborted') throw cancelled()
+  if (!starts(end)) throw broken(work, `its program does not start (${endWords(end)})`, end.stderrTail)
+}
+
+function starts({ exitCode, cut }: ProgramEnd): boolean {
+  return exitCode === 0 && cut === undefined
+}
+
+/** With a home of its own, for what it may write down. */
+async function tryProgram(program: string, { env, signal }: Work, staging: string): Promise<ProgramEnd> {
+  const home = join(staging, '.home')
+  mkdirSync(home, { recursive: true })
+  const add = { HOME: home, PATH: pathWithNode(env.PATH) }
+  const without = ['XDG_CONFIG_HOME', 'XDG_DATA_HOME', 'XDG_CACHE_HOME']
+  const end = await runProgram({
+    command: program,
+    args: ['--version'],
+    cwd: home,
+    env: agentEnvironment({ from: env, vendor: [], without, add }),
+    timeoutMs: checkMs,
+    signal,
+  })
+  await away(home)
+  return end
+}
+
+function endWords({ exitCode, signal, cut, error }: ProgramEnd): string {
+  if (cut === 'too slow') return `no answer within ${checkMs / 1000} s`
+  if (error) return error.code ?? error.message
+  return signal ? `ended by ${signal}` : `exit code ${exitCode}`
+}
+
+type Manifest = {
+  readonly version?: string
+  readonly bin?: string | Record<string, string>
+  readonly scripts?: Record<string, string>
+}
+
+function manifestIn(folder: string, name: string): Manifest {
+  try {
+    return JSON.parse(readFileSync(join(folder, 'node_modules', name, 'package.json'), 'utf8')) as Manifest
+  } catch {
+    return {}
+  }
+}
+
+/** The program of a package: the one it has, or of several the one that is named as the agent or the package. */
+function programIn(folder: string, name: string, agent: string): string {
+  const { bin } = manifestIn(folder, name)
+  const short = name.replace(/^@[^/]+\//, '')
+  const names = typeof bin === 'string' ? [short] : Object.keys(bin ?? {})
+  const chosen = [agent, short].find((one) => names.includes(one)) ?? names[0] ?? short
+  return join(folder, 'node_modules', '.bin', chosen)
+}
+
+/** Two renames: should we be killed between them, whoever comes next puts the old one back. */
+async function replace(folder: string, staging: string, agentsFolder: string, agent: string): Promise<void> {
+  const aside = join(agentsFolder, `${replacedPrefix(agent)}${randomUUID()}`)
+  const isThere = existsSync(folder)
+  if (isThere) renameSync(folder, aside)
+  try {
+    renameSync(staging, folder)
+  } catch (thrown) {
+    if (isThere) renameSync(aside, folder)
+    throw thrown
+  }
+  await away(aside)
+}
+
+async function clearLeftovers(agentsFolder: string, agent: string): Promise<void> {
+  const folder = agentFolder(agentsFolder, agent)
+  for (const name of readdirSync(agentsFolder)) {
+    const path = join(agentsFolder, name)
+    if (name.startsWith(replacedPrefix(agent)) && !existsSync(folder)) renameSync(path, folder)
+    else if (name.startsWith(stagingPrefix(agent)) || name.startsWith(replacedPrefix(agent))) {
+      await away(path)
+    }
+  }
+}
+
+/** The mark in the middle keeps an agent from being taken for another whose name begins with its own. */
+function stagingPrefix(agent: string): string {
+  return `.new.${agent}.`
+}
+
+function replacedPrefix(agent: string): string {
+  return `.old.${agent}.`
+}
+
+function lockAgent(agentsFolder: string, agent: string): Disposable {
+  return lockInstall(join(agentsFolder, `.${agent}.lock`), agent)
+}
+
+/** One by one: where nothing can be made, Node's own recursive way may not come to an end. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return
+  if (dirname(folder) !== folder) makeFolder(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+  }
+}
+
+function broken({ package: name, version }: Work, what: string, stderrTail = ''): ParleyError {
+  const last = stderrTail.trim().split('\n').at(-1) ?? ''
+  return new ParleyError(
+    'agent_failed',
+    `${name} ${version} is not installed: ${what}${last === '' ? '.' : `: ${last}`}`,
+    { details: { reason: 'broken', ...(stderrTail !== '' && { stderrTail }) } },
+  )
+}

@@ -1,0 +1,85 @@
+import type { Readable } from 'node:stream'
+import { StringDecoder } from 'node:string_decoder'
+
+export type JsonLinesReader = {
+  /** Stops reading: the writer at the other end is paused once the pipe is full. What was read already still comes. */
+  pause(): void
+  resume(): void
+}
+
+export type JsonLinesEvents = {
+  message(value: unknown): void
+  /** A line that is no JSON, or its beginning if it has no end. */
+  garbage(line: string): void
+  /** Nothing more comes. */
+  end(): void
+}
+
+const longestLine = 128 * 1024 * 1024
+const shownOfGarbage = 1_000
+
+/**
+ * One JSON value a line. Not node:readline: that also breaks lines at characters which may stand inside a JSON string.
+ * The last line counts also without its line break.
+ */
+export function readJsonLines(
+  input: Readable,
+  on: JsonLinesEvents,
+  { longest = longestLine }: { longest?: number } = {},
+): JsonLinesReader {
+  const decoder = new StringDecoder('utf8')
+  let pieces: string[] = []
+  let length = 0
+  let tooLong = false
+
+  const takeLine = () => {
+    const line = pieces.join('')
+    const dropped = tooLong
+    pieces = []
+    length = 0
+    tooLong = false
+    if (!dropped && line.trim() !== '') give(line, on)
+  }
+  const keep = (piece: string) => {
+    length += piece.length
+    if (!tooLong) pieces.push(piece)
+    if (length <= longest || tooLong) return
+    tooLong = true
+    on.garbage(pieces.join('').slice(0, shownOfGarbage))
+    pieces = []
+  }
+  const take = (text: string) => {
+    let from = 0
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', from)) {
+      keep(text.slice(from, at))
+      takeLine()
+      from = at + 1
+    }
+    if (from < text.length) keep(text.slice(from))
+  }
+  let ended = false
+  const end = () => {
+    if (ended) return
+    ended = true
+    take(decoder.end())
+    takeLine()
+    on.end()
+  }
+
+  input.on('data', (chunk: Buffer | string) => take(typeof chunk === 'string' ? chunk : decoder.write(chunk)))
+  input.on('end', end)
+  input.on('close', end)
+  input.on('error', end)
+  return { pause: () => input.pause(), resume: () => input.resume() }
+}
+
+function give(line: string, on: JsonLinesEvents): void {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    on.garbage(line.slice(0, shownOfGarbage))
+    return
+  }
+  on.message(value)
+}

@@ -1,0 +1,151 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** An npm registry on loopback, with the packages that a test puts there. The npm that speaks to it is the real one. */
+
+export type PackageUnderTest = {
+  readonly name: string
+  readonly version: string
+  /** Its program, as JavaScript; without it, one that tells its version. `false`: the file is missing. */
+  readonly program?: string | false
+  /** The program's name; without it, the package's. */
+  readonly programName?: string
+  readonly scripts?: Record<string, string>
+  readonly dependencies?: Record<string, string>
+  /** What its own manifest says, if that is not what the registry says. */
+  readonly claims?: string
+  /** More files of it, by path. */
+  readonly files?: Record<string, string>
+}
+
+export type RegistryUnderTest = AsyncDisposable & {
+  readonly url: string
+  /** What npm asked for, as paths. */
+  readonly asked: string[]
+  /** For npm: this registry, and a home and a cache of its own. */
+  readonly env: Record<string, string>
+  publish(...packages: PackageUnderTest[]): void
+  /** From now on answers nothing that has this in its path. */
+  hold(path: string): Held
+}
+
+export type Held = {
+  /** Resolves when npm waits for such an answer. */
+  readonly waits: Promise<void>
+  /** Gives the answers after all. */
+  release(): void
+}
+
+export async function startRegistry(): Promise<RegistryUnderTest> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-registry-'))
+  const published = new Map<string, PackageUnderTest[]>()
+  const asked: string[] = []
+  const held: { path: string; hold: (answer: () => void) => void }[] = []
+
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(request.url ?? '/').slice(1)
+    asked.push(path)
+    const one = held.find((other) => path.includes(other.path))
+    if (one) one.hold(() => answer(path, response))
+    else answer(path, response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+  function answer(path: string, response: ServerResponse) {
+    const tarball = /^(.+)\/-\/(.+)\.tgz$/.exec(path)
+    const name = tarball?.[1] ?? path
+    const versions = published.get(name)
+    if (!versions) return void response.writeHead(404).end('{}')
+    if (tarball) return void response.end(readFileSync(tarballFile(folder, name, tarball[2] ?? '')))
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify(packument(name, versions)))
+  }
+
+  function packument(name: string, versions: readonly PackageUnderTest[]) {
+    const described = versions.map((one) => {
+      const file = tarballFile(folder, name, one.version)
+      const integrity = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`
+      const dist = { tarball: `${url}/${name}/-/${one.version}.tgz`, integrity }
+      const hasInstallScript = one.scripts !== undefined
+      return [one.version, { ...manifestOf(one), dist, ...(hasInstallScript && { hasInstallScript }) }]
+    })
+    return {
+      name,
+      'dist-tags': { latest: versions.at(-1)?.version },
+      versions: Object.fromEntries(described),
+    }
+  }
+
+  return {
+    url,
+    asked,
+    env: {
+      PATH: process.env.PATH ?? '/usr/bin:/bin',
+      HOME: folder,
+      npm_config_registry: url,
+      npm_config_cache: join(folder, 'cache'),
+    },
+    publish(...packages) {
+      for (const one of packages) {
+        pack(folder, one)
+        published.set(one.name, [...(published.get(one.name) ?? []), one])
+      }
+    },
+    hold(path) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const answers: (() => void)[] = []
+      const one = {
+        path,
+        hold: (give: () => void) => {
+          answers.push(give)
+          resolve()
+        },
+      }
+      held.push(one)
+      return {
+        waits: promise,
+        release() {
+          held.splice(held.indexOf(one), 1)
+          for (const give of answers) give()
+        },
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+function manifestOf({ name, version, programName, scripts, dependencies }: PackageUnderTest) {
+  const bin = { [programName ?? name.replace(/^@[^/]+\//, '')]: 'program.js' }
+  return { name, version, bin, ...(scripts && { scripts }), ...(dependencies && { dependencies }) }
+}
+
+function tarballFile(folder: string, name: string, version: string): string {
+  return join(folder, `${name.replaceAll('/', '+')}-${version}.tgz`)
+}
+
+function pack(folder: string, one: PackageUnderTest): void {
+  const content = mkdtempSync(join(folder, 'pack-'))
+  const packed = { ...one, version: one.claims ?? one.version }
+  const program = one.program ?? `console.log('${one.version}')`
+  const files: Record<string, string> = { 'package.json': JSON.stringify(manifestOf(packed)), ...one.files }
+  if (program !== false) files['program.js'] = `#!/usr/bin/env node\n${program}\n`
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(content, 'package', path)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text)
+    chmodSync(file, 0o755)
+  }
+  execFileSync('tar', ['-czf', tarballFile(folder, one.name, one.version), '-C', content, 'package'])
+}

@@ -1,0 +1,22 @@
+import type { Context } from './context.ts'
+import { oneLine, visible } from './terminal/visible.ts'
+
+/** One thing that was looked at, and how it was found. */
+export type Check = {
+  readonly name: string
+  readonly result: 'ok' | 'warn' | 'fail'
+  readonly text: string
+  /** What a program said of it, as it said it. */
+  readonly lines?: readonly string[]
+}
+
+export function ok(name: string, text: string): Check {
+  return { name, result: 'ok', text }
+}
+
+export function checkLine({ name, result, text, lines = [] }: Check, { output }: Context): string {
+  const { green, yellow, red, dim } = output.outStyle
+  const paint = { ok: green, warn: yellow, fail: red }[result]
+  const more = lines.map((line) => `${' '.repeat(20)}${dim(visible(line))}\n`)
+  return `${paint(result.padEnd(5))}${name.padEnd(15)}${oneLine(text)}\n${more.join('')}`
+}

@@ -1,0 +1,170 @@
+import { dirname, resolve } from 'node:path'
+import { errorInfoOf, ParleyError } from '@parley/protocol'
+import { installedVersion } from '../../adapters/find-program.ts'
+import { builtInAdapters } from '../../adapters/index.ts'
+import { type Installed, installAgent, removeAgent } from '../../adapters/install.ts'
+import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import { agentsFolder, type Flags } from '../configuration.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { makeDataFolder } from '../data-folder.ts'
+import { durationWords } from '../durations.ts'
+import { exitCodes, failureOf } from '../failure.ts'
+import { onInterrupt } from '../interrupts.ts'
+import { startProgress } from '../terminal/progress.ts'
+
+export type InstallOptions = Flags & {
+  /** Another folder than the one in the data folder. */
+  readonly into?: string
+  readonly latest?: boolean
+  readonly version?: string
+  readonly json?: boolean
+}
+
+/** The agents there are, for a folder that they may be installed in. Tests give another list. */
+export type ListAgents = typeof builtInAdapters
+
+const probeMs = 5_000
+
+/** An agent that Parley can install. */
+type Installable = Required<Pick<AgentAdapter, 'id' | 'name' | 'install'>>
+
+export async function installAgents(
+  ids: readonly string[],
+  options: InstallOptions,
+  context: Context,
+  list: ListAgents = builtInAdapters,
+): Promise<number> {
+  const { folder, adapters } = agentsAt(options, context, list)
+  const wanted: Installable[] = []
+  for (const id of new Set(ids)) {
+    const { name, install, probe } = adapterOf(id, adapters, context)
+    if (install) {
+      wanted.push({ id, name, install })
+      continue
+    }
+    const { found, hint = 'See its documentation.' } = await probe(AbortSignal.timeout(probeMs))
+    if (!found) throw new ParleyError('not_supported', `${name} is not one that Parley installs. ${hint}`)
+    context.output.err(`${id} is there already: it is not one that Parley installs.\n`)
+  }
+  return installEach(wanted, folder, options, context)
+}
+
+/** Without ids, all that Parley has installed. */
+export async function updateAgents(
+  ids: readonly string[],
+  options: InstallOptions,
+  context: Context,
+  list: ListAgents = builtInAdapters,
+): Promise<number> {
+  const { folder, adapters } = agentsAt(options, context, list)
+  const isInstalled = ({ id, install }: AgentAdapter) =>
+    install !== undefined && installedVersion(folder, id, install.package) !== undefined
+  const chosen =
+    ids.length > 0 ? ids.map((id) => adapterOf(id, adapters, context)) : adapters.filter(isInstalled)
+  if (chosen.length === 0) context.output.err('Parley has installed no agents.\n')
+  const wanted = chosen.map((adapter) => {
+    const { id, name, install } = adapter
+    if (install && isInstalled(adapter)) return { id, name, install }
+    const what = install ? ` To install it: ${context.commandLine(`agents install ${id}`)}` : ''
+    throw new ParleyError('not_found', `Parley has not installed ${id}, so it cannot update it.${what}`)
+  })
+  return installEach(wanted, folder, options, context)
+}
+
+export async function removeAgents(
+  ids: readonly string[],
+  options: InstallOptions,
+  context: Context,
+  list: ListAgents = builtInAdapters,
+): Promise<number> {
+  const { folder, adapters } = agentsAt(options, context, list)
+  for (const id of ids) adapterOf(id, adapters, context)
+  for (const id of ids) {
+    if (!(await removeAgent(folder, id))) {
+      throw new ParleyError('not_found', `Parley has not installed ${id}, so it cannot remove it.`)
+    }
+    context.output.out(options.json ? `${JSON.stringify({ id, removed: true })}\n` : `${id} removed\n`)
+  }
+  return exitCodes.completed
+}
+
+export function agentsAt({ into, ...flags }: InstallOptions, context: Context, list: ListAgents) {
+  const { dataDir, agents } = configurationOf(context, flags)
+  const folder = into === undefined ? agentsFolder(dataDir) : resolve(context.cwd, into)
+  return { folder, dataDir, adapters: list({ env: context.env, agentsFolder: folder, agents }) }
+}
+
+export function adapterOf(
+  id: string,
+  adapters: readonly AgentAdapter[],
+  { commandLine }: Context,
+): AgentAdapter {
+  const adapter = adapters.find((one) => one.id === id)
+  if (adapter) return adapter
+  throw new ParleyError('agent_not_found', `There is no agent "${id}". ${commandLine('agents')} lists them.`)
+}
+
+/** One after the other. What fails does not keep the rest from being installed, but it is the exit code. */
+async function installEach(
+  wanted: readonly Installable[],
+  folder: string,
+  options: InstallOptions,
+  context: Context,
+): Promise<number> {
+  const { output } = context
+  if (wanted.length === 0) return exitCodes.completed
+  if (options.latest && options.version !== undefined) {
+    throw new ParleyError('validation_error', 'Give --latest or --version, not both.')
+  }
+  if (options.into === undefined) makeDataFolder(dirname(folder))
+  const stop = new AbortController()
+  using _ = onInterrupt(() => stop.abort())
+  let exitCode: number = exitCodes.completed
+  for (const agent of wanted) {
+    try {
+      const began = performance.now()
+      const done = await installOne(agent, folder, { options, context, signal: stop.signal })
+      tell(agent, done, performance.now() - began, { options, context })
+    } catch (thrown) {
+      const failure = failureOf(thrown, options.verbose === true)
+      if (options.json) output.out(`${JSON.stringify({ id: agent.id, error: errorInfoOf(thrown) })}\n`)
+      output.err(`${failure.line}\n`)
+      exitCode ||= failure.exitCode
+      if (stop.signal.aborted) break
+    }
+  }
+  return exitCode
+}
+
+type Installing = { readonly options: InstallOptions; readonly context: Context }
+
+async function installOne(
+  { id, install }: Installable,
+  folder: string,
+  { options, context, signal }: Installing & { readonly signal: AbortSignal },
+): Promise<Installed> {
+  const { package: name } = install
+  const version = options.version ?? (options.latest ? 'latest' : install.version)
+  const request = { agentsFolder: folder, agent: id, package: name, version, env: context.env, signal }
+  if (installedVersion(folder, id, name) === version) return installAgent(request)
+  using progress = startProgress(`installing ${id} (${name} ${version})`, context.output)
+  return await installAgent({ ...request, progress: ({ line }) => progress.say(line) })
+}
+
+function tell(
+  { id, install }: Installable,
+  done: Installed,
+  ms: number,
+  { options, context }: Installing,
+): void {
+  const { output, commandLine } = context
+  const { version, changed, replaced, path } = done
+  const tested = version === install.version
+  if (options.json) return output.out(`${JSON.stringify({ id, tested, ...done })}\n`)
+  const instead = replaced === undefined ? '' : ` in place of ${replaced}`
+  const words = changed ? `installed${instead} in ${durationWords(ms)}: ${path}` : 'is there already'
+  output.out(`${id} ${version} ${words}\n`)
+  if (tested) return
+  const back = commandLine(`agents update ${id}`)
+  output.err(`${id} ${version} is not tested with this Parley; ${install.version} is. To get that: ${back}\n`)
+}

@@ -1,0 +1,92 @@
+import { resolve, sep } from 'node:path'
+import type { Client } from '@parley/client'
+import { ParleyError, type TrustedFolder } from '@parley/protocol'
+import type { Flags } from '../configuration.ts'
+import { connect } from '../connect.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { ageWords } from '../durations.ts'
+import { tableLines } from '../terminal/table.ts'
+import { oneLine } from '../terminal/visible.ts'
+
+export type TrustOptions = Flags & {
+  readonly list?: boolean
+  readonly remove?: boolean
+  readonly json?: boolean
+}
+
+const columns = [{ name: 'FOLDER', shrinks: true }, { name: 'AGE' }]
+
+/** Trusts a folder, revokes that, or lists what is trusted. */
+export async function trust(
+  given: string | undefined,
+  options: TrustOptions,
+  context: Context,
+): Promise<number> {
+  if (options.list && (options.remove || given !== undefined)) {
+    throw new ParleyError('validation_error', '--list takes no folder and no --remove.')
+  }
+  await using server = await connect(configurationOf(context, options), context)
+  const { client } = server
+  if (options.list) return await list(client, options, context)
+  const folder = resolve(context.cwd, given ?? '.')
+  try {
+    return await (options.remove ? remove : add)(client, folder, options, context)
+  } catch (thrown) {
+    throw inWordsOfTrust(thrown, folder, context)
+  }
+}
+
+async function list(client: Client, { json }: TrustOptions, { output, commandLine }: Context) {
+  const { folders } = await client.call('listTrustedFolders')
+  if (json) {
+    for (const one of folders) output.out(`${JSON.stringify(one)}\n`)
+    return 0
+  }
+  if (folders.length === 0) {
+    output.err(`No folder is trusted. Trust one: ${commandLine('trust <folder>')}\n`)
+    return 0
+  }
+  const rows = folders.map(({ folder, trustedAt }) => [folder, ageWords(Date.now() - trustedAt)])
+  const [head = '', ...lines] = tableLines(columns, rows, output.isOutTerminal ? output.columns() : undefined)
+  output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
+  return 0
+}
+
+type Change = (client: Client, folder: string, options: TrustOptions, context: Context) => Promise<number>
+
+const add: Change = async (client, folder, { json }, { output }) => {
+  const trusted = await client.call('trustFolder', { body: { folder } })
+  if (json) output.out(`${JSON.stringify(trusted)}\n`)
+  else output.err(`Trusted ${oneLine(trusted.folder)}, and all inside it. ${fromWhen}\n`)
+  return 0
+}
+
+/** The folder may have been named by a link, so what is gone is seen in the list. */
+const remove: Change = async (client, folder, { json }, { output }) => {
+  const before = await client.call('listTrustedFolders')
+  await client.call('distrustFolder', { query: { folder } })
+  const { folders } = await client.call('listTrustedFolders')
+  const gone = before.folders.find((one) => !folders.some((left) => left.folder === one.folder))
+  if (json) output.out(`${JSON.stringify(gone ?? { folder })}\n`)
+  else output.err(`No longer trusted: ${oneLine(gone?.folder ?? folder)}. ${fromWhen}\n`)
+  const parent = folders.find((one) => isInside(gone?.folder ?? folder, one))
+  if (parent) output.err(`parley: but it lies in ${oneLine(parent.folder)}, which still is trusted.\n`)
+  return 0
+}
+
+const fromWhen = 'Agents heed it from their next start; those that idle are started anew.'
+
+function isInside(folder: string, parent: TrustedFolder): boolean {
+  return folder.startsWith(parent.folder.endsWith(sep) ? parent.folder : parent.folder + sep)
+}
+
+/** The server speaks to programs; whoever typed `trust` knows arguments and options. */
+function inWordsOfTrust(thrown: unknown, folder: string, { commandLine }: Context): unknown {
+  if (!(thrown instanceof ParleyError)) return thrown
+  const rephrased = (words: string) => new ParleyError(thrown.code, words, { cause: thrown })
+  if (thrown.code === 'not_found') {
+    return rephrased(`${folder} is not trusted. ${commandLine('trust --list')} lists what is.`)
+  }
+  if (thrown.code !== 'validation_error' || thrown.details?.cwd === undefined) return thrown
+  return rephrased(`${folder} is not a folder that can be read. Give an existing one.`)
+}

@@ -1,0 +1,35 @@
+import type { Output } from './output.ts'
+import { oneLine } from './visible.ts'
+
+const tickMs = 500
+const quietTickMs = 10_000
+
+/** How far a long piece of work is, on stderr: one line that changes on a terminal, else a line now and then. */
+export type Progress = Disposable & { say(line: string): void }
+
+export function startProgress(what: string, output: Output): Progress {
+  const { err, errStyle, isErrTerminal } = output
+  const since = performance.now()
+  let last = ''
+  const show = () => {
+    const seconds = `${Math.round((performance.now() - since) / 1000)} s`
+    if (!isErrTerminal) return err(`${what}: ${seconds}${last && `, ${oneLine(last)}`}\n`)
+    const line = oneLine(last, Math.max(0, output.columns() - what.length - seconds.length - 5))
+    err(`${wipe}${what}  ${seconds}  ${errStyle.dim(line)}`)
+  }
+  const timer = setInterval(show, isErrTerminal ? tickMs : quietTickMs)
+  if (isErrTerminal) show()
+  else err(`${what}\n`)
+  return {
+    say(line) {
+      last = line
+      if (isErrTerminal) show()
+    },
+    [Symbol.dispose]() {
+      clearInterval(timer)
+      if (isErrTerminal) err(wipe)
+    },
+  }
+}
+
+const wipe = '\r\u001b[2K'

@@ -1,0 +1,119 @@
+import { type AgentInfo, type ErrorInfo, errorInfoOf, type Installing, ParleyError } from '@parley/protocol'
+import type { AgentAdapter } from './agent-adapter.ts'
+import type { Clock } from './clock.ts'
+
+/** Puts agents on this machine and takes them away. Core knows neither how nor where. */
+export type AgentInstaller = {
+  /** The version that it installed, if it did. */
+  installed(agent: string): string | undefined
+  /** Rejects with a ParleyError; what was there before is then still there. */
+  install(agent: string, progress: (line: string) => void, signal: AbortSignal): Promise<void>
+  /** False if it had not installed it. */
+  remove(agent: string): Promise<boolean>
+}
+
+export type AgentList = {
+  agents(): Promise<AgentInfo[]>
+  /** Starts it, at the version that is known to work; `agents` tells how it goes. One that runs already is that one. */
+  installAgent(agent: string): Promise<Installing>
+  /** Stops an installation that runs; else takes away what was installed. */
+  removeAgent(agent: string): Promise<void>
+}
+
+export type AgentListOptions = {
+  readonly adapters: ReadonlyMap<string, AgentAdapter>
+  readonly installer: AgentInstaller | undefined
+  readonly clock: Clock
+}
+
+type Running = { state: Installing; readonly stop: AbortController; readonly ended: Promise<void> }
+
+const probeMs = 5_000
+
+/** The agents of a host as people see them: what was found of each, and its installation. */
+export function createAgentList({ adapters, installer, clock }: AgentListOptions) {
+  const running = new Map<string, Running>()
+  const failures = new Map<string, ErrorInfo>()
+
+  function adapterFor(agent: string): AgentAdapter {
+    const adapter = adapters.get(agent)
+    if (adapter) return adapter
+    throw new ParleyError('agent_not_found', `There is no agent "${agent}". GET /api/agents lists them.`, {
+      details: { agents: [...adapters.keys()] },
+    })
+  }
+
+  function installerFor(agent: string): AgentInstaller {
+    const { name, install } = adapterFor(agent)
+    if (install && installer) return installer
+    const why = install ? 'this server does not install agents' : 'it is not one that Parley installs'
+    throw new ParleyError('not_supported', `${name} cannot be installed here: ${why}. Install it yourself.`)
+  }
+
+  function start(agent: string, by: AgentInstaller): Running {
+    const stop = new AbortController()
+    failures.delete(agent)
+    const say = (line: string) => {
+      one.state = { ...one.state, line }
+    }
+    const ended = by
+      .install(agent, say, stop.signal)
+      .catch((thrown) => {
+        if (!stop.signal.aborted) failures.set(agent, errorInfoOf(thrown))
+      })
+      .finally(() => running.delete(agent))
+    const one: Running = { state: { since: clock.now(), line: 'starting' }, stop, ended }
+    running.set(agent, one)
+    return one
+  }
+
+  async function infoOf(adapter: AgentAdapter): Promise<AgentInfo> {
+    const { id, name, description, capabilities, modes, install } = adapter
+    const probe = await adapter.probe(AbortSignal.timeout(probeMs)).catch(() => ({
+      found: false,
+      hint: `The probe failed; "parley agents doctor ${id}" says more.`,
+    }))
+    const installed = installer?.installed(id)
+    const installing = running.get(id)?.state
+    const installError = failures.get(id)
+    return {
+      id,
+      name,
+      ...(description && { description }),
+      capabilities,
+      modes: [...modes],
+      ...probe,
+      ...(install && { install: { ...install, ...(installed !== undefined && { installed }) } }),
+      ...(installing && { installing }),
+      ...(installError && { installError }),
+    }
+  }
+
+  const list: AgentList = {
+    async agents() {
+      return Promise.all([...adapters.values()].map(infoOf))
+    },
+    async installAgent(agent) {
+      const by = installerFor(agent)
+      return (running.get(agent) ?? start(agent, by)).state
+    },
+    async removeAgent(agent) {
+      const by = installerFor(agent)
+      failures.delete(agent)
+      const one = running.get(agent)
+      one?.stop.abort()
+      await one?.ended
+      if (one || (await by.remove(agent))) return
+      throw new ParleyError('not_found', `Parley has not installed ${agent}, so it cannot remove it.`)
+    },
+  }
+  return {
+    list,
+    adapterFor,
+    /** Stops what is being installed. */
+    async close() {
+      for (const { stop } of running.values()) stop.abort()
+      await Promise.all([...running.values()].map(({ ended }) => ended))
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import { ParleyError, type TrustedFolder } from '@parley/protocol'
+import type { Clock } from './clock.ts'
+import type { SessionStore } from './session-store.ts'
+
+/** Which folders the person trusts. A decision is stored, covers all folders inside, and can be revoked. */
+export type FolderTrust = {
+  trusted(): Promise<TrustedFolder[]>
+  /** Holds from the next start of an agent; one that idles is closed, so that its next prompt starts it. */
+  trust(folder: string): Promise<TrustedFolder>
+  /** The same, the other way round. Works for a folder that is gone, too. */
+  distrust(folder: string): Promise<void>
+}
+
+/** `folder` is a real path: a session keeps no other. */
+export type Trusts = (folder: string) => boolean
+
+export async function createFolderTrust(options: {
+  store: SessionStore
+  clock: Clock
+  checkFolder: (folder: string) => Promise<string>
+  changed: () => void
+}): Promise<FolderTrust & { trusts: Trusts }> {
+  const { store, clock, checkFolder, changed } = options
+  let list = await store.trustedFolders()
+  const without = (folder: string) => list.filter((one) => one.folder !== folder)
+
+  return {
+    trusts: (folder) => list.some((one) => isWithin(folder, one.folder)),
+    async trusted() {
+      return [...list]
+    },
+    async trust(given) {
+      const folder = await checkFolder(given)
+      const before = list.find((one) => one.folder === folder)
+      if (before) return before
+      const trusted = { folder, trustedAt: clock.now() }
+      await store.trustFolder(trusted)
+      list = [...without(folder), trusted]
+      changed()
+      return trusted
+    },
+    async distrust(given) {
+      const isListed = list.some(({ folder }) => folder === given)
+      const folder = isListed ? given : await checkFolder(given).catch(() => given)
+      if (!(await store.distrustFolder(folder))) throw notListed(folder, list)
+      list = without(folder)
+      changed()
+    },
+  }
+}
+
+/** A path says itself which separator it has; on some systems the other one is a letter like any other. */
+function isWithin(folder: string, parent: string): boolean {
+  const separator = parent.startsWith('/') ? '/' : '\\'
+  return folder === parent || folder.startsWith(parent.endsWith(separator) ? parent : parent + separator)
+}
+
+function notListed(folder: string, list: readonly TrustedFolder[]): ParleyError {
+  const parent = list.find((one) => isWithin(folder, one.folder))
+  if (!parent) return new ParleyError('not_found', `${folder} is not trusted. GET /api/trust lists what is.`)
+  const why = `${folder} is trusted because it lies in ${parent.folder}. Revoke that.`
+  return new ParleyError('conflict', why, { details: { folder: parent.folder } })
+}

@@ -1,0 +1,154 @@
+import { hostToolName, type SessionState } from '@parley/protocol'
+import type {
+  AgentOutput,
+  HostToolAnswer,
+  HostTools,
+  PermissionAnswer,
+  PermissionAsk,
+  Person,
+} from './agent-adapter.ts'
+import type { Clock } from './clock.ts'
+import { hashOf } from './hash.ts'
+import type { HostTool, HostToolSet } from './host-tool.ts'
+
+/** What tools are run with, as the host wants it. */
+export type HostToolEnv = (session: {
+  readonly sessionId: string
+  readonly cwd: string
+}) => Readonly<Record<string, string>>
+
+export type HostToolDesk = {
+  /** The broker's, and notes what it allows: the call that follows need not ask again. */
+  readonly person: Person
+  /** What the session's agent is offered when it is started; nothing if there is nothing to offer. */
+  offered(): HostTools | undefined
+  /** A call's end with what its tool really gave, where the agent agrees on how it ended. */
+  withResult<Output extends AgentOutput>(output: Output): Output
+  /** Nobody waits for results any more: running tools are told, and what was allowed is void. */
+  stop(): void
+}
+
+type Context = Parameters<HostTools['call']>[2]
+
+/** An agent that dies takes its calls back too; a moment later it is known to be gone. */
+const goneWaitMs = 200
+
+/** Runs host tools for the agent of one session: input, permission, execution, in this order. */
+export function createHostToolDesk(options: {
+  tools: HostToolSet
+  env: HostToolEnv
+  state: () => SessionState
+  person: Person
+  clock: Clock
+  /** The person wants the turn to stop. */
+  interrupt: () => Promise<unknown>
+}): HostToolDesk {
+  const { tools, env, state, person, clock, interrupt } = options
+  let running = new AbortController()
+  let allowed: string[] = []
+  const results = new Map<string, HostToolAnswer>()
+
+  /** Nobody is asked about a call that cannot run: `call` says what is wrong with it. */
+  async function permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
+    const tool = tools.get(ask.tool)
+    if (!tool) return person.permit(ask, signal)
+    if ((await tool.prepare(ask.input)).problem !== undefined) return { outcome: 'allowed', requestId: '' }
+    const answer = await person.permit(ask, signal)
+    if (answer.outcome === 'allowed') allowed.push(hashOf([ask.tool, answer.input ?? ask.input]))
+    return answer
+  }
+
+  function wasAllowed(tool: HostTool, input: unknown): boolean {
+    const index = allowed.indexOf(hashOf([hostToolName(tool.name), input]))
+    if (index >= 0) allowed.splice(index, 1)
+    return index >= 0
+  }
+
+  /** Aborts when the agent takes the call back, and not because it died: then the question stays open. */
+  function takenBack(signal: AbortSignal, over: AbortSignal): AbortSignal {
+    const taken = new AbortController()
+    const later = () => clock.after(goneWaitMs, () => !over.aborted && taken.abort(), { background: true })
+    if (signal.aborted) later()
+    else signal.addEventListener('abort', later, { once: true })
+    return taken.signal
+  }
+
+  async function call(tool: HostTool, input: unknown, context: Context): Promise<HostToolAnswer> {
+    const over = running.signal
+    const signal = AbortSignal.any([context.signal, over])
+    let prepared = await tool.prepare(input)
+    if (prepared.problem !== undefined) return failed(prepared.problem)
+    if (!wasAllowed(tool, input)) {
+      const { toolCallId, parentToolCallId } = context
+      const { kind, title } = tool.annotations
+      const ask = { tool: hostToolName(tool.name), kind, title, input }
+      const by = { ...(toolCallId && { toolCallId }), ...(parentToolCallId && { parentToolCallId }) }
+      const answer = await person.permit({ ...ask, ...by }, takenBack(context.signal, over))
+      if (answer.outcome !== 'allowed') return refused(answer)
+      if (answer.input !== undefined) prepared = await tool.prepare(answer.input)
+      if (prepared.problem !== undefined) return failed(prepared.problem)
+    }
+    if (signal.aborted) return cancelled
+    const { id: sessionId, cwd } = state()
+    const { toolCallId } = context
+    const work = tool.run(prepared.input, {
+      sessionId,
+      cwd,
+      env: env({ sessionId, cwd }),
+      signal,
+      ...(toolCallId !== undefined && { toolCallId }),
+    })
+    return Promise.race([work, aborted(signal)])
+  }
+
+  async function refused(answer: PermissionAnswer): Promise<HostToolAnswer> {
+    if (answer.outcome !== 'denied') return cancelled
+    if (answer.endTurn) await interrupt()
+    return { ...failed(answer.message ?? 'The person said no.'), denied: true }
+  }
+
+  return {
+    person: { ...person, permit },
+    offered() {
+      const only = state().requested.options?.tools
+      const listed = [...tools].filter(([name]) => !only || only.includes(name)).map(([, tool]) => tool)
+      if (listed.length === 0) return undefined
+      return {
+        tools: listed,
+        async call(name, input, context) {
+          const tool = listed.find((one) => one.name === name)
+          const answer = tool ? await call(tool, input, context) : failed(`There is no tool ${name}.`)
+          if (context.toolCallId !== undefined) results.set(context.toolCallId, answer)
+          return answer
+        },
+      }
+    },
+    withResult(output) {
+      if (output.type !== 'tool-call.ended') return output
+      const result = results.get(output.toolCallId)
+      results.delete(output.toolCallId)
+      const agreed = output.outcome === (result?.isError ? 'failed' : 'completed')
+      return result && agreed ? { ...output, content: [...result.content] } : output
+    },
+    stop() {
+      running.abort()
+      running = new AbortController()
+      allowed = []
+      results.clear()
+    },
+  }
+}
+
+function failed(text: string): HostToolAnswer {
+  return { content: [{ type: 'text', text }], isError: true }
+}
+
+const cancelled = failed('Cancelled.')
+
+/** A tool that does not heed its signal is left to itself. */
+function aborted(signal: AbortSignal): Promise<HostToolAnswer> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(cancelled)
+    else signal.addEventListener('abort', () => resolve(cancelled), { once: true })
+  })
+}

@@ -1,0 +1,80 @@
+import { hostToolName, type McpServers, ParleyError, type SessionOptions } from '@parley/protocol'
+import {
+  type HostToolInfo,
+  type HostToolResult,
+  hostToolServer,
+  type PermissionAsk,
+} from './agent-adapter.ts'
+
+/** What a tool is run with beside its input. */
+export type HostToolContext = {
+  readonly sessionId: string
+  /** The session's folder. */
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  /** Aborts when nobody waits for the result any more: the agent took the call back, or its turn is over. */
+  readonly signal: AbortSignal
+  readonly toolCallId?: string
+}
+
+/** A tool that a host registers. Rules: neither function rejects; `run` gets what `prepare` let through. */
+export type HostTool = HostToolInfo & {
+  /** The input as `run` takes it, or what is wrong with it in words that a model can act on. */
+  prepare(
+    input: unknown,
+  ): Promise<{ readonly input: unknown; readonly problem?: never } | { readonly problem: string }>
+  run(input: unknown, context: HostToolContext): Promise<HostToolResult>
+}
+
+/** By their names in logs and rules. */
+export type HostToolSet = ReadonlyMap<string, HostTool>
+
+const longestName = 48
+/** What every agent takes as it is. Two underscores together are what agents put between a server and its tool. */
+const namePattern = /^[A-Za-z][A-Za-z0-9_-]*$/
+
+export function hostToolSet(tools: readonly HostTool[] = []): HostToolSet {
+  const set = new Map<string, HostTool>()
+  for (const tool of tools) {
+    const problem = nameProblem(tool.name)
+    if (problem) throw new ParleyError('validation_error', problem, { details: { tool: tool.name } })
+    if (set.has(hostToolName(tool.name))) {
+      throw new ParleyError('validation_error', `Two host tools are called "${tool.name}". Rename one.`, {
+        details: { tool: tool.name },
+      })
+    }
+    set.set(hostToolName(tool.name), tool)
+  }
+  return set
+}
+
+/** Why a host tool cannot be called this. */
+export function nameProblem(name: string): string | undefined {
+  if (namePattern.test(name) && !name.includes('__') && name.length <= longestName) return undefined
+  return `A host tool cannot be called "${name}": a name has letters, digits, - and single _, begins with a letter, and is at most ${longestName} long.`
+}
+
+/** Refuses MCP servers that cannot be had together with the host's tools. */
+export function checkMcpServers(servers: McpServers = {}, options: SessionOptions = {}): void {
+  if (options.hostToolsOnly && Object.keys(servers).length > 0) {
+    const message = 'A session with hostToolsOnly has no MCP servers. Leave out one of the two.'
+    throw new ParleyError('validation_error', message)
+  }
+  if (Object.hasOwn(servers, hostToolServer)) {
+    const message = `The MCP server "${hostToolServer}" is the host's own. Give yours another name.`
+    throw new ParleyError('validation_error', message)
+  }
+}
+
+/** What the host says of its own tool counts, not what an agent makes of it. */
+export function describedByHost(tools: HostToolSet, ask: PermissionAsk): PermissionAsk {
+  const tool = tools.get(ask.tool)
+  if (!tool) return ask
+  const { title, kind, readOnly } = tool.annotations
+  return { ...ask, title, kind, readOnly }
+}
+
+/** Those of the tools that an agent reports which are none of the host's. */
+export function strangersAmong(reported: readonly string[], tools: HostToolSet): string[] {
+  return reported.filter((name) => !tools.has(name))
+}

@@ -1,0 +1,365 @@
+import { capabilities, capabilityNames, type SessionEvent, type SessionState } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createHost } from '../index.ts'
+import { createMemoryStore } from '../stores/memory.ts'
+import { defineTool } from '../tools/define-tool.ts'
+import type { HostToolAnnotations, HostToolAnswer } from './agent-adapter.ts'
+import type { HostToolContext } from './host-tool.ts'
+import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
+import { oddAgent, until } from './odd-agent-under-test.ts'
+
+type Call = { readonly word: string; readonly context: HostToolContext }
+
+/** A tool that keeps its calls; a word that begins with "wait" is looked up until it is stopped. */
+function lookup(annotations: Partial<HostToolAnnotations> = {}) {
+  const calls: Call[] = []
+  const tool = defineTool({
+    name: 'lookup',
+    description: 'Looks a word up.',
+    input: z.object({ word: z.string() }),
+    annotations,
+    async run({ word }, context) {
+      calls.push({ word, context })
+      if (word.startsWith('wait')) await new Promise(() => undefined)
+      return `${word} is a herb`
+    },
+  })
+  return { tool, calls }
+}
+
+async function hostWith(
+  annotations: Partial<HostToolAnnotations> = {},
+  options: Omit<HostUnderTestOptions, 'tools'> = {},
+) {
+  const { tool, calls } = lookup(annotations)
+  const under = await hostUnderTest({ ...options, tools: [tool] })
+  return { under, calls, [Symbol.asyncDispose]: () => under[Symbol.asyncDispose]() }
+}
+
+const step = (word: unknown, more: { unasked?: true } = {}) =>
+  ({ type: 'host-tool', name: 'lookup', input: { word }, ...more }) as const
+const unasked = { unasked: true } as const
+const waiting = (state: SessionState) => state.requests.length > 0
+
+describe('a host', () => {
+  it('refuses two tools of one name', async () => {
+    const tools = [lookup().tool, lookup().tool]
+    const creation = createHost({ adapters: [], store: createMemoryStore(), tools })
+    await expect(creation).rejects.toMatchObject({ code: 'validation_error' })
+  })
+
+  it('refuses a tool whose name agents could not be told', async () => {
+    const tools = [{ ...lookup().tool, name: 'a b' }]
+    const creation = createHost({ adapters: [], store: createMemoryStore(), tools })
+    await expect(creation).rejects.toMatchObject({ code: 'validation_error', details: { tool: 'a b' } })
+  })
+
+  it('offers nothing where nothing may be used', async () => {
+    await using host = await hostWith()
+    const session = await host.under.create({ options: { tools: ['Read'] } })
+    await session.play({ type: 'text', text: 'hi' }, step('sage'))
+    expect(host.under.connections[0]?.input.hostTools).toBeUndefined()
+    expect(await session.events('tool-call.ended')).toMatchObject([{ outcome: 'denied' }])
+    expect(host.calls).toEqual([])
+  })
+
+  it('offers nothing to an agent that cannot take it', async () => {
+    await using host = await hostWith({}, { agent: { capabilities: capabilities('permissions') } })
+    const session = await host.under.create()
+    await session.play({ type: 'text', text: 'hi' })
+    expect(host.under.connections[0]?.input.hostTools).toBeUndefined()
+  })
+})
+
+describe('an agent that asks before it calls', () => {
+  it('is not asked about again', async () => {
+    await using host = await hostWith()
+    const session = await host.under.create()
+    await session.submit(step('sage'))
+    await session.decide('allow')
+    await session.idle()
+    expect(host.calls.map(({ word }) => word)).toEqual(['sage'])
+    expect(await session.events('permission.requested')).toHaveLength(1)
+  })
+
+  it('has asked for one call, of one input', async () => {
+    const answers: HostToolAnswer[] = []
+    const signal = new AbortController().signal
+    const agent = oddAgent(
+      ({ input, endTurn }) => ({
+        async send() {
+          const { person, hostTools } = input
+          const ask = { tool: 'host:lookup', kind: 'other' as const, title: 'x' }
+          await person.permit({ ...ask, input: { word: 'sage' } })
+          for (const word of ['sage', 'sage', 'thyme'])
+            answers.push(await hostTools!.call('lookup', { word }, { signal }))
+          endTurn()
+        },
+      }),
+      ['permissions', 'hostTools'],
+    )
+    await using host = await hostWith({}, { adapter: agent.adapter })
+    const session = await host.under.create()
+    await session.submit()
+    await session.decide('allow')
+    await session.decide('deny', { message: 'not twice' })
+    await session.decide('deny')
+    await session.idle()
+    expect(host.calls.map(({ word }) => word)).toEqual(['sage'])
+    expect(answers).toMatchObject([
+      { content: [{ text: 'sage is a herb' }] },
+      { denied: true, isError: true, content: [{ text: 'not twice' }] },
+      { denied: true, isError: true },
+    ])
+  })
+
+  it('need not ask about what cannot run', async () => {
+    await using host = await hostWith()
+    const session = await host.under.create()
+    await session.play(step(7))
+    expect(await session.events('permission.requested')).toEqual([])
+    const [ended] = await session.events('tool-call.ended')
+    expect(ended).toMatchObject({ outcome: 'failed' })
+    expect(JSON.stringify(ended?.content)).toMatch(/word.*string/)
+    expect(host.calls).toEqual([])
+  })
+})
+
+describe('an agent that does not ask', () => {
+  it('gets nothing run that a person did not allow', async () => {
+    await using host = await hostWith({ title: 'Look it up', readOnly: true })
+    const session = await host.under.create()
+    await session.submit(step('sage', unasked), step('thyme', unasked))
+    const { requests } = await session.when(waiting)
+    const [called] = await session.events('tool-call.called')
+    const { toolCallId } = called ?? {}
+    expect(requests).toMatchObject([
+      { tool: 'host:lookup', title: 'Look it up', kind: 'read', readOnly: true, toolCallId },
+    ])
+    expect(host.calls).toEqual([])
+    await session.decide('deny')
+    await session.decide('allow')
+    await session.idle()
+    expect(host.calls.map(({ word }) => word)).toEqual(['thyme'])
+    const ends = await session.events('tool-call.ended')
+    expect(ends.map(({ outcome }) => outcome)).toEqual(['denied', 'completed'])
+  })
+
+  it('leaves the decision to the mode where the mode decides, and that is recorded', async () => {
+    await using host = await hostWith()
+    const session = await host.under.create({ mode: 'bypass' })
+    await session.play(step('sage', unasked))
+    expect(await session.events('permission.resolved')).toMatchObject([{ outcome: 'allowed', by: 'mode' }])
+    expect(host.calls).toHaveLength(1)
+  })
+
+  it('runs with the input as a person edited it, if that fits', async () => {
+    await using host = await hostWith()
+    const session = await host.under.create()
+    await session.submit(step('sage', unasked), step('sage', unasked))
+    await session.decide('allow', { input: { word: 'thyme' } })
+    await session.decide('allow', { input: { word: 7 } })
+    await session.idle()
+    expect(host.calls.map(({ word }) => word)).toEqual(['thyme'])
+    const ends = await session.events('tool-call.ended')
+    expect(ends.map(({ outcome }) => outcome)).toEqual(['completed', 'failed'])
+  })
+
+  it('is stopped when the person says no and that the turn shall end', async () => {
+    await using host = await hostWith()
+    const session = await host.under.create()
+    await session.submit(step('sage', unasked), { type: 'text', text: 'never said' })
+    await session.decide('deny', { endTurn: true })
+    await session.idle()
+    expect(await session.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    expect(await session.texts()).toEqual([])
+  })
+
+  it('may take its call back: then nobody is asked any more', async () => {
+    const back = new AbortController()
+    const agent = oddAgent(
+      ({ input, endTurn }) => ({
+        async send() {
+          await input.hostTools?.call('lookup', { word: 'sage' }, { signal: back.signal })
+          endTurn()
+        },
+      }),
+      ['permissions', 'hostTools'],
+    )
+    await using host = await hostWith({}, { adapter: agent.adapter })
+    const session = await host.under.create()
+    await session.submit()
+    await session.when(waiting)
+    back.abort()
+    host.under.time.advance(200)
+    await session.idle()
+    expect(await session.events('permission.resolved')).toMatchObject([{ outcome: 'cancelled' }])
+    expect(host.calls).toEqual([])
+  })
+
+  it('may die: then the question stays, and its answer runs the tool once', async () => {
+    await using host = await hostWith()
+    const session = await host.under.create()
+    await session.submit(step('sage', unasked))
+    await session.when(waiting)
+    await host.under.restart()
+    expect(await session.state()).toMatchObject({ status: 'parked' })
+    await session.decide('allow')
+    await session.idle()
+    expect(host.calls.map(({ word }) => word)).toEqual(['sage'])
+  })
+})
+
+describe('a tool that runs', () => {
+  it('is told to stop when the turn is cancelled, and is not waited for', async () => {
+    await using host = await hostWith({ safe: true })
+    const session = await host.under.create()
+    await session.submit(step('wait'))
+    await until(() => host.calls.length === 1)
+    const { signal } = host.calls[0]!.context
+    expect(signal.aborted).toBe(false)
+    await session.command({ type: 'turn.cancel' })
+    await session.idle()
+    expect(signal.aborted).toBe(true)
+    expect(await session.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+  })
+
+  it('is told to stop when the agent dies', async () => {
+    const agent = oddAgent(
+      ({ input }) => ({
+        async send() {
+          const { signal } = new AbortController()
+          void input.hostTools?.call('lookup', { word: 'wait' }, { signal })
+        },
+      }),
+      ['permissions', 'hostTools'],
+    )
+    await using host = await hostWith({ safe: true }, { adapter: agent.adapter })
+    const session = await host.under.create()
+    await session.submit()
+    await until(() => host.calls.length === 1)
+    agent.connections[0]?.end()
+    await session.idle()
+    expect(host.calls[0]?.context.signal.aborted).toBe(true)
+  })
+
+  it('gives what is recorded, whatever the agent makes of it', async () => {
+    const agent = oddAgent(
+      ({ input, say, endTurn }) => ({
+        async send() {
+          const { signal } = new AbortController()
+          const call = { toolCallId: 'call-1', name: 'host:lookup', kind: 'other', title: 'x' } as const
+          say({ type: 'tool-call.called', ...call, input: { word: 'sage' } })
+          await input.hostTools?.call('lookup', { word: 'sage' }, { toolCallId: 'call-1', signal })
+          const content = [{ type: 'text' as const, text: '[shortened]' }]
+          say({ type: 'tool-call.ended', toolCallId: 'call-1', outcome: 'completed', content })
+          endTurn()
+        },
+      }),
+      ['permissions', 'hostTools'],
+    )
+    await using host = await hostWith({ safe: true }, { adapter: agent.adapter })
+    const session = await host.under.create()
+    await session.submit()
+    await session.idle()
+    expect(await session.events('tool-call.ended')).toMatchObject([
+      { outcome: 'completed', content: [{ type: 'text', text: 'sage is a herb' }] },
+    ])
+  })
+})
+
+describe('a session with host tools only', () => {
+  const options = { hostToolsOnly: true }
+
+  it('has an agent with no other tools, and nothing else is permitted', async () => {
+    await using host = await hostWith({ safe: true })
+    const session = await host.under.create({ options, mode: 'bypass' })
+    await session.play(step('sage'), { type: 'permission', name: 'Bash', kind: 'execute' })
+    expect((await session.state()).connection?.tools).toEqual(['host:lookup'])
+    const ends = await session.events('tool-call.ended')
+    expect(ends.map(({ outcome }) => outcome)).toEqual(['completed', 'denied'])
+  })
+
+  it('is ended when the agent reports another tool', async () => {
+    await using host = await hostWith({ safe: true })
+    const session = await host.under.create({ options })
+    await session.play(
+      { type: 'text', text: 'here I am' },
+      { type: 'tools', tools: ['host:lookup', 'Bash', 'lookup', 'host:other'] },
+      step('sage'),
+      { type: 'text', text: 'never said' },
+    )
+    const tools = ['Bash', 'lookup', 'host:other']
+    const error = { code: 'forbidden', details: { tools } }
+    expect(await session.events('turn.ended')).toMatchObject([
+      { outcome: 'failed', stopReason: 'tools_violated', error },
+    ])
+    expect(await session.events('agent.noticed')).toMatchObject([
+      { level: 'error', code: 'tools_violated', data: { tools } },
+    ])
+    expect(host.calls).toEqual([])
+    await session.when((state) => !state.connected)
+    expect(await session.state()).toMatchObject({ archived: true, status: 'idle' })
+    await expect(session.submit()).rejects.toMatchObject({ code: 'conflict' })
+  })
+
+  it('is ended before anything is done when the agent reports it at its start', async () => {
+    const agent = oddAgent(
+      ({ say }) => {
+        say({ type: 'agent.connected', agentSessionId: 'a', tools: ['Bash'] })
+        return {}
+      },
+      ['permissions', 'hostTools'],
+    )
+    await using host = await hostWith({}, { adapter: agent.adapter })
+    const session = await host.under.create({ options })
+    await session.submit()
+    await session.idle()
+    expect(await session.events('turn.ended')).toMatchObject([{ outcome: 'failed' }])
+    await session.when((state) => !state.connected)
+    expect(agent.open).toBe(0)
+    const log = await session.log()
+    expect(log.filter(({ type }: SessionEvent) => type === 'session.archived')).toHaveLength(1)
+  })
+
+  it('goes on, with all tools, once a person says so', async () => {
+    await using host = await hostWith({ safe: true })
+    const session = await host.under.create({ options })
+    await session.play({ type: 'tools', tools: ['Bash'] })
+    await host.under.host.patch(session.id, { archived: false })
+    await session.command({ type: 'session.configure', options: { hostToolsOnly: false } })
+    await session.play(step('sage'))
+    expect(host.calls).toHaveLength(1)
+    expect((await session.state()).connection?.tools).toContain('Bash')
+  })
+
+  it('starts its agent anew when that is asked for later', async () => {
+    await using host = await hostWith({ safe: true })
+    const session = await host.under.create()
+    await session.play({ type: 'text', text: 'hi' })
+    expect((await session.state()).connection?.tools).toContain('Bash')
+    await session.command({ type: 'session.configure', options })
+    await session.play(step('sage'))
+    expect((await session.state()).connection?.tools).toEqual(['host:lookup'])
+    expect(host.under.connections).toHaveLength(2)
+  })
+
+  it('is refused for an agent that cannot be held to it', async () => {
+    await using host = await hostWith({}, { agent: { capabilities: capabilities('permissions') } })
+    const refusal = { code: 'not_supported', details: { option: 'hostToolsOnly' } }
+    await expect(host.under.create({ options })).rejects.toMatchObject(refusal)
+  })
+
+  it('has no MCP servers, and no session has one of the name of ours', async () => {
+    await using host = await hostWith({}, { agent: { capabilities: capabilities(...capabilityNames) } })
+    const { under } = host
+    const server = { command: 'true' }
+    const refusal = { code: 'validation_error' }
+    await expect(under.create({ options, mcpServers: { echo: server } })).rejects.toMatchObject(refusal)
+    await expect(under.create({ mcpServers: { parley: server } })).rejects.toMatchObject(refusal)
+    const session = await under.create({ mcpServers: { echo: server } })
+    const configured = session.command({ type: 'session.configure', options })
+    await expect(configured).rejects.toMatchObject(refusal)
+  })
+})

@@ -1,0 +1,27 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** One attempt a call, no traffic of its own accord, and the key of the environment. */
+const settings = {
+  security: { auth: { selectedType: 'gemini-api-key' } },
+  general: { enableAutoUpdate: false, maxAttempts: 1 },
+  privacy: { usageStatisticsEnabled: false },
+}
+
+/**
+ * What the real Gemini CLI needs to run against a model server on loopback: nothing of this machine's own. The model is
+ * named, since without a name every prompt is preceded by a call that asks which model to take.
+ */
+export function geminiEnvironment({ url, home }: { url: string; home: string }): Record<string, string> {
+  mkdirSync(join(home, '.gemini'), { recursive: true })
+  writeFileSync(join(home, '.gemini', 'settings.json'), JSON.stringify(settings))
+  return {
+    PATH: process.env.PATH ?? '/usr/bin:/bin',
+    HOME: home,
+    TMPDIR: home,
+    GEMINI_API_KEY: 'placeholder',
+    GEMINI_MODEL: 'gemini-2.5-flash',
+    GOOGLE_GEMINI_BASE_URL: url,
+    GEMINI_CLI_NO_RELAUNCH: 'true',
+  }
+}

@@ -1,0 +1,78 @@
+import { ParleyError } from '@parley/protocol'
+import { z } from 'zod'
+import type { HostToolAnnotations } from '../core/agent-adapter.ts'
+import { type HostTool, type HostToolContext, nameProblem } from '../core/host-tool.ts'
+import { failure, issuesOf, resultOf, type ToolReturn } from './tool-result.ts'
+
+export type ToolDefinition<Input extends z.ZodObject> = {
+  /** Unique among the tools of a host. Rules and lists of tools know it as `host:<name>`. */
+  readonly name: string
+  /** For the model: what it does, and when to use it. */
+  readonly description: string
+  readonly input: Input
+  /** Without any: it changes things and a person is asked. A read-only one is of the kind read. */
+  readonly annotations?: Partial<HostToolAnnotations>
+  /** Is called only with input that fits. What it throws, the model gets to read. */
+  run(input: z.output<Input>, context: HostToolContext): ToolReturn | Promise<ToolReturn>
+}
+
+const readOnlyKinds = new Set(['read', 'search', 'fetch', 'think'])
+
+/** A tool for `createHost({ tools })`. Throws a ParleyError for a definition that no agent could be offered. */
+export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): HostTool {
+  const { name, description, input: schema } = definition
+  const problem = nameProblem(name) ?? (description.trim() === '' ? 'It needs a description.' : undefined)
+  if (problem) throw invalid(name, problem)
+  return {
+    name,
+    description,
+    inputSchema: jsonSchema(name, schema),
+    annotations: annotationsOf(definition),
+    async prepare(input) {
+      try {
+        const { data, error } = await schema.safeParseAsync(input ?? {})
+        return error ? { problem: `The input of ${name} does not fit:\n${issuesOf(error)}` } : { input: data }
+      } catch (thrown) {
+        return { problem: `The input of ${name} could not be checked: ${messageOf(thrown)}` }
+      }
+    },
+    async run(input, context) {
+      try {
+        return resultOf(name, await definition.run(input as z.output<Input>, context))
+      } catch (thrown) {
+        if (context.signal.aborted) return failure('Cancelled.')
+        return failure(`The tool ${name} failed: ${messageOf(thrown)}`)
+      }
+    },
+  }
+}
+
+function annotationsOf(definition: ToolDefinition<z.ZodObject>): HostToolAnnotations {
+  const { name, annotations = {} } = definition
+  const { title = name, readOnly = false, safe = false, kind = readOnly ? 'read' : 'other' } = annotations
+  if (readOnly && !readOnlyKinds.has(kind)) {
+    throw invalid(name, `It is said to be read-only, but the kind ${kind} changes things.`)
+  }
+  return { title, kind, readOnly, safe }
+}
+
+/** The input as a model writes it, before defaults and transformations. */
+function jsonSchema(name: string, schema: z.ZodObject): Record<string, unknown> {
+  try {
+    const { $schema, ...json } = z.toJSONSchema(schema, { io: 'input', target: 'draft-7' })
+    if (json.type === 'object') return json
+  } catch (thrown) {
+    throw invalid(name, `Its input cannot be described to a model: ${messageOf(thrown)}`)
+  }
+  throw invalid(name, 'Its input must be an object: use z.object().')
+}
+
+function invalid(name: string, why: string): ParleyError {
+  return new ParleyError('validation_error', `The host tool "${name}" cannot be defined. ${why}`, {
+    details: { tool: name },
+  })
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}

@@ -1,0 +1,52 @@
+import { ToolContent } from '@parley/protocol'
+import { z } from 'zod'
+import type { HostToolContent, HostToolResult } from '../core/agent-adapter.ts'
+
+/** What a handler may give back: words, a whole result, or any other value, which goes on as JSON. */
+export type ToolReturn = string | HostToolResult | JsonLike | undefined
+type JsonLike = number | boolean | null | readonly unknown[] | Readonly<Record<string, unknown>>
+
+const types: ReadonlySet<string> = new Set<HostToolContent['type']>(['text', 'image', 'resource'])
+const WholeResult = z.strictObject({
+  content: z.array(
+    ToolContent.refine(({ type }) => types.has(type), 'only text, image and resource can be given back'),
+  ),
+  isError: z.boolean().optional(),
+})
+
+/** A handler's value as a result. What cannot be passed on is a failure of the tool, said as such. */
+export function resultOf(tool: string, value: unknown): HostToolResult {
+  if (value === undefined) return { content: [{ type: 'text', text: 'Done.' }] }
+  if (typeof value === 'string') return { content: [{ type: 'text', text: value }] }
+  if (isWhole(value)) {
+    const { data, error } = WholeResult.safeParse(value)
+    if (data) return data as HostToolResult
+    return failure(`The tool ${tool} gave back what is no result:\n${issuesOf(error)}`)
+  }
+  const text = asJson(value)
+  if (text === undefined) return failure(`The tool ${tool} gave back a value that is no JSON.`)
+  return { content: [{ type: 'text', text }] }
+}
+
+export function failure(text: string): HostToolResult {
+  return { content: [{ type: 'text', text }], isError: true }
+}
+
+/** One line for each thing that is wrong. */
+export function issuesOf(error: z.ZodError): string {
+  return error.issues.map(({ path, message }) => `- ${path.join('.') || 'as a whole'}: ${message}`).join('\n')
+}
+
+function isWhole(value: unknown): boolean {
+  return (
+    typeof value === 'object' && value !== null && Array.isArray((value as { content?: unknown }).content)
+  )
+}
+
+function asJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return undefined
+  }
+}

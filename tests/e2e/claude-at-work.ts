@@ -1,0 +1,328 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createServer, type Server, type Socket, connect } from 'node:net'
+import { join } from 'node:path'
+import { type Client, createClient, type Mirror, type MirrorSnapshot } from '@parley/client'
+import type {
+  EventOf,
+  EventType,
+  NewSessionInput,
+  OpenRequest,
+  PromptPart,
+  SessionEvent,
+  SessionState,
+} from '@parley/protocol'
+import { expect } from 'vitest'
+import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
+import { logProblems } from '../../packages/server/src/testing/invariants.ts'
+import { answerByPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import {
+  type ModelAnswer,
+  type ModelServer,
+  startModelServer,
+} from '../../packages/server/src/testing/model-server.ts'
+import { KillableServer } from './killable-server.ts'
+
+/** Longer than anything here takes: what is waited for then will not come, and the state says why. */
+const factMs = 30_000
+
+/** The real Claude Code behind a real server process, the real client before it, a scripted model behind it. */
+export class ClaudeAtWork implements AsyncDisposable {
+  readonly server = new KillableServer()
+  readonly model: ModelServer
+  /** The way from Claude Code to its model. */
+  readonly door: Door
+  #client: Client | undefined
+  #folders = 0
+
+  private constructor(model: ModelServer, door: Door) {
+    this.model = model
+    this.door = door
+  }
+
+  /** `script` comes first: the model answers by prompt only what no script of it takes. */
+  static async start(
+    options: { script?: (model: ModelServer) => void; env?: Record<string, string> } = {},
+  ): Promise<ClaudeAtWork> {
+    const model = await startModelServer()
+    options.script?.(model)
+    answerByPrompt(model, /Parley was restarted/)
+    const claude = new ClaudeAtWork(model, await Door.open(Number(new URL(model.url).port)))
+    mkdirSync(claude.home)
+    claude.server.claudeEnvironment = {
+      ...claudeEnvironment({ url: claude.door.url, home: claude.home }),
+      ...options.env,
+    }
+    await claude.server.start()
+    return claude
+  }
+
+  get home(): string {
+    return join(this.server.folder, 'home')
+  }
+
+  get client(): Client {
+    this.#client ??= createClient({
+      url: this.server.url,
+      token: this.server.token,
+      backoff: { baseMs: 10, maxMs: 100 },
+    })
+    return this.#client
+  }
+
+  folder(): string {
+    const folder = join(this.server.folder, `work-${++this.#folders}`)
+    mkdirSync(folder)
+    return folder
+  }
+
+  async session(settings: Partial<NewSessionInput> = {}): Promise<SessionAtWork> {
+    const { id, cwd } = await this.client.createSession({ agent: 'claude', cwd: this.folder(), ...settings })
+    return new SessionAtWork(this.client, id, cwd)
+  }
+
+  follow(id: string, cwd = ''): SessionAtWork {
+    return new SessionAtWork(this.client, id, cwd)
+  }
+
+  /** The body of the model's last call, as text. */
+  lastAsked(): string {
+    return JSON.stringify(this.model.calls.at(-1)?.body ?? {})
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#client?.close()
+    await this.server.end('SIGTERM')
+    await this.server.dispose()
+    await this.door.shut()
+    await this.model.stop()
+  }
+}
+
+/** A session and what a test asks of it. */
+export class SessionAtWork {
+  readonly id: string
+  readonly folder: string
+  readonly mirror: Mirror
+  readonly #client: Client
+  /** How many turns there will be when all that was asked for is done. */
+  #turns = 0
+
+  constructor(client: Client, id: string, folder: string) {
+    this.#client = client
+    this.id = id
+    this.folder = folder
+    this.mirror = client.mirror(id, { tail: 'all' })
+  }
+
+  async prompt(words: string | PromptPart[]): Promise<void> {
+    await this.#expectOneMore()
+    await this.#client.prompt(this.id, words)
+  }
+
+  async steer(words: string): Promise<void> {
+    await this.#client.prompt(this.id, words, { delivery: 'steer' })
+  }
+
+  async compact(): Promise<void> {
+    await this.#expectOneMore()
+    await this.#client.compact(this.id)
+  }
+
+  async #expectOneMore(): Promise<void> {
+    const { turns, turn, queue } = await this.when(() => true)
+    this.#turns = turns + (turn ? 1 : 0) + queue.length + 1
+  }
+
+  async when(fact: (state: SessionState) => boolean): Promise<SessionState> {
+    try {
+      const { view } = await this.mirror.until(
+        ({ status, view: { state } }) => status === 'live' && fact(state),
+        AbortSignal.timeout(factMs),
+      )
+      return view.state
+    } catch (error) {
+      const { status, view } = this.mirror.getSnapshot()
+      const { connection, ...state } = view.state
+      throw new Error(`${this.id} is ${status}: ${JSON.stringify({ ...state, timeline: view.timeline })}`, {
+        cause: error,
+      })
+    }
+  }
+
+  /** The view as soon as this was noticed. */
+  notice(code: string): Promise<MirrorSnapshot> {
+    return this.mirror.until(({ view }) =>
+      view.timeline.some((block) => block.type === 'notice' && block.code === code),
+    )
+  }
+
+  /** What waits for a person, of this type. */
+  async request<Type extends OpenRequest['type']>(type: Type): Promise<Extract<OpenRequest, { type: Type }>> {
+    const { requests } = await this.when((state) => state.requests.some((one) => one.type === type))
+    return requests.find((one) => one.type === type) as Extract<OpenRequest, { type: Type }>
+  }
+
+  async decide(...[decision, options]: DecideWords): Promise<void> {
+    const { requestId } = await this.request('permission')
+    await this.#client.decide(this.id, requestId, decision, options)
+    await this.when(({ settled }) => settled.some((one) => one.requestId === requestId))
+  }
+
+  /** The end of the last turn that was asked for, and the whole log, which must be lawful. */
+  async ended(): Promise<Log> {
+    await this.when(({ turn, turns, queue }) => !turn && queue.length === 0 && turns >= this.#turns)
+    const { events } = await this.#client.call('events', {
+      params: { id: this.id },
+      query: { after: 0, limit: 5000 },
+    })
+    expect(logProblems(events as SessionEvent[])).toEqual([])
+    return new Log(events as SessionEvent[])
+  }
+
+  /** One more prompt, to show that the session goes on. */
+  async completes(words: string | PromptPart[]): Promise<Log> {
+    await this.prompt(words)
+    const log = await this.ended()
+    expect(log.end).toMatchObject({ outcome: 'completed' })
+    return log
+  }
+}
+
+type DecideWords = ['allow' | 'deny', Parameters<Client['decide']>[3]?]
+
+export class Log {
+  readonly events: readonly SessionEvent[]
+
+  constructor(events: readonly SessionEvent[]) {
+    this.events = events
+  }
+
+  all<Type extends EventType>(type: Type): EventOf<Type>[] {
+    return this.events.filter((event): event is EventOf<Type> => event.type === type)
+  }
+
+  /** Of the last turn. */
+  ofTurn<Type extends EventType>(type: Type): EventOf<Type>[] {
+    return this.all(type).filter(({ turnId }) => turnId === this.end.turnId)
+  }
+
+  get end(): EventOf<'turn.ended'> {
+    const end = this.all('turn.ended').at(-1)
+    if (!end) throw new Error('No turn has ended.')
+    return end
+  }
+
+  get outcomes(): string[] {
+    return this.all('turn.ended').map(({ outcome }) => outcome)
+  }
+
+  /** What was said in the last turn, subagents left out. */
+  get said(): string {
+    return this.ofTurn('text.written')
+      .filter(({ parentToolCallId }) => parentToolCallId === undefined)
+      .map(({ text }) => text)
+      .join('\n')
+  }
+
+  /** The notices of the last turn, by code. */
+  get notices(): string[] {
+    return this.ofTurn('agent.noticed').map(({ level, code }) => `${level} ${code}`)
+  }
+
+  /** Every connection there was, in order. */
+  get connections(): string[] {
+    return [...new Set(this.all('agent.connected').map(({ connectionId }) => connectionId))]
+  }
+}
+
+/** For facts of the system that nobody tells: looks again until there is something to see. */
+export async function seen<Found>(look: () => Found | undefined | false): Promise<Found> {
+  for (;;) {
+    const found = look()
+    if (found !== undefined && found !== false) return found
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** What a file holds, once it is there and holds anything. */
+export function fileText(path: string): Promise<string> {
+  return seen(() => existsSync(path) && readFileSync(path, 'utf8'))
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** A tool call as the model asks for it. */
+export function call(name: string, input: unknown, id = 'toolu_a'): ModelAnswer {
+  return { toolCalls: [{ name, id, arguments: JSON.stringify(input) }] }
+}
+
+export function bash(command: string): ModelAnswer {
+  return call('Bash', { command, description: 'a command' })
+}
+
+export const done: ModelAnswer = { content: 'That is done.' }
+
+/** Passes bytes on to a port, and can be shut, opened again at the same address, or cut in mid-sentence. */
+export class Door {
+  readonly #to: number
+  readonly #sockets = new Set<Socket>()
+  #server: Server | undefined
+  #port = 0
+
+  private constructor(to: number) {
+    this.#to = to
+  }
+
+  static async open(to: number): Promise<Door> {
+    const door = new Door(to)
+    await door.open()
+    return door
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  async open(): Promise<void> {
+    const server = createServer((incoming) => {
+      const outgoing = connect(this.#to, '127.0.0.1')
+      for (const [from, to] of [
+        [incoming, outgoing],
+        [outgoing, incoming],
+      ] as const) {
+        this.#sockets.add(from)
+        from.once('close', () => {
+          this.#sockets.delete(from)
+          to.destroy()
+        })
+        from.on('error', () => undefined)
+        from.pipe(to)
+      }
+    })
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen(this.#port, '127.0.0.1', resolve)
+    })
+    this.#server = server
+    this.#port = (server.address() as { port: number }).port
+  }
+
+  /** Whoever is talking is cut off. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy()
+  }
+
+  async shut(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    if (!server) return
+    const closed = new Promise((resolve) => server.close(resolve))
+    this.cut()
+    await closed
+  }
+}

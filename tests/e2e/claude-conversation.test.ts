@@ -1,0 +1,202 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import { bash, ClaudeAtWork, call, done, fileText, isRunning, seen } from './claude-at-work.ts'
+
+/** What people do with Claude Code, through the server and its client, on the real program. */
+let claude: ClaudeAtWork
+beforeAll(async () => {
+  claude = await ClaudeAtWork.start()
+})
+afterAll(() => claude?.[Symbol.asyncDispose]())
+
+const history = { say: 'history' } as const
+const told = modelPrompt('The word is parsley.', done)
+const asked = modelPrompt('Which word?', history)
+
+describe('an answer', () => {
+  it('is streamed and then written, the same words', async () => {
+    const session = await claude.session()
+    const words = 'One, two, three, four, five, six, seven.'
+    const pieces: string[] = []
+    const hearing = (async () => {
+      for await (const item of claude.client.feed(session.id)) {
+        if (item.type === 'delta' && item.delta.type === 'text.streamed') pieces.push(item.delta.text)
+        if (item.type === 'event' && item.event.type === 'turn.ended') return
+      }
+    })()
+    const log = await session.completes(modelPrompt('Count.', { content: words }))
+    await hearing
+    expect(pieces.length).toBeGreaterThan(2)
+    expect(pieces.join('')).toBe(words)
+    expect(log.said).toBe(words)
+  })
+
+  it('comes after the thinking that led to it', async () => {
+    const session = await claude.session()
+    const log = await session.completes(modelPrompt('Think.', { reasoning: 'Let me see.', content: 'Yes.' }))
+    const written = log.events.filter(({ type }) => type === 'thinking.written' || type === 'text.written')
+    expect(written).toMatchObject([
+      { type: 'thinking.written', text: 'Let me see.' },
+      { type: 'text.written', text: 'Yes.' },
+    ])
+  })
+
+  it('is given to words and a picture: the model sees the picture', async () => {
+    const session = await claude.session()
+    await session.completes([
+      { type: 'text', text: modelPrompt('Look.', { content: 'A pixel.' }) },
+      { type: 'image', mimeType: 'image/png', data: onePixel },
+    ])
+    const { messages } = claude.model.calls.at(-1)?.body as { messages: NativeMessage[] }
+    const images = messages.flatMap(({ content }) =>
+      typeof content === 'string' ? [] : content.filter(({ type }) => type === 'image'),
+    )
+    expect(images).toMatchObject([{ source: { type: 'base64', media_type: 'image/png', data: onePixel } }])
+  })
+
+  it('has the shape that was asked for', async () => {
+    const outputSchema = { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] }
+    const session = await claude.session({ options: { outputSchema } })
+    const log = await session.completes(modelPrompt('Count.', call('StructuredOutput', { count: 2 }), done))
+    expect(log.end.structuredOutput).toEqual({ count: 2 })
+  })
+})
+
+type NativeMessage = { content: string | { type: string }[] }
+
+const onePixel =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+describe('a command of the agent', () => {
+  it('of the person, with its words, reaches the model', async () => {
+    const commands = join(claude.home, '.claude', 'commands')
+    mkdirSync(commands, { recursive: true })
+    writeFileSync(
+      join(commands, 'greet.md'),
+      `---\ndescription: Say hello\n---\n${modelPrompt('Greet $ARGUMENTS.', history)}`,
+    )
+    const session = await claude.session()
+    const log = await session.completes([{ type: 'command', name: 'greet', arguments: 'Ada' }])
+    expect(log.said).toContain('Greet Ada.')
+    const { connection } = await session.when(() => true)
+    expect(connection?.commands).toContainEqual(
+      expect.objectContaining({ name: 'greet', description: expect.stringContaining('Say hello') }),
+    )
+  })
+
+  it('that no model is needed for is answered all the same', async () => {
+    const session = await claude.session()
+    const before = claude.model.calls.length
+    const log = await session.completes([{ type: 'command', name: 'usage' }])
+    console.log(JSON.stringify(log.events.slice(-3), null, 1))
+    expect(claude.model.calls.length).toBe(before)
+    expect(log.said + log.ofTurn('agent.noticed').map(({ text }) => text)).toMatch(/cost|usage/i)
+  })
+
+})
+
+describe('a turn that is stopped', () => {
+  it('in the middle of a command: the command is gone, the process stays, the next prompt is its', async () => {
+    const session = await claude.session({ mode: 'bypass' })
+    await session.prompt(modelPrompt('Wait.', bash('echo $$ > pid; exec tail -f /dev/null'), done))
+    const pid = Number(await fileText(join(session.folder, 'pid')))
+    await claude.client.cancel(session.id)
+    const log = await session.ended()
+    expect(log.end).toMatchObject({ outcome: 'cancelled', stopReason: 'cancelled' })
+    expect(log.ofTurn('tool-call.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    await seen(() => !isRunning(pid))
+    expect((await session.completes(modelPrompt('Hello.', { content: 'Hello.' }))).connections).toHaveLength(1)
+  })
+
+  it('in mid-answer: what was said is kept, the process stays, the model is hung up on', async () => {
+    const session = await claude.session()
+    await session.completes(told)
+    const hold = claude.model.hold(5)
+    await session.prompt(modelPrompt('Talk.', { content: 'One, two, three, four, five, six, seven, eight.' }))
+    await hold.reached
+    await session.when(({ openBlocks }) => openBlocks.some((block) => 'text' in block && block.text !== ''))
+    await claude.client.cancel(session.id)
+    const log = await session.ended()
+    expect(await seen(() => claude.model.calls.at(-1)?.complete === false)).toBe(true)
+    hold.release()
+    expect(log.end).toMatchObject({ outcome: 'cancelled', stopReason: 'cancelled' })
+    expect(log.ofTurn('text.written')).toMatchObject([{ interrupted: true, text: /^One, two/ }])
+    const next = await session.completes(asked)
+    expect(next.connections).toHaveLength(1)
+    expect(next.said).toContain('parsley')
+  })
+})
+
+it('hears words while it works', async () => {
+  const session = await claude.session({ mode: 'bypass' })
+  const waiting = bash('until [ -e go ]; do sleep 0.02; done')
+  await session.prompt(modelPrompt('Wait.', waiting, history))
+  await session.when(({ openBlocks }) => openBlocks.some((block) => block.type === 'tool-call' && block.called))
+  await session.steer('Go to the left.')
+  writeFileSync(join(session.folder, 'go'), '')
+  const log = await session.ended()
+  expect(log.outcomes).toEqual(['completed'])
+  expect(log.said).toContain('Go to the left.')
+})
+
+describe.each(['SIGTERM', 'SIGKILL'] as const)('after a restart of the server (%s)', (signal) => {
+  it('remembers, under the same id, in another process', async () => {
+    const session = await claude.session()
+    const first = await session.completes(told)
+    await claude.server.end(signal)
+    await claude.server.start()
+    const second = await session.completes(asked)
+    expect(second.said).toContain('The word is parsley.')
+    expect(second.connections).toHaveLength(2)
+    const ids = second.all('agent.connected').flatMap(({ agentSessionId }) => agentSessionId ?? [])
+    expect(new Set(ids).size).toBe(1)
+    expect(first.all('agent.connected').some(({ agentSessionId }) => agentSessionId === ids[0])).toBe(true)
+  })
+})
+
+it('forks: both remember what was, neither hears of the other', async () => {
+  const parent = await claude.session()
+  await parent.completes(told)
+  const { sessionId } = await claude.client.fork(parent.id)
+  const fork = claude.follow(sessionId)
+  const secret = modelPrompt('The second word is tarragon.', history)
+  const inFork = await fork.completes(secret)
+  expect(inFork.said).toContain('parsley')
+  const inParent = await parent.completes(asked)
+  expect(inParent.said).toContain('parsley')
+  expect(inParent.said).not.toContain('tarragon')
+  const ids = (log: typeof inFork) => log.all('agent.connected').at(-1)?.agentSessionId
+  expect(ids(inFork)).not.toBe(ids(inParent))
+})
+
+it('compacts: says so, and goes on with the summary', async () => {
+  const session = await claude.session()
+  await session.completes(told)
+  await session.compact()
+  const log = await session.ended()
+  expect(log.outcomes).toEqual(['completed', 'completed'])
+  expect(log.ofTurn('context.compacted')).toMatchObject([{ trigger: 'manual' }])
+  expect((await session.completes(asked)).said).toContain('All that was said.')
+})
+
+describe('a limit', () => {
+  it('of steps ends the turn, and says which; the session goes on', async () => {
+    const session = await claude.session({ mode: 'bypass', options: { maxTurns: 1 } })
+    await session.prompt(modelPrompt('Work.', bash('true'), bash('true'), done))
+    const log = await session.ended()
+    expect(log.end).toMatchObject({ outcome: 'failed', stopReason: 'max_turns' })
+    expect(log.end.error?.message).toContain('limit of steps')
+    await session.completes(modelPrompt('Hello.', { content: 'Hello.' }))
+  })
+
+  it('of money ends the turn, and says so', async () => {
+    const session = await claude.session({ mode: 'bypass', options: { maxBudgetUsd: 0.01 } })
+    const dear = { ...bash('true'), usage: { input_tokens: 1_000_000, output_tokens: 10_000 } }
+    await session.prompt(modelPrompt('Work.', dear, bash('true'), done))
+    const log = await session.ended()
+    expect(log.end).toMatchObject({ outcome: 'failed' })
+    expect(log.end.error?.message).toContain('budget')
+  })
+})

@@ -35,6 +35,8 @@ export type AgentAdapter = {
   readonly options?: readonly (keyof SessionOptions)[]
   /** Of those, what takes effect only when the agent is started: a change makes the host start it anew for the next turn. */
   readonly restartsFor?: readonly (keyof SessionOptions)[]
+  /** Of those, what the agent takes with the first prompt of a conversation and never again. */
+  readonly fixedOptions?: readonly (keyof SessionOptions)[]
   /** The npm package that brings the agent, at a version that is known to work. Without it, people install it themselves. */
   readonly install?: { readonly package: string; readonly version: string }
   /** It takes long to start: a new session starts it before its first prompt. */

@@ -9,20 +9,21 @@ import {
   type PermissionRule,
   type PromptPart,
   type Receipt,
+  type SessionOptions,
   type SessionSettings,
   type SessionState,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
 import { cancelRequests, endTurn } from './end-turn.ts'
-import { sessionIdFrom } from './hash.ts'
+import { hashOf, sessionIdFrom } from './hash.ts'
 import { checkMcpServers } from './host-tool.ts'
 
 /** What decide may know beside the state. */
 export type DecideContext = {
   readonly now: number
   readonly ids: Ids
-  readonly agent: Pick<AgentAdapter, 'name' | 'capabilities' | 'modes' | 'options'>
+  readonly agent: Pick<AgentAdapter, 'name' | 'capabilities' | 'modes' | 'options' | 'fixedOptions'>
   readonly maxQueue: number
 }
 
@@ -273,6 +274,7 @@ function configure(
   const isEmpty = Object.keys(requested).length === 0 && !mcpServers
   refuseIf(isEmpty, 'validation_error', 'Give a model, a mode, options or mcpServers.')
   checkSettings(requested, context)
+  refuseFixed(state, options ?? {}, context)
   if (mcpServers) need(context, 'mcp')
   checkMcpServers(mcpServers ?? state.mcpServers, requested.options ?? state.requested.options)
   return { drafts: [{ type: 'session.configured', requested, ...(mcpServers && { mcpServers }) }] }
@@ -288,6 +290,16 @@ function fork(
   refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Wait for its end, then fork.')
   const into = sessionIdFrom([state.id, commandId])
   return { drafts: [{ type: 'session.forked', into, atSeq: state.seq }], reply: { sessionId: into } }
+}
+
+function refuseFixed(state: SessionState, options: SessionOptions, { agent }: DecideContext): void {
+  const before = state.requested.options ?? {}
+  const changed = (option: keyof SessionOptions) =>
+    option in options && hashOf(options[option] ?? null) !== hashOf(before[option] ?? null)
+  const fixed = state.turns > 0 || state.turn ? agent.fixedOptions?.find(changed) : undefined
+  if (fixed === undefined) return
+  const message = `${agent.name} takes "${fixed}" only at the start of a conversation. Give it to a new session.`
+  throw new ParleyError('not_supported', message, { details: { option: fixed } })
 }
 
 /** Refuses settings that the agent cannot honour, before anything happens. */

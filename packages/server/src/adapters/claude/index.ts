@@ -66,6 +66,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     ),
     modes: ['ask', 'accept-edits', 'read-only', 'plan', 'bypass'],
     options: honouredOptions,
+    fixedOptions: ['systemPrompt', 'appendSystemPrompt'],
     restartsFor: [...honouredOptions.filter((option) => option !== 'effort'), 'tools'],
     probe: async () => probe(env, options.executable),
     async connect(input) {

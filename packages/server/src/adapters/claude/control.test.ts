@@ -1,0 +1,104 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { onBench } from '../../testing/adapter-contract/bench.ts'
+import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { createClaudeAdapter } from './index.ts'
+
+/** Settings that are changed on the way, and what is asked beside tools. The real program throughout. */
+
+let server: ModelServer
+const home = mkdtempSync(join(tmpdir(), 'parley-claude-'))
+beforeAll(async () => {
+  server = await startModelServer()
+  answerByPrompt(server, /Parley was restarted/)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(home, { recursive: true, force: true })
+})
+
+const world = {
+  adapter: () => createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) }),
+  store: createMemoryStore,
+}
+const call = (name: string, input: unknown): ModelAnswer => ({
+  toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify(input) }],
+})
+const echo = {
+  echo: {
+    command: process.execPath,
+    args: ['--conditions=source', new URL('../../testing/mcp-echo.ts', import.meta.url).pathname],
+  },
+}
+const lastCall = () => JSON.stringify(server.calls.at(-1)?.body)
+
+it('options that a process is started with apply to the next turn of the same conversation', () =>
+  onBench(world, world.adapter(), async (bench) => {
+    const session = await bench.session()
+    await (await session.prompt(modelPrompt('The word is sage.', { content: 'Yes.' }))).completed()
+    const options = { outputSchema: { type: 'object', properties: { count: { type: 'number' } } } }
+    await session.command({ type: 'session.configure', options })
+    const counting = modelPrompt('Count.', call('StructuredOutput', { count: 2 }), { content: 'Two.' })
+    expect(await (await session.prompt(counting)).completed()).toMatchObject({
+      structuredOutput: { count: 2 },
+    })
+    expect(lastCall().includes('The word is sage.')).toBe(true)
+    expect((await bench.host.state(session.id)).effective.options).toEqual(options)
+    await session.command({ type: 'session.configure', options: { effort: 'low' } })
+    await (await session.prompt(modelPrompt('Again.', { content: 'Yes.' }))).completed()
+    expect((await bench.host.state(session.id)).effective.options).toEqual({ ...options, effort: 'low' })
+    const connections = new Set(session.all('agent.connected').map((event) => event.connectionId))
+    expect(connections.size).toBe(2)
+  }))
+
+it('the system prompt is taken at the start of a conversation, and refused later on', () =>
+  onBench(world, world.adapter(), async (bench) => {
+    const session = await bench.session()
+    await session.command({ type: 'session.configure', options: { appendSystemPrompt: 'Speak plainly.' } })
+    await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
+    expect(lastCall().includes('Speak plainly.')).toBe(true)
+    const late = session.command({ type: 'session.configure', options: { systemPrompt: 'Sing.' } })
+    await expect(late).rejects.toMatchObject({ code: 'not_supported' })
+  }))
+
+it('MCP servers can be changed, and what one of them asks of a person is a question', () =>
+  onBench(world, world.adapter(), async (bench) => {
+    const session = await bench.session()
+    await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
+    await session.command({ type: 'session.configure', mcpServers: echo })
+    const turn = await session.prompt(modelPrompt('Ask.', call('mcp__echo__ask', {}), { content: 'I see.' }))
+    await turn.decide(await turn.asked(), 'allow')
+    const { requestId, questions } = await turn.first(() => turn.all('question.asked')[0])
+    expect(questions).toMatchObject([{ id: 'colour', header: 'echo', freeText: false }])
+    await session.command({ type: 'question.answer', requestId, answers: { colour: 'blue' } })
+    await turn.completed()
+    expect(lastCall().includes('The person says blue')).toBe(true)
+  }))
+
+it('files cannot be rewound to a prompt that never was, and the session goes on', () =>
+  onBench(world, world.adapter(), async (bench) => {
+    const session = await bench.session()
+    await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
+    await session.command({ type: 'session.rewind', promptId: 'prm_never' })
+    await session.until(() => session.all('turn.ended').length === 2)
+    expect(session.all('turn.ended').at(-1)).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'conflict' },
+    })
+    await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
+  }))
+
+it('a model that is chosen is the model that is asked', () =>
+  onBench(world, world.adapter(), async (bench) => {
+    const session = await bench.session({ model: 'claude-opus-4-5' })
+    await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
+    expect(server.calls.at(-1)?.body?.model).toBe('claude-opus-4-5')
+    await session.command({ type: 'session.configure', model: 'claude-haiku-4-5' })
+    await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
+    expect(server.calls.at(-1)?.body?.model).toMatch(/haiku-4-5/)
+  }))

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { AgentInfo, Installing, McpServers } from './agent.ts'
 import { Block } from './block.ts'
 import { Command, Receipt } from './command.ts'
+import { AgentConversation, NewImport } from './conversation.ts'
 import { SessionEvent, UnknownEvent } from './event.ts'
 import { AgentId, CommandId, SessionId } from './ids.ts'
 import { PermissionMode, PermissionRule, RuleDecision, RulePattern, RuleScope } from './permission.ts'
@@ -60,6 +61,10 @@ export const SessionDetail = SessionState.extend({
   trusted: z
     .boolean()
     .meta({ description: 'The folder is trusted now; the agent heeds it from its next start' }),
+  terminal: z
+    .array(z.string())
+    .optional()
+    .meta({ description: "The command that goes on with this session in the agent's own program" }),
   blocks: z.array(Block),
   firstSeq: z.int(),
 })
@@ -236,6 +241,23 @@ export const routes = {
     params: z.object({ id: z.string() }),
     reply: Nothing,
     status: 204,
+  },
+  listConversations: {
+    method: 'GET',
+    path: '/api/agents/:id/conversations',
+    summary: 'Conversations that the agent keeps on this machine by itself, the latest first',
+    params: z.object({ id: AgentId }),
+    query: z.object({ cwd: z.string().optional() }),
+    reply: z.object({ conversations: z.array(AgentConversation) }),
+    status: 200,
+  },
+  importConversation: {
+    method: 'POST',
+    path: '/api/imports',
+    summary: 'Read such a conversation into a session; the same one twice is one session',
+    body: NewImport,
+    reply: SessionState,
+    status: 201,
   },
   listTrustedFolders: {
     method: 'GET',

@@ -163,7 +163,7 @@ function carried(
 }
 
 function created(event: EventOf<'session.created'>): Partial<SessionState> {
-  const { agent, cwd, title, model, mode, options, mcpServers, forkedFrom, at } = event
+  const { agent, cwd, title, model, mode, options, mcpServers, forkedFrom, importedFrom, at } = event
   return {
     agent,
     cwd,
@@ -172,6 +172,7 @@ function created(event: EventOf<'session.created'>): Partial<SessionState> {
     requested: { mode, ...(model !== undefined && { model }), ...(options && { options }) },
     ...(mcpServers && { mcpServers }),
     ...(forkedFrom && { forkedFrom, forkPending: true }),
+    ...(importedFrom && { importedFrom }),
   }
 }
 

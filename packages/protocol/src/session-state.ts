@@ -6,7 +6,7 @@ import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
 import { Prompt } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
-import { ForkOrigin, SessionSettings, SessionStatus } from './session.ts'
+import { ForkOrigin, ImportOrigin, SessionSettings, SessionStatus } from './session.ts'
 import { ParkReason, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
 
@@ -57,6 +57,7 @@ export const SessionState = z.object({
   archived: z.boolean(),
   pinned: z.boolean(),
   forkedFrom: ForkOrigin.optional(),
+  importedFrom: ImportOrigin.optional(),
   status: SessionStatus,
   requested: SessionSettings,
   effective: SessionSettings,

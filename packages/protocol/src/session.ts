@@ -34,6 +34,10 @@ export type SessionSettings = z.infer<typeof SessionSettings>
 export const ForkOrigin = z.object({ sessionId: SessionId, seq: z.int().min(1) })
 export type ForkOrigin = z.infer<typeof ForkOrigin>
 
+/** The agent's own conversation that a session was read from. */
+export const ImportOrigin = z.object({ agentSessionId: z.string() })
+export type ImportOrigin = z.infer<typeof ImportOrigin>
+
 export const SessionCreation = z.object({
   agent: AgentId,
   cwd: z.string(),
@@ -43,5 +47,6 @@ export const SessionCreation = z.object({
   mcpServers: McpServers.optional(),
   options: SessionOptions.optional(),
   forkedFrom: ForkOrigin.optional(),
+  importedFrom: ImportOrigin.optional(),
 })
 export type SessionCreation = z.infer<typeof SessionCreation>

@@ -1,4 +1,5 @@
 import type {
+  AgentConversation,
   AgentId,
   AgentProbe,
   Answers,
@@ -11,6 +12,7 @@ import type {
   PermissionMode,
   PermissionOption,
   Prompt,
+  PromptPart,
   Question,
   SessionOptions,
   SessionSettings,
@@ -41,10 +43,26 @@ export type AgentAdapter = {
   readonly install?: { readonly package: string; readonly version: string }
   /** It takes long to start: a new session starts it before its first prompt. */
   readonly startsAhead?: boolean
+  /** What the agent remembers by itself of conversations on this machine. */
+  readonly conversations?: AgentMemory
+  /** What goes on with a conversation in the agent's own program, in a terminal, in the session's folder. */
+  terminalCommand?(agentSessionId: string): readonly string[]
   /** Looks for the agent on this machine. Never throws; must return soon after `signal` aborts. */
   probe(signal: AbortSignal): Promise<AgentProbe>
   connect(input: ConnectInput): Promise<AgentConnection>
 }
+
+export type AgentMemory = {
+  /** All that can be gone on with, or those of one folder. */
+  list(query: { readonly cwd?: string }, signal: AbortSignal): Promise<AgentConversation[]>
+  /** One, from its beginning. What it holds of no turn may be left out. */
+  read(agentSessionId: string, signal: AbortSignal): AsyncIterable<Remembered>
+}
+
+/** A prompt begins a turn; outputs are of the turn before them. */
+export type Remembered =
+  | { readonly type: 'prompt'; readonly at: number; readonly parts: readonly PromptPart[] }
+  | { readonly type: 'output'; readonly at: number; readonly output: AgentOutput }
 
 export type ConnectInput = {
   readonly sessionId: string

@@ -7,7 +7,7 @@ import { defineTool } from '../tools/define-tool.ts'
 import type { HostToolAnnotations, HostToolAnswer } from './agent-adapter.ts'
 import type { HostToolContext } from './host-tool.ts'
 import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
-import { oddAgent, until } from './odd-agent-under-test.ts'
+import { connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 
 type Call = { readonly word: string; readonly context: HostToolContext }
 
@@ -99,9 +99,12 @@ describe('an agent that asks before it calls', () => {
       }),
       ['permissions', 'hostTools'],
     )
-    await using host = await hostWith({}, { adapter: agent.adapter })
+    const annotations = { title: 'Look it up', readOnly: true }
+    await using host = await hostWith(annotations, { adapter: agent.adapter })
     const session = await host.under.create()
     await session.submit()
+    const { requests } = await session.when(waiting)
+    expect(requests).toMatchObject([{ title: 'Look it up', kind: 'read', readOnly: true }])
     await session.decide('allow')
     await session.decide('deny', { message: 'not twice' })
     await session.decide('deny')
@@ -198,7 +201,30 @@ describe('an agent that does not ask', () => {
     expect(host.calls).toEqual([])
   })
 
-  it('may die: then the question stays, and its answer runs the tool once', async () => {
+  it('may die: then its call is no longer wanted, but the question stays', async () => {
+    const gone = new AbortController()
+    const agent = oddAgent(
+      ({ input, say }) => ({
+        async send() {
+          say(connectedAs('odd'))
+          await input.hostTools?.call('lookup', { word: 'sage' }, { signal: gone.signal })
+        },
+      }),
+      ['permissions', 'resume', 'hostTools'],
+    )
+    await using host = await hostWith({}, { adapter: agent.adapter })
+    const session = await host.under.create()
+    await session.submit()
+    await session.when(waiting)
+    gone.abort()
+    agent.connections[0]?.end()
+    await session.when(({ status }) => status === 'parked')
+    host.under.time.advance(200)
+    expect(await session.events('permission.resolved')).toEqual([])
+    expect((await session.state()).requests).toHaveLength(1)
+  })
+
+  it('may be stopped: then the question stays, and its answer runs the tool once', async () => {
     await using host = await hostWith()
     const session = await host.under.create()
     await session.submit(step('sage', unasked))
@@ -225,22 +251,62 @@ describe('a tool that runs', () => {
     expect(await session.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
   })
 
-  it('is told to stop when the agent dies', async () => {
+  const stubborn = (signal = new AbortController().signal) => {
+    const answers: (HostToolAnswer | undefined)[] = []
     const agent = oddAgent(
       ({ input }) => ({
         async send() {
-          const { signal } = new AbortController()
-          void input.hostTools?.call('lookup', { word: 'wait' }, { signal })
+          answers.push(await input.hostTools?.call('lookup', { word: 'wait' }, { signal }))
         },
       }),
       ['permissions', 'hostTools'],
     )
+    return { agent, answers }
+  }
+
+  it('is told to stop when the agent dies', async () => {
+    const { agent } = stubborn()
     await using host = await hostWith({ safe: true }, { adapter: agent.adapter })
     const session = await host.under.create()
     await session.submit()
     await until(() => host.calls.length === 1)
     agent.connections[0]?.end()
     await session.idle()
+    expect(host.calls[0]?.context.signal.aborted).toBe(true)
+  })
+
+  it('is told to stop when the turn is cancelled, also where the agent goes on', async () => {
+    const { agent, answers } = stubborn()
+    await using host = await hostWith({ safe: true }, { adapter: agent.adapter })
+    const session = await host.under.create()
+    await session.submit()
+    await until(() => host.calls.length === 1)
+    await session.command({ type: 'turn.cancel' })
+    await until(() => answers.length === 1)
+    expect(host.calls[0]?.context.signal.aborted).toBe(true)
+    expect(await session.events('turn.ended')).toEqual([])
+  })
+
+  it('is told to stop when the agent takes the call back, and is not waited for', async () => {
+    const back = new AbortController()
+    const { agent, answers } = stubborn(back.signal)
+    await using host = await hostWith({ safe: true }, { adapter: agent.adapter })
+    const session = await host.under.create()
+    await session.submit()
+    await until(() => host.calls.length === 1)
+    back.abort()
+    await until(() => answers.length === 1)
+    expect(answers).toMatchObject([{ isError: true, content: [{ text: 'Cancelled.' }] }])
+    expect(host.calls[0]?.context.signal.aborted).toBe(true)
+  })
+
+  it('is told to stop when the session is deleted', async () => {
+    const { agent } = stubborn()
+    await using host = await hostWith({ safe: true }, { adapter: agent.adapter })
+    const session = await host.under.create()
+    await session.submit()
+    await until(() => host.calls.length === 1)
+    await host.under.host.delete(session.id)
     expect(host.calls[0]?.context.signal.aborted).toBe(true)
   })
 

@@ -30,8 +30,10 @@ import { copyForFork } from './fork-session.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
 import { checkMcpServers, type HostTool, hostToolSet } from './host-tool.ts'
 import type { HostToolEnv } from './host-tool-desk.ts'
+import { createImporting, type Importing } from './import-session.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { LiveSession, type LiveSessionOptions } from './live-session.ts'
+import { OpenSessions, stopping } from './open-sessions.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { loadState, numbered } from './session-log.ts'
 import { changesList, patchDrafts } from './session-patch.ts'
@@ -51,7 +53,7 @@ export type SessionChange = {
   readonly summary?: SessionSummary
 }
 
-type HostParts = AgentList & FolderTrust
+type HostParts = AgentList & FolderTrust & Importing
 
 /** Holds sessions, adapters and a store. Everything outside core speaks to this; whatever it refuses is a ParleyError. */
 export type Host = HostParts & {
@@ -112,14 +114,24 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const hostTools = hostToolSet(options.tools)
   const agents = createAgentList({ adapters, clock, installer: options.agentInstaller })
   const slots = createConnectionSlots(limits.maxConnections)
-  const sessions = new Map<string, Promise<LiveSession>>()
-  const usedAt = new Map<string, number>()
-  const deleting = new Set<string>()
+  const load = (sessionId: string) => loadState(store, sessionId).then(live)
+  const sessions = new OpenSessions({ load, clock, unloadMs: limits.unloadMs })
+  const open = (sessionId: string) => sessions.open(sessionId)
   const listeners = new Set<(change: SessionChange) => void>()
   let rules = await store.rules()
-  const { trusts, ...trust } = await createFolderTrust({ ...options, clock, changed: refreshAll })
-  let stopSweep: (() => void) | undefined
-  let closing = false
+  const { trusts, ...trust } = await createFolderTrust({
+    ...options,
+    clock,
+    changed: () => sessions.each((session) => session.refresh()),
+  })
+  const importing = createImporting({
+    ...options,
+    store,
+    clock,
+    ids,
+    adapterFor: agents.adapterFor,
+    created: (state) => tell({ session: state.id, change: 'created', summary: summarise(state) }),
+  })
 
   function tell(change: SessionChange) {
     for (const listener of listeners) {
@@ -158,7 +170,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       announced,
       fork,
       problem: (error, doing) => problem({ error, doing, sessionId: state.id }),
-      broken: () => forget(state.id),
+      broken: () => sessions.forget(state.id),
     })
   }
 
@@ -176,45 +188,8 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     }
   }
 
-  function open(sessionId: string): Promise<LiveSession> {
-    if (closing) return Promise.reject(stopping())
-    if (deleting.has(sessionId)) return Promise.reject(beingDeleted())
-    let session = sessions.get(sessionId)
-    usedAt.set(sessionId, clock.now())
-    if (!session) {
-      session = loadState(store, sessionId).then(live)
-      sessions.set(sessionId, session)
-      session.catch(() => forget(sessionId))
-      sweepLater()
-    }
-    return session
-  }
-
-  function refreshAll() {
-    for (const session of sessions.values()) session.then((loaded) => loaded.refresh()).catch(() => undefined)
-  }
-
-  function forget(sessionId: string) {
-    sessions.delete(sessionId)
-    usedAt.delete(sessionId)
-  }
-
-  /** Only what has not been asked for lately: whoever was just handed a session is about to use it. */
-  function sweepLater() {
-    const sweep = async () => {
-      stopSweep = undefined
-      for (const [id, session] of sessions) {
-        const loaded = await session.catch(() => undefined)
-        const unused = clock.now() - (usedAt.get(id) ?? 0) >= limits.unloadMs
-        if (unused && loaded?.quiet) forget(id)
-      }
-      if (sessions.size > 0 && !closing) sweepLater()
-    }
-    stopSweep ??= clock.after(limits.unloadMs, sweep, { background: true })
-  }
-
   async function create(given: NewSessionInput): Promise<SessionState> {
-    if (closing) throw stopping()
+    if (sessions.closing) throw stopping()
     const input = parse(NewSession, given, 'The new session')
     const adapter = agents.adapterFor(input.agent)
     const cwd = await options.checkFolder(input.cwd)
@@ -240,11 +215,9 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
         return createdBefore(id, receipt)
       throw error
     }
-    if (closing) return state.first
+    if (sessions.closing) return state.first
     const session = live(state.first)
-    sessions.set(id, Promise.resolve(session))
-    usedAt.set(id, clock.now())
-    sweepLater()
+    sessions.add(id, session)
     tell({ session: id, change: 'created', summary: summarise(state.first) })
     await session.recover()
     startAhead(id)
@@ -300,6 +273,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   return {
     ...agents.list,
     ...trust,
+    ...importing,
     create,
     list: (query) => store.list(query),
     async state(sessionId) {
@@ -307,7 +281,14 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     },
     async detail(sessionId, tail) {
       const { state } = await open(sessionId)
-      return { ...state, trusted: trusts(state.cwd), ...(await tailOf(store, state, tail)) }
+      const id = state.connection?.agentSessionId
+      const terminal = id === undefined ? undefined : adapters.get(state.agent)?.terminalCommand?.(id)
+      return {
+        ...state,
+        trusted: trusts(state.cwd),
+        ...(terminal && { terminal: [...terminal] }),
+        ...(await tailOf(store, state, tail)),
+      }
     },
     async patch(sessionId, given) {
       const patch = parse(SessionPatch, given, 'The change')
@@ -317,14 +298,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       return summarise(session.state)
     },
     async delete(sessionId) {
-      const session = await open(sessionId)
-      deleting.add(sessionId)
-      try {
-        await session.destroy(() => store.delete(sessionId))
-      } finally {
-        forget(sessionId)
-        deleting.delete(sessionId)
-      }
+      await sessions.delete(sessionId, (session) => session.destroy(() => store.delete(sessionId)))
       rules = rules.filter((rule) => rule.sessionId !== sessionId)
       tell({ session: sessionId, change: 'deleted' })
     },
@@ -379,14 +353,9 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       return () => listeners.delete(listener)
     },
     async close() {
-      closing = true
-      stopSweep?.()
+      sessions.shut()
       await agents.close()
-      const all = await Promise.allSettled(sessions.values())
-      await Promise.all(
-        all.map((session) => (session.status === 'fulfilled' ? session.value.stop() : undefined)),
-      )
-      sessions.clear()
+      await sessions.stopAll()
     },
   }
 }
@@ -400,11 +369,3 @@ function parse<T>(schema: { safeParse(value: unknown): ParseResult<T> }, value: 
 type ParseResult<T> =
   | { success: true; data: T }
   | { success: false; error: Parameters<typeof validationError>[1] }
-
-function beingDeleted(): ParleyError {
-  return new ParleyError('not_found', 'This session is being deleted.')
-}
-
-function stopping(): ParleyError {
-  return new ParleyError('busy', 'Parley is stopping. Try again when it is back.')
-}

@@ -31,6 +31,8 @@ export type AppParts = {
   /** Where the server can be reached, without a slash at the end. */
   readonly url: () => string
   readonly commandLine: CommandLine
+  /** Where the built console lies. */
+  readonly consoleFolder?: string | undefined
 }
 
 /** All routes, behind the checks that every request passes. */

@@ -1,18 +1,40 @@
 import type { SessionSummary } from '@parley/protocol'
-import type { App, AppParts } from './app.ts'
+import type { App, AppParts, RequestContext } from './app.ts'
 import type { CommandLine } from './command-line.ts'
+import { consolePolicy, createConsoleFiles } from './console-files.ts'
 import { html, htmlResponse, page } from './html.ts'
+import { problem, problemResponse } from './problem.ts'
 
 const shown = 20
 
-/** The front page. The web console will take its place; until then it says how to drive Parley without one. */
-export function mountConsole(app: App, { host, access, version, url, commandLine }: AppParts): void {
+/** Every address of the console's own. The page reads the rest of it. */
+const places = ['/', '/new', '/inbox', '/settings', '/settings/:section', '/sessions/:id']
+
+/** The web console for those who are signed in. Where it was not built, a page that says how to do without. */
+export function mountConsole(app: App, parts: AppParts): void {
+  const { host, access, version, url, commandLine, consoleFolder } = parts
   const signedOut = signedOutPage(commandLine)
-  app.get('/', async (context) => {
+  const files = consoleFolder === undefined ? undefined : createConsoleFiles(consoleFolder)
+
+  async function show(context: RequestContext): Promise<Response> {
     if (!access.isSignedIn(context.env.incoming)) return htmlResponse(signedOut, 401)
+    const built = await files?.page()
+    if (built !== undefined) return htmlResponse(built, 200, { 'Content-Security-Policy': consolePolicy })
     const { sessions } = await host.list({ limit: shown, archived: false })
     return htmlResponse(frontPage({ sessions, version, url: url(), commandLine }), 200)
-  })
+  }
+  for (const place of places) app.get(place, show)
+
+  if (!files) return
+  for (const pattern of ['/assets/:name', '/:name{.+\\.(?:js|svg)}']) {
+    app.get(pattern, async (context) => {
+      const path = context.req.path.slice(1)
+      const found = await files.file(path, context.req.header('Accept-Encoding'))
+      return (
+        found ?? problemResponse(problem({ code: 'not_found', message: 'The console has no such file.' }))
+      )
+    })
+  }
 }
 
 function signedOutPage(commandLine: CommandLine): string {
@@ -36,7 +58,7 @@ export function frontPage(facts: {
   return page({
     title: 'Parley',
     body: html`<h1>Parley runs</h1>
-      <p class="soft">Version ${version} at ${url}. The web console is not built yet; everything else is here.</p>
+      <p class="soft">Version ${version} at ${url}. The web console is not built; everything else is here.</p>
       <h2>In a terminal</h2>
       <pre>${commandLine('run demo "show a permission"')}</pre>
       <h2>Over HTTP</h2>

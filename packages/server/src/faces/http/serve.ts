@@ -26,6 +26,8 @@ export type ServeSettings = {
   readonly limits?: Partial<HttpLimits>
   /** How people call the program here, for the pages and messages; without it, `parley`. */
   readonly commandLine?: CommandLine
+  /** Where the built console lies; without it, or before it is built, a plain page stands in for it. */
+  readonly consoleFolder?: string
   /** Takes over the sockets that ask for /api/ws and may come in. */
   readonly websocket?: WebSocketDoor
 }
@@ -80,6 +82,7 @@ export async function startServer(settings: ServeSettings): Promise<HttpServer> 
     bodyLimit: limits.bodyBytes,
     url,
     commandLine,
+    consoleFolder: settings.consoleFolder,
   })
 
   const answer = getRequestListener(app.fetch, {

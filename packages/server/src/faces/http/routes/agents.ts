@@ -12,4 +12,8 @@ export function mountAgents(app: App, parts: AppParts): void {
     await host.removeAgent(params.id)
     return null
   })
+  mount(app, parts, routes.listConversations, async ({ params, query }) => ({
+    conversations: await host.conversations(params.id, query.cwd === undefined ? {} : { cwd: query.cwd }),
+  }))
+  mount(app, parts, routes.importConversation, ({ body }) => host.importConversation(body))
 }

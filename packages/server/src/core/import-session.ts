@@ -1,0 +1,145 @@
+import {
+  type AgentConversation,
+  applyToState,
+  type EventDraft,
+  emptyState,
+  NewImport,
+  ParleyError,
+  type SessionState,
+  validationError,
+} from '@parley/protocol'
+import type { AgentAdapter, Remembered } from './agent-adapter.ts'
+import type { Clock, Ids } from './clock.ts'
+import { endTurn } from './end-turn.ts'
+import { sessionIdFrom } from './hash.ts'
+import { draftsOf, freshProgress, isDelta } from './record-output.ts'
+import { numbered } from './session-log.ts'
+import type { SessionStore, StoredEvent } from './session-store.ts'
+
+/** Conversations that agents keep by themselves, and how they become sessions. */
+export type Importing = {
+  /** The latest first; those of one folder if it is given. */
+  conversations(agent: string, query?: { cwd?: string }): Promise<AgentConversation[]>
+  /** Reads one into a session of its own, to be gone on with. The same one twice is one session. */
+  importConversation(given: NewImport): Promise<SessionState>
+}
+
+const listMs = 30_000
+const importedEnd = { outcome: 'completed', stopReason: 'imported' } as const
+
+export function createImporting(options: {
+  store: SessionStore
+  clock: Clock
+  ids: Ids
+  adapterFor: (agent: string) => AgentAdapter
+  checkFolder: (cwd: string) => Promise<string>
+  created: (state: SessionState) => void
+}): Importing {
+  const { store, clock, ids, adapterFor, checkFolder, created } = options
+
+  function memoryOf(agent: string): NonNullable<AgentAdapter['conversations']> {
+    const { name, conversations } = adapterFor(agent)
+    if (conversations) return conversations
+    throw new ParleyError('not_supported', `${name} does not tell of its own conversations.`)
+  }
+
+  const idOf = (agent: string, agentSessionId: string) => sessionIdFrom(['import', agent, agentSessionId])
+
+  async function list(agent: string, query: { cwd?: string } = {}): Promise<AgentConversation[]> {
+    const found = await memoryOf(agent).list(query, AbortSignal.timeout(listMs))
+    const latest = found.toSorted((a, b) => b.updatedAt - a.updatedAt)
+    return Promise.all(
+      latest.map(async (one) => {
+        const sessionId = idOf(agent, one.agentSessionId)
+        return (await store.load(sessionId)) ? { ...one, sessionId } : one
+      }),
+    )
+  }
+
+  return {
+    conversations: list,
+    async importConversation(given) {
+      const parsed = NewImport.safeParse(given)
+      if (!parsed.success) throw validationError('The import', parsed.error)
+      const { agent, agentSessionId } = parsed.data
+      const id = idOf(agent, agentSessionId)
+      const before = await store.load(id)
+      if (before) return before.state
+      const conversation = (await list(agent)).find((one) => one.agentSessionId === agentSessionId)
+      if (!conversation) throw unknownConversation(adapterFor(agent), agentSessionId)
+      const cwd = await checkFolder(conversation.cwd)
+      const writer = new ImportWriter(emptyState(id, ids('epo')), ids)
+      writer.begin({ agent, cwd, title: conversation.title, agentSessionId, at: conversation.updatedAt })
+      for await (const one of memoryOf(agent).read(agentSessionId, AbortSignal.timeout(listMs)))
+        writer.take(one)
+      const { events, state } = writer.end(clock.now())
+      await store.create({ sessionId: id, epoch: state.epoch, events, state })
+      created(state)
+      return state
+    },
+  }
+}
+
+function unknownConversation({ name }: AgentAdapter, agentSessionId: string): ParleyError {
+  const message = `${name} knows no conversation ${agentSessionId} on this machine.`
+  return new ParleyError('not_found', message, { details: { agentSessionId } })
+}
+
+/** Writes a log from what an agent remembers, by the same rules as one that is written live. */
+class ImportWriter {
+  readonly #ids: Ids
+  readonly #connectionId: string
+  readonly #events: StoredEvent[] = []
+  #progress = freshProgress()
+  #state: SessionState
+  #at = 0
+
+  constructor(state: SessionState, ids: Ids) {
+    this.#state = state
+    this.#ids = ids
+    this.#connectionId = ids('con')
+  }
+
+  begin(from: { agent: string; cwd: string; title: string; agentSessionId: string; at: number }): void {
+    const { agent, cwd, title, agentSessionId, at } = from
+    this.#at = at
+    this.#add({ type: 'session.created', agent, cwd, title, mode: 'ask', importedFrom: { agentSessionId } })
+    this.#add({ type: 'agent.connected', connectionId: this.#connectionId, agentSessionId, cwd })
+  }
+
+  take(one: Remembered): void {
+    this.#at = one.at
+    if (one.type === 'prompt') return this.#prompt([...one.parts])
+    const { output } = one
+    if (output.type === 'native' || isDelta(output)) return
+    const context = { now: one.at, connectionId: this.#connectionId }
+    const { drafts, commit } = draftsOf(output, this.#state, this.#progress, context)
+    for (const draft of drafts) this.#add(draft)
+    commit()
+  }
+
+  end(now: number): { events: readonly StoredEvent[]; state: SessionState } {
+    this.#endTurn()
+    this.#at = now
+    this.#add({ type: 'agent.disconnected', reason: 'closed' })
+    return { events: this.#events, state: this.#state }
+  }
+
+  #prompt(parts: Extract<Remembered, { type: 'prompt' }>['parts'][number][]): void {
+    this.#endTurn()
+    const promptId = this.#ids('prm')
+    this.#add({ type: 'prompt.submitted', promptId, parts, delivery: 'queue' })
+    this.#add({ type: 'turn.started', turnId: this.#ids('trn'), promptId })
+    this.#progress = freshProgress()
+  }
+
+  #endTurn(): void {
+    for (const draft of endTurn(this.#state, importedEnd, this.#at)) this.#add(draft)
+  }
+
+  #add(draft: EventDraft): void {
+    const event = numbered(draft, this.#state.id, this.#state.seq + 1, this.#at)
+    this.#state = applyToState(this.#state, event)
+    this.#events.push({ seq: event.seq, json: JSON.stringify(event) })
+  }
+}

@@ -1,0 +1,109 @@
+import { ParleyError } from '@parley/protocol'
+import type { Clock } from './clock.ts'
+import type { LiveSession } from './live-session.ts'
+
+/** The sessions that are in memory. One that nobody uses leaves it, and is loaded again when it is wanted. */
+export class OpenSessions {
+  readonly #load: (sessionId: string) => Promise<LiveSession>
+  readonly #clock: Clock
+  readonly #unloadMs: number
+  readonly #sessions = new Map<string, Promise<LiveSession>>()
+  readonly #usedAt = new Map<string, number>()
+  readonly #deleting = new Set<string>()
+  #stopSweep: (() => void) | undefined
+  #closing = false
+
+  constructor(options: {
+    load: (sessionId: string) => Promise<LiveSession>
+    clock: Clock
+    unloadMs: number
+  }) {
+    this.#load = options.load
+    this.#clock = options.clock
+    this.#unloadMs = options.unloadMs
+  }
+
+  get closing(): boolean {
+    return this.#closing
+  }
+
+  /** Rejects when the host stops or the session is being deleted. */
+  open(sessionId: string): Promise<LiveSession> {
+    if (this.#closing) return Promise.reject(stopping())
+    if (this.#deleting.has(sessionId)) return Promise.reject(beingDeleted())
+    const session = this.#sessions.get(sessionId) ?? this.#add(sessionId, this.#load(sessionId))
+    this.#usedAt.set(sessionId, this.#clock.now())
+    return session
+  }
+
+  /** One that was just made. */
+  add(sessionId: string, session: LiveSession): void {
+    void this.#add(sessionId, Promise.resolve(session))
+  }
+
+  #add(sessionId: string, session: Promise<LiveSession>): Promise<LiveSession> {
+    this.#sessions.set(sessionId, session)
+    this.#usedAt.set(sessionId, this.#clock.now())
+    session.catch(() => this.forget(sessionId))
+    this.#sweepLater()
+    return session
+  }
+
+  forget(sessionId: string): void {
+    this.#sessions.delete(sessionId)
+    this.#usedAt.delete(sessionId)
+  }
+
+  /** Nobody opens it while it is deleted; whether that works or not, it is out of memory then. */
+  async delete(sessionId: string, work: (session: LiveSession) => Promise<void>): Promise<void> {
+    const session = await this.open(sessionId)
+    this.#deleting.add(sessionId)
+    try {
+      await work(session)
+    } finally {
+      this.forget(sessionId)
+      this.#deleting.delete(sessionId)
+    }
+  }
+
+  each(work: (session: LiveSession) => void): void {
+    for (const session of this.#sessions.values()) session.then(work).catch(() => undefined)
+  }
+
+  /** From now on nothing is opened. */
+  shut(): void {
+    this.#closing = true
+    this.#stopSweep?.()
+  }
+
+  async stopAll(): Promise<void> {
+    const all = await Promise.allSettled(this.#sessions.values())
+    await Promise.all(
+      all.map((session) => (session.status === 'fulfilled' ? session.value.stop() : undefined)),
+    )
+    this.#sessions.clear()
+  }
+
+  /** Only what has not been asked for lately: whoever was just handed a session is about to use it. */
+  #sweepLater(): void {
+    this.#stopSweep ??= this.#clock.after(this.#unloadMs, () => void this.#sweep(), { background: true })
+  }
+
+  async #sweep(): Promise<void> {
+    this.#stopSweep = undefined
+    for (const [id, session] of this.#sessions) {
+      const loaded = await session.catch(() => undefined)
+      const unused = this.#clock.now() - (this.#usedAt.get(id) ?? 0) >= this.#unloadMs
+      if (unused && loaded?.quiet) this.forget(id)
+    }
+    if (this.#sessions.size > 0 && !this.#closing) this.#sweepLater()
+  }
+}
+
+function beingDeleted(): ParleyError {
+  return new ParleyError('not_found', 'This session is being deleted.')
+}
+
+export function stopping(): ParleyError {
+  return new ParleyError('busy', 'Parley is stopping. Try again when it is back.')
+}

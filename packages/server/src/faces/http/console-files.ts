@@ -1,0 +1,87 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+
+/** The built console, read from its folder as it is asked for. Knows no routes and nobody's rights. */
+export type ConsoleFiles = {
+  /** The page, as it is now: a new build shows at the next load. Undefined if it was never built. */
+  page(): Promise<string | undefined>
+  /** A file beside the page, or one of its assets, compressed where the browser can take that. */
+  file(path: string, acceptEncoding: string | undefined): Promise<Response | undefined>
+}
+
+/**
+ * Only our own scripts and styles, none of them inline; requests only to this server; nothing of what an agent writes
+ * can become a script, because elements that hold HTML are closed to plain strings.
+ */
+export const consolePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types parley',
+].join('; ')
+
+type Kept = { readonly plain: Buffer; readonly packed: Buffer | undefined }
+
+export function createConsoleFiles(folder: string): ConsoleFiles {
+  const assets = new Map<string, Promise<Kept | undefined>>()
+
+  return {
+    page: () => readFile(join(folder, 'index.html'), 'utf8').catch(() => undefined),
+    async file(path, acceptEncoding) {
+      const type = typeOf(path)
+      if (!type) return undefined
+      const isAsset = path.startsWith('assets/')
+      const found = isAsset ? (assets.get(path) ?? load(join(folder, path))) : load(join(folder, path))
+      if (isAsset) assets.set(path, found)
+      const kept = await found
+      if (!kept) {
+        assets.delete(path)
+        return undefined
+      }
+      const packed = kept.packed !== undefined && /\bgzip\b/.test(acceptEncoding ?? '')
+      return new Response(new Uint8Array(packed && kept.packed ? kept.packed : kept.plain), {
+        headers: {
+          'Content-Type': type,
+          // The names of assets hold the hash of what is in them; the few other files are asked for again.
+          'Cache-Control': isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',
+          Vary: 'Accept-Encoding',
+          // A worker lives by the policy of its own script, not by that of the page.
+          'Content-Security-Policy': consolePolicy,
+          ...(packed && { 'Content-Encoding': 'gzip' }),
+        },
+      })
+    },
+  }
+}
+
+const types: Record<string, string> = {
+  js: 'text/javascript; charset=UTF-8',
+  css: 'text/css; charset=UTF-8',
+  svg: 'image/svg+xml',
+  woff2: 'font/woff2',
+}
+
+/** Undefined for whatever the build does not make, so that no other file can be asked for. */
+function typeOf(path: string): string | undefined {
+  const extension = /^(?:assets\/)?[\w-]+(?:\.[\w-]+)*\.(\w+)$/.exec(path)?.[1]
+  return extension === undefined ? undefined : types[extension]
+}
+
+const pack = promisify(gzip)
+
+async function load(file: string): Promise<Kept | undefined> {
+  const plain = await readFile(file).catch(() => undefined)
+  if (!plain) return undefined
+  const packed = file.endsWith('.woff2') ? undefined : await pack(plain)
+  return { plain, packed }
+}

@@ -1,45 +1,11 @@
-import { capabilities, capabilityNames, type SessionEvent, type SessionState } from '@parley/protocol'
+import { capabilities, type SessionState } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import { createHost } from '../index.ts'
 import { createMemoryStore } from '../stores/memory.ts'
-import { defineTool } from '../tools/define-tool.ts'
-import type { HostToolAnnotations, HostToolAnswer } from './agent-adapter.ts'
-import type { HostToolContext } from './host-tool.ts'
-import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
+import type { HostToolAnswer } from './agent-adapter.ts'
+import { hostWith, lookup, step, unasked } from './host-tools-under-test.ts'
 import { connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 
-type Call = { readonly word: string; readonly context: HostToolContext }
-
-/** A tool that keeps its calls; a word that begins with "wait" is looked up until it is stopped. */
-function lookup(annotations: Partial<HostToolAnnotations> = {}) {
-  const calls: Call[] = []
-  const tool = defineTool({
-    name: 'lookup',
-    description: 'Looks a word up.',
-    input: z.object({ word: z.string() }),
-    annotations,
-    async run({ word }, context) {
-      calls.push({ word, context })
-      if (word.startsWith('wait')) await new Promise(() => undefined)
-      return `${word} is a herb`
-    },
-  })
-  return { tool, calls }
-}
-
-async function hostWith(
-  annotations: Partial<HostToolAnnotations> = {},
-  options: Omit<HostUnderTestOptions, 'tools'> = {},
-) {
-  const { tool, calls } = lookup(annotations)
-  const under = await hostUnderTest({ ...options, tools: [tool] })
-  return { under, calls, [Symbol.asyncDispose]: () => under[Symbol.asyncDispose]() }
-}
-
-const step = (word: unknown, more: { unasked?: true } = {}) =>
-  ({ type: 'host-tool', name: 'lookup', input: { word }, ...more }) as const
-const unasked = { unasked: true } as const
 const waiting = (state: SessionState) => state.requests.length > 0
 
 describe('a host', () => {
@@ -332,100 +298,5 @@ describe('a tool that runs', () => {
     expect(await session.events('tool-call.ended')).toMatchObject([
       { outcome: 'completed', content: [{ type: 'text', text: 'sage is a herb' }] },
     ])
-  })
-})
-
-describe('a session with host tools only', () => {
-  const options = { hostToolsOnly: true }
-
-  it('has an agent with no other tools, and nothing else is permitted', async () => {
-    await using host = await hostWith({ safe: true })
-    const session = await host.under.create({ options, mode: 'bypass' })
-    await session.play(step('sage'), { type: 'permission', name: 'Bash', kind: 'execute' })
-    expect((await session.state()).connection?.tools).toEqual(['host:lookup'])
-    const ends = await session.events('tool-call.ended')
-    expect(ends.map(({ outcome }) => outcome)).toEqual(['completed', 'denied'])
-  })
-
-  it('is ended when the agent reports another tool', async () => {
-    await using host = await hostWith({ safe: true })
-    const session = await host.under.create({ options })
-    await session.play(
-      { type: 'text', text: 'here I am' },
-      { type: 'tools', tools: ['host:lookup', 'Bash', 'lookup', 'host:other'] },
-      step('sage'),
-      { type: 'text', text: 'never said' },
-    )
-    const tools = ['Bash', 'lookup', 'host:other']
-    const error = { code: 'forbidden', details: { tools } }
-    expect(await session.events('turn.ended')).toMatchObject([
-      { outcome: 'failed', stopReason: 'tools_violated', error },
-    ])
-    expect(await session.events('agent.noticed')).toMatchObject([
-      { level: 'error', code: 'tools_violated', data: { tools } },
-    ])
-    expect(host.calls).toEqual([])
-    await session.when((state) => !state.connected)
-    expect(await session.state()).toMatchObject({ archived: true, status: 'idle' })
-    await expect(session.submit()).rejects.toMatchObject({ code: 'conflict' })
-  })
-
-  it('is ended before anything is done when the agent reports it at its start', async () => {
-    const agent = oddAgent(
-      ({ say }) => {
-        say({ type: 'agent.connected', agentSessionId: 'a', tools: ['Bash'] })
-        return {}
-      },
-      ['permissions', 'hostTools'],
-    )
-    await using host = await hostWith({}, { adapter: agent.adapter })
-    const session = await host.under.create({ options })
-    await session.submit()
-    await session.idle()
-    expect(await session.events('turn.ended')).toMatchObject([{ outcome: 'failed' }])
-    await session.when((state) => !state.connected)
-    expect(agent.open).toBe(0)
-    const log = await session.log()
-    expect(log.filter(({ type }: SessionEvent) => type === 'session.archived')).toHaveLength(1)
-  })
-
-  it('goes on, with all tools, once a person says so', async () => {
-    await using host = await hostWith({ safe: true })
-    const session = await host.under.create({ options })
-    await session.play({ type: 'tools', tools: ['Bash'] })
-    await host.under.host.patch(session.id, { archived: false })
-    await session.command({ type: 'session.configure', options: { hostToolsOnly: false } })
-    await session.play(step('sage'))
-    expect(host.calls).toHaveLength(1)
-    expect((await session.state()).connection?.tools).toContain('Bash')
-  })
-
-  it('starts its agent anew when that is asked for later', async () => {
-    await using host = await hostWith({ safe: true })
-    const session = await host.under.create()
-    await session.play({ type: 'text', text: 'hi' })
-    expect((await session.state()).connection?.tools).toContain('Bash')
-    await session.command({ type: 'session.configure', options })
-    await session.play(step('sage'))
-    expect((await session.state()).connection?.tools).toEqual(['host:lookup'])
-    expect(host.under.connections).toHaveLength(2)
-  })
-
-  it('is refused for an agent that cannot be held to it', async () => {
-    await using host = await hostWith({}, { agent: { capabilities: capabilities('permissions') } })
-    const refusal = { code: 'not_supported', details: { option: 'hostToolsOnly' } }
-    await expect(host.under.create({ options })).rejects.toMatchObject(refusal)
-  })
-
-  it('has no MCP servers, and no session has one of the name of ours', async () => {
-    await using host = await hostWith({}, { agent: { capabilities: capabilities(...capabilityNames) } })
-    const { under } = host
-    const server = { command: 'true' }
-    const refusal = { code: 'validation_error' }
-    await expect(under.create({ options, mcpServers: { echo: server } })).rejects.toMatchObject(refusal)
-    await expect(under.create({ mcpServers: { parley: server } })).rejects.toMatchObject(refusal)
-    const session = await under.create({ mcpServers: { echo: server } })
-    const configured = session.command({ type: 'session.configure', options })
-    await expect(configured).rejects.toMatchObject(refusal)
   })
 })

@@ -43,17 +43,31 @@ export function createImporting(options: {
     throw new ParleyError('not_supported', `${name} does not tell of its own conversations.`)
   }
 
-  const idOf = (agent: string, agentSessionId: string) => sessionIdFrom(['import', agent, agentSessionId])
-
   async function list(agent: string, query: { cwd?: string } = {}): Promise<AgentConversation[]> {
     const found = await memoryOf(agent).list(query, AbortSignal.timeout(listMs))
-    const latest = found.toSorted((a, b) => b.updatedAt - a.updatedAt)
-    return Promise.all(
-      latest.map(async (one) => {
-        const sessionId = idOf(agent, one.agentSessionId)
-        return (await store.load(sessionId)) ? { ...one, sessionId } : one
-      }),
-    )
+    const known = await sessionsOf(agent)
+    return found
+      .toSorted((a, b) => b.updatedAt - a.updatedAt)
+      .map((one) => {
+        const sessionId = known.get(one.agentSessionId)
+        return sessionId === undefined ? one : { ...one, sessionId }
+      })
+  }
+
+  /** By the agent's own ids: imported ones, and those that were begun here. */
+  async function sessionsOf(agent: string): Promise<Map<string, string>> {
+    const known = new Map<string, string>()
+    let cursor: string | undefined
+    do {
+      const page = await store.list({ agent, limit: 500, ...(cursor && { cursor }) })
+      for (const { id } of page.sessions) {
+        const { state } = (await store.load(id)) ?? {}
+        const agentSessionId = state?.connection?.agentSessionId
+        if (agentSessionId !== undefined && !state?.forkPending) known.set(agentSessionId, id)
+      }
+      cursor = page.cursor
+    } while (cursor)
+    return known
   }
 
   return {
@@ -62,11 +76,11 @@ export function createImporting(options: {
       const parsed = NewImport.safeParse(given)
       if (!parsed.success) throw validationError('The import', parsed.error)
       const { agent, agentSessionId } = parsed.data
-      const id = idOf(agent, agentSessionId)
-      const before = await store.load(id)
-      if (before) return before.state
       const conversation = (await list(agent)).find((one) => one.agentSessionId === agentSessionId)
       if (!conversation) throw unknownConversation(adapterFor(agent), agentSessionId)
+      const id = sessionIdFrom(['import', agent, agentSessionId])
+      const before = await store.load(conversation.sessionId ?? id)
+      if (before) return before.state
       const cwd = await checkFolder(conversation.cwd)
       const writer = new ImportWriter(emptyState(id, ids('epo')), ids)
       writer.begin({ agent, cwd, title: conversation.title, agentSessionId, at: conversation.updatedAt })

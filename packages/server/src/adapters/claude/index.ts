@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { agentEnvironment, type Environment } from '../environment.ts'
+import { claudeMemory } from './memory.ts'
 import { honouredOptions } from './settings.ts'
 import { settingSourcesFor } from './trust.ts'
 
@@ -68,6 +69,8 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     options: honouredOptions,
     fixedOptions: ['systemPrompt', 'appendSystemPrompt'],
     restartsFor: [...honouredOptions.filter((option) => option !== 'effort'), 'tools'],
+    conversations: claudeMemory(env),
+    terminalCommand: (agentSessionId) => ['claude', '--resume', agentSessionId],
     probe: async () => probe(env, options.executable),
     async connect(input) {
       const { found, signedIn, hint } = probe(env, options.executable)

@@ -8,6 +8,11 @@ export function promptUuid(promptId: string): `${string}-${string}-${string}-${s
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }
 
+/** Where Claude Code keeps its transcripts, a folder for each folder it worked in. */
+export function projectsFolder(env: Readonly<Record<string, string>>): string {
+  return join(env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '', '.claude'), 'projects')
+}
+
 /**
  * The agent's own transcript of a conversation, or nothing if it never wrote one. It writes in batches: a process that
  * was killed right after it was given a prompt may remember nothing of it.
@@ -16,7 +21,7 @@ export function readTranscript(
   env: Readonly<Record<string, string>>,
   agentSessionId: string,
 ): string | undefined {
-  const projects = join(env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '', '.claude'), 'projects')
+  const projects = projectsFolder(env)
   for (const project of foldersIn(projects)) {
     try {
       return readFileSync(join(projects, project, `${agentSessionId}.jsonl`), 'utf8')

@@ -1,0 +1,153 @@
+import { createReadStream } from 'node:fs'
+import { open, readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type AgentConversation, ParleyError, type PromptPart } from '@parley/protocol'
+import type { AgentMemory, Remembered } from '../../core/agent-adapter.ts'
+import { projectsFolder } from './transcript.ts'
+import { initialState, translate } from './translate.ts'
+import { withTurn } from './translate-state.ts'
+
+/** What Claude Code remembers: one file a conversation, one line an entry. */
+export function claudeMemory(env: Readonly<Record<string, string>>): AgentMemory {
+  const projects = projectsFolder(env)
+  return {
+    async list({ cwd }, signal) {
+      const found: AgentConversation[] = []
+      for (const file of await transcriptFiles(projects)) {
+        signal.throwIfAborted()
+        const one = await conversationIn(file)
+        if (one && (cwd === undefined || one.cwd === cwd)) found.push(one)
+      }
+      return found
+    },
+    async *read(agentSessionId, signal) {
+      const file = (await transcriptFiles(projects)).find((path) => path.endsWith(`/${agentSessionId}.jsonl`))
+      if (!file) throw new ParleyError('not_found', `Claude has no conversation ${agentSessionId}.`)
+      yield* remembered(file, signal)
+    },
+  }
+}
+
+type Entry = {
+  readonly type?: string
+  readonly uuid?: string
+  readonly timestamp?: string
+  readonly cwd?: string
+  readonly isSidechain?: boolean
+  readonly isMeta?: boolean
+  readonly isCompactSummary?: boolean
+  readonly customTitle?: string
+  readonly aiTitle?: string
+  readonly summary?: string
+  readonly sessionId?: string
+  readonly toolUseResult?: unknown
+  readonly message?: { readonly role?: string; readonly content?: unknown }
+}
+
+async function transcriptFiles(projects: string): Promise<string[]> {
+  const folders = await readdir(projects).catch(() => [])
+  const files = await Promise.all(
+    folders.map(async (folder) => {
+      const names = await readdir(join(projects, folder)).catch(() => [])
+      return names.filter((name) => name.endsWith('.jsonl')).map((name) => join(projects, folder, name))
+    }),
+  )
+  return files.flat()
+}
+
+const headBytes = 256 * 1024
+const titleLength = 80
+
+/** As far as its beginning tells: where it was, and what it was about. Nothing if nobody has said anything. */
+async function conversationIn(file: string): Promise<AgentConversation | undefined> {
+  const { mtimeMs } = await stat(file)
+  const entries = (await headOf(file)).split('\n').flatMap(entryOf)
+  const prompt = entries.map(promptOf).find((parts) => parts !== undefined)
+  const cwd = entries.find((entry) => entry.cwd !== undefined)?.cwd
+  if (!prompt || cwd === undefined) return undefined
+  const named = entries.findLast(({ customTitle, aiTitle, summary }) => customTitle ?? aiTitle ?? summary)
+  const text = prompt.map((part) => (part.type === 'text' ? part.text : '')).join(' ')
+  const title = named?.customTitle ?? named?.aiTitle ?? named?.summary ?? text
+  return {
+    agentSessionId: file.slice(file.lastIndexOf('/') + 1, -'.jsonl'.length),
+    cwd,
+    title: title.replace(/\s+/g, ' ').trim().slice(0, titleLength),
+    updatedAt: Math.round(mtimeMs),
+  }
+}
+
+async function headOf(file: string): Promise<string> {
+  await using handle = await open(file)
+  const { buffer, bytesRead } = await handle.read({ buffer: Buffer.alloc(headBytes) })
+  return buffer.toString('utf8', 0, bytesRead)
+}
+
+/** A line that is cut off or damaged tells nothing. */
+function entryOf(line: string): Entry[] {
+  try {
+    return line === '' ? [] : [JSON.parse(line) as Entry]
+  } catch {
+    return []
+  }
+}
+
+async function* remembered(file: string, signal: AbortSignal): AsyncGenerator<Remembered> {
+  let state = initialState({ resumed: true })
+  for await (const line of createInterface({ input: createReadStream(file, { signal }) })) {
+    for (const entry of entryOf(line)) {
+      const at = Date.parse(entry.timestamp ?? '') || 0
+      const parts = promptOf(entry)
+      if (parts) {
+        state = withTurn(state)
+        yield { type: 'prompt', at, parts }
+      } else if (isOfMainLine(entry)) {
+        const translated = translate(state, nativeMessage(entry))
+        state = translated.state
+        for (const output of translated.outputs) yield { type: 'output', at, output }
+      }
+    }
+  }
+}
+
+function isOfMainLine({ type, isSidechain, isMeta, message }: Entry): boolean {
+  return (type === 'assistant' || type === 'user') && message !== undefined && !isSidechain && !isMeta
+}
+
+/** An entry in the shape in which the same thing is told live. */
+function nativeMessage({ type, uuid, message, sessionId, toolUseResult }: Entry): unknown {
+  return {
+    type,
+    uuid,
+    message,
+    session_id: sessionId,
+    parent_tool_use_id: null,
+    ...(toolUseResult !== undefined && { tool_use_result: toolUseResult }),
+  }
+}
+
+type NativePart = {
+  readonly type?: string
+  readonly text?: string
+  readonly source?: { readonly media_type?: string; readonly data?: string }
+}
+
+/** What the program itself puts in the person's mouth: commands and their output, interruptions, reminders. */
+const ofProgram = /^\s*(<(command|local-command|bash|system|task)-|\[Request interrupted|Caveat: )/
+
+/** What a person said, or nothing if the entry is something else. */
+function promptOf(entry: Entry): PromptPart[] | undefined {
+  const { type, message, isCompactSummary } = entry
+  if (type !== 'user' || isCompactSummary || !isOfMainLine(entry)) return undefined
+  const content =
+    typeof message?.content === 'string' ? [{ type: 'text', text: message.content }] : message?.content
+  if (!Array.isArray(content)) return undefined
+  const parts = (content as readonly NativePart[]).flatMap(promptPart)
+  return parts.length > 0 ? parts : undefined
+}
+
+function promptPart({ type, text, source }: NativePart): PromptPart[] {
+  if (type === 'text' && text && !ofProgram.test(text)) return [{ type: 'text', text }]
+  if (type !== 'image' || !source?.data) return []
+  return [{ type: 'image', mimeType: source.media_type ?? 'image/png', data: source.data }]
+}

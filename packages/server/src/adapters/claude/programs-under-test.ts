@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createClaudeAdapter } from './index.ts'
+
+/** What a sick program does in the middle of the answer that makes it ill: code that runs in it, before the line goes on. */
+export const illnesses = {
+  dies: "process.stderr.write('The disk is on fire.\\n'); real.kill('SIGKILL'); process.exitCode = 3; return",
+  leaves: "real.kill('SIGKILL'); process.exitCode = 0; return",
+  babbles: `process.stdout.write(${JSON.stringify(
+    ['Hello, I am not JSON.', '{"type":"stream_ev', '[1, 2', '42', '"words"', ''].join('\n'),
+  )})`,
+  'says null': "process.stdout.write('null\\n')",
+  'speaks of news': `process.stdout.write('{"type":"news","of":"nobody knows what"}\\n')`,
+  'floods stderr': "process.stderr.write('words '.repeat(400_000) + 'The very last words.\\n')",
+} as const
+export type Illness = keyof typeof illnesses
+
+/** The real program behind one that is well until these words are streamed, then falls ill once, and is well again. */
+export function sickProgram(folder: string, illness: Illness, words: string): string {
+  const been = JSON.stringify(join(folder, `${illness} was here`))
+  const code = `
+const { spawn } = require('node:child_process')
+const { existsSync, writeFileSync } = require('node:fs')
+const real = spawn(${JSON.stringify(realProgram())}, process.argv.slice(2), { stdio: ['pipe', 'pipe', 'inherit'] })
+process.stdin.pipe(real.stdin)
+real.stdin.on('error', () => undefined)
+real.on('exit', (code) => process.exit(process.exitCode ?? code ?? 1))
+const passOn = (line) => {
+  if (line.includes('_delta') && line.includes(${JSON.stringify(words)}) && !existsSync(${been})) {
+    writeFileSync(${been}, '')
+    ${illnesses[illness]}
+  }
+  process.stdout.write(line + '\\n')
+}
+let rest = ''
+real.stdout.setEncoding('utf8').on('data', (text) => {
+  const lines = (rest + text).split('\\n')
+  rest = lines.pop()
+  for (const line of lines) passOn(line)
+})
+`
+  return script(join(folder, `sick-${illness.replaceAll(' ', '-')}`), `#!${process.execPath}\n${code}`)
+}
+
+/** The real program, which leaves its process id in a file. */
+export function knownProgram(folder: string): { path: string; pid(): number } {
+  const file = join(folder, 'pid')
+  const path = script(join(folder, 'known'), `#!/bin/sh\necho $$ > '${file}'\nexec '${realProgram()}' "$@"\n`)
+  return { path, pid: () => Number(readFileSync(file, 'utf8')) }
+}
+
+/** A program that is nothing but this shell script. */
+export function shellProgram(folder: string, name: string, lines: string): string {
+  return script(join(folder, name), `#!/bin/sh\n${lines}\n`)
+}
+
+function script(path: string, text: string): string {
+  writeFileSync(path, text)
+  chmodSync(path, 0o755)
+  return path
+}
+
+let real: string | undefined
+
+function realProgram(): string {
+  if (real === undefined) throw new Error('Call findRealProgram first.')
+  return real
+}
+
+export async function findRealProgram(): Promise<void> {
+  const { path } = await createClaudeAdapter({ env: {} }).probe(new AbortController().signal)
+  if (!path || !existsSync(path)) throw new Error('Claude Code is not installed here.')
+  real = path
+}
+
+/** Processes that hold this folder in their environment, other than this one. */
+export function processesOf(folder: string): number[] {
+  const pids = execFileSync('ps', ['-eo', 'pid=,stat='], { encoding: 'utf8' })
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.includes('Z'))
+    .map((line) => Number.parseInt(line, 10))
+  return pids.filter((pid) => pid !== process.pid && environmentOf(pid).includes(folder))
+}
+
+function environmentOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,269 @@
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type EventOf, type EventType, newId, type SessionEvent } from '@parley/protocol'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Host } from '../../core/host.ts'
+import { createHost } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { logProblems } from '../../testing/invariants.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { TestReader } from '../../testing/reader.ts'
+import { createClaudeAdapter } from './index.ts'
+import {
+  findRealProgram,
+  type Illness,
+  knownProgram,
+  processesOf,
+  shellProgram,
+  sickProgram,
+} from './programs-under-test.ts'
+
+/** The program dies, leaves without a result, hangs or babbles: nothing of it is silent, and the session goes on. */
+let model: ModelServer
+let home: string
+beforeAll(async () => {
+  await findRealProgram()
+  model = await startModelServer()
+  answerByPrompt(model, /Parley was restarted/)
+})
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'parley-silence-'))
+  return () => rmSync(home, { recursive: true, force: true })
+})
+afterAll(() => model.stop())
+
+const cancelGraceMs = 300
+const words = 'One, two, three, four, five, six, seven, eight, nine, ten.'
+const told = modelPrompt('The word is parsley.', { content: 'I see.' })
+const talk = modelPrompt('Talk.', { content: words })
+const asked = modelPrompt('Which word?', { say: 'history' })
+
+/** A host with one session, on a program of our choosing. */
+class Scene implements AsyncDisposable {
+  readonly host: Host
+  readonly #reader: TestReader
+
+  private constructor(host: Host, sessionId: string) {
+    this.host = host
+    this.#reader = new TestReader(sessionId)
+  }
+
+  static async open(executable?: string, limits = {}): Promise<Scene> {
+    const env = claudeEnvironment({ url: model.url, home })
+    const adapters = [createClaudeAdapter({ env, ...(executable && { executable }) })]
+    const host = await createHost({
+      adapters,
+      store: createMemoryStore(),
+      limits: { cancelGraceMs, ...limits },
+    })
+    const { id } = await host.create({ agent: 'claude', cwd: home })
+    const scene = new Scene(host, id)
+    await scene.#reader.follow(host)
+    return scene
+  }
+
+  get state() {
+    return this.#reader.view.state
+  }
+
+  until(fact: (state: Scene['state']) => boolean): Promise<void> {
+    return this.#reader.until(({ state }) => fact(state))
+  }
+
+  async prompt(text: string): Promise<void> {
+    const command = { type: 'prompt.submit', commandId: newId('cmd'), text } as const
+    await this.host.command(this.state.id, command)
+  }
+
+  async cancel(): Promise<void> {
+    await this.host.command(this.state.id, { type: 'turn.cancel', commandId: newId('cmd') })
+  }
+
+  /** The end of the next turn to end. */
+  async end(): Promise<EventOf<'turn.ended'>> {
+    const { turns } = this.state
+    await this.until((state) => state.turns > turns && !state.turn)
+    return (await this.all('turn.ended')).at(-1)!
+  }
+
+  async turn(text: string): Promise<EventOf<'turn.ended'>> {
+    const [end] = await Promise.all([this.end(), this.prompt(text)])
+    return end
+  }
+
+  async all<Type extends EventType>(type: Type): Promise<EventOf<Type>[]> {
+    const { events } = await this.host.read(this.state.id, { after: 0, limit: 5000 })
+    const log = events.map(({ json }) => JSON.parse(json) as SessionEvent)
+    expect([...logProblems(log), ...this.#reader.problems]).toEqual([])
+    return log.filter((event): event is EventOf<Type> => event.type === type)
+  }
+
+  async said(): Promise<string[]> {
+    return (await this.all('text.written')).map(({ text }) => text)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.host.close()
+  }
+}
+
+/** A program that is well for one turn, and falls ill in the second, in mid-answer. */
+async function fallIll(illness: Illness): Promise<{ scene: Scene; end: EventOf<'turn.ended'> }> {
+  const scene = await Scene.open(sickProgram(home, illness, words.slice(0, 8)))
+  await scene.turn(told)
+  return { scene, end: await scene.turn(talk) }
+}
+
+/** The same conversation goes on, in another process if need be. */
+async function remembers(scene: Scene): Promise<void> {
+  const end = await scene.turn(asked)
+  expect(end).toMatchObject({ outcome: 'completed', result: expect.stringContaining('parsley') })
+}
+
+describe('in the middle of an answer', () => {
+  it.each([
+    ['dies', 3, 'The disk is on fire.'],
+    ['leaves', 0, undefined],
+  ] as const)(
+    'it %s: the turn fails with its exit and last words, and is gone on with',
+    async (how, exitCode, last) => {
+      const { scene, end } = await fallIll(how)
+      await using _ = scene
+      expect(end).toMatchObject({
+        outcome: 'failed',
+        stopReason: 'agent_lost',
+        error: { code: 'agent_failed' },
+      })
+      const [gone] = await scene.all('agent.disconnected')
+      expect(gone).toMatchObject({ reason: 'crashed', exitCode, error: { code: 'agent_failed' } })
+      expect(gone?.stderrTail).toBe(last)
+      await remembers(scene)
+    },
+  )
+
+  it('it says null, which its own SDK cannot bear: the turn fails, and is gone on with', async () => {
+    const { scene, end } = await fallIll('says null')
+    await using _ = scene
+    expect(end).toMatchObject({
+      outcome: 'failed',
+      stopReason: 'agent_lost',
+      error: { code: 'agent_failed' },
+    })
+    await remembers(scene)
+    expect(await scene.all('agent.disconnected')).toMatchObject([{ reason: 'crashed' }])
+  })
+
+  it.each(['babbles', 'floods stderr'] as const)('it %s: the answer is whole', async (how) => {
+    const { scene, end } = await fallIll(how)
+    await using _ = scene
+    expect(end).toMatchObject({ outcome: 'completed', result: words })
+    expect(await scene.said()).toEqual(['I see.', words])
+    await remembers(scene)
+    expect(await scene.all('agent.disconnected')).toEqual([])
+  })
+
+  it('it says what is no message: kept as it came', async () => {
+    const { scene } = await fallIll('babbles')
+    await using _ = scene
+    expect((await scene.all('agent.unrecognised')).map(({ native }) => native)).toEqual([42, 'words'])
+  })
+
+  it('it speaks of news: kept as it came, and the answer is whole', async () => {
+    const { scene, end } = await fallIll('speaks of news')
+    await using _ = scene
+    expect(end).toMatchObject({ outcome: 'completed', result: words })
+    expect(await scene.all('agent.unrecognised')).toMatchObject([
+      { native: { type: 'news', of: 'nobody knows what' } },
+    ])
+  })
+
+  it('it hangs: a cancel ends it by force, and the next prompt goes on with the conversation', async () => {
+    const { path, pid } = knownProgram(home)
+    await using scene = await Scene.open(path)
+    await scene.turn(told)
+    const hold = model.hold(6)
+    await scene.prompt(talk)
+    await hold.reached
+    await scene.until(({ openBlocks }) => openBlocks.some((block) => 'text' in block && block.text !== ''))
+    process.kill(pid(), 'SIGSTOP')
+    const [end] = await Promise.all([scene.end(), scene.cancel()])
+    hold.release()
+    expect(end).toMatchObject({ outcome: 'cancelled', stopReason: 'cancelled' })
+    await scene.until(({ connected }) => !connected)
+    expect(processesOf(home)).toEqual([])
+    await remembers(scene)
+  })
+})
+
+it('dies while it is idle: that is recorded, and the next prompt goes on with the conversation', async () => {
+  const { path, pid } = knownProgram(home)
+  await using scene = await Scene.open(path)
+  await scene.turn(told)
+  process.kill(pid(), 'SIGKILL')
+  await scene.until(({ connected }) => !connected)
+  expect(await scene.all('agent.disconnected')).toMatchObject([{ reason: 'crashed', signal: 'SIGKILL' }])
+  await remembers(scene)
+})
+
+/** The SDK asks a program to go before it makes it. */
+const goneIn = { timeout: 10_000 }
+
+describe('at the start', () => {
+  it('it dies: its last words are told, and nothing is left running', async () => {
+    const program = shellProgram(home, 'dying', 'echo "No libc for you." >&2; exit 3')
+    await using scene = await Scene.open(program)
+    const end = await scene.turn(told)
+    expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
+    expect(JSON.stringify(end.error)).toContain('No libc for you.')
+    expect(processesOf(home)).toEqual([])
+  })
+
+  it('it says nothing: that is given up in time, and it is ended', async () => {
+    const program = shellProgram(home, 'silent', 'exec tail -f /dev/null')
+    await using scene = await Scene.open(program, { connectMs: 500 })
+    const end = await scene.turn(told)
+    expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
+    expect(end.error?.message).toContain('did not start within')
+    await expect.poll(() => processesOf(home), goneIn).toEqual([])
+  })
+
+  it('it babbles only: that is given up in time, and it is ended', async () => {
+    const program = shellProgram(home, 'babbling', 'while :; do echo "la la la"; sleep 0.05; done')
+    await using scene = await Scene.open(program, { connectMs: 500 })
+    const end = await scene.turn(told)
+    expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
+    await expect.poll(() => processesOf(home), goneIn).toEqual([])
+  })
+
+  it('it may not be run: that is said', async () => {
+    const program = shellProgram(home, 'forbidden', 'exit 0')
+    chmodSync(program, 0o644)
+    await using scene = await Scene.open(program)
+    const end = await scene.turn(told)
+    expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
+    expect(end.error?.message).toContain('failed to launch')
+  })
+})
+
+it('does not begin a new conversation in silence when its own is lost', async () => {
+  const { path, pid } = knownProgram(home)
+  await using scene = await Scene.open(path)
+  await scene.turn(told)
+  process.kill(pid(), 'SIGKILL')
+  await scene.until(({ connected }) => !connected)
+  const before = model.calls.length
+  forgetConversations()
+  const end = await scene.turn(asked)
+  expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
+  expect(end.error?.message).toMatch(/conversation/i)
+  expect(model.calls.length).toBe(before)
+})
+
+function forgetConversations(): void {
+  const projects = join(home, '.claude', 'projects')
+  expect(readdirSync(projects).length).toBeGreaterThan(0)
+  rmSync(projects, { recursive: true })
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { defineTool } from '../tools/define-tool.ts'
+import type { HostToolAnnotations } from './agent-adapter.ts'
+import type { HostToolContext } from './host-tool.ts'
+import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
+
+type Call = { readonly word: string; readonly context: HostToolContext }
+
+/** A tool that keeps its calls; a word that begins with "wait" is looked up until it is stopped. */
+export function lookup(annotations: Partial<HostToolAnnotations> = {}) {
+  const calls: Call[] = []
+  const tool = defineTool({
+    name: 'lookup',
+    description: 'Looks a word up.',
+    input: z.object({ word: z.string() }),
+    annotations,
+    async run({ word }, context) {
+      calls.push({ word, context })
+      if (word.startsWith('wait')) await new Promise(() => undefined)
+      return `${word} is a herb`
+    },
+  })
+  return { tool, calls }
+}
+
+/** A host with that tool. */
+export async function hostWith(
+  annotations: Partial<HostToolAnnotations> = {},
+  options: Omit<HostUnderTestOptions, 'tools'> = {},
+) {
+  const { tool, calls } = lookup(annotations)
+  const under = await hostUnderTest({ ...options, tools: [tool] })
+  return { under, calls, [Symbol.asyncDispose]: () => under[Symbol.asyncDispose]() }
+}
+
+/** The scripted agent calls it. */
+export const step = (word: unknown, more: { unasked?: true } = {}) =>
+  ({ type: 'host-tool', name: 'lookup', input: { word }, ...more }) as const
+export const unasked = { unasked: true } as const

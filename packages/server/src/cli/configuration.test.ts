@@ -33,6 +33,22 @@ describe('where a setting comes from', () => {
       allowedOrigins: [],
       allowedHosts: [],
       limits: {},
+      agents: {},
+    })
+  })
+
+  it('is config.json alone for agents: another program, its arguments, its environment', () => {
+    const agents = {
+      codex: { command: '/opt/codex', env: { CODEX_HOME: '/there' } },
+      mine: { command: 'my-agent', args: ['--acp'], name: 'Mine' },
+      demo: { disabled: true },
+      claude: { disabled: false },
+    }
+    expect(resolved({ readConfig: () => ({ agents }) }).agents).toEqual({
+      codex: { executable: '/opt/codex', env: { CODEX_HOME: '/there' } },
+      mine: { executable: 'my-agent', args: ['--acp'], name: 'Mine' },
+      demo: { disabled: true },
+      claude: {},
     })
   })
 
@@ -106,6 +122,17 @@ describe('config.json', () => {
   it('is refused with the name of an unknown key', () => {
     expect(refusal(() => parse({ prot: 1 })).message).toMatch(/config\.json has "prot".*port/)
     expect(refusal(() => parse({ limits: { max: 1 } })).message).toMatch(/"limits\.max".*maxConnections/)
+  })
+
+  it('is refused with what is wrong with an agent', () => {
+    const agents = (id: string, entry: unknown) => refusal(() => parse({ agents: { [id]: entry } })).message
+    expect(agents('codex', { comand: 'x' })).toMatch(/"agents\.codex\.comand".*command, args, disabled/)
+    expect(agents('../codex', {})).toMatch(/agents\.\.\.\/codex: small letters/)
+    expect(agents('codex', { command: './codex' })).toMatch(/agents\.codex\.command: a whole path/)
+    expect(agents('codex', { command: '~/bin/codex' })).toContain('agents.codex.command')
+    expect(agents('codex', { env: { 'A B': 'x' } })).toMatch(/A B: not the name of a variable/)
+    expect(agents('codex', { env: { A: 1 } })).toContain('agents.codex.env.A')
+    expect(agents('codex', { args: 'x' })).toContain('agents.codex.args')
   })
 
   it('is refused with the place of a wrong value, or if it is no JSON', () => {

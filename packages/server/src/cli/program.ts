@@ -266,6 +266,7 @@ function addAgents(
     .argument('<agents...>', 'which ones')
     .option('--latest', 'the latest version instead; not tested with this Parley')
     .option('--version <version>', 'this version instead; not tested with this Parley')
+    .option('--wait', 'if it is being installed by another command, wait for that')
     .option(...into)
     .option('--json', 'one agent a line, as JSON')
     .addHelpText(
@@ -318,7 +319,29 @@ function addAgentDoctor(add: Add, context: Context, finish: Finish): void {
     )
 }
 
+function addImport(add: Add, context: Context, finish: Finish): void {
+  add(
+    'import',
+    'go on here with a conversation that an agent keeps by itself, as from its own program',
+    'parley import claude',
+    'parley import claude --cwd ~/code/app',
+    'parley import claude 4f2b8a1e-…',
+  )
+    .argument('<agent>', 'whose conversations')
+    .argument('[id]', 'the one to read into a session; without it they are listed')
+    .option('--cwd <folder>', 'only those of this folder')
+    .option('--json', 'one conversation a line, or the session, as JSON')
+    .action((agent, id, options) =>
+      finish(
+        import('./commands/import.ts').then(({ importConversation }) =>
+          importConversation(agent, id, options, context),
+        ),
+      ),
+    )
+}
+
 function addCareCommands(add: Add, context: Context, finish: Finish): void {
+  addImport(add, context, finish)
   add(
     'trust',
     'let agents load what a folder brings: its own settings, hooks and MCP servers',

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Logger } from 'pino'
 import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
@@ -14,6 +15,9 @@ import { createAgentInstaller } from './agent-installer.ts'
 import { agentsFolder } from './configuration.ts'
 import { makeDataFolder } from './data-folder.ts'
 import { version } from './version.ts'
+
+/** In the package, built: the same place for the program as it is published and as it runs from its sources. */
+const builtConsole = fileURLToPath(new URL('../../dist/console', import.meta.url))
 
 export type StartOptions = {
   readonly dataDir: string
@@ -64,6 +68,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   const websocket = createWebSocketFace({ host, logger, version })
   let followers = 0
   const http = await startServer({
+    consoleFolder: builtConsole,
     ...serving,
     host,
     version,

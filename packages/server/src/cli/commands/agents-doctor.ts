@@ -10,7 +10,7 @@ import type { Context } from '../context.ts'
 import { durationWords, parseDuration } from '../durations.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
-import { adapterOf, agentsAt, type InstallOptions, type ListAgents } from './agents-install.ts'
+import { agentsAt, type InstallOptions, type ListAgents } from './agents-install.ts'
 
 export type AgentDoctorOptions = Omit<InstallOptions, 'latest' | 'version'> & {
   readonly timeout?: string
@@ -41,8 +41,7 @@ export async function agentDoctor(
   context: Context,
   list: ListAgents = builtInAdapters,
 ): Promise<number> {
-  const { adapters } = agentsAt(options, context, list)
-  const adapter = adapterOf(id, adapters, context)
+  const adapter = agentsAt(options, context, list).adapterOf(id)
   const { connectMs } = defaultLimits
   const timeoutMs = options.timeout === undefined ? connectMs : parseDuration(options.timeout, '--timeout')
   const checks: Check[] = []

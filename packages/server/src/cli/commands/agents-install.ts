@@ -17,6 +17,8 @@ export type InstallOptions = Flags & {
   readonly into?: string
   readonly latest?: boolean
   readonly version?: string
+  /** Let another installation of the same agent end first. */
+  readonly wait?: boolean
   readonly json?: boolean
 }
 
@@ -24,6 +26,7 @@ export type InstallOptions = Flags & {
 export type ListAgents = typeof builtInAdapters
 
 const probeMs = 5_000
+const retryMs = 250
 
 /** An agent that Parley can install. */
 type Installable = Required<Pick<AgentAdapter, 'id' | 'name' | 'install'>>
@@ -34,10 +37,10 @@ export async function installAgents(
   context: Context,
   list: ListAgents = builtInAdapters,
 ): Promise<number> {
-  const { folder, adapters } = agentsAt(options, context, list)
+  const { folder, adapters, adapterOf } = agentsAt(options, context, list)
   const wanted: Installable[] = []
   for (const id of new Set(ids)) {
-    const { name, install, probe } = adapterOf(id, adapters, context)
+    const { name, install, probe } = adapterOf(id)
     if (install) {
       wanted.push({ id, name, install })
       continue
@@ -56,11 +59,10 @@ export async function updateAgents(
   context: Context,
   list: ListAgents = builtInAdapters,
 ): Promise<number> {
-  const { folder, adapters } = agentsAt(options, context, list)
+  const { folder, adapters, adapterOf } = agentsAt(options, context, list)
   const isInstalled = ({ id, install }: AgentAdapter) =>
     install !== undefined && installedVersion(folder, id, install.package) !== undefined
-  const chosen =
-    ids.length > 0 ? ids.map((id) => adapterOf(id, adapters, context)) : adapters.filter(isInstalled)
+  const chosen = ids.length > 0 ? ids.map((id) => adapterOf(id)) : adapters.filter(isInstalled)
   if (chosen.length === 0) context.output.err('Parley has installed no agents.\n')
   const wanted = chosen.map((adapter) => {
     const { id, name, install } = adapter
@@ -77,8 +79,8 @@ export async function removeAgents(
   context: Context,
   list: ListAgents = builtInAdapters,
 ): Promise<number> {
-  const { folder, adapters } = agentsAt(options, context, list)
-  for (const id of ids) adapterOf(id, adapters, context)
+  const { folder, adapters, adapterOf } = agentsAt(options, context, list)
+  for (const id of ids) adapterOf(id)
   for (const id of ids) {
     if (!(await removeAgent(folder, id))) {
       throw new ParleyError('not_found', `Parley has not installed ${id}, so it cannot remove it.`)
@@ -91,17 +93,15 @@ export async function removeAgents(
 export function agentsAt({ into, ...flags }: InstallOptions, context: Context, list: ListAgents) {
   const { dataDir, agents } = configurationOf(context, flags)
   const folder = into === undefined ? agentsFolder(dataDir) : resolve(context.cwd, into)
-  return { folder, dataDir, adapters: list({ env: context.env, agentsFolder: folder, agents }) }
-}
-
-export function adapterOf(
-  id: string,
-  adapters: readonly AgentAdapter[],
-  { commandLine }: Context,
-): AgentAdapter {
-  const adapter = adapters.find((one) => one.id === id)
-  if (adapter) return adapter
-  throw new ParleyError('agent_not_found', `There is no agent "${id}". ${commandLine('agents')} lists them.`)
+  const adapters = list({ env: context.env, agentsFolder: folder, agents })
+  function adapterOf(id: string): AgentAdapter {
+    const adapter = adapters.find((one) => one.id === id)
+    if (adapter) return adapter
+    const where = `${context.commandLine('agents')} lists them.`
+    const why = agents[id]?.disabled ? 'It is disabled in config.json.' : where
+    throw new ParleyError('agent_not_found', `There is no agent "${id}". ${why}`)
+  }
+  return { folder, adapters, adapterOf }
 }
 
 /** One after the other. What fails does not keep the rest from being installed, but it is the exit code. */
@@ -148,7 +148,16 @@ async function installOne(
   const request = { agentsFolder: folder, agent: id, package: name, version, env: context.env, signal }
   if (installedVersion(folder, id, name) === version) return installAgent(request)
   using progress = startProgress(`installing ${id} (${name} ${version})`, context.output)
-  return await installAgent({ ...request, progress: ({ line }) => progress.say(line) })
+  for (;;) {
+    try {
+      return await installAgent({ ...request, progress: ({ line }) => progress.say(line) })
+    } catch (thrown) {
+      const isBusy = thrown instanceof ParleyError && thrown.code === 'busy'
+      if (!isBusy || !options.wait || signal.aborted) throw thrown
+      progress.say(thrown.message)
+    }
+    await new Promise((resolve) => setTimeout(resolve, retryMs))
+  }
 }
 
 function tell(

@@ -54,6 +54,7 @@ export function stateLines(state: SessionDetail): string[] {
       ? [`Loaded: settings of ${connection.loaded.map((one) => oneLine(one)).join(', ')}`]
       : []),
     ...(connection?.credential ? [`Paid with: ${oneLine(connection.credential)}`] : []),
+    ...(state.terminal ? [`In its own program: ${state.terminal.map((one) => oneLine(one)).join(' ')}`] : []),
     ...requests.map((request) =>
       request.type === 'permission'
         ? `Waits for you: permission, ${request.kind} ${oneLine(request.title)}`

@@ -1,0 +1,187 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createScriptedAdapter } from '../adapters/scripted/index.ts'
+import type { AgentAdapter, AgentConnection, AgentOutput } from '../core/agent-adapter.ts'
+import { claudeEnvironment } from '../testing/claude-environment.ts'
+import { answerByPrompt, modelPrompt } from '../testing/model-by-prompt.ts'
+import { startModelServer } from '../testing/model-server.ts'
+import { agentDoctor } from './commands/agents-doctor.ts'
+import type { ListAgents } from './commands/agents-install.ts'
+import { contextUnderTest } from './context-under-test.ts'
+import { createHome } from './program-under-test.ts'
+
+const dataDir = mkdtempSync(join(tmpdir(), 'parley-agents-doctor-'))
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
+
+/** A connection that says this and then nothing more. */
+function saying(outputs: readonly AgentOutput[], stays: boolean): AgentConnection {
+  const closed = Promise.withResolvers<void>()
+  return {
+    events: (async function* () {
+      yield* outputs
+      if (stays) await closed.promise
+    })(),
+    send: async () => {},
+    interrupt: async () => {},
+    configure: async () => {},
+    close: async () => closed.resolve(),
+  }
+}
+
+describe('parley agents doctor', () => {
+  const found = async () => ({ found: true, path: '/bin/tiny', version: '1.0.0', signedIn: true })
+  const examine = async (
+    more: Partial<AgentAdapter>,
+    options: { timeout?: string; prompt?: string } = {},
+  ) => {
+    const { said, context } = contextUnderTest({ env: {}, cwd: dataDir })
+    const install = { package: 'tiny-agent', version: '1.0.0' }
+    const tiny = { ...createScriptedAdapter({ id: 'tiny', name: 'tiny' }), install, probe: found, ...more }
+    const list: ListAgents = () => [tiny]
+    const exitCode = await agentDoctor('tiny', { dataDir, ...options }, context, list)
+    return { exitCode, out: said.out }
+  }
+
+  it('says what is not there, and what to type', async () => {
+    const { exitCode, out } = await examine({ probe: async () => ({ found: false }) })
+    expect([exitCode, out]).toEqual([
+      1,
+      'fail found          not found. Install it: parley agents install tiny\n',
+    ])
+  })
+
+  it('says that it is not signed in', async () => {
+    const probe = async () => ({ found: true, signedIn: false, hint: 'Run tiny login.' })
+    const { exitCode, out } = await examine({ probe })
+    expect(exitCode).toBe(1)
+    expect(out).toMatch(/^fail sign-in +not signed in. Run tiny login.$/m)
+  })
+
+  it('says that the version is not the tested one, and goes on', async () => {
+    const { exitCode, out } = await examine({ probe: async () => ({ ...(await found()), version: '0.9.0' }) })
+    expect(exitCode).toBe(0)
+    expect(out).toMatch(/^warn version +0\.9\.0 is not tested.*1\.0\.0 is.*parley agents install tiny$/m)
+    expect(out).toMatch(/^ok +end /m)
+  })
+
+  it('says that it does not answer, also if its adapter does not give up', async () => {
+    const { exitCode, out } = await examine(
+      {
+        connect: ({ signal }) =>
+          new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      },
+      { timeout: '50ms' },
+    )
+    expect(exitCode).toBe(1)
+    expect(out).toMatch(/^fail start +tiny does not answer within 50 ms$/m)
+    const stubborn = await examine({ connect: () => new Promise(() => {}) }, { timeout: '50ms' })
+    expect(stubborn.out).toMatch(/^fail start +tiny does not answer within 50 ms$/m)
+  })
+
+  it('says why it cannot be started, with the end of what it wrote', async () => {
+    const details = { stderrTail: 'one\n\ntwo \u001b[2J\nlibfoo.so is missing\n' }
+    const connect = () =>
+      Promise.reject(new ParleyError('agent_failed', 'Tiny ended with exit code 127.', { details }))
+    const { exitCode, out } = await examine({ connect })
+    expect(exitCode).toBe(1)
+    expect(out).toMatch(
+      /^fail start +Tiny ended with exit code 127\.\n +one\n +two ␛\[2J\n +libfoo\.so is missing\n$/m,
+    )
+  })
+
+  it('notices one that dies when it has started', async () => {
+    const last = {
+      type: 'agent.disconnected',
+      reason: 'crashed',
+      exitCode: 3,
+      stderrTail: 'no configuration',
+    } as const
+    const { exitCode, out } = await examine({ connect: async () => saying([last], false) })
+    expect(exitCode).toBe(1)
+    expect(out).toMatch(/^fail stays +tiny ended by itself \(exit code 3\)\n +no configuration$/m)
+  })
+
+  it('tells how a prompt ended, if it was asked to send one', async () => {
+    const connected: AgentOutput = { type: 'agent.connected', agentVersion: '1.0.0' }
+    const failing: AgentOutput = {
+      type: 'turn.ended',
+      outcome: 'failed',
+      stopReason: 'error',
+      error: { code: 'agent_failed', message: 'The key is not valid.' },
+    }
+    const bad = await examine({ connect: async () => saying([connected, failing], true) }, { prompt: 'hi' })
+    expect(bad.exitCode).toBe(1)
+    expect(bad.out).toMatch(/^fail prompt +failed: The key is not valid\.$/m)
+    expect(bad.out).toMatch(/^ok +end /m)
+    const good = await examine({}, { prompt: 'hi' })
+    expect(good.exitCode).toBe(0)
+    expect(good.out).toMatch(/^ok +prompt +completed$/m)
+  })
+})
+
+function childrenOf(pid = 0): number[] {
+  const found = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+  return found.trim().split('\n').map(Number)
+}
+
+describe('the program', () => {
+  it('checks the demo agent, and Claude without an account, without a server', async () => {
+    await using home = createHome()
+    const demo = await home.run(['agents', 'doctor', 'demo', '--prompt', 'help', '--json'])
+    expect(demo.exitCode).toBe(0)
+    const names = demo.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { name: string }).name)
+    expect(names).toEqual(['found', 'version', 'sign-in', 'start', 'introduction', 'prompt', 'end'])
+    const claude = await home.run(['agents', 'doctor', 'claude'])
+    expect(claude.exitCode).toBe(1)
+    expect(claude.stdout).toMatch(/^fail sign-in +not signed in\. Set ANTHROPIC_API_KEY/m)
+    expect(existsSync(home.dataDir)).toBe(false)
+  })
+
+  it('starts the real Claude Code, speaks to it, and tells what its model says', async () => {
+    await using home = createHome()
+    const model = await startModelServer()
+    try {
+      answerByPrompt(model, /^never$/)
+      const env = claudeEnvironment({ url: model.url, home: home.folder })
+      const words = modelPrompt('Hello.', { content: 'Hello there.' })
+      const well = await home.run(['agents', 'doctor', 'claude', '--prompt', words], { env })
+      expect(well.stdout).toMatch(/^ok +introduction .*models/m)
+      expect(well.stdout).toMatch(/^ok +prompt +completed$/m)
+      expect(well.exitCode).toBe(0)
+      const error = { message: 'invalid x-api-key', type: 'authentication_error' }
+      const refused = modelPrompt('Hello again.', { error, status: 401 })
+      const ill = await home.run(['agents', 'doctor', 'claude', '--prompt', refused], { env })
+      expect(ill.stdout).toMatch(/^fail prompt +failed: /m)
+      expect(ill.exitCode).toBe(1)
+    } finally {
+      await model.stop()
+    }
+  })
+
+  it('leaves no process behind when it is stopped', async () => {
+    await using home = createHome()
+    const model = await startModelServer()
+    try {
+      answerByPrompt(model, /^never$/)
+      const env = claudeEnvironment({ url: model.url, home: home.folder })
+      const held = model.hold(1)
+      const words = modelPrompt('Hello.', { content: 'Hello there.' })
+      const doctor = home.start(['agents', 'doctor', 'claude', '--prompt', words], { env })
+      await held.reached
+      expect(childrenOf(doctor.child.pid)).toHaveLength(1)
+      const [agent] = childrenOf(doctor.child.pid)
+      doctor.child.kill('SIGINT')
+      expect((await doctor.ended).exitCode).toBe(130)
+      expect(() => process.kill(agent ?? 0, 0)).toThrow('ESRCH')
+    } finally {
+      await model.stop()
+    }
+  })
+})

@@ -1,0 +1,58 @@
+import { resolve } from 'node:path'
+import type { AgentConversation } from '@parley/protocol'
+import type { Flags } from '../configuration.ts'
+import { connect } from '../connect.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { ageWords } from '../durations.ts'
+import { tableLines } from '../terminal/table.ts'
+import { oneLine } from '../terminal/visible.ts'
+
+export type ImportOptions = Flags & { readonly cwd?: string; readonly json?: boolean }
+
+const columns = [
+  { name: 'ID' },
+  { name: 'AGE' },
+  { name: 'FOLDER', shrinks: true },
+  { name: 'TITLE', shrinks: true },
+]
+
+/** Lists the conversations that an agent keeps by itself, or reads one of them into a session. */
+export async function importConversation(
+  agent: string,
+  agentSessionId: string | undefined,
+  options: ImportOptions,
+  context: Context,
+): Promise<number> {
+  await using server = await connect(configurationOf(context, options), context)
+  const { output, commandLine } = context
+  if (agentSessionId !== undefined) {
+    const body = { agent, agentSessionId }
+    const session = await server.client.call('importConversation', { body })
+    if (options.json) output.out(`${JSON.stringify(session)}\n`)
+    else output.out(`${session.id}\n`)
+    output.err(`Imported. Go on with it: ${commandLine(`run --session ${session.id} "…"`)}\n`)
+    return 0
+  }
+  const { conversations } = await server.client.call('listConversations', {
+    params: { id: agent },
+    query: { ...(options.cwd !== undefined && { cwd: resolve(context.cwd, options.cwd) }) },
+  })
+  if (options.json) {
+    for (const one of conversations) output.out(`${JSON.stringify(one)}\n`)
+    return 0
+  }
+  if (conversations.length === 0) {
+    output.err(`${agent} keeps no conversation${options.cwd === undefined ? '' : ' of that folder'}.\n`)
+    return 0
+  }
+  const width = output.isOutTerminal ? output.columns() : undefined
+  const [head = '', ...lines] = tableLines(columns, conversations.map(rowOf), width)
+  output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
+  output.err(`Read one into a session: ${commandLine(`import ${agent} <id>`)}\n`)
+  return 0
+}
+
+function rowOf({ agentSessionId, updatedAt, cwd, title, sessionId }: AgentConversation): string[] {
+  const known = sessionId === undefined ? '' : ` (session ${sessionId})`
+  return [agentSessionId, ageWords(Date.now() - updatedAt), oneLine(cwd), `${oneLine(title)}${known}`]
+}

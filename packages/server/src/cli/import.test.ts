@@ -1,0 +1,53 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { createHome, type Home } from './program-under-test.ts'
+
+const id = '4f2b8a1e-0000-4000-8000-000000000001'
+
+/** A transcript as Claude Code writes it: see adapters/claude/memory.test.ts for real ones. */
+function remember(home: Home): void {
+  const folder = join(home.folder, '.claude', 'projects', 'app')
+  mkdirSync(folder, { recursive: true })
+  const entry = (type: string, content: unknown) =>
+    JSON.stringify({
+      type,
+      uuid: `${type}-1`,
+      timestamp: '2026-01-01T00:00:00.000Z',
+      cwd: home.folder,
+      sessionId: id,
+      message: { role: type, content, id: 'msg_1', type: 'message', model: 'm', usage: {} },
+    })
+  const lines = [entry('user', 'Water the herbs'), entry('assistant', [{ type: 'text', text: 'Watered.' }])]
+  writeFileSync(join(folder, `${id}.jsonl`), `${lines.join('\n')}\n`)
+}
+
+it('lists the conversations of an agent, and reads one into a session', async () => {
+  await using home = createHome()
+  const none = await home.run(['import', 'claude'])
+  expect(none).toMatchObject({ exitCode: 0, stdout: '', stderr: 'claude keeps no conversation.\n' })
+  remember(home)
+  const listed = await home.run(['import', 'claude'])
+  expect(listed.stdout).toContain(id)
+  expect(listed.stdout).toContain('Water the herbs')
+  const imported = await home.run(['import', 'claude', id])
+  expect(imported.exitCode).toBe(0)
+  const session = imported.stdout.trim()
+  expect((await home.run(['import', 'claude', id])).stdout.trim()).toBe(session)
+  expect((await home.run(['import', 'claude'])).stdout).toContain(session)
+  const shown = await home.run(['show', session])
+  expect(shown.stdout).toContain('Watered.')
+  expect(shown.stdout).toContain(`In its own program: claude --resume ${id}`)
+})
+
+it('says what cannot be imported', async () => {
+  await using home = createHome()
+  expect(await home.run(['import', 'demo'])).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('does not tell of its own conversations'),
+  })
+  expect(await home.run(['import', 'claude', 'nothing'])).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringContaining('knows no conversation nothing'),
+  })
+})

@@ -115,12 +115,18 @@ describe('a command', () => {
 })
 
 const ends = {
-  'the server is stopped': () => server.end('SIGTERM'),
-  'the server is killed': () => server.end('SIGKILL'),
+  'the server is stopped': () => restart('SIGTERM'),
+  'the server is killed': () => restart('SIGKILL'),
+  'the agent is killed': async () => killClaude(),
   'both are killed': async () => {
     killClaude()
-    await server.end('SIGKILL')
+    await restart('SIGKILL')
   },
+}
+
+async function restart(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  await server.end(signal)
+  await server.start()
 }
 
 describe.each(Object.entries(ends))('a permission that is open when %s', (_, end) => {
@@ -134,7 +140,6 @@ describe.each(Object.entries(ends))('a permission that is open when %s', (_, end
         const { mirror, folder } = await begin(modelPrompt('Write.', writing('a'), done))
         const asked = await request(mirror)
         await end()
-        await server.start()
         const open = await request(mirror, true)
         expect(open.requestId).toBe(asked.requestId)
         expect(runs(folder, 'a')).toBe(0)
@@ -145,16 +150,6 @@ describe.each(Object.entries(ends))('a permission that is open when %s', (_, end
       }
     },
   )
-})
-
-it('parks a turn whose agent dies with a permission open, and goes on when it is answered', async () => {
-  const { mirror, folder } = await begin(modelPrompt('Write.', writing('a'), done))
-  await request(mirror)
-  killClaude()
-  const { requestId } = await request(mirror, true)
-  await client.decide(mirror.sessionId, requestId, 'allow')
-  expect(outcomes(await finished(mirror))).toEqual(['completed'])
-  expect(runs(folder, 'a')).toBe(1)
 })
 
 it('asks the model once a turn and never behind the person: 45 turns are 45 calls', async () => {

@@ -114,7 +114,7 @@ describe('parley agents install', () => {
 
   it('waits for another installation if it is told to, and finds it done', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
-    const held = registry.hold('tiny-agent/-/')
+    const held = registry.hold('tiny-agent')
     const first = installAgents(['tiny'], { dataDir, version: '1.1.0' }, context, twoAgents)
     await held.waits
     const busy = contextUnderTest({ env: registry.env, cwd: root })

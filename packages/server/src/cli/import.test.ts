@@ -47,7 +47,7 @@ it('says what cannot be imported', async () => {
     stderr: expect.stringContaining('does not tell of its own conversations'),
   })
   expect(await home.run(['import', 'claude', 'nothing'])).toMatchObject({
-    exitCode: 2,
+    exitCode: 1,
     stderr: expect.stringContaining('knows no conversation nothing'),
   })
 })

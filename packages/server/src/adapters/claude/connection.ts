@@ -258,6 +258,7 @@ class ClaudeConnection implements AgentConnection {
         await this.#call(toolCallId).promise
         return toolCallId
       },
+      parentOf: (toolCallId) => parentOfCall(this.#state, toolCallId),
       denied: (toolCallId) => {
         this.#state = withDenied(this.#state, toolCallId)
       },
@@ -338,9 +339,12 @@ class ClaudeConnection implements AgentConnection {
   #farewell(failure: unknown): AgentOutput {
     const words = this.#process.lastWords()
     if (this.#closing) return { type: 'agent.disconnected', reason: 'closed', ...words }
+    const why = failure instanceof Error ? failure.message : 'Claude Code ended without a result'
+    const { stderrTail } = words
     const error = {
       code: 'agent_failed' as const,
-      message: failure instanceof Error ? failure.message : 'Claude Code ended without a result.',
+      message: `${why}. The next prompt starts it again.`,
+      ...(stderrTail !== undefined && { details: { stderrTail } }),
     }
     return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
   }
@@ -369,7 +373,11 @@ class ClaudeConnection implements AgentConnection {
 
   #cannotStart(error: unknown): ParleyError {
     const { stderrTail } = this.#process.lastWords()
-    return new ParleyError('agent_failed', `Claude Code could not be started: ${wordsOf(error)}`, {
+    const lost = (this.#input.resume?.turns ?? 0) > 0 && this.#transcript === undefined
+    const message = lost
+      ? 'Claude Code no longer has this conversation: its transcript is gone. Go on in a new session.'
+      : `Claude Code could not be started: ${wordsOf(error)}`
+    return new ParleyError('agent_failed', message, {
       details: { ...(stderrTail !== undefined && { stderrTail }) },
       cause: error,
     })

@@ -19,6 +19,8 @@ export type PermissionContext = {
   describe(name: string, input: unknown): ToolDescription & { readonly name: string }
   /** Our id of a call, once the host has taken it: a request must not come before its call. */
   callId(nativeId: string): Promise<string>
+  /** The subagent that a call belongs to. */
+  parentOf(toolCallId: string): { parentToolCallId?: string }
   /** The call will not run: its result is a refusal, not a failure. */
   denied(toolCallId: string): void
   /** The plan was approved: what the session may do from now on. */
@@ -88,7 +90,7 @@ async function refuseForbidden(
   const ask: PermissionAsk = { tool, kind, title, input: native }
   if (neverForbidden.has(name) || kind === 'subagent' || !context.person.forbids(ask)) return {}
   const toolCallId = await context.callId(nativeId)
-  const answer = await context.person.permit({ ...ask, toolCallId })
+  const answer = await context.person.permit({ ...ask, toolCallId, ...context.parentOf(toolCallId) })
   if (answer.outcome === 'allowed') return {}
   context.denied(toolCallId)
   return decided('deny', (answer.outcome === 'denied' && answer.message) || 'Parley refuses this.')
@@ -121,7 +123,8 @@ async function decide(
 ): Promise<PermissionResult> {
   const toolCallId = await context.callId(asked.toolUseID)
   if (name === 'AskUserQuestion') return answerQuestion(context, input, asked, toolCallId)
-  const ask = permissionAsk(context.describe(name, input), input, asked, toolCallId)
+  const place = { toolCallId, ...context.parentOf(toolCallId) }
+  const ask = permissionAsk(context.describe(name, input), input, asked, place)
   const answer = await context.person.permit(ask, context.withdrawn(asked.signal))
   if (answer.outcome === 'allowed') {
     const updatedInput = (answer.input ?? input) as Record<string, unknown>
@@ -143,11 +146,11 @@ function permissionAsk(
   { name, kind, title }: ReturnType<PermissionContext['describe']>,
   input: Record<string, unknown>,
   asked: Asked,
-  toolCallId: string,
+  place: Pick<PermissionAsk, 'toolCallId' | 'parentToolCallId'>,
 ): PermissionAsk {
   const suggestions = suggestedGrants(name, input, asked.suggestions)
   return {
-    toolCallId,
+    ...place,
     tool: name,
     kind,
     title: asked.title ?? title,
@@ -169,13 +172,14 @@ type NativeQuestion = {
 }
 
 async function answerQuestion(
-  { person, withdrawn, denied }: PermissionContext,
+  { person, withdrawn, denied, parentOf }: PermissionContext,
   input: Record<string, unknown>,
   asked: Asked,
   toolCallId: string,
 ): Promise<PermissionResult> {
   const native = (input.questions ?? []) as readonly NativeQuestion[]
-  const answer = await person.answer({ toolCallId, questions: native.map(question) }, withdrawn(asked.signal))
+  const ask = { toolCallId, ...parentOf(toolCallId), questions: native.map(question) }
+  const answer = await person.answer(ask, withdrawn(asked.signal))
   if (answer.outcome === 'answered') {
     return { behavior: 'allow', updatedInput: { ...input, answers: nativeAnswers(native, answer.answers) } }
   }

@@ -5,8 +5,8 @@ import { createClaudeAdapter } from './index.ts'
 
 /** What a sick program does in the middle of the answer that makes it ill: code that runs in it, before the line goes on. */
 export const illnesses = {
-  dies: "process.stderr.write('The disk is on fire.\\n'); real.kill('SIGKILL'); process.exitCode = 3; return",
-  leaves: "real.kill('SIGKILL'); process.exitCode = 0; return",
+  dies: "process.stderr.write('words '.repeat(10_000) + 'The disk is on fire.\\n'); return leave(3)",
+  leaves: 'return leave(0)',
   babbles: `process.stdout.write(${JSON.stringify(
     ['Hello, I am not JSON.', '{"type":"stream_ev', '[1, 2', '42', '"words"', ''].join('\n'),
   )})`,
@@ -26,7 +26,14 @@ const real = spawn(${JSON.stringify(realProgram())}, process.argv.slice(2), { st
 process.stdin.pipe(real.stdin)
 real.stdin.on('error', () => undefined)
 real.on('exit', (code) => process.exit(process.exitCode ?? code ?? 1))
+let leaving = false
+const leave = (code) => {
+  leaving = true
+  process.exitCode = code
+  real.kill('SIGKILL')
+}
 const passOn = (line) => {
+  if (leaving) return
   if (line.includes('_delta') && line.includes(${JSON.stringify(words)}) && !existsSync(${been})) {
     writeFileSync(${been}, '')
     ${illnesses[illness]}

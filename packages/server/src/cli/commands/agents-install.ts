@@ -37,7 +37,7 @@ export async function installAgents(
   context: Context,
   list: ListAgents = builtInAdapters,
 ): Promise<number> {
-  const { folder, adapters, adapterOf } = agentsAt(options, context, list)
+  const { folder, adapterOf } = agentsAt(options, context, list)
   const wanted: Installable[] = []
   for (const id of new Set(ids)) {
     const { name, install, probe } = adapterOf(id)
@@ -62,7 +62,7 @@ export async function updateAgents(
   const { folder, adapters, adapterOf } = agentsAt(options, context, list)
   const isInstalled = ({ id, install }: AgentAdapter) =>
     install !== undefined && installedVersion(folder, id, install.package) !== undefined
-  const chosen = ids.length > 0 ? ids.map((id) => adapterOf(id)) : adapters.filter(isInstalled)
+  const chosen = ids.length > 0 ? ids.map(adapterOf) : adapters.filter(isInstalled)
   if (chosen.length === 0) context.output.err('Parley has installed no agents.\n')
   const wanted = chosen.map((adapter) => {
     const { id, name, install } = adapter
@@ -79,7 +79,7 @@ export async function removeAgents(
   context: Context,
   list: ListAgents = builtInAdapters,
 ): Promise<number> {
-  const { folder, adapters, adapterOf } = agentsAt(options, context, list)
+  const { folder, adapterOf } = agentsAt(options, context, list)
   for (const id of ids) adapterOf(id)
   for (const id of ids) {
     if (!(await removeAgent(folder, id))) {

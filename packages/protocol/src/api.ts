@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { AgentInfo, Installing, McpServers } from './agent.ts'
 import { Block } from './block.ts'
+import { Changes } from './change.ts'
 import { Command, Receipt } from './command.ts'
 import { AgentConversation, NewImport } from './conversation.ts'
 import { SessionEvent, UnknownEvent } from './event.ts'
@@ -211,6 +212,33 @@ export const routes = {
     reply: z.string(),
     status: 200,
     also: ['application/jsonl', 'text/markdown', 'text/html'],
+  },
+  findFiles: {
+    method: 'GET',
+    path: '/api/sessions/:id/files',
+    summary: "Files of the session's folder that fit the words, the best first; without what git ignores",
+    params: bySession,
+    query: z.object({ q: z.string().max(500).default(''), limit: limit(200, 50) }),
+    reply: z.object({ files: z.array(z.string()) }),
+    status: 200,
+  },
+  listChanges: {
+    method: 'GET',
+    path: '/api/sessions/:id/changes',
+    summary: "What differs in the session's folder from HEAD, or from a commit",
+    params: bySession,
+    query: z.object({ base: z.string().default('HEAD') }),
+    reply: Changes,
+    status: 200,
+  },
+  getPatch: {
+    method: 'GET',
+    path: '/api/sessions/:id/changes/patch',
+    summary: 'The patch of one file, as git writes it',
+    params: bySession,
+    query: z.object({ path: z.string().min(1), base: z.string().default('HEAD') }),
+    reply: z.object({ patch: z.string(), cut: z.boolean() }),
+    status: 200,
   },
   listPermissions: {
     method: 'GET',

@@ -1,6 +1,7 @@
 export * from './agent.ts'
 export * from './api.ts'
 export * from './block.ts'
+export * from './change.ts'
 export * from './command.ts'
 export * from './conversation.ts'
 export * from './delta.ts'

@@ -11,6 +11,7 @@ import { type HttpServer, startServer } from '../faces/http/serve.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
 import { createHost } from '../index.ts'
 import { openSqliteStore } from '../stores/sqlite.ts'
+import { createWorkspace } from '../workspace/index.ts'
 import { createAgentInstaller } from './agent-installer.ts'
 import { agentsFolder } from './configuration.ts'
 import { makeDataFolder } from './data-folder.ts'
@@ -69,6 +70,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   let followers = 0
   const http = await startServer({
     consoleFolder: builtConsole,
+    workspace: createWorkspace({ env: process.env }),
     ...serving,
     host,
     version,

@@ -3,6 +3,7 @@ import { openapiDocument, ParleyError, routes } from '@parley/protocol'
 import { type Context, Hono } from 'hono'
 import type { Logger } from 'pino'
 import type { Host } from '../../core/host.ts'
+import type { Workspace } from '../../workspace/index.ts'
 import type { Access } from './access.ts'
 import type { CommandLine } from './command-line.ts'
 import { mountConsole } from './console.ts'
@@ -16,6 +17,7 @@ import { mountPermissions } from './routes/permissions.ts'
 import { mountRules } from './routes/rules.ts'
 import { mountSessions } from './routes/sessions.ts'
 import { mountTrust } from './routes/trust.ts'
+import { mountWorkspace } from './routes/workspace.ts'
 import type { EventStreams } from './sse.ts'
 
 export type App = Hono<{ Bindings: HttpBindings }>
@@ -23,6 +25,7 @@ export type RequestContext = Context<{ Bindings: HttpBindings }>
 
 export type AppParts = {
   readonly host: Host
+  readonly workspace: Workspace
   readonly access: Access
   readonly streams: EventStreams
   readonly logger: Logger
@@ -60,6 +63,7 @@ export function createApp(parts: AppParts): App {
   mountPermissions(app, parts)
   mountRules(app, parts)
   mountTrust(app, parts)
+  mountWorkspace(app, parts)
   mountLinks(app, parts)
   mountConsole(app, parts)
 

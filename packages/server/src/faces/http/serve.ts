@@ -5,6 +5,7 @@ import { getRequestListener } from '@hono/node-server'
 import { ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 import type { Host } from '../../core/host.ts'
+import { createWorkspace, type Workspace } from '../../workspace/index.ts'
 import { type Access, createAccess, startLinkLifetimeMs } from './access.ts'
 import { createApp } from './app.ts'
 import { type CommandLine, createCommandLine } from './command-line.ts'
@@ -28,6 +29,8 @@ export type ServeSettings = {
   readonly commandLine?: CommandLine
   /** Where the built console lies; without it, or before it is built, a plain page stands in for it. */
   readonly consoleFolder?: string
+  /** What can be seen of folders; without it, what git on the usual PATH tells. */
+  readonly workspace?: Workspace
   /** Takes over the sockets that ask for /api/ws and may come in. */
   readonly websocket?: WebSocketDoor
 }
@@ -75,6 +78,7 @@ export async function startServer(settings: ServeSettings): Promise<HttpServer> 
   })
   const app = createApp({
     host,
+    workspace: settings.workspace ?? createWorkspace({ env: { PATH: '/usr/local/bin:/usr/bin:/bin' } }),
     access,
     streams,
     logger,

@@ -1,0 +1,17 @@
+import { routes } from '@parley/protocol'
+import type { App, AppParts } from '../app.ts'
+import { mount } from '../mount.ts'
+
+export function mountWorkspace(app: App, parts: AppParts): void {
+  const { host, workspace } = parts
+  const folderOf = async (sessionId: string) => (await host.state(sessionId)).cwd
+  mount(app, parts, routes.findFiles, async ({ params, query }) => ({
+    files: await workspace.findFiles(await folderOf(params.id), query.q, query.limit),
+  }))
+  mount(app, parts, routes.listChanges, async ({ params, query }) =>
+    workspace.changes(await folderOf(params.id), query.base),
+  )
+  mount(app, parts, routes.getPatch, async ({ params, query }) =>
+    workspace.patch(await folderOf(params.id), query.path, query.base),
+  )
+}

@@ -1,0 +1,145 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Changes, type FileChange, ParleyError } from '@parley/protocol'
+import type { Git } from './git.ts'
+
+const mostFiles = 2_000
+const mostPatchBytes = 4 * 1024 * 1024
+/** The tree of an empty repository: what the first commit is compared with. */
+const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
+const generatedNames =
+  /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|go\.sum|Gemfile\.lock|composer\.lock)$|\.min\.(js|css)$|\.map$|(^|\/)(dist|build|vendor)\//
+
+/** What differs from a commit, HEAD unless given, untracked files included. */
+export async function changesOf(git: Git, folder: string, base = 'HEAD'): Promise<Changes> {
+  const commit = await commitOf(git, folder, base)
+  const against = commit === '' ? emptyTree : commit
+  const [names, numbers, untracked, branch] = await Promise.all([
+    git(folder, ['diff', '--name-status', '-z', '--find-renames', '--relative', against, '--']),
+    git(folder, ['diff', '--numstat', '-z', '--find-renames', '--relative', against, '--']),
+    git(folder, ['ls-files', '-z', '--others', '--exclude-standard']),
+    git(folder, ['symbolic-ref', '--short', '-q', 'HEAD']),
+  ])
+  if (names.code !== 0) throw failed(names.stderr)
+  const counts = countsIn(numbers.stdout)
+  const tracked = statusesIn(names.stdout).map(({ path, from, status }): FileChange => {
+    const count = counts.get(path)
+    return {
+      path,
+      ...(from !== undefined && { from }),
+      status,
+      ...(count && !count.binary && { added: count.added, removed: count.removed }),
+      binary: count?.binary ?? false,
+      generated: generatedNames.test(path),
+    }
+  })
+  const others = pathsIn(untracked.stdout).map(
+    (path): FileChange => ({
+      path,
+      status: 'untracked',
+      binary: false,
+      generated: generatedNames.test(path),
+    }),
+  )
+  const files = [...tracked, ...others].toSorted((a, b) => (a.path < b.path ? -1 : 1))
+  return {
+    base: commit,
+    ...(branch.code === 0 && { branch: branch.stdout.trim() }),
+    files: files.slice(0, mostFiles),
+    cut: files.length > mostFiles,
+  }
+}
+
+/** The patch of one file, as git writes it. Empty if it does not differ. */
+export async function patchOf(
+  git: Git,
+  folder: string,
+  path: string,
+  base = 'HEAD',
+): Promise<{ patch: string; cut: boolean }> {
+  const commit = await commitOf(git, folder, base)
+  const against = commit === '' ? emptyTree : commit
+  const diff = ['diff', '--no-color', '--no-ext-diff', '--no-textconv', '--find-renames', '--relative']
+  const tracked = await git(folder, [...diff, against, '--', path], mostPatchBytes)
+  if (tracked.stdout !== '' || tracked.cut) return { patch: tracked.stdout, cut: tracked.cut }
+  if (!(await isUntracked(git, folder, path))) return { patch: '', cut: false }
+  const added = await git(folder, [...diff, '--no-index', '--', '/dev/null', path], mostPatchBytes)
+  return { patch: added.stdout, cut: added.cut }
+}
+
+/** Only what git itself lists as untracked is read: nothing outside the folder, nothing that it ignores. */
+async function isUntracked(git: Git, folder: string, path: string): Promise<boolean> {
+  const listed = await git(folder, ['ls-files', '-z', '--others', '--exclude-standard', '--', path])
+  return (
+    pathsIn(listed.stdout).includes(path) &&
+    (await stat(join(folder, path)).catch(() => undefined)) !== undefined
+  )
+}
+
+/** The commit by its hash; empty in a repository without one. */
+export async function commitOf(git: Git, folder: string, base: string): Promise<string> {
+  if (!/^(HEAD|[0-9a-f]{7,64})$/.test(base)) {
+    throw new ParleyError('validation_error', 'The base is HEAD or the hash of a commit.')
+  }
+  const inside = await git(folder, ['rev-parse', '--is-inside-work-tree'])
+  if (inside.code !== 0) {
+    throw new ParleyError(
+      'not_supported',
+      'This folder is not a git repository: there is nothing to compare with.',
+    )
+  }
+  const found = await git(folder, ['rev-parse', '--verify', '-q', `${base}^{commit}`])
+  if (found.code === 0) return found.stdout.trim()
+  if (base === 'HEAD') return ''
+  throw new ParleyError('not_found', `There is no commit ${base} here.`)
+}
+
+function pathsIn(text: string): string[] {
+  return text.split('\0').filter((path) => path !== '')
+}
+
+const statuses: Readonly<Record<string, FileChange['status']>> = {
+  A: 'added',
+  M: 'modified',
+  T: 'modified',
+  D: 'deleted',
+  R: 'renamed',
+  C: 'added',
+  U: 'conflicted',
+}
+
+function statusesIn(text: string): { path: string; from?: string; status: FileChange['status'] }[] {
+  const fields = text.split('\0')
+  const found: ReturnType<typeof statusesIn> = []
+  for (let index = 0; index + 1 < fields.length; ) {
+    const letter = fields[index]?.charAt(0) ?? ''
+    const status = statuses[letter] ?? 'modified'
+    if (letter === 'R' || letter === 'C') {
+      found.push({ path: fields[index + 2] ?? '', from: fields[index + 1] ?? '', status })
+      index += 3
+    } else {
+      found.push({ path: fields[index + 1] ?? '', status })
+      index += 2
+    }
+  }
+  return found
+}
+
+/** `added removed path`, and for moved files an empty path and then both of them. */
+function countsIn(text: string): Map<string, { added: number; removed: number; binary: boolean }> {
+  const counts: ReturnType<typeof countsIn> = new Map()
+  const fields = text.split('\0')
+  for (let index = 0; index < fields.length; index++) {
+    const [added, removed, path] = (fields[index] ?? '').split('\t')
+    if (removed === undefined) continue
+    const moved = path === ''
+    const name = moved ? (fields[index + 2] ?? '') : (path ?? '')
+    if (moved) index += 2
+    counts.set(name, { added: Number(added) || 0, removed: Number(removed) || 0, binary: added === '-' })
+  }
+  return counts
+}
+
+function failed(stderr: string): ParleyError {
+  return new ParleyError('internal_error', `git could not tell what changed: ${stderr || 'no reason given'}`)
+}

@@ -1,0 +1,95 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Git } from './git.ts'
+
+const freshMs = 5_000
+const mostFiles = 200_000
+const skipped = new Set(['.git', 'node_modules', '.venv', 'target', 'dist'])
+
+type Listing = { readonly at: number; readonly files: Promise<readonly string[]> }
+
+export type FolderFiles = {
+  /** Paths inside the folder that fit the words, the best first. */
+  find(folder: string, query: string, limit: number): Promise<string[]>
+}
+
+/** The files of folders, without what git ignores. A listing is kept for a few seconds, so that typing is fast. */
+export function createFolderFiles(git: Git, now: () => number = Date.now): FolderFiles {
+  const listings = new Map<string, Listing>()
+
+  function listingOf(folder: string): Promise<readonly string[]> {
+    const known = listings.get(folder)
+    if (known && now() - known.at < freshMs) return known.files
+    for (const [other, { at }] of listings) if (now() - at >= freshMs) listings.delete(other)
+    const files = list(git, folder)
+    listings.set(folder, { at: now(), files })
+    files.catch(() => listings.delete(folder))
+    return files
+  }
+
+  return {
+    async find(folder, query, limit) {
+      return bestOf(await listingOf(folder), query, limit)
+    },
+  }
+}
+
+async function list(git: Git, folder: string): Promise<readonly string[]> {
+  const found = await git(folder, ['ls-files', '-z', '--cached', '--others', '--exclude-standard']).catch(
+    () => undefined,
+  )
+  if (found?.code === 0)
+    return found.stdout
+      .split('\0')
+      .filter((path) => path !== '')
+      .slice(0, mostFiles)
+  return walk(folder)
+}
+
+/** For folders that are no repository. */
+async function walk(folder: string): Promise<string[]> {
+  const files: string[] = []
+  const waiting = ['']
+  while (waiting.length > 0 && files.length < mostFiles) {
+    const place = waiting.shift() ?? ''
+    for (const entry of await readdir(join(folder, place), { withFileTypes: true }).catch(() => [])) {
+      const path = place === '' ? entry.name : `${place}/${entry.name}`
+      if (entry.isDirectory() && !skipped.has(entry.name)) waiting.push(path)
+      else if (entry.isFile()) files.push(path)
+    }
+  }
+  return files
+}
+
+/** Every letter of the query, in order; names count more than folders, runs more than scattered letters. */
+export function bestOf(files: readonly string[], query: string, limit: number): string[] {
+  const wanted = query.toLowerCase()
+  if (wanted === '') return files.toSorted((a, b) => depth(a) - depth(b) || compare(a, b)).slice(0, limit)
+  const scored: { path: string; score: number }[] = []
+  for (const path of files) {
+    const score = scoreOf(path, wanted)
+    if (score !== undefined) scored.push({ path, score })
+  }
+  scored.sort((a, b) => b.score - a.score || a.path.length - b.path.length || compare(a.path, b.path))
+  return scored.slice(0, limit).map(({ path }) => path)
+}
+
+function scoreOf(path: string, wanted: string): number | undefined {
+  const lower = path.toLowerCase()
+  const name = lower.slice(lower.lastIndexOf('/') + 1)
+  if (name.startsWith(wanted)) return 1_000 - name.length
+  if (name.includes(wanted)) return 800 - name.length
+  if (lower.includes(wanted)) return 600 - lower.length / 10
+  let from = 0
+  let gaps = 0
+  for (const letter of wanted) {
+    const at = lower.indexOf(letter, from)
+    if (at < 0) return undefined
+    gaps += at - from
+    from = at + 1
+  }
+  return 300 - gaps
+}
+
+const depth = (path: string) => path.split('/').length
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

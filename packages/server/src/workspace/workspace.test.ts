@@ -1,0 +1,155 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, describe, expect, it } from 'vitest'
+import { bestOf } from './files.ts'
+import { createWorkspace } from './index.ts'
+
+const workspace = createWorkspace({ env: process.env })
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+
+function folderWith(files: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-workspace-'))
+  folders.push(folder)
+  write(folder, files)
+  return folder
+}
+
+function write(folder: string, files: Record<string, string>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+}
+
+function git(folder: string, ...args: string[]): string {
+  const who = ['-c', 'user.name=p', '-c', 'user.email=p@example.com']
+  return execFileSync('git', [...who, ...args], { cwd: folder, encoding: 'utf8' })
+}
+
+function repository(files: Record<string, string>): string {
+  const folder = folderWith(files)
+  git(folder, 'init', '-q', '-b', 'main')
+  git(folder, 'add', '-A')
+  git(folder, 'commit', '-qm', 'first')
+  return folder
+}
+
+describe('files', () => {
+  it('are those of the repository and new ones, without what it ignores', async () => {
+    const folder = repository({ '.gitignore': 'ignored/\n', 'src/app.ts': '', 'README.md': '' })
+    write(folder, { 'src/new.ts': '', 'ignored/app.ts': '' })
+    expect(await workspace.findFiles(folder, 'ts', 10)).toEqual(['src/app.ts', 'src/new.ts'])
+    expect(await workspace.findFiles(folder, '', 2)).toEqual(['.gitignore', 'README.md'])
+  })
+
+  it('are found where there is no repository, too', async () => {
+    const folder = folderWith({ 'a/b.txt': '', 'node_modules/x/b.txt': '' })
+    expect(await workspace.findFiles(folder, 'b', 10)).toEqual(['a/b.txt'])
+  })
+
+  it('come with names before folders and runs before scattered letters', () => {
+    const files = ['src/application/x.ts', 'src/app.ts', 'src/map.ts', 'a/p/p.md']
+    expect(bestOf(files, 'app', 10)).toEqual(['src/app.ts', 'src/application/x.ts', 'a/p/p.md'])
+    expect(bestOf(files, 'zzz', 10)).toEqual([])
+  })
+})
+
+describe('changes', () => {
+  it('tell each kind of change, with its lines', async () => {
+    const folder = repository({
+      'kept.txt': 'a\n',
+      'edited.txt': 'one\ntwo\n',
+      'gone.txt': 'x\n',
+      'old name.txt': 'a line that stays\nanother one\nand one more\n',
+      'package-lock.json': '{}\n',
+    })
+    write(folder, {
+      'edited.txt': 'one\n2\n3\n',
+      'new file.txt': 'hello\n',
+      'package-lock.json': '{"a":1}\n',
+    })
+    rmSync(join(folder, 'gone.txt'))
+    renameSync(join(folder, 'old name.txt'), join(folder, 'new name.txt'))
+    git(folder, 'add', '-A', '--', 'old name.txt', 'new name.txt')
+    const { files, branch, base, cut } = await workspace.changes(folder, 'HEAD')
+    expect({ branch, cut }).toEqual({ branch: 'main', cut: false })
+    expect(base).toBe(git(folder, 'rev-parse', 'HEAD').trim())
+    expect(files.map(({ path, status, added, removed }) => [path, status, added, removed])).toEqual([
+      ['edited.txt', 'modified', 2, 1],
+      ['gone.txt', 'deleted', 0, 1],
+      ['new file.txt', 'untracked', undefined, undefined],
+      ['new name.txt', 'renamed', 0, 0],
+      ['package-lock.json', 'modified', 1, 1],
+    ])
+    expect(files.map(({ generated }) => generated)).toEqual([false, false, false, false, true])
+    const edited = await workspace.patch(folder, 'edited.txt', 'HEAD')
+    expect(edited.patch).toContain('-two\n+2\n+3')
+    expect((await workspace.patch(folder, 'new file.txt', 'HEAD')).patch).toContain('+hello')
+    expect(await workspace.patch(folder, 'kept.txt', 'HEAD')).toEqual({ patch: '', cut: false })
+  })
+
+  it('are compared with a commit of the past, and with nothing before the first', async () => {
+    const folder = repository({ 'a.txt': 'a\n' })
+    const first = git(folder, 'rev-parse', 'HEAD').trim()
+    write(folder, { 'a.txt': 'b\n' })
+    git(folder, 'commit', '-qam', 'second')
+    expect((await workspace.changes(folder, 'HEAD')).files).toEqual([])
+    expect((await workspace.changes(folder, first)).files.map(({ path }) => path)).toEqual(['a.txt'])
+    const empty = folderWith({ 'a.txt': 'a\n' })
+    git(empty, 'init', '-q')
+    expect(await workspace.changes(empty, 'HEAD')).toMatchObject({
+      base: '',
+      files: [{ status: 'untracked' }],
+    })
+  })
+
+  it('of a folder inside a repository are its own', async () => {
+    const folder = repository({ 'a.txt': 'a\n', 'inner/b.txt': 'b\n' })
+    write(folder, { 'a.txt': 'c\n', 'inner/b.txt': 'c\n' })
+    const { files } = await workspace.changes(join(folder, 'inner'), 'HEAD')
+    expect(files.map(({ path }) => path)).toEqual(['b.txt'])
+  })
+
+  it.each(['--output=/tmp/x', 'main; rm', '../x', ''])('refuse the base %j', async (base) => {
+    const folder = repository({ 'a.txt': 'a\n' })
+    await expect(workspace.changes(folder, base)).rejects.toMatchObject({ code: 'validation_error' })
+  })
+
+  it('read nothing outside the folder, through links or otherwise', async () => {
+    const secret = folderWith({ 'secret.txt': 'do not tell\n' })
+    const folder = repository({ 'a.txt': 'a\n' })
+    symlinkSync(join(secret, 'secret.txt'), join(folder, 'link.txt'))
+    for (const path of [
+      join(secret, 'secret.txt'),
+      `../${secret.split('/').at(-1)}/secret.txt`,
+      'link.txt',
+    ]) {
+      expect((await workspace.patch(folder, path, 'HEAD')).patch).not.toContain('do not tell')
+    }
+  })
+
+  it('are not to be had without a repository', async () => {
+    const folder = folderWith({ 'a.txt': '' })
+    await expect(workspace.changes(folder, 'HEAD')).rejects.toMatchObject({ code: 'not_supported' })
+  })
+
+  it('run nothing that the repository names', async () => {
+    const folder = repository({ 'a.txt': 'a\n', '.gitattributes': '*.txt diff=evil filter=evil\n' })
+    for (const [name, value] of [
+      ['diff.evil.textconv', 'touch ran; cat'],
+      ['diff.external', 'touch ran'],
+      ['core.fsmonitor', 'touch ran'],
+    ] as const) {
+      git(folder, 'config', name, value)
+    }
+    write(folder, { 'a.txt': 'b\n' })
+    await workspace.changes(folder, 'HEAD')
+    await workspace.patch(folder, 'a.txt', 'HEAD')
+    expect(await workspace.findFiles(folder, 'ran', 5)).toEqual([])
+  })
+})

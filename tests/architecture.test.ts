@@ -79,6 +79,7 @@ const rules: Rule[] = [
       `${server}/core`,
       `${server}/workspace`,
       `${server}/stores`,
+      `${server}/tools`,
       `${server}/adapters`,
     ],
     instead: 'the library door composes core with what it needs.',

@@ -20,6 +20,7 @@ export type {
   QuestionAnswer,
   QuestionAsk,
 } from './core/agent-adapter.ts'
+export type { AgentInstaller } from './core/agent-list.ts'
 export type { Clock, Ids } from './core/clock.ts'
 export type { Host, SessionChange } from './core/host.ts'
 export type { HostTool, HostToolContext } from './core/host-tool.ts'

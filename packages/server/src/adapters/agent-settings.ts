@@ -27,6 +27,11 @@ export function pathSettings(
   }
 }
 
+/** For an adapter that looks for its program by itself. */
+export function programSettings({ env: add, executable, args }: AgentSettings = {}) {
+  return { ...(add && { add }), ...(executable !== undefined && { executable }), ...(args && { args }) }
+}
+
 /** Leaves out what is disabled, and refuses settings of an agent that there is not: they would be for nothing. */
 export function configured(
   adapters: readonly AgentAdapter[],

@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { registerHooks } from 'node:module'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { describe, expect, it } from 'vitest'
@@ -149,7 +150,7 @@ describe('host tools over HTTP', () => {
   })
 })
 
-describe('nobody else gets in', () => {
+describe('who gets in', () => {
   const initialise = {
     jsonrpc: '2.0',
     id: 1,
@@ -186,7 +187,18 @@ describe('nobody else gets in', () => {
     expect(response.status).toBe(status)
   })
 
-  it('under another path, or before an introduction', async () => {
+  it('nobody under another name of the address', async () => {
+    await using host = await open()
+    const { url, headers } = host.server
+    const status = await new Promise((resolve, reject) => {
+      const asked = request(url, { method: 'POST', headers: { ...headers, host: 'rebound.example' } })
+      asked.on('response', (response) => resolve(response.resume().statusCode)).on('error', reject)
+      asked.end()
+    })
+    expect(status).toBe(403)
+  })
+
+  it('nobody under another path, or before an introduction', async () => {
     await using host = await open()
     const { url, headers } = host.server
     expect((await post(`${url}/other`, { ...headers })).status).toBe(404)

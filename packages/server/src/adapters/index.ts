@@ -1,7 +1,10 @@
 import type { AgentAdapter } from '../core/agent-adapter.ts'
-import { type AgentSettings, configured, pathSettings } from './agent-settings.ts'
+import { acpAgents, createAcpAdapter } from './acp/index.ts'
+import { type AgentSettings, configured, pathSettings, programSettings } from './agent-settings.ts'
 import { createClaudeAdapter } from './claude/index.ts'
+import { createCodexAdapter } from './codex/index.ts'
 import type { Environment } from './environment.ts'
+import { createOpenCodeAdapter } from './opencode/index.ts'
 import { createDemoAdapter, type DemoOptions } from './scripted/demo.ts'
 
 export type BuiltInAdapterOptions = {
@@ -22,9 +25,23 @@ export type BuiltInAdapterOptions = {
  */
 export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapter[] {
   const { env = {}, agents = {} } = options
+  const given = { env, ...(options.agentsFolder !== undefined && { agentsFolder: options.agentsFolder }) }
   const adapters = [
     createClaudeAdapter({ env, ...pathSettings('claude', agents.claude, env) }),
+    createCodexAdapter({ ...given, ...pathSettings('codex', agents.codex, env) }),
+    createOpenCodeAdapter({ ...given, ...pathSettings('opencode', agents.opencode, env) }),
+    ...acpAgents.map((agent) => createAcpAdapter(agent, { ...given, ...programSettings(agents[agent.id]) })),
     createDemoAdapter(options.demo),
   ]
-  return configured(adapters, agents)
+  const known = new Set(adapters.map(({ id }) => id))
+  const own = Object.entries(agents).filter(
+    ([id, { executable }]) => !known.has(id) && executable !== undefined,
+  )
+  const more = own.map(([id, settings]) =>
+    createAcpAdapter(
+      { id, name: settings.name ?? id, command: settings.executable ?? id },
+      { ...given, ...programSettings(settings) },
+    ),
+  )
+  return configured([...adapters, ...more], agents)
 }

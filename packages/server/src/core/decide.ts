@@ -3,6 +3,7 @@ import {
   type CapabilityName,
   type Command,
   type CommandOf,
+  type DraftOf,
   type EventDraft,
   type OpenRequest,
   ParleyError,
@@ -37,7 +38,7 @@ export type Decision = {
 export function decide(state: SessionState, command: Command, context: DecideContext): Decision {
   switch (command.type) {
     case 'prompt.submit':
-      return submit(state, partsOf(command), command.delivery, context)
+      return submit(state, { ...command, parts: partsOf(command) }, context)
     case 'prompt.withdraw':
       return withdraw(state, command)
     case 'turn.cancel':
@@ -58,11 +59,11 @@ export function decide(state: SessionState, command: Command, context: DecideCon
     case 'session.compact':
       need(context, 'compaction')
       refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Wait for its end, then compact.')
-      return submit(state, [{ type: 'command', name: 'compact' }], 'queue', context)
+      return submit(state, { parts: [{ type: 'command', name: 'compact' }], delivery: 'queue' }, context)
     case 'session.rewind':
       need(context, 'rewind')
       refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Wait for its end, then rewind.')
-      return submit(state, [rewindPart(command)], 'queue', context)
+      return submit(state, { parts: [rewindPart(command)], delivery: 'queue' }, context)
     case 'session.fork':
       return fork(state, command, context)
   }
@@ -77,10 +78,11 @@ function partsOf(command: CommandOf<'prompt.submit'>): PromptPart[] {
   return command.parts ?? [{ type: 'text', text: command.text ?? '' }]
 }
 
+type NewPrompt = Pick<DraftOf<'prompt.submitted'>, 'parts' | 'delivery' | 'messageId'>
+
 function submit(
   state: SessionState,
-  parts: PromptPart[],
-  delivery: 'queue' | 'steer',
+  { parts, delivery, messageId }: NewPrompt,
   context: DecideContext,
 ): Decision {
   refuseIf(
@@ -99,6 +101,7 @@ function submit(
     promptId,
     parts,
     delivery: turn ? delivery : 'queue',
+    ...(messageId !== undefined && { messageId }),
   }
   if (turn && delivery === 'steer') {
     refuseIf(

@@ -64,18 +64,17 @@ export function createHostToolDesk(options: {
     return index >= 0
   }
 
-  /** Aborts when the agent takes the call back, and not because it died: then the question stays open. */
-  function takenBack(signal: AbortSignal, over: AbortSignal): AbortSignal {
+  /** Withdraws the question when the agent takes the call back. Of an agent that died, it is stale by then and stays. */
+  function takenBack(signal: AbortSignal): AbortSignal {
     const taken = new AbortController()
-    const later = () => clock.after(goneWaitMs, () => !over.aborted && taken.abort(), { background: true })
+    const later = () => clock.after(goneWaitMs, () => taken.abort(), { background: true })
     if (signal.aborted) later()
     else signal.addEventListener('abort', later, { once: true })
     return taken.signal
   }
 
   async function call(tool: HostTool, input: unknown, context: Context): Promise<HostToolAnswer> {
-    const over = running.signal
-    const signal = AbortSignal.any([context.signal, over])
+    const signal = AbortSignal.any([context.signal, running.signal])
     let prepared = await tool.prepare(input)
     if (prepared.problem !== undefined) return failed(prepared.problem)
     if (!wasAllowed(tool, input)) {
@@ -83,7 +82,7 @@ export function createHostToolDesk(options: {
       const { kind, title } = tool.annotations
       const ask = { tool: hostToolName(tool.name), kind, title, input }
       const by = { ...(toolCallId && { toolCallId }), ...(parentToolCallId && { parentToolCallId }) }
-      const answer = await person.permit({ ...ask, ...by }, takenBack(context.signal, over))
+      const answer = await person.permit({ ...ask, ...by }, takenBack(context.signal))
       if (answer.outcome !== 'allowed') return refused(answer)
       if (answer.input !== undefined) prepared = await tool.prepare(answer.input)
       if (prepared.problem !== undefined) return failed(prepared.problem)
@@ -117,7 +116,8 @@ export function createHostToolDesk(options: {
         tools: listed,
         async call(name, input, context) {
           const tool = listed.find((one) => one.name === name)
-          const answer = tool ? await call(tool, input, context) : failed(`There is no tool ${name}.`)
+          const work = tool ? call(tool, input, context) : failed(`There is no tool ${name}.`)
+          const answer = await Promise.resolve(work).catch((error: unknown) => broken(name, error))
           if (context.toolCallId !== undefined) results.set(context.toolCallId, answer)
           return answer
         },
@@ -141,6 +141,11 @@ export function createHostToolDesk(options: {
 
 function failed(text: string): HostToolAnswer {
   return { content: [{ type: 'text', text }], isError: true }
+}
+
+/** A tool keeps its rules if it was made with `defineTool`; this one was not. */
+function broken(name: string, error: unknown): HostToolAnswer {
+  return failed(`The tool ${name} failed: ${error instanceof Error ? error.message : String(error)}`)
 }
 
 const cancelled = failed('Cancelled.')

@@ -4,6 +4,7 @@ import { createHost } from '../index.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import type { HostToolAnswer } from './agent-adapter.ts'
 import { hostWith, lookup, step, unasked } from './host-tools-under-test.ts'
+import { hostUnderTest } from './host-under-test.ts'
 import { connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 
 const waiting = (state: SessionState) => state.requests.length > 0
@@ -274,6 +275,16 @@ describe('a tool that runs', () => {
     await until(() => host.calls.length === 1)
     await host.under.host.delete(session.id)
     expect(host.calls[0]?.context.signal.aborted).toBe(true)
+  })
+
+  it('may fail against its rules', async () => {
+    const run = () => Promise.reject(new Error('no such book'))
+    await using under = await hostUnderTest({ tools: [{ ...lookup({ safe: true }).tool, run }] })
+    const session = await under.create()
+    await session.play(step('sage'))
+    expect(await session.events('tool-call.ended')).toMatchObject([
+      { outcome: 'failed', content: [{ text: 'The tool lookup failed: no such book' }] },
+    ])
   })
 
   it('gives what is recorded, whatever the agent makes of it', async () => {

@@ -1,6 +1,9 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
+/** The agents that tests drive with the real program, and that Parley installs. */
+export const testAgents: readonly string[] = ['codex', 'opencode', 'gemini', 'claude-acp']
+
 /** Where the agents that tests drive are installed: once a machine, outside the checkout. */
 export function testAgentsFolder(): string {
   const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache')

@@ -1,4 +1,4 @@
-import type { ModelAnswer, ModelServer } from './model-server.ts'
+import type { ModelAnswer, ModelRequest, ModelServer } from './model-server.ts'
 
 /** What the model says next: an answer, or all that was said to it so far. */
 export type PromptedAnswer = ModelAnswer | { readonly say: 'history' }
@@ -20,8 +20,8 @@ export function modelPrompt(words: string, ...answers: readonly PromptedAnswer[]
  * more, as after a restart.
  */
 export function answerByPrompt(server: ModelServer, again: RegExp): void {
-  const response = () =>
-    withFreshIds(nextAnswer(messagesOf(server.calls.at(-1)?.body), again), server.calls.length)
+  const response = (request: ModelRequest) =>
+    withFreshIds(nextAnswer(messagesOf(bodyOf(server, request)), again), server.calls.length)
   server.script(
     () => true,
     Array.from({ length: mostCalls }, () => ({ response })),
@@ -75,6 +75,29 @@ function withFreshIds(answer: ModelAnswer, messages: number): ModelAnswer {
   ) as ModelAnswer
 }
 
+/** Some agents ask for a title at the same time: what has no tools is another question. */
+function bodyOf({ calls }: ModelServer, request: ModelRequest): ModelServer['calls'][number]['body'] {
+  const hasTools = (list: unknown) => Array.isArray(list) && list.length > 0
+  return (
+    calls.findLast(
+      ({ body }) =>
+        body &&
+        hasTools(body.tools) === hasTools(request.tools) &&
+        isResponsesCall(body, request) &&
+        isAbout(body, request),
+    )?.body ?? calls.at(-1)?.body
+  )
+}
+
+/** Several conversations may go on at once: each has words of its own in its last prompt. */
+function isAbout(body: Readonly<Record<string, unknown>>, { messages }: ModelRequest): boolean {
+  const texts = messages.map(({ content }) =>
+    typeof content === 'string' ? content : JSON.stringify(content ?? ''),
+  )
+  const words = /([^<>]{1,60})<<model /.exec(texts.findLast((text) => text.includes('<<model ')) ?? '')?.[1]
+  return words === undefined || JSON.stringify(body).includes(JSON.stringify(`${words}<<model `).slice(1, -1))
+}
+
 type NativeMessage = {
   readonly role?: string
   readonly content?: string | readonly { readonly text?: string }[]
@@ -82,8 +105,49 @@ type NativeMessage = {
 
 /** The conversation as it was sent, not as the server reads it: what a person says in mid-turn may be in any message. */
 function messagesOf(body: ModelServer['calls'][number]['body']): Message[] {
+  if (Array.isArray(body?.contents)) return geminiMessages(body.contents)
+  if (Array.isArray(body?.input)) return responsesMessages(body.input)
   return ((body?.messages ?? []) as readonly NativeMessage[]).map(({ role = '', content = '' }) => ({
     role,
     text: typeof content === 'string' ? content : content.flatMap(({ text }) => text ?? []).join('\n'),
   }))
+}
+
+type GeminiContent = { readonly role?: string; readonly parts?: readonly { readonly text?: string }[] }
+
+/** Gemini puts what a person says in a row into one message: its parts are looked at one by one. */
+function geminiMessages(contents: readonly GeminiContent[]): Message[] {
+  return contents.flatMap(({ role, parts = [] }): Message[] => {
+    const texts = parts.map(({ text = '' }) => text)
+    if (role === 'model') return [{ role: 'assistant', text: texts.join('\n') }]
+    return texts.map((text) => ({ role: 'user', text }))
+  })
+}
+
+type ResponsesItem = NativeMessage & { readonly type?: string; readonly output?: unknown }
+
+const saidByModel = new Set(['function_call', 'custom_tool_call', 'reasoning'])
+
+/** The Responses API has an item for each part of an answer: those in a row are one. */
+function responsesMessages(input: readonly ResponsesItem[]): Message[] {
+  const messages: Message[] = []
+  for (const { type = 'message', role, content = '', output } of input) {
+    const text =
+      typeof content === 'string' ? content : (content ?? []).map(({ text: words = '' }) => words).join('\n')
+    const own = saidByModel.has(type) || role === 'assistant'
+    const last = messages.at(-1)
+    if (own && last?.role === 'assistant')
+      messages[messages.length - 1] = { role: 'assistant', text: last.text + text }
+    else if (own) messages.push({ role: 'assistant', text })
+    else messages.push({ role: role ?? 'tool', text: text || JSON.stringify(output ?? '') })
+  }
+  return messages
+}
+
+/** A conversation and its subagents may call at once: the last result tells whose call a body is. */
+function isResponsesCall({ input }: Readonly<Record<string, unknown>>, { messages }: ModelRequest): boolean {
+  if (!Array.isArray(input)) return true
+  const id = messages.findLast(({ role }) => role === 'tool')?.tool_call_id
+  const outputs = input.filter(({ type }: ResponsesItem) => type === 'function_call_output')
+  return id === undefined ? outputs.length === 0 : JSON.stringify(outputs.at(-1) ?? '').includes(id)
 }

@@ -45,7 +45,7 @@ type Asked = Pick<
 /** Not tools that do something: what they lead to is looked at by itself. */
 const neverForbidden = new Set(['AskUserQuestion', 'ExitPlanMode', 'EnterPlanMode', 'StructuredOutput'])
 /** Claude asks for these after the hook in every mode; for others the hook must say so. */
-const alwaysAsked = neverForbidden
+const alwaysAsked = new Set(['AskUserQuestion', 'ExitPlanMode'])
 
 /**
  * Before every call. Asks for what Claude Code would ask for anyway, because here the call can be deferred while a person

@@ -147,8 +147,11 @@ function unrecognised(state: TranslateState, native: unknown, reason: string): T
   return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
 }
 
-/** What the host can take as it is, and the rest as notices. */
+/** What the host can take as it is, and the rest as notices. Almost always it is one: a flood of deltas comes here. */
 function placed(before: TranslateState, { state, outputs }: Translation): Translation {
+  const [first] = outputs
+  if (first === undefined) return { state, outputs }
+  if (outputs.length === 1) return { state, outputs: placeInTurn(before, first) }
   return { state, outputs: outputs.flatMap((output) => placeInTurn(before, output)) }
 }
 

@@ -1,0 +1,394 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { setTimeout } from 'node:timers/promises'
+import { RequestError } from '@agentclientprotocol/sdk/unstable'
+import { ParleyError, type PromptPart, promptText, type SessionSettings } from '@parley/protocol'
+import type {
+  AgentConnection,
+  AgentMessage,
+  AgentOutput,
+  ConnectInput,
+  PermissionAsk,
+} from '../../core/agent-adapter.ts'
+import { AgentProcess } from '../child-process.ts'
+import { createOutputQueue } from '../output-queue.ts'
+import type { KnownAgent } from './agent.ts'
+import { createFileMethods } from './files.ts'
+import type { Frame, NativeInitialized } from './native.ts'
+import { answerPermission } from './permission.ts'
+import { contentBlocks } from './prompt.ts'
+import { answerElicitation } from './questions.ts'
+import { applySettings, commandLine } from './settings.ts'
+import { startSession } from './start.ts'
+import { initialState, type TranslateState, translate } from './translate.ts'
+import { ourMode, withRequestedMode } from './translate-state.ts'
+import { askFor } from './translate-tool-call.ts'
+import { errorOf } from './translate-turn.ts'
+import { Wire } from './wire.ts'
+
+export type AcpConnectionOptions = {
+  readonly agent: KnownAgent
+  readonly program: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** What makes the model go on after a restart: its call was lost with the process, and it asks again. */
+const goOn =
+  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
+
+/** How long an agent may take to stop its turn, and then to write its last lines and go. */
+const stopWaitMs = 700
+const homeWaitMs = 1_500
+const clearWaitMs = 500
+const clearStepMs = 20
+/** Lines on stdout that are no messages: so many are kept, the rest is counted. */
+const mostGarbage = 20
+
+/** Starts the agent and waits until it takes prompts. */
+export async function connectAcp(
+  options: AcpConnectionOptions,
+  input: ConnectInput,
+): Promise<AgentConnection> {
+  const connection = new AcpConnection(options, input)
+  await connection.start()
+  return connection
+}
+
+class AcpConnection implements AgentConnection {
+  readonly events: AsyncIterable<AgentOutput>
+  readonly #options: AcpConnectionOptions
+  readonly #input: ConnectInput
+  readonly #process = new AgentProcess()
+  readonly #queue = createOutputQueue(() => void this.close())
+  readonly #files: ReturnType<typeof createFileMethods>
+  readonly #child: ChildProcessWithoutNullStreams
+  readonly #wire: Wire
+  #about: NativeInitialized = {}
+  #state: TranslateState
+  #live = false
+  #asking = 0
+  #replayed = false
+  #garbage = 0
+  #over = false
+  #failure: Error | undefined
+  #closing: Promise<void> | undefined
+  #turnOver = Promise.withResolvers<void>()
+
+  constructor(options: AcpConnectionOptions, input: ConnectInput) {
+    const { agent, program, env } = options
+    const { cwd, settings, person, connectionId } = input
+    this.#options = options
+    this.#input = input
+    const { dialect, modes } = agent
+    this.#state = initialState({ dialect, modes, connectionId, requestedMode: settings.mode ?? 'ask' })
+    this.#files = createFileMethods({ folders: [cwd, ...(settings.options?.directories ?? [])], person })
+    this.events = this.#queue.outputs
+    this.#child = this.#process.spawn({ command: program, args: commandLine(agent, input), cwd, env })
+    this.#wire = new Wire(this.#child, {
+      heard: (frame) => this.#hear(frame),
+      garbage: (line) => this.#hearGarbage(line),
+      sent: (frame) => void this.#take(frame),
+      asked: (method, params, signal) => this.#answer(method, params, signal),
+    })
+    this.#child.once('error', (error) => {
+      this.#failure = error
+    })
+    void this.#wire.ended.then(() => {
+      this.#over = true
+      return this.#end()
+    })
+  }
+
+  async start(): Promise<void> {
+    const { agent, env } = this.#options
+    const giveUp = () => this.#process.kill()
+    this.#input.signal.addEventListener('abort', giveUp, { once: true })
+    if (this.#input.signal.aborted) giveUp()
+    try {
+      this.#about = await startSession({
+        wire: this.#wire.agent,
+        agent,
+        input: this.#input,
+        env,
+        state: () => this.#state,
+        replayed: () => {
+          const replayed = this.#replayed
+          this.#replayed = false
+          return replayed
+        },
+      })
+    } catch (error) {
+      this.#process.kill()
+      throw await this.#cannotStart(error)
+    } finally {
+      this.#input.signal.removeEventListener('abort', giveUp)
+    }
+    this.#live = true
+    const { config, requestedMode: mode } = this.#state
+    const said = config.mode !== undefined && ourMode(this.#state, config.mode) === mode
+    if (!said) void this.#queue.put({ type: 'session.configured', effective: { mode } })
+    if (this.#over) void this.#end()
+  }
+
+  async send({ type, prompt }: AgentMessage): Promise<void> {
+    if (this.#closing) return
+    const { parts } = prompt
+    if (type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn) return this.#steer(parts)
+    this.#files.forget()
+    this.#turnOver = Promise.withResolvers()
+    const words = type === 'continue' ? this.#continuation(parts) : parts
+    try {
+      const { sessionId = '' } = this.#state
+      void this.#wire.agent
+        .request('session/prompt', { sessionId, prompt: this.#blocks(words) })
+        .catch(() => undefined)
+        .finally(() => this.#turnOver.resolve())
+    } catch (error) {
+      this.#turnOver.resolve()
+      const info = error instanceof ParleyError ? error.toInfo() : errorOf({ message: String(error) })
+      void this.#queue.put({ type: 'turn.ended', outcome: 'failed', stopReason: 'error', error: info })
+    }
+  }
+
+  #blocks(parts: readonly PromptPart[]) {
+    const abilities = this.#about.agentCapabilities?.promptCapabilities ?? {}
+    return contentBlocks(parts, { cwd: this.#input.cwd, abilities })
+  }
+
+  /** The agent goes on if it knows what it was asked; else it is asked again. Where that cannot be told, both. */
+  #continuation(parts: readonly PromptPart[]): readonly PromptPart[] {
+    const { lastHeard, replaying } = this.#state
+    const asked = parts.find((part) => part.type === 'text')?.text.trim() ?? promptText(parts)
+    if (lastHeard.includes(asked) || lastHeard.includes(goOn)) return [{ type: 'text', text: goOn }]
+    return replaying ? parts : [{ type: 'text', text: `${goOn} What you were asked:` }, ...parts]
+  }
+
+  async #steer(parts: readonly PromptPart[]): Promise<void> {
+    const { steering } = this.#options.agent.dialect
+    if (steering === undefined) throw new ParleyError('not_supported', 'This agent cannot be steered.')
+    const { sessionId } = this.#state
+    await this.#wire.agent.request(steering, { sessionId, prompt: this.#blocks(parts) })
+  }
+
+  async interrupt(): Promise<void> {
+    const { sessionId = '' } = this.#state
+    if (!this.#closing) await this.#wire.agent.notify('session/cancel', { sessionId }).catch(() => undefined)
+  }
+
+  /** What the agent acknowledges is in force; the rest is taken when it is started the next time. */
+  async configure(settings: SessionSettings): Promise<void> {
+    if (this.#closing) return
+    const { requestedMode } = this.#state
+    const { mode = requestedMode } = settings
+    this.#state = withRequestedMode(this.#state, mode)
+    try {
+      const { native } = await applySettings(this.#wire.agent, this.#state, settings)
+      if (!native && mode !== requestedMode)
+        await this.#put({ type: 'session.configured', effective: { mode } })
+    } catch (error) {
+      if (this.#closing || this.#process.ended) return
+      const text = `${this.#options.agent.name} did not take a setting: ${words(error)}`
+      await this.#put({ type: 'agent.noticed', level: 'warning', code: 'no_configure', text })
+    }
+  }
+
+  /**
+   * A turn that runs is stopped first, so that the agent ends what it has started itself. One that waits for a person
+   * is left as it is: its question is to be asked again.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    const { sessionId = '', turn } = this.#state
+    const { agent } = this.#wire
+    if (this.#asking === 0 && !this.#process.ended) {
+      if (turn) {
+        void agent.notify('session/cancel', { sessionId }).catch(() => undefined)
+        await Promise.race([this.#turnOver.promise, this.#process.gone(stopWaitMs)])
+      } else if (this.#about.agentCapabilities?.sessionCapabilities?.close != null) {
+        const closed = agent.request('session/close', { sessionId }).catch(() => undefined)
+        await Promise.race([closed, this.#process.gone(homeWaitMs)])
+      }
+      this.#child.stdin.end()
+      await this.#process.gone(homeWaitMs)
+    } else this.#process.kill()
+    await this.#clear()
+  }
+
+  /** Ends what is left of the agent and of what it started: with a word first, so that they can end their own. */
+  async #clear(): Promise<void> {
+    const { pid } = this.#child
+    if (pid === undefined) return
+    for (let waited = 0; waited < clearWaitMs && isAlive(-pid); waited += clearStepMs) {
+      if (waited === 0) this.#process.kill('SIGTERM')
+      await setTimeout(clearStepMs)
+    }
+    if (isAlive(-pid)) this.#process.kill()
+    await this.#process.gone(homeWaitMs)
+  }
+
+  /** Taken while nobody reads, before it is connected: then nothing is waited for. */
+  async #put(output: AgentOutput): Promise<void> {
+    const dealt = this.#queue.put(output)
+    if (this.#live) await dealt
+  }
+
+  async #hear(frame: Frame): Promise<void> {
+    const { replaying } = this.#state
+    if (replaying) this.#replayed ||= isUpdate(frame)
+    else await this.#put({ type: 'native', message: frame.message })
+    await this.#take(frame)
+  }
+
+  async #take(frame: Frame): Promise<void> {
+    const { state, outputs, unasked = [] } = translate(this.#state, frame)
+    const { mode } = this.#state.config
+    this.#state = state
+    for (const output of outputs) await this.#put(output)
+    for (const ask of unasked) void this.#checkUnasked(ask)
+    if (state.config.mode !== mode && this.#live) void this.#keepMode()
+  }
+
+  async #hearGarbage(line: string): Promise<void> {
+    this.#garbage++
+    if (this.#garbage <= mostGarbage) {
+      const reason = 'a line on stdout that is no message'
+      return this.#put({ type: 'agent.unrecognised', native: line, reason })
+    }
+    if (this.#garbage > mostGarbage + 1) return
+    const text = `${this.#options.agent.name} writes more lines that are no messages; they are left out.`
+    await this.#put({ type: 'agent.noticed', level: 'warning', code: 'garbage', text })
+  }
+
+  /** An agent that puts itself into a mode in which it asks less than the host wants is put back. */
+  async #keepMode(): Promise<void> {
+    const { config, modes, requestedMode } = this.#state
+    const known = Object.values(modes).includes(config.mode ?? null)
+    if (known || !modes[requestedMode]) return
+    await this.configure({ mode: requestedMode })
+  }
+
+  /**
+   * The agent began a call without asking. If the host refuses such a call, that is too late to prevent it: the
+   * refusal is recorded, and the turn stopped before more happens.
+   */
+  async #checkUnasked(ask: PermissionAsk): Promise<void> {
+    const { person } = this.#input
+    if (ask.kind === 'subagent' || ask.kind === 'plan' || !person.forbids(ask)) return
+    const answer = await person.permit(ask)
+    if (answer.outcome === 'allowed') return
+    const text = `${this.#options.agent.name} began this without asking, and Parley refuses it: ${ask.title}. The turn was stopped.`
+    await this.#put({ type: 'agent.noticed', level: 'error', code: 'unasked', text })
+    await this.interrupt()
+  }
+
+  async #answer(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
+    const withdrawn = this.#withdrawn(signal)
+    const { agent } = this.#options
+    const { person } = this.#input
+    switch (method) {
+      case 'session/request_permission':
+        return this.#whileAsking(() =>
+          answerPermission(
+            {
+              person,
+              dialect: agent.dialect,
+              askFor: (nativeId) => askFor(this.#state, nativeId),
+              allowed: (ask, paths) => this.#files.allow(ask, paths),
+              endTurn: () => void this.interrupt(),
+            },
+            params,
+            withdrawn,
+          ),
+        )
+      case 'elicitation/create': {
+        const { customAnswer } = agent.dialect
+        const callId = (nativeId: string) => this.#state.calls.get(nativeId)?.id
+        const context = { person, agent: agent.name, customAnswer, callId }
+        return this.#whileAsking(() => answerElicitation(context, params, withdrawn))
+      }
+      case 'fs/read_text_file':
+        return this.#files.read(params)
+      case 'fs/write_text_file':
+        return this.#whileAsking(() => this.#files.write(params, withdrawn))
+      default:
+        throw RequestError.methodNotFound(method)
+    }
+  }
+
+  async #whileAsking<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+    this.#asking++
+    try {
+      return await ask()
+    } finally {
+      this.#asking--
+    }
+  }
+
+  /** The agent has taken its question back; not so when it died or is being closed. */
+  #withdrawn(signal: AbortSignal): AbortSignal {
+    const withdrawn = new AbortController()
+    const check = () => {
+      const { reason } = signal
+      if (!this.#closing && reason instanceof RequestError && reason.code === -32_800) withdrawn.abort()
+    }
+    signal.addEventListener('abort', check, { once: true })
+    return withdrawn.signal
+  }
+
+  async #end(): Promise<void> {
+    this.#turnOver.resolve()
+    if (!this.#live) return
+    await this.#process.gone(homeWaitMs)
+    await this.#clear()
+    void this.#queue.put(this.#farewell())
+    this.#queue.end()
+  }
+
+  #farewell(): AgentOutput {
+    const last = this.#process.lastWords()
+    if (this.#closing) return { type: 'agent.disconnected', reason: 'closed', ...last }
+    const message = `The process of ${this.#options.agent.name} has ended.`
+    return {
+      type: 'agent.disconnected',
+      reason: 'crashed',
+      error: { code: 'agent_failed', message },
+      ...last,
+    }
+  }
+
+  async #cannotStart(error: unknown): Promise<ParleyError> {
+    if (error instanceof ParleyError) return error
+    const { agent } = this.#options
+    if (this.#input.signal.aborted)
+      return new ParleyError('cancelled', `Cancelled while ${agent.name} was started.`)
+    await this.#process.gone(homeWaitMs)
+    const { exitCode, stderrTail } = this.#process.lastWords()
+    const ended = this.#failure?.message ?? `It ended${exitCode ? ` with code ${exitCode}` : ''}.`
+    const why = error instanceof RequestError ? ` It says: ${words(error)}` : ` ${ended}`
+    return new ParleyError('agent_failed', `${agent.name} could not be started.${why} See "parley doctor".`, {
+      details: { ...(stderrTail !== undefined && { stderrTail }) },
+      cause: error,
+    })
+  }
+}
+
+/** Of a process, or with a minus of a group of them. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+function isUpdate({ message }: Frame): boolean {
+  return message?.method === 'session/update'
+}
+
+function words(error: unknown): string {
+  if (error instanceof RequestError) return errorOf(error).message
+  return error instanceof Error ? error.message : String(error)
+}

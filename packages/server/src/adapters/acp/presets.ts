@@ -1,0 +1,222 @@
+import type { AcpAgent } from './agent.ts'
+
+/**
+ * The agents that are known to speak ACP. An entry is all there is to an agent. Only what the contract suite has shown
+ * is declared; the others get what the protocol asks of every agent.
+ *
+ * Our modes are the host's wherever that can be: the agent asks for everything, and the host answers by rule, by mode
+ * or by a person. So refusals hold in every mode, and each call is in the log with who allowed it.
+ */
+export const gemini: AcpAgent = {
+  id: 'gemini',
+  name: 'Gemini',
+  description: 'Gemini CLI by Google, over the Agent Client Protocol.',
+  command: 'gemini',
+  args: ['--acp'],
+  env: { GEMINI_CLI_NO_RELAUNCH: 'true' },
+  vendor: ['GEMINI_', 'GOOGLE_', 'CLOUDSDK_'],
+  without: ['GEMINI_CLI', 'GEMINI_CLI_IDE_SERVER_PORT', 'GEMINI_CLI_IDE_WORKSPACE_PATH'],
+  install: { package: '@google/gemini-cli', version: '0.61.0' },
+  signIn: {
+    hint: 'Set GEMINI_API_KEY, or sign in once with the program itself: run gemini and choose.',
+    variables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA'],
+    files: ['.gemini/oauth_creds.json'],
+    methods: { GEMINI_API_KEY: 'gemini-api-key', GOOGLE_GENAI_USE_VERTEXAI: 'vertex-ai' },
+    chosen: { file: '.gemini/settings.json', holds: '"selectedType"' },
+  },
+  trust: { variable: 'GEMINI_CLI_TRUST_WORKSPACE', yes: 'true', no: 'false', forServers: true },
+  capabilities: [
+    'streaming',
+    'thinking',
+    'permissions',
+    'planApproval',
+    'images',
+    'files',
+    'resume',
+    'interrupt',
+    'models',
+    'modes',
+    'mcp',
+    'commands',
+  ],
+  modes: {
+    ask: 'default',
+    'accept-edits': 'default',
+    'read-only': 'default',
+    plan: 'plan',
+    bypass: 'default',
+  },
+  options: ['directories'],
+  directories: '--include-directories',
+  startsAhead: true,
+  dialect: {
+    toolName: { callId: ['^(.+)__\\1_\\d+_\\d+$', '^(.+?)__'] },
+    kinds: {
+      exit_plan_mode: 'plan',
+      enter_plan_mode: 'other',
+      invoke_agent: 'subagent',
+      write_todos: 'think',
+      google_web_search: 'fetch',
+      web_fetch: 'fetch',
+    },
+    commandInTitle: true,
+    inputInContent: true,
+    cancelledOutput: '^Command cancelled by user',
+    planFile: '^Requesting plan approval for: (.+)$',
+    wholeThoughts: true,
+    thoughtHead: '^\\*{4}\\n',
+    modeInText: '[MODE_UPDATE] ',
+    replayAfterLoad: true,
+    minuteInSessionFile: { home: 'GEMINI_CLI_HOME', folder: '.gemini/tmp' },
+  },
+}
+
+export const claudeAcp: AcpAgent = {
+  id: 'claude-acp',
+  name: 'Claude (ACP)',
+  description: 'Claude Code through the ACP adapter of the Agent Client Protocol project.',
+  command: 'claude-agent-acp',
+  vendor: ['ANTHROPIC_', 'CLAUDE_', 'AWS_', 'IS_SANDBOX', 'API_TIMEOUT_MS'],
+  without: ['CLAUDECODE', 'CLAUDE_CODE_ENTRYPOINT', 'CLAUDE_CODE_SSE_PORT', 'CLAUDE_CODE_SESSION_ID'],
+  install: { package: '@agentclientprotocol/claude-agent-acp', version: '0.99.0' },
+  signIn: {
+    hint: 'Set ANTHROPIC_API_KEY, or sign in once with Claude Code itself: claude login',
+    variables: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
+    files: ['.claude/.credentials.json'],
+  },
+  capabilities: [
+    'streaming',
+    'thinking',
+    'permissions',
+    'questions',
+    'plan',
+    'planApproval',
+    'subagents',
+    'images',
+    'files',
+    'resume',
+    'fork',
+    'interrupt',
+    'models',
+    'effort',
+    'modes',
+    'mcp',
+    'commands',
+    'compaction',
+    'usage',
+    'cost',
+  ],
+  modes: {
+    ask: 'default',
+    'accept-edits': 'default',
+    'read-only': 'default',
+    plan: 'plan',
+    bypass: 'default',
+  },
+  options: ['effort', 'directories'],
+  dialect: {
+    toolName: { meta: ['claudeCode', 'toolName'] },
+    parentCall: ['claudeCode', 'parentToolUseId'],
+    kinds: { Agent: 'subagent', Task: 'subagent' },
+    exitCode: '^Exit code (\\d+)\\n?',
+    customAnswer: '_custom',
+    meta: {
+      always: { claudeCode: { options: { promptSuggestions: false, forwardSubagentText: true } } },
+      untrusted: { claudeCode: { options: { settingSources: ['user'] } } },
+    },
+  },
+}
+
+export const codexAcp: AcpAgent = {
+  id: 'codex-acp',
+  name: 'Codex (ACP)',
+  description: 'Codex through the ACP adapter of the Agent Client Protocol project.',
+  command: 'codex-acp',
+  vendor: ['OPENAI_', 'CODEX_'],
+  install: { package: '@agentclientprotocol/codex-acp', version: '2.6.0' },
+  signIn: {
+    hint: 'Set OPENAI_API_KEY, or sign in once with Codex itself: codex login',
+    variables: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
+    files: ['.codex/auth.json'],
+  },
+}
+
+export const opencodeAcp: AcpAgent = {
+  id: 'opencode-acp',
+  name: 'OpenCode (ACP)',
+  description: 'OpenCode, over the Agent Client Protocol.',
+  command: 'opencode',
+  args: ['acp'],
+  vendor: ['OPENCODE_', 'ANTHROPIC_', 'OPENAI_', 'GEMINI_', 'GOOGLE_'],
+  install: { package: 'opencode-ai', version: '1.18.33' },
+  signIn: {
+    hint: 'Sign in once with the program itself: opencode auth login',
+    files: ['.local/share/opencode/auth.json'],
+  },
+}
+
+export const goose: AcpAgent = {
+  id: 'goose',
+  name: 'Goose',
+  description: 'Goose, over the Agent Client Protocol.',
+  command: 'goose',
+  args: ['acp'],
+  vendor: ['GOOSE_', 'ANTHROPIC_', 'OPENAI_', 'GOOGLE_', 'DATABRICKS_'],
+  signIn: { hint: 'Configure it once with the program itself: goose configure' },
+}
+
+export const qwen: AcpAgent = {
+  id: 'qwen',
+  name: 'Qwen Code',
+  description: 'Qwen Code, over the Agent Client Protocol.',
+  command: 'qwen',
+  args: ['--acp'],
+  vendor: ['QWEN_', 'DASHSCOPE_', 'OPENAI_'],
+  signIn: { hint: 'Sign in once with the program itself: run qwen and choose.' },
+}
+
+export const kimi: AcpAgent = {
+  id: 'kimi',
+  name: 'Kimi',
+  description: 'Kimi CLI by Moonshot AI, over the Agent Client Protocol.',
+  command: 'kimi',
+  args: ['acp'],
+  vendor: ['KIMI_', 'MOONSHOT_'],
+  signIn: { hint: 'Sign in once with the program itself: kimi login' },
+}
+
+export const copilot: AcpAgent = {
+  id: 'copilot',
+  name: 'GitHub Copilot',
+  description: 'Copilot CLI by GitHub, over the Agent Client Protocol.',
+  command: 'copilot',
+  args: ['--acp', '--stdio'],
+  vendor: ['COPILOT_', 'GH_', 'GITHUB_'],
+  signIn: { hint: 'Sign in once with the program itself: run copilot and type /login' },
+}
+
+export const cursor: AcpAgent = {
+  id: 'cursor',
+  name: 'Cursor',
+  description: 'Cursor CLI, over the Agent Client Protocol.',
+  command: 'cursor-agent',
+  args: ['acp'],
+  vendor: ['CURSOR_'],
+  signIn: {
+    hint: 'Set CURSOR_API_KEY, or sign in once with the program itself: cursor-agent login',
+    variables: ['CURSOR_API_KEY', 'CURSOR_AUTH_TOKEN'],
+  },
+}
+
+/** In the order in which they are offered. */
+export const acpAgents: readonly AcpAgent[] = [
+  gemini,
+  claudeAcp,
+  codexAcp,
+  opencodeAcp,
+  goose,
+  qwen,
+  kimi,
+  copilot,
+  cursor,
+]

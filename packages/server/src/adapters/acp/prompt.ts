@@ -1,0 +1,47 @@
+import { isAbsolute, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { ContentBlock } from '@agentclientprotocol/sdk/unstable'
+import { ParleyError, type PromptPart } from '@parley/protocol'
+
+export type PromptAbilities = { readonly image?: boolean; readonly embeddedContext?: boolean }
+
+/** A prompt as the agent takes it. Throws a ParleyError for what it cannot take. */
+export function contentBlocks(
+  parts: readonly PromptPart[],
+  { cwd, abilities }: { cwd: string; abilities: PromptAbilities },
+): ContentBlock[] {
+  return parts.map((part) => contentBlock(part, cwd, abilities))
+}
+
+function contentBlock(part: PromptPart, cwd: string, abilities: PromptAbilities): ContentBlock {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.text }
+    case 'command':
+      return { type: 'text', text: `/${part.name}${part.arguments ? ` ${part.arguments}` : ''}` }
+    case 'image':
+      if (!abilities.image) throw new ParleyError('not_supported', 'This agent takes no images.')
+      return { type: 'image', data: part.data, mimeType: part.mimeType }
+    case 'file':
+      return fileBlock(part, cwd, abilities)
+  }
+}
+
+function fileBlock(
+  part: Extract<PromptPart, { type: 'file' }>,
+  cwd: string,
+  { embeddedContext }: PromptAbilities,
+): ContentBlock {
+  const { name, mimeType, path, text, data } = part
+  const kind = mimeType === undefined ? {} : { mimeType }
+  if (path !== undefined) {
+    const uri = pathToFileURL(isAbsolute(path) ? path : join(cwd, path)).href
+    return { type: 'resource_link', uri, name, ...kind }
+  }
+  const uri = pathToFileURL(join('/', name)).href
+  if (text === undefined && embeddedContext)
+    return { type: 'resource', resource: { uri, blob: data ?? '', ...kind } }
+  const words = text ?? Buffer.from(data ?? '', 'base64').toString('utf8')
+  if (embeddedContext) return { type: 'resource', resource: { uri, text: words, ...kind } }
+  return { type: 'text', text: `<file name="${name.replaceAll('"', "'")}">\n${words}\n</file>` }
+}

@@ -1,0 +1,107 @@
+import type { ClientContext, McpServer as NativeServer } from '@agentclientprotocol/sdk/unstable'
+import { type McpServers, ParleyError, type SessionSettings } from '@parley/protocol'
+import type { ConnectInput } from '../../core/agent-adapter.ts'
+import type { KnownAgent } from './agent.ts'
+import type { NativeInitialized } from './native.ts'
+import { optionOf } from './translate-session.ts'
+import type { TranslateState } from './translate-state.ts'
+
+/** What Parley does for an agent. No terminals: an agent runs its commands itself, after it has asked. */
+export const clientCapabilities = {
+  fs: { readTextFile: true, writeTextFile: true },
+  terminal: false,
+  elicitation: { form: {}, url: {} },
+  session: { notices: {}, compaction: {} },
+}
+
+/** The words of the command line, folders beyond the first included. */
+export function commandLine({ args, directories }: KnownAgent, { settings }: ConnectInput): string[] {
+  const folders = settings.options?.directories ?? []
+  return [...args, ...(directories === undefined ? [] : folders.flatMap((folder) => [directories, folder]))]
+}
+
+/** What a session is made with, or gone on with. */
+export function sessionParams(agent: KnownAgent, input: ConnectInput, about: NativeInitialized) {
+  const { meta } = agent.dialect
+  const abilities = about.agentCapabilities?.sessionCapabilities ?? {}
+  const directories = input.settings.options?.directories ?? []
+  const _meta = input.trusted ? meta?.always : merged(meta?.always, meta?.untrusted)
+  return {
+    cwd: input.cwd,
+    mcpServers: nativeServers(agent, input, about),
+    ...(directories.length > 0 &&
+      'additionalDirectories' in abilities && { additionalDirectories: directories }),
+    ...(_meta && { _meta }),
+  }
+}
+
+function nativeServers(agent: KnownAgent, input: ConnectInput, about: NativeInitialized): NativeServer[] {
+  const servers = Object.entries(input.mcpServers ?? {})
+  const { http, sse } = about.agentCapabilities?.mcpCapabilities ?? {}
+  return servers.map(([name, server]) => {
+    if (!('url' in server)) return stdioServer(name, server)
+    if (!(server.type === 'http' ? http : sse)) {
+      throw new ParleyError(
+        'not_supported',
+        `${agent.name} takes no MCP server over ${server.type} (${name}).`,
+      )
+    }
+    return { type: server.type, name, url: server.url, headers: pairs(server.headers) }
+  })
+}
+
+function stdioServer(name: string, server: Extract<McpServers[string], { command: string }>): NativeServer {
+  return { name, command: server.command, args: server.args ?? [], env: pairs(server.env) }
+}
+
+function pairs(record: Readonly<Record<string, string>> | undefined): { name: string; value: string }[] {
+  return Object.entries(record ?? {}).map(([name, value]) => ({ name, value }))
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+function merged(a: Json | undefined, b: Json | undefined): Json | undefined {
+  if (!a || !b) return a ?? b
+  const both = Object.keys(b).map((key) => {
+    const [left, right] = [a[key], b[key]]
+    return [key, isJson(left) && isJson(right) ? merged(left, right) : right]
+  })
+  return { ...a, ...Object.fromEntries(both) }
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/**
+ * Has the agent run as the settings say. Rejects with what the agent refuses; what is in force is heard from it. `native`
+ * is false for a mode that the host alone keeps: there is nothing to hear then.
+ */
+export async function applySettings(
+  agent: ClientContext,
+  state: TranslateState,
+  { model, mode, options }: SessionSettings,
+): Promise<{ native: boolean }> {
+  const { sessionId = '', config, modes } = state
+  const native = mode === undefined ? undefined : modes[mode]
+  const setMode = native !== undefined && native !== null && native !== config.mode
+  if (setMode) {
+    const option = optionOf(state, 'mode')
+    if (config.hasModes || !option) await agent.request('session/set_mode', { sessionId, modeId: native })
+    else await agent.request('session/set_config_option', { sessionId, configId: option.id, value: native })
+  }
+  if (model !== undefined && model !== config.model) {
+    const option = optionOf(state, 'model')
+    if (option)
+      await agent.request('session/set_config_option', { sessionId, configId: option.id, value: model })
+    else await agent.request('session/set_model', { sessionId, modelId: model })
+  }
+  const effort = options?.effort
+  if (effort !== undefined) {
+    const option = optionOf(state, 'thought_level')
+    if (!option) throw new ParleyError('not_supported', 'This model of the agent has no effort to choose.')
+    if (option.currentValue !== effort)
+      await agent.request('session/set_config_option', { sessionId, configId: option.id, value: effort })
+  }
+  return { native: setMode }
+}

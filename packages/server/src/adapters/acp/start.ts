@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { type ClientContext, PROTOCOL_VERSION, RequestError } from '@agentclientprotocol/sdk/unstable'
+import { ParleyError } from '@parley/protocol'
+import type { ConnectInput } from '../../core/agent-adapter.ts'
+import type { KnownAgent } from './agent.ts'
+import type { NativeInitialized } from './native.ts'
+import { dateBack } from './session-file.ts'
+import { applySettings, clientCapabilities, sessionParams } from './settings.ts'
+import type { TranslateState } from './translate-state.ts'
+
+export type StartContext = {
+  readonly wire: ClientContext
+  readonly agent: KnownAgent
+  readonly input: ConnectInput
+  readonly env: Readonly<Record<string, string>>
+  state(): TranslateState
+  /** Something was replayed since this was last asked. */
+  replayed(): boolean
+}
+
+const authRequired = -32_000
+const methodNotFound = -32_601
+/** A method that no agent has: that it is refused shows that all before it was heard. */
+const ping = '_parley/ping'
+const mostPages = 20
+
+/** From a process that was just started to a session that takes prompts. Rejects with what the agent refuses. */
+export async function startSession(context: StartContext): Promise<NativeInitialized> {
+  const { wire, agent, input } = context
+  const about: NativeInitialized = await wire.request('initialize', {
+    protocolVersion: PROTOCOL_VERSION,
+    clientCapabilities,
+    clientInfo: { name: 'parley', title: 'Parley', version: '1' },
+  })
+  if (about.protocolVersion !== PROTOCOL_VERSION) {
+    const spoken = `${agent.name} speaks version ${about.protocolVersion} of the Agent Client Protocol`
+    throw new ParleyError(
+      'agent_failed',
+      `${spoken}, Parley speaks ${PROTOCOL_VERSION}. Install another version.`,
+    )
+  }
+  await signedIn(context, about, () => openSession(context, about))
+  await applySettings(wire, context.state(), input.settings).catch((error: unknown) => {
+    throw error instanceof RequestError ? refusedSetting(agent, error) : error
+  })
+  return about
+}
+
+/** Once more after signing in, if the agent wants that and the environment says how. */
+async function signedIn(
+  { wire, agent, env }: StartContext,
+  about: NativeInitialized,
+  open: () => Promise<void>,
+): Promise<void> {
+  try {
+    await open()
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.code !== authRequired) throw error
+    const method = methodFor(agent, about, env)
+    if (method === undefined) throw notSignedIn(agent, error)
+    await wire.request('authenticate', { methodId: method }).catch((refusal: unknown) => {
+      throw notSignedIn(agent, refusal)
+    })
+    await open()
+  }
+}
+
+function methodFor(
+  { signIn }: KnownAgent,
+  { authMethods }: NativeInitialized,
+  env: StartContext['env'],
+): string | undefined {
+  const { chosen, methods = {} } = signIn ?? {}
+  if (chosen && holds(join(env.HOME ?? homedir(), chosen.file), chosen.holds)) return undefined
+  const [, method] = Object.entries(methods).find(([variable]) => env[variable]) ?? []
+  return authMethods?.some(({ id }) => id === method) ? method : undefined
+}
+
+function holds(file: string, words: string): boolean {
+  try {
+    return readFileSync(file, 'utf8').includes(words)
+  } catch {
+    return false
+  }
+}
+
+async function openSession(context: StartContext, about: NativeInitialized): Promise<void> {
+  const { wire, agent, input } = context
+  const params = sessionParams(agent, input, about)
+  const { resume } = input
+  if (!resume) return void (await wire.request('session/new', params))
+  const { loadSession, sessionCapabilities } = about.agentCapabilities ?? {}
+  const known = { ...params, sessionId: resume.agentSessionId }
+  const canResume = sessionCapabilities?.resume != null
+  if (resume.fork) {
+    if (sessionCapabilities?.fork == null) throw cannot(agent, 'copy a conversation')
+    return void (await wire.request('session/fork', known))
+  }
+  if (!loadSession && !canResume) throw cannot(agent, 'go on with a conversation')
+  const byResume = canResume && (!loadSession || agent.dialect.resumeBy === 'resume')
+  try {
+    if (byResume) await wire.request('session/resume', known)
+    else await load(context, known)
+  } catch (error) {
+    if (!(error instanceof RequestError) || error.code === authRequired) throw error
+    if (resume.turns > 0 || (await stillThere(context, about, resume.agentSessionId)))
+      throw lost(agent, error)
+    await wire.request('session/new', params)
+  }
+}
+
+async function load(
+  { wire, agent, env, replayed }: StartContext,
+  params: ReturnType<typeof sessionParams> & { sessionId: string },
+): Promise<void> {
+  const { minuteInSessionFile: file, replayAfterLoad } = agent.dialect
+  if (file) {
+    const home = env[file.home] ?? env.HOME
+    dateBack({ folder: file.folder, home, sessionId: params.sessionId, now: new Date() })
+  }
+  await wire.request('session/load', params)
+  if (!replayAfterLoad) return
+  // While it replays, a message is always on its way: one comes before the answer to whatever is asked meanwhile.
+  do {
+    replayed()
+    await wire.request(ping, {}).catch((error: unknown) => {
+      if (!(error instanceof RequestError) || error.code !== methodNotFound) throw error
+    })
+  } while (replayed())
+}
+
+/** Whether the agent lists the conversation, as far as it can list at all. */
+async function stillThere(
+  { wire, input }: StartContext,
+  about: NativeInitialized,
+  sessionId: string,
+): Promise<boolean> {
+  if (about.agentCapabilities?.sessionCapabilities?.list == null) return false
+  let cursor: string | null | undefined
+  for (let page = 0; page < mostPages; page++) {
+    const { sessions, nextCursor } = await wire.request('session/list', {
+      cwd: input.cwd,
+      ...(cursor && { cursor }),
+    })
+    if (sessions.some((session) => session.sessionId === sessionId)) return true
+    if (!nextCursor) return false
+    cursor = nextCursor
+  }
+  return false
+}
+
+export function notSignedIn({ name, signIn }: KnownAgent, cause?: unknown): ParleyError {
+  const why = cause instanceof Error ? ` It says: ${cause.message}` : ''
+  const hint = signIn?.hint ?? 'Sign in with the program itself.'
+  return new ParleyError('agent_not_signed_in', `${name} is not signed in. ${hint}${why}`, { cause })
+}
+
+function cannot({ name }: KnownAgent, what: string): ParleyError {
+  return new ParleyError('not_supported', `${name} cannot ${what}.`)
+}
+
+function lost({ name }: KnownAgent, { message, data }: RequestError): ParleyError {
+  const details = (data as { details?: string } | undefined)?.details ?? message
+  return new ParleyError(
+    'agent_failed',
+    `${name} could not go on with this conversation: ${details} Begin a new session.`,
+  )
+}
+
+function refusedSetting({ name }: KnownAgent, { message, data }: RequestError): ParleyError {
+  const details = (data as { details?: string } | undefined)?.details ?? message
+  return new ParleyError('validation_error', `${name} refuses a setting of this session: ${details}`)
+}

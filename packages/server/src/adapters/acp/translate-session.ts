@@ -1,0 +1,236 @@
+import type { AgentModel, PlanEntry } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type {
+  NativeChoice,
+  NativeCommand,
+  NativeCompaction,
+  NativeConfig,
+  NativeContent,
+  NativeInitialized,
+  NativeNotice,
+  NativePlanEntry,
+  NativeSession,
+  NativeUsageUpdate,
+} from './native.ts'
+import {
+  type Config,
+  isRecord,
+  nothing,
+  ourMode,
+  sayOnce,
+  sequence,
+  type TranslateState,
+  type Translation,
+} from './translate-state.ts'
+
+export function takeIntroduction(state: TranslateState, result: NativeInitialized): Translation {
+  return nothing({ ...state, agentVersion: result.agentInfo?.version })
+}
+
+/** A session was made, or is gone on with: what it is, and what is in force in it. */
+export function takeSession(state: TranslateState, result: NativeSession, params: unknown): Translation {
+  const asked = isRecord(params) && typeof params.sessionId === 'string' ? params.sessionId : undefined
+  const sessionId = result.sessionId ?? asked
+  const config = configOf(result)
+  const models = modelsOf(result)
+  const connected: AgentOutput = {
+    type: 'agent.connected',
+    ...(sessionId !== undefined && { agentSessionId: sessionId }),
+    ...(state.agentVersion !== undefined && { agentVersion: state.agentVersion }),
+    ...(config.model !== undefined && { model: config.model }),
+    ...(models.length > 0 && { models }),
+  }
+  return sequence({ ...state, sessionId, config }, (now) => ({ state: now, outputs: [connected] }), sayConfig)
+}
+
+/** Mode, model and effort as they are now, if that is news. */
+export function sayConfig(state: TranslateState): Translation {
+  const { mode: native, model } = state.config
+  const mode = native === undefined ? undefined : ourMode(state, native)
+  const effort = currentOf(state, 'thought_level')
+  const effective = {
+    ...(model !== undefined && { model }),
+    ...(mode !== undefined && { mode }),
+    ...(effort !== undefined && { options: { effort } }),
+  }
+  if (Object.keys(effective).length === 0) return nothing(state)
+  return sayOnce(state, 'config', effective, [{ type: 'session.configured', effective }])
+}
+
+/** The agent runs in another mode, by our wish or its own. One that we do not know is told, and the connection sets it back. */
+export function changeMode(state: TranslateState, native: string): Translation {
+  const next = { ...state, config: { ...state.config, mode: native } }
+  if (ourMode(state, native) !== undefined) return sayConfig(next)
+  const text = `The agent has changed its mode to ${native}, which Parley does not know.`
+  return sayOnce(next, 'mode', native, [
+    { type: 'agent.noticed', level: 'warning', code: 'unknown-mode', text },
+  ])
+}
+
+export function changeModel(state: TranslateState, model: string): Translation {
+  return sayConfig({ ...state, config: { ...state.config, model } })
+}
+
+export function changeConfig(
+  state: TranslateState,
+  options: readonly NativeConfig[] | undefined,
+): Translation {
+  if (!options) return nothing(state)
+  const next = { ...state, config: { ...state.config, options } }
+  const model = currentOf(next, 'model')
+  const mode = currentOf(next, 'mode')
+  return sequence(
+    model === undefined ? next : { ...next, config: { ...next.config, model } },
+    (now) => (mode === undefined ? nothing(now) : changeMode(now, mode)),
+    sayConfig,
+  )
+}
+
+export function takeCommands(state: TranslateState, native: readonly NativeCommand[]): Translation {
+  const commands = native.map(({ name, description, input }) => ({
+    name,
+    ...(description && { description }),
+    ...(input?.hint && { hint: input.hint }),
+  }))
+  return sayOnce(state, 'commands', commands, [{ type: 'agent.connected', commands }])
+}
+
+export function takeTitle(state: TranslateState, { title }: { title?: string | null }): Translation {
+  if (!title || state.replaying) return nothing(state)
+  return sayOnce(state, 'title', title, [{ type: 'session.renamed', title, by: 'agent' }])
+}
+
+export function takePlan(state: TranslateState, native: readonly NativePlanEntry[]): Translation {
+  if (state.replaying) return nothing(state)
+  const entries = native.map(
+    ({ content, status, priority }): PlanEntry => ({
+      text: content,
+      status: planStatus(status),
+      ...((priority === 'high' || priority === 'medium' || priority === 'low') && { priority }),
+    }),
+  )
+  return sayOnce(state, 'plan', entries, [{ type: 'plan.updated', entries }])
+}
+
+function planStatus(status: string | undefined): PlanEntry['status'] {
+  if (status === 'in_progress') return 'in-progress'
+  return status === 'completed' || status === 'cancelled' ? status : 'pending'
+}
+
+/** How full the context is. The totals are those of this connection: what was before it, the agent does not tell. */
+export function takeUsage(state: TranslateState, { used, size, cost }: NativeUsageUpdate): Translation {
+  const costUsd = cost?.currency === 'USD' ? cost.amount : state.usage.costUsd
+  const usage = {
+    ...state.usage,
+    context: used ?? state.usage.context,
+    window: size || state.usage.window,
+    costUsd,
+  }
+  return sayUsage({ ...state, usage })
+}
+
+export function sayUsage(state: TranslateState): Translation {
+  const { total, context, window, costUsd } = state.usage
+  if (context === undefined || context === 0) return nothing(state)
+  const usage = {
+    context: { used: context, ...(window !== undefined && { window }) },
+    total,
+    ...(costUsd !== undefined && { costUsd }),
+  }
+  return sayOnce(state, 'usage', usage, [{ type: 'usage.measured', ...usage }])
+}
+
+export function takeNotice(
+  state: TranslateState,
+  { severity, title, description }: NativeNotice,
+): Translation {
+  const level = severity === 'error' || severity === 'warning' ? severity : 'info'
+  const text = [title, description].filter(Boolean).join(': ')
+  return { state, outputs: [{ type: 'agent.noticed', level, code: 'notice', text }] }
+}
+
+/** Who pays, as the agent says it. */
+export function takeAuthStatus(state: TranslateState, params: unknown): Translation {
+  const { authStatus, accounts } = (params ?? {}) as {
+    authStatus?: { label?: string }
+    accounts?: readonly { label?: string; active?: boolean }[]
+  }
+  const credential = authStatus?.label ?? (accounts?.find(({ active }) => active) ?? accounts?.[0])?.label
+  if (!credential) return nothing(state)
+  return sayOnce(state, 'credential', credential, [{ type: 'agent.connected', credential }])
+}
+
+export function takeCompaction(state: TranslateState, native: NativeCompaction): Translation {
+  if (state.replaying) return nothing(state)
+  const known = state.compactions.get(native.compactionId) ?? { summary: '', said: false }
+  const summary = native.summary ? native.summary.map(textOf).join('') : known.summary
+  const over = native.status === 'completed' || native.status === 'failed' || native.status === 'cancelled'
+  const next = {
+    ...state,
+    compactions: new Map(state.compactions).set(native.compactionId, { summary, said: known.said || over }),
+  }
+  if (!over || known.said) return nothing(next)
+  if (native.status !== 'completed') {
+    const text = native.error ?? `The compaction of the context has ${native.status}.`
+    return { state: next, outputs: [{ type: 'agent.noticed', level: 'warning', code: 'compaction', text }] }
+  }
+  const trigger = state.turn?.command === 'compact' ? 'manual' : 'auto'
+  return { state: next, outputs: [{ type: 'context.compacted', trigger, ...(summary && { summary }) }] }
+}
+
+export function takeSummaryChunk(
+  state: TranslateState,
+  { compactionId, content }: { compactionId: string; content: NativeContent },
+): Translation {
+  const known = state.compactions.get(compactionId) ?? { summary: '', said: false }
+  const summary = known.summary + textOf(content)
+  return nothing({
+    ...state,
+    compactions: new Map(state.compactions).set(compactionId, { ...known, summary }),
+  })
+}
+
+function textOf({ text }: NativeContent): string {
+  return text ?? ''
+}
+
+function configOf({ modes, models, configOptions }: NativeSession): Config {
+  const options = configOptions ?? []
+  const current = (category: string) => chosenIn(options.find((option) => option.category === category))
+  return {
+    options,
+    hasModes: Boolean(modes),
+    hasModels: Boolean(models),
+    mode: modes?.currentModeId ?? current('mode'),
+    model: models?.currentModelId ?? current('model'),
+  }
+}
+
+export function optionOf({ config }: TranslateState, category: string): NativeConfig | undefined {
+  return config.options.find((option) => option.category === category)
+}
+
+function currentOf(state: TranslateState, category: string): string | undefined {
+  return chosenIn(optionOf(state, category))
+}
+
+function chosenIn(option: NativeConfig | undefined): string | undefined {
+  return typeof option?.currentValue === 'string' ? option.currentValue : undefined
+}
+
+function modelsOf({ models, configOptions }: NativeSession): AgentModel[] {
+  const legacy = models?.availableModels?.map(({ modelId, ...rest }) => ({ value: modelId, ...rest }))
+  const option = (category: string) => configOptions?.find((one) => one.category === category)
+  const current = models?.currentModelId ?? chosenIn(option('model'))
+  const efforts = choicesOf(option('thought_level')).map(({ value }) => value)
+  return (legacy ?? choicesOf(option('model'))).map(({ value, name, description }) => ({
+    id: value,
+    name,
+    ...(description && { description }),
+    ...(value === current && efforts.length > 0 && { efforts }),
+  }))
+}
+
+function choicesOf(option: NativeConfig | undefined): NativeChoice[] {
+  return (option?.options ?? []).flatMap((choice) => ('options' in choice ? choice.options : [choice]))
+}

@@ -1,0 +1,110 @@
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeChunk } from './native.ts'
+import { changeMode } from './translate-session.ts'
+import {
+  inMeta,
+  nothing,
+  type OpenText,
+  ourId,
+  sequence,
+  type TranslateState,
+  type Translation,
+} from './translate-state.ts'
+
+/** A piece of what the agent says or thinks. Pieces of one kind, one after another, are one block. */
+export function takeChunk(state: TranslateState, chunk: NativeChunk, type: OpenText['type']): Translation {
+  const { dialect } = state
+  const { content } = chunk
+  if (content.type !== 'text') return strange(state, chunk)
+  const words = content.text ?? ''
+  if (type === 'text' && dialect.modeInText !== undefined && words.startsWith(dialect.modeInText)) {
+    return changeMode(state, words.slice(dialect.modeInText.length).trim())
+  }
+  if (state.replaying) return nothing(state)
+  const text =
+    type === 'thinking' && dialect.thoughtHead ? words.replace(new RegExp(dialect.thoughtHead), '') : words
+  if (text === '') return nothing(state)
+  const line = parentOf(state, chunk) ?? ''
+  const messageId = chunk.messageId ?? undefined
+  const goesOn = (now: TranslateState) => {
+    const open = now.open[line]
+    return open?.type === type && open.messageId === messageId && open.background === (now.turn === undefined)
+  }
+  return sequence(
+    state,
+    (now) => (goesOn(now) ? nothing(now) : closeText(now, line)),
+    (now) => append(now, line, { type, messageId, text }),
+    (now) => (type === 'thinking' && dialect.wholeThoughts ? closeText(now, line) : nothing(now)),
+  )
+}
+
+function append(
+  state: TranslateState,
+  line: string,
+  { type, messageId, text }: Pick<OpenText, 'type' | 'messageId' | 'text'>,
+): Translation {
+  const known = state.open[line]
+  const blocks = known ? state.blocks : state.blocks + 1
+  const background = state.turn === undefined
+  const open: OpenText = known
+    ? { ...known, text: known.text + text }
+    : { type, messageId, text, background, blockId: ourId(state, `b${blocks}`) }
+  const delta: AgentOutput = {
+    type: type === 'text' ? 'text.streamed' : 'thinking.streamed',
+    blockId: open.blockId,
+    text,
+    ...parentField(line),
+  }
+  return {
+    state: { ...state, blocks, open: { ...state.open, [line]: open } },
+    outputs: background ? [] : [delta],
+  }
+}
+
+/** The block is whole. Outside of a turn nothing can be written: it becomes a notice. */
+export function closeText(state: TranslateState, line: string): Translation {
+  const open = state.open[line]
+  if (!open) return nothing(state)
+  const { [line]: _, ...rest } = state.open
+  const { type, blockId, text, background } = open
+  const written: AgentOutput = {
+    type: type === 'text' ? 'text.written' : 'thinking.written',
+    blockId,
+    text,
+    ...parentField(line),
+  }
+  const noticed: AgentOutput = {
+    type: 'agent.noticed',
+    level: 'info',
+    code: `background-${type}`,
+    text,
+    ...parentField(line),
+  }
+  return { state: { ...state, open: rest }, outputs: [background ? noticed : written] }
+}
+
+export function closeTexts(state: TranslateState): Translation {
+  return sequence(
+    state,
+    ...Object.keys(state.open).map((line) => (now: TranslateState) => closeText(now, line)),
+  )
+}
+
+/** Our id of the call that started the subagent which said it. */
+export function parentOf(
+  { dialect, calls }: TranslateState,
+  { _meta }: { readonly _meta?: unknown },
+): string | undefined {
+  const native = inMeta(_meta, dialect.parentCall)
+  return native === undefined ? undefined : calls.get(native)?.id
+}
+
+export function parentField(line: string | undefined): { parentToolCallId?: string } {
+  return line ? { parentToolCallId: line } : {}
+}
+
+function strange(state: TranslateState, native: NativeChunk): Translation {
+  if (state.replaying) return nothing(state)
+  const reason = `content of type ${native.content.type} in what the agent says`
+  return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
+}

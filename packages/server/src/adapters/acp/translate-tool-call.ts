@@ -1,0 +1,397 @@
+import { type ToolKind, ToolKind as ToolKinds, type ToolOutcome } from '@parley/protocol'
+import type { AgentOutput, PermissionAsk } from '../../core/agent-adapter.ts'
+import type { NativeCall, NativeToolContent } from './native.ts'
+import { diffIn, resultOf, textIn } from './translate-content.ts'
+import {
+  type Call,
+  inMeta,
+  isRecord,
+  nothing,
+  ourId,
+  sequence,
+  type TranslateState,
+  type Translation,
+  withCall,
+} from './translate-state.ts'
+import { closeText, parentField, parentOf } from './translate-text.ts'
+
+/** How a call is mentioned: announced, told more of, or asked about. */
+export type Mention = 'announced' | 'updated' | 'asked'
+
+const titleLength = 200
+const startedStatus = new Set(['in_progress', 'completed', 'failed'])
+
+/**
+ * A call is recorded once its input is known. An agent that streams the input announces it empty: it stays a draft until
+ * something else is said. A call that is mentioned for the first time when it has ended is called all the same.
+ */
+export function takeCall(state: TranslateState, native: NativeCall, mention: Mention): Translation {
+  if (state.replaying) return nothing(state)
+  const known = state.calls.get(native.toolCallId)
+  if (known?.stage === 'ended') {
+    if (mention === 'updated') return late(state, known, native)
+    return begin(state, native, mention)
+  }
+  if (!known) return begin(state, native, mention)
+  const merged = mergedCall(state, known, native, mention)
+  return goOn(withCall(state, native.toolCallId, merged), native, { before: known, mention })
+}
+
+function begin(before: TranslateState, native: NativeCall, mention: Mention): Translation {
+  const { toolCallId: nativeId } = native
+  const use = (before.uses.get(nativeId) ?? 0) + 1
+  const uses = new Map(before.uses).set(nativeId, use)
+  const parent = parentOf(before, native)
+  const empty: Call = {
+    id: ourId(before, use === 1 ? nativeId : `${nativeId}#${use}`),
+    stage: 'draft',
+    name: '',
+    kind: 'other',
+    title: '',
+    rawInput: undefined,
+    input: undefined,
+    content: [],
+    locations: [],
+    parent,
+    asked: false,
+    refused: undefined,
+    started: false,
+    turn: before.turn?.number,
+  }
+  return sequence(
+    { ...before, uses },
+    (now) => closeText(now, parent ?? ''),
+    (now) => {
+      const call = mergedCall(now, empty, native, mention)
+      const state = withCall(now, nativeId, call)
+      const isDraft =
+        mention === 'announced' && isEmpty(native.rawInput) && !startedStatus.has(native.status ?? '')
+      if (!isDraft) return goOn(state, native, { before: undefined, mention })
+      const { id: toolCallId, name, kind } = call
+      const drafted: AgentOutput = {
+        type: 'tool-call.drafted',
+        toolCallId,
+        name,
+        kind,
+        ...parentField(parent),
+      }
+      return { state, outputs: inTurn(call, [drafted]) }
+    },
+  )
+}
+
+function goOn(
+  state: TranslateState,
+  native: NativeCall,
+  { before, mention }: { before: Call | undefined; mention: Mention },
+): Translation {
+  const { toolCallId: nativeId, status } = native
+  const started = startedStatus.has(status ?? '')
+  if (before?.stage === 'draft' && mention === 'updated' && !started) return nothing(state)
+  return sequence(
+    state,
+    (now) => called(now, nativeId, { inferred: !before && mention === 'updated' }),
+    (now) => (before?.stage === 'called' ? changed(now, nativeId, before) : nothing(now)),
+    (now) => (started ? noteStart(now, nativeId) : nothing(now)),
+    (now) => (status ? ended(now, native) : nothing(now)),
+  )
+}
+
+/** The call itself, if it was a draft so far. */
+function called(state: TranslateState, nativeId: string, { inferred = false } = {}): Translation {
+  const call = state.calls.get(nativeId)
+  if (call?.stage !== 'draft') return nothing(state)
+  const { id, name, kind, parent } = call
+  const input = inputOf(state, call)
+  const output: AgentOutput = {
+    type: 'tool-call.called',
+    toolCallId: id,
+    name,
+    kind,
+    title: shown(call.title),
+    input,
+    ...(call.locations.length > 0 && { locations: [...call.locations] }),
+    ...(inferred && { inferred: true as const }),
+    ...parentField(parent),
+  }
+  return {
+    state: withCall(state, nativeId, { ...call, stage: 'called', input }),
+    outputs: inTurn(call, [output]),
+  }
+}
+
+function changed(state: TranslateState, nativeId: string, before: Call): Translation {
+  const call = state.calls.get(nativeId)
+  if (!call) return nothing(state)
+  const input = isGiven(call.rawInput) ? call.rawInput : call.input
+  const differs = {
+    ...(call.title !== before.title && { title: shown(call.title) }),
+    ...(call.kind !== before.kind && { kind: call.kind }),
+    ...(!same(input, before.input) && { input }),
+    ...(!same(call.locations, before.locations) && { locations: [...call.locations] }),
+  }
+  const { id, parent } = call
+  const outputs: AgentOutput[] = [...streamed(before, call)]
+  if (Object.keys(differs).length > 0)
+    outputs.push({ type: 'tool-call.updated', toolCallId: id, ...differs, ...parentField(parent) })
+  return { state: withCall(state, nativeId, { ...call, input }), outputs: inTurn(call, outputs) }
+}
+
+/** Words that grow while a call runs are what it prints. They are live only: the end has them whole. */
+function streamed(before: Call, call: Call): AgentOutput[] {
+  if (!before.started) return []
+  const was = textIn(before.content)
+  const now = textIn(call.content)
+  if (now === was || !now.startsWith(was)) return []
+  return [{ type: 'tool-call.output-streamed', toolCallId: call.id, text: now.slice(was.length) }]
+}
+
+function noteStart(state: TranslateState, nativeId: string): Translation {
+  const call = state.calls.get(nativeId)
+  if (!call || call.started) return nothing(state)
+  const next = withCall(state, nativeId, { ...call, started: true })
+  const ask = call.asked || call.turn === undefined ? undefined : askFor(next, nativeId)
+  return { state: next, outputs: [], ...(ask && { unasked: [ask] }) }
+}
+
+function ended(state: TranslateState, native: NativeCall): Translation {
+  const { toolCallId: nativeId, status } = native
+  const call = state.calls.get(nativeId)
+  if (!call || (status !== 'completed' && status !== 'failed' && status !== 'cancelled'))
+    return nothing(state)
+  const result = { content: native.content ?? undefined, rawOutput: native.rawOutput }
+  const output: AgentOutput = {
+    type: 'tool-call.ended',
+    toolCallId: call.id,
+    outcome: outcomeOf(state, call, status, result.content),
+    content: resultOf(state, call, result),
+    ...parentField(call.parent),
+  }
+  return sequence(
+    state,
+    (now) => closeText(now, call.id),
+    (now) => ({ state: forget(now, nativeId), outputs: inTurn(call, [output], now.turn?.number) }),
+  )
+}
+
+function outcomeOf(
+  { dialect, turn }: TranslateState,
+  call: Call,
+  status: 'completed' | 'failed' | 'cancelled',
+  content: readonly NativeToolContent[] | undefined,
+): ToolOutcome {
+  if (status === 'cancelled') return 'cancelled'
+  if (status === 'failed') return call.refused ?? (turn?.interrupting ? 'cancelled' : 'failed')
+  const stopped = dialect.cancelledOutput && new RegExp(dialect.cancelledOutput).test(textIn(content ?? []))
+  return stopped ? 'cancelled' : 'completed'
+}
+
+/** What is known of an ended call is only that it was there. */
+function forget(state: TranslateState, nativeId: string): TranslateState {
+  const call = state.calls.get(nativeId)
+  if (!call) return state
+  return withCall(state, nativeId, {
+    ...call,
+    stage: 'ended',
+    rawInput: undefined,
+    input: undefined,
+    content: [],
+    locations: [],
+  })
+}
+
+/** After its end. If it was refused, the end was ours; else the host keeps what is said, with the reason. */
+function late(state: TranslateState, call: Call, native: NativeCall): Translation {
+  const says = native.title ?? native.content ?? native.rawOutput ?? native.status
+  if (call.refused || says === undefined || says === null) return nothing(state)
+  const { id, parent } = call
+  const title = native.title ?? undefined
+  const content = resultOf(state, call, { content: native.content ?? [], rawOutput: native.rawOutput })
+  return {
+    state,
+    outputs: inTurn(
+      call,
+      [
+        {
+          type: 'tool-call.updated',
+          toolCallId: id,
+          ...(title && { title }),
+          content,
+          ...parentField(parent),
+        },
+      ],
+      state.turn?.number,
+    ),
+  }
+}
+
+/** Drafts but this one are as they are: something else is said now. */
+export function callDrafts(state: TranslateState, except?: string): Translation {
+  const drafts = [...state.calls].filter(([nativeId, { stage }]) => stage === 'draft' && nativeId !== except)
+  return sequence(
+    state,
+    ...drafts.map(
+      ([nativeId]) =>
+        (now: TranslateState) =>
+          called(now, nativeId),
+    ),
+  )
+}
+
+/** Some agents say nothing more of a call that was refused: it ends when they go on. */
+export function endRefused(state: TranslateState, except?: string): Translation {
+  const refused = [...state.calls].filter(
+    ([nativeId, call]) => call.refused && call.stage === 'called' && nativeId !== except,
+  )
+  return sequence(
+    state,
+    ...refused.map(([nativeId, call]) => (now: TranslateState): Translation => {
+      const outcome = call.refused ?? 'denied'
+      const output: AgentOutput = {
+        type: 'tool-call.ended',
+        toolCallId: call.id,
+        outcome,
+        content: [],
+        ...parentField(call.parent),
+      }
+      return { state: forget(now, nativeId), outputs: inTurn(call, [output], now.turn?.number) }
+    }),
+  )
+}
+
+/** The question whether a call may run, as the host takes it. */
+export function askFor(state: TranslateState, nativeId: string): PermissionAsk | undefined {
+  const call = state.calls.get(nativeId)
+  if (!call) return undefined
+  const { id, name, kind, title, parent, input } = call
+  const diff = diffIn(call.content)
+  return {
+    toolCallId: id,
+    tool: name,
+    kind,
+    title: shown(title),
+    input,
+    ...parentField(parent),
+    ...(diff && { diff }),
+  }
+}
+
+function mergedCall(state: TranslateState, call: Call, native: NativeCall, mention: Mention): Call {
+  const name = nameOf(state, native) ?? call.name
+  const kind = kindOf(state, name, native.kind) ?? call.kind
+  const title = native.title ?? call.title
+  return {
+    ...call,
+    name: name || unnamed(kind),
+    kind,
+    title: title || name || kind,
+    rawInput: isGiven(native.rawInput) ? native.rawInput : call.rawInput,
+    content: native.content ?? call.content,
+    locations: native.locations ? locationsOf(native.locations) : call.locations,
+    asked: call.asked || mention === 'asked',
+  }
+}
+
+/** A tool that cannot be told from others by name cannot be granted by name. */
+function unnamed(kind: ToolKind): string {
+  return kind === 'other' ? '*' : kind
+}
+
+function nameOf({ dialect }: TranslateState, native: NativeCall): string | undefined {
+  const { meta, callId = [] } = dialect.toolName ?? {}
+  const told = native.name ?? inMeta(native._meta, meta)
+  if (told) return told
+  for (const pattern of callId) {
+    const [, name] = new RegExp(pattern).exec(native.toolCallId) ?? []
+    if (name) return name
+  }
+  return undefined
+}
+
+function kindOf(
+  { dialect }: TranslateState,
+  name: string,
+  native: string | null | undefined,
+): ToolKind | undefined {
+  const known = dialect.kinds && Object.hasOwn(dialect.kinds, name) ? dialect.kinds[name] : undefined
+  if (known) return known
+  if (native === undefined || native === null) return undefined
+  if (native === 'switch_mode') return 'plan'
+  const { data } = ToolKinds.safeParse(native)
+  return data ?? 'other'
+}
+
+/** The input, or what the agent shows in its place: a decision is bound to it. */
+function inputOf({ dialect }: TranslateState, call: Call): unknown {
+  const { rawInput, kind, title, content, locations } = call
+  if (isGiven(rawInput)) return rawInput
+  const text = textIn(content)
+  if (kind === 'execute' && dialect.commandInTitle)
+    return { command: title, ...(text && { description: text }) }
+  const parsed = dialect.inputInContent ? objectIn(text) : undefined
+  if (parsed) return parsed
+  const diff = diffIn(content)
+  if (diff)
+    return {
+      path: diff.path,
+      ...(diff.patch === undefined ? { content: diff.after } : { patch: diff.patch }),
+    }
+  const paths = locations.map(({ path }) => path)
+  return {
+    title,
+    ...(paths.length === 1 && { path: paths[0] }),
+    ...(paths.length > 1 && { paths }),
+    ...(text && { text }),
+  }
+}
+
+function objectIn(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function locationsOf(native: NonNullable<NativeCall['locations']>): Call['locations'] {
+  return native.map(({ path, line }) => (typeof line === 'number' ? { path, line } : { path }))
+}
+
+/** Blocks and calls have no place outside of the turn they belong to: what is said there becomes a notice. */
+function inTurn(call: Call, outputs: readonly AgentOutput[], now = call.turn): AgentOutput[] {
+  if (call.turn !== undefined && call.turn === now) return [...outputs]
+  return outputs.flatMap((output): AgentOutput[] => {
+    if (output.type !== 'tool-call.called' && output.type !== 'tool-call.ended') return []
+    const isCall = output.type === 'tool-call.called'
+    return [
+      {
+        type: 'agent.noticed',
+        level: 'info',
+        code: isCall ? 'background-call' : 'background-result',
+        text: isCall ? call.title : `${call.title}: ${output.outcome}`,
+        data: output,
+        ...parentField(call.parent),
+      },
+    ]
+  })
+}
+
+function isEmpty(value: unknown): boolean {
+  return isRecord(value) && Object.keys(value).length === 0
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b)
+}
+
+function isGiven(input: unknown): boolean {
+  return input !== undefined && input !== null && !isEmpty(input)
+}
+
+/** One line, not too long. */
+function shown(title: string): string {
+  const [first = '', ...rest] = title.trim().split('\n')
+  const line = rest.length > 0 ? `${first} …` : first
+  return line.length > titleLength ? `${line.slice(0, titleLength - 1)}…` : line
+}

@@ -1,0 +1,159 @@
+import type { ErrorInfo, TokenUsage, TurnOutcome } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeError, NativePromptResult } from './native.ts'
+import { sayUsage } from './translate-session.ts'
+import { isRecord, nothing, sequence, type TranslateState, type Translation } from './translate-state.ts'
+import { closeTexts } from './translate-text.ts'
+import { callDrafts, endRefused } from './translate-tool-call.ts'
+
+/** A prompt was given to the agent: a turn of the host's begins. */
+export function beginTurn(state: TranslateState, params: unknown): Translation {
+  const { prompt } = (params ?? {}) as { prompt?: readonly { type?: string; text?: string }[] }
+  const [, command] = /^\/([\w-]+)/.exec(prompt?.[0]?.text ?? '') ?? []
+  const number = state.turns + 1
+  const calls = new Map([...state.calls].filter(([, { stage }]) => stage !== 'ended'))
+  const turn = { number, interrupting: false, command, costBefore: state.usage.costUsd }
+  return sequence(state, closeTexts, (now) =>
+    nothing({ ...now, turn, turns: number, calls, replaying: false, lastHeard: '', hearing: false }),
+  )
+}
+
+export function interruptTurn(state: TranslateState): Translation {
+  const { turn } = state
+  return nothing(turn ? { ...state, turn: { ...turn, interrupting: true } } : state)
+}
+
+/** The answer to the prompt ends the turn: whatever was being said in it is whole. */
+export function endTurn(
+  state: TranslateState,
+  answer: { readonly result?: NativePromptResult; readonly error?: NativeError },
+): Translation {
+  const used = answer.result && tokensOf(answer.result)
+  const total = used ? sum(state.usage.total, used) : state.usage.total
+  return sequence(
+    { ...state, usage: { ...state.usage, total } },
+    callDrafts,
+    closeTexts,
+    endRefused,
+    sayUsage,
+    (now) => ({
+      state: { ...now, turn: undefined, asked: new Map() },
+      outputs: now.turn ? [endOf(now, answer, used)] : [],
+    }),
+  )
+}
+
+function endOf(
+  { turn, usage }: TranslateState,
+  { result, error }: { readonly result?: NativePromptResult; readonly error?: NativeError },
+  used: TokenUsage | undefined,
+): AgentOutput {
+  const costUsd = usage.costUsd === undefined ? undefined : usage.costUsd - (turn?.costBefore ?? 0)
+  const measured = { ...(used && { usage: used }), ...(costUsd !== undefined && costUsd >= 0 && { costUsd }) }
+  if (error) {
+    const outcome = turn?.interrupting ? 'cancelled' : 'failed'
+    const info = errorOf(error)
+    return {
+      type: 'turn.ended',
+      outcome,
+      stopReason: 'error',
+      ...(outcome === 'failed' && { error: info }),
+      ...measured,
+    }
+  }
+  const stopReason = result?.stopReason ?? 'end_turn'
+  const outcome = outcomes[stopReason] ?? 'completed'
+  const message = limits[stopReason]
+  return {
+    type: 'turn.ended',
+    outcome,
+    stopReason,
+    ...(message !== undefined && { error: { code: 'agent_failed', message } }),
+    ...measured,
+  }
+}
+
+const outcomes: Readonly<Record<string, TurnOutcome>> = {
+  end_turn: 'completed',
+  cancelled: 'cancelled',
+  max_tokens: 'failed',
+  max_turn_requests: 'failed',
+  refusal: 'failed',
+}
+
+const limits: Readonly<Record<string, string>> = {
+  max_tokens: 'The answer of the model reached the limit of its length. Ask it to go on.',
+  max_turn_requests: 'The limit of steps for one turn was reached, or the agent went in circles.',
+  refusal: 'The model refused to answer.',
+}
+
+const codes: Readonly<Record<string, ErrorInfo['code']>> = {
+  401: 'agent_not_signed_in',
+  403: 'agent_not_signed_in',
+  '-32000': 'agent_not_signed_in',
+  413: 'too_large',
+  429: 'rate_limited',
+  503: 'busy',
+  529: 'busy',
+}
+/** In the words of claude-agent-acp. */
+const kinds: Readonly<Record<string, ErrorInfo['code']>> = {
+  rate_limit: 'rate_limited',
+  authentication_failed: 'agent_not_signed_in',
+  overloaded: 'busy',
+}
+
+/** What the agent says went wrong, as a person can read it. */
+export function errorOf({ code, message = '', data }: NativeError): ErrorInfo {
+  const told = isRecord(data) ? data : {}
+  const kind = typeof told.errorKind === 'string' ? told.errorKind : undefined
+  const details = typeof told.details === 'string' ? told.details : undefined
+  const plain = unwrapped(message.replace(/^Internal error:? ?/, ''))
+  return {
+    code: (kind && kinds[kind]) || codes[String(code)] || 'agent_failed',
+    message: plain || details || 'The agent failed and did not say why.',
+    details: {
+      ...(code !== undefined && { code }),
+      ...(kind && { kind }),
+      ...(plain && details && { details }),
+    },
+  }
+}
+
+/** Some services answer with JSON in JSON. */
+function unwrapped(message: string): string {
+  try {
+    const { error } = JSON.parse(message) as { error?: { message?: unknown } }
+    return typeof error?.message === 'string' ? error.message : message
+  } catch {
+    return message
+  }
+}
+
+function tokensOf({ usage, _meta }: NativePromptResult): TokenUsage | undefined {
+  if (usage) {
+    return {
+      input: usage.inputTokens ?? 0,
+      output: usage.outputTokens ?? 0,
+      ...(usage.cachedReadTokens && { cacheRead: usage.cachedReadTokens }),
+      ...(usage.cachedWriteTokens && { cacheWrite: usage.cachedWriteTokens }),
+      ...(usage.thoughtTokens && { reasoning: usage.thoughtTokens }),
+    }
+  }
+  const counted = _meta?.quota?.token_count
+  return counted && { input: counted.input_tokens ?? 0, output: counted.output_tokens ?? 0 }
+}
+
+function sum(a: TokenUsage, b: TokenUsage): TokenUsage {
+  const add = (field: 'cacheRead' | 'cacheWrite' | 'reasoning') => {
+    const value = (a[field] ?? 0) + (b[field] ?? 0)
+    return value > 0 ? { [field]: value } : {}
+  }
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    ...add('cacheRead'),
+    ...add('cacheWrite'),
+    ...add('reasoning'),
+  }
+}

@@ -1,0 +1,231 @@
+import {
+  clientMethods,
+  type Frame,
+  ignoredUpdates,
+  type NativeCall,
+  type NativeChunk,
+  type NativeContent,
+  type NativeMessage,
+  type NativeOutcome,
+  type NativePermission,
+  notOffered,
+  type UpdateKey,
+} from './native.ts'
+import * as session from './translate-session.ts'
+import {
+  isRecord,
+  nothing,
+  type Sent,
+  sequence,
+  type TranslateState,
+  type Translation,
+  withCall,
+} from './translate-state.ts'
+import { takeChunk } from './translate-text.ts'
+import { callDrafts, endRefused, takeCall } from './translate-tool-call.ts'
+import { beginTurn, endTurn, interruptTurn } from './translate-turn.ts'
+
+export {
+  initialState,
+  type TranslateContext,
+  type TranslateState,
+  type Translation,
+} from './translate-state.ts'
+
+/**
+ * The conversation with an ACP agent as outputs of ours: what it says, and what we say to it, for that is where turns
+ * begin and questions are answered. Pure: the same frames from the same state give the same outputs.
+ * Invariants:
+ * - a block is written once, whole, when something else is said; its deltas add up to it.
+ * - a call is called once, with its input, before a permission is asked for it, and ends once.
+ * - what is replayed when a session is loaded gives no output.
+ * - nothing throws: what is not understood is given on as `agent.unrecognised`, with the reason.
+ * - outside a turn of the host's nothing of a turn is given: what is said then comes as notices.
+ */
+export function translate(state: TranslateState, { from, message }: Frame): Translation {
+  try {
+    if (!isRecord(message)) return unrecognised(state, message, 'not a JSON-RPC message')
+    return from === 'host' ? hearHost(state, message) : hearAgent(state, message)
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error)
+    return unrecognised(state, message, `not of the expected shape: ${what}`)
+  }
+}
+
+function hearHost(state: TranslateState, { id, method, params, result }: NativeMessage): Translation {
+  if (method === undefined)
+    return id === undefined || id === null ? nothing(state) : answered(state, id, result)
+  if (id === undefined || id === null) {
+    return method === 'session/cancel' ? interruptTurn(state) : nothing(state)
+  }
+  const next = { ...state, sent: new Map(state.sent).set(id, { method, params }) }
+  if (method === 'session/prompt') return beginTurn(next, params)
+  return nothing(method === 'session/load' ? { ...next, replaying: true } : next)
+}
+
+/** We have answered a question of the agent's. */
+function answered(state: TranslateState, id: string | number, result: unknown): Translation {
+  const asked = state.asked.get(id)
+  if (!asked) return nothing(state)
+  const open = new Map(state.asked)
+  open.delete(id)
+  const call = state.calls.get(asked.callId)
+  const { outcome } = (result ?? {}) as NativeOutcome
+  const kind = asked.options.find(({ optionId }) => optionId === outcome?.optionId)?.kind
+  const next = { ...state, asked: open }
+  if (!call || call.stage === 'ended') return nothing(next)
+  if (outcome?.outcome === 'selected' && !kind?.startsWith('reject')) return nothing(next)
+  const refused = outcome?.outcome === 'selected' ? 'denied' : 'cancelled'
+  return nothing(withCall(next, asked.callId, { ...call, refused }))
+}
+
+function hearAgent(state: TranslateState, message: NativeMessage): Translation {
+  const { id, method, params } = message
+  if (method !== undefined) return hearMethod(state, message, method, params)
+  const sent = id === undefined || id === null ? undefined : state.sent.get(id)
+  if (id === undefined || id === null || !sent)
+    return unrecognised(state, message, 'an answer to nothing we asked')
+  const open = new Map(state.sent)
+  open.delete(id)
+  return hearAnswer({ ...state, sent: open }, sent, message)
+}
+
+function hearAnswer(state: TranslateState, { method, params }: Sent, message: NativeMessage): Translation {
+  const { result, error } = message
+  const fields = (params ?? {}) as Readonly<Record<string, string>>
+  if (method === 'session/prompt')
+    return endTurn(state, error ? { error } : { result: (result ?? {}) as object })
+  if (error) return nothing(method === 'session/load' ? { ...state, replaying: false } : state)
+  switch (method) {
+    case 'initialize':
+      return session.takeIntroduction(state, (result ?? {}) as object)
+    case 'session/new':
+    case 'session/load':
+    case 'session/resume':
+    case 'session/fork':
+      return session.takeSession(state, (result ?? {}) as object, method === 'session/fork' ? {} : params)
+    case 'session/set_mode':
+      return session.changeMode(state, fields.modeId ?? '')
+    case 'session/set_model':
+      return session.changeModel(state, fields.modelId ?? '')
+    case 'session/set_config_option':
+      return session.changeConfig(state, (result as { configOptions?: [] } | undefined)?.configOptions)
+    default:
+      return nothing(state)
+  }
+}
+
+function hearMethod(
+  state: TranslateState,
+  message: NativeMessage,
+  method: string,
+  params: unknown,
+): Translation {
+  switch (method) {
+    case 'session/update': {
+      const { update } = params as { update: NativeUpdate }
+      return hearUpdate(state, message, update)
+    }
+    case 'session/request_permission': {
+      const { toolCall, options } = params as NativePermission
+      const asked = new Map(state.asked).set(message.id ?? '', { callId: toolCall.toolCallId, options })
+      return sequence({ ...state, asked }, settleCalls(toolCall.toolCallId), (now) =>
+        takeCall(now, toolCall, 'asked'),
+      )
+    }
+    case 'elicitation/create': {
+      const { toolCallId } = params as { toolCallId?: string | null }
+      return sequence(state, settleCalls(), (now) => noteQuestion(now, toolCallId))
+    }
+    case 'auth/status_update':
+    case '_auth/status_update':
+      return session.takeAuthStatus(state, params)
+    default:
+      if (Object.hasOwn(clientMethods, method)) return nothing(state)
+      return unrecognised(state, message, `the method ${method} is not known`)
+  }
+}
+
+/** A call that asks a question has asked. */
+function noteQuestion(state: TranslateState, nativeId: string | null | undefined): Translation {
+  const call = nativeId ? state.calls.get(nativeId) : undefined
+  return nothing(call && nativeId ? withCall(state, nativeId, { ...call, asked: true }) : state)
+}
+
+type NativeUpdate = Readonly<Record<string, unknown>> & { readonly sessionUpdate: string }
+type Handler = (state: TranslateState, update: never) => Translation
+type HandledUpdate = Exclude<UpdateKey, keyof typeof ignoredUpdates | keyof typeof notOffered>
+
+/** One entry for every update that is neither ignored nor left out; the compiler says which is missing. */
+export const handlers = {
+  // conversation
+  agent_message_chunk: (state: TranslateState, update: NativeChunk) => takeChunk(state, update, 'text'),
+  agent_thought_chunk: (state: TranslateState, update: NativeChunk) => takeChunk(state, update, 'thinking'),
+  tool_call: (state: TranslateState, update: NativeCall) => takeCall(state, update, 'announced'),
+  tool_call_update: (state: TranslateState, update: NativeCall) => takeCall(state, update, 'updated'),
+  plan: (state: TranslateState, { entries }: { entries: [] }) => session.takePlan(state, entries),
+
+  // session
+  available_commands_update: (state: TranslateState, update: { availableCommands: [] }) =>
+    session.takeCommands(state, update.availableCommands),
+  current_mode_update: (state: TranslateState, { currentModeId }: { currentModeId: string }) =>
+    session.changeMode(state, currentModeId),
+  config_option_update: (state: TranslateState, { configOptions }: { configOptions: [] }) =>
+    session.changeConfig(state, configOptions),
+  session_info_update: session.takeTitle,
+  usage_update: session.takeUsage,
+  notice: session.takeNotice,
+  compaction_update: session.takeCompaction,
+  compaction_summary_chunk: session.takeSummaryChunk,
+} satisfies Record<HandledUpdate, Handler>
+
+/** Said beside the conversation: a call that is being drafted is not over because of it. */
+const beside = new Set([
+  'usage_update',
+  'available_commands_update',
+  'session_info_update',
+  'config_option_update',
+  'notice',
+])
+
+function hearUpdate(before: TranslateState, message: NativeMessage, update: NativeUpdate): Translation {
+  const key = update.sessionUpdate
+  const state = noteHeard(before, update)
+  if (Object.hasOwn(ignoredUpdates, key)) return nothing(state)
+  const isKnown = Object.hasOwn(handlers, key)
+  if (state.replaying && !isKnown) return nothing(state)
+  if (Object.hasOwn(notOffered, key)) {
+    return unrecognised(state, message, notOffered[key as keyof typeof notOffered])
+  }
+  if (!isKnown) return unrecognised(state, message, `an update of type ${key}`)
+  const handler = handlers[key as HandledUpdate] as Handler
+  const call = typeof update.toolCallId === 'string' ? update.toolCallId : undefined
+  return sequence(
+    state,
+    (now) => (beside.has(key) ? nothing(now) : settleCalls(call)(now)),
+    (now) => handler(now, update as never),
+  )
+}
+
+/** What the agent says next settles calls that were left open: drafts are called, refused ones end. */
+function settleCalls(except?: string): (state: TranslateState) => Translation {
+  return (state) =>
+    sequence(
+      state,
+      (now) => callDrafts(now, except),
+      (now) => endRefused(now, except),
+    )
+}
+
+/** In a replay: the last thing that the person said. */
+function noteHeard(state: TranslateState, update: NativeUpdate): TranslateState {
+  if (!state.replaying || beside.has(update.sessionUpdate)) return state
+  if (update.sessionUpdate !== 'user_message_chunk') return { ...state, hearing: false }
+  const { content } = update as unknown as { content: NativeContent }
+  const words = content.text ?? ''
+  return { ...state, hearing: true, lastHeard: state.hearing ? `${state.lastHeard}\n${words}` : words }
+}
+
+function unrecognised(state: TranslateState, native: unknown, reason: string): Translation {
+  return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
+}

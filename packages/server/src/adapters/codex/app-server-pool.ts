@@ -1,0 +1,81 @@
+import { ParleyError } from '@parley/protocol'
+import { AppServer, type AppServerOptions } from './app-server.ts'
+
+export type Lease = {
+  readonly server: AppServer
+  /** Others need the program, too. */
+  readonly isShared: boolean
+  /** Resolves, if nobody else needs the program, when it is gone. Idempotent. */
+  release(): Promise<void>
+}
+
+type Shared = { readonly starting: Promise<AppServer>; holders: number }
+
+/**
+ * One program for all sessions of an adapter: started for the first, ended with the last. After its death the next one
+ * who needs it starts another.
+ */
+export function createAppServerPool(options: () => AppServerOptions) {
+  let current: Shared | undefined
+  /** A conversation can be written by one process only: the next one starts when the last is gone. */
+  let closing: Promise<unknown> = Promise.resolve()
+
+  function share(): Shared {
+    if (current) return current
+    const shared: Shared = { starting: closing.then(() => AppServer.start(options())), holders: 0 }
+    const forget = () => {
+      if (current === shared) current = undefined
+    }
+    shared.starting.then(({ gone }) => gone.then(forget), forget)
+    current = shared
+    return shared
+  }
+
+  async function letGo(shared: Shared): Promise<void> {
+    shared.holders--
+    if (shared.holders > 0) return
+    if (current === shared) current = undefined
+    const gone = shared.starting.then(
+      (server) => server.close(),
+      () => undefined,
+    )
+    closing = Promise.all([closing, gone])
+    await gone
+  }
+
+  return {
+    /** Rejects with a ParleyError; nothing is held then. */
+    async acquire(signal: AbortSignal): Promise<Lease> {
+      const shared = share()
+      shared.holders++
+      try {
+        const server = await unlessAborted(shared.starting, signal)
+        let released: Promise<void> | undefined
+        return {
+          server,
+          get isShared() {
+            return shared.holders > 1
+          },
+          release() {
+            released ??= letGo(shared)
+            return released
+          },
+        }
+      } catch (error) {
+        await letGo(shared)
+        throw error
+      }
+    },
+  }
+}
+
+export type AppServerPool = ReturnType<typeof createAppServerPool>
+
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(new ParleyError('cancelled', 'Cancelled while Codex was started.'))
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

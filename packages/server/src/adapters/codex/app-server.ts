@@ -1,0 +1,207 @@
+import type { AgentModel } from '@parley/protocol'
+import type { AgentProcess } from '../child-process.ts'
+import { type JsonRpcId, methodNotFound } from '../json-rpc.ts'
+import { type NativeMessage, unintelligible } from './native.ts'
+import { RefusalDesk } from './refusal-desk.ts'
+import type { NativeConfig } from './settings.ts'
+import { type RunningProgram, startProgram } from './start-program.ts'
+
+export type AppServerOptions = {
+  readonly program: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** One who hears of a conversation and its subagents, and of what concerns everyone. */
+export type Listener = {
+  hear(message: NativeMessage): void
+  /** The program is gone. `words` are its last. */
+  lost(words: LastWords): void
+}
+export type LastWords = ReturnType<AgentProcess['lastWords']>
+
+/** How long a program that was told to go may take. */
+const homeMs = 1_500
+const mostKept = 1_000
+const standing = new Set(['configWarning', unintelligible])
+
+/** The program `codex app-server`, which serves many conversations: who says what to whom. */
+export class AppServer {
+  readonly version: string
+  readonly desk: RefusalDesk
+  /** Resolves when it is over, and every listener knows. */
+  readonly gone: Promise<void>
+  readonly #program: RunningProgram
+  readonly #listeners = new Map<string, Listener>()
+  /** Of threads that nobody has claimed yet: a subagent may speak before its call has ended. */
+  readonly #unclaimed = new Map<string, NativeMessage[]>()
+  /** Threads whose listener has left: what they still say is of no interest. */
+  readonly #left = new Set<string>()
+  /** What concerns everyone, also those who come later. */
+  readonly #standing: NativeMessage[] = []
+  readonly #holding = new Set<Listener>()
+  #over = false
+  #models: Promise<AgentModel[]> | undefined
+  #hooks: Promise<NativeConfig | undefined> | undefined
+
+  private constructor(program: RunningProgram, desk: RefusalDesk) {
+    this.#program = program
+    this.desk = desk
+    this.version = program.version
+    this.gone = program.ended.then(() => this.#end())
+    program.handOver((message) => this.#dispatch(message))
+  }
+
+  static async start(options: AppServerOptions): Promise<AppServer> {
+    const desk = await RefusalDesk.open()
+    const hook = `hooks.PreToolUse=${toml(desk.hooks)}`
+    try {
+      return new AppServer(await startProgram({ ...options, args: ['-c', hook] }), desk)
+    } catch (error) {
+      await desk.close()
+      throw error
+    }
+  }
+
+  get over(): boolean {
+    return this.#over
+  }
+
+  lastWords(): LastWords {
+    return this.#program.process.lastWords()
+  }
+
+  call<Result>(method: string, params: object = {}): Promise<Result> {
+    return this.#program.rpc.call(method, params) as Promise<Result>
+  }
+
+  respond(id: JsonRpcId, result: unknown): void {
+    if (!this.#over) this.#program.rpc.respond(id, result)
+  }
+
+  refuse(id: JsonRpcId, message: string): void {
+    if (!this.#over) this.#program.rpc.refuse(id, { code: methodNotFound, message })
+  }
+
+  /** Someone will claim this thread, which may have been left before. */
+  expect(threadId: string): void {
+    this.#left.delete(threadId)
+  }
+
+  /** From now on its messages go to this listener, those that have waited first. */
+  claim(threadId: string, listener: Listener): void {
+    const isNew = ![...this.#listeners.values()].includes(listener)
+    this.#listeners.set(threadId, listener)
+    if (isNew) for (const message of this.#standing) listener.hear(message)
+    for (const message of this.#unclaimed.get(threadId) ?? []) listener.hear(message)
+    this.#unclaimed.delete(threadId)
+  }
+
+  leave(listener: Listener): void {
+    for (const [threadId, one] of this.#listeners) {
+      if (one !== listener) continue
+      this.#listeners.delete(threadId)
+      this.#left.add(threadId)
+    }
+    this.hold(listener, false)
+  }
+
+  /** One who cannot take more pauses the program, and so everyone: they share its one output. */
+  hold(listener: Listener, holds: boolean): void {
+    if (holds) this.#holding.add(listener)
+    else this.#holding.delete(listener)
+    if (this.#holding.size > 0) this.#program.lines.pause()
+    else this.#program.lines.resume()
+  }
+
+  /** What Codex offers, asked once. */
+  models(): Promise<AgentModel[]> {
+    this.#models ??= this.call<{ data: NativeModel[] }>('model/list').then(({ data }) => data.map(agentModel))
+    return this.#models
+  }
+
+  /** The hook that asks us about each call, with what makes Codex trust it; nothing if there is no such thing. */
+  hooks(cwd: string): Promise<NativeConfig | undefined> {
+    this.#hooks ??= this.#findHook(cwd)
+    return this.#hooks
+  }
+
+  async #findHook(cwd: string): Promise<NativeConfig | undefined> {
+    type Found = { key: string; source: string; eventName: string; currentHash: string }
+    const { data } = await this.call<{ data: { hooks: Found[] }[] }>('hooks/list', { cwds: [cwd] })
+    const found = data
+      .flatMap(({ hooks }) => hooks)
+      .find(({ source, eventName }) => source === 'sessionFlags' && eventName === 'preToolUse')
+    if (!found) return undefined
+    return { PreToolUse: this.desk.hooks, state: { [found.key]: { trusted_hash: found.currentHash } } }
+  }
+
+  /** Tells it to go, and ends it by force if it does not. */
+  async close(): Promise<void> {
+    const { process, dismiss } = this.#program
+    dismiss()
+    await process.gone(homeMs)
+    process.kill()
+    await this.gone
+  }
+
+  #dispatch(message: NativeMessage): void {
+    const threadId = threadOf(message)
+    if (threadId === undefined) return this.#tellEveryone(message)
+    const listener = this.#listeners.get(threadId)
+    if (listener) listener.hear(message)
+    else if (!this.#left.has(threadId)) this.#keep(threadId, message)
+    else if ('id' in message) this.refuse(message.id, 'Nobody waits for this any more.')
+  }
+
+  #tellEveryone(message: NativeMessage): void {
+    if ('id' in message) this.refuse(message.id, 'Nobody here can answer this.')
+    if (standing.has(message.method) && this.#standing.length < mostKept) this.#standing.push(message)
+    for (const listener of new Set(this.#listeners.values())) listener.hear(message)
+  }
+
+  #keep(threadId: string, message: NativeMessage): void {
+    const kept = this.#unclaimed.get(threadId) ?? []
+    if (kept.length < mostKept) kept.push(message)
+    this.#unclaimed.set(threadId, kept)
+  }
+
+  async #end(): Promise<void> {
+    this.#over = true
+    this.#program.rpc.end(new Error('Codex has ended.'))
+    for (const listener of new Set(this.#listeners.values())) listener.lost(this.lastWords())
+    this.#listeners.clear()
+    await this.desk.close()
+  }
+}
+
+function threadOf({ params }: NativeMessage): string | undefined {
+  const { threadId } = (params ?? {}) as { threadId?: unknown }
+  return typeof threadId === 'string' ? threadId : undefined
+}
+
+/** JSON is not TOML, but for tables and their keys. */
+function toml(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(toml).join(', ')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  return `{ ${Object.entries(value)
+    .map(([key, one]) => `${key} = ${toml(one)}`)
+    .join(', ')} }`
+}
+
+type NativeModel = {
+  readonly model: string
+  readonly displayName: string
+  readonly description: string
+  readonly supportedReasoningEfforts: readonly { readonly reasoningEffort: string }[]
+  readonly isDefault: boolean
+}
+
+function agentModel({ model, displayName, description, ...more }: NativeModel): AgentModel {
+  return {
+    id: model,
+    name: displayName,
+    description,
+    efforts: more.supportedReasoningEfforts.map(({ reasoningEffort }) => reasoningEffort),
+    ...(more.isDefault && { isDefault: true }),
+  }
+}

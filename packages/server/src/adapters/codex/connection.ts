@@ -1,0 +1,334 @@
+import type { PromptPart, SessionSettings } from '@parley/protocol'
+import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
+import type { JsonRpcId } from '../json-rpc.ts'
+import { createOutputQueue } from '../output-queue.ts'
+import type { LastWords, Listener } from './app-server.ts'
+import type { AppServerPool, Lease } from './app-server-pool.ts'
+import { introduce } from './introduction.ts'
+import { createJudge } from './judge.ts'
+import type { NativeMessage, NativeThreadOpened } from './native.ts'
+import { openThread, remembers, terminateCommands } from './open-thread.ts'
+import { isCompaction, type Skill, userInput } from './prompt.ts'
+import { RequestDesk } from './requests.ts'
+import { turnParams } from './settings.ts'
+import { translate } from './translate.ts'
+import {
+  initialState,
+  optionsInForce,
+  type TranslateState,
+  withDenied,
+  withInterrupt,
+  withNativeTurn,
+  withoutTurn,
+  withSettings,
+  withTurn,
+} from './translate-state.ts'
+
+/** What makes the model go on after a restart: its call was broken off, and it asks again. */
+const goOn =
+  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
+
+/** How many messages may wait for a reader that pauses before the program is paused. */
+const mostWaiting = 500
+const leaveMs = 1_000
+
+/** Opens a conversation on the program that all sessions share. */
+export async function connectCodex(pool: AppServerPool, input: ConnectInput): Promise<AgentConnection> {
+  const lease = await pool.acquire(input.signal)
+  try {
+    return new CodexConnection(lease, input, await openThread(lease.server, input))
+  } catch (error) {
+    await lease.release()
+    throw error
+  }
+}
+
+class CodexConnection implements AgentConnection, Listener {
+  readonly events: AsyncIterable<AgentOutput>
+  readonly #lease: Lease
+  readonly #input: ConnectInput
+  readonly #opened: NativeThreadOpened
+  readonly #queue = createOutputQueue(() => void this.close())
+  readonly #requests: RequestDesk
+  readonly #skills: Promise<readonly Skill[]>
+  #inbox: NativeMessage[] = []
+  #wake: () => void = () => undefined
+  #settings: SessionSettings
+  #state: TranslateState
+  #wasPlan: boolean
+  /** Codex's id of the turn that was sent last; nothing if it was not taken. */
+  #turn = Promise.withResolvers<string | undefined>()
+  #lost: LastWords | undefined
+  #closed: Promise<void> | undefined
+
+  constructor(lease: Lease, input: ConnectInput, opened: NativeThreadOpened) {
+    this.#lease = lease
+    this.#input = input
+    this.#opened = opened
+    this.#settings = input.settings
+    this.#wasPlan = opened.collaborationMode?.mode === 'plan'
+    const { options = {} } = input.settings
+    const { model, thread, reasoningEffort } = opened
+    this.#state = withSettings(initialState({ threadId: thread.id, cwd: input.cwd }), {
+      options,
+      model,
+      effort: reasoningEffort ?? undefined,
+    })
+    this.events = this.#queue.outputs
+    this.#requests = this.#openDesk()
+    const put = (output: AgentOutput) => this.#queue.put(output)
+    this.#sayConfigured()
+    this.#skills = introduce(lease.server, input, opened, put)
+    lease.server.desk.join(
+      thread.id,
+      createJudge({ person: input.person, cwd: input.cwd, state: () => this.#state, put }),
+    )
+    lease.server.claim(thread.id, this)
+    void this.#pump()
+  }
+
+  get #threadId(): string {
+    return this.#opened.thread.id
+  }
+
+  #call<Result>(method: string, params: object): Promise<Result> {
+    return this.#lease.server.call(method, { threadId: this.#threadId, ...params })
+  }
+
+  // What the host says
+
+  async send(message: AgentMessage): Promise<void> {
+    if (this.#over) return
+    const { prompt } = message
+    if (message.type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn)
+      return this.#steer(prompt.parts, prompt.promptId)
+    this.#turn = Promise.withResolvers()
+    this.#state = withTurn(this.#state, { compacting: isCompaction(prompt.parts) })
+    try {
+      await this.#begin(message)
+    } catch (error) {
+      this.#turn.resolve(undefined)
+      if (!this.#over) this.#failTurn(error)
+    }
+  }
+
+  async #begin({ type, prompt }: AgentMessage): Promise<void> {
+    if (isCompaction(prompt.parts)) return void (await this.#call('thread/compact/start', {}))
+    const known = type === 'continue' && (await this.#remembers(prompt.promptId))
+    const parts: readonly PromptPart[] = known ? [{ type: 'text', text: goOn }] : prompt.parts
+    const { outputSchema } = this.#settings.options ?? {}
+    const { turn } = await this.#call<{ turn: { id: string } }>('turn/start', {
+      clientUserMessageId: prompt.promptId,
+      input: await this.#inputOf(parts),
+      ...this.#turnParams(),
+      ...(outputSchema && { outputSchema }),
+    })
+    this.#state = withNativeTurn(this.#state, turn.id)
+    this.#turn.resolve(turn.id)
+  }
+
+  /** A conversation that could not be resumed began anew, and knows nothing. */
+  async #remembers(promptId: string): Promise<boolean> {
+    const isResumed = this.#input.resume?.agentSessionId === this.#threadId
+    return isResumed && remembers(this.#lease.server, this.#threadId, promptId)
+  }
+
+  async #inputOf(parts: readonly PromptPart[]) {
+    const named = parts.some(({ type }) => type === 'command')
+    return userInput(parts, named ? await this.#skills : [])
+  }
+
+  #turnParams(): Record<string, unknown> {
+    const { model, sandbox } = this.#opened
+    const { cwd } = this.#input
+    const params = turnParams(this.#settings, { cwd, model, sandbox, wasPlan: this.#wasPlan })
+    this.#wasPlan ||= this.#settings.mode === 'plan'
+    return params
+  }
+
+  async #steer(parts: readonly PromptPart[], promptId: string): Promise<void> {
+    try {
+      await this.#call('turn/steer', {
+        expectedTurnId: await this.#turn.promise,
+        clientUserMessageId: promptId,
+        input: await this.#inputOf(parts),
+      })
+    } catch (error) {
+      this.#notice('Your words came too late for the turn', error)
+    }
+  }
+
+  #failTurn(error: unknown): void {
+    this.#state = withoutTurn(this.#state)
+    void this.#queue.put({
+      type: 'turn.ended',
+      outcome: 'failed',
+      stopReason: 'error',
+      error: { code: 'agent_failed', message: `Codex did not take the prompt: ${wordsOf(error)}` },
+    })
+  }
+
+  /** Codex leaves commands and subagents running when it stops a turn: they are stopped with it. */
+  async interrupt(): Promise<void> {
+    if (this.#over) return
+    this.#state = withInterrupt(this.#state)
+    const { calls, subagents } = this.#state
+    const open = [...calls].filter(([, { isCommand }]) => isCommand)
+    const commands = new Set(open.map(([id]) => id))
+    const turns = [...subagents].map(([threadId, { nativeTurn }]) => ({ threadId, turnId: nativeTurn }))
+    try {
+      const own = { threadId: this.#threadId, turnId: await this.#turn.promise }
+      for (const { threadId, turnId } of [own, ...turns]) {
+        if (turnId !== undefined) await this.#call('turn/interrupt', { threadId, turnId })
+        await terminateCommands(this.#lease.server, threadId, commands)
+      }
+    } catch (error) {
+      this.#notice('Codex did not stop the turn', error)
+    }
+  }
+
+  /** What the conversation says is in force; the rest is taken when it is opened the next time. */
+  async configure(settings: SessionSettings): Promise<void> {
+    if (this.#over) return
+    this.#settings = settings
+    try {
+      await this.#call('thread/settings/update', this.#turnParams())
+      const { model = this.#opened.model, options = {} } = settings
+      const effort = options.effort ?? this.#state.said.effort
+      this.#state = withSettings(this.#state, { options, model, effort })
+      this.#sayConfigured()
+    } catch (error) {
+      this.#notice('Codex did not take the new settings', error)
+    }
+  }
+
+  #sayConfigured(): void {
+    const { mode = 'ask' } = this.#settings
+    const { model } = this.#state.said
+    const effective = { mode, ...(model !== undefined && { model }), ...optionsInForce(this.#state) }
+    void this.#queue.put({ type: 'session.configured', effective })
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#shut()
+    return this.#closed
+  }
+
+  async #shut(): Promise<void> {
+    const { server } = this.#lease
+    this.#requests.close()
+    server.desk.leave(this.#threadId)
+    server.leave(this)
+    this.#wake()
+    if (this.#lease.isShared && !server.over) await within(leaveMs, this.#leaveThread())
+    await this.#lease.release()
+    void this.#queue.put({ type: 'agent.disconnected', reason: 'closed' })
+    this.#queue.end()
+  }
+
+  /** The program lives on for others: this conversation must not. */
+  async #leaveThread(): Promise<void> {
+    const { turn, subagents } = this.#state
+    const threads = [...subagents].map(([threadId, { nativeTurn }]) => ({ threadId, turnId: nativeTurn }))
+    for (const { threadId, turnId } of [{ threadId: this.#threadId, turnId: turn?.nativeId }, ...threads]) {
+      if (turnId !== undefined)
+        await this.#call('turn/interrupt', { threadId, turnId }).catch(() => undefined)
+      await this.#call('thread/unsubscribe', { threadId }).catch(() => undefined)
+    }
+  }
+
+  get #over(): boolean {
+    return this.#closed !== undefined || this.#lost !== undefined
+  }
+
+  // What Codex says
+
+  hear(message: NativeMessage): void {
+    this.#inbox.push(message)
+    if (this.#inbox.length > mostWaiting) this.#lease.server.hold(this, true)
+    this.#wake()
+  }
+
+  lost(words: LastWords): void {
+    this.#lost = words
+    this.#wake()
+  }
+
+  /** One message after another, at the pace of the reader. */
+  async #pump(): Promise<void> {
+    while (!this.#closed) {
+      const next = this.#inbox.shift()
+      if (next) await this.#take(next)
+      else if (this.#lost) return this.#sayFarewell(this.#lost)
+      else {
+        this.#lease.server.hold(this, false)
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+      }
+    }
+  }
+
+  async #take(message: NativeMessage): Promise<void> {
+    await this.#queue.put({ type: 'native', message })
+    if (this.#closed) return
+    if ('id' in message) return this.#requests.take(message)
+    if (message.method === 'serverRequest/resolved') {
+      this.#requests.resolved((message.params as { requestId: JsonRpcId }).requestId)
+    }
+    const { state, outputs } = translate(this.#state, message)
+    const known = this.#state.subagents
+    this.#state = state
+    if (state.turn?.nativeId !== undefined) this.#turn.resolve(state.turn.nativeId)
+    for (const output of outputs) await this.#queue.put(output)
+    for (const threadId of state.subagents.keys()) {
+      if (!known.has(threadId)) this.#lease.server.claim(threadId, this)
+    }
+  }
+
+  #sayFarewell(words: LastWords): void {
+    this.#requests.close()
+    this.#lease.server.desk.leave(this.#threadId)
+    const message = 'Codex ended while the session was open. The next prompt starts it again.'
+    const error = { code: 'agent_failed' as const, message }
+    void this.#queue.put({ type: 'agent.disconnected', reason: 'crashed', error, ...words })
+    this.#queue.end()
+    void this.#lease.release()
+  }
+
+  #openDesk(): RequestDesk {
+    return new RequestDesk({
+      server: this.#lease.server,
+      person: this.#input.person,
+      state: () => this.#state,
+      denied: (toolCallId) => {
+        this.#state = withDenied(this.#state, toolCallId)
+      },
+      explain: (threadId, words) => this.#explain(threadId, words),
+      put: (output) => void this.#queue.put(output),
+    })
+  }
+
+  async #explain(threadId: string, words: string): Promise<void> {
+    const { turn, subagents } = this.#state
+    const expectedTurnId = subagents.get(threadId)?.nativeTurn ?? turn?.nativeId
+    const input = userInput([{ type: 'text', text: `This call is refused: ${words}` }])
+    await this.#call('turn/steer', { threadId, expectedTurnId, input }).catch(() => undefined)
+  }
+
+  /** The program may be going at this very moment: that is no failure of the call. */
+  #notice(what: string, error: unknown): void {
+    if (this.#over) return
+    const text = `${what}: ${wordsOf(error)}`
+    void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'not_done', text })
+  }
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
+function within(ms: number, work: Promise<void>): Promise<void> {
+  const late = new Promise<void>((resolve) => setTimeout(resolve, ms).unref())
+  return Promise.race([work, late])
+}

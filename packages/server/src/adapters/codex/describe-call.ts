@@ -1,0 +1,157 @@
+import { isAbsolute, relative, resolve } from 'node:path'
+import type { ToolKind, ToolLocation } from '@parley/protocol'
+import type { NativeCallItem, NativeFileChange } from './native.ts'
+import { readingOf } from './read-only-command.ts'
+import { withoutShell } from './shell-words.ts'
+
+/** What a call is, in words for a person, and under the name and input that rules look at. */
+export type CallDescription = {
+  readonly name: string
+  readonly kind: ToolKind
+  readonly title: string
+  readonly input: unknown
+  readonly locations?: ToolLocation[]
+}
+
+/** As Codex itself names them where people meet them: in its hooks. */
+export const commandTool = 'Bash'
+export const patchTool = 'apply_patch'
+
+const titleLength = 200
+
+export function describeItem(item: NativeCallItem, cwd?: string): CallDescription {
+  switch (item.type) {
+    case 'commandExecution':
+      return describeCommand(withoutShell(item.command), item.cwd, cwd)
+    case 'fileChange':
+      return describeChanges(item.changes, cwd)
+    case 'mcpToolCall':
+      return {
+        name: `mcp__${item.server}__${item.tool}`,
+        kind: 'other',
+        title: `${item.server}: ${item.tool}`,
+        input: item.arguments,
+      }
+    case 'dynamicToolCall': {
+      const name = item.namespace ? `${item.namespace}__${item.tool}` : item.tool
+      return { name, kind: 'other', title: name, input: item.arguments }
+    }
+    case 'collabAgentToolCall':
+      return describeCollab(item)
+    case 'subAgentActivity':
+      return {
+        name: 'spawn_agent',
+        kind: 'subagent',
+        title: item.agentPath.split('/').at(-1) || 'Start a subagent',
+        input: { agent: item.agentPath },
+      }
+    case 'webSearch':
+      return {
+        name: 'web_search',
+        kind: 'fetch',
+        title: item.query ? `Search the web for "${item.query}"` : 'Search the web',
+        input: { query: item.query },
+      }
+    case 'imageView':
+      return {
+        name: 'view_image',
+        kind: 'read',
+        title: `Look at ${near(item.path, cwd)}`,
+        input: { path: item.path },
+        locations: [{ path: item.path }],
+      }
+    case 'sleep':
+      return { name: 'sleep', kind: 'other', title: 'Wait', input: { durationMs: item.durationMs } }
+    case 'imageGeneration':
+      return {
+        name: 'image_generation',
+        kind: 'other',
+        title: 'Make an image',
+        input: { prompt: item.revisedPrompt },
+      }
+    case 'functionCallOutput': {
+      const name = item.namespace ? `${item.namespace}__${item.name}` : item.name
+      return { name, kind: 'other', title: name, input: null }
+    }
+  }
+}
+
+/** A command, where it runs said only if that is not the session's folder. */
+export function describeCommand(command: string, at: string | undefined, cwd?: string): CallDescription {
+  const elsewhere = at !== undefined && at !== cwd ? { cwd: at } : {}
+  return {
+    name: commandTool,
+    kind: readingOf(command) ?? 'execute',
+    title: short(firstLine(command) || 'Run a command'),
+    input: { command, ...elsewhere },
+  }
+}
+
+/** A change of files. One that also deletes or moves is called by that: it is not just an edit. */
+export function describeChanges(changes: readonly NativeFileChange[], cwd?: string): CallDescription {
+  const paths = changes.flatMap(({ path, kind }) => [path, ...(kind.move_path ? [kind.move_path] : [])])
+  const kind = kindOfChanges(changes)
+  const [first = '', ...more] = paths
+  const verb = { delete: 'Delete', move: 'Move', edit: 'Edit' }[kind]
+  const what = more.length === 0 ? near(first, cwd) || 'files' : `${paths.length} files`
+  return {
+    name: patchTool,
+    kind,
+    title: short(`${verb} ${what}`),
+    input: { paths, changes: changes.map(({ path, kind: { type }, diff }) => ({ path, type, diff })) },
+    locations: paths.map((path) => ({ path })),
+  }
+}
+
+/** The same for a patch that is still a text. */
+export function describePatch(patch: string, cwd: string): CallDescription {
+  const headers = [...patch.matchAll(/^\*\*\* (Add File|Update File|Delete File|Move to): (.+)$/gm)]
+  const paths = headers.map(([, , path = '']) => resolve(cwd, path.trim()))
+  const does = (header: string) => headers.some(([, name]) => name === header)
+  const kind = does('Delete File') ? 'delete' : does('Move to') ? 'move' : 'edit'
+  const title = paths.length === 1 ? `Edit ${near(paths[0] ?? '', cwd)}` : `Edit ${paths.length} files`
+  return { name: patchTool, kind, title: short(title), input: { paths, patch } }
+}
+
+function kindOfChanges(changes: readonly NativeFileChange[]): 'edit' | 'delete' | 'move' {
+  if (changes.some(({ kind }) => kind.type === 'delete')) return 'delete'
+  return changes.some(({ kind }) => kind.move_path) ? 'move' : 'edit'
+}
+
+const collabTitles: Readonly<Record<string, string>> = {
+  sendInput: 'Tell a subagent',
+  sendMessage: 'Tell a subagent',
+  followupTask: 'Give a subagent more to do',
+  resumeAgent: 'Resume a subagent',
+  wait: 'Wait for subagents',
+  closeAgent: 'Close a subagent',
+  interruptAgent: 'Interrupt a subagent',
+  listAgents: 'List the subagents',
+}
+
+function describeCollab(item: Extract<NativeCallItem, { type: 'collabAgentToolCall' }>): CallDescription {
+  const name = item.tool.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+  const spawns = item.tool === 'spawnAgent'
+  const title = spawns ? firstLine(item.prompt ?? '') || 'Start a subagent' : collabTitles[item.tool]
+  return {
+    name,
+    kind: spawns ? 'subagent' : 'other',
+    title: short(title ?? name),
+    input: { ...(item.prompt !== null && { prompt: item.prompt }) },
+  }
+}
+
+export function near(path: string, cwd: string | undefined): string {
+  if (!cwd || !isAbsolute(path)) return path
+  const short = relative(cwd, path)
+  return short === '' || short.startsWith('..') ? path : short
+}
+
+export function firstLine(text: string): string {
+  const [first = '', ...rest] = text.trim().split('\n')
+  return rest.length > 0 ? `${first} …` : first
+}
+
+function short(title: string): string {
+  return title.length > titleLength ? `${title.slice(0, titleLength - 1)}…` : title
+}

@@ -1,0 +1,393 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
+import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { connectInput, promptMessage, readToEnd } from '../../testing/read-connection.ts'
+import { AppServer } from './app-server.ts'
+import { type CodexAdapterOptions, createCodexAdapter } from './index.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'parley-faults-'))
+const agentsFolder = testAgentsFolder()
+const codex = join(agentsFolder, 'codex', 'node_modules', '.bin', 'codex')
+let server: ModelServer
+beforeEach(async () => {
+  server = await startModelServer()
+  server.wire(withNamespaces)
+})
+afterEach(() => server.stop())
+afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
+
+const run = (cmd: string): ModelAnswer => ({
+  toolCalls: [{ name: 'exec_command', id: 'toolu_a', arguments: JSON.stringify({ cmd }) }],
+})
+const done: ModelAnswer = { content: 'That is done.' }
+const hello = modelPrompt('Hello.', { content: 'Hello there.' })
+/** A command that no other test runs, so that it can be looked for. */
+let marks = 0
+const mark = () => `parley-mark-${process.pid}-${++marks}`
+const forever = (name: string) => run(`while true; do sleep 0.2; done; echo ${name}`)
+
+function adapter(options: Partial<CodexAdapterOptions> & { retries?: number } = {}) {
+  const { retries = 0, ...more } = options
+  const env = codexEnvironment({ url: server.url, home, retries })
+  return createCodexAdapter({ env, agentsFolder, ...more })
+}
+
+async function play(work: (bench: Bench) => Promise<void>, options: Parameters<typeof adapter>[0] = {}) {
+  const world = { adapter: () => adapter(options), store: createMemoryStore }
+  await onBench(world, world.adapter(), work)
+  await until(() => programs().length === 0)
+}
+
+/** The programs that this test has started, and lines of `ps` that hold a mark. */
+function programs(holding = 'app-server'): string[] {
+  const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n')
+  return lines.filter((line) =>
+    holding === 'app-server'
+      ? line.includes('codex app-server') && line.trim().split(/\s+/)[1] === String(process.pid)
+      : line.includes(holding),
+  )
+}
+
+const pidOf = (line: string | undefined) => Number.parseInt(line ?? '', 10)
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+/** A program to be used in Codex's place. */
+function script(text: string): string {
+  const path = join(mkdtempSync(join(home, 'program-')), 'codex')
+  writeFileSync(path, text)
+  chmodSync(path, 0o755)
+  return path
+}
+
+describe('killed', () => {
+  beforeEach(() => answerByPrompt(server, /Parley was restarted/))
+
+  it('in the middle of a turn: the turn fails, nothing is left running, the next prompt starts it again', async () => {
+    await play(async (bench) => {
+      const name = mark()
+      const session = await bench.session({ mode: 'bypass' })
+      const turn = await session.prompt(modelPrompt('Wait.', forever(name), done))
+      await until(() => programs(name).length > 0)
+      process.kill(pidOf(programs()[0]), 'SIGKILL')
+      expect(await turn.ended()).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
+      expect(session.all('agent.disconnected')).toMatchObject([{ reason: 'crashed', signal: 'SIGKILL' }])
+      await until(() => programs(name).length === 0)
+      await (await session.prompt(hello)).completed()
+      expect(programs()).toHaveLength(1)
+    })
+  })
+
+  it('with an open permission: the request stays, its answer resumes the turn, the command runs once', async () => {
+    await play(async (bench) => {
+      const session = await bench.session()
+      await (await session.prompt(hello)).completed()
+      const turn = await session.prompt(modelPrompt('Add.', run('echo once >> note.txt'), done))
+      const ask = await turn.asked()
+      process.kill(-pidOf(programs()[0]), 'SIGKILL')
+      await session.until(() => session.all('turn.parked')[0])
+      expect((await bench.host.state(session.id)).requests).toMatchObject([
+        { requestId: ask.requestId, stale: true },
+      ])
+      await turn.decide(ask, 'allow')
+      expect(await turn.completed()).toMatchObject({ outcome: 'completed' })
+      expect(await bench.file('note.txt')).toBe('once\n')
+    })
+  })
+
+  it('before it has written down the prompt: the prompt is given again', async () => {
+    await play(async (bench) => {
+      const session = await bench.session()
+      const turn = await session.prompt(modelPrompt('Add.', run('echo once >> note.txt'), done))
+      const ask = await turn.asked()
+      process.kill(-pidOf(programs()[0]), 'SIGKILL')
+      await session.until(() => session.all('turn.parked')[0])
+      const sessions = join(home, '.codex', 'sessions')
+      const { connection } = await bench.host.state(session.id)
+      const [transcript = ''] = readdirSync(sessions, { recursive: true, encoding: 'utf8' }).filter((path) =>
+        path.includes(connection?.agentSessionId ?? '-'),
+      )
+      rmSync(join(sessions, transcript))
+      await turn.decide(ask, 'allow')
+      await turn.completed()
+      expect(await bench.file('note.txt')).toBe('once\n')
+    })
+  })
+
+  it('under two sessions: both turns end, and one program serves both again', async () => {
+    await play(async (bench) => {
+      const sessions = [await bench.session({ mode: 'bypass' }), await bench.session({ mode: 'bypass' })]
+      const turns = await Promise.all(
+        sessions.map((session) => session.prompt(modelPrompt('Wait.', forever(mark()), done))),
+      )
+      await Promise.all(turns.map((turn) => turn.begun()))
+      expect(programs()).toHaveLength(1)
+      process.kill(pidOf(programs()[0]), 'SIGKILL')
+      for (const turn of turns) expect(await turn.ended()).toMatchObject({ outcome: 'failed' })
+      for (const session of sessions) await (await session.prompt(hello)).completed()
+      expect(programs()).toHaveLength(1)
+    })
+  })
+})
+
+it('ends what a session runs when it is closed, and nothing of another', async () => {
+  answerByPrompt(server, /Parley was restarted/)
+  const names = [mark(), mark()]
+  const codex = adapter()
+  const connections = await Promise.all(
+    names.map(async (name) => {
+      const connection = await codex.connect(connectInput({ cwd: home, settings: { mode: 'bypass' } }))
+      await connection.send(promptMessage(modelPrompt('Wait.', forever(name), done)))
+      return { connection, outputs: readToEnd(connection) }
+    }),
+  )
+  await until(() => names.every((name) => programs(name).length > 0))
+  await connections[0]?.connection.close()
+  expect((await connections[0]?.outputs)?.at(-1)).toMatchObject({
+    type: 'agent.disconnected',
+    reason: 'closed',
+  })
+  await until(() => programs(names[0]).length === 0)
+  expect(programs(names[1])).not.toEqual([])
+  expect(programs()).toHaveLength(1)
+  await connections[1]?.connection.close()
+  expect([programs(names[1]), programs()]).toEqual([[], []])
+})
+
+it('is ended also if nobody ever read what it said', async () => {
+  answerByPrompt(server, /Parley was restarted/)
+  const connection = await adapter().connect(connectInput({ cwd: home }))
+  await connection.send(promptMessage(hello))
+  await connection.close()
+  expect(programs()).toEqual([])
+})
+
+it('gives up when it is told to while it starts, and leaves nothing behind', async () => {
+  const giveUp = new AbortController()
+  const connecting = adapter().connect(connectInput({ cwd: home, signal: giveUp.signal }))
+  giveUp.abort()
+  await expect(connecting).rejects.toMatchObject({ code: 'cancelled' })
+  expect(programs()).toEqual([])
+})
+
+it('hears nothing while one who cannot take more holds it', async () => {
+  const env = { ...codexEnvironment({ url: server.url, home }), PATH: join(process.execPath, '..') }
+  const app = await AppServer.start({ program: codex, env })
+  const listener = { hear: () => undefined, lost: () => undefined }
+  app.hold(listener, true)
+  let answered = false
+  const models = app.call('model/list').then(() => {
+    answered = true
+  })
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(answered).toBe(false)
+  app.hold(listener, false)
+  await models
+  await app.close()
+  expect(programs()).toEqual([])
+})
+
+describe('a program that is odd', () => {
+  beforeEach(() => answerByPrompt(server, /Parley was restarted/))
+
+  it('prints garbage: it is kept, and the turn runs', async () => {
+    const executable = script(`#!/bin/sh
+echo 'Welcome!'
+echo '{"half": '
+echo '{"id": 4711, "result": "nobody asked"}'
+exec '${codex}' "$@"
+`)
+    await play(
+      async (bench) => {
+        const session = await bench.session()
+        const turn = await session.prompt(hello)
+        await turn.completed()
+        expect(turn.said).toContain('Hello there')
+        const kept = session
+          .all('agent.unrecognised')
+          .map(({ native }) => (native as { params: unknown }).params)
+        expect(kept).toEqual(['Welcome!', '{"half": ', { id: 4711, result: 'nobody asked' }])
+      },
+      { executable },
+    )
+  })
+
+  it('floods stderr: the turn runs, and only the end is kept', async () => {
+    const flooded = join(home, 'flooded')
+    const executable = script(`#!/bin/sh
+(head -c 20000000 /dev/zero | tr '\\0' 'x' >&2; touch '${flooded}') &
+exec '${codex}' "$@"
+`)
+    await play(
+      async (bench) => {
+        const session = await bench.session({ mode: 'bypass' })
+        await (await session.prompt(hello)).completed()
+        await until(() => readdirSync(home).includes('flooded'))
+        const turn = await session.prompt(modelPrompt('Wait.', forever(mark()), done))
+        await turn.begun()
+        process.kill(pidOf(programs()[0]), 'SIGKILL')
+        await turn.ended()
+        expect(session.all('agent.disconnected')[0]?.stderrTail?.length).toBeLessThanOrEqual(4_000)
+      },
+      { executable },
+    )
+  })
+
+  it.each([
+    [
+      'is no app-server',
+      `#!/bin/sh\necho "error: unrecognized subcommand 'app-server'" >&2\nexit 2\n`,
+      'ended at once',
+    ],
+    [
+      'is too old',
+      `#!/bin/sh\nread line\necho '{"id":1,"result":{"userAgent":"parley/0.98.0 (Linux)"}}'\nread line\n`,
+      'it is version 0.98.0',
+    ],
+    [
+      'does not say who it is',
+      `#!/bin/sh\nread line\necho '{"id":1,"result":{}}'\nread line\n`,
+      'which version',
+    ],
+    [
+      'refuses',
+      `#!/bin/sh\nread line\necho '{"id":1,"error":{"code":1,"message":"no!"}}'\nread line\n`,
+      'no!',
+    ],
+  ])('%s: it is refused with what to do', async (_what, text, why) => {
+    const executable = script(text)
+    const refusal = await adapter({ executable })
+      .connect(connectInput({ cwd: home }))
+      .catch((error: unknown) => error)
+    expect(refusal).toBeInstanceOf(ParleyError)
+    expect(refusal).toMatchObject({ code: 'agent_failed', message: expect.stringContaining(why) })
+    expect((refusal as Error).message).toContain('npm install -g @openai/codex@0.166.0')
+    expect(await adapter({ executable }).probe(AbortSignal.timeout(5_000))).toMatchObject({
+      found: true,
+      signedIn: false,
+      hint: expect.stringContaining(why),
+    })
+    expect(programs(executable)).toEqual([])
+  })
+
+  it('is not there, or is not signed in', async () => {
+    const nowhere = createCodexAdapter({ env: { PATH: home, HOME: home } })
+    await expect(nowhere.connect(connectInput({ cwd: home }))).rejects.toMatchObject({
+      code: 'agent_not_found',
+    })
+    expect(await nowhere.probe(AbortSignal.timeout(5_000))).toMatchObject({ found: false })
+    const env = {
+      ...codexEnvironment({ url: server.url, home }),
+      CODEX_HOME: mkdtempSync(join(home, 'nobody-')),
+    }
+    const nobody = createCodexAdapter({ env, agentsFolder })
+    const refusal = { code: 'agent_not_signed_in', message: expect.stringContaining('codex login') }
+    await expect(nobody.connect(connectInput({ cwd: home }))).rejects.toMatchObject(refusal)
+    expect(await nobody.probe(AbortSignal.timeout(5_000))).toMatchObject({ found: true, signedIn: false })
+    await expect(adapter().connect(connectInput({ cwd: join(home, 'no-such') }))).rejects.toMatchObject({
+      code: 'validation_error',
+    })
+    await until(() => programs().length === 0)
+  })
+
+  it('has settings that are broken: the refusal says where', async () => {
+    const env = codexEnvironment({ url: server.url, home: mkdtempSync(join(home, 'broken-')) })
+    writeFileSync(join(env.CODEX_HOME ?? '', 'config.toml'), 'model = [')
+    const broken = createCodexAdapter({ env, agentsFolder })
+    const refusal = await broken.connect(connectInput({ cwd: home })).catch((error: unknown) => error)
+    expect(refusal).toBeInstanceOf(ParleyError)
+    await until(() => programs().length === 0)
+  })
+})
+
+describe('a model that fails', () => {
+  const failure = (status: number) => ({
+    error: { message: `the model says ${status}`, type: 'server_error', code: 'x' },
+    status,
+  })
+  const then = { response: { content: 'Better now.' } }
+
+  it.each([
+    [429, { code: 'rate_limited', message: expect.stringContaining('429') }, 'rate-limited'],
+    [500, { code: 'agent_failed', message: expect.stringContaining('high demand') }, 'api-retry'],
+    [
+      401,
+      { code: 'agent_not_signed_in', message: expect.stringContaining('the model says 401') },
+      'api-retry',
+    ],
+  ] as const)(
+    '%i: retries are told, the turn fails with its words, and the next one runs',
+    async (status, error, code) => {
+      const response = failure(status)
+      server.script(
+        ({ messages }) => JSON.stringify(messages).includes('again') === false,
+        Array.from({ length: 9 }, () => ({ response })),
+      )
+      server.script(() => true, [then])
+      await play(
+        async (bench) => {
+          const session = await bench.session()
+          const turn = await session.prompt('Hello.')
+          expect(await turn.ended()).toMatchObject({ outcome: 'failed', error })
+          expect(session.all('agent.noticed').map((notice) => notice.code)).toContain(code)
+          const next = await session.prompt('And again.')
+          await next.completed()
+          expect(next.said).toBe('Better now.')
+        },
+        { retries: 1 },
+      )
+    },
+  )
+
+  it('400: the turn fails at once, with the words of the model service', async () => {
+    server.script(() => true, [{ response: failure(400) }, then])
+    await play(async (bench) => {
+      const session = await bench.session()
+      const turn = await session.prompt('Hello.')
+      expect(await turn.ended()).toMatchObject({
+        outcome: 'failed',
+        error: { message: 'the model says 400' },
+      })
+      await (await session.prompt('And again.')).completed()
+    })
+  })
+
+  it('breaks off in its answer: what came is kept, the turn fails, and the next one runs', async () => {
+    server.wire((event, call) =>
+      server.calls.indexOf(call) === 0 && /\.(done|completed)$/.test(event.type ?? '') ? '' : event,
+    )
+    server.script(() => true, [{ response: { content: 'This answer is cut off.' } }, then])
+    await play(async (bench) => {
+      const session = await bench.session()
+      const turn = await session.prompt('Hello.')
+      expect(await turn.ended()).toMatchObject({
+        outcome: 'failed',
+        error: { code: 'agent_failed', message: expect.stringContaining('stream') },
+      })
+      expect(turn.all('text.written')).toMatchObject([{ text: 'This answer is cut off.', interrupted: true }])
+      await (await session.prompt('And again.')).completed()
+    })
+  })
+})
+
+it('writes nothing into the settings of the person', async () => {
+  answerByPrompt(server, /Parley was restarted/)
+  const before = codexEnvironment({ url: server.url, home }).CODEX_HOME ?? ''
+  const settings = readFileSync(join(before, 'config.toml'), 'utf8')
+  await play(async (bench) => {
+    execFileSync('git', ['init', '-q', bench.folder])
+    await (await (await bench.session()).prompt(hello)).completed()
+  })
+  expect(readFileSync(join(before, 'config.toml'), 'utf8')).toBe(settings)
+})

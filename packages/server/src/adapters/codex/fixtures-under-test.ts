@@ -1,0 +1,112 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { AgentAdapter, AgentConnection, AgentOutput } from '../../core/agent-adapter.ts'
+import { createOutputQueue } from '../output-queue.ts'
+import type { NativeItem, NativeMessage, NativeTurn } from './native.ts'
+import { translate } from './translate.ts'
+import {
+  initialState,
+  type TranslateContext,
+  type TranslateState,
+  withDenied,
+  withInterrupt,
+  withTurn,
+} from './translate-state.ts'
+
+const folder = join(import.meta.dirname, 'fixtures')
+
+export const fixtureNames = readdirSync(folder).map((file) => file.replace(/\.jsonl$/, ''))
+
+/** What Codex said, and between it what it was told. */
+export type FixtureLine =
+  | NativeMessage
+  | { readonly sent: 'interrupt' | 'denied'; readonly toolCallId?: string }
+
+export function readFixture(name: string): FixtureLine[] {
+  const lines = readFileSync(join(folder, `${name}.jsonl`), 'utf8')
+    .trim()
+    .split('\n')
+  return lines.map((line) => JSON.parse(line))
+}
+
+/** What the translator gives for each turn of a recording, up to the next one. */
+export function translateFixture(name: string, context: Partial<TranslateContext> = {}): AgentOutput[][] {
+  const lines = readFixture(name)
+  const turns: AgentOutput[][] = [[]]
+  const threadId = rootOf(lines)
+  let state = initialState({ threadId, cwd: '/somewhere/project', ...context })
+  for (const [index, line] of lines.entries()) {
+    if ('sent' in line) {
+      state = toldOf(state, line)
+      continue
+    }
+    if (beginsTurn(line, threadId)) {
+      if (state.turns > 0) turns.push([])
+      state = withTurn(state, { compacting: compacts(lines.slice(index), line) })
+    }
+    if ('id' in line) continue
+    const next = translate(state, line)
+    state = next.state
+    turns.at(-1)?.push(...next.outputs)
+  }
+  return turns
+}
+
+export function allOutputs(name: string, context?: Partial<TranslateContext>): AgentOutput[] {
+  return translateFixture(name, context).flat()
+}
+
+export function outputsOf<Type extends AgentOutput['type']>(
+  outputs: readonly AgentOutput[],
+  type: Type,
+): Extract<AgentOutput, { type: Type }>[] {
+  return outputs.filter((output): output is Extract<AgentOutput, { type: Type }> => output.type === type)
+}
+
+function toldOf(state: TranslateState, { sent, toolCallId }: Extract<FixtureLine, { sent: string }>) {
+  if (sent === 'interrupt') return withInterrupt(state)
+  return toolCallId === undefined ? state : withDenied(state, toolCallId)
+}
+
+type Params = { threadId?: string; turnId?: string; turn?: NativeTurn; item?: NativeItem }
+
+function rootOf(lines: readonly FixtureLine[]): string {
+  const begun = lines.find((line) => 'method' in line && line.method === 'turn/started')
+  return ((begun as NativeMessage | undefined)?.params as Params).threadId ?? ''
+}
+
+function beginsTurn({ method, params }: NativeMessage, threadId: string): boolean {
+  return method === 'turn/started' && (params as Params).threadId === threadId
+}
+
+/** The first thing of the turn is that it is compacted: somebody asked for it. */
+function compacts(lines: readonly FixtureLine[], begun: NativeMessage): boolean {
+  const turnId = (begun.params as Params).turn?.id
+  const first = lines.find(
+    (line) => 'method' in line && line.method === 'item/started' && (line.params as Params).turnId === turnId,
+  )
+  return (
+    ((first as NativeMessage | undefined)?.params as Params | undefined)?.item?.type === 'contextCompaction'
+  )
+}
+
+/** The adapter `like`, whose agent answers the n-th prompt with the n-th turn. */
+export function replaying(like: AgentAdapter, turns: readonly AgentOutput[][]): AgentAdapter {
+  return { ...like, connect: async () => replay([...turns]) }
+}
+
+function replay(turns: AgentOutput[][]): AgentConnection {
+  const queue = createOutputQueue(() => undefined)
+  void queue.put({ type: 'agent.connected', agentSessionId: 'replayed' })
+  return {
+    events: queue.outputs,
+    async send() {
+      for (const output of turns.shift() ?? []) void queue.put(output)
+    },
+    async interrupt() {},
+    async configure() {},
+    async close() {
+      queue.end()
+    },
+  }
+}

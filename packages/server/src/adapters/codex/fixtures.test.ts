@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest'
+import { hostUnderTest } from '../../core/host-under-test.ts'
+import { logProblems } from '../../testing/invariants.ts'
+import {
+  allOutputs,
+  fixtureNames,
+  outputsOf,
+  readFixture,
+  replaying,
+  translateFixture,
+} from './fixtures-under-test.ts'
+
+/** What a reader of the log sees of each recording: every text once, in order. */
+const texts: Record<string, string[]> = {
+  text: ['Hello, this is the model speaking.'],
+  'two-turns': ['The first answer.', 'The second answer.'],
+  thinking: ['So it is four.'],
+  'structured-output': ['{"count":2}'],
+  'plan-mode': ['- First this.\n- Then that.\n'],
+  'plan-tool': ['One of two is done.'],
+  compact: ['To be forgotten.', 'I remember a summary.'],
+  steering: ['I heard you.'],
+  resume: ['The first process speaks.', 'The second process speaks.'],
+  'command-allowed': ['Let me run it.', 'Two lines.'],
+  'command-denied': ['Let me run it.', 'Then I leave it.'],
+  'command-failed': ['It failed.'],
+  'command-output': ['It counted.'],
+  'command-background': ['It runs.', 'Still here.'],
+  'terminal-input': ['It said hello.'],
+  'parallel-commands': ['Both at once.', 'Both ran.'],
+  patch: ['The poem is better now.'],
+  'patch-denied': ['Then not.'],
+  'view-image': ['One dot.'],
+  'mcp-tool': ['Parsley, and a failure.'],
+  'mcp-asks': ['Blue it is.'],
+  question: ['Blue it is.'],
+  subagent: ['I ask another.', 'I look.', 'There are three stars.', 'Three, it says.'],
+  'subagent-first-kind': ['I ask another.', 'There are three stars.', 'Three, it says.'],
+  'interrupt-text': [expect.stringMatching(/^This answer/), 'Still here.'],
+  'interrupt-command': [],
+  'interrupt-permission': [],
+  'deny-and-stop': [],
+  'error-400': [],
+  'error-429': [],
+  'error-500': ['The third attempt worked.'],
+  'stream-cut': ['The second attempt is whole.'],
+}
+
+const outcomes: Record<string, string[]> = {
+  'two-turns': ['completed', 'completed'],
+  compact: ['completed', 'completed', 'completed'],
+  resume: ['completed', 'completed'],
+  'command-background': ['completed', 'completed'],
+  'interrupt-text': ['cancelled', 'completed'],
+  'interrupt-command': ['cancelled'],
+  'interrupt-permission': ['cancelled'],
+  'deny-and-stop': ['cancelled'],
+  'error-400': ['failed'],
+  'error-429': ['failed'],
+}
+
+it('knows what every recording says', () => {
+  expect(Object.keys(texts).toSorted()).toEqual(fixtureNames.toSorted())
+})
+
+describe.each(fixtureNames)('the recording %s', (name) => {
+  it('holds no trace of the machine it was made on', () => {
+    expect(JSON.stringify(readFixture(name))).not.toMatch(
+      /\/tmp\/parley|\/root\/\.|\/home\/|\/Users\/|\/work\/|parley-record|localhost/,
+    )
+  })
+
+  it('gives the same outputs twice', () => {
+    expect(allOutputs(name)).toEqual(allOutputs(name))
+  })
+
+  it('leaves nothing unrecognised', () => {
+    expect(outputsOf(allOutputs(name), 'agent.unrecognised')).toEqual([])
+  })
+
+  it('streams of every block what it writes', () => {
+    const outputs = allOutputs(name)
+    const streamed = new Map<string, string>()
+    for (const output of outputs) {
+      if (output.type !== 'text.streamed' && output.type !== 'thinking.streamed') continue
+      streamed.set(output.blockId, (streamed.get(output.blockId) ?? '') + output.text)
+    }
+    const written = [...outputsOf(outputs, 'text.written'), ...outputsOf(outputs, 'thinking.written')]
+    for (const { blockId, text } of written) expect(streamed.get(blockId) ?? text).toBe(text)
+    expect(written.length).toBe(new Set(written.map(({ blockId }) => blockId)).size)
+  })
+
+  it('makes a lawful log, every text in it once', async () => {
+    const turns = translateFixture(name)
+    await using under = await hostUnderTest({ adapter: (scripted) => replaying(scripted, turns) })
+    const session = await under.create()
+    for (const _ of turns) {
+      await session.command({ type: 'prompt.submit', text: 'as recorded' })
+      await session.idle()
+    }
+    const log = await session.log()
+    expect(logProblems(log)).toEqual([])
+    expect(log.filter(({ type }) => type === 'agent.unrecognised')).toEqual([])
+    expect(await session.texts()).toEqual(texts[name])
+    const ends = log.filter((event) => event.type === 'turn.ended').map(({ outcome }) => outcome)
+    expect(ends).toEqual(outcomes[name] ?? ['completed'])
+  })
+})

@@ -1,0 +1,32 @@
+import type { AgentOutput, Person } from '../../core/agent-adapter.ts'
+import { hookAsk } from './permission.ts'
+import type { Judge } from './refusal-desk.ts'
+import { placeInTurn } from './translate-outside.ts'
+import type { TranslateState } from './translate-state.ts'
+
+/**
+ * The host's refusals, for every call before it runs. Codex says nothing of a call that its hook refuses, so the call
+ * and its end are told from here.
+ */
+export function createJudge(context: {
+  person: Person
+  cwd: string
+  state(): TranslateState
+  put(output: AgentOutput): Promise<void>
+}): Judge {
+  const { person, cwd, state, put } = context
+  const tell = async (output: AgentOutput) => {
+    for (const placed of placeInTurn(state(), output)) await put(placed)
+  }
+  return async (call) => {
+    const ask = hookAsk(state(), call, cwd)
+    if (!person.forbids(ask)) return undefined
+    const { tool: name, kind, title, input, parentToolCallId } = ask
+    const about = { toolCallId: call.tool_use_id, ...(parentToolCallId && { parentToolCallId }) }
+    await tell({ type: 'tool-call.called', ...about, name, kind, title, input })
+    const answer = await person.permit(ask)
+    if (answer.outcome === 'allowed') return undefined
+    await tell({ type: 'tool-call.ended', ...about, outcome: 'denied', content: [] })
+    return (answer.outcome === 'denied' && answer.message) || 'Parley refuses this.'
+  }
+}

@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { pathWithNode } from '../find-program.ts'
+import { ignored, ignoredItems, refusedRequests } from './native.ts'
+import { requestKinds } from './requests.ts'
+import { handlers, translate } from './translate.ts'
+import { itemKinds } from './translate-item.ts'
+import { initialState } from './translate-state.ts'
+
+/** The protocol as the real program writes it down. */
+const folder = mkdtempSync(join(tmpdir(), 'parley-protocol-'))
+beforeAll(() => {
+  const program = join(testAgentsFolder(), 'codex', 'node_modules', '.bin', 'codex')
+  const env = { PATH: pathWithNode(process.env.PATH), HOME: folder, TMPDIR: join(folder, 'tmp') }
+  execFileSync(program, ['app-server', 'generate-ts', '--experimental', '--out', folder], {
+    env,
+    stdio: 'ignore',
+  })
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function namesIn(file: string, field: string): string[] {
+  const text = readFileSync(join(folder, `${file}.ts`), 'utf8')
+  return [...text.matchAll(new RegExp(`"${field}": "([^"]+)"`, 'g'))].map(([, name = '']) => name).toSorted()
+}
+
+const names = (...lists: object[]) => lists.flatMap((list) => Object.keys(list)).toSorted()
+
+describe('every name of the protocol is handled, or left out for a reason', () => {
+  it('notifications', () => {
+    const known = namesIn('ServerNotification', 'method')
+    expect(known).toHaveLength(87)
+    expect(names(handlers, ignored)).toEqual(known)
+  })
+
+  it('requests', () => {
+    const known = namesIn('ServerRequest', 'method')
+    expect(known).toHaveLength(11)
+    expect(names(requestKinds, refusedRequests)).toEqual(known)
+  })
+
+  it('items', () => {
+    const known = namesIn('v2/ThreadItem', 'type')
+    expect(known).toHaveLength(19)
+    expect(names(itemKinds, ignoredItems)).toEqual(known)
+  })
+})
+
+it.each(Object.entries({ ...ignored, ...ignoredItems, ...refusedRequests }))(
+  'leaves out %s',
+  (name, reason) => {
+    expect(reason).toMatch(/\w+ \w+/)
+    const state = initialState({ threadId: 'root' })
+    const message =
+      name in ignoredItems
+        ? { method: 'item/completed', params: { threadId: 'root', item: { type: name, id: 'a' } } }
+        : { method: name, params: {} }
+    if (name in refusedRequests) return
+    expect(translate(state, message).outputs).toEqual([])
+  },
+)
+
+it('keeps what nobody has heard of', () => {
+  const state = initialState({ threadId: 'root' })
+  const strange = { method: 'thread/danced', params: { threadId: 'root' } }
+  expect(translate(state, strange).outputs).toEqual([
+    { type: 'agent.unrecognised', native: strange, reason: 'the notification thread/danced' },
+  ])
+  const item = { method: 'item/completed', params: { threadId: 'root', item: { type: 'dance', id: 'a' } } }
+  expect(translate(state, item).outputs).toMatchObject([{ type: 'agent.unrecognised', native: item }])
+  const broken = { method: 'turn/completed', params: null }
+  expect(translate(state, broken).outputs).toMatchObject([{ type: 'agent.unrecognised', native: broken }])
+})

@@ -1,0 +1,384 @@
+import type { JsonRpcId } from '../json-rpc.ts'
+
+/**
+ * The slice of the app-server's protocol that we rely on, and what we leave out, with the reason. Written down from
+ * `codex app-server generate-ts --experimental` of 0.166.0; a test compares the names. What the program really sends
+ * may have more fields, fewer, or methods that nobody has heard of.
+ */
+
+export type NativeNotification = { readonly method: string; readonly params: unknown }
+export type NativeRequest = NativeNotification & { readonly id: JsonRpcId }
+export type NativeMessage = NativeNotification | NativeRequest
+/** Under this name we give on what is no message of the protocol at all. */
+export const unintelligible = '(unintelligible)'
+
+// threads and turns
+export type NativeThread = {
+  readonly id: string
+  readonly parentThreadId?: string | null
+  readonly cliVersion?: string
+  readonly name?: string | null
+}
+/** The answer to `thread/start`, `thread/resume` and `thread/fork`. */
+export type NativeThreadOpened = {
+  readonly thread: NativeThread
+  readonly model: string
+  readonly cwd: string
+  readonly approvalPolicy: NativeApprovalPolicy
+  readonly approvalsReviewer?: string
+  readonly sandbox: NativeSandboxPolicy
+  readonly reasoningEffort?: string | null
+  readonly collaborationMode?: NativeCollaborationMode | null
+}
+export type NativeThreadSettings = {
+  readonly model: string
+  readonly effort: string | null
+}
+export type NativeApprovalPolicy = 'untrusted' | 'on-request' | 'never' | { readonly granular: unknown }
+export type NativeSandboxMode = 'read-only' | 'workspace-write' | 'danger-full-access'
+export type NativeSandboxPolicy =
+  | { readonly type: 'dangerFullAccess' }
+  | { readonly type: 'readOnly'; readonly networkAccess: boolean }
+  | { readonly type: 'externalSandbox'; readonly networkAccess: unknown }
+  | {
+      readonly type: 'workspaceWrite'
+      readonly writableRoots: readonly string[]
+      readonly networkAccess: boolean
+      readonly excludeTmpdirEnvVar: boolean
+      readonly excludeSlashTmp: boolean
+    }
+export type NativeCollaborationMode = {
+  readonly mode: 'plan' | 'default'
+  readonly settings: {
+    readonly model: string
+    readonly reasoning_effort: string | null
+    readonly developer_instructions: string | null
+  }
+}
+export type NativeTurn = {
+  readonly id: string
+  readonly status: 'inProgress' | 'completed' | 'interrupted' | 'failed'
+  readonly error?: NativeTurnError | null
+  readonly items?: readonly NativeItem[]
+}
+export type NativeTurnError = {
+  readonly message: string
+  readonly codexErrorInfo?: NativeErrorInfo | null
+  readonly additionalDetails?: string | null
+}
+/** A name, or one name with the status of an HTTP answer. */
+export type NativeErrorInfo =
+  | string
+  | Readonly<Record<string, { readonly httpStatusCode?: number | null } | undefined>>
+
+export type NativeTokens = {
+  readonly totalTokens: number
+  readonly inputTokens: number
+  readonly cachedInputTokens: number
+  readonly cacheWriteInputTokens?: number
+  readonly outputTokens: number
+  readonly reasoningOutputTokens: number
+}
+export type NativeTokenUsage = {
+  readonly total: NativeTokens
+  readonly last: NativeTokens
+  readonly modelContextWindow: number | null
+}
+export type NativePlanStep = {
+  readonly step: string
+  readonly status: 'pending' | 'inProgress' | 'completed'
+}
+export type NativeRateLimits = {
+  readonly primary: NativeRateLimitWindow | null
+  readonly secondary: NativeRateLimitWindow | null
+  readonly rateLimitReachedType: string | null
+  readonly planType?: string | null
+}
+export type NativeRateLimitWindow = {
+  readonly usedPercent: number
+  readonly windowDurationMins: number | null
+  readonly resetsAt: number | null
+}
+export type NativeHookRun = {
+  readonly eventName: string
+  readonly source: string
+  readonly sourcePath: string
+  readonly status: 'running' | 'completed' | 'failed' | 'blocked' | 'stopped'
+  readonly statusMessage: string | null
+  readonly entries: readonly { readonly kind: string; readonly text: string }[]
+}
+
+// items
+export type NativeUserInput =
+  | { readonly type: 'text'; readonly text: string; readonly text_elements: readonly never[] }
+  | { readonly type: 'image'; readonly url: string }
+  | { readonly type: 'skill'; readonly name: string; readonly path: string }
+export type NativeCommandAction = {
+  readonly type: 'read' | 'listFiles' | 'search' | 'unknown'
+  readonly command: string
+}
+export type NativeFileChange = {
+  readonly path: string
+  readonly kind: {
+    readonly type: 'add' | 'delete' | 'update'
+    readonly move_path?: string | null
+  }
+  /** Of a new or a deleted file its text, else a unified diff. */
+  readonly diff: string
+}
+export type NativeCallStatus = 'inProgress' | 'completed' | 'failed' | 'declined' | 'interrupted'
+
+export type NativeCommandItem = {
+  readonly type: 'commandExecution'
+  readonly id: string
+  readonly command: string
+  readonly cwd: string
+  readonly processId: string | null
+  readonly status: NativeCallStatus
+  readonly aggregatedOutput: string | null
+  readonly exitCode: number | null
+}
+export type NativeFileItem = {
+  readonly type: 'fileChange'
+  readonly id: string
+  readonly changes: readonly NativeFileChange[]
+  readonly status: NativeCallStatus
+}
+export type NativeMcpItem = {
+  readonly type: 'mcpToolCall'
+  readonly id: string
+  readonly server: string
+  readonly tool: string
+  readonly status: NativeCallStatus
+  readonly arguments: unknown
+  readonly result: { readonly content: readonly unknown[]; readonly structuredContent?: unknown } | null
+  readonly error: { readonly message: string } | null
+}
+export type NativeDynamicItem = {
+  readonly type: 'dynamicToolCall'
+  readonly id: string
+  readonly namespace: string | null
+  readonly tool: string
+  readonly arguments: unknown
+  readonly status: NativeCallStatus
+  readonly contentItems:
+    | readonly {
+        readonly type: string
+        readonly text?: string
+        readonly imageUrl?: string
+      }[]
+    | null
+}
+/** Subagents of the first kind. Its end means that the subagent was started, not that it is done. */
+export type NativeCollabItem = {
+  readonly type: 'collabAgentToolCall'
+  readonly id: string
+  readonly tool: string
+  readonly status: NativeCallStatus
+  readonly receiverThreadIds: readonly string[]
+  readonly prompt: string | null
+  readonly agentsStates: Readonly<
+    Record<string, { readonly status: string; readonly message: string | null } | undefined>
+  >
+}
+/** Subagents of the second kind. The id of the one that says `started` is the id of the call. */
+export type NativeSubagentItem = {
+  readonly type: 'subAgentActivity'
+  readonly id: string
+  readonly kind: 'started' | 'interacted' | 'interrupted' | 'completed'
+  readonly agentThreadId: string
+  readonly agentPath: string
+}
+export type NativeWebSearchItem = {
+  readonly type: 'webSearch'
+  readonly id: string
+  readonly query: string
+  readonly action?: unknown
+}
+export type NativeImageViewItem = {
+  readonly type: 'imageView'
+  readonly id: string
+  readonly path: string
+}
+export type NativeSleepItem = {
+  readonly type: 'sleep'
+  readonly id: string
+  readonly durationMs: number
+}
+export type NativeImageItem = {
+  readonly type: 'imageGeneration'
+  readonly id: string
+  readonly status: string
+  readonly revisedPrompt: string | null
+  readonly result?: string
+  readonly savedPath?: string
+}
+export type NativeOutputItem = {
+  readonly type: 'functionCallOutput'
+  readonly id: string
+  readonly name: string
+  readonly namespace: string | null
+  readonly output: string | readonly { readonly type: string; readonly text?: string }[]
+}
+export type NativeMessageItem = {
+  readonly type: 'agentMessage'
+  readonly id: string
+  readonly text: string
+  readonly phase?: string | null
+  readonly questions?:
+    | readonly { readonly title: string; readonly options: readonly string[] | null }[]
+    | null
+}
+export type NativePlanItem = { readonly type: 'plan'; readonly id: string; readonly text: string }
+export type NativeReasoningItem = {
+  readonly type: 'reasoning'
+  readonly id: string
+  readonly summary: readonly string[]
+  readonly content: readonly string[]
+}
+export type NativeReviewItem = {
+  readonly type: 'enteredReviewMode' | 'exitedReviewMode'
+  readonly id: string
+  readonly review: string
+}
+export type NativeCompactionItem = { readonly type: 'contextCompaction'; readonly id: string }
+
+/** Items that are calls of tools: they start, and end with an outcome. */
+export type NativeCallItem =
+  | NativeCommandItem
+  | NativeFileItem
+  | NativeMcpItem
+  | NativeDynamicItem
+  | NativeCollabItem
+  | NativeSubagentItem
+  | NativeWebSearchItem
+  | NativeImageViewItem
+  | NativeSleepItem
+  | NativeImageItem
+  | NativeOutputItem
+export type NativeItem =
+  | NativeCallItem
+  | NativeMessageItem
+  | NativePlanItem
+  | NativeReasoningItem
+  | NativeReviewItem
+  | NativeCompactionItem
+  | { readonly type: 'userMessage'; readonly id: string; readonly clientId?: string | null }
+  | { readonly type: 'hookPrompt'; readonly id: string }
+
+// requests
+type OfItem = { readonly threadId: string; readonly turnId: string; readonly itemId: string }
+export type NativeCommandApproval = OfItem & {
+  readonly kind?: 'command' | 'writeStdin'
+  readonly reason?: string | null
+  readonly command?: string | null
+  readonly cwd?: string | null
+  readonly networkApprovalContext?: { readonly host: string; readonly protocol: string } | null
+}
+export type NativeFileApproval = OfItem & {
+  readonly reason?: string | null
+  readonly grantRoot?: string | null
+}
+export type NativePermissionsApproval = OfItem & {
+  readonly cwd: string
+  readonly reason: string | null
+  readonly permissions: Readonly<Record<string, unknown>>
+}
+export type NativeUserInputRequest = OfItem & { readonly questions: readonly NativeQuestion[] }
+export type NativeQuestion = {
+  readonly id: string
+  readonly header: string
+  readonly question: string
+  readonly isOther: boolean
+  readonly options: readonly { readonly label: string; readonly description: string }[] | null
+}
+export type NativeElicitation = {
+  readonly threadId: string
+  readonly serverName: string
+  readonly mode: string
+  readonly message?: string
+  readonly requestedSchema?: Readonly<Record<string, unknown>>
+  readonly url?: string
+  /** Of our own making when Codex asks whether a tool of the server may run. */
+  readonly _meta?: {
+    readonly codex_approval_kind?: string
+    readonly tool_params?: unknown
+  } | null
+}
+
+/** What the hook is given that looks at every call before it runs. */
+export type NativeHookCall = {
+  readonly session_id: string
+  readonly agent_id?: string
+  readonly tool_name: string
+  readonly tool_input: Readonly<Record<string, unknown>>
+  readonly tool_use_id: string
+}
+
+/** Notifications that give no output, each by decision. */
+export const ignored: Readonly<Record<string, string>> = {
+  'thread/started': 'the answer to thread/start, resume or fork has said it',
+  'thread/status/changed': 'whether a turn runs, and what it waits for, is ours to say',
+  'thread/readState/changed': 'what a person has read in other programs',
+  'thread/closed': 'the thread was unloaded because nobody listens any more',
+  'thread/attachment/updated': 'attachments of other programs that use the same thread',
+  'thread/goal/updated': 'goals are switched off: a turn of ours is one prompt',
+  'thread/goal/cleared': 'goals are switched off: a turn of ours is one prompt',
+  'thread/prediction/updated': 'guesses at the next prompt, which we never ask for',
+  'thread/queue/changed': 'the queue of prompts is ours',
+  'thread/project/updated': 'projects of the desktop program',
+  'project/changed': 'projects of the desktop program',
+  'thread/environment/connected': 'environments of other machines, which we never add',
+  'thread/environment/disconnected': 'environments of other machines, which we never add',
+  'turn/diff/updated': 'all changes of the turn at once; each change is in its own call already',
+  'turn/moderationMetadata': 'notes of the model service for its own use',
+  'hook/started': 'hook/completed says how the hook ended; the start alone tells nothing',
+  'item/autoApprovalReview/started': 'item/autoApprovalReview/completed says what came of it',
+  'rawResponseItem/completed': 'sent only if asked for; items say the same',
+  'rawResponse/completed': 'sent only if asked for; items say the same',
+  'item/reasoning/summaryPartAdded': 'the pieces of a part carry its number',
+  'thread/compacted': 'the item contextCompaction says the same; sent by older programs',
+  'serverRequest/resolved': 'the connection takes it: the agent took its question back',
+  'skills/changed': 'the commands of a session are those it started with',
+  'app/list/updated': 'apps of the desktop program',
+  'account/updated': 'who is signed in is asked when a session starts',
+  'account/login/completed': 'signing in is done with the program itself',
+  'command/exec/outputDelta': 'commands of the client, which we never start',
+  'process/outputDelta': 'processes of the client, which we never start',
+  'process/exited': 'processes of the client, which we never start',
+  'mcpServer/event/stream/notification': 'event streams of MCP servers, which we never open',
+  'remoteControl/status/changed': 'remote control of the desktop program',
+  'externalAgentConfig/import/progress': 'imports, which we never start',
+  'externalAgentConfig/import/completed': 'imports, which we never start',
+  'fs/changed': 'watches on files, which we never set',
+  'fuzzyFileSearch/sessionUpdated': 'searches, which we never start',
+  'fuzzyFileSearch/sessionCompleted': 'searches, which we never start',
+  'thread/realtime/started': 'spoken conversations, which we never start',
+  'thread/realtime/itemAdded': 'spoken conversations, which we never start',
+  'thread/realtime/item/started': 'spoken conversations, which we never start',
+  'thread/realtime/item/transcript/delta': 'spoken conversations, which we never start',
+  'thread/realtime/item/completed': 'spoken conversations, which we never start',
+  'thread/realtime/transcript/delta': 'spoken conversations, which we never start',
+  'thread/realtime/transcript/done': 'spoken conversations, which we never start',
+  'thread/realtime/outputAudio/delta': 'spoken conversations, which we never start',
+  'thread/realtime/sdp': 'spoken conversations, which we never start',
+  'thread/realtime/error': 'spoken conversations, which we never start',
+  'thread/realtime/closed': 'spoken conversations, which we never start',
+  'windowsSandbox/setupCompleted': 'a setup that is done with the program itself',
+}
+
+/** Items that give no output, each by decision. */
+export const ignoredItems: Readonly<Record<string, string>> = {
+  userMessage: 'the prompt is in our log already',
+  hookPrompt: 'hook/completed says what the hook said',
+}
+
+/** Requests that are answered with an error, each by decision. */
+export const refusedRequests: Readonly<Record<string, string>> = {
+  'item/tool/call': 'tools of the client, which we never register',
+  'account/chatgptAuthTokens/refresh': 'tokens are kept by the program itself',
+  'attestation/generate': 'attestation was not offered',
+  'currentTime/read': 'the program has a clock of its own',
+  applyPatchApproval: 'of the first generation of the protocol, which we never speak',
+  execCommandApproval: 'of the first generation of the protocol, which we never speak',
+}

@@ -1,0 +1,116 @@
+import { type AgentCommand, ParleyError } from '@parley/protocol'
+import type { ConnectInput } from '../../core/agent-adapter.ts'
+import { JsonRpcError } from '../json-rpc.ts'
+import type { AppServer } from './app-server.ts'
+import type { NativeItem, NativeThreadOpened } from './native.ts'
+import type { Skill } from './prompt.ts'
+import { approvalPolicy, type NativeConfig, nativeConfig, threadParams } from './settings.ts'
+
+/** Opens the conversation: a new one, one that was, or a copy of it. Rejects with a ParleyError. */
+export async function openThread(server: AppServer, input: ConnectInput): Promise<NativeThreadOpened> {
+  await expectSignedIn(server)
+  const hooks = await server.hooks(input.cwd).catch(() => undefined)
+  const opened = await open(server, input, nativeConfig(input, hooks)).catch((error: unknown) => {
+    throw cannotOpen(error)
+  })
+  if (opened.approvalPolicy !== approvalPolicy) {
+    const message =
+      'The settings of your organisation do not let Codex ask before each call, and Parley needs it to.'
+    throw new ParleyError('agent_failed', message)
+  }
+  return opened
+}
+
+async function expectSignedIn(server: AppServer): Promise<void> {
+  const account = await readAccount(server).catch((error: unknown) => {
+    throw cannotOpen(error)
+  })
+  if (!account.signedIn) throw new ParleyError('agent_not_signed_in', signInHint)
+}
+
+export const signInHint =
+  'Sign in once with the program itself: codex login (or, with an API key: printenv OPENAI_API_KEY | codex login --with-api-key).'
+
+/** Whether a model can be reached at all, and what pays for it. */
+export async function readAccount(
+  server: AppServer,
+): Promise<{ signedIn: boolean; credential: string | undefined }> {
+  type Account = { account: { type: string; planType?: string } | null; requiresOpenaiAuth: boolean }
+  const { account, requiresOpenaiAuth } = await server.call<Account>('account/read')
+  const credential = account && [account.type, account.planType].filter(Boolean).join(', ')
+  return { signedIn: account !== null || !requiresOpenaiAuth, credential: credential ?? undefined }
+}
+
+async function open(
+  server: AppServer,
+  input: ConnectInput,
+  config: NativeConfig,
+): Promise<NativeThreadOpened> {
+  const params = threadParams(input, config)
+  const { resume } = input
+  if (!resume) return server.call('thread/start', params)
+  const threadId = resume.agentSessionId
+  server.expect(threadId)
+  const method = resume.fork ? 'thread/fork' : 'thread/resume'
+  try {
+    return await server.call(method, { ...params, threadId, excludeTurns: true })
+  } catch (error) {
+    // what was killed before its first line was written has nothing to resume: it begins anew
+    if (resume.turns === 0 && error instanceof JsonRpcError) return server.call('thread/start', params)
+    throw error
+  }
+}
+
+function cannotOpen(error: unknown): ParleyError {
+  if (error instanceof ParleyError) return error
+  const why = error instanceof Error ? error.message : String(error)
+  return new ParleyError('agent_failed', `Codex could not open the conversation: ${why}`, { cause: error })
+}
+
+/** Whether Codex's own hook for us is in force in this conversation. */
+export async function isJudged(server: AppServer, threadId: string): Promise<boolean> {
+  type Listed = { data: { hooks: { source: string; eventName: string; trustStatus: string }[] }[] }
+  const { data } = await server.call<Listed>('hooks/list', { threadId })
+  return data
+    .flatMap(({ hooks }) => hooks)
+    .some(
+      (hook) =>
+        hook.source === 'sessionFlags' && hook.eventName === 'preToolUse' && hook.trustStatus === 'trusted',
+    )
+}
+
+/** Whether the conversation holds this prompt: one that was killed at once may not. */
+export async function remembers(server: AppServer, threadId: string, promptId: string): Promise<boolean> {
+  const params = { threadId, limit: 3, itemsView: 'full' }
+  const { data } = await server.call<{ data: { items: NativeItem[] }[] }>('thread/turns/list', params)
+  return data.some(({ items }) =>
+    items.some((item) => item.type === 'userMessage' && item.clientId === promptId),
+  )
+}
+
+/** Skills are what a person can call by name. */
+export async function readSkills(server: AppServer, cwd: string): Promise<(Skill & AgentCommand)[]> {
+  type Listed = {
+    data: { skills: { name: string; path: string; description: string; enabled: boolean }[] }[]
+  }
+  const { data } = await server.call<Listed>('skills/list', { cwds: [cwd] })
+  return data
+    .flatMap(({ skills }) => skills)
+    .filter(({ enabled }) => enabled)
+    .map(({ name, path, description }) => ({ name, path, description }))
+}
+
+/** Commands that were left running by a turn which was broken off. */
+export async function terminateCommands(
+  server: AppServer,
+  threadId: string,
+  itemIds: ReadonlySet<string>,
+): Promise<void> {
+  if (itemIds.size === 0) return
+  type Listed = { data: { itemId: string; processId: string }[] }
+  const { data } = await server.call<Listed>('thread/backgroundTerminals/list', { threadId })
+  for (const { itemId, processId } of data) {
+    if (itemIds.has(itemId))
+      await server.call('thread/backgroundTerminals/terminate', { threadId, processId })
+  }
+}

@@ -1,0 +1,195 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Diff, PermissionOption } from '@parley/protocol'
+import type { PermissionAnswer, PermissionAsk } from '../../core/agent-adapter.ts'
+import {
+  type CallDescription,
+  commandTool,
+  describeCommand,
+  describePatch,
+  firstLine,
+  patchTool,
+} from './describe-call.ts'
+import type {
+  NativeCommandApproval,
+  NativeElicitation,
+  NativeFileApproval,
+  NativeHookCall,
+  NativePermissionsApproval,
+} from './native.ts'
+import { withoutShell } from './shell-words.ts'
+import { type Call, isRecord, parentOf, type TranslateState } from './translate-state.ts'
+
+/** What is to be asked of the host, and how its answer is said to Codex. */
+export type Approval = {
+  readonly ask: PermissionAsk
+  respond(answer: PermissionAnswer): unknown
+}
+
+/** Once, or not: how far an answer reaches is the host's business. */
+function decision(answer: PermissionAnswer): { decision: 'accept' | 'decline' | 'cancel' } {
+  if (answer.outcome === 'allowed') return { decision: 'accept' }
+  const stops = answer.outcome === 'cancelled' || answer.endTurn
+  return { decision: stops ? 'cancel' : 'decline' }
+}
+
+export function commandApproval(state: TranslateState, params: NativeCommandApproval): Approval {
+  return { ask: commandAsk(state, params), respond: decision }
+}
+
+function commandAsk(state: TranslateState, params: NativeCommandApproval): PermissionAsk {
+  const { threadId, itemId, reason, networkApprovalContext: network } = params
+  const about = { toolCallId: itemId, ...parentOf(state, threadId), ...(reason && { reason }) }
+  if (network) {
+    const { host, protocol } = network
+    const title = `Connect to ${host}`
+    return { ...about, tool: 'network', kind: 'fetch', title, input: { host, protocol }, readOnly: false }
+  }
+  const command = withoutShell(params.command ?? '')
+  if (params.kind === 'writeStdin') {
+    const title = firstLine(`Type into a running command: ${command}`)
+    return { ...about, tool: 'write_stdin', kind: 'execute', title, input: { command } }
+  }
+  const described = describeCommand(command, params.cwd ?? undefined, state.cwd)
+  return { ...about, ...asked(described), ...grantsOf(described, command) }
+}
+
+function asked({ name, kind, title, input }: CallDescription) {
+  return { tool: name, kind, title, input }
+}
+
+const scopes = [
+  ['session', 'for this session'],
+  ['project', 'in this folder'],
+  ['always', 'always'],
+] as const
+
+/** What lasts of an answer about a command is this very command, also where it only reads. */
+function grantsOf({ kind }: CallDescription, command: string): { suggestions?: PermissionOption[] } {
+  if (kind === 'execute') return {}
+  const rule = { tool: commandTool, match: { command: command.replace(/[\\*]/g, '\\$&') } }
+  return {
+    suggestions: scopes.map(([scope, how]) => ({
+      decision: 'allow',
+      scope,
+      label: `Allow this command ${how}`,
+      rule,
+    })),
+  }
+}
+
+export function fileApproval(state: TranslateState, params: NativeFileApproval): Approval {
+  const { threadId, itemId, reason, grantRoot } = params
+  const call = state.calls.get(itemId)
+  const diff = call && diffIn(call)
+  return {
+    ask: {
+      toolCallId: itemId,
+      ...parentOf(state, threadId),
+      tool: patchTool,
+      kind: call?.kind ?? 'edit',
+      title: call?.title ?? 'Change files',
+      input: grantRoot ? { ...(call?.input as object), grantRoot } : (call?.input ?? {}),
+      ...(reason && { reason }),
+      ...(diff && { diff }),
+    },
+    respond: decision,
+  }
+}
+
+function diffIn({ input }: Call): Diff | undefined {
+  const { changes } = (input ?? {}) as { changes?: readonly { path: string; type: string; diff: string }[] }
+  const [change, ...more] = changes ?? []
+  if (!change || more.length > 0) return undefined
+  if (change.type === 'add') return { path: change.path, before: null, after: change.diff }
+  if (change.type === 'delete') return { path: change.path, before: change.diff, after: null }
+  return { path: change.path, patch: change.diff }
+}
+
+/** Codex wants more than its sandbox lets through, for the rest of the turn. */
+export function permissionsApproval(state: TranslateState, params: NativePermissionsApproval): Approval {
+  const { threadId, itemId, reason, permissions } = params
+  const wanted = Object.fromEntries(Object.entries(permissions).filter(([, value]) => value !== null))
+  return {
+    ask: {
+      toolCallId: itemId,
+      ...parentOf(state, threadId),
+      tool: 'request_permissions',
+      kind: 'other',
+      title: `Widen the sandbox: ${Object.keys(wanted).join(', ')}`,
+      input: wanted,
+      ...(reason && { reason }),
+    },
+    respond: ({ outcome }) => ({ permissions: outcome === 'allowed' ? wanted : {}, scope: 'turn' }),
+  }
+}
+
+export function isToolApproval({ _meta }: NativeElicitation): boolean {
+  return _meta?.codex_approval_kind !== undefined
+}
+
+/**
+ * Whether a tool of an MCP server may run. Codex does not say which call it means: one with these arguments, and none of
+ * those that are asked about already.
+ */
+export function toolApproval(
+  state: TranslateState,
+  params: NativeElicitation,
+  pending: ReadonlySet<string>,
+): Approval {
+  const input = params._meta?.tool_params ?? {}
+  const found = [...state.calls].find(
+    ([id, call]) =>
+      call.threadId === params.threadId &&
+      call.server === params.serverName &&
+      !pending.has(id) &&
+      isDeepStrictEqual(call.input ?? {}, input),
+  )
+  const [toolCallId, call] = found ?? []
+  return {
+    ask: {
+      ...(toolCallId !== undefined && { toolCallId }),
+      ...parentOf(state, params.threadId),
+      tool: call?.name ?? `mcp__${params.serverName}`,
+      kind: 'other',
+      title: call?.title ?? params.message ?? params.serverName,
+      input,
+    },
+    respond(answer) {
+      const { decision: action } = decision(answer)
+      return { action, content: action === 'accept' ? {} : null, _meta: null }
+    },
+  }
+}
+
+const patchCommand = /^\s*apply_patch\s+<<\s*(['"]?)(\w+)\1\n([\s\S]*)\n\2\s*$/
+
+/** What a call is that the hook asks about: known by its name and its input alone. */
+export function hookAsk(state: TranslateState, call: NativeHookCall, cwd: string): PermissionAsk {
+  const { tool_name: name, tool_input: input, tool_use_id: toolCallId, agent_id: agent } = call
+  const about = { toolCallId, ...parentOf(state, agent ?? state.threadId) }
+  const command = isRecord(input) && typeof input.command === 'string' ? input.command : ''
+  if (name === patchTool) return { ...about, ...asked(describePatch(command, cwd)) }
+  if (name === commandTool) {
+    const patch = patchCommand.exec(command)?.[3]
+    const described = patch === undefined ? describeCommand(command, undefined) : describePatch(patch, cwd)
+    return { ...about, ...asked(described) }
+  }
+  const own = ownTools.find(({ names }) => names.test(name))
+  const tool = own?.tool ?? name
+  return { ...about, tool, kind: own?.kind ?? 'other', title: tool, input, readOnly: own !== undefined }
+}
+
+/** Tools of Codex's own that change nothing by themselves. What a subagent does is looked at call by call. */
+const ownTools: readonly { names: RegExp; tool: string; kind: 'read' | 'think' }[] = [
+  { names: /^view_image$/, tool: 'view_image', kind: 'read' },
+  { names: /^(list|read)_mcp_resource/, tool: 'mcp_resource', kind: 'read' },
+  { names: /spawn_agent$/, tool: 'spawn_agent', kind: 'think' },
+  {
+    names:
+      /^(multi_agent_v1|collaboration)?(send_input|send_message|followup_task|resume_agent|wait_agent|close_agent|interrupt_agent|list_agents)$/,
+    tool: 'subagents',
+    kind: 'think',
+  },
+  { names: /^update_plan$/, tool: 'update_plan', kind: 'think' },
+  { names: /^request_user_input$/, tool: 'request_user_input', kind: 'think' },
+]

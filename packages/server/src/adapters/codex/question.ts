@@ -1,0 +1,62 @@
+import type { Answers, Question } from '@parley/protocol'
+import type { QuestionAnswer, QuestionAsk } from '../../core/agent-adapter.ts'
+import { type Elicitation, elicitedContent, elicitedQuestions } from '../elicitation.ts'
+import type { NativeElicitation, NativeQuestion, NativeUserInputRequest } from './native.ts'
+import { parentOf, type TranslateState } from './translate-state.ts'
+
+/** What is to be asked of a person, and how the answer is said to Codex. */
+export type Inquiry = {
+  readonly ask: QuestionAsk
+  respond(answer: QuestionAnswer): unknown
+}
+
+/** Codex shows no call for its own questions: they stand for themselves. */
+export function userInputInquiry(state: TranslateState, params: NativeUserInputRequest): Inquiry {
+  const { threadId, questions } = params
+  return {
+    ask: { questions: questions.map(question), ...parentOf(state, threadId) },
+    respond: (answer) => ({ answers: answer.outcome === 'answered' ? nativeAnswers(answer.answers) : {} }),
+  }
+}
+
+function question({ id, header, question: text, options, isOther }: NativeQuestion): Question {
+  return {
+    id,
+    header,
+    text,
+    options: (options ?? []).map(({ label, description }) => ({
+      label,
+      ...(description && { description }),
+    })),
+    multiple: false,
+    freeText: isOther || !options || options.length === 0,
+  }
+}
+
+function nativeAnswers(answers: Answers): Record<string, { answers: string[] }> {
+  return Object.fromEntries(Object.entries(answers).map(([id, given]) => [id, { answers: [given].flat() }]))
+}
+
+const forms = new Set(['form', 'openai/form', 'openaiForm', 'url'])
+
+/** What an MCP server asks, or nothing if it is of a kind that only a program of OpenAI's can answer. */
+export function elicitationInquiry(state: TranslateState, params: NativeElicitation): Inquiry | undefined {
+  if (!forms.has(params.mode)) return undefined
+  const { threadId, serverName, message = '', requestedSchema, url } = params
+  const request: Elicitation = { serverName, message, requestedSchema, url }
+  const open = [...state.calls].find(([, call]) => call.threadId === threadId && call.server === serverName)
+  return {
+    ask: {
+      ...(open && { toolCallId: open[0] }),
+      ...parentOf(state, threadId),
+      questions: elicitedQuestions(request),
+    },
+    respond(answer) {
+      if (answer.outcome !== 'answered') return { action: 'cancel', content: null, _meta: null }
+      const content = elicitedContent(request, answer.answers)
+      return content === undefined
+        ? { action: 'decline', content: null, _meta: null }
+        : { action: 'accept', content, _meta: null }
+    },
+  }
+}

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest'
+import { readingOf } from './read-only-command.ts'
+import { shellTokens, withoutShell } from './shell-words.ts'
+
+describe('what Codex says of a command', () => {
+  it.each([
+    [`/bin/bash -lc 'touch a.txt'`, 'touch a.txt'],
+    [`/bin/bash -lc "printf \\"once\\\\n\\" > note.txt"`, 'printf "once\\n" > note.txt'],
+    ['/bin/bash -lc cat', 'cat'],
+    [`/usr/bin/zsh -c 'a && b'`, 'a && b'],
+    [`bash -lc "echo \\$HOME"`, 'echo $HOME'],
+    [`python3 -c 'print(1)'`, `python3 -c 'print(1)'`],
+    ['/bin/bash -lc', '/bin/bash -lc'],
+    [`/bin/bash -lc 'one' 'two'`, `/bin/bash -lc 'one' 'two'`],
+  ])('%s runs %s', (native, command) => {
+    expect(withoutShell(native)).toBe(command)
+  })
+})
+
+describe('the words of a command line', () => {
+  it('are split as a shell splits them', () => {
+    expect(shellTokens(`rg -n 'a b' "c \\"d\\"" e\\ f|wc -l`)).toEqual([
+      { word: 'rg' },
+      { word: '-n' },
+      { word: 'a b' },
+      { word: 'c "d"' },
+      { word: 'e f' },
+      { operator: '|' },
+      { word: 'wc' },
+      { word: '-l' },
+    ])
+  })
+
+  it.each([
+    'echo $HOME',
+    'echo "$(id)"',
+    'a `b`',
+    'cat <a',
+    'cat >a',
+    '(a)',
+    'a # b',
+    'a & b',
+    'a\nb',
+    "a 'b",
+    'a {b,c}',
+  ])('are not told of %j', (line) => {
+    expect(shellTokens(line)).toBeUndefined()
+  })
+})
+
+describe('a command that only reads', () => {
+  it.each([
+    ['cat a.txt', 'read'],
+    [`sed -n '1,20p' src/a.ts`, 'read'],
+    ['cd src && ls -la', 'search'],
+    [`rg -n "one two" src | head -20`, 'search'],
+    [`find . -name '*.ts' -type f`, 'search'],
+    ['pwd; wc -l a b', 'read'],
+  ])('%s', (command, kind) => {
+    expect(readingOf(command)).toBe(kind)
+  })
+
+  it.each([
+    '',
+    'rm -rf .',
+    'cat a > b',
+    'cat a; rm b',
+    'cat a && ./cat',
+    'ls | xargs rm',
+    'find . -delete',
+    'find . -exec rm {} +',
+    'find . -fprintf out x',
+    'rg --pre ./run x',
+    'rg -nz x',
+    `sed -i 's/a/b/' c`,
+    `sed -n '1,2w out' c`,
+    `sed -n '1p' -i c`,
+    'echo $(rm a)',
+    'FOO=1 cat a',
+    '/tmp/cat a',
+    'git status',
+    'sort -o out in',
+    'cat a &',
+    'cat a\nrm b',
+    'toString x',
+    '|| cat',
+  ])('is not among them: %j', (command) => {
+    expect(readingOf(command)).toBeUndefined()
+  })
+})

@@ -1,0 +1,58 @@
+import { shellTokens } from './shell-words.ts'
+
+type Reading = 'read' | 'search'
+
+/** Programs that only look, and the arguments with which they would do more. */
+const programs: Readonly<Record<string, { readonly kind: Reading; readonly unless?: RegExp }>> = {
+  basename: { kind: 'read' },
+  cat: { kind: 'read' },
+  cd: { kind: 'read' },
+  cut: { kind: 'read' },
+  df: { kind: 'search' },
+  dirname: { kind: 'read' },
+  du: { kind: 'search' },
+  echo: { kind: 'read' },
+  find: { kind: 'search', unless: /^-(exec|ok|delete|fls|fprint)/ },
+  grep: { kind: 'search' },
+  head: { kind: 'read' },
+  ls: { kind: 'search' },
+  nl: { kind: 'read' },
+  pwd: { kind: 'read' },
+  readlink: { kind: 'read' },
+  realpath: { kind: 'read' },
+  rg: { kind: 'search', unless: /^(--pre|--hostname-bin|--search-zip|-[A-Za-z]*z)/ },
+  stat: { kind: 'read' },
+  tail: { kind: 'read' },
+  tr: { kind: 'read' },
+  wc: { kind: 'read' },
+  which: { kind: 'search' },
+}
+
+const printsLines = /^\d+(,\d+)?p$/
+
+/**
+ * What a command does if it surely does nothing but read, whether or not it runs in a sandbox. Codex reads files by
+ * commands, so a read-only session lives by these. Whatever is in doubt is not among them.
+ */
+export function readingOf(command: string): Reading | undefined {
+  const tokens = shellTokens(command)
+  if (!tokens || tokens.length === 0) return undefined
+  const calls: string[][] = [[]]
+  for (const token of tokens) {
+    if ('word' in token) calls.at(-1)?.push(token.word)
+    else calls.push([])
+  }
+  const kinds = calls.map(([program = '', ...args]) => kindOf(program, args))
+  if (kinds.includes(undefined)) return undefined
+  return kinds.includes('search') ? 'search' : 'read'
+}
+
+function kindOf(program: string, args: readonly string[]): Reading | undefined {
+  if (program === 'sed') return onlyPrints(args) ? 'read' : undefined
+  const known = Object.hasOwn(programs, program) ? programs[program] : undefined
+  return known && !args.some((arg) => known.unless?.test(arg)) ? known.kind : undefined
+}
+
+function onlyPrints([flag, script, ...files]: readonly string[]): boolean {
+  return flag === '-n' && printsLines.test(script ?? '') && !files.some((file) => file.startsWith('-'))
+}

@@ -1,0 +1,160 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { NewRule, NewSessionInput, SessionEvent } from '@parley/protocol'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createHost } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { TestReader } from '../../testing/reader.ts'
+import { createCodexAdapter } from './index.ts'
+
+/** A home whose owner has told Codex, long ago, that these need no asking. */
+const home = mkdtempSync(join(tmpdir(), 'parley-refusals-'))
+let server: ModelServer
+beforeAll(async () => {
+  mkdirSync(join(home, '.codex', 'rules'), { recursive: true })
+  writeFileSync(
+    join(home, '.codex', 'rules', 'default.rules'),
+    'prefix_rule(pattern=["touch"], decision="allow")\n',
+  )
+  server = await startModelServer()
+  server.wire(withNamespaces)
+  answerByPrompt(server, /Parley was restarted/)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
+})
+
+const call = (name: string, input: unknown): ModelAnswer => ({
+  toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify(input) }],
+})
+const run = (cmd: string) => call('exec_command', { cmd })
+const echo = {
+  command: process.execPath,
+  args: ['--conditions=source', new URL('../../testing/mcp-echo.ts', import.meta.url).pathname],
+}
+
+type Played = { ran: boolean; events: SessionEvent[]; heard: string }
+
+async function play(
+  answer: ModelAnswer,
+  { rule, ...session }: { rule?: NewRule } & Partial<NewSessionInput> = {},
+): Promise<Played> {
+  const cwd = mkdtempSync(join(home, 'work-'))
+  writeFileSync(join(cwd, 'poem.txt'), 'roses are red')
+  const env = codexEnvironment({ url: server.url, home })
+  const adapters = [createCodexAdapter({ env, agentsFolder: testAgentsFolder() })]
+  const host = await createHost({ adapters, store: createMemoryStore() })
+  if (rule) await host.addRule(rule)
+  const prompt = modelPrompt('Do it.', answer, { say: 'history' })
+  const { id } = await host.create({ agent: 'codex', cwd, prompt, ...session })
+  const reader = new TestReader(id)
+  await reader.follow(host)
+  await reader.until(({ state }) => state.turns === 1)
+  const read = await host.read(id, { after: 0, limit: 1000 })
+  await host.close()
+  const events = read.events.map(({ json }) => JSON.parse(json) as SessionEvent)
+  const heard = events.flatMap((event) => (event.type === 'text.written' ? [event.text] : [])).join('\n')
+  return { ran: existsSync(join(cwd, 'done.txt')), events, heard }
+}
+
+const decisions = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) => (event.type === 'permission.resolved' ? [[event.outcome, event.by]] : []))
+const ends = (events: readonly SessionEvent[]) =>
+  events.flatMap((event) => (event.type === 'tool-call.ended' ? [event.outcome] : []))
+const noTouch: NewRule = { tool: 'Bash', match: { command: 'touch *' }, decision: 'deny', scope: 'always' }
+
+it.each(['ask', 'bypass'] as const)('runs what Codex approves by itself, in mode %s', async (mode) => {
+  const { ran, events } = await play(run('touch done.txt'), { mode })
+  expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({
+    ran: true,
+    decisions: [],
+    ends: ['completed'],
+  })
+})
+
+it.each([
+  ['read-only', undefined, 'mode', 'This session is read-only.'],
+  ['ask', noTouch, 'rule', 'A rule refuses Bash.'],
+  ['bypass', noTouch, 'rule', 'A rule refuses Bash.'],
+] as const)('does not run it where Parley refuses: mode %s', async (mode, rule, by, why) => {
+  const { ran, events, heard } = await play(run('touch done.txt'), { mode, ...(rule && { rule }) })
+  expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({
+    ran: false,
+    decisions: [['denied', by]],
+    ends: ['denied'],
+  })
+  expect(heard).toContain(why)
+})
+
+it('runs nothing else in bypass that a rule refuses, and all that none does', async () => {
+  const rule: NewRule = { tool: 'Bash', match: { command: 'printf *' }, decision: 'deny', scope: 'always' }
+  const refused = await play(run('printf a > done.txt'), { mode: 'bypass', rule })
+  expect([refused.ran, decisions(refused.events)]).toEqual([false, [['denied', 'rule']]])
+  const allowed = await play(run('printf a > done.txt'), { mode: 'bypass' })
+  expect([allowed.ran, decisions(allowed.events)]).toEqual([true, [['allowed', 'mode']]])
+})
+
+it('reads in a read-only session, and only reads', async () => {
+  const read = await play(run('cat poem.txt'), { mode: 'read-only' })
+  expect(read.heard).toContain('roses are red')
+  expect(decisions(read.events)).toEqual([['allowed', 'mode']])
+  const wrote = await play(run('cat poem.txt > done.txt'), { mode: 'read-only' })
+  expect([wrote.ran, decisions(wrote.events), ends(wrote.events)]).toEqual([
+    false,
+    [['denied', 'mode']],
+    ['denied'],
+  ])
+})
+
+it('lets files be edited without asking in accept-edits, and nothing else', async () => {
+  const patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: done.txt\n+a\n*** End Patch\nEOF\n"
+  const edited = await play(run(patch), { mode: 'accept-edits' })
+  expect([edited.ran, decisions(edited.events)]).toEqual([true, [['allowed', 'mode']]])
+  expect(edited.events).toContainEqual(
+    expect.objectContaining({
+      type: 'tool-call.ended',
+      outcome: 'completed',
+      content: [{ type: 'diff', path: expect.stringMatching(/done\.txt$/), before: null, after: 'a\n' }],
+    }),
+  )
+  const rule: NewRule = {
+    tool: 'apply_patch',
+    match: { paths: '*done.txt*' },
+    decision: 'deny',
+    scope: 'always',
+  }
+  const refused = await play(run(patch), { mode: 'accept-edits', rule })
+  expect([refused.ran, decisions(refused.events), ends(refused.events)]).toEqual([
+    false,
+    [['denied', 'rule']],
+    ['denied'],
+  ])
+})
+
+it.each([
+  ['a tool of an MCP server', call('mcp__echo/say', { words: 'parsley' }), 'mcp__echo__say'],
+  ['a tool that Codex holds to be safe', call('view_image', { path: 'poem.txt' }), 'view_image'],
+] as const)('refuses by a rule %s', async (_what, answer, tool) => {
+  const rule: NewRule = { tool, decision: 'deny', scope: 'always' }
+  const { events, heard } = await play(answer, { rule, mode: 'bypass', mcpServers: { echo } })
+  expect([decisions(events), ends(events)]).toEqual([[['denied', 'rule']], ['denied']])
+  expect(heard).toContain(`A rule refuses ${tool}.`)
+})
+
+it('does not even offer what a rule refuses and Codex never asks about', async () => {
+  const spawn = call('collaboration/spawn_agent', { task_name: 'a', message: 'b' })
+  const rule: NewRule = { tool: 'spawn_agent', decision: 'deny', scope: 'always' }
+  const { heard } = await play(spawn, { rule })
+  expect(heard).toContain('unsupported call')
+})
+
+it('keeps to the list of tools of a session', async () => {
+  const { ran, events } = await play(run('touch done.txt'), { options: { tools: ['apply_patch'] } })
+  expect([ran, decisions(events), ends(events)]).toEqual([false, [['denied', 'rule']], ['denied']])
+})

@@ -1,0 +1,137 @@
+import type { AgentOutput, Person } from '../../core/agent-adapter.ts'
+import type { JsonRpcId } from '../json-rpc.ts'
+import type { AppServer } from './app-server.ts'
+import {
+  type NativeCommandApproval,
+  type NativeElicitation,
+  type NativeFileApproval,
+  type NativePermissionsApproval,
+  type NativeRequest,
+  type NativeUserInputRequest,
+  refusedRequests,
+} from './native.ts'
+import {
+  type Approval,
+  commandApproval,
+  fileApproval,
+  isToolApproval,
+  permissionsApproval,
+  toolApproval,
+} from './permission.ts'
+import { elicitationInquiry, type Inquiry, userInputInquiry } from './question.ts'
+import type { TranslateState } from './translate-state.ts'
+
+export type RequestContext = {
+  readonly server: Pick<AppServer, 'respond' | 'refuse'>
+  readonly person: Person
+  state(): TranslateState
+  /** The call will not run: its end is a refusal, not a failure. */
+  denied(toolCallId: string): void
+  /** Says to the model why. Before the refusal itself, so that it hears both at once. */
+  explain(threadId: string, words: string): Promise<void>
+  put(output: AgentOutput): void
+}
+
+type Prepared = { readonly approval: Approval } | { readonly inquiry: Inquiry } | { readonly answer: unknown }
+type Prepare = (state: TranslateState, params: never, pending: ReadonlySet<string>) => Prepared
+
+/** One entry for every request that is not refused. */
+export const requestKinds = {
+  'item/commandExecution/requestApproval': (state: TranslateState, params: NativeCommandApproval) => ({
+    approval: commandApproval(state, params),
+  }),
+  'item/fileChange/requestApproval': (state: TranslateState, params: NativeFileApproval) => ({
+    approval: fileApproval(state, params),
+  }),
+  'item/permissions/requestApproval': (state: TranslateState, params: NativePermissionsApproval) => ({
+    approval: permissionsApproval(state, params),
+  }),
+  'item/tool/requestUserInput': (state: TranslateState, params: NativeUserInputRequest) => ({
+    inquiry: userInputInquiry(state, params),
+  }),
+  'mcpServer/elicitation/request': (
+    state: TranslateState,
+    params: NativeElicitation,
+    pending: ReadonlySet<string>,
+  ): Prepared => {
+    if (isToolApproval(params)) return { approval: toolApproval(state, params, pending) }
+    const inquiry = elicitationInquiry(state, params)
+    return inquiry ? { inquiry } : { answer: { action: 'decline', content: null, _meta: null } }
+  },
+} as const satisfies Record<string, Prepare>
+
+type Open = { readonly withdrawal: AbortController; readonly toolCallId: string | undefined }
+
+/** Codex's requests, to the host and back. Taken in the order of its messages: the call it asks about is known then. */
+export class RequestDesk {
+  readonly #context: RequestContext
+  readonly #open = new Map<JsonRpcId, Open>()
+
+  constructor(context: RequestContext) {
+    this.#context = context
+  }
+
+  take(request: NativeRequest): void {
+    const { server, put } = this.#context
+    const { id, method } = request
+    const refusal = Object.hasOwn(refusedRequests, method) ? refusedRequests[method] : undefined
+    if (refusal !== undefined) return server.refuse(id, `Parley does not answer this: ${refusal}.`)
+    try {
+      this.#serve(id, this.#prepare(request))
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      put({ type: 'agent.unrecognised', native: request, reason })
+      server.refuse(id, `Parley does not understand this: ${reason}`)
+    }
+  }
+
+  #prepare({ method, params }: NativeRequest): Prepared {
+    if (!Object.hasOwn(requestKinds, method)) throw new Error(`the request ${method}`)
+    const prepare = requestKinds[method as keyof typeof requestKinds] as Prepare
+    const pending = new Set([...this.#open.values()].flatMap(({ toolCallId }) => toolCallId ?? []))
+    return prepare(this.#context.state(), params as never, pending)
+  }
+
+  #serve(id: JsonRpcId, prepared: Prepared): void {
+    if ('approval' in prepared) void this.#permit(id, prepared.approval)
+    else if ('inquiry' in prepared) void this.#answer(id, prepared.inquiry)
+    else this.#context.server.respond(id, prepared.answer)
+  }
+
+  /** The agent no longer wants an answer: it took its question back, or the turn has ended. */
+  resolved(id: JsonRpcId): void {
+    const open = this.#open.get(id)
+    this.#open.delete(id)
+    open?.withdrawal.abort()
+  }
+
+  /** Nothing is answered any more. What is open stays open in the log. */
+  close(): void {
+    this.#open.clear()
+  }
+
+  async #permit(id: JsonRpcId, { ask, respond }: Approval): Promise<void> {
+    const { server, person, denied, explain, state } = this.#context
+    const answer = await person.permit(ask, this.#begin(id, ask.toolCallId))
+    if (!this.#open.has(id)) return
+    if (answer.outcome === 'denied') {
+      if (ask.toolCallId !== undefined) denied(ask.toolCallId)
+      const threadId = state().calls.get(ask.toolCallId ?? '')?.threadId
+      if (answer.message !== undefined && !answer.endTurn && threadId !== undefined)
+        await explain(threadId, answer.message)
+    }
+    if (this.#open.delete(id)) server.respond(id, respond(answer))
+  }
+
+  async #answer(id: JsonRpcId, { ask, respond }: Inquiry): Promise<void> {
+    const { server, person } = this.#context
+    const answer = await person.answer(ask, this.#begin(id, ask.toolCallId))
+    if (this.#open.delete(id)) server.respond(id, respond(answer))
+  }
+
+  #begin(id: JsonRpcId, toolCallId: string | undefined): AbortSignal {
+    const withdrawal = new AbortController()
+    this.#open.set(id, { withdrawal, toolCallId })
+    return withdrawal.signal
+  }
+}

@@ -1,0 +1,172 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import {
+  type McpServer,
+  type McpServers,
+  ParleyError,
+  type PermissionMode,
+  type SessionOptions,
+  type SessionSettings,
+} from '@parley/protocol'
+import type { ConnectInput } from '../../core/agent-adapter.ts'
+import type {
+  NativeApprovalPolicy,
+  NativeCollaborationMode,
+  NativeSandboxMode,
+  NativeSandboxPolicy,
+} from './native.ts'
+
+/** The session options that are honoured here. */
+export const honouredOptions = [
+  'effort',
+  'systemPrompt',
+  'appendSystemPrompt',
+  'directories',
+  'outputSchema',
+] as const satisfies readonly (keyof SessionOptions)[]
+
+export const offeredModes: readonly PermissionMode[] = ['ask', 'accept-edits', 'read-only', 'plan', 'bypass']
+
+/**
+ * In every mode Codex asks about every command and every change of files; the host's mode answers. So a mode means to
+ * Codex only what its sandbox lets through. An approved command may leave the sandbox.
+ */
+export const approvalPolicy = 'untrusted' satisfies NativeApprovalPolicy
+const sandboxes: Readonly<Record<PermissionMode, NativeSandboxMode>> = {
+  ask: 'workspace-write',
+  'accept-edits': 'workspace-write',
+  'read-only': 'read-only',
+  plan: 'read-only',
+  bypass: 'danger-full-access',
+}
+
+export type NativeConfig = Record<string, unknown>
+
+/** What a conversation is started, resumed or forked with. `config` is laid over the person's own. */
+export function threadParams(input: ConnectInput, config: NativeConfig): Record<string, unknown> {
+  const { settings, cwd } = input
+  const { mode = 'ask', model, options = {} } = settings
+  return {
+    cwd,
+    approvalPolicy,
+    approvalsReviewer: 'user',
+    sandbox: sandboxes[mode],
+    config,
+    ...(options.directories && { runtimeWorkspaceRoots: [cwd, ...options.directories] }),
+    ...(model !== undefined && { model }),
+    ...(options.systemPrompt !== undefined && { baseInstructions: options.systemPrompt }),
+    ...(options.appendSystemPrompt !== undefined && { developerInstructions: options.appendSystemPrompt }),
+  }
+}
+
+/** What each turn runs with: the conversation may have been open already, with other settings. */
+export function turnParams(
+  { mode = 'ask', model, options = {} }: SessionSettings,
+  context: { cwd: string; model: string; sandbox: NativeSandboxPolicy; wasPlan: boolean },
+): Record<string, unknown> {
+  const collaborationMode: NativeCollaborationMode = {
+    mode: mode === 'plan' ? 'plan' : 'default',
+    settings: {
+      model: model ?? context.model,
+      reasoning_effort: options.effort ?? null,
+      developer_instructions: null,
+    },
+  }
+  return {
+    cwd: context.cwd,
+    approvalPolicy,
+    approvalsReviewer: 'user',
+    sandboxPolicy: sandboxPolicy(mode, context.sandbox, options.directories ?? []),
+    ...(model !== undefined && { model }),
+    ...(options.effort !== undefined && { effort: options.effort }),
+    ...((mode === 'plan' || context.wasPlan) && { collaborationMode }),
+  }
+}
+
+/** The sandbox of a mode; where the folder may be written to, as the person's own settings have it. */
+function sandboxPolicy(
+  mode: PermissionMode,
+  started: NativeSandboxPolicy,
+  directories: readonly string[],
+): NativeSandboxPolicy {
+  if (mode === 'bypass') return { type: 'dangerFullAccess' }
+  if (sandboxes[mode] === 'read-only')
+    return started.type === 'readOnly' ? started : { type: 'readOnly', networkAccess: false }
+  if (started.type === 'workspaceWrite') return started
+  return {
+    type: 'workspaceWrite',
+    writableRoots: directories,
+    networkAccess: false,
+    excludeTmpdirEnvVar: false,
+    excludeSlashTmp: false,
+  }
+}
+
+/** Settings that hold for this conversation alone. */
+export function nativeConfig(
+  { cwd, trusted, mcpServers, settings, person }: ConnectInput,
+  hooks: NativeConfig | undefined,
+): NativeConfig {
+  const forbidden = (tool: string, kind: 'fetch' | 'think') =>
+    person.forbids({ tool, kind, title: tool, input: {}, readOnly: true })
+  return {
+    projects: trustOf(cwd, trusted),
+    thread_unload_delay_secs: 0,
+    suppress_unstable_features_warning: true,
+    features: {
+      default_mode_request_user_input: true,
+      goals: false,
+      ...(forbidden('spawn_agent', 'think') && { multi_agent: false, multi_agent_v2: false }),
+      ...(forbidden('image_generation', 'think') && { image_generation: false }),
+    },
+    tools: { update_plan: { enabled: true } },
+    ...(forbidden('web_search', 'fetch') && { web_search: 'disabled' }),
+    ...(settings.options?.effort !== undefined && { model_reasoning_effort: settings.options.effort }),
+    ...(mcpServers && { mcp_servers: nativeServers(mcpServers) }),
+    ...(hooks && { hooks }),
+  }
+}
+
+/**
+ * Always said, in one way or the other: a folder that Codex has heard nothing of it would trust by itself, and write
+ * that into the person's settings.
+ */
+function trustOf(cwd: string, trusted: boolean): NativeConfig {
+  const folders = new Set([cwd, real(cwd), gitRoot(real(cwd)) ?? cwd])
+  const level = { trust_level: trusted ? 'trusted' : 'untrusted' }
+  return Object.fromEntries([...folders].map((folder) => [folder, level]))
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    return path
+  }
+}
+
+function gitRoot(folder: string): string | undefined {
+  if (existsSync(join(folder, '.git'))) return folder
+  const above = dirname(folder)
+  return above === folder ? undefined : gitRoot(above)
+}
+
+function nativeServers(servers: McpServers): NativeConfig {
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => [name, nativeServer(name, server)]),
+  )
+}
+
+/** Every tool of a server that came with the session is asked about, whatever the server says of it. */
+function nativeServer(name: string, server: McpServer): NativeConfig {
+  const asks = { default_tools_approval_mode: 'prompt' }
+  if ('command' in server) {
+    const { command, args = [], env } = server
+    return { ...asks, command, args, ...(env && { env }) }
+  }
+  if (server.type === 'sse') {
+    const message = `Codex cannot speak to the MCP server ${name}: it knows stdio and http, not sse.`
+    throw new ParleyError('not_supported', message)
+  }
+  return { ...asks, url: server.url, ...(server.headers && { http_headers: server.headers }) }
+}

@@ -1,0 +1,79 @@
+export type ShellToken = { readonly word: string } | { readonly operator: string }
+
+const operators = ['&&', '||', '|', ';'] as const
+/** Outside quotes these mean more than themselves; what holds one is not understood here. */
+const special = /[$`<>(){}#&\n\r!]/
+const shells = /(^|\/)(ba|z|da|k)?sh$/
+
+/**
+ * The words of a command line and what joins them, or nothing if it holds anything that a shell would work on further:
+ * expansions, redirections, subshells, comments, more lines.
+ */
+export function shellTokens(line: string): ShellToken[] | undefined {
+  const tokens: ShellToken[] = []
+  let rest = line.trim()
+  while (rest !== '') {
+    const operator = operators.find((one) => rest.startsWith(one))
+    if (operator !== undefined) {
+      tokens.push({ operator })
+      rest = rest.slice(operator.length).trimStart()
+      continue
+    }
+    const read = readWord(rest)
+    if (!read) return undefined
+    tokens.push({ word: read.word })
+    rest = rest.slice(read.length).trimStart()
+  }
+  return tokens
+}
+
+function readWord(text: string): { word: string; length: number } | undefined {
+  let word = ''
+  let at = 0
+  while (at < text.length) {
+    const char = text.charAt(at)
+    if (/\s/.test(char) && char !== '\n' && char !== '\r') break
+    if (operators.some((one) => text.startsWith(one, at))) break
+    const piece = char === "'" || char === '"' ? readQuoted(text, at) : readBare(text, at)
+    if (!piece) return undefined
+    word += piece.text
+    at += piece.length
+  }
+  return { word, length: at }
+}
+
+type Piece = { readonly text: string; readonly length: number }
+
+function readQuoted(text: string, at: number): Piece | undefined {
+  if (text.charAt(at) === "'") {
+    const end = text.indexOf("'", at + 1)
+    return end < 0 ? undefined : { text: text.slice(at + 1, end), length: end + 1 - at }
+  }
+  let quoted = ''
+  for (let next = at + 1; next < text.length; next++) {
+    const char = text.charAt(next)
+    if (char === '"') return { text: quoted, length: next + 1 - at }
+    if (char === '$' || char === '`') return undefined
+    if (char === '\\' && /[$`"\\]/.test(text.charAt(next + 1))) quoted += text.charAt(++next)
+    else quoted += char
+  }
+  return undefined
+}
+
+function readBare(text: string, at: number): Piece | undefined {
+  const char = text.charAt(at)
+  if (char === '\\') {
+    const escaped = text.charAt(at + 1)
+    return escaped === '' || escaped === '\n' ? undefined : { text: escaped, length: 2 }
+  }
+  return special.test(char) ? undefined : { text: char, length: 1 }
+}
+
+/** What a shell was told to run: Codex names the shell in front of every command. */
+export function withoutShell(command: string): string {
+  const tokens = shellTokens(command)
+  if (tokens?.length !== 3) return command
+  const [shell, flag, script] = tokens.map((token) => ('word' in token ? token.word : ''))
+  const wrapped = shells.test(shell ?? '') && (flag === '-lc' || flag === '-c')
+  return wrapped && script ? script : command
+}

@@ -1,0 +1,131 @@
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { ParleyError } from '@parley/protocol'
+import { AgentProcess } from '../child-process.ts'
+import { type JsonLinesReader, readJsonLines } from '../json-lines.ts'
+import { createJsonRpc, type JsonRpcPeer } from '../json-rpc.ts'
+import { type NativeMessage, unintelligible } from './native.ts'
+
+export type ProgramOptions = {
+  readonly program: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** A program that has said who it is. */
+export type RunningProgram = {
+  readonly process: AgentProcess
+  readonly rpc: JsonRpcPeer
+  readonly lines: JsonLinesReader
+  readonly version: string
+  /** Resolves when it is gone, and all that it said was heard. */
+  readonly ended: Promise<void>
+  /** Lets it know that nothing more will be said: it goes home. */
+  dismiss(): void
+  /** Who hears what it says; first what it has said already. */
+  handOver(hear: (message: NativeMessage) => void): void
+}
+
+/** The oldest version that is known to work. */
+export const oldestVersion = '0.166.0'
+const initializeMs = 10_000
+const drainMs = 500
+
+const client = {
+  clientInfo: { name: 'parley', title: 'Parley', version: '1' },
+  capabilities: { experimentalApi: true, requestAttestation: false },
+}
+
+/** Starts `codex app-server` and greets it. Rejects with a ParleyError that says what is wrong; nothing is left then. */
+export async function startProgram({ program, args, env }: ProgramOptions): Promise<RunningProgram> {
+  const process = new AgentProcess()
+  const child = process.spawn({ command: program, args: ['app-server', ...args], env })
+  child.stdin.on('error', () => undefined)
+  const heard = mailbox()
+  const rpc = createJsonRpc({
+    send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
+    request: heard.put,
+    notification: heard.put,
+    stray: (message) => heard.put({ method: unintelligible, params: message }),
+  })
+  const drained = Promise.withResolvers<void>()
+  const lines = readJsonLines(child.stdout, {
+    message: (value) => rpc.take(value),
+    garbage: (line) => heard.put({ method: unintelligible, params: line }),
+    end: () => drained.resolve(),
+  })
+  const ended = endOf(child).then(async () => {
+    process.kill()
+    await Promise.race([drained.promise, new Promise((resolve) => setTimeout(resolve, drainMs).unref())])
+  })
+  try {
+    const version = await greet(rpc, ended)
+    return { process, rpc, lines, version, ended, dismiss: () => child.stdin.end(), handOver: heard.handOver }
+  } catch (error) {
+    process.kill()
+    await ended
+    throw cannotStart(program, error, process)
+  }
+}
+
+async function greet(rpc: JsonRpcPeer, ended: Promise<void>): Promise<string> {
+  const timeout = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => timeout.reject(new Error(`it did not answer within ${initializeMs / 1000} s`)),
+    initializeMs,
+  )
+  const exit = ended.then(() => Promise.reject(new Error('it ended at once')))
+  exit.catch(() => undefined)
+  try {
+    const answer = await Promise.race([rpc.call('initialize', client), timeout.promise, exit])
+    const { userAgent } = (answer ?? {}) as { userAgent?: unknown }
+    const version = /\/(\d+\.\d+\.\d+)/.exec(String(userAgent))?.[1]
+    if (version === undefined) throw new Error('it does not say which version it is')
+    if (isOlder(version, oldestVersion)) throw new Error(`it is version ${version}`)
+    rpc.notify('initialized')
+    return version
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+function cannotStart(program: string, error: unknown, process: AgentProcess): ParleyError {
+  const why = error instanceof Error ? error.message : String(error)
+  const { stderrTail, exitCode } = process.lastWords()
+  return new ParleyError(
+    'agent_failed',
+    `${program} could not be used as "codex app-server": ${why}. Parley needs Codex ${oldestVersion} or newer: npm install -g @openai/codex@${oldestVersion}`,
+    {
+      details: {
+        ...(exitCode !== undefined && { exitCode }),
+        ...(stderrTail !== undefined && { stderrTail }),
+      },
+      cause: error,
+    },
+  )
+}
+
+/** However it ends, also if it never began. */
+function endOf(child: ChildProcessWithoutNullStreams): Promise<void> {
+  return new Promise((resolve) => {
+    child.once('exit', () => resolve())
+    child.once('error', () => {
+      if (child.pid === undefined) resolve()
+    })
+  })
+}
+
+function isOlder(version: string, than: string): boolean {
+  return version.localeCompare(than, 'en', { numeric: true }) < 0
+}
+
+function mailbox() {
+  const waiting: NativeMessage[] = []
+  let hear: ((message: NativeMessage) => void) | undefined
+  return {
+    put: (message: NativeMessage) => void (hear ? hear(message) : waiting.push(message)),
+    handOver(listener: (message: NativeMessage) => void) {
+      hear = listener
+      for (const message of waiting.splice(0)) listener(message)
+    },
+  }
+}

@@ -1,0 +1,169 @@
+import type { Task, ToolOutcome } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { describeItem } from './describe-call.ts'
+import type { NativeCallItem, NativeCallStatus, NativeFileChange } from './native.ts'
+import { contentOf, diffOf } from './translate-content.ts'
+import { type Call, nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
+import { beginSubagents, followSubagent } from './translate-subagent.ts'
+
+/** Codex does not stream what a tool is called with: a call begins whole. */
+export function startCall(state: TranslateState, item: NativeCallItem, threadId: string): Translation {
+  if (item.type === 'subAgentActivity') return followSubagent(state, item, threadId)
+  const { name, kind, title, input, locations } = describeItem(item, state.cwd)
+  const call: Call = {
+    threadId,
+    name,
+    kind,
+    title,
+    input,
+    turn: state.turn?.number,
+    output: '',
+    isCommand: item.type === 'commandExecution',
+    ...(item.type === 'mcpToolCall' && { server: item.server }),
+  }
+  return {
+    state: { ...state, calls: new Map(state.calls).set(item.id, call) },
+    outputs: [
+      {
+        type: 'tool-call.called',
+        toolCallId: item.id,
+        name,
+        kind,
+        title,
+        input,
+        ...(locations && locations.length > 0 && { locations }),
+        ...parentOf(state, threadId),
+      },
+    ],
+  }
+}
+
+export function endCall(state: TranslateState, item: NativeCallItem, threadId: string): Translation {
+  if (item.type === 'subAgentActivity') return followSubagent(state, item, threadId)
+  const task = state.background.get(item.id)
+  if (task) return endBackground(state, item, task)
+  const begun = state.calls.has(item.id) ? nothing(state) : startCall(state, item, threadId)
+  const call = begun.state.calls.get(item.id)
+  const ended: AgentOutput = {
+    type: 'tool-call.ended',
+    toolCallId: item.id,
+    outcome: outcomeOf(state, item),
+    content: contentOf(item, call?.output),
+    ...parentOf(state, threadId),
+  }
+  const spawned =
+    item.type === 'collabAgentToolCall' && item.tool === 'spawnAgent'
+      ? beginSubagents(begun.state, item)
+      : nothing(begun.state)
+  return {
+    state: withoutCall(spawned.state, item.id),
+    outputs: [...begun.outputs, ...corrected(item, call, state.cwd), ended, ...spawned.outputs],
+  }
+}
+
+/** Pieces of what a command prints. */
+export function streamOutput(
+  state: TranslateState,
+  { itemId, delta }: { itemId: string; delta: string },
+): Translation {
+  const call = state.calls.get(itemId)
+  if (!call || delta === '') return nothing(state)
+  const calls = new Map(state.calls).set(itemId, { ...call, output: call.output + delta })
+  const outputs: AgentOutput[] =
+    call.turn === state.turn?.number
+      ? [{ type: 'tool-call.output-streamed', toolCallId: itemId, text: delta }]
+      : []
+  return { state: { ...state, calls }, outputs }
+}
+
+export function updatePatch(
+  state: TranslateState,
+  { threadId, itemId, changes }: { threadId: string; itemId: string; changes: readonly NativeFileChange[] },
+): Translation {
+  if (!state.calls.has(itemId)) return nothing(state)
+  const content = changes.map(diffOf)
+  return {
+    state,
+    outputs: [{ type: 'tool-call.updated', toolCallId: itemId, content, ...parentOf(state, threadId) }],
+  }
+}
+
+/**
+ * The turn ends, and commands that the model left running do not. Their calls end here, as far as they came; what is
+ * heard of them later is the end of a task.
+ */
+export function leaveRunning(state: TranslateState): Translation {
+  const calls = new Map(state.calls)
+  const background = new Map(state.background)
+  const outputs: AgentOutput[] = []
+  for (const [toolCallId, call] of state.calls) {
+    if (call.turn !== state.turn?.number) continue
+    calls.delete(toolCallId)
+    if (!call.isCommand) continue
+    const task: Task = {
+      taskId: toolCallId,
+      toolCallId,
+      title: call.title,
+      status: 'running',
+      background: true,
+    }
+    background.set(toolCallId, task)
+    outputs.push(
+      {
+        type: 'tool-call.ended',
+        toolCallId,
+        outcome: 'completed',
+        content: [
+          { type: 'terminal', output: call.output },
+          { type: 'text', text: 'It runs on in the background.' },
+        ],
+        ...parentOf(state, call.threadId),
+      },
+      { type: 'task.updated', ...task },
+    )
+  }
+  return { state: { ...state, calls, background }, outputs }
+}
+
+/** Calls that did not end with their turn, which was broken off: nothing is heard of them any more. */
+export function withoutCallsOfTurn(state: TranslateState): TranslateState {
+  const kept = [...state.calls].filter(([, call]) => call.turn !== state.turn?.number)
+  return { ...state, calls: new Map(kept) }
+}
+
+function endBackground(state: TranslateState, item: NativeCallItem, task: Task): Translation {
+  const background = new Map(state.background)
+  background.delete(item.id)
+  const failed = 'status' in item && item.status !== 'completed'
+  const exitCode = item.type === 'commandExecution' ? item.exitCode : null
+  const ended: Task = {
+    ...task,
+    status: failed ? 'failed' : 'completed',
+    ...(exitCode !== null && { summary: `It ended with exit code ${exitCode}.` }),
+  }
+  return { state: { ...state, background }, outputs: [{ type: 'task.updated', ...ended }] }
+}
+
+/** Some calls are known in full only when they have ended. */
+function corrected(item: NativeCallItem, call: Call | undefined, cwd: string | undefined): AgentOutput[] {
+  const { title, input } = describeItem(item, cwd)
+  if (!call || (call.title === title && JSON.stringify(call.input) === JSON.stringify(input))) return []
+  return [{ type: 'tool-call.updated', toolCallId: item.id, title, input }]
+}
+
+function outcomeOf(state: TranslateState, item: NativeCallItem): ToolOutcome {
+  const status = ('status' in item ? item.status : 'completed') as NativeCallStatus
+  if (status === 'interrupted') return 'cancelled'
+  if (status !== 'failed' && status !== 'declined') return 'completed'
+  if (state.denied.has(item.id)) return 'denied'
+  if (state.interrupting) return 'cancelled'
+  return status === 'declined' ? 'denied' : 'failed'
+}
+
+function withoutCall(state: TranslateState, id: string): TranslateState {
+  const calls = new Map(state.calls)
+  const denied = new Set(state.denied)
+  calls.delete(id)
+  denied.delete(id)
+  return { ...state, calls, denied }
+}

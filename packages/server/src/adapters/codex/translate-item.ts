@@ -1,0 +1,104 @@
+import {
+  ignoredItems,
+  type NativeCallItem,
+  type NativeCompactionItem,
+  type NativeItem,
+  type NativeMessageItem,
+  type NativePlanItem,
+  type NativeReasoningItem,
+  type NativeReviewItem,
+} from './native.ts'
+import { endCall, startCall } from './translate-call.ts'
+import { nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
+import { writeMessage, writeReasoning } from './translate-stream.ts'
+
+type OfItem = { readonly threadId: string; readonly item: NativeItem }
+type Translate<Item> = (state: TranslateState, item: Item, threadId: string) => Translation
+type Kind<Item> = { readonly started: Translate<Item>; readonly completed: Translate<Item> }
+
+const call: Kind<NativeCallItem> = { started: startCall, completed: endCall }
+
+/** One entry for every kind of item that is not ignored. */
+export const itemKinds = {
+  agentMessage: { started: nothing, completed: writeAnswer },
+  plan: { started: nothing, completed: writeMessage as Translate<NativePlanItem> },
+  reasoning: { started: nothing, completed: writeReasoning as Translate<NativeReasoningItem> },
+  commandExecution: call,
+  fileChange: call,
+  mcpToolCall: call,
+  dynamicToolCall: call,
+  collabAgentToolCall: call,
+  subAgentActivity: call,
+  webSearch: call,
+  imageView: call,
+  sleep: call,
+  imageGeneration: call,
+  functionCallOutput: call,
+  enteredReviewMode: { started: nothing, completed: enterReview },
+  exitedReviewMode: { started: nothing, completed: exitReview },
+  contextCompaction: { started: beginCompaction, completed: compact },
+} as const
+
+export function startItem(state: TranslateState, { item, threadId }: OfItem): Translation {
+  return byKind(item, 'started')(state, item as never, threadId)
+}
+
+export function completeItem(state: TranslateState, { item, threadId }: OfItem): Translation {
+  return byKind(item, 'completed')(state, item as never, threadId)
+}
+
+function byKind(item: NativeItem, when: 'started' | 'completed'): Translate<never> {
+  const { type } = item
+  if (Object.hasOwn(ignoredItems, type)) return nothing
+  if (!Object.hasOwn(itemKinds, type)) throw new Error(`an item of the unknown kind ${type}`)
+  return itemKinds[type as keyof typeof itemKinds][when] as Translate<never>
+}
+
+function writeAnswer(state: TranslateState, item: NativeMessageItem, threadId: string): Translation {
+  const written = writeMessage(state, item, threadId)
+  const { questions } = item
+  if (!questions || questions.length === 0) return written
+  const text = questions.map(({ title }) => title).join('\n')
+  return {
+    state: written.state,
+    outputs: [
+      ...written.outputs,
+      {
+        type: 'agent.noticed',
+        level: 'info',
+        code: 'asks-in-passing',
+        text,
+        data: questions,
+        ...parentOf(state, threadId),
+      },
+    ],
+  }
+}
+
+function enterReview(state: TranslateState, { review }: NativeReviewItem): Translation {
+  const text = `Codex reviews: ${review}`
+  return { state, outputs: [{ type: 'agent.noticed', level: 'info', code: 'review', text }] }
+}
+
+function exitReview(state: TranslateState, { id, review }: NativeReviewItem, threadId: string): Translation {
+  return writeMessage(state, { type: 'plan', id, text: review }, threadId)
+}
+
+function beginCompaction(state: TranslateState): Translation {
+  return { state, outputs: [{ type: 'activity.changed', activity: 'active', detail: 'Compacting' }] }
+}
+
+function compact(state: TranslateState, _item: NativeCompactionItem, threadId: string): Translation {
+  if (threadId !== state.threadId) return nothing(state)
+  const { context } = state.usage
+  return {
+    state,
+    outputs: [
+      {
+        type: 'context.compacted',
+        trigger: state.turn?.compacting ? 'manual' : 'auto',
+        ...(context > 0 && { before: context }),
+      },
+    ],
+  }
+}

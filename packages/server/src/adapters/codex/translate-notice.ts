@@ -1,0 +1,194 @@
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeHookRun, NativeRateLimits } from './native.ts'
+import { nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
+
+type Notice = Extract<AgentOutput, { type: 'agent.noticed' }>
+type Words = Pick<Notice, 'level' | 'text' | 'data'>
+type OfThread = { readonly threadId: string }
+
+/** What Codex says beside the conversation: warnings, limits, hooks, reviews. */
+export const notices = {
+  warning: (state: TranslateState, { message }: { message: string }) =>
+    once(state, 'warning', { level: 'warning', text: message }),
+  guardianWarning: (state: TranslateState, { message }: { message: string }) =>
+    once(state, 'warning', { level: 'warning', text: message }),
+  configWarning: (state: TranslateState, { summary, details }: { summary: string; details: string | null }) =>
+    once(state, 'config-warning', { level: 'warning', text: details ? `${summary} ${details}` : summary }),
+  deprecationNotice: (
+    state: TranslateState,
+    { summary, details }: { summary: string; details: string | null },
+  ) => once(state, 'deprecated', { level: 'info', text: details ? `${summary} ${details}` : summary }),
+  'windows/worldWritableWarning': (state: TranslateState, params: { samplePaths: readonly string[] }) =>
+    once(state, 'world-writable', {
+      level: 'warning',
+      text: `Anyone can write to folders that the sandbox does not cover: ${params.samplePaths.join(', ')}`,
+      data: params,
+    }),
+
+  'thread/archived': (state: TranslateState) =>
+    say(state, 'archived', { level: 'info', text: 'Another program has archived this conversation.' }),
+  'thread/unarchived': (state: TranslateState) =>
+    say(state, 'unarchived', {
+      level: 'info',
+      text: 'Another program has taken this conversation from its archive.',
+    }),
+  'thread/deleted': (state: TranslateState) =>
+    say(state, 'deleted', {
+      level: 'error',
+      text: 'Another program has deleted this conversation: it cannot be resumed.',
+    }),
+  'thread/reverted': (state: TranslateState) =>
+    say(state, 'reverted', {
+      level: 'warning',
+      text: 'Another program has taken back a part of this conversation.',
+    }),
+
+  'model/rerouted': (
+    state: TranslateState,
+    { fromModel, toModel, reason }: { fromModel: string; toModel: string; reason: string },
+  ) =>
+    say(state, 'model-rerouted', {
+      level: 'warning',
+      text: `${toModel} answers instead of ${fromModel} (${reason}).`,
+      data: { from: fromModel, to: toModel, reason },
+    }),
+  'model/verification': (state: TranslateState, { verifications }: { verifications: unknown }) =>
+    say(state, 'model-verification', {
+      level: 'info',
+      text: 'The model service wants to verify who you are.',
+      data: verifications,
+    }),
+  'model/safetyBuffering/updated': (
+    state: TranslateState,
+    params: { showBufferingUi: boolean; reasons: readonly string[] },
+  ) =>
+    params.showBufferingUi
+      ? say(state, 'safety-buffering', {
+          level: 'info',
+          text: `The answer is being looked at before it is shown (${params.reasons.join(', ')}).`,
+          data: params,
+        })
+      : nothing(state),
+  'modelProvider/authRecoveryStarted': (state: TranslateState, { message }: { message: string }) =>
+    say(state, 'auth-recovery', { level: 'warning', text: message }),
+  'modelProvider/authRecoveryCompleted': (state: TranslateState, { message }: { message: string }) =>
+    say(state, 'auth-recovery', { level: 'info', text: message }),
+  'account/gatewayOAuth/changed': (
+    state: TranslateState,
+    params: { status: string; error: string | null; authUrl: string | null },
+  ) =>
+    say(state, 'gateway-sign-in', {
+      level: params.error ? 'error' : 'info',
+      text: params.error ?? params.authUrl ?? `The gateway's sign-in: ${params.status}`,
+      data: params,
+    }),
+  'account/rateLimits/updated': (
+    state: TranslateState,
+    { rateLimits }: { rateLimits: NativeRateLimits },
+  ): Translation => {
+    const rateLimit = levelOf(rateLimits)
+    if (rateLimit === state.said.rateLimit) return nothing(state)
+    return {
+      state: { ...state, said: { ...state.said, rateLimit } },
+      outputs: [notice('rate-limit', { ...limits[rateLimit], data: rateLimits })],
+    }
+  },
+
+  'hook/completed': (
+    state: TranslateState,
+    { threadId, run }: OfThread & { run: NativeHookRun },
+  ): Translation => {
+    const words = run.entries.map(({ text }) => text).join('\n') || run.statusMessage
+    if (isOwnHook(run) || (run.status === 'completed' && !words)) return nothing(state)
+    const outcome = `The hook for ${run.eventName} in ${run.sourcePath}: ${run.status}.`
+    return of(state, threadId, 'hook', {
+      level: run.status === 'completed' ? 'info' : 'warning',
+      text: words || outcome,
+      data: { event: run.eventName, source: run.source, status: run.status },
+    })
+  },
+  'item/autoApprovalReview/completed': (
+    state: TranslateState,
+    params: OfThread & { review: { status: string; rationale: string | null }; action: unknown },
+  ) =>
+    of(state, params.threadId, 'auto-review', {
+      level: 'warning',
+      text: `Codex let another model judge a call: ${params.review.rationale ?? params.review.status}`,
+      data: { review: params.review, action: params.action },
+    }),
+  'autoApprovalReview/strictReviewRequired': (state: TranslateState, { threadId }: OfThread) =>
+    of(state, threadId, 'auto-review', {
+      level: 'info',
+      text: 'Codex looks at every call of this turn closely.',
+    }),
+
+  /** Nobody is asked about what is typed into a command that runs, so at least it is told. */
+  'item/commandExecution/terminalInteraction': (
+    state: TranslateState,
+    { threadId, itemId, stdin }: OfThread & { itemId: string; stdin: string },
+  ) =>
+    stdin === ''
+      ? nothing(state)
+      : of(state, threadId, 'terminal-input', {
+          level: 'info',
+          text: `Typed into a running command: ${stdin.trimEnd()}`,
+          data: { toolCallId: itemId, stdin },
+        }),
+  'item/mcpToolCall/progress': (state: TranslateState, { message }: { message: string }): Translation => ({
+    state,
+    outputs: [{ type: 'activity.changed', activity: 'active', detail: message }],
+  }),
+  'mcpServer/oauthLogin/completed': (
+    state: TranslateState,
+    { name, success, error }: { name: string; success: boolean; error?: string },
+  ) =>
+    say(state, 'mcp-sign-in', {
+      level: success ? 'info' : 'warning',
+      text: success ? `Signed in to ${name}.` : `Not signed in to ${name}: ${error ?? 'no reason given'}`,
+    }),
+} as const
+
+/** The hook that asks us about each call is none that a person need hear of. */
+export function isOwnHook({ eventName, source }: Pick<NativeHookRun, 'eventName' | 'source'>): boolean {
+  return eventName === 'preToolUse' && source === 'sessionFlags'
+}
+
+const nearPercent = 90
+
+function levelOf({ primary, secondary, rateLimitReachedType }: NativeRateLimits): keyof typeof limits {
+  const used = Math.max(primary?.usedPercent ?? 0, secondary?.usedPercent ?? 0)
+  if (rateLimitReachedType !== null || used >= 100) return 'reached'
+  return used >= nearPercent ? 'near' : 'free'
+}
+
+const limits = {
+  free: { level: 'info', text: 'The usage limit no longer stands in the way.' },
+  near: { level: 'warning', text: 'The usage limit is near.' },
+  reached: { level: 'error', text: 'The usage limit is reached.' },
+} as const
+
+function notice(code: string, words: Words): Notice {
+  return { type: 'agent.noticed', code, ...words }
+}
+
+export function say(state: TranslateState, code: string, words: Words): Translation {
+  return { state, outputs: [notice(code, words)] }
+}
+
+function of(state: TranslateState, threadId: string, code: string, words: Words): Translation {
+  return { state, outputs: [{ ...notice(code, words), ...parentOf(state, threadId) }] }
+}
+
+const mostRemembered = 100
+
+/** Codex repeats its warnings with every turn and for every subagent. */
+function once(state: TranslateState, code: string, words: Words): Translation {
+  const { warnings } = state.said
+  if (warnings.has(words.text)) return nothing(state)
+  const remembered =
+    warnings.size < mostRemembered ? new Set(warnings).add(words.text) : new Set([words.text])
+  return {
+    state: { ...state, said: { ...state.said, warnings: remembered } },
+    outputs: [notice(code, words)],
+  }
+}

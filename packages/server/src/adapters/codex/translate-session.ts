@@ -1,0 +1,43 @@
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeThreadSettings } from './native.ts'
+import { nothing, optionsInForce, type TranslateState, type Translation } from './translate-state.ts'
+
+/** Model and effort as Codex has them now. The mode is ours: Codex asks in every one. */
+export function takeSettings(
+  state: TranslateState,
+  { threadId, threadSettings }: { threadId: string; threadSettings: NativeThreadSettings },
+): Translation {
+  if (threadId !== state.threadId) return nothing(state)
+  const { model } = threadSettings
+  const effort = threadSettings.effort ?? undefined
+  if (model === state.said.model && effort === state.said.effort) return nothing(state)
+  const next = { ...state, said: { ...state.said, model, effort } }
+  return {
+    state: next,
+    outputs: [{ type: 'session.configured', effective: { model, ...optionsInForce(next) } }],
+  }
+}
+
+export function takeName(
+  state: TranslateState,
+  { threadId, threadName }: { threadId: string; threadName?: string | null },
+): Translation {
+  if (threadId !== state.threadId || !threadName) return nothing(state)
+  return { state, outputs: [{ type: 'session.renamed', title: threadName, by: 'agent' }] }
+}
+
+/** A server that is starting is not worth an event; one that is there or failed is. */
+export function takeMcpStatus(
+  state: TranslateState,
+  { name, status, error }: { name: string; status: string; error: string | null },
+): Translation {
+  if (status === 'starting' || state.mcpServers[name] === status) return nothing(state)
+  const mcpServers = { ...state.mcpServers, [name]: status }
+  const list = Object.entries(mcpServers).map(([server, now]) => ({ name: server, status: now }))
+  const outputs: AgentOutput[] = [{ type: 'agent.connected', mcpServers: list }]
+  if (status === 'failed') {
+    const text = `The MCP server ${name} could not be started: ${error ?? 'no reason given'}`
+    outputs.push({ type: 'agent.noticed', level: 'warning', code: 'mcp-failed', text })
+  }
+  return { state: { ...state, mcpServers }, outputs }
+}

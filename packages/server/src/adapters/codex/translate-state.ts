@@ -1,0 +1,163 @@
+import type { SessionOptions, Task, TokenUsage, ToolKind } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+
+export type TranslateContext = {
+  readonly threadId: string
+  readonly cwd?: string
+  readonly options?: SessionOptions
+}
+
+/** Everything the translator remembers. A value: it is replaced, never changed. */
+export type TranslateState = {
+  /** The conversation itself; every other thread is a subagent's. */
+  readonly threadId: string
+  readonly cwd: string | undefined
+  /** The session's, as asked for: what is in force is told with them. */
+  readonly options: SessionOptions
+  /** The turn of the host's that runs, and how many there were. */
+  readonly turn: Turn | undefined
+  readonly turns: number
+  readonly subagents: ReadonlyMap<string, Subagent>
+  /** Texts and thinking that are being streamed, by our id. */
+  readonly blocks: ReadonlyMap<string, Block>
+  /** Calls that have not ended, by their id. */
+  readonly calls: ReadonlyMap<string, Call>
+  /** Commands that outlived their turn, by the id of their call. */
+  readonly background: ReadonlyMap<string, Task>
+  readonly denied: ReadonlySet<string>
+  readonly interrupting: boolean
+  readonly usage: UsageSoFar
+  readonly mcpServers: Readonly<Record<string, string>>
+  readonly said: Said
+}
+
+export type Turn = {
+  readonly number: number
+  /** Codex's own id, once it is known. */
+  readonly nativeId: string | undefined
+  /** The person asked for it to be compacted; else Codex does so by itself. */
+  readonly compacting: boolean
+  readonly usage: TokenUsage | undefined
+  /** The last thing it said. */
+  readonly answer: string | undefined
+}
+
+export type Subagent = {
+  readonly toolCallId: string
+  readonly title: string
+  /** The turn that it is at, to be interrupted with ours. */
+  readonly nativeTurn: string | undefined
+  readonly answer: string | undefined
+}
+
+export type Block = {
+  readonly threadId: string
+  readonly text: string
+  /** The turn of ours it was begun in: its pieces mean nothing in another. */
+  readonly turn: number | undefined
+}
+
+export type Call = {
+  readonly threadId: string
+  readonly name: string
+  readonly kind: ToolKind
+  readonly title: string
+  readonly input: unknown
+  readonly turn: number | undefined
+  /** What it has written so far. */
+  readonly output: string
+  readonly isCommand: boolean
+  /** Of a tool of an MCP server. */
+  readonly server?: string
+}
+
+export type UsageSoFar = {
+  readonly total: TokenUsage | undefined
+  readonly context: number
+  readonly window: number | undefined
+}
+
+/** What was said already, and is not said again. */
+export type Said = {
+  readonly model: string | undefined
+  readonly effort: string | undefined
+  readonly rateLimit: 'free' | 'near' | 'reached'
+  readonly warnings: ReadonlySet<string>
+}
+
+export type Translation = { readonly state: TranslateState; readonly outputs: readonly AgentOutput[] }
+
+export function initialState(context: TranslateContext): TranslateState {
+  return {
+    threadId: context.threadId,
+    cwd: context.cwd,
+    options: context.options ?? {},
+    turn: undefined,
+    turns: 0,
+    subagents: new Map(),
+    blocks: new Map(),
+    calls: new Map(),
+    background: new Map(),
+    denied: new Set(),
+    interrupting: false,
+    usage: { total: undefined, context: 0, window: undefined },
+    mcpServers: {},
+    said: { model: undefined, effort: undefined, rateLimit: 'free', warnings: new Set() },
+  }
+}
+
+/** A turn of the host's begins: what Codex does next belongs to it. */
+export function withTurn(state: TranslateState, { compacting = false } = {}): TranslateState {
+  const number = state.turns + 1
+  const turn: Turn = { number, nativeId: undefined, compacting, usage: undefined, answer: undefined }
+  return { ...state, turn, turns: number, interrupting: false }
+}
+
+export function withNativeTurn(state: TranslateState, nativeId: string): TranslateState {
+  return state.turn && state.turn.nativeId === undefined
+    ? { ...state, turn: { ...state.turn, nativeId } }
+    : state
+}
+
+/** The turn is over; what still comes of it is outside of any. */
+export function withoutTurn(state: TranslateState): TranslateState {
+  return { ...state, turn: undefined, interrupting: false }
+}
+
+/** The host asked the agent to stop: calls that do not run from now on were cancelled. */
+export function withInterrupt(state: TranslateState): TranslateState {
+  return { ...state, interrupting: true }
+}
+
+/** This call was not allowed: when it does not run, that is why. */
+export function withDenied(state: TranslateState, toolCallId: string): TranslateState {
+  return { ...state, denied: new Set(state.denied).add(toolCallId) }
+}
+
+/** What was asked for, and what Codex says is in force of it: only changes are told later. */
+export function withSettings(
+  state: TranslateState,
+  { options, model, effort }: { options: SessionOptions; model: string; effort: string | undefined },
+): TranslateState {
+  return { ...state, options, said: { ...state.said, model, effort } }
+}
+
+/** The options that are in force: those asked for, with the effort that Codex has. */
+export function optionsInForce({ options, said }: TranslateState): { options?: SessionOptions } {
+  const inForce = { ...options, ...(said.effort !== undefined && { effort: said.effort }) }
+  return Object.keys(inForce).length > 0 ? { options: inForce } : {}
+}
+
+/** On everything that a subagent does: the call that started it. */
+export function parentOf(state: TranslateState, threadId: string): { parentToolCallId?: string } {
+  const subagent = state.subagents.get(threadId)
+  return subagent ? { parentToolCallId: subagent.toolCallId } : {}
+}
+
+export function nothing(state: TranslateState): Translation {
+  return { state, outputs: [] }
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

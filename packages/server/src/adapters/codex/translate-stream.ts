@@ -1,0 +1,114 @@
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeMessageItem, NativePlanItem, NativeReasoningItem } from './native.ts'
+import { nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
+
+type Piece = { readonly threadId: string; readonly itemId: string; readonly delta: string }
+type Written = 'text' | 'thinking'
+
+/** Pieces of texts and thinking, as they are being written. */
+export const streams = {
+  'item/agentMessage/delta': (state: TranslateState, { threadId, itemId, delta }: Piece) =>
+    stream(state, 'text', { threadId, blockId: itemId, text: delta }),
+  'item/plan/delta': (state: TranslateState, { threadId, itemId, delta }: Piece) =>
+    stream(state, 'text', { threadId, blockId: itemId, text: delta }),
+  'item/reasoning/summaryTextDelta': (
+    state: TranslateState,
+    { threadId, itemId, delta, summaryIndex }: Piece & { summaryIndex: number },
+  ) => stream(state, 'thinking', { threadId, blockId: summaryId(itemId, summaryIndex), text: delta }),
+  'item/reasoning/textDelta': (
+    state: TranslateState,
+    { threadId, itemId, delta, contentIndex }: Piece & { contentIndex: number },
+  ) => stream(state, 'thinking', { threadId, blockId: contentId(itemId, contentIndex), text: delta }),
+} as const
+
+export function writeMessage(
+  state: TranslateState,
+  item: NativeMessageItem | NativePlanItem,
+  threadId: string,
+): Translation {
+  const next = write(state, 'text', { threadId, blockId: item.id, text: item.text })
+  if (item.text === '') return next
+  return { state: withAnswer(next.state, threadId, item.text), outputs: next.outputs }
+}
+
+export function writeReasoning(
+  state: TranslateState,
+  { id, summary, content }: NativeReasoningItem,
+  threadId: string,
+): Translation {
+  const parts = [
+    ...summary.map((text, index) => ({ blockId: summaryId(id, index), text })),
+    ...content.map((text, index) => ({ blockId: contentId(id, index), text })),
+  ]
+  let next = nothing(state)
+  for (const part of parts) {
+    const { state: after, outputs } = write(next.state, 'thinking', { threadId, ...part })
+    next = { state: after, outputs: [...next.outputs, ...outputs] }
+  }
+  return next
+}
+
+/** What was streamed of an answer that broke off: another attempt takes its place. */
+export function retractOpen(state: TranslateState, threadId: string): Translation {
+  const open = [...state.blocks].filter(([, block]) => block.threadId === threadId)
+  const outputs = open
+    .filter(([, { turn }]) => turn === state.turn?.number)
+    .map(([blockId]): AgentOutput => {
+      return { type: 'block.retracted', blockId, reason: 'the answer broke off; the agent tries again' }
+    })
+  return { state: withoutBlocks(state, threadId), outputs }
+}
+
+export function withoutBlocks(state: TranslateState, threadId: string): TranslateState {
+  const kept = [...state.blocks].filter(([, block]) => block.threadId !== threadId)
+  return kept.length === state.blocks.size ? state : { ...state, blocks: new Map(kept) }
+}
+
+function summaryId(itemId: string, index: number): string {
+  return `${itemId}:s${index}`
+}
+
+function contentId(itemId: string, index: number): string {
+  return `${itemId}:c${index}`
+}
+
+type Words = { readonly threadId: string; readonly blockId: string; readonly text: string }
+
+function stream(state: TranslateState, type: Written, { threadId, blockId, text }: Words): Translation {
+  if (text === '') return nothing(state)
+  const open = state.blocks.get(blockId) ?? { threadId, text: '', turn: state.turn?.number }
+  const blocks = new Map(state.blocks).set(blockId, { ...open, text: open.text + text })
+  const outputs: AgentOutput[] =
+    open.turn === state.turn?.number
+      ? [{ type: `${type}.streamed`, blockId, text, ...parentOf(state, threadId) }]
+      : []
+  return { state: { ...state, blocks }, outputs }
+}
+
+/**
+ * The block whole, under the id of its pieces. One whose pieces say something else is taken back and written anew; one
+ * that was begun in another turn was written there as far as it came.
+ */
+function write(state: TranslateState, type: Written, { threadId, blockId, text }: Words): Translation {
+  const open = state.blocks.get(blockId)
+  const blocks = new Map(state.blocks)
+  blocks.delete(blockId)
+  const next = open ? { ...state, blocks } : state
+  const written = (id: string): AgentOutput[] =>
+    text === '' ? [] : [{ type: `${type}.written`, blockId: id, text, ...parentOf(state, threadId) }]
+  if (!open || (open.text === text && open.turn === state.turn?.number)) {
+    return { state: next, outputs: written(blockId) }
+  }
+  if (open.turn !== state.turn?.number) return { state: next, outputs: written(`${blockId}:${state.turns}`) }
+  const retracted: AgentOutput = { type: 'block.retracted', blockId, reason: 'written differently' }
+  return { state: next, outputs: [retracted, ...written(`${blockId}:whole`)] }
+}
+
+function withAnswer(state: TranslateState, threadId: string, answer: string): TranslateState {
+  if (threadId === state.threadId) {
+    return state.turn ? { ...state, turn: { ...state.turn, answer } } : state
+  }
+  const subagent = state.subagents.get(threadId)
+  if (!subagent) return state
+  return { ...state, subagents: new Map(state.subagents).set(threadId, { ...subagent, answer }) }
+}

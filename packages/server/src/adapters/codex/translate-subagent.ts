@@ -1,0 +1,95 @@
+import type { Task } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { describeItem } from './describe-call.ts'
+import type { NativeCollabItem, NativeSubagentItem, NativeTurn } from './native.ts'
+import { nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
+
+/** A subagent is a thread of its own. It is a task of ours: it may outlive the call that started it, and its turn. */
+export function beginSubagents(
+  state: TranslateState,
+  { id, receiverThreadIds, prompt }: NativeCollabItem,
+): Translation {
+  let next = nothing(state)
+  for (const threadId of receiverThreadIds) {
+    const title = prompt?.split('\n')[0] || 'A subagent'
+    const { state: after, outputs } = begin(next.state, threadId, { toolCallId: id, title })
+    next = { state: after, outputs: [...next.outputs, ...outputs] }
+  }
+  return next
+}
+
+/** Codex says of the second kind of subagents what happens to them, not which tool was called. */
+export function followSubagent(
+  state: TranslateState,
+  item: NativeSubagentItem,
+  threadId: string,
+): Translation {
+  const known = state.subagents.has(item.agentThreadId)
+  if (item.kind !== 'started' || known) return nothing(state)
+  const { name, kind, title, input } = describeItem(item, state.cwd)
+  const parent = parentOf(state, threadId)
+  const call = { toolCallId: item.id, ...parent }
+  const begun = begin(state, item.agentThreadId, { toolCallId: item.id, title })
+  return {
+    state: begun.state,
+    outputs: [
+      { type: 'tool-call.called', ...call, name, kind, title, input },
+      {
+        type: 'tool-call.ended',
+        ...call,
+        outcome: 'completed',
+        content: [{ type: 'text', text: 'Started in the background.' }],
+      },
+      ...begun.outputs,
+    ],
+  }
+}
+
+export function beginSubagentTurn(state: TranslateState, threadId: string, turn: NativeTurn): Translation {
+  const subagent = state.subagents.get(threadId)
+  if (!subagent) return nothing(state)
+  const again = subagent.answer !== undefined
+  const next = { ...subagent, nativeTurn: turn.id, answer: undefined }
+  const subagents = new Map(state.subagents).set(threadId, next)
+  const outputs = again ? [taskOf(threadId, subagent, { status: 'running' })] : []
+  return { state: { ...state, subagents }, outputs }
+}
+
+const ends: Readonly<Record<NativeTurn['status'], Task['status']>> = {
+  inProgress: 'running',
+  completed: 'completed',
+  interrupted: 'stopped',
+  failed: 'failed',
+}
+
+export function endSubagentTurn(state: TranslateState, threadId: string, turn: NativeTurn): Translation {
+  const subagent = state.subagents.get(threadId)
+  if (!subagent) return nothing(state)
+  const summary = turn.error?.message ?? subagent.answer
+  const subagents = new Map(state.subagents).set(threadId, {
+    ...subagent,
+    nativeTurn: undefined,
+    answer: subagent.answer ?? '',
+  })
+  const task = taskOf(threadId, subagent, { status: ends[turn.status], ...(summary && { summary }) })
+  return { state: { ...state, subagents }, outputs: [task] }
+}
+
+function begin(
+  state: TranslateState,
+  threadId: string,
+  { toolCallId, title }: { toolCallId: string; title: string },
+): Translation {
+  if (state.subagents.has(threadId)) return nothing(state)
+  const subagent = { toolCallId, title, nativeTurn: undefined, answer: undefined }
+  const subagents = new Map(state.subagents).set(threadId, subagent)
+  return { state: { ...state, subagents }, outputs: [taskOf(threadId, subagent, { status: 'running' })] }
+}
+
+function taskOf(
+  taskId: string,
+  { toolCallId, title }: { toolCallId: string; title: string },
+  how: Pick<Task, 'status' | 'summary'>,
+): AgentOutput {
+  return { type: 'task.updated', taskId, toolCallId, title, background: true, ...how }
+}

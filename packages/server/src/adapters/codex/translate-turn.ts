@@ -1,0 +1,165 @@
+import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeErrorInfo, NativePlanStep, NativeTurn, NativeTurnError } from './native.ts'
+import { leaveRunning, withoutCallsOfTurn } from './translate-call.ts'
+import {
+  nothing,
+  parentOf,
+  type TranslateState,
+  type Translation,
+  type Turn,
+  withNativeTurn,
+  withoutTurn,
+} from './translate-state.ts'
+import { retractOpen, withoutBlocks } from './translate-stream.ts'
+import { beginSubagentTurn, endSubagentTurn } from './translate-subagent.ts'
+
+type OfTurn = { readonly threadId: string; readonly turn: NativeTurn }
+
+export function beginTurn(state: TranslateState, { threadId, turn }: OfTurn): Translation {
+  if (threadId !== state.threadId) return beginSubagentTurn(state, threadId, turn)
+  return nothing(withNativeTurn(state, turn.id))
+}
+
+export function completeTurn(state: TranslateState, { threadId, turn }: OfTurn): Translation {
+  if (threadId !== state.threadId) return endSubagentTurn(state, threadId, turn)
+  const own = state.turn
+  if (!own || (own.nativeId !== undefined && own.nativeId !== turn.id)) {
+    return { state, outputs: turn.error ? [failureNotice(turn.error)] : [] }
+  }
+  const left = turn.status === 'completed' ? leaveRunning(state) : nothing(withoutCallsOfTurn(state))
+  return {
+    state: withoutBlocks(withoutTurn(left.state), state.threadId),
+    outputs: [...left.outputs, endOf(own, turn, state)],
+  }
+}
+
+function endOf(own: Turn, turn: NativeTurn, { options }: TranslateState): AgentOutput {
+  const outcome = outcomes[turn.status]
+  const { answer, usage } = own
+  const result = outcome === 'completed' && answer !== undefined
+  return {
+    type: 'turn.ended',
+    outcome,
+    stopReason: stopReasons[turn.status],
+    ...(outcome === 'failed' && { error: errorOf(turn.error) }),
+    ...(usage && { usage }),
+    ...(result && { result: answer }),
+    ...(result && options.outputSchema && structuredOutput(answer)),
+  }
+}
+
+const outcomes: Readonly<Record<NativeTurn['status'], TurnOutcome>> = {
+  inProgress: 'unknown',
+  completed: 'completed',
+  interrupted: 'cancelled',
+  failed: 'failed',
+}
+
+const stopReasons: Readonly<Record<NativeTurn['status'], string>> = {
+  inProgress: 'unknown',
+  completed: 'end_turn',
+  interrupted: 'cancelled',
+  failed: 'error',
+}
+
+function structuredOutput(answer: string): { structuredOutput?: unknown } {
+  try {
+    return { structuredOutput: JSON.parse(answer) }
+  } catch {
+    return {}
+  }
+}
+
+/** A failed call of the model. The last one ends the turn, which repeats it. */
+export function hearError(
+  state: TranslateState,
+  { threadId, error, willRetry }: { threadId: string; error: NativeTurnError; willRetry: boolean },
+): Translation {
+  if (!willRetry) {
+    return threadId === state.threadId
+      ? nothing(state)
+      : { state, outputs: [{ ...failureNotice(error), ...parentOf(state, threadId) }] }
+  }
+  const retracted = retractOpen(state, threadId)
+  const { code, details } = errorOf(error)
+  const why = error.additionalDetails ? ` ${error.additionalDetails}` : ''
+  return {
+    state: retracted.state,
+    outputs: [
+      ...retracted.outputs,
+      {
+        type: 'agent.noticed',
+        level: 'warning',
+        code: code === 'rate_limited' ? 'rate-limited' : 'api-retry',
+        text: `${error.message}${why}`,
+        ...(details && { data: details }),
+        ...parentOf(state, threadId),
+      },
+    ],
+  }
+}
+
+function failureNotice(error: NativeTurnError): Extract<AgentOutput, { type: 'agent.noticed' }> {
+  const { message, details } = errorOf(error)
+  return { type: 'agent.noticed', level: 'error', code: 'background-failed', text: message, data: details }
+}
+
+export function errorOf(error: NativeTurnError | null | undefined): ErrorInfo {
+  if (!error) return { code: 'agent_failed', message: 'Codex failed without a reason.' }
+  const { name, status } = infoOf(error.codexErrorInfo)
+  return {
+    code: codeOf(name, status),
+    message: plainMessage(error.message),
+    details: {
+      ...(name !== undefined && { reason: name }),
+      ...(status !== undefined && { status }),
+      ...(error.additionalDetails && { more: error.additionalDetails }),
+    },
+  }
+}
+
+function infoOf(info: NativeErrorInfo | null | undefined): { name?: string; status?: number } {
+  if (info == null) return {}
+  if (typeof info === 'string') return { name: info }
+  const [[name, more] = []] = Object.entries(info)
+  return { ...(name && { name }), ...(more?.httpStatusCode != null && { status: more.httpStatusCode }) }
+}
+
+const codes: Readonly<Record<string, ErrorInfo['code']>> = {
+  usageLimitExceeded: 'rate_limited',
+  rateLimitExceeded: 'rate_limited',
+  sessionBudgetExceeded: 'rate_limited',
+  unauthorized: 'agent_not_signed_in',
+  contextWindowExceeded: 'too_large',
+  serverOverloaded: 'busy',
+  flexUnavailable: 'busy',
+}
+
+function codeOf(name: string | undefined, status: number | undefined): ErrorInfo['code'] {
+  if (status === 401 || status === 403) return 'agent_not_signed_in'
+  if (status === 429) return 'rate_limited'
+  if (status === 413) return 'too_large'
+  if (status === 503 || status === 529) return 'busy'
+  return codes[name ?? ''] ?? 'agent_failed'
+}
+
+/** Codex hands some errors on as the model service wrote them. */
+function plainMessage(message: string): string {
+  try {
+    const { error } = JSON.parse(message) as { error?: { message?: unknown } }
+    return typeof error?.message === 'string' ? error.message : message
+  } catch {
+    return message
+  }
+}
+
+const planStatus = { pending: 'pending', inProgress: 'in-progress', completed: 'completed' } as const
+
+export function updatePlan(
+  state: TranslateState,
+  { threadId, plan }: { threadId: string; plan: readonly NativePlanStep[] },
+): Translation {
+  const entries = plan.map(({ step, status }) => ({ text: step, status: planStatus[status] ?? 'pending' }))
+  return { state, outputs: [{ type: 'plan.updated', entries, ...parentOf(state, threadId) }] }
+}

@@ -1,0 +1,51 @@
+import type { TokenUsage } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeTokens, NativeTokenUsage } from './native.ts'
+import { nothing, type TranslateState, type Translation } from './translate-state.ts'
+
+/** After each answer of the model. What a subagent uses is not in the total of its conversation. */
+export function measure(
+  state: TranslateState,
+  { threadId, tokenUsage }: { threadId: string; tokenUsage: NativeTokenUsage },
+): Translation {
+  if (threadId !== state.threadId) return nothing(state)
+  const { total: native, last, modelContextWindow: window } = tokenUsage
+  const total = tokensOf(native)
+  const usage = { total, context: last.totalTokens, window: window ?? undefined }
+  if (JSON.stringify(usage) === JSON.stringify(state.usage)) return nothing(state)
+  const called = JSON.stringify(total) !== JSON.stringify(state.usage.total)
+  const turn =
+    state.turn && called ? { ...state.turn, usage: sum(state.turn.usage, tokensOf(last)) } : state.turn
+  const measured: AgentOutput = {
+    type: 'usage.measured',
+    context: { used: last.totalTokens, ...(window !== null && { window }) },
+    total,
+  }
+  return { state: { ...state, turn, usage }, outputs: [measured] }
+}
+
+/** Codex counts what was read from a cache as input, too; here it is apart. */
+export function tokensOf(native: NativeTokens): TokenUsage {
+  const { cachedInputTokens: cacheRead, cacheWriteInputTokens: cacheWrite = 0 } = native
+  const { inputTokens, outputTokens: output, reasoningOutputTokens: reasoning } = native
+  return {
+    input: Math.max(0, inputTokens - cacheRead - cacheWrite),
+    output,
+    ...(cacheRead > 0 && { cacheRead }),
+    ...(cacheWrite > 0 && { cacheWrite }),
+    ...(reasoning > 0 && { reasoning }),
+  }
+}
+
+function sum(a: TokenUsage | undefined, b: TokenUsage): TokenUsage {
+  if (!a) return b
+  const add = (field: 'cacheRead' | 'cacheWrite' | 'reasoning') => (a[field] ?? 0) + (b[field] ?? 0)
+  const [cacheRead, cacheWrite, reasoning] = [add('cacheRead'), add('cacheWrite'), add('reasoning')]
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    ...(cacheRead > 0 && { cacheRead }),
+    ...(cacheWrite > 0 && { cacheWrite }),
+    ...(reasoning > 0 && { reasoning }),
+  }
+}

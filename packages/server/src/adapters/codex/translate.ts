@@ -1,0 +1,73 @@
+import { ignored, type NativeNotification, unintelligible } from './native.ts'
+import { streamOutput, updatePatch } from './translate-call.ts'
+import { completeItem, startItem } from './translate-item.ts'
+import { notices } from './translate-notice.ts'
+import { placeInTurn } from './translate-outside.ts'
+import { takeMcpStatus, takeName, takeSettings } from './translate-session.ts'
+import { nothing, type TranslateState, type Translation } from './translate-state.ts'
+import { streams } from './translate-stream.ts'
+import { beginTurn, completeTurn, hearError, updatePlan } from './translate-turn.ts'
+import { measure } from './translate-usage.ts'
+
+type Handler = (state: TranslateState, params: never) => Translation
+
+/** One entry for every notification that is not ignored. */
+export const handlers = {
+  // conversation
+  'turn/started': beginTurn,
+  'turn/completed': completeTurn,
+  'turn/plan/updated': updatePlan,
+  'item/started': startItem,
+  'item/completed': completeItem,
+  error: hearError,
+  ...streams,
+
+  // tools
+  'item/commandExecution/outputDelta': streamOutput,
+  'item/fileChange/outputDelta': streamOutput,
+  'item/fileChange/patchUpdated': updatePatch,
+
+  // session
+  'thread/settings/updated': takeSettings,
+  'thread/name/updated': takeName,
+  'thread/tokenUsage/updated': measure,
+  'mcpServer/startupStatus/updated': takeMcpStatus,
+
+  ...notices,
+} satisfies Record<string, Handler>
+
+/**
+ * The notifications of one conversation, and of its subagents, as outputs of ours. Pure: the same messages from the
+ * same state give the same outputs. Invariants:
+ * - no text twice: deltas stream a block; the item that completes it writes it once, whole, under the same id.
+ * - no text lost: what was streamed of an answer that broke off is retracted when another attempt begins, and is
+ *   otherwise left open, for the host to write as far as it came.
+ * - nothing throws: what is not understood is given on as `agent.unrecognised`, with the reason.
+ * - outside a turn of the host's nothing of a turn is given: what background work says then comes as notices.
+ */
+export function translate(state: TranslateState, message: NativeNotification): Translation {
+  const { method } = message
+  if (Object.hasOwn(ignored, method)) return nothing(state)
+  const handler = Object.hasOwn(handlers, method) ? handlers[method as keyof typeof handlers] : undefined
+  const next = handler
+    ? attempted(state, message, handler as Handler)
+    : unrecognised(
+        state,
+        message,
+        method === unintelligible ? 'no message of the protocol' : `the notification ${method}`,
+      )
+  return { state: next.state, outputs: next.outputs.flatMap((output) => placeInTurn(state, output)) }
+}
+
+function attempted(state: TranslateState, message: NativeNotification, handler: Handler): Translation {
+  try {
+    return handler(state, message.params as never)
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error)
+    return unrecognised(state, message, `not of the expected shape: ${what}`)
+  }
+}
+
+export function unrecognised(state: TranslateState, native: unknown, reason: string): Translation {
+  return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
+}

@@ -1,0 +1,430 @@
+import type { OpencodeClient, Session } from '@opencode-ai/sdk/v2/client'
+import { ParleyError, type PermissionMode, type Prompt, type SessionSettings } from '@parley/protocol'
+import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
+import { createOutputQueue } from '../output-queue.ts'
+import { AnnouncedCalls } from './announced-calls.ts'
+import { catchUp } from './catch-up.ts'
+import { applyRules, openConversation, usageOf } from './conversation.ts'
+import { readEvents } from './events.ts'
+import { type Introduction, introductionOf } from './introduction.ts'
+import { ignoredFrames, type NativePermission, type NativeQuestionRequest } from './native.ts'
+import { agentFor, newMessageId, Outgoing, offersPlans } from './outgoing.ts'
+import { PermissionDesk } from './permission.ts'
+import { commandIn, messageIdOf, type NativeCommand, nativeParts } from './prompt.ts'
+import { QuestionDesk } from './question.ts'
+import { rewind } from './rewind.ts'
+import { sessionRules } from './rules.ts'
+import type { OpenCodeServer } from './server.ts'
+import { concerns, propertiesOf, translate, typeOf } from './translate.ts'
+import { afterGap } from './translate-snapshot.ts'
+import {
+  initialState,
+  type TranslateState,
+  type Translation,
+  withDenied,
+  withInterrupt,
+  withoutOrphan,
+  withoutSteering,
+  withoutTurn,
+  withSteering,
+  withTurn,
+} from './translate-state.ts'
+import { failToBegin } from './translate-turn.ts'
+import { wordsOf } from './words-of.ts'
+
+export type SharedServer = { readonly server: OpenCodeServer; readonly release: () => Promise<void> }
+
+/** What makes the model go on after a restart: it was told that its call was interrupted, and asks again. */
+const goOn =
+  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
+
+/** How long a turn that runs may take to stop when the connection is closed. */
+const stopMs = 1_000
+/** How long after an error a prompt may still be taken up. */
+const takeUpMs = 1_000
+const againMs = 200
+
+/** Opens a conversation on a server, and lets go of the server if that fails. */
+export async function connectOpenCode(shared: SharedServer, input: ConnectInput): Promise<AgentConnection> {
+  const { server, release } = shared
+  try {
+    const client = server.client(input.cwd)
+    const introduction = await introductionOf(client, input.settings.model)
+    const rules = sessionRules(agentFor(introduction, input.settings.mode))
+    const session = await openConversation(client, input, rules)
+    const used = await usageOf(client, session)
+    const connection = new OpenCodeConnection(shared, input, { client, introduction, session, used })
+    await connection.start()
+    return connection
+  } catch (error) {
+    const { stderrTail } = server.lastWords()
+    await release()
+    if (error instanceof ParleyError) throw error
+    throw new ParleyError('agent_failed', `OpenCode could not open the conversation: ${wordsOf(error)}`, {
+      details: { ...(stderrTail !== undefined && { stderrTail }) },
+      cause: error,
+    })
+  }
+}
+
+type Opened = {
+  readonly client: OpencodeClient
+  readonly introduction: Introduction
+  readonly session: Session
+  readonly used: Awaited<ReturnType<typeof usageOf>>
+}
+
+class OpenCodeConnection implements AgentConnection {
+  readonly events: AsyncIterable<AgentOutput>
+  readonly #input: ConnectInput
+  readonly #server: OpenCodeServer
+  readonly #release: () => Promise<void>
+  readonly #client: OpencodeClient
+  readonly #introduction: Introduction
+  readonly #outgoing: Outgoing
+  readonly #queue = createOutputQueue(() => void this.close())
+  readonly #calls = new AnnouncedCalls()
+  readonly #permissions: PermissionDesk
+  readonly #questions: QuestionDesk
+  readonly #reading = new AbortController()
+  readonly #ready = Promise.withResolvers<void>()
+  /** The agent of each session, by its name; of the root the one whose rules are in force. */
+  readonly #agents = new Map<string, string>()
+  #session: Session
+  #state: TranslateState
+  /** A mode that holds from the next turn on. */
+  #nextMode: PermissionMode | undefined
+  #isReady = false
+  #closing = false
+  #stopping: Promise<void> = Promise.resolve()
+  #ended: Promise<void> = Promise.resolve()
+
+  constructor({ server, release }: SharedServer, input: ConnectInput, opened: Opened) {
+    const { client, introduction, session, used } = opened
+    this.#input = input
+    this.#server = server
+    this.#release = release
+    this.#client = client
+    this.#introduction = introduction
+    this.#session = session
+    this.#outgoing = new Outgoing(client, session.id, { introduction, settings: input.settings })
+    this.#agents.set(session.id, this.#outgoing.agent?.name ?? '')
+    this.#state = initialState({
+      root: session.id,
+      cwd: input.cwd,
+      title: session.title,
+      windows: introduction.windows,
+      servers: introduction.mcpServers.map(({ name }) => name),
+      ...used,
+    })
+    const desk = {
+      person: input.person,
+      client,
+      calls: this.#calls,
+      isOver: () => this.#closing || !this.#server.alive || !this.#state.turn || this.#state.interrupting,
+      problem: (doing: string, error: unknown) => this.#problem(doing, error),
+    }
+    this.#questions = new QuestionDesk(desk)
+    this.#permissions = new PermissionDesk({
+      ...desk,
+      agentIn: (sessionID) => this.#agent(this.#agents.get(sessionID) ?? ''),
+      agent: (name) => this.#agent(name),
+      denied: (toolCallId) => {
+        this.#state = withDenied(this.#state, toolCallId)
+      },
+      endTurn: () => void this.interrupt(),
+    })
+    this.events = this.#queue.outputs
+  }
+
+  /** Resolves when its events are heard: nothing said from then on is missed. */
+  async start(): Promise<void> {
+    void this.#introduce()
+    this.#ended = this.#pump()
+    await Promise.race([this.#ready.promise, this.#server.gone])
+    if (!this.#isReady) throw new Error('it ended as soon as it was started')
+  }
+
+  async send(message: AgentMessage): Promise<void> {
+    if (this.#closing) return
+    const { type, prompt } = message
+    if (type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn) return this.#steer(prompt)
+    this.#calls.clear()
+    this.#permissions.clear()
+    this.#state = withTurn(this.#state, Date.now())
+    try {
+      await this.#useAgent()
+      await this.#begin(message)
+    } catch (error) {
+      this.#fail(error)
+    }
+  }
+
+  async interrupt(): Promise<void> {
+    if (this.#closing || !this.#state.turn) return
+    this.#state = withInterrupt(this.#state)
+    this.#stopping = this.#stopping.then(() => this.#stop())
+    await this.#stopping
+  }
+
+  /** The mode is the host's, but for plans; the rest goes with the next prompt. */
+  async configure(settings: SessionSettings): Promise<void> {
+    if (this.#closing) return
+    const before = this.#outgoing.agent
+    this.#outgoing.configure(settings)
+    const { mode } = this.#outgoing
+    const waits = this.#state.turn !== undefined && this.#outgoing.agent !== before
+    this.#nextMode = waits ? mode : undefined
+    this.#configured(waits ? undefined : mode)
+  }
+
+  async close(): Promise<void> {
+    if (!this.#closing) {
+      this.#closing = true
+      if (this.#state.turn) await atMost(this.#stop(), stopMs)
+      this.#reading.abort()
+      await this.#release()
+    }
+    await this.#ended
+  }
+
+  async #introduce(): Promise<void> {
+    const { version, models, commands, mcpServers, defaultModel } = this.#introduction
+    const { settings, trusted, cwd } = this.#input
+    const model = settings.model ?? defaultModel
+    await this.#queue.put({
+      type: 'agent.connected',
+      agentSessionId: this.#session.id,
+      agentVersion: version,
+      cwd,
+      models: [...models],
+      commands: [...commands],
+      mcpServers: [...mcpServers],
+      modes: ['ask', 'accept-edits', 'read-only', ...planMode(this.#introduction), 'bypass'],
+      loaded: trusted ? ['user', 'project'] : ['user'],
+      ...(model !== undefined && { model }),
+    })
+    this.#configured(this.#outgoing.mode)
+  }
+
+  #configured(mode: PermissionMode | undefined): void {
+    const { options, missingEffort } = this.#outgoing
+    const effective = { ...(mode && { mode }), ...(options && { options }) }
+    void this.#queue.put({ type: 'session.configured', effective })
+    if (missingEffort !== undefined) {
+      const text = `The model has no effort "${missingEffort}": it is left out.`
+      void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'no-effort', text })
+    }
+  }
+
+  /** The rules of the agent that will work hold before its prompt is sent. */
+  async #useAgent(): Promise<void> {
+    const { agent } = this.#outgoing
+    if (agent && agent.name !== this.#agents.get(this.#session.id)) {
+      this.#session = await applyRules(this.#client, this.#session, sessionRules(agent))
+      this.#agents.set(this.#session.id, agent.name)
+    }
+    if (this.#nextMode) this.#configured(this.#nextMode)
+    this.#nextMode = undefined
+  }
+
+  async #begin({ type, prompt }: AgentMessage): Promise<void> {
+    const messageId = messageIdOf(prompt.promptId)
+    if (type === 'continue' && (await this.#remembers(messageId))) {
+      return this.#outgoing.prompt(newMessageId(), [{ type: 'text', text: goOn }])
+    }
+    const command = commandIn(prompt.parts, this.#input.cwd)
+    if (command) return this.#run(command, messageId)
+    await this.#outgoing.prompt(messageId, nativeParts(prompt.parts, this.#input.cwd))
+  }
+
+  async #remembers(messageID: string): Promise<boolean> {
+    const { data } = await this.#client.session.message({ sessionID: this.#session.id, messageID })
+    return data !== undefined
+  }
+
+  /** Its answer comes when all is over, which may be long after its connection gave up: what happens is told by events. */
+  async #run(command: NativeCommand, messageId: string): Promise<void> {
+    if (command.name === 'rewind') {
+      const output = await rewind(this.#client, this.#session.id, command.arguments)
+      return void this.#give({ state: withoutTurn(this.#state), outputs: [output] })
+    }
+    const done =
+      command.name === 'compact'
+        ? this.#outgoing.compact(this.#state.saidModel)
+        : this.#outgoing.command(messageId, command)
+    done.catch((error: unknown) => {
+      if (!this.#state.turn?.begun) this.#fail(error)
+    })
+  }
+
+  async #steer(prompt: Prompt): Promise<void> {
+    const messageId = messageIdOf(prompt.promptId)
+    this.#state = withSteering(this.#state, messageId)
+    try {
+      await this.#outgoing.prompt(messageId, nativeParts(prompt.parts, this.#input.cwd))
+    } catch (error) {
+      this.#state = withoutSteering(this.#state, messageId)
+      this.#problem('hear what was said', error)
+    }
+  }
+
+  /** Nothing came of the prompt. */
+  #fail(error: unknown): void {
+    if (this.#closing || !this.#server.alive || !this.#state.turn) return
+    const told = failToBegin(this.#state)
+    if (told.outputs.length > 0) return void this.#give(told)
+    const failure =
+      error instanceof ParleyError
+        ? error
+        : new ParleyError('agent_failed', `OpenCode did not take the prompt: ${wordsOf(error)}`)
+    const output = { outcome: 'failed', stopReason: 'not_taken', error: failure.toInfo() } as const
+    void this.#give({ state: withoutTurn(this.#state), outputs: [{ type: 'turn.ended', ...output }] })
+  }
+
+  async #stop(): Promise<void> {
+    try {
+      await this.#client.session.abort({ sessionID: this.#session.id }, { throwOnError: true })
+    } catch (error) {
+      this.#problem('stop', error)
+    }
+    await Promise.all([this.#permissions.refuseAll(), this.#questions.rejectAll()])
+  }
+
+  async #pump(): Promise<void> {
+    const { signal } = this.#reading
+    try {
+      for await (const event of readEvents(this.#client, { alive: () => this.#server.alive, signal })) {
+        if (this.#closing) break
+        if (typeOf(event) === 'server.connected') await this.#connected()
+        else await this.#take(event)
+      }
+    } catch (error) {
+      this.#problem('be understood', error)
+    }
+    this.#calls.clear()
+    void this.#queue.put(await this.#farewell())
+    this.#queue.end()
+  }
+
+  /** For the first time, or after a gap. */
+  async #connected(): Promise<void> {
+    if (!this.#isReady) {
+      this.#isReady = true
+      return this.#ready.resolve()
+    }
+    this.#state = afterGap(this.#state)
+    while (!this.#closing && this.#server.alive) {
+      try {
+        return await catchUp(this.#client, {
+          state: () => this.#state,
+          give: (translation) => this.#give(translation),
+          waiting: (permissions, questions) => {
+            this.#permissions.reconcile(permissions)
+            this.#questions.reconcile(questions)
+          },
+        })
+      } catch (error) {
+        this.#problem('say what was missed', error)
+        await new Promise((resolve) => setTimeout(resolve, againMs))
+      }
+    }
+  }
+
+  async #take(event: unknown): Promise<void> {
+    const type = typeOf(event)
+    if (Object.hasOwn(ignoredFrames, type) || !concerns(this.#state, event)) return
+    await this.#queue.put({ type: 'native', message: event })
+    await this.#give(translate(this.#state, event))
+    this.#attend(type, propertiesOf(event))
+  }
+
+  async #give({ state, outputs }: Translation): Promise<void> {
+    this.#state = state
+    for (const output of outputs) {
+      if (output.type === 'turn.ended') await this.#stopping
+      await this.#queue.put(output)
+      if (output.type !== 'tool-call.called') continue
+      const call = this.#state.calls.get(output.toolCallId)
+      if (call) this.#calls.announce(call.key, output)
+    }
+  }
+
+  /** What an event asks of us. */
+  #attend(type: string, properties: Readonly<Record<string, unknown>>): void {
+    const requestId = String(properties.requestID)
+    switch (type) {
+      case 'permission.asked':
+        return void this.#permissions.ask(properties as NativePermission)
+      case 'permission.replied':
+        return this.#permissions.settle(requestId)
+      case 'question.asked':
+        return void this.#questions.ask(properties as NativeQuestionRequest)
+      case 'question.replied':
+      case 'question.rejected':
+        return this.#questions.settle(requestId)
+      case 'session.created': {
+        const { id, agent } = properties.info as Session
+        return void this.#agents.set(id, agent ?? '')
+      }
+      case 'session.error':
+        return this.#awaitTakingUp()
+      case 'session.status':
+      case 'session.idle':
+        return this.#followUp()
+    }
+  }
+
+  /** An error before the work began: if it does not begin, the error was why. */
+  #awaitTakingUp(): void {
+    const { turn } = this.#state
+    if (!turn?.error || turn.begun) return
+    setTimeout(() => {
+      if (this.#state.turn?.at === turn.at) void this.#give(failToBegin(this.#state))
+    }, takeUpMs).unref()
+  }
+
+  /** OpenCode can be stopped only once it works; and words that it did not get to need a push. */
+  #followUp(): void {
+    const { turn, interrupting } = this.#state
+    if (turn?.begun && interrupting && !turn.answer) {
+      this.#stopping = this.#stopping.then(() => this.#stop())
+    }
+    if (turn?.orphan === undefined) return
+    this.#state = withoutOrphan(this.#state)
+    this.#outgoing.prompt(turn.orphan, []).catch((error: unknown) => this.#fail(error))
+  }
+
+  async #farewell(): Promise<AgentOutput> {
+    if (this.#closing) return { type: 'agent.disconnected', reason: 'closed' }
+    await this.#release()
+    const words = this.#server.lastWords()
+    const error = { code: 'agent_failed' as const, message: 'The server of OpenCode ended unexpectedly.' }
+    return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
+  }
+
+  #agent(name: string) {
+    return this.#introduction.agents.find((agent) => agent.name === name)
+  }
+
+  /** The server may be going at this very moment: that is no failure of the call. */
+  #problem(doing: string, error: unknown): void {
+    if (this.#closing || !this.#server.alive) return
+    const text = `OpenCode did not ${doing}: ${wordsOf(error)}`
+    void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'not_done', text })
+  }
+}
+
+function planMode(introduction: Introduction): PermissionMode[] {
+  return offersPlans(introduction) ? ['plan'] : []
+}
+
+function atMost(work: Promise<void>, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    void work.finally(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,65 @@
+import type { OpencodeClient, Session } from '@opencode-ai/sdk/v2/client'
+import { ParleyError, type TokenUsage } from '@parley/protocol'
+import type { ConnectInput } from '../../core/agent-adapter.ts'
+import { endsWith, type NativeRule } from './rules.ts'
+import { sum, tokensOf } from './translate-usage.ts'
+
+const thrown = { throwOnError: true } as const
+
+/**
+ * The session of OpenCode's that a connection is about: a new one, one it goes on with, or a copy of one. Whichever it
+ * is, it has our rules before anything is said to it.
+ */
+export async function openConversation(
+  client: OpencodeClient,
+  { resume, sessionId }: Pick<ConnectInput, 'resume' | 'sessionId'>,
+  rules: NativeRule[],
+): Promise<Session> {
+  const known = resume && (await find(client, resume.agentSessionId))
+  if (!known) {
+    if (resume && resume.turns > 0) throw forgotten(resume.agentSessionId)
+    // With a title, OpenCode asks no model for one: the host has its own.
+    const { data } = await client.session.create({ title: `Parley ${sessionId}`, permission: rules }, thrown)
+    return data
+  }
+  const { data } = resume.fork ? await client.session.fork({ sessionID: known.id }, thrown) : { data: known }
+  return applyRules(client, data, rules)
+}
+
+/** OpenCode appends: the last rule that fits holds. */
+export async function applyRules(
+  client: OpencodeClient,
+  session: Session,
+  rules: NativeRule[],
+): Promise<Session> {
+  if (endsWith(session.permission ?? [], rules)) return session
+  const { data } = await client.session.update({ sessionID: session.id, permission: rules }, thrown)
+  return data
+}
+
+/** What it has used so far, with its subagents. */
+export async function usageOf(
+  client: OpencodeClient,
+  session: Session,
+): Promise<{ total: TokenUsage; costUsd: number }> {
+  const { data: children } = await client.session.children({ sessionID: session.id }, thrown)
+  return [session, ...children].reduce(
+    (used, { tokens, cost = 0 }) => ({
+      total: tokens ? sum(used.total, tokensOf(tokens)) : used.total,
+      costUsd: used.costUsd + cost,
+    }),
+    { total: { input: 0, output: 0 } as TokenUsage, costUsd: 0 },
+  )
+}
+
+async function find(client: OpencodeClient, sessionID: string): Promise<Session | undefined> {
+  const { data, error, response } = await client.session.get({ sessionID })
+  if (data) return data
+  if (response?.status === 404) return undefined
+  throw error
+}
+
+function forgotten(agentSessionId: string): ParleyError {
+  const message = `OpenCode no longer has the conversation ${agentSessionId}. Begin a new session.`
+  return new ParleyError('agent_failed', message)
+}

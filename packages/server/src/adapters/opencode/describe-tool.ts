@@ -1,0 +1,104 @@
+import { isAbsolute, relative } from 'node:path'
+import type { ToolKind, ToolLocation } from '@parley/protocol'
+
+export type ToolDescription = {
+  readonly kind: ToolKind
+  readonly title: string
+  readonly locations?: ToolLocation[]
+}
+
+type Input = Readonly<Record<string, unknown>>
+type Describe = (input: Input, path: (name: string) => string) => string
+
+const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
+  bash: ['execute', (input) => firstLine(text(input, 'command')) || 'Run a command'],
+
+  read: ['read', (_, path) => `Read ${path('filePath')}`],
+  list: ['read', (_, path) => `List ${path('path')}`],
+  list_mcp_resources: ['read', () => 'List resources'],
+  list_mcp_resource_templates: ['read', () => 'List templates of resources'],
+  read_mcp_resource: ['read', (input) => `Read ${text(input, 'uri') || 'a resource'}`],
+  skill: ['read', (input) => `Read the skill ${text(input, 'name')}`],
+  edit: ['edit', (_, path) => `Edit ${path('filePath')}`],
+  write: ['edit', (_, path) => `Write ${path('filePath')}`],
+  apply_patch: ['edit', (input) => `Change ${filesOfPatch(text(input, 'patchText')) || 'files'}`],
+
+  glob: ['search', (input) => `Find ${text(input, 'pattern') || 'files'}`],
+  grep: ['search', (input) => `Search for ${quoted(text(input, 'pattern'))}`],
+  lsp: ['search', (_, path) => `Look up code in ${path('filePath')}`],
+  webfetch: ['fetch', (input) => `Fetch ${text(input, 'url') || 'a page'}`],
+  websearch: ['fetch', (input) => `Search the web for ${quoted(text(input, 'query'))}`],
+
+  task: ['subagent', (input) => text(input, 'description') || 'Start a subagent'],
+  todowrite: ['think', () => 'Update the plan'],
+  plan_enter: ['plan', () => 'Make a plan first'],
+  plan_exit: ['plan', () => 'Leave the plan for the work'],
+  question: ['other', (input) => `Ask: ${firstQuestion(input) || 'a question'}`],
+  invalid: ['other', (input) => `A call that cannot be made: ${text(input, 'tool')}`],
+  StructuredOutput: ['other', () => 'Give the result'],
+}
+
+const titleLength = 200
+
+/** What a call is, in words for a person: never the model's own description of what it does. */
+export function describeTool(
+  name: string,
+  input: unknown,
+  { cwd, servers = [] }: { cwd?: string | undefined; servers?: readonly string[] } = {},
+): ToolDescription {
+  const fields = isRecord(input) ? input : {}
+  const known = Object.hasOwn(tools, name) ? tools[name] : undefined
+  const path = text(fields, 'filePath') || text(fields, 'path')
+  const near = (field: string) => shortPath(text(fields, field), cwd) || 'a file'
+  const title = known ? known[1](fields, near) : titleOfUnknown(name, servers)
+  const line = fields.offset
+  return {
+    kind: known?.[0] ?? 'other',
+    title: title.length > titleLength ? `${title.slice(0, titleLength - 1)}…` : title,
+    ...(path && { locations: [typeof line === 'number' ? { path, line } : { path }] }),
+  }
+}
+
+function titleOfUnknown(name: string, servers: readonly string[]): string {
+  const server = servers.find((one) => name.startsWith(`${nativeName(one)}_`))
+  return server === undefined ? name : `${server}: ${name.slice(nativeName(server).length + 1)}`
+}
+
+/** As OpenCode has the name of a server in the names of its tools. */
+function nativeName(server: string): string {
+  return server.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
+}
+
+function filesOfPatch(patch: string): string {
+  const files = [...patch.matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm)].map((match) => match[1])
+  return files.join(', ')
+}
+
+function shortPath(path: string, cwd: string | undefined): string {
+  if (!cwd || !isAbsolute(path)) return path
+  const near = relative(cwd, path)
+  return near === '' || near.startsWith('..') ? path : near
+}
+
+function firstQuestion(input: Input): string {
+  const [first] = Array.isArray(input.questions) ? input.questions : []
+  return isRecord(first) ? text(first, 'question') : ''
+}
+
+function text(input: Input, field: string): string {
+  const value = input[field]
+  return typeof value === 'string' ? value : ''
+}
+
+function firstLine(command: string): string {
+  const [first = '', ...rest] = command.trim().split('\n')
+  return rest.length > 0 ? `${first} …` : first
+}
+
+function quoted(words: string): string {
+  return `"${words}"`
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

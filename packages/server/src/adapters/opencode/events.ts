@@ -1,0 +1,37 @@
+import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
+
+const firstPauseMs = 50
+const longestPauseMs = 1_000
+
+/**
+ * The events of a folder, for as long as the server lives. It has no cursor: each time the stream begins (anew) it says
+ * `server.connected`, and whoever reads must then find out what was missed. Nothing is read ahead of the reader.
+ */
+export async function* readEvents(
+  client: OpencodeClient,
+  { alive, signal }: { alive: () => boolean; signal: AbortSignal },
+): AsyncGenerator<unknown, void> {
+  let pauseMs = firstPauseMs
+  while (!signal.aborted && alive()) {
+    const { stream } = await client.event.subscribe({}, { signal, sseMaxRetryAttempts: 1 })
+    for await (const event of stream) {
+      pauseMs = firstPauseMs
+      yield event
+    }
+    await pause(pauseMs, signal)
+    pauseMs = Math.min(pauseMs * 2, longestPauseMs)
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const done = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done, { once: true })
+  })
+}

@@ -1,0 +1,112 @@
+import type { OpencodeClient, Provider } from '@opencode-ai/sdk/v2/client'
+import { type AgentCommand, type AgentModel, ParleyError } from '@parley/protocol'
+import type { NativeAgent } from './rules.ts'
+import { wordsOf } from './words-of.ts'
+
+/** What a server says of itself, for one folder. */
+export type Introduction = {
+  readonly version: string
+  readonly models: readonly AgentModel[]
+  /** The efforts and the size of the context of each model, of all there are. */
+  readonly efforts: Readonly<Record<string, readonly string[]>>
+  readonly windows: Readonly<Record<string, number>>
+  readonly defaultModel: string | undefined
+  readonly commands: readonly AgentCommand[]
+  readonly agents: readonly NativeAgent[]
+  readonly mcpServers: readonly { readonly name: string; readonly status: string }[]
+}
+
+const mostModels = 200
+const descriptionLength = 200
+const compact: AgentCommand = { name: 'compact', description: 'Sum up the conversation so far' }
+
+/** Asks a server what it has. Rejects with a ParleyError: it is no OpenCode, or it has no model to ask. */
+export async function introductionOf(
+  client: OpencodeClient,
+  model: string | undefined,
+): Promise<Introduction> {
+  const version = await versionOf(client)
+  const thrown = { throwOnError: true } as const
+  const [providers, config, agents, commands, servers] = await Promise.all([
+    client.config.providers({}, thrown),
+    client.config.get({}, thrown),
+    client.app.agents({}, thrown),
+    client.command.list({}, thrown),
+    client.mcp.status({}, thrown),
+  ])
+  const { providers: list, default: defaults } = providers.data
+  const chosen = model ?? config.data.model
+  if (chosen === undefined && !list.some(isConfigured)) throw notSignedIn(list)
+  const all = list.flatMap((provider) => modelsOf(provider, chosen ?? firstDefault(defaults)))
+  return {
+    version,
+    models: all.toSorted((a, b) => Number(b.isDefault ?? 0) - Number(a.isDefault ?? 0)).slice(0, mostModels),
+    efforts: Object.fromEntries(all.map(({ id, efforts = [] }) => [id, efforts])),
+    windows: Object.fromEntries(all.map(({ id, contextWindow = 0 }) => [id, contextWindow])),
+    defaultModel: chosen ?? firstDefault(defaults),
+    commands: [compact, ...commands.data.map(agentCommand)],
+    agents: agents.data,
+    mcpServers: Object.entries(servers.data).map(([name, { status }]) => ({ name, status })),
+  }
+}
+
+async function versionOf(client: OpencodeClient): Promise<string> {
+  try {
+    const { data } = await client.global.health({ throwOnError: true })
+    if (typeof data.version === 'string') return data.version
+    throw new Error('it does not say its version')
+  } catch (error) {
+    const message = `What answers is no server of OpenCode: ${wordsOf(error)}. Check agents.opencode.executable.`
+    throw new ParleyError('agent_failed', message, { cause: error })
+  }
+}
+
+/** OpenCode brings models that anybody may use, without an account. They are used only by name. */
+function isConfigured({ id, options }: Provider): boolean {
+  return id !== 'opencode' || options.apiKey !== 'public'
+}
+
+function notSignedIn(providers: readonly Provider[]): ParleyError {
+  const free = providers.flatMap(({ id, models }) => Object.keys(models).map((name) => `${id}/${name}`))
+  const hint = free[0] === undefined ? '' : ` Or choose one of its free models by name, such as ${free[0]}.`
+  return new ParleyError(
+    'agent_not_signed_in',
+    `OpenCode has no provider of models. Sign in once with the program itself (opencode auth login), or set the key of a provider, such as ANTHROPIC_API_KEY, in the environment of the server.${hint}`,
+  )
+}
+
+function modelsOf({ id: provider, name: providerName, models }: Provider, chosen: string | undefined) {
+  return Object.values(models)
+    .filter(({ status, capabilities }) => status !== 'deprecated' && capabilities.toolcall)
+    .map(({ id, name, limit, variants }): AgentModel => {
+      const whole = `${provider}/${id}`
+      const efforts = Object.keys(variants ?? {})
+      return {
+        id: whole,
+        name,
+        description: providerName,
+        ...(limit.context > 0 && { contextWindow: limit.context }),
+        ...(limit.output > 0 && { maxOutputTokens: limit.output }),
+        ...(efforts.length > 0 && { efforts }),
+        ...(whole === chosen && { isDefault: true }),
+      }
+    })
+}
+
+function firstDefault(defaults: Readonly<Record<string, string>>): string | undefined {
+  const [first] = Object.entries(defaults)
+  return first && `${first[0]}/${first[1]}`
+}
+
+function agentCommand(native: {
+  name: string
+  description?: string
+  hints: readonly string[]
+}): AgentCommand {
+  const { name, description, hints } = native
+  return {
+    name,
+    ...(description !== undefined && { description: description.slice(0, descriptionLength) }),
+    ...(hints.length > 0 && { hint: hints.join(' ') }),
+  }
+}

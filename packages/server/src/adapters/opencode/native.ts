@@ -1,0 +1,179 @@
+import type {
+  AssistantMessage,
+  Event,
+  FilePart,
+  Part,
+  PermissionRequest,
+  QuestionInfo,
+  QuestionRequest,
+  ReasoningPart,
+  Session,
+  SessionStatus,
+  StepFinishPart,
+  TextPart,
+  Todo,
+  ToolPart,
+  UserMessage,
+} from '@opencode-ai/sdk/v2/client'
+
+/**
+ * The slice of OpenCode's classic endpoints that we rely on, and what we leave out, with the reason. Types only: what
+ * the program really sends may have more fields, fewer, or types that nobody has heard of.
+ */
+export type NativeType = Event['type']
+export type NativeProperties<Type extends NativeType> = Extract<Event, { type: Type }>['properties']
+export type NativePartType = Part['type']
+
+// conversation
+export type NativeMessage =
+  | Pick<UserMessage, 'id' | 'sessionID' | 'role' | 'time'>
+  | Pick<
+      AssistantMessage,
+      | 'id'
+      | 'sessionID'
+      | 'role'
+      | 'time'
+      | 'parentID'
+      | 'modelID'
+      | 'providerID'
+      | 'summary'
+      | 'error'
+      | 'finish'
+      | 'structured'
+    >
+export type NativeError = NonNullable<AssistantMessage['error']>
+export type NativeText = Pick<TextPart, 'id' | 'sessionID' | 'messageID' | 'type' | 'text' | 'time'>
+export type NativeReasoning = Pick<ReasoningPart, 'id' | 'sessionID' | 'messageID' | 'type' | 'text' | 'time'>
+export type NativeTool = Pick<
+  ToolPart,
+  'id' | 'sessionID' | 'messageID' | 'type' | 'callID' | 'tool' | 'state'
+>
+export type NativeStep = Pick<StepFinishPart, 'id' | 'sessionID' | 'messageID' | 'tokens' | 'cost'>
+export type NativeFile = Pick<FilePart, 'id' | 'sessionID' | 'messageID' | 'mime' | 'filename' | 'url'>
+export type NativePart = Part
+export type NativeSession = Pick<Session, 'id' | 'parentID' | 'title'>
+export type NativeStatus = SessionStatus
+export type NativeTodo = Todo
+
+// person
+export type NativePermission = PermissionRequest
+export type NativeQuestionRequest = QuestionRequest
+export type NativeQuestion = QuestionInfo
+
+const newApi = 'of the session API to come, which we do not call; classic sessions send none'
+const screen = 'for the screen of the terminal program, which nobody sees here'
+const machinery = 'the machinery of the server: nothing of a conversation'
+const catalogue = 'lists of models and integrations, which are read when they are needed'
+
+/** Events that give no output, each by decision. */
+export const ignored = {
+  // lists
+  'models-dev.refreshed': catalogue,
+  'integration.updated': catalogue,
+  'integration.connection.updated': catalogue,
+  'catalog.updated': catalogue,
+  'reference.updated': catalogue,
+
+  // the same facts come in another way
+  'session.diff': 'each tool call carries its own diff',
+  'file.edited': 'the tool call that edited it says so',
+  'file.watcher.updated': 'a file of the folder changed: not by this conversation, or its tool call says so',
+  'command.executed': 'the turn of the command is what it did',
+  'permission.v2.asked': newApi,
+  'permission.v2.replied': newApi,
+  'question.v2.asked': newApi,
+  'question.v2.replied': newApi,
+  'question.v2.rejected': newApi,
+
+  // machinery
+  'plugin.added': machinery,
+  'project.directories.updated': machinery,
+  'project.updated': machinery,
+  'pty.created': 'a terminal that a person opened beside the conversation',
+  'pty.updated': 'a terminal that a person opened beside the conversation',
+  'pty.exited': 'a terminal that a person opened beside the conversation',
+  'pty.deleted': 'a terminal that a person opened beside the conversation',
+  'lsp.updated': machinery,
+  'mcp.tools.changed': 'its tools are offered to the model with the next step',
+  'installation.updated': 'Parley says which version runs when it connects',
+  'installation.update-available': 'which version to install is for the person, or for Parley, to say',
+  'vcs.branch.updated': machinery,
+  'workspace.ready': machinery,
+  'workspace.status': machinery,
+  'worktree.ready': machinery,
+  'server.connected': 'the stream of events has begun; the connection sees to what that means',
+  'tui.prompt.append': screen,
+  'tui.command.execute': screen,
+  'tui.session.select': screen,
+
+  // the session API to come
+  'session.next.agent.switched': newApi,
+  'session.next.model.switched': newApi,
+  'session.next.moved': newApi,
+  'session.next.prompted': newApi,
+  'session.next.prompt.admitted': newApi,
+  'session.next.context.updated': newApi,
+  'session.next.synthetic': newApi,
+  'session.next.shell.started': newApi,
+  'session.next.shell.ended': newApi,
+  'session.next.step.started': newApi,
+  'session.next.step.ended': newApi,
+  'session.next.step.failed': newApi,
+  'session.next.text.started': newApi,
+  'session.next.text.delta': newApi,
+  'session.next.text.ended': newApi,
+  'session.next.reasoning.started': newApi,
+  'session.next.reasoning.delta': newApi,
+  'session.next.reasoning.ended': newApi,
+  'session.next.tool.input.started': newApi,
+  'session.next.tool.input.delta': newApi,
+  'session.next.tool.input.ended': newApi,
+  'session.next.tool.called': newApi,
+  'session.next.tool.progress': newApi,
+  'session.next.tool.success': newApi,
+  'session.next.tool.failed': newApi,
+  'session.next.retried': newApi,
+  'session.next.compaction.started': newApi,
+  'session.next.compaction.delta': newApi,
+  'session.next.compaction.ended': newApi,
+  'session.next.revert.staged': newApi,
+  'session.next.revert.cleared': newApi,
+  'session.next.revert.committed': newApi,
+} as const satisfies Partial<Record<NativeType, string>>
+
+/** Events that reach us although the SDK's union does not have them. */
+export const ignoredFrames = {
+  'server.heartbeat': 'a sign of life without content',
+} as const
+
+/** Parts that give no output, each by decision. */
+export const ignoredParts = {
+  'step-start': 'session.status says that the agent works; what the step brings comes as its own parts',
+  snapshot: 'a state of the folder that OpenCode keeps for itself',
+  patch: 'which files a step changed: each tool call says it of itself',
+  agent: 'of a prompt: a subagent that it names',
+  subtask: 'of a prompt: the subagent that a command starts; its call comes as a tool part',
+  retry: 'session.status says it at the time',
+} as const satisfies Partial<Record<NativePartType, string>>
+
+/** What we read of the metadata of a tool's state, by the tool that gave it. Every field may be missing. */
+export type NativeMetadata = {
+  // bash
+  readonly output?: string
+  readonly exit?: number | null
+  // edit, write, apply_patch
+  readonly diff?: string
+  readonly filepath?: string
+  readonly exists?: boolean
+  readonly filediff?: { readonly file?: string; readonly patch?: string }
+  readonly files?: readonly {
+    readonly filePath?: string
+    readonly movePath?: string
+    readonly patch?: string
+    readonly type?: string
+  }[]
+  // task
+  readonly sessionId?: string
+  // of a call that was cut off
+  readonly interrupted?: boolean
+}

@@ -1,0 +1,189 @@
+import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
+import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
+import type { AnnouncedCalls, Called } from './announced-calls.ts'
+import type { NativePermission } from './native.ts'
+import { isHarmless, type NativeAgent, ownVerdict, unaskedBy } from './rules.ts'
+import { callKey } from './translate-state.ts'
+
+export type DeskContext = {
+  readonly person: Person
+  readonly client: OpencodeClient
+  readonly calls: AnnouncedCalls
+  /** The agent that works in a session, and any agent by its name. */
+  agentIn(sessionID: string): NativeAgent | undefined
+  agent(name: string): NativeAgent | undefined
+  /** The call will not run: its result is a refusal, not a failure. */
+  denied(toolCallId: string): void
+  /** The person wants the turn to end with this refusal. */
+  endTurn(): void
+  /** The turn is being stopped, or there is none: no answer is wanted. */
+  isOver(): boolean
+  problem(doing: string, error: unknown): void
+}
+
+type Request = {
+  readonly native: NativePermission
+  readonly withdrawn: AbortController
+  /** Set when it was refused here. OpenCode hears of it when nothing else of its session waits. */
+  refusal?: string
+}
+
+const noTurn = 'Nobody can be asked: no turn is open.'
+
+/**
+ * OpenCode's requests for permission, to the host and back. Its answers are given once only: what lasts is the host's.
+ * - harmless calls that OpenCode would allow are allowed here, unless the host forbids them;
+ * - a call that needs several permissions of OpenCode's is put before the person once, as a whole;
+ * - OpenCode takes a refusal for all that waits in the same session: so a refusal waits until nothing else does.
+ */
+export class PermissionDesk {
+  readonly #context: DeskContext
+  readonly #requests = new Map<string, Request>()
+  readonly #permitted = new Set<string>()
+
+  constructor(context: DeskContext) {
+    this.#context = context
+  }
+
+  async ask(native: NativePermission): Promise<void> {
+    if (this.#requests.has(native.id)) return
+    const request: Request = { native, withdrawn: new AbortController() }
+    this.#requests.set(native.id, request)
+    const call = native.tool && (await this.#context.calls.wait(callKey(native.tool)))
+    const isOpen = () => this.#requests.get(native.id) === request
+    if (!isOpen()) return
+    if (native.tool && !call) return this.#context.isOver() ? undefined : this.#refuse(request, noTurn)
+    if (this.#mayRunUnasked(native, call)) return this.#allow(request)
+    const answer = await this.#context.person.permit(this.#askOf(native, call), request.withdrawn.signal)
+    if (!isOpen()) return
+    if (answer.outcome === 'allowed') {
+      if (call) this.#permitted.add(call.toolCallId)
+      return this.#allow(request)
+    }
+    if (answer.outcome === 'cancelled') {
+      return this.#context.isOver() ? undefined : this.#refuse(request, noTurn)
+    }
+    if (call) this.#context.denied(call.toolCallId)
+    if (answer.endTurn) return this.#context.endTurn()
+    this.#refuse(request, answer.message ?? 'The person said no.')
+  }
+
+  /** It is answered, by us or by someone else: then nobody need be asked any more. */
+  settle(requestId: string): void {
+    const request = this.#requests.get(requestId)
+    if (!request) return
+    this.#requests.delete(requestId)
+    if (request.refusal === undefined) request.withdrawn.abort()
+    this.#flush(request.native.sessionID)
+  }
+
+  /** What waits in OpenCode now, after events were missed. */
+  reconcile(waiting: readonly NativePermission[]): void {
+    const ids = new Set(waiting.map(({ id }) => id))
+    for (const id of this.#requests.keys()) if (!ids.has(id)) this.settle(id)
+    for (const native of waiting) void this.ask(native)
+  }
+
+  /** The turn was stopped. OpenCode forgets its questions only when they are answered, and would still act on one. */
+  async refuseAll(): Promise<void> {
+    const open = [...this.#requests.values()]
+    this.#requests.clear()
+    await Promise.all(open.map(({ native }) => this.#reply(native.id, 'reject', 'The turn was stopped.')))
+  }
+
+  /** Another turn begins. */
+  clear(): void {
+    this.#permitted.clear()
+  }
+
+  #mayRunUnasked(native: NativePermission, call: Called | undefined): boolean {
+    const { person, agentIn } = this.#context
+    if (call && this.#permitted.has(call.toolCallId)) return true
+    if (!call || !isHarmless(native.permission)) return false
+    if (native.permission === 'task' && this.#unasked(native).length > 0) return false
+    if (ownVerdict(agentIn(native.sessionID), native) !== 'allow') return false
+    const ask = this.#askOf(native, call)
+    // What a subagent does is asked about by itself, so only a rule on the tool can forbid to start one.
+    return !person.forbids(call.kind === 'subagent' ? { ...ask, kind: 'think' } : ask)
+  }
+
+  #unasked({ patterns: [name = ''] }: NativePermission): string[] {
+    return unaskedBy(this.#context.agent(name))
+  }
+
+  #askOf(native: NativePermission, call: Called | undefined): PermissionAsk {
+    const { permission, patterns, metadata } = native
+    const reason = this.#reasonOf(native)
+    const { diff, filepath } = metadata
+    const change = typeof diff === 'string' &&
+      typeof filepath === 'string' && { diff: { path: filepath, patch: diff } }
+    if (!call) return askWithoutCall(permission, patterns, metadata)
+    const { toolCallId, parentToolCallId, name, kind, title, input } = call
+    return {
+      toolCallId,
+      ...(parentToolCallId !== undefined && { parentToolCallId }),
+      tool: name,
+      kind,
+      title,
+      input,
+      ...(reason !== undefined && { reason }),
+      ...change,
+    }
+  }
+
+  #reasonOf(native: NativePermission): string | undefined {
+    const { permission, patterns } = native
+    if (permission === 'external_directory') return `It reaches outside the folder: ${patterns.join(', ')}`
+    if (permission === 'task') {
+      const names = this.#unasked(native)
+      if (names.length > 0) return `This subagent may use these without asking: ${names.join(', ')}`
+    }
+    return isHarmless(permission) ? `OpenCode asks before it does this: ${patterns.join(', ')}` : undefined
+  }
+
+  #allow({ native: { id, sessionID } }: Request): void {
+    this.#requests.delete(id)
+    void this.#reply(id, 'once').then(() => this.#flush(sessionID))
+  }
+
+  #refuse(request: Request, message: string): void {
+    request.refusal = message
+    this.#flush(request.native.sessionID)
+  }
+
+  #flush(sessionID: string): void {
+    const waiting = [...this.#requests.values()].filter(({ native }) => native.sessionID === sessionID)
+    if (waiting.some(({ refusal }) => refusal === undefined)) return
+    for (const { native, refusal } of waiting) {
+      this.#requests.delete(native.id)
+      void this.#reply(native.id, 'reject', refusal)
+    }
+  }
+
+  /** One that OpenCode does not know any more needs no answer. */
+  async #reply(requestID: string, reply: 'once' | 'reject', message?: string): Promise<void> {
+    const { client, problem } = this.#context
+    const more = message === undefined ? {} : { message }
+    try {
+      const { error, response } = await client.permission.reply({ requestID, reply, ...more })
+      if (error && response?.status !== 404) problem('take an answer', error)
+    } catch (error) {
+      problem('take an answer', error)
+    }
+  }
+}
+
+/** Not about one call: OpenCode asks whether to go on although the model repeats itself. */
+function askWithoutCall(
+  permission: string,
+  patterns: readonly string[],
+  input: Readonly<Record<string, unknown>>,
+): PermissionAsk {
+  const repeats = permission === 'doom_loop'
+  return {
+    tool: permission,
+    kind: repeats ? 'think' : 'other',
+    title: repeats ? `Go on, although the same call is repeated: ${patterns.join(', ')}` : permission,
+    input,
+  }
+}

@@ -1,0 +1,96 @@
+import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
+import type { Question } from '@parley/protocol'
+import type { Person } from '../../core/agent-adapter.ts'
+import type { AnnouncedCalls } from './announced-calls.ts'
+import type { NativeQuestion, NativeQuestionRequest } from './native.ts'
+import { callKey } from './translate-state.ts'
+
+export type QuestionContext = {
+  readonly person: Person
+  readonly client: OpencodeClient
+  readonly calls: AnnouncedCalls
+  isOver(): boolean
+  problem(doing: string, error: unknown): void
+}
+
+/** OpenCode's questions, to the person and back. */
+export class QuestionDesk {
+  readonly #context: QuestionContext
+  readonly #withdrawals = new Map<string, AbortController>()
+
+  constructor(context: QuestionContext) {
+    this.#context = context
+  }
+
+  async ask(native: NativeQuestionRequest): Promise<void> {
+    const { calls, person, isOver } = this.#context
+    if (this.#withdrawals.has(native.id)) return
+    const withdrawn = new AbortController()
+    this.#withdrawals.set(native.id, withdrawn)
+    const call = native.tool && (await calls.wait(callKey(native.tool)))
+    const isOpen = () => this.#withdrawals.get(native.id) === withdrawn
+    if (!isOpen()) return
+    const { toolCallId, parentToolCallId } = call ?? {}
+    const ask = {
+      ...(toolCallId !== undefined && { toolCallId }),
+      ...(parentToolCallId !== undefined && { parentToolCallId }),
+      questions: native.questions.map(question),
+    }
+    const answer = await person.answer(ask, withdrawn.signal)
+    if (!isOpen()) return
+    if (answer.outcome === 'cancelled') return isOver() ? undefined : this.#reject(native.id)
+    this.#withdrawals.delete(native.id)
+    const answers = native.questions.map((_, index) => [answer.answers[idOf(index)] ?? []].flat())
+    await this.#answered(this.#context.client.question.reply({ requestID: native.id, answers }))
+  }
+
+  /** It is answered, by us or by someone else: then nobody need be asked any more. */
+  settle(requestId: string): void {
+    this.#withdrawals.get(requestId)?.abort()
+    this.#withdrawals.delete(requestId)
+  }
+
+  /** What waits in OpenCode now, after events were missed. */
+  reconcile(waiting: readonly NativeQuestionRequest[]): void {
+    const ids = new Set(waiting.map(({ id }) => id))
+    for (const id of this.#withdrawals.keys()) if (!ids.has(id)) this.settle(id)
+    for (const native of waiting) void this.ask(native)
+  }
+
+  async rejectAll(): Promise<void> {
+    await Promise.all([...this.#withdrawals.keys()].map((id) => this.#reject(id)))
+  }
+
+  #reject(requestID: string): Promise<void> {
+    this.#withdrawals.delete(requestID)
+    return this.#answered(this.#context.client.question.reject({ requestID }))
+  }
+
+  /** One that OpenCode does not know any more needs no answer. */
+  async #answered(reply: PromiseLike<{ error?: unknown; response?: { status: number } }>): Promise<void> {
+    try {
+      const { error, response } = await reply
+      if (error && response?.status !== 404) this.#context.problem('take an answer', error)
+    } catch (error) {
+      this.#context.problem('take an answer', error)
+    }
+  }
+}
+
+function question(native: NativeQuestion, index: number): Question {
+  return {
+    id: idOf(index),
+    header: native.header,
+    text: native.question,
+    options: native.options.map(({ label, description }) => ({
+      label,
+      ...(description ? { description } : {}),
+    })),
+    multiple: native.multiple === true,
+    freeText: native.custom !== false,
+  }
+}
+
+function idOf(index: number): string {
+  return String(index + 1)
+}

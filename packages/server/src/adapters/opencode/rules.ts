@@ -1,0 +1,83 @@
+import type { Agent, PermissionRule } from '@opencode-ai/sdk/v2/client'
+
+export type NativeRule = PermissionRule
+export type NativeAgent = Pick<Agent, 'name' | 'mode' | 'hidden' | 'permission'>
+
+const everything: NativeRule = { permission: '*', pattern: '*', action: 'ask' }
+
+/**
+ * OpenCode's own rules allow everything. Ours make it ask for everything, so that nothing runs that the host was not
+ * asked about; what is harmless the adapter then allows by itself. They are given twice:
+ * - in the configuration, since the session of a subagent takes over only the refusals of its parent;
+ * - at the session, where they come last and therefore hold, whatever a person's own settings allow.
+ * A person's own refusals stay, and so do those of OpenCode for the agent that works.
+ */
+export const baseline = { '*': 'ask' } as const
+
+/** In this order, the last that fits holds: first everything asks, then what the agent is refused, with the exceptions. */
+export function sessionRules(agent: NativeAgent | undefined): NativeRule[] {
+  const own = (agent?.permission ?? []).filter((rule) => !isBaseline(rule))
+  const refused = new Set(own.filter(({ action }) => action === 'deny').map(({ permission }) => permission))
+  const kept = own.filter(({ permission }) => refused.has('*') || refused.has(permission))
+  return [everything, ...kept.map((rule) => (rule.action === 'deny' ? rule : asking(rule)))]
+}
+
+/** Whether a session has these rules already, as its last word. */
+export function endsWith(rules: readonly NativeRule[], last: readonly NativeRule[]): boolean {
+  return JSON.stringify(rules.slice(-last.length)) === JSON.stringify(last)
+}
+
+/** What OpenCode itself would do, by the rules of the agent without ours. */
+export function ownVerdict(
+  agent: NativeAgent | undefined,
+  { permission, patterns }: { readonly permission: string; readonly patterns: readonly string[] },
+): 'allow' | 'ask' | 'deny' {
+  const rules = (agent?.permission ?? []).filter((rule) => !isBaseline(rule) || rule.action !== 'ask')
+  const verdicts = patterns.map((pattern) => evaluate(rules, permission, pattern))
+  if (verdicts.includes('deny')) return 'deny'
+  return verdicts.includes('ask') ? 'ask' : 'allow'
+}
+
+/**
+ * What a subagent may do without asking, beyond what is harmless: its own settings say so after ours. Its calls would not
+ * be seen by the host, so the call that starts it must be asked about.
+ */
+export function unaskedBy(agent: NativeAgent | undefined): string[] {
+  const rules = agent?.permission ?? []
+  const ours = rules.findLastIndex((rule) => isBaseline(rule) && rule.action === 'ask')
+  if (ours === -1) return ['*']
+  const allowed = rules.slice(ours + 1).filter(({ action }) => action === 'allow')
+  return allowed
+    .map(({ permission }) => permission)
+    .filter((permission) => permission !== 'external_directory' && !isHarmless(permission))
+}
+
+const harmless = new Set(['read', 'list', 'glob', 'grep', 'lsp', 'todowrite', 'skill', 'task', 'question'])
+
+/** It changes nothing outside the conversation, or what it leads to is asked about by itself. */
+export function isHarmless(permission: string): boolean {
+  return harmless.has(permission)
+}
+
+function evaluate(rules: readonly NativeRule[], permission: string, pattern: string): NativeRule['action'] {
+  const rule = rules.findLast((one) => fits(one.permission, permission) && fits(one.pattern, pattern))
+  return rule?.action ?? 'ask'
+}
+
+/** `*` stands for any text, `?` for any character; ` *` at the end also for nothing. */
+function fits(pattern: string, value: string): boolean {
+  const source = pattern
+    .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.')
+    .replace(/ \.\*$/, '( .*)?')
+  return new RegExp(`^${source}$`, 's').test(value)
+}
+
+function isBaseline({ permission, pattern, action }: NativeRule): boolean {
+  return permission === '*' && pattern === '*' && action !== 'deny'
+}
+
+function asking(rule: NativeRule): NativeRule {
+  return { ...rule, action: 'ask' }
+}

@@ -1,0 +1,189 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { createOpencodeClient, type OpencodeClient } from '@opencode-ai/sdk/v2/client'
+import { ParleyError } from '@parley/protocol'
+import { AgentProcess } from '../child-process.ts'
+import { endMarked, markVariable, watchOver } from './leftovers.ts'
+import { wordsOf } from './words-of.ts'
+
+/** How long a server that was asked to go may take: most go at once, some never. */
+const termGraceMs = 1_500
+const longestLine = 10_000
+const listening = /^opencode server listening on (http:\/\/\S+)/
+
+export type ServerStart = {
+  readonly program: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** One `opencode serve` on a loopback port of its own, behind a password that only we know. */
+export class OpenCodeServer {
+  readonly #process = new AgentProcess()
+  readonly #password = randomBytes(24).toString('base64url')
+  readonly #mark = randomUUID()
+  readonly #gone = Promise.withResolvers<void>()
+  #pid: number | undefined
+  #url = ''
+  #ended: Promise<void> | undefined
+  #stopWatch: () => void = () => undefined
+
+  /** Resolves when it listens. Rejects if it does not come to that; nothing is left running then. */
+  async start({ program, env }: ServerStart): Promise<void> {
+    const child = this.#process.spawn({
+      command: program,
+      args: ['serve', '--hostname', '127.0.0.1', '--port', '0'],
+      // Not in the session's folder: the program reads a file .env where it is started.
+      cwd: env.HOME !== undefined && existsSync(env.HOME) ? env.HOME : '/',
+      env: { ...env, OPENCODE_SERVER_PASSWORD: this.#password, [markVariable]: this.#mark },
+    })
+    child.stdin.on('error', () => undefined)
+    child.once('exit', () => this.#leave())
+    this.#pid = child.pid
+    if (child.pid !== undefined) this.#stopWatch = watchOver(child.pid, this.#mark)
+    try {
+      this.#url = await new Promise<string>((resolve, reject) => {
+        child.once('error', (error) => reject(error))
+        child.once('exit', () => reject(new Error('it ended before it was ready')))
+        readLines(child.stdout, (line) => {
+          const url = listening.exec(line)?.[1]
+          if (url !== undefined) resolve(url)
+        })
+      })
+    } catch (error) {
+      await this.end()
+      throw this.#cannotStart(program, error)
+    }
+  }
+
+  get alive(): boolean {
+    return this.#url !== '' && this.#ended === undefined && !this.#process.ended
+  }
+
+  /** Resolves when its process has ended, however that came about. */
+  get gone(): Promise<void> {
+    return this.#gone.promise
+  }
+
+  lastWords() {
+    return this.#process.lastWords()
+  }
+
+  /** For one folder: OpenCode keeps apart what belongs to which. */
+  client(directory: string): OpencodeClient {
+    const credential = Buffer.from(`opencode:${this.#password}`).toString('base64')
+    return createOpencodeClient({
+      baseUrl: this.#url,
+      directory,
+      headers: { authorization: `Basic ${credential}` },
+    })
+  }
+
+  /** Ends it, and everything it started. Idempotent. */
+  end(): Promise<void> {
+    this.#ended ??= this.#end()
+    return this.#ended
+  }
+
+  async #end(): Promise<void> {
+    if (this.#pid !== undefined) {
+      this.#process.kill('SIGTERM')
+      await this.#process.gone(termGraceMs)
+      this.#process.kill()
+      await this.#process.gone(termGraceMs)
+    }
+    this.#leave()
+  }
+
+  #leave(): void {
+    this.#stopWatch()
+    endMarked(this.#mark)
+    this.#gone.resolve()
+  }
+
+  #cannotStart(program: string, error: unknown): ParleyError {
+    const { exitCode, stderrTail } = this.lastWords()
+    const code = exitCode === undefined || exitCode === null ? '' : ` (exit code ${exitCode})`
+    const message = `${program} did not start as a server of OpenCode: ${wordsOf(error)}${code}. Is it OpenCode 1.18 or later? See "parley doctor".`
+    return new ParleyError('agent_failed', message, {
+      details: { ...(stderrTail !== undefined && { stderrTail }) },
+      cause: error,
+    })
+  }
+}
+
+/** Reads for as long as it lasts, so that its writer never waits; of a line without an end only the beginning. */
+function readLines(stream: NodeJS.ReadableStream, take: (line: string) => void): void {
+  let rest = ''
+  stream.setEncoding('utf8')
+  stream.on('data', (text: string) => {
+    const lines = (rest + text).split('\n')
+    rest = (lines.pop() ?? '').slice(0, longestLine)
+    for (const line of lines) take(line.trim())
+  })
+}
+
+type Shared = { readonly server: OpenCodeServer; readonly ready: Promise<void>; users: number }
+
+/** The servers that run, each for all sessions that can share it. One ends when its last session lets go of it. */
+export class ServerPool {
+  readonly #servers = new Map<string, Shared>()
+
+  /** Rejects if it cannot be started, or when `signal` aborts. The result lets go of it. */
+  async acquire(
+    key: string,
+    start: () => ServerStart,
+    signal: AbortSignal,
+  ): Promise<{ server: OpenCodeServer; release: () => Promise<void> }> {
+    const shared = this.#shared(key, start)
+    shared.users++
+    let released: Promise<void> | undefined
+    const release = () => {
+      released ??= this.#release(key, shared)
+      return released
+    }
+    try {
+      await unlessAborted(shared.ready, signal)
+    } catch (error) {
+      await release()
+      throw error
+    }
+    return { server: shared.server, release }
+  }
+
+  #shared(key: string, start: () => ServerStart): Shared {
+    const known = this.#servers.get(key)
+    if (known) return known
+    const given = start()
+    const server = new OpenCodeServer()
+    const shared = { server, ready: server.start(given), users: 0 }
+    shared.ready.catch(() => undefined)
+    this.#servers.set(key, shared)
+    void server.gone.then(() => this.#forget(key, shared))
+    return shared
+  }
+
+  async #release(key: string, shared: Shared): Promise<void> {
+    shared.users--
+    if (shared.users > 0) return
+    this.#forget(key, shared)
+    await shared.server.end()
+  }
+
+  #forget(key: string, shared: Shared): void {
+    if (this.#servers.get(key) === shared) this.#servers.delete(key)
+  }
+}
+
+function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () =>
+      reject(
+        signal.reason instanceof ParleyError
+          ? signal.reason
+          : new ParleyError('cancelled', 'Cancelled while OpenCode was started.'),
+      )
+    if (signal.aborted) return abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}

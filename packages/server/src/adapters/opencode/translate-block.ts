@@ -1,0 +1,124 @@
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeProperties, NativeReasoning, NativeText } from './native.ts'
+import {
+  nothing,
+  type OpenBlock,
+  parentOf,
+  type TranslateState,
+  type Translation,
+  withDone,
+  withinTurn,
+} from './translate-state.ts'
+
+/**
+ * A text or a thought: it begins empty, grows by deltas, and comes whole at its end. `gap`: events were missed before
+ * this, and OpenCode keeps no unfinished text, so only the end can tell what it is.
+ */
+export function translateBlock(
+  state: TranslateState,
+  part: NativeText | NativeReasoning,
+  gap = false,
+): Translation {
+  if (state.done.has(part.id)) return nothing(state)
+  if (state.messages.get(part.messageID)?.summary) return takeSummary(state, part)
+  const open = state.blocks.get(part.id)
+  if (part.time?.end !== undefined) return finish(state, part, open)
+  const type = part.type === 'text' ? 'text' : 'thinking'
+  const known = open ?? { type, sessionID: part.sessionID, text: '', gapped: false }
+  const more = part.text.startsWith(known.text) ? part.text.slice(known.text.length) : ''
+  const block = { ...known, text: known.text + more, gapped: known.gapped || gap }
+  return {
+    state: withBlock(state, part.id, block),
+    outputs: more === '' ? [] : [piece(state, part.id, block, more)],
+  }
+}
+
+export function translateDelta(
+  state: TranslateState,
+  { partID, field, delta }: NativeProperties<'message.part.delta'>,
+): Translation {
+  if (field !== 'text') throw new Error(`a delta of ${field}`)
+  const block = state.blocks.get(partID)
+  if (!block || block.gapped) return nothing(state)
+  return {
+    state: withBlock(state, partID, { ...block, text: block.text + delta }),
+    outputs: [piece(state, partID, block, delta)],
+  }
+}
+
+/** From now on no pieces of open blocks are taken: some were missed. */
+export function withGap(state: TranslateState): TranslateState {
+  const blocks = [...state.blocks].map(([id, block]) => [id, { ...block, gapped: true }] as const)
+  return { ...state, blocks: new Map(blocks) }
+}
+
+/** What was being written in a session is written no more: another attempt begins, or it was taken back. */
+export function retractOpen(
+  state: TranslateState,
+  isMeant: (id: string, sessionID: string) => boolean,
+  reason: string,
+): Translation {
+  const blocks = [...state.blocks].filter(([id, { sessionID }]) => isMeant(id, sessionID))
+  const drafts = [...state.calls].filter(
+    ([id, { called, sessionID }]) => !called && !state.done.has(id) && isMeant(id, sessionID),
+  )
+  const told = [...blocks.flatMap(([id, { text }]) => (text === '' ? [] : [id])), ...drafts.map(([id]) => id)]
+  const gone = new Set([...blocks, ...drafts].map(([id]) => id))
+  return {
+    state: {
+      ...state,
+      blocks: new Map([...state.blocks].filter(([id]) => !gone.has(id))),
+      done: new Set([...state.done, ...gone]),
+    },
+    outputs: told.map((blockId) => ({ type: 'block.retracted', blockId, reason })),
+  }
+}
+
+function finish(
+  state: TranslateState,
+  part: NativeText | NativeReasoning,
+  open: OpenBlock | undefined,
+): Translation {
+  const { id, text, sessionID } = part
+  const type = part.type === 'text' ? 'text' : 'thinking'
+  const told = open?.text ?? ''
+  const done = withinTurn(withoutBlock(withDone(state, id), id), () =>
+    type === 'text' && sessionID === state.root && text !== '' ? { text } : {},
+  )
+  if (text === '') {
+    const retracted: AgentOutput = { type: 'block.retracted', blockId: id, reason: 'it is empty' }
+    return { state: done, outputs: told === '' ? [] : [retracted] }
+  }
+  const more = told !== '' && text.startsWith(told) ? text.slice(told.length) : ''
+  const block = { type, sessionID, text, gapped: false } as const
+  return {
+    state: done,
+    outputs: [
+      ...(more === '' ? [] : [piece(state, id, block, more)]),
+      { type: `${type}.written`, blockId: id, text, ...parentOf(state, sessionID) },
+    ],
+  }
+}
+
+function takeSummary(state: TranslateState, part: NativeText | NativeReasoning): Translation {
+  const { compaction } = state
+  if (part.type !== 'text' || part.time?.end === undefined || !compaction) return nothing(state)
+  return nothing({
+    ...withDone(state, part.id),
+    compaction: { ...compaction, summary: compaction.summary + part.text },
+  })
+}
+
+function piece(state: TranslateState, blockId: string, { type, sessionID }: OpenBlock, text: string) {
+  return { type: `${type}.streamed`, blockId, text, ...parentOf(state, sessionID) } as const
+}
+
+function withBlock(state: TranslateState, id: string, block: OpenBlock): TranslateState {
+  return { ...state, blocks: new Map(state.blocks).set(id, block) }
+}
+
+function withoutBlock(state: TranslateState, id: string): TranslateState {
+  const blocks = new Map(state.blocks)
+  blocks.delete(id)
+  return { ...state, blocks }
+}

@@ -1,0 +1,158 @@
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeProperties, NativeSession, NativeTodo } from './native.ts'
+import {
+  callIdOf,
+  callKey,
+  nothing,
+  parentOf,
+  type TranslateState,
+  type Translation,
+  withCall,
+  withDenied,
+} from './translate-state.ts'
+
+/** A subagent gets a session of its own. Until its call says which it is, the latest call without one is taken. */
+export function meetSession(state: TranslateState, { info }: { readonly info: NativeSession }): Translation {
+  const { id, parentID } = info
+  if (parentID === undefined || id in state.sessions || !(parentID in state.sessions)) return nothing(state)
+  const taken = new Set(Object.values(state.sessions))
+  const open = [...state.calls].findLast(
+    ([callId, { tool, sessionID }]) =>
+      tool === 'task' && sessionID === parentID && !state.done.has(callId) && !taken.has(callId),
+  )
+  return nothing({ ...state, sessions: { ...state.sessions, [id]: open?.[0] } })
+}
+
+/** Of a session that changed, only its name is of interest. */
+export function followSession(
+  state: TranslateState,
+  { info }: { readonly info: NativeSession },
+): Translation {
+  if (info.id !== state.root || info.title === state.title) return nothing(state)
+  const first = state.title === undefined
+  const renamed: AgentOutput = { type: 'session.renamed', title: info.title, by: 'agent' }
+  return { state: { ...state, title: info.title }, outputs: first ? [] : [renamed] }
+}
+
+const statuses = {
+  pending: 'pending',
+  in_progress: 'in-progress',
+  completed: 'completed',
+  cancelled: 'cancelled',
+} as const
+const priorities = ['high', 'medium', 'low'] as const
+
+export function updatePlan(
+  state: TranslateState,
+  { sessionID, todos }: { readonly sessionID: string; readonly todos: readonly NativeTodo[] },
+): Translation {
+  const entries = todos.map(({ content, status, priority }) => {
+    const known = priorities.find((one) => one === priority)
+    return {
+      text: content,
+      status: statuses[status as keyof typeof statuses] ?? 'pending',
+      ...(known && { priority: known }),
+    }
+  })
+  const plan = JSON.stringify(entries)
+  if (plan === (state.plans[sessionID] ?? '[]')) return nothing(state)
+  return {
+    state: { ...state, plans: { ...state.plans, [sessionID]: plan } },
+    outputs: [{ type: 'plan.updated', entries, ...parentOf(state, sessionID) }],
+  }
+}
+
+/** Once: without a beginning it was told already. */
+export function endCompaction(
+  state: TranslateState,
+  { sessionID }: { readonly sessionID: string },
+): Translation {
+  const { compaction } = state
+  if (sessionID !== state.root || !compaction) return nothing(state)
+  const { trigger, before, summary } = compaction
+  const output: AgentOutput = {
+    type: 'context.compacted',
+    trigger,
+    ...(before > 0 && { before }),
+    ...(summary !== '' && { summary }),
+  }
+  return { state: { ...state, compaction: undefined }, outputs: [output] }
+}
+
+/** The connection asks the person; here only which call it is about is kept, and the change it would make. */
+export function rememberRequest(
+  state: TranslateState,
+  { id, tool, metadata }: NativeProperties<'permission.asked'>,
+): Translation {
+  const callId = tool && callIdOf(state, callKey(tool))
+  const call = callId === undefined ? undefined : state.calls.get(callId)
+  if (callId === undefined || !call) return nothing(state)
+  const patch = typeof metadata.diff === 'string' ? metadata.diff : call.patch
+  const requests = new Map(state.requests).set(id, callId)
+  return nothing({ ...withCall(state, callId, { ...call, patch }), requests })
+}
+
+/** A refusal, also one that OpenCode gave by itself because another call of the step was refused. */
+export function takeReply(
+  state: TranslateState,
+  { requestID, reply }: NativeProperties<'permission.replied'>,
+): Translation {
+  const callId = state.requests.get(requestID)
+  return nothing(reply === 'reject' && callId !== undefined ? withDenied(state, callId) : state)
+}
+
+/** The connection sees to it. */
+export const seenTo = (state: TranslateState): Translation => nothing(state)
+
+type Told = Omit<Extract<AgentOutput, { type: 'agent.noticed' }>, 'type'>
+
+function telling<Properties>(tell: (properties: Properties) => Told) {
+  return (state: TranslateState, properties: Properties): Translation => ({
+    state,
+    outputs: [{ type: 'agent.noticed', ...tell(properties) }],
+  })
+}
+
+/** What OpenCode has to say beside the conversation. */
+export const notices = {
+  'tui.toast.show': telling(({ title, message, variant }: NativeProperties<'tui.toast.show'>) => ({
+    level: variant === 'error' || variant === 'warning' ? variant : 'info',
+    code: 'toast',
+    text: title === undefined ? message : `${title}: ${message}`,
+  })),
+  'mcp.browser.open.failed': telling(({ mcpName, url }: NativeProperties<'mcp.browser.open.failed'>) => ({
+    level: 'warning',
+    code: 'mcp-sign-in',
+    text: `The MCP server ${mcpName} wants to be signed in to: open ${url}`,
+    data: { server: mcpName, url },
+  })),
+  'workspace.failed': telling(({ message }: NativeProperties<'workspace.failed'>) => ({
+    level: 'warning',
+    code: 'workspace-failed',
+    text: message,
+  })),
+  'worktree.failed': telling(({ message }: NativeProperties<'worktree.failed'>) => ({
+    level: 'warning',
+    code: 'worktree-failed',
+    text: message,
+  })),
+  'server.instance.disposed': telling(() => ({
+    level: 'warning',
+    code: 'disposed',
+    text: 'OpenCode let go of this folder, because its settings changed: what ran here was stopped.',
+  })),
+  'global.disposed': telling(() => ({
+    level: 'warning',
+    code: 'disposed',
+    text: 'OpenCode let go of all folders, because its settings changed: what ran was stopped.',
+  })),
+}
+
+export function tellOfDeletion(
+  state: TranslateState,
+  { info }: { readonly info: NativeSession },
+): Translation {
+  if (info.id !== state.root) return nothing(state)
+  const text = 'The conversation was deleted in OpenCode. Begin a new session.'
+  return { state, outputs: [{ type: 'agent.noticed', level: 'error', code: 'session-deleted', text }] }
+}

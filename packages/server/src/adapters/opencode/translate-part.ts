@@ -1,0 +1,61 @@
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { ignoredParts, type NativeFile, type NativePart, type NativePartType } from './native.ts'
+import { translateBlock } from './translate-block.ts'
+import { nothing, parentOf, type TranslateState, type Translation, withDone } from './translate-state.ts'
+import { translateTool } from './translate-tool.ts'
+import { measureStep } from './translate-usage.ts'
+
+type Handled = Exclude<NativePartType, keyof typeof ignoredParts>
+type Handler = (state: TranslateState, part: never, gap: boolean) => Translation
+
+/** One entry for every part that is not ignored; the compiler says which is missing. */
+export const partHandlers = {
+  text: translateBlock,
+  reasoning: translateBlock,
+  tool: translateTool,
+  'step-finish': measureStep,
+  file: tellOfFile,
+  compaction: beginCompaction,
+} satisfies Record<Handled, Handler>
+
+/**
+ * A part of a message. Those of prompts are our own words coming back; those of messages that this turn did not bring
+ * are old: OpenCode tidies up what it no longer shows the model.
+ */
+export function translatePart(
+  state: TranslateState,
+  { part }: { readonly part: NativePart },
+  gap = false,
+): Translation {
+  const { type } = part
+  if (Object.hasOwn(ignoredParts, type)) return nothing(state)
+  const handler = Object.hasOwn(partHandlers, type) ? partHandlers[type as Handled] : undefined
+  if (!handler) throw new Error(`a part of type ${type}`)
+  const message = state.messages.get(part.messageID)
+  const isOurs = message?.role === 'assistant' || (message && type === 'compaction')
+  return isOurs ? (handler as Handler)(state, part as never, gap) : nothing(state)
+}
+
+/** The model made a file. There is no block for it: people are told. */
+function tellOfFile(state: TranslateState, { id, sessionID, mime, filename, url }: NativeFile): Translation {
+  if (state.done.has(id)) return nothing(state)
+  const output: AgentOutput = {
+    type: 'agent.noticed',
+    level: 'info',
+    code: 'file',
+    text: `The model made a file: ${filename ?? mime}`,
+    data: { mime, url, ...(filename !== undefined && { filename }) },
+    ...parentOf(state, sessionID),
+  }
+  return { state: withDone(state, id), outputs: [output] }
+}
+
+/** Put where the prompt would be, when the conversation is about to be summed up. */
+function beginCompaction(
+  state: TranslateState,
+  { id, sessionID, auto }: { readonly id: string; readonly sessionID: string; readonly auto: boolean },
+): Translation {
+  if (sessionID !== state.root || state.done.has(id)) return nothing(state)
+  const compaction = { trigger: auto ? 'auto' : 'manual', before: state.usage.context, summary: '' } as const
+  return nothing({ ...withDone(state, id), compaction })
+}

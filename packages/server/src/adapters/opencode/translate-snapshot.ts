@@ -1,0 +1,85 @@
+import type { NativeMessage, NativePart, NativeStatus, NativeTodo } from './native.ts'
+import { translate } from './translate.ts'
+import { retractOpen, translateBlock, withGap } from './translate-block.ts'
+import { nothing, type TranslateState, type Translation } from './translate-state.ts'
+
+/** What OpenCode has kept of a session. */
+export type SessionSnapshot = {
+  readonly sessionID: string
+  readonly messages: readonly { readonly info: NativeMessage; readonly parts: readonly NativePart[] }[]
+  readonly todos: readonly NativeTodo[]
+}
+
+/** The stream of events broke off: from here on, no pieces of what was being written are taken. */
+export function afterGap(state: TranslateState): TranslateState {
+  return withGap(state)
+}
+
+/**
+ * What was missed, from what OpenCode has kept: the messages since the turn began, told as if they came now. What was
+ * told before is not told again, and what the stream says once more afterwards says nothing new.
+ */
+export function reconcile(state: TranslateState, snapshot: SessionSnapshot): Translation {
+  const { sessionID, messages, todos } = snapshot
+  const since = state.turn?.at ?? Number.POSITIVE_INFINITY
+  let next = nothing(state)
+  for (const { info, parts } of messages) {
+    if (info.time.created < since) continue
+    next = then(next, { type: 'message.updated', properties: { sessionID, info } })
+    next = abandoned(next, parts)
+    for (const part of parts) next = takePart(next, sessionID, part)
+    next = compacted(next, sessionID, info)
+  }
+  return then(next, { type: 'todo.updated', properties: { sessionID, todos } })
+}
+
+/**
+ * Whether it works or is idle now: told last, since it may end the turn, but looked at before the messages were, so
+ * that those are all there are. A session that is not listed is idle.
+ */
+export function reconcileStatus(
+  state: TranslateState,
+  statuses: Readonly<Record<string, NativeStatus>>,
+): Translation {
+  const sessionID = state.root
+  const status = statuses[sessionID]
+  if (status) return translate(state, { type: 'session.status', properties: { sessionID, status } })
+  if (!state.turn?.begun && !state.turn?.answer) return nothing(state)
+  const busy = { type: 'session.status', properties: { sessionID, status: { type: 'busy' } } }
+  return then(then(nothing(state), busy), { type: 'session.idle', properties: { sessionID } })
+}
+
+function takePart(before: Translation, sessionID: string, part: NativePart): Translation {
+  const message = before.state.messages.get(part.messageID)
+  if ((part.type === 'text' || part.type === 'reasoning') && message?.role === 'assistant') {
+    const { state, outputs } = translateBlock(before.state, part, true)
+    return { state, outputs: [...before.outputs, ...outputs] }
+  }
+  return then(before, { type: 'message.part.updated', properties: { sessionID, part } })
+}
+
+/** A text without an end, before the last attempt at the step: it broke off, and is not part of the answer. */
+function abandoned(before: Translation, parts: readonly NativePart[]): Translation {
+  const attempt = parts.findLastIndex(({ type }) => type === 'step-start')
+  const broken = parts.slice(0, Math.max(0, attempt)).filter((part) => isOpenText(part))
+  const ids = new Set(broken.map(({ id }) => id))
+  const { state, outputs } = retractOpen(before.state, (id) => ids.has(id), 'the answer broke off')
+  const done = new Set([...state.done, ...ids])
+  return { state: { ...state, done }, outputs: [...before.outputs, ...outputs] }
+}
+
+function isOpenText(part: NativePart): boolean {
+  return (part.type === 'text' || part.type === 'reasoning') && part.time?.end === undefined
+}
+
+/** The word that says so was missed: the summary is whole. */
+function compacted(before: Translation, sessionID: string, info: NativeMessage): Translation {
+  const whole = info.role === 'assistant' && info.summary && info.finish !== undefined && !info.error
+  if (!whole || !before.state.compaction) return before
+  return then(before, { type: 'session.compacted', properties: { sessionID } })
+}
+
+function then(before: Translation, event: unknown): Translation {
+  const { state, outputs } = translate(before.state, event)
+  return { state, outputs: [...before.outputs, ...outputs] }
+}

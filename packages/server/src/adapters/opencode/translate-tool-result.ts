@@ -1,0 +1,95 @@
+import type { ToolContent, ToolOutcome } from '@parley/protocol'
+import type { NativeMetadata, NativeTool } from './native.ts'
+import type { Call } from './translate-state.ts'
+
+type About = Pick<Call, 'denied' | 'patch'> & { readonly interrupting: boolean }
+
+/** How a call ended, and what it gave. */
+export function resultOf(part: NativeTool, about: About): { outcome: ToolOutcome; content: ToolContent[] } {
+  const { state } = part
+  if (state.status === 'error') {
+    const cut = about.interrupting || (state.metadata as NativeMetadata | undefined)?.interrupted
+    const outcome = about.denied ? 'denied' : cut ? 'cancelled' : 'failed'
+    return { outcome, content: text(state.error) }
+  }
+  if (state.status !== 'completed') return { outcome: 'failed', content: [] }
+  const metadata: NativeMetadata = state.metadata ?? {}
+  return {
+    outcome: part.tool === 'bash' ? outcomeOfCommand(metadata, about) : 'completed',
+    content: [
+      ...contentOf(part.tool, state.input, { output: state.output, metadata, patch: about.patch }),
+      ...(state.attachments ?? []).map(attachment),
+    ],
+  }
+}
+
+/** No exit code: it was cut off, by a person or because it took too long. */
+function outcomeOfCommand({ exit }: NativeMetadata, { interrupting }: About): ToolOutcome {
+  if (exit === 0 || exit === undefined) return 'completed'
+  return exit === null && interrupting ? 'cancelled' : 'failed'
+}
+
+type Given = {
+  readonly output: string
+  readonly metadata: NativeMetadata
+  readonly patch: string | undefined
+}
+
+function contentOf(
+  tool: string,
+  input: Readonly<Record<string, unknown>>,
+  { output, metadata, patch }: Given,
+): ToolContent[] {
+  switch (tool) {
+    case 'bash': {
+      const exitCode = metadata.exit === undefined ? {} : { exitCode: metadata.exit }
+      return [{ type: 'terminal', output: metadata.output ?? output, ...exitCode }]
+    }
+    case 'edit': {
+      const changed = metadata.filediff?.patch ?? metadata.diff
+      return changed === undefined
+        ? text(output)
+        : [{ type: 'diff', path: metadata.filediff?.file ?? String(input.filePath), patch: changed }]
+    }
+    case 'write':
+      return written(input, { output, metadata, patch })
+    case 'apply_patch': {
+      const files = metadata.files ?? []
+      return files.length === 0 ? text(output) : files.map(changedFile)
+    }
+    case 'task':
+      return text(/<task_(?:result|error)>\n([\s\S]*)\n<\/task_(?:result|error)>/.exec(output)?.[1] ?? output)
+    default:
+      return text(output)
+  }
+}
+
+/** A new file whole, a known one as the change that was asked for. */
+function written(
+  input: Readonly<Record<string, unknown>>,
+  { output, metadata, patch }: Given,
+): ToolContent[] {
+  const path = metadata.filepath ?? String(input.filePath)
+  if (metadata.exists === false && typeof input.content === 'string') {
+    return [{ type: 'diff', path, before: null, after: input.content }]
+  }
+  return patch === undefined ? text(output) : [{ type: 'diff', path, patch }]
+}
+
+function changedFile(file: NonNullable<NativeMetadata['files']>[number]): ToolContent {
+  const path = file.movePath ?? file.filePath ?? ''
+  const gone = file.type === 'delete' && { after: null }
+  return { type: 'diff', path, ...gone, ...(file.patch !== undefined && { patch: file.patch }) }
+}
+
+const dataUrl = /^data:([^;,]+)[^,]*;base64,(.*)$/s
+
+function attachment({ mime, url, filename }: { mime: string; url: string; filename?: string }): ToolContent {
+  const data = dataUrl.exec(url)?.[2]
+  if (mime.startsWith('image/') && data !== undefined) return { type: 'image', mimeType: mime, data }
+  return { type: 'resource', uri: data === undefined ? url : (filename ?? 'attachment'), mimeType: mime }
+}
+
+function text(words: string): ToolContent[] {
+  return words === '' ? [] : [{ type: 'text', text: words }]
+}

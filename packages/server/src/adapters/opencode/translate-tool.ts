@@ -1,0 +1,116 @@
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { describeTool } from './describe-tool.ts'
+import type { NativeMetadata, NativeTool } from './native.ts'
+import {
+  type Call,
+  callKey,
+  nothing,
+  parentOf,
+  type TranslateState,
+  type Translation,
+  withCall,
+  withDone,
+} from './translate-state.ts'
+import { resultOf } from './translate-tool-result.ts'
+
+/**
+ * A tool call: pending while its input is written, running, then completed or in error. A state may be missed, none
+ * is told twice.
+ */
+export function translateTool(state: TranslateState, part: NativeTool): Translation {
+  const { id, state: now } = part
+  if (state.done.has(id)) return nothing(state)
+  const known = state.calls.get(id)
+  if (now.status === 'pending') return known ? nothing(state) : draft(state, part)
+  if (now.status === 'error' && !known?.called && metadataOf(part).interrupted) {
+    return nothing(withDone(state, id))
+  }
+  const called = known?.called ? nothing(state) : call(state, part)
+  if (now.status === 'running') return also(called, progress(called.state, part))
+  return also(called, end(called.state, part))
+}
+
+function draft(state: TranslateState, part: NativeTool): Translation {
+  const { id, sessionID, tool } = part
+  return {
+    state: withCall(state, id, newCall(part)),
+    outputs: [{ type: 'tool-call.drafted', toolCallId: id, name: tool, ...parentOf(state, sessionID) }],
+  }
+}
+
+function call(state: TranslateState, part: NativeTool): Translation {
+  const { id, sessionID, tool, state: now } = part
+  const { kind, title, locations } = describeTool(tool, now.input, state)
+  const known = state.calls.get(id) ?? newCall(part)
+  return {
+    state: withCall(state, id, { ...known, called: true, title }),
+    outputs: [
+      {
+        type: 'tool-call.called',
+        toolCallId: id,
+        name: tool,
+        kind,
+        title,
+        input: now.input,
+        ...(locations && { locations }),
+        ...parentOf(state, sessionID),
+      },
+    ],
+  }
+}
+
+/** What a command has printed so far, and which session a subagent works in. */
+function progress(state: TranslateState, part: NativeTool): Translation {
+  const { id, tool } = part
+  const { output, sessionId } = metadataOf(part)
+  const known = state.calls.get(id)
+  if (tool === 'task' && sessionId !== undefined) {
+    return nothing({ ...state, sessions: { ...state.sessions, [sessionId]: id } })
+  }
+  if (tool !== 'bash' || output === undefined || known?.output === undefined) return nothing(state)
+  if (!output.startsWith(known.output)) return nothing(withCall(state, id, { ...known, output: undefined }))
+  const text = output.slice(known.output.length)
+  return {
+    state: withCall(state, id, { ...known, output }),
+    outputs: text === '' ? [] : [{ type: 'tool-call.output-streamed', toolCallId: id, text }],
+  }
+}
+
+function end(state: TranslateState, part: NativeTool): Translation {
+  const known = state.calls.get(part.id) ?? newCall(part)
+  const { outcome, content } = resultOf(part, { ...known, interrupting: state.interrupting })
+  const ended: AgentOutput = {
+    type: 'tool-call.ended',
+    toolCallId: part.id,
+    outcome,
+    content,
+    ...parentOf(state, part.sessionID),
+  }
+  const { sessionId } = metadataOf(part)
+  const sessions =
+    part.tool === 'task' && sessionId !== undefined
+      ? { ...state.sessions, [sessionId]: part.id }
+      : state.sessions
+  return { state: { ...withDone(state, part.id), sessions }, outputs: [ended] }
+}
+
+function newCall(part: NativeTool): Call {
+  return {
+    key: callKey(part),
+    tool: part.tool,
+    sessionID: part.sessionID,
+    called: false,
+    denied: false,
+    title: part.tool,
+    output: '',
+    patch: undefined,
+  }
+}
+
+export function metadataOf({ state }: NativeTool): NativeMetadata {
+  return ('metadata' in state && state.metadata) || {}
+}
+
+function also(first: Translation, second: Translation): Translation {
+  return { state: second.state, outputs: [...first.outputs, ...second.outputs] }
+}

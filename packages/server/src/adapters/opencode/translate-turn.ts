@@ -1,0 +1,160 @@
+import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { NativeError, NativeProperties } from './native.ts'
+import { retractOpen } from './translate-block.ts'
+import {
+  nothing,
+  parentOf,
+  type TranslateState,
+  type Translation,
+  type Turn,
+  withinTurn,
+  withoutTurn,
+} from './translate-state.ts'
+
+export function followStatus(
+  state: TranslateState,
+  { sessionID, status }: NativeProperties<'session.status'>,
+): Translation {
+  switch (status.type) {
+    case 'busy':
+      return nothing(sessionID === state.root ? withinTurn(state, () => ({ begun: true })) : state)
+    case 'retry':
+      return tryAgain(state, sessionID, status)
+    case 'idle':
+      return becomeIdle(state, { sessionID })
+    default:
+      throw new Error(`a status ${(status as { type?: string }).type}`)
+  }
+}
+
+/** What came of the attempt that broke off is not part of the next one. */
+function tryAgain(
+  state: TranslateState,
+  sessionID: string,
+  {
+    attempt,
+    message,
+    next,
+    action,
+  }: Extract<NativeProperties<'session.status'>['status'], { type: 'retry' }>,
+): Translation {
+  const reason = 'the answer broke off; the agent tries again'
+  const retracted = retractOpen(state, (_, session) => session === sessionID, reason)
+  const notice: AgentOutput = {
+    type: 'agent.noticed',
+    level: 'warning',
+    code: 'api-retry',
+    text: `The model could not answer: ${message} Trying again (attempt ${attempt}).`,
+    data: { attempt, next, ...(action && { action }) },
+    ...parentOf(state, sessionID),
+  }
+  return { state: retracted.state, outputs: [...retracted.outputs, notice] }
+}
+
+/**
+ * OpenCode says idle when it is done; after an error or an abort also before that, while its last message is still
+ * open. Only then is it ready for another prompt.
+ */
+export function becomeIdle(
+  state: TranslateState,
+  { sessionID }: { readonly sessionID: string },
+): Translation {
+  const { turn } = state
+  if (sessionID !== state.root || !turn?.begun || turn.sent.length > 0) return nothing(state)
+  if (turn.answer && !turn.answer.completed) return nothing(state)
+  const [orphan] = turn.unheard
+  if (orphan !== undefined && !turn.error && !state.interrupting) {
+    return nothing(withinTurn(state, () => ({ begun: false, orphan })))
+  }
+  return endTurn(state, turn)
+}
+
+export function takeError(
+  state: TranslateState,
+  { sessionID, error }: NativeProperties<'session.error'>,
+): Translation {
+  if (!error || isAbort(error)) return nothing(state)
+  const isRoot = sessionID === state.root
+  if (isRoot && state.turn && error.name !== 'ContextOverflowError') {
+    return nothing(withinTurn(state, (turn) => ({ error: turn.error ?? error })))
+  }
+  if (isRoot && state.saidError) return nothing(state)
+  const notice: AgentOutput = {
+    type: 'agent.noticed',
+    level: isRoot && !state.turn ? 'error' : 'warning',
+    code: 'agent-error',
+    text: messageOf(error),
+    data: { name: error.name },
+    ...(sessionID === undefined ? {} : parentOf(state, sessionID)),
+  }
+  return { state, outputs: [notice] }
+}
+
+/** The prompt was not even taken up. */
+export function failToBegin(state: TranslateState): Translation {
+  const { turn } = state
+  return turn && !turn.begun && turn.error ? endTurn(state, turn) : nothing(state)
+}
+
+function endTurn(state: TranslateState, turn: Turn): Translation {
+  const outcome = outcomeOf(state, turn)
+  const { answer, error, usage, costUsd, text } = turn
+  const ended: AgentOutput = {
+    type: 'turn.ended',
+    outcome,
+    stopReason: outcome === 'cancelled' ? 'cancelled' : (error?.name ?? answer?.finish ?? 'end_turn'),
+    ...(outcome === 'failed' && { error: errorOf(error) }),
+    usage,
+    costUsd,
+    ...(outcome === 'completed' && text !== '' && { result: text }),
+    ...(answer?.structured !== undefined && { structuredOutput: answer.structured }),
+  }
+  return { state: { ...withoutTurn(state), saidError: outcome === 'failed' }, outputs: [ended] }
+}
+
+function outcomeOf({ interrupting }: TranslateState, { answer, error }: Turn): TurnOutcome {
+  if (error) return isAbort(error) ? 'cancelled' : 'failed'
+  if (interrupting && answer?.finish !== 'stop') return 'cancelled'
+  return answer ? 'completed' : 'failed'
+}
+
+function isAbort({ name }: NativeError): boolean {
+  return name === 'MessageAbortedError'
+}
+
+/** What to do, where the agent's own words do not say it. */
+const advice: Readonly<Record<string, string>> = {
+  401: 'Check the key of the provider, or sign in with the program itself: opencode auth login',
+  403: 'Check the key of the provider, or sign in with the program itself: opencode auth login',
+  429: 'Send the prompt again later.',
+  ProviderAuthError: 'Sign in with the program itself: opencode auth login',
+  ContextOverflowError: 'Compact the session, then send the prompt again.',
+}
+
+export function errorOf(error: NativeError | undefined): ErrorInfo {
+  if (!error) {
+    const message = 'OpenCode ended the turn without an answer. Send the prompt again.'
+    return { code: 'agent_failed', message }
+  }
+  const status = error.name === 'APIError' ? error.data.statusCode : undefined
+  const more = advice[status ?? ''] ?? advice[error.name] ?? ''
+  return {
+    code: codeOf(error, status),
+    message: [messageOf(error), more].join(' ').trim(),
+    details: { name: error.name, ...(status !== undefined && { status }) },
+  }
+}
+
+function codeOf({ name }: NativeError, status: number | undefined): ErrorInfo['code'] {
+  if (name === 'ProviderAuthError' || status === 401 || status === 403) return 'agent_not_signed_in'
+  if (status === 429) return 'rate_limited'
+  if (name === 'ContextOverflowError' || status === 413) return 'too_large'
+  return status === 529 ? 'busy' : 'agent_failed'
+}
+
+/** Its words, without the stack that OpenCode adds to what it did not expect. */
+function messageOf({ name, data }: NativeError): string {
+  const { message } = (data ?? {}) as { message?: unknown }
+  return typeof message === 'string' && message !== '' ? message.replace(/\n\s+at [\s\S]*$/, '') : name
+}

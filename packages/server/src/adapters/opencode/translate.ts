@@ -1,0 +1,101 @@
+import { isRecord } from './describe-tool.ts'
+import { ignored, ignoredFrames, type NativeType } from './native.ts'
+import { translateDelta } from './translate-block.ts'
+import { forgetMessage, removePart, translateMessage } from './translate-message.ts'
+import {
+  endCompaction,
+  followSession,
+  meetSession,
+  notices,
+  rememberRequest,
+  seenTo,
+  takeReply,
+  tellOfDeletion,
+  updatePlan,
+} from './translate-notice.ts'
+import { placeInTurn } from './translate-outside.ts'
+import { translatePart } from './translate-part.ts'
+import { nothing, type TranslateState, type Translation } from './translate-state.ts'
+import { becomeIdle, followStatus, takeError } from './translate-turn.ts'
+
+/**
+ * The events of OpenCode as outputs of ours. Pure: the same events from the same state give the same outputs.
+ * - every block and every call has the id of its part, which OpenCode uses once.
+ * - no text twice, none lost: deltas are given on, and the whole text, when it comes, is written once; if pieces were
+ *   missed, what is missing is given as one delta before that.
+ * - a part of which everything was said says nothing more, whatever comes: an event may come again after a gap.
+ * - what a subagent's session says carries the tool call that began it.
+ * - a turn ends when OpenCode is idle and its last message is whole.
+ * - nothing throws: what is not understood is given on as `agent.unrecognised`, with the reason.
+ */
+export function translate(state: TranslateState, event: unknown): Translation {
+  const type = typeOf(event)
+  if (Object.hasOwn(ignored, type) || Object.hasOwn(ignoredFrames, type)) return nothing(state)
+  const handler = Object.hasOwn(handlers, type) ? handlers[type as Handled] : undefined
+  if (!handler) return unrecognised(state, event, `an event of type ${type || 'nothing'}`)
+  if (!concerns(state, event)) return nothing(state)
+  const next = attempted(state, event, handler as Handler)
+  return { state: next.state, outputs: next.outputs.flatMap((output) => placeInTurn(state, output)) }
+}
+
+type Handler = (state: TranslateState, properties: never) => Translation
+type Handled = Exclude<NativeType, keyof typeof ignored>
+
+/** One entry for every event that is not ignored; the compiler says which is missing. */
+export const handlers = {
+  // conversation
+  'message.updated': translateMessage,
+  'message.removed': forgetMessage,
+  'message.part.updated': translatePart,
+  'message.part.delta': translateDelta,
+  'message.part.removed': removePart,
+
+  // session
+  'session.created': meetSession,
+  'session.updated': followSession,
+  'session.deleted': tellOfDeletion,
+  'session.status': followStatus,
+  'session.idle': becomeIdle,
+  'session.error': takeError,
+  'session.compacted': endCompaction,
+  'todo.updated': updatePlan,
+
+  // person
+  'permission.asked': rememberRequest,
+  'permission.replied': takeReply,
+  'question.asked': seenTo,
+  'question.replied': seenTo,
+  'question.rejected': seenTo,
+
+  ...notices,
+} satisfies Record<Handled, Handler>
+
+/** Whether it is of this conversation or one of its subagents, or of no conversation at all. */
+export function concerns(state: TranslateState, event: unknown): boolean {
+  const properties = propertiesOf(event)
+  const session = properties.sessionID
+  if (typeof session !== 'string' || session in state.sessions) return true
+  const info = isRecord(properties.info) ? properties.info : {}
+  return typeOf(event) === 'session.created' && String(info.parentID) in state.sessions
+}
+
+export function typeOf(event: unknown): string {
+  return isRecord(event) && typeof event.type === 'string' ? event.type : ''
+}
+
+export function propertiesOf(event: unknown): Readonly<Record<string, unknown>> {
+  return isRecord(event) && isRecord(event.properties) ? event.properties : {}
+}
+
+function attempted(state: TranslateState, event: unknown, handler: Handler): Translation {
+  try {
+    return handler(state, propertiesOf(event) as never)
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error)
+    return unrecognised(state, event, `not of the expected shape: ${what}`)
+  }
+}
+
+function unrecognised(state: TranslateState, native: unknown, reason: string): Translation {
+  return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
+}

@@ -1,0 +1,68 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { WireEvent } from './model-server.ts'
+
+export type CodexSetup = {
+  readonly url: string
+  readonly home: string
+  /** How often a call of the model is tried again. */
+  readonly retries?: number
+  /** Codex has two kinds of subagents; its newer models use the second. */
+  readonly secondSubagents?: boolean
+  /** More of Codex's own settings, as TOML. */
+  readonly settings?: string
+}
+
+/**
+ * What the real Codex needs to run against a model server on loopback: a home of its own, whose settings name the
+ * server, and nothing of this machine's. Its temporary folder is not above its home: it would complain.
+ */
+export function codexEnvironment(setup: CodexSetup): Record<string, string> {
+  const { url, home, retries = 0, secondSubagents = true, settings = '' } = setup
+  const folders = { CODEX_HOME: join(home, '.codex'), TMPDIR: join(home, 'tmp') }
+  for (const folder of Object.values(folders)) mkdirSync(folder, { recursive: true })
+  writeFileSync(
+    join(folders.CODEX_HOME, 'config.toml'),
+    `model = "gpt-4o-mock"
+model_provider = "mock"
+model_reasoning_summary = "auto"
+${settings}
+[features]
+multi_agent_v2 = ${secondSubagents}
+[model_providers.mock]
+name = "mock"
+base_url = "${url}/v1"
+env_key = "OPENAI_API_KEY"
+wire_api = "responses"
+supports_websockets = false
+request_max_retries = ${retries}
+stream_max_retries = ${retries}
+`,
+  )
+  return {
+    PATH: process.env.PATH ?? '/usr/bin:/bin',
+    HOME: home,
+    OPENAI_API_KEY: 'placeholder',
+    ...folders,
+  }
+}
+
+/** Codex knows tools of servers and subagents by a namespace, which the model server cannot say: `namespace/tool`. */
+export function withNamespaces(event: WireEvent): WireEvent {
+  const { item, response } = event as {
+    item?: NativeCall
+    response?: { readonly output?: readonly NativeCall[] }
+  }
+  return {
+    ...event,
+    ...(item && { item: named(item) }),
+    ...(response?.output && { response: { ...response, output: response.output.map(named) } }),
+  }
+}
+
+type NativeCall = { readonly type?: string; readonly name?: string }
+
+function named(call: NativeCall): NativeCall {
+  const [namespace, name] = call.type === 'function_call' ? (call.name?.split('/') ?? []) : []
+  return name === undefined ? call : ({ ...call, name, namespace } as NativeCall)
+}

@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { testAgentsFolder } from './agents-folder.ts'
+
+/** A model of the scripted server's, with a price, so that there is a cost, and a choice of efforts. */
+const model = {
+  tool_call: true,
+  reasoning: true,
+  interleaved: { field: 'reasoning_content' },
+  attachment: true,
+  modalities: { input: ['text', 'image'], output: ['text'] },
+  cost: { input: 1, output: 2 },
+  limit: { context: 100_000, output: 4_096 },
+  variants: { high: { reasoningEffort: 'high' } },
+}
+
+export function opencodeConfig(url: string): Record<string, unknown> {
+  return {
+    model: 'mock/m1',
+    small_model: 'mock/m1',
+    share: 'disabled',
+    agent: { title: { disable: true } },
+    provider: {
+      mock: {
+        npm: '@ai-sdk/openai-compatible',
+        name: 'Mock',
+        options: { baseURL: `${url}/v1`, apiKey: 'placeholder', chunkTimeout: 20_000 },
+        models: { m1: { name: 'M1', ...model }, m2: { name: 'M2', ...model } },
+      },
+    },
+  }
+}
+
+/**
+ * What the real OpenCode needs to run against a model server on loopback: nothing of this machine's own. What it would
+ * fetch by itself (packages, programs, lists of models) it does not get: the proxy that leads outside is not there.
+ */
+export function opencodeEnvironment({ url, home }: { url: string; home: string }): Record<string, string> {
+  return {
+    ...quietEnvironment(home),
+    OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(url)),
+  }
+}
+
+/** The same without a provider. */
+export function quietEnvironment(home: string): Record<string, string> {
+  return {
+    PATH: process.env.PATH ?? '/usr/bin:/bin',
+    HOME: home,
+    TMPDIR: home,
+    HTTP_PROXY: 'http://127.0.0.1:9',
+    HTTPS_PROXY: 'http://127.0.0.1:9',
+    NO_PROXY: '127.0.0.1,localhost',
+    OPENCODE_DISABLE_MODELS_FETCH: '1',
+    OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+    OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+  }
+}
+
+/** The program itself. */
+export function opencodeProgram(): string {
+  const program = join(testAgentsFolder(), 'opencode', 'node_modules', '.bin', 'opencode')
+  if (!existsSync(program)) throw new Error(`OpenCode is not installed for tests: ${program} is missing.`)
+  return program
+}

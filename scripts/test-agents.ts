@@ -1,0 +1,17 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { testAgents, testAgentsFolder } from '../packages/server/src/testing/agents-folder.ts'
+
+/**
+ * Installs the agents that tests drive, or those that are named, with the program's own command. What is there at the
+ * right version is left alone, so this costs a moment but the first time.
+ */
+const named = process.argv.slice(2)
+const ids = named.length > 0 ? named : testAgents
+if (ids.length > 0) {
+  const program = join(import.meta.dirname, '../packages/server/bin/parley.js')
+  const folder = testAgentsFolder()
+  const where = ['--into', folder, '--data-dir', folder, '--wait']
+  const args = ['--conditions=source', program, 'agents', 'install', ...ids, ...where]
+  process.exitCode = spawnSync(process.execPath, args, { stdio: 'inherit' }).status ?? 1
+}

@@ -1,0 +1,151 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SessionEvent } from '@parley/protocol'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Host } from '../../packages/server/src/core/host.ts'
+import { createHost } from '../../packages/server/src/index.ts'
+import { createMemoryStore } from '../../packages/server/src/stores/memory.ts'
+import { BenchSession } from '../../packages/server/src/testing/adapter-contract/bench.ts'
+import { withNamespaces } from '../../packages/server/src/testing/codex-environment.ts'
+import { logProblems } from '../../packages/server/src/testing/invariants.ts'
+import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import { type ModelServer, startModelServer } from '../../packages/server/src/testing/model-server.ts'
+import {
+  type RealAgent,
+  type RealAgentName,
+  realAgents,
+} from '../../packages/server/src/testing/real-agents.ts'
+
+/** All real agents side by side, on one host, against one scripted model. */
+
+const place = mkdtempSync(join(tmpdir(), 'parley-agents-'))
+let model: ModelServer
+let agents: Record<RealAgentName, RealAgent>
+let host: Host
+beforeAll(async () => {
+  model = await startModelServer()
+  model.wire(withNamespaces)
+  answerByPrompt(model, /Parley was restarted/)
+  agents = realAgents({ url: model.url, home: join(place, 'home') })
+  host = await createHost({
+    adapters: Object.values(agents).map(({ adapter }) => adapter()),
+    store: createMemoryStore(),
+    limits: { maxConnections: 32 },
+  })
+})
+afterAll(async () => {
+  await host?.close()
+  await model?.stop()
+  rmSync(place, { recursive: true, force: true, maxRetries: 5 })
+})
+
+const names: readonly RealAgentName[] = ['claude', 'codex', 'opencode', 'gemini', 'claude-acp']
+/** Of each of the twenty sessions; about 40 are a minute on two cores. */
+const turns = Number(process.env.PARLEY_AGENTS_TURNS ?? 3)
+let folders = 0
+
+async function begin(agent: RealAgentName): Promise<BenchSession & { folder: string }> {
+  const folder = join(place, `work-${++folders}`)
+  mkdirSync(folder)
+  const { id } = await host.create({ agent, cwd: folder })
+  return Object.assign(await BenchSession.follow(() => host, id), { folder })
+}
+
+/** What happened, without what belongs to one agent alone: its coming and going, its counting, its notices. */
+function shapeOf(events: readonly SessionEvent[]): string[] {
+  return events.flatMap((event) => {
+    switch (event.type) {
+      case 'tool-call.called':
+      case 'permission.requested':
+        return [`${event.type} ${event.kind}`]
+      case 'tool-call.ended':
+      case 'permission.resolved':
+      case 'turn.ended':
+        return [`${event.type} ${event.outcome}`]
+      case 'prompt.submitted':
+      case 'turn.started':
+      case 'text.written':
+      case 'thinking.written':
+        return [event.type]
+      default:
+        return []
+    }
+  })
+}
+
+it.each(['allow', 'deny'] as const)(
+  'one prompt and one model give one shape of log: %s',
+  async (decision) => {
+    const shapes: Record<string, string[]> = {}
+    for (const name of names) {
+      const session = await begin(name)
+      const command = agents[name].command('printf x > done.txt')
+      const turn = await session.prompt(modelPrompt(`Do it, ${name}.`, command, { content: 'I am through.' }))
+      const ask = await turn.asked()
+      await turn.decide(ask, decision)
+      await turn.ended()
+      shapes[name] = shapeOf(session.events)
+      expect(logProblems(session.events)).toEqual([])
+      const written = read(join(session.folder, 'done.txt'))
+      expect(written, name).toBe(decision === 'allow' ? 'x' : undefined)
+    }
+    const { claude, ...others } = shapes
+    expect(claude).toEqual([
+      'prompt.submitted',
+      'turn.started',
+      'tool-call.called execute',
+      'permission.requested execute',
+      `permission.resolved ${decision === 'allow' ? 'allowed' : 'denied'}`,
+      `tool-call.ended ${decision === 'allow' ? 'completed' : 'denied'}`,
+      'text.written',
+      'turn.ended completed',
+    ])
+    for (const [name, shape] of Object.entries(others)) expect({ [name]: shape }).toEqual({ [name]: claude })
+  },
+)
+
+it('twenty sessions of four agents at once: nothing is lost, nothing is mixed up, and all processes go', async () => {
+  const four = names.slice(0, 4)
+  const sessions = Array.from({ length: 20 }, (_, index) => ({ index, name: four[index % 4]! }))
+  await Promise.all(
+    sessions.map(async ({ index, name }) => {
+      const session = await begin(name)
+      for (let turn = 0; turn < turns; turn++) {
+        const words = `session ${index} turn ${turn}`
+        const prompt = modelPrompt(
+          `Say ${words}.`,
+          agents[name].command(`printf ${index}.${turn}, >> log.txt`),
+          { content: `Here is ${words}.` },
+        )
+        const played = await session.prompt(prompt)
+        await played.completed()
+        expect(played.said).toContain(`Here is ${words}.`)
+      }
+      expect(read(join(session.folder, 'log.txt'))).toBe(
+        Array.from({ length: turns }, (_, turn) => `${index}.${turn},`).join(''),
+      )
+      expect(logProblems(session.events)).toEqual([])
+      const { events } = await host.read(session.id, { after: 0, limit: 5000 })
+      expect(session.events).toEqual(events.map(({ json }) => JSON.parse(json)))
+    }),
+  )
+  await host.close()
+  expect(offspring()).toEqual([])
+})
+
+/** What still runs with a home of ours, whoever its parent is by now. */
+function offspring(): string[] {
+  return readdirSync('/proc').flatMap((pid) => {
+    if (!/^\d+$/.test(pid) || !read(`/proc/${pid}/environ`)?.includes(place)) return []
+    return [(read(`/proc/${pid}/cmdline`) ?? '').replaceAll('\0', ' ').slice(0, 200)]
+  })
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}

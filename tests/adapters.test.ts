@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { capabilityNames } from '@parley/protocol'
 import { expect, it } from 'vitest'
 import { capabilityCases } from '../packages/server/src/testing/adapter-contract/capability-cases.ts'
+import { agentsDoc, agentsDocFile } from '../scripts/agents-doc.ts'
 
 const adapters = resolve(import.meta.dirname, '../packages/server/src/adapters')
 const folders = readdirSync(adapters, { withFileTypes: true }).filter((entry) => entry.isDirectory())
@@ -19,4 +20,9 @@ it('has an entry, a connection and a contract test in every adapter folder', () 
 
 it('has a contract case for every capability that can be declared', () => {
   expect(Object.keys(capabilityCases).toSorted()).toEqual([...capabilityNames].toSorted())
+})
+
+it('has a page that says what each agent can do, as it is declared now', () => {
+  const how = 'docs/agents.md is stale: node --conditions=source scripts/agents-doc.ts'
+  expect(readFileSync(agentsDocFile, 'utf8') === agentsDoc(), how).toBe(true)
 })

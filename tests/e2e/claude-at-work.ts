@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
-import { createServer, type Server, type Socket, connect } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type Client, createClient, type Mirror, type MirrorSnapshot } from '@parley/client'
 import type {
@@ -84,9 +84,11 @@ export class ClaudeAtWork implements AsyncDisposable {
     return new SessionAtWork(this.client, id, cwd)
   }
 
-  /** The body of the model's last call, as text. */
-  lastAsked(): string {
-    return JSON.stringify(this.model.calls.at(-1)?.body ?? {})
+  /** The blocks of this type that the model was given in its last call. */
+  modelSaw(type: string): { readonly type: string }[] {
+    const messages = (this.model.calls.at(-1)?.body?.messages ?? []) as { content: unknown }[]
+    const blocks = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))
+    return blocks.filter((block) => block.type === type)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -49,11 +49,9 @@ describe('an answer', () => {
       { type: 'text', text: modelPrompt('Look.', { content: 'A pixel.' }) },
       { type: 'image', mimeType: 'image/png', data: onePixel },
     ])
-    const { messages } = claude.model.calls.at(-1)?.body as { messages: NativeMessage[] }
-    const images = messages.flatMap(({ content }) =>
-      typeof content === 'string' ? [] : content.filter(({ type }) => type === 'image'),
-    )
-    expect(images).toMatchObject([{ source: { type: 'base64', media_type: 'image/png', data: onePixel } }])
+    expect(claude.modelSaw('image')).toMatchObject([
+      { source: { type: 'base64', media_type: 'image/png', data: onePixel } },
+    ])
   })
 
   it('has the shape that was asked for', async () => {
@@ -63,8 +61,6 @@ describe('an answer', () => {
     expect(log.end.structuredOutput).toEqual({ count: 2 })
   })
 })
-
-type NativeMessage = { content: string | { type: string }[] }
 
 const onePixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
@@ -90,11 +86,9 @@ describe('a command of the agent', () => {
     const session = await claude.session()
     const before = claude.model.calls.length
     const log = await session.completes([{ type: 'command', name: 'usage' }])
-    console.log(JSON.stringify(log.events.slice(-3), null, 1))
     expect(claude.model.calls.length).toBe(before)
     expect(log.said + log.ofTurn('agent.noticed').map(({ text }) => text)).toMatch(/cost|usage/i)
   })
-
 })
 
 describe('a turn that is stopped', () => {
@@ -107,7 +101,9 @@ describe('a turn that is stopped', () => {
     expect(log.end).toMatchObject({ outcome: 'cancelled', stopReason: 'cancelled' })
     expect(log.ofTurn('tool-call.ended')).toMatchObject([{ outcome: 'cancelled' }])
     await seen(() => !isRunning(pid))
-    expect((await session.completes(modelPrompt('Hello.', { content: 'Hello.' }))).connections).toHaveLength(1)
+    expect((await session.completes(modelPrompt('Hello.', { content: 'Hello.' }))).connections).toHaveLength(
+      1,
+    )
   })
 
   it('in mid-answer: what was said is kept, the process stays, the model is hung up on', async () => {
@@ -133,7 +129,9 @@ it('hears words while it works', async () => {
   const session = await claude.session({ mode: 'bypass' })
   const waiting = bash('until [ -e go ]; do sleep 0.02; done')
   await session.prompt(modelPrompt('Wait.', waiting, history))
-  await session.when(({ openBlocks }) => openBlocks.some((block) => block.type === 'tool-call' && block.called))
+  await session.when(({ openBlocks }) =>
+    openBlocks.some((block) => block.type === 'tool-call' && block.called),
+  )
   await session.steer('Go to the left.')
   writeFileSync(join(session.folder, 'go'), '')
   const log = await session.ended()

@@ -71,7 +71,10 @@ function misbehave(model: ModelServer): void {
   for (const [name, steps] of Object.entries(answers)) {
     model.script(({ messages }) => fault(messages) === name, steps)
   }
-  model.script(() => true, forEver({ response: { content: words } }).concat(forEver({ response: { content: words } })))
+  model.script(
+    () => true,
+    forEver({ response: { content: words } }).concat(forEver({ response: { content: words } })),
+  )
   model.wire((event, { body }: ModelCall) => (wires[fault(body?.messages) ?? ''] ?? ((same) => same))(event))
 }
 
@@ -140,11 +143,14 @@ describe('is waited for, and then answers', () => {
     expect(log.ofTurn('block.retracted')).toEqual([])
   })
 
-  it.each(['garbage-between', 'unknown-between'])('when it says what nobody understands: %s', async (fault) => {
-    const log = await suffer(fault)
-    expect(log.end).toMatchObject({ outcome: 'completed', result: words })
-    expect(log.said).toBe(words)
-  })
+  it.each(['garbage-between', 'unknown-between'])(
+    'when it says what nobody understands: %s',
+    async (fault) => {
+      const log = await suffer(fault)
+      expect(log.end).toMatchObject({ outcome: 'completed', result: words })
+      expect(log.said).toBe(words)
+    },
+  )
 })
 
 describe('fails the turn, says so at once and at the end, and the session goes on', () => {

@@ -41,7 +41,11 @@ describe('by plain HTTP and server-sent events', () => {
       ],
     }
     const prompt = modelPrompt('Ask.', call('AskUserQuestion', { questions: [question] }), done)
-    const { id } = await post<SessionState>('/api/sessions', { agent: 'claude', cwd: claude.folder(), prompt })
+    const { id } = await post<SessionState>('/api/sessions', {
+      agent: 'claude',
+      cwd: claude.folder(),
+      prompt,
+    })
     for await (const event of eventStream(id)) {
       if (event.type === 'question.asked') {
         expect(event.questions).toMatchObject([{ header: 'Colour', text: 'Which colour?', multiple: false }])
@@ -138,7 +142,10 @@ describe('a subagent', () => {
         '/api/permissions',
       )
       expect(requests).toMatchObject([
-        { session: { id: session.id }, request: { requestId: asked.requestId, parentToolCallId: parent?.id } },
+        {
+          session: { id: session.id },
+          request: { requestId: asked.requestId, parentToolCallId: parent?.id },
+        },
       ])
       await session.decide(decision)
       const log = await session.ended()
@@ -195,12 +202,7 @@ describe('a permission', () => {
   })
 })
 
-/** The results of tools in the last call of the model. */
-function toolResult(): string {
-  const { messages } = claude.model.calls.at(-1)?.body as { messages: { content: unknown }[] }
-  const blocks = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))
-  return JSON.stringify(blocks.filter(({ type }) => type === 'tool_result'))
-}
+const toolResult = () => JSON.stringify(claude.modelSaw('tool_result'))
 
 async function get<Reply>(path: string): Promise<Reply> {
   const response = await fetch(claude.server.url + path, { headers: authorization() })

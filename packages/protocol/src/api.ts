@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { AgentInfo, Installing, McpServers } from './agent.ts'
 import { Block } from './block.ts'
 import { Changes } from './change.ts'
+import { ChatId, ChatRequest, ChatSdk, UiMessage } from './chat.ts'
 import { Command, Receipt } from './command.ts'
 import { AgentConversation, NewImport } from './conversation.ts'
 import { SessionEvent, UnknownEvent } from './event.ts'
@@ -9,6 +10,7 @@ import { AgentId, CommandId, SessionId } from './ids.ts'
 import { PermissionMode, PermissionRule, RuleDecision, RulePattern, RuleScope } from './permission.ts'
 import { SessionOptions, SessionStatus } from './session.ts'
 import { OpenRequest, SessionState, SessionSummary } from './session-state.ts'
+import { NewTerminal, Terminal } from './terminal.ts'
 import { NewTrust, TrustedFolder } from './trusted-folder.ts'
 
 /** The HTTP routes: server, client and OpenAPI read this one list. */
@@ -28,6 +30,7 @@ export type Route = {
 
 const bySession = z.object({ id: SessionId })
 const byAgent = z.object({ id: AgentId })
+const byChat = z.object({ id: ChatId })
 const whole = z
   .string()
   .regex(/^\d{1,15}$/, 'a whole number')
@@ -99,6 +102,17 @@ export const NewRule = RulePattern.extend({
     path: ['project'],
   })
 export type NewRule = z.infer<typeof NewRule>
+
+/** What a session can be written down as: for people, and for programs that speak in other words. */
+export const ExportFormat = z.enum([
+  'jsonl',
+  'markdown',
+  'html',
+  'ui-messages',
+  'incoming-messages',
+  'run-events',
+])
+export type ExportFormat = z.infer<typeof ExportFormat>
 
 const Nothing = z.null()
 
@@ -208,10 +222,47 @@ export const routes = {
     path: '/api/sessions/:id/export',
     summary: 'The whole session as a file',
     params: bySession,
-    query: z.object({ as: z.enum(['jsonl', 'markdown', 'html']).default('jsonl') }),
+    query: z.object({ as: ExportFormat.default('jsonl') }),
     reply: z.string(),
     status: 200,
     also: ['application/jsonl', 'text/markdown', 'text/html'],
+  },
+  chat: {
+    method: 'POST',
+    path: '/api/chat',
+    summary:
+      'What a DefaultChatTransport of the AI SDK sends: a prompt, or answers; the response is a UI message stream',
+    query: z.object({ sdk: ChatSdk.default('6') }),
+    body: ChatRequest,
+    reply: z.string(),
+    status: 200,
+    also: ['text/event-stream'],
+  },
+  resumeChat: {
+    method: 'GET',
+    path: '/api/chat/:id/stream',
+    summary: 'The current response from its start, as a UI message stream; 204 if there is none',
+    params: byChat,
+    query: z.object({ sdk: ChatSdk.default('6') }),
+    reply: z.string(),
+    status: 200,
+    also: ['text/event-stream'],
+  },
+  stopChat: {
+    method: 'POST',
+    path: '/api/chat/:id/stop',
+    summary: 'Cancels the turn that runs, if one does',
+    params: byChat,
+    reply: Nothing,
+    status: 204,
+  },
+  chatMessages: {
+    method: 'GET',
+    path: '/api/chat/:id/messages',
+    summary: 'The chat as UI messages, as a client holds them; none for an unknown chat',
+    params: byChat,
+    reply: z.array(UiMessage),
+    status: 200,
   },
   findFiles: {
     method: 'GET',
@@ -239,6 +290,32 @@ export const routes = {
     query: z.object({ path: z.string().min(1), base: z.string().default('HEAD') }),
     reply: z.object({ patch: z.string(), cut: z.boolean() }),
     status: 200,
+  },
+  listTerminals: {
+    method: 'GET',
+    path: '/api/sessions/:id/terminals',
+    summary: 'Terminals that were opened for the session',
+    params: bySession,
+    reply: z.object({ terminals: z.array(Terminal) }),
+    status: 200,
+  },
+  openTerminal: {
+    method: 'POST',
+    path: '/api/sessions/:id/terminals',
+    summary:
+      "A shell in the session's folder, or the agent's own program; watch it at /api/terminals/:id with a WebSocket",
+    params: bySession,
+    body: NewTerminal,
+    reply: Terminal,
+    status: 201,
+  },
+  removeTerminal: {
+    method: 'DELETE',
+    path: '/api/terminals/:id',
+    summary: 'End a terminal and forget it',
+    params: z.object({ id: z.string() }),
+    reply: Nothing,
+    status: 204,
   },
   listPermissions: {
     method: 'GET',

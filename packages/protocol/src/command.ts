@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { McpServers } from './agent.ts'
-import { CommandId, PromptId, RequestId, SessionId, TurnId } from './ids.ts'
+import { CommandId, MessageId, PromptId, RequestId, SessionId, TurnId } from './ids.ts'
 import { PermissionScope } from './permission.ts'
 import { Delivery, PromptPart } from './prompt.ts'
 import { Answers } from './question.ts'
@@ -17,6 +17,7 @@ export const PromptSubmit = z
     text: z.string().optional(),
     parts: z.array(PromptPart).min(1).optional(),
     delivery: Delivery.default('queue'),
+    messageId: MessageId.optional().meta({ description: "The client's own id of it, kept in the log" }),
   })
   .refine((command) => (command.text !== undefined) !== (command.parts !== undefined), {
     message: 'give either text or parts',

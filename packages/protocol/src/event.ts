@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Connection, McpServers } from './agent.ts'
 import { ErrorInfo } from './error.ts'
-import { BlockId, PromptId, SessionId, ToolCallId, TurnId } from './ids.ts'
+import { BlockId, MessageId, PromptId, SessionId, ToolCallId, TurnId } from './ids.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
 import { Delivery, PromptPart } from './prompt.ts'
@@ -109,7 +109,12 @@ const AgentUnrecognised = defineEvent({
 const PromptSubmitted = defineEvent({
   type: 'prompt.submitted',
   version: 1,
-  fields: { promptId: PromptId, parts: z.array(PromptPart), delivery: Delivery },
+  fields: {
+    promptId: PromptId,
+    parts: z.array(PromptPart),
+    delivery: Delivery,
+    messageId: MessageId.optional().meta({ description: "The client's own id of it" }),
+  },
 })
 const PromptQueued = defineEvent({ type: 'prompt.queued', version: 1, fields: { promptId: PromptId } })
 const PromptWithdrawn = defineEvent({ type: 'prompt.withdrawn', version: 1, fields: { promptId: PromptId } })

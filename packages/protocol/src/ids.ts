@@ -9,6 +9,8 @@ export const TurnId = id('A turn of a session')
 export type TurnId = z.infer<typeof TurnId>
 export const PromptId = id('A prompt')
 export type PromptId = z.infer<typeof PromptId>
+export const MessageId = id('A prompt, as the client that sent it calls it')
+export type MessageId = z.infer<typeof MessageId>
 export const BlockId = id('A text or thinking block')
 export type BlockId = z.infer<typeof BlockId>
 export const ToolCallId = id('A tool call; also the id of its block')
@@ -20,7 +22,7 @@ export type CommandId = z.infer<typeof CommandId>
 export const AgentId = id('An agent, e.g. demo')
 export type AgentId = z.infer<typeof AgentId>
 
-export type IdPrefix = 'ses' | 'trn' | 'prm' | 'blk' | 'call' | 'req' | 'cmd' | 'rule' | 'con' | 'epo'
+export type IdPrefix = 'ses' | 'trn' | 'prm' | 'blk' | 'call' | 'req' | 'cmd' | 'rule' | 'con' | 'epo' | 'trm'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { findProgram, installedVersion } from '../adapters/find-program.ts'
+import { builtInAdapters } from '../adapters/index.ts'
 import { type RegistryUnderTest, startRegistry } from '../adapters/npm-registry-under-test.ts'
 import { createScriptedAdapter } from '../adapters/scripted/index.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
@@ -181,6 +182,31 @@ describe('the program', () => {
     expect(stderr).toContain(words)
     expect(stderr).toMatch(/^parley: [^\n]*\n$/)
     expect([stdout, exitCode]).toEqual(['', code])
+  })
+
+  it('installs, lists and removes an agent of its own, from a registry of the test’s', async () => {
+    await using home = createHome()
+    const { package: name = '', version = '' } =
+      builtInAdapters().find(({ id }) => id === 'gemini')?.install ?? {}
+    registry.publish({ name, version, programName: 'gemini' })
+    const env = { ...registry.env, HOME: home.folder }
+    expect((await home.run(['agents'], { env })).stdout).toMatch(
+      /^gemini +no +- +- +- +npm start -- agents install gemini$/m,
+    )
+    const { exitCode, stdout, stderr } = await home.run(['agents', 'install', 'gemini'], { env })
+    const path = join(home.dataDir, 'agents', 'gemini', 'node_modules', '.bin', 'gemini')
+    expect(stdout).toMatch(new RegExp(`^gemini ${version} installed in .*: ${path}\n$`))
+    expect(exitCode).toBe(0)
+    expect(stderr.startsWith(`installing gemini (${name} ${version})\n`)).toBe(true)
+    expect(readdirSync(home.dataDir)).toContain('agents')
+    expect((await home.run(['agents'], { env })).stdout).toMatch(
+      new RegExp(`^gemini +yes +${version} .*~?/\\S+/agents/gemini/\\S+`, 'm'),
+    )
+    expect(await home.run(['agents', 'remove', 'gemini'], { env })).toMatchObject({
+      exitCode: 0,
+      stdout: 'gemini removed\n',
+    })
+    expect(readdirSync(join(home.dataDir, 'agents'))).toEqual([])
   })
 
   it('lists where agents are, the same with a server and without', async () => {

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { Command, CommanderError, Option } from 'commander'
 import { createCommandLine } from '../faces/http/command-line.ts'
+import { addAgents } from './agents-program.ts'
 import type { Context } from './context.ts'
 import { createOutput } from './terminal/output.ts'
 import { version } from './version.ts'
@@ -116,8 +117,8 @@ PARLEY_LOG_LEVEL, then config.json in the data folder, then defaults (127.0.0.1,
 }
 
 /** The lines are examples. */
-type Add = (name: string, description: string, ...lines: string[]) => Command
-type Finish = (work: Promise<number>) => Promise<void>
+export type Add = (name: string, description: string, ...lines: string[]) => Command
+export type Finish = (work: Promise<number>) => Promise<void>
 
 function withCommonOptions(command: Command): Command {
   return command
@@ -234,88 +235,6 @@ answer too, but no process is kept for it. On a terminal ids are cut to what is 
     .option('--yes', 'do not ask')
     .action((id, options) =>
       finish(import('./commands/delete.ts').then(({ deleteSession }) => deleteSession(id, options, context))),
-    )
-}
-
-function addAgents(
-  addToProgram: Add,
-  adder: (parent: Command) => Add,
-  context: Context,
-  finish: Finish,
-): void {
-  const agents = addToProgram(
-    'agents',
-    'list the agents, and what each one needs; install, update, remove and check them',
-    'parley agents',
-    'parley agents install codex',
-    'parley agents doctor codex',
-  )
-    .option('--json', 'one agent a line, as JSON')
-    .enablePositionalOptions()
-    .helpCommand(false)
-    .action((options) =>
-      finish(import('./commands/agents.ts').then(({ agents: listAgents }) => listAgents(options, context))),
-    )
-  const add = adder(agents)
-  const load = () => import('./commands/agents-install.ts')
-  add(
-    'install',
-    'install agents from npm, at the versions that Parley is tested with',
-    'parley agents install codex',
-  )
-    .argument('<agents...>', 'which ones')
-    .option('--latest', 'the latest version instead; not tested with this Parley')
-    .option('--version <version>', 'this version instead; not tested with this Parley')
-    .option('--wait', 'if it is being installed by another command, wait for that')
-    .option(...into)
-    .option('--json', 'one agent a line, as JSON')
-    .addHelpText(
-      'after',
-      `
-Each agent gets a folder of its own. A new version is made beside the old one, tried, and put in its place: what fails
-or is stopped with Ctrl-C leaves what was there. npm's own settings hold (registry, proxy, .npmrc).`,
-    )
-    .action((ids, options) =>
-      finish(load().then(({ installAgents }) => installAgents(ids, options, context))),
-    )
-  add(
-    'update',
-    'bring installed agents to the versions that Parley is tested with',
-    'parley agents update',
-    'parley agents update codex --latest',
-  )
-    .argument('[agents...]', 'which ones (default: all that Parley has installed)')
-    .option('--latest', 'to the latest version instead; not tested with this Parley')
-    .option('--version <version>', 'to this version instead; not tested with this Parley')
-    .option(...into)
-    .option('--json', 'one agent a line, as JSON')
-    .action((ids, options) => finish(load().then(({ updateAgents }) => updateAgents(ids, options, context))))
-  add('remove', 'remove agents that Parley has installed', 'parley agents remove codex')
-    .argument('<agents...>', 'which ones')
-    .option(...into)
-    .option('--json', 'one agent a line, as JSON')
-    .action((ids, options) => finish(load().then(({ removeAgents }) => removeAgents(ids, options, context))))
-  addAgentDoctor(add, context, finish)
-}
-
-const into = ['--into <folder>', 'another folder than "agents" in the data folder'] as const
-
-function addAgentDoctor(add: Add, context: Context, finish: Finish): void {
-  add(
-    'doctor',
-    'start an agent, speak to it, and say what is wrong; exit code 1 if something fails',
-    'parley agents doctor codex',
-    'parley agents doctor codex --prompt "Say hello"',
-  )
-    .argument('<agent>', 'which one')
-    .option('--timeout <time>', 'how long it may take to start, and to answer (default: 60s)')
-    .option('--prompt <text>', 'send it this too, which its model answers; it may do nothing')
-    .option(...into)
-    .option('--json', 'one check a line, as JSON')
-    .action((id, options) =>
-      finish(
-        import('./commands/agents-doctor.ts').then(({ agentDoctor }) => agentDoctor(id, options, context)),
-      ),
     )
 }
 

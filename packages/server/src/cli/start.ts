@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { newId } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
@@ -8,10 +9,12 @@ import type { Host, HostOptions } from '../core/host.ts'
 import type { Limits } from '../core/limits.ts'
 import type { CommandLine } from '../faces/http/command-line.ts'
 import { type HttpServer, startServer } from '../faces/http/serve.ts'
+import { createTerminalFace } from '../faces/terminal/index.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
 import { createHost } from '../index.ts'
 import { openSqliteStore } from '../stores/sqlite.ts'
 import { createWorkspace } from '../workspace/index.ts'
+import { createTerminals } from '../workspace/terminals.ts'
 import { createAgentInstaller } from './agent-installer.ts'
 import { agentsFolder } from './configuration.ts'
 import { makeDataFolder } from './data-folder.ts'
@@ -67,10 +70,15 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   })
   undo.defer(() => host.close())
   const websocket = createWebSocketFace({ host, logger, version })
+  const terminals = createTerminals({ env: process.env, newId: () => newId('trm') })
+  undo.defer(async () => terminals.closeAll())
+  const terminalFace = createTerminalFace({ terminals, logger })
   let followers = 0
   const http = await startServer({
     consoleFolder: builtConsole,
     workspace: createWorkspace({ env: process.env }),
+    terminals,
+    terminal: (terminalId, upgrade) => terminalFace.accept(terminalId, upgrade),
     ...serving,
     host,
     version,

@@ -67,22 +67,11 @@ export function createAgentList({ adapters, installer, clock }: AgentListOptions
     return one
   }
 
-  async function infoOf(adapter: AgentAdapter): Promise<AgentInfo> {
-    const { id, name, description, capabilities, modes, install } = adapter
-    const probe = await adapter.probe(AbortSignal.timeout(probeMs)).catch(() => ({
-      found: false,
-      hint: `The probe failed; "parley agents doctor ${id}" says more.`,
-    }))
+  function stateOf({ id, install }: AgentAdapter): Partial<AgentInfo> {
     const installed = installer?.installed(id)
     const installing = running.get(id)?.state
     const installError = failures.get(id)
     return {
-      id,
-      name,
-      ...(description && { description }),
-      capabilities,
-      modes: [...modes],
-      ...probe,
       ...(install && { install: { ...install, ...(installed !== undefined && { installed }) } }),
       ...(installing && { installing }),
       ...(installError && { installError }),
@@ -91,7 +80,8 @@ export function createAgentList({ adapters, installer, clock }: AgentListOptions
 
   const list: AgentList = {
     async agents() {
-      return Promise.all([...adapters.values()].map(infoOf))
+      const all = [...adapters.values()]
+      return Promise.all(all.map(async (adapter) => ({ ...(await infoOf(adapter)), ...stateOf(adapter) })))
     },
     async installAgent(agent) {
       const by = installerFor(agent)
@@ -116,4 +106,13 @@ export function createAgentList({ adapters, installer, clock }: AgentListOptions
       await Promise.all([...running.values()].map(({ ended }) => ended))
     },
   }
+}
+
+async function infoOf(adapter: AgentAdapter): Promise<AgentInfo> {
+  const { id, name, description, capabilities, modes } = adapter
+  const probe = await adapter.probe(AbortSignal.timeout(probeMs)).catch(() => ({
+    found: false,
+    hint: `The probe failed; "parley agents doctor ${id}" says more.`,
+  }))
+  return { id, name, ...(description && { description }), capabilities, modes: [...modes], ...probe }
 }

@@ -1,9 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { claudeAcp, createAcpAdapter, gemini } from '../adapters/acp/index.ts'
-import { createClaudeAdapter } from '../adapters/claude/index.ts'
-import { createCodexAdapter } from '../adapters/codex/index.ts'
-import { createOpenCodeAdapter } from '../adapters/opencode/index.ts'
+import { builtInAdapters } from '../adapters/index.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
 import { testAgentsFolder } from './agents-folder.ts'
 import { claudeEnvironment } from './claude-environment.ts'
@@ -22,7 +19,6 @@ export type RealAgentName = 'claude' | 'codex' | 'opencode' | 'gemini' | 'claude
 
 /** Every agent that tests drive, with a home of its own, against one scripted model on loopback. */
 export function realAgents({ url, home }: { url: string; home: string }): Record<RealAgentName, RealAgent> {
-  const agentsFolder = testAgentsFolder()
   const at = (name: RealAgentName) => {
     const own = join(home, name)
     mkdirSync(own, { recursive: true })
@@ -36,24 +32,30 @@ export function realAgents({ url, home }: { url: string; home: string }): Record
   const bash = (command: string) => ({ command, description: 'a command' })
   return {
     claude: {
-      adapter: () => createClaudeAdapter({ env: claudeEnvironment(at('claude')) }),
+      adapter: () => adapterOf('claude', claudeEnvironment(at('claude'))),
       ...call('Bash', bash),
     },
     codex: {
-      adapter: () => createCodexAdapter({ env: codexEnvironment(at('codex')), agentsFolder }),
+      adapter: () => adapterOf('codex', codexEnvironment(at('codex'))),
       ...call('exec_command', (cmd) => ({ cmd })),
     },
     opencode: {
-      adapter: () => createOpenCodeAdapter({ env: opencodeEnvironment(at('opencode')), agentsFolder }),
+      adapter: () => adapterOf('opencode', opencodeEnvironment(at('opencode'))),
       ...call('bash', bash),
     },
     gemini: {
-      adapter: () => createAcpAdapter(gemini, { env: geminiEnvironment(at('gemini')), agentsFolder }),
+      adapter: () => adapterOf('gemini', geminiEnvironment(at('gemini'))),
       ...call('run_shell_command', bash),
     },
     'claude-acp': {
-      adapter: () => createAcpAdapter(claudeAcp, { env: claudeEnvironment(at('claude-acp')), agentsFolder }),
+      adapter: () => adapterOf('claude-acp', claudeEnvironment(at('claude-acp'))),
       ...call('Bash', bash),
     },
   }
+}
+
+function adapterOf(id: RealAgentName, env: Record<string, string>): AgentAdapter {
+  const adapter = builtInAdapters({ env, agentsFolder: testAgentsFolder() }).find((one) => one.id === id)
+  if (adapter) return adapter
+  throw new Error(`there is no agent ${id}`)
 }

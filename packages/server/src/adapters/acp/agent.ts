@@ -104,6 +104,10 @@ export const AcpAgent = z.strictObject({
     .describe('Our modes in its words; null: a mode of the host alone'),
   options: z.array(z.enum(keysOf(SessionOptions))).default([]),
   directories: z.string().optional().describe('The argument that names one more folder, given once for each'),
+  files: z
+    .array(z.enum(['read', 'write']))
+    .default(['read', 'write'])
+    .describe('What the host does with files for it'),
   startsAhead: z.boolean().default(false),
   dialect: Dialect.default({}),
 })

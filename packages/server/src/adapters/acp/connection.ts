@@ -15,6 +15,7 @@ import type { KnownAgent } from './agent.ts'
 import { createFileMethods } from './files.ts'
 import type { Frame, NativeInitialized } from './native.ts'
 import { answerPermission } from './permission.ts'
+import { endGroup } from './process-group.ts'
 import { contentBlocks } from './prompt.ts'
 import { answerElicitation } from './questions.ts'
 import { applySettings, commandLine } from './settings.ts'
@@ -38,8 +39,7 @@ const goOn =
 /** How long an agent may take to stop its turn, and then to write its last lines and go. */
 const stopWaitMs = 700
 const homeWaitMs = 1_500
-const clearWaitMs = 500
-const clearStepMs = 20
+const lastWordsMs = 300
 /** Lines on stdout that are no messages: so many are kept, the rest is counted. */
 const mostGarbage = 20
 
@@ -71,6 +71,8 @@ class AcpConnection implements AgentConnection {
   #over = false
   #failure: Error | undefined
   #closing: Promise<void> | undefined
+  /** Nothing more comes from the process, stderr included. */
+  readonly #silent = Promise.withResolvers<void>()
   #turnOver = Promise.withResolvers<void>()
 
   constructor(options: AcpConnectionOptions, input: ConnectInput) {
@@ -89,6 +91,7 @@ class AcpConnection implements AgentConnection {
       sent: (frame) => void this.#take(frame),
       asked: (method, params, signal) => this.#answer(method, params, signal),
     })
+    this.#child.once('close', () => this.#silent.resolve())
     this.#child.once('error', (error) => {
       this.#failure = error
     })
@@ -214,19 +217,7 @@ class AcpConnection implements AgentConnection {
       this.#child.stdin.end()
       await this.#process.gone(homeWaitMs)
     } else this.#process.kill()
-    await this.#clear()
-  }
-
-  /** Ends what is left of the agent and of what it started: with a word first, so that they can end their own. */
-  async #clear(): Promise<void> {
-    const { pid } = this.#child
-    if (pid === undefined) return
-    for (let waited = 0; waited < clearWaitMs && isAlive(-pid); waited += clearStepMs) {
-      if (waited === 0) this.#process.kill('SIGTERM')
-      await setTimeout(clearStepMs)
-    }
-    if (isAlive(-pid)) this.#process.kill()
-    await this.#process.gone(homeWaitMs)
+    await endGroup(this.#process, this.#child.pid)
   }
 
   /** Taken while nobody reads, before it is connected: then nothing is waited for. */
@@ -342,7 +333,8 @@ class AcpConnection implements AgentConnection {
     this.#turnOver.resolve()
     if (!this.#live) return
     await this.#process.gone(homeWaitMs)
-    await this.#clear()
+    await endGroup(this.#process, this.#child.pid)
+    await Promise.race([this.#silent.promise, setTimeout(lastWordsMs, undefined, { ref: false })])
     void this.#queue.put(this.#farewell())
     this.#queue.end()
   }
@@ -372,15 +364,6 @@ class AcpConnection implements AgentConnection {
       details: { ...(stderrTail !== undefined && { stderrTail }) },
       cause: error,
     })
-  }
-}
-
-/** Of a process, or with a minus of a group of them. */
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
   }
 }
 

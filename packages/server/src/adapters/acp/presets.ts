@@ -48,6 +48,8 @@ export const gemini: AcpAgent = {
   },
   options: ['directories'],
   directories: '--include-directories',
+  // A file that is not there makes it believe that reading has failed, and it writes no new files.
+  files: ['write'],
   startsAhead: true,
   dialect: {
     toolName: { callId: ['^(.+)__\\1_\\d+_\\d+$', '^(.+?)__'] },

@@ -17,3 +17,23 @@ export function killChildren(words: string): void {
 
 export const onePixel =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+/** A process and all that it has started. */
+export function treeOf(pid: number): number[] {
+  const lines = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
+  const parents = lines.map((line) => line.trim().split(/\s+/).map(Number))
+  const found = [pid]
+  for (const one of found)
+    found.push(...parents.flatMap(([child, parent]) => (child && parent === one ? [child] : [])))
+  return found
+}
+
+export function alive(pids: readonly number[]): number[] {
+  return pids.filter((pid) => {
+    try {
+      return process.kill(pid, 0)
+    } catch {
+      return false
+    }
+  })
+}

@@ -7,11 +7,13 @@ import { optionOf } from './translate-session.ts'
 import type { TranslateState } from './translate-state.ts'
 
 /** What Parley does for an agent. No terminals: an agent runs its commands itself, after it has asked. */
-export const clientCapabilities = {
-  fs: { readTextFile: true, writeTextFile: true },
-  terminal: false,
-  elicitation: { form: {}, url: {} },
-  session: { notices: {}, compaction: {} },
+export function clientCapabilities({ files }: KnownAgent) {
+  return {
+    fs: { readTextFile: files.includes('read'), writeTextFile: files.includes('write') },
+    terminal: false,
+    elicitation: { form: {}, url: {} },
+    session: { notices: {}, compaction: {} },
+  }
 }
 
 /** The words of the command line, folders beyond the first included. */

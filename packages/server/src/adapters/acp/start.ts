@@ -31,7 +31,7 @@ export async function startSession(context: StartContext): Promise<NativeInitial
   const { wire, agent, input } = context
   const about: NativeInitialized = await wire.request('initialize', {
     protocolVersion: PROTOCOL_VERSION,
-    clientCapabilities,
+    clientCapabilities: clientCapabilities(agent),
     clientInfo: { name: 'parley', title: 'Parley', version: '1' },
   })
   if (about.protocolVersion !== PROTOCOL_VERSION) {

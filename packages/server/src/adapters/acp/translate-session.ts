@@ -117,16 +117,20 @@ function planStatus(status: string | undefined): PlanEntry['status'] {
   return status === 'completed' || status === 'cancelled' ? status : 'pending'
 }
 
-/** How full the context is. The totals are those of this connection: what was before it, the agent does not tell. */
+/**
+ * How full the context is. Cost and totals are told when the turn ends. They are those of this connection: what was
+ * before it, the agent does not tell.
+ */
 export function takeUsage(state: TranslateState, { used, size, cost }: NativeUsageUpdate): Translation {
-  const costUsd = cost?.currency === 'USD' ? cost.amount : state.usage.costUsd
   const usage = {
     ...state.usage,
     context: used ?? state.usage.context,
     window: size || state.usage.window,
-    costUsd,
+    costUsd: cost?.currency === 'USD' ? cost.amount : state.usage.costUsd,
   }
-  return sayUsage({ ...state, usage })
+  const next = { ...state, usage }
+  const isNews = usage.context !== state.usage.context || usage.window !== state.usage.window
+  return isNews ? sayUsage(next) : nothing(next)
 }
 
 export function sayUsage(state: TranslateState): Translation {

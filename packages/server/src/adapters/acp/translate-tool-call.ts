@@ -19,6 +19,7 @@ import { closeText, parentField, parentOf } from './translate-text.ts'
 export type Mention = 'announced' | 'updated' | 'asked'
 
 const titleLength = 200
+const endedStatus = new Set(['completed', 'failed', 'cancelled'])
 const startedStatus = new Set(['in_progress', 'completed', 'failed'])
 
 /**
@@ -91,7 +92,7 @@ function goOn(
   return sequence(
     state,
     (now) => called(now, nativeId, { inferred: !before && mention === 'updated' }),
-    (now) => (before?.stage === 'called' ? changed(now, nativeId, before) : nothing(now)),
+    (now) => (before?.stage === 'called' ? changed(now, native, before) : nothing(now)),
     (now) => (started ? noteStart(now, nativeId) : nothing(now)),
     (now) => (status ? ended(now, native) : nothing(now)),
   )
@@ -102,7 +103,7 @@ function called(state: TranslateState, nativeId: string, { inferred = false } = 
   const call = state.calls.get(nativeId)
   if (call?.stage !== 'draft') return nothing(state)
   const { id, name, kind, parent } = call
-  const input = inputOf(state, call)
+  const input = inferred ? (call.rawInput ?? null) : inputOf(state, call)
   const output: AgentOutput = {
     type: 'tool-call.called',
     toolCallId: id,
@@ -120,7 +121,11 @@ function called(state: TranslateState, nativeId: string, { inferred = false } = 
   }
 }
 
-function changed(state: TranslateState, nativeId: string, before: Call): Translation {
+function changed(
+  state: TranslateState,
+  { toolCallId: nativeId, status }: NativeCall,
+  before: Call,
+): Translation {
   const call = state.calls.get(nativeId)
   if (!call) return nothing(state)
   const input = isGiven(call.rawInput) ? call.rawInput : call.input
@@ -131,7 +136,7 @@ function changed(state: TranslateState, nativeId: string, before: Call): Transla
     ...(!same(call.locations, before.locations) && { locations: [...call.locations] }),
   }
   const { id, parent } = call
-  const outputs: AgentOutput[] = [...streamed(before, call)]
+  const outputs = endedStatus.has(status ?? '') ? [] : streamed(before, call)
   if (Object.keys(differs).length > 0)
     outputs.push({ type: 'tool-call.updated', toolCallId: id, ...differs, ...parentField(parent) })
   return { state: withCall(state, nativeId, { ...call, input }), outputs: inTurn(call, outputs) }

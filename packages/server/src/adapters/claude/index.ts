@@ -45,6 +45,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       'permissions',
       'editInput',
       'questions',
+      'plan',
       'planApproval',
       'subagents',
       'images',

@@ -72,7 +72,8 @@ type Params = { threadId?: string; turnId?: string; turn?: NativeTurn; item?: Na
 
 function rootOf(lines: readonly FixtureLine[]): string {
   const begun = lines.find((line) => 'method' in line && line.method === 'turn/started')
-  return ((begun as NativeMessage | undefined)?.params as Params).threadId ?? ''
+  const { threadId = '' } = ((begun as NativeMessage | undefined)?.params ?? {}) as Params
+  return threadId
 }
 
 function beginsTurn({ method, params }: NativeMessage, threadId: string): boolean {

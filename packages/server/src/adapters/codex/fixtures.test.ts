@@ -66,7 +66,7 @@ it('knows what every recording says', () => {
 describe.each(fixtureNames)('the recording %s', (name) => {
   it('holds no trace of the machine it was made on', () => {
     expect(JSON.stringify(readFixture(name))).not.toMatch(
-      /\/tmp\/parley|\/root\/\.|\/home\/|\/Users\/|\/work\/|parley-record|localhost/,
+      /\/tmp\/parley|\/root\/\.|(?<!\/somewhere)\/home\/|\/Users\/|\/work\/|parley-record|localhost/,
     )
   })
 

@@ -4,17 +4,17 @@ import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '.
 import { createOutputQueue } from '../output-queue.ts'
 import { AnnouncedCalls } from './announced-calls.ts'
 import { catchUp } from './catch-up.ts'
-import { applyRules, openConversation, usageOf } from './conversation.ts'
+import { applyRules, type usageOf } from './conversation.ts'
 import { readEvents } from './events.ts'
-import { type Introduction, introductionOf } from './introduction.ts'
+import { connectedOutput, type Introduction } from './introduction.ts'
 import { ignoredFrames, type NativePermission, type NativeQuestionRequest } from './native.ts'
-import { agentFor, newMessageId, Outgoing, offersPlans } from './outgoing.ts'
+import { newMessageId, Outgoing } from './outgoing.ts'
 import { PermissionDesk } from './permission.ts'
 import { commandIn, messageIdOf, type NativeCommand, nativeParts } from './prompt.ts'
 import { QuestionDesk } from './question.ts'
 import { rewind } from './rewind.ts'
 import { sessionRules } from './rules.ts'
-import type { OpenCodeServer } from './server.ts'
+import type { OpenCodeServer, SharedServer } from './server.ts'
 import { concerns, propertiesOf, translate, typeOf } from './translate.ts'
 import { afterGap } from './translate-snapshot.ts'
 import {
@@ -32,8 +32,6 @@ import {
 import { failToBegin } from './translate-turn.ts'
 import { wordsOf } from './words-of.ts'
 
-export type SharedServer = { readonly server: OpenCodeServer; readonly release: () => Promise<void> }
-
 /** What makes the model go on after a restart: it was told that its call was interrupted, and asks again. */
 const goOn =
   'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
@@ -44,37 +42,15 @@ const stopMs = 1_000
 const takeUpMs = 1_000
 const againMs = 200
 
-/** Opens a conversation on a server, and lets go of the server if that fails. */
-export async function connectOpenCode(shared: SharedServer, input: ConnectInput): Promise<AgentConnection> {
-  const { server, release } = shared
-  try {
-    const client = server.client(input.cwd)
-    const introduction = await introductionOf(client, input.settings.model)
-    const rules = sessionRules(agentFor(introduction, input.settings.mode))
-    const session = await openConversation(client, input, rules)
-    const used = await usageOf(client, session)
-    const connection = new OpenCodeConnection(shared, input, { client, introduction, session, used })
-    await connection.start()
-    return connection
-  } catch (error) {
-    const { stderrTail } = server.lastWords()
-    await release()
-    if (error instanceof ParleyError) throw error
-    throw new ParleyError('agent_failed', `OpenCode could not open the conversation: ${wordsOf(error)}`, {
-      details: { ...(stderrTail !== undefined && { stderrTail }) },
-      cause: error,
-    })
-  }
-}
-
-type Opened = {
+/** What a connection is made of, once its conversation is open. */
+export type Opened = {
   readonly client: OpencodeClient
   readonly introduction: Introduction
   readonly session: Session
   readonly used: Awaited<ReturnType<typeof usageOf>>
 }
 
-class OpenCodeConnection implements AgentConnection {
+export class OpenCodeConnection implements AgentConnection {
   readonly events: AsyncIterable<AgentOutput>
   readonly #input: ConnectInput
   readonly #server: OpenCodeServer
@@ -141,7 +117,7 @@ class OpenCodeConnection implements AgentConnection {
   async start(): Promise<void> {
     void this.#introduce()
     this.#ended = this.#pump()
-    await Promise.race([this.#ready.promise, this.#server.gone])
+    await Promise.race([this.#ready.promise, this.#ended])
     if (!this.#isReady) throw new Error('it ended as soon as it was started')
   }
 
@@ -189,21 +165,7 @@ class OpenCodeConnection implements AgentConnection {
   }
 
   async #introduce(): Promise<void> {
-    const { version, models, commands, mcpServers, defaultModel } = this.#introduction
-    const { settings, trusted, cwd } = this.#input
-    const model = settings.model ?? defaultModel
-    await this.#queue.put({
-      type: 'agent.connected',
-      agentSessionId: this.#session.id,
-      agentVersion: version,
-      cwd,
-      models: [...models],
-      commands: [...commands],
-      mcpServers: [...mcpServers],
-      modes: ['ask', 'accept-edits', 'read-only', ...planMode(this.#introduction), 'bypass'],
-      loaded: trusted ? ['user', 'project'] : ['user'],
-      ...(model !== undefined && { model }),
-    })
+    await this.#queue.put(connectedOutput(this.#introduction, this.#session.id, this.#input))
     this.#configured(this.#outgoing.mode)
   }
 
@@ -413,10 +375,6 @@ class OpenCodeConnection implements AgentConnection {
     const text = `OpenCode did not ${doing}: ${wordsOf(error)}`
     void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'not_done', text })
   }
-}
-
-function planMode(introduction: Introduction): PermissionMode[] {
-  return offersPlans(introduction) ? ['plan'] : []
 }
 
 function atMost(work: Promise<void>, ms: number): Promise<void> {

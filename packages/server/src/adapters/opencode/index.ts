@@ -77,7 +77,7 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
       if (!existsSync(input.cwd))
         throw new ParleyError('validation_error', `The folder ${input.cwd} does not exist.`)
       const { ServerPool } = await import('./server.ts')
-      const { connectOpenCode } = await import('./connection.ts')
+      const { connectOpenCode } = await import('./connect.ts')
       pool ??= new ServerPool()
       const start = () => ({ program, env: serverEnvironment(env, input) })
       const shared = await pool.acquire(serverKey(input), start, input.signal)

@@ -1,5 +1,6 @@
 import type { OpencodeClient, Provider } from '@opencode-ai/sdk/v2/client'
 import { type AgentCommand, type AgentModel, ParleyError } from '@parley/protocol'
+import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import type { NativeAgent } from './rules.ts'
 import { wordsOf } from './words-of.ts'
 
@@ -16,6 +17,8 @@ export type Introduction = {
   readonly mcpServers: readonly { readonly name: string; readonly status: string }[]
 }
 
+/** The agent for plans: OpenCode has one unless the person's settings disable it. */
+export const planAgent = 'plan'
 const mostModels = 200
 const descriptionLength = 200
 const compact: AgentCommand = { name: 'compact', description: 'Sum up the conversation so far' }
@@ -47,6 +50,28 @@ export async function introductionOf(
     commands: [compact, ...commands.data.map(agentCommand)],
     agents: agents.data,
     mcpServers: Object.entries(servers.data).map(([name, { status }]) => ({ name, status })),
+  }
+}
+
+/** The same as the host is told of it. */
+export function connectedOutput(
+  { version, models, commands, mcpServers, defaultModel, agents }: Introduction,
+  agentSessionId: string,
+  { settings, trusted, cwd }: Pick<ConnectInput, 'settings' | 'trusted' | 'cwd'>,
+): AgentOutput {
+  const model = settings.model ?? defaultModel
+  const plans = agents.some(({ name }) => name === planAgent) ? (['plan'] as const) : []
+  return {
+    type: 'agent.connected',
+    agentSessionId,
+    agentVersion: version,
+    cwd,
+    models: [...models],
+    commands: [...commands],
+    mcpServers: [...mcpServers],
+    modes: ['ask', 'accept-edits', 'read-only', ...plans, 'bypass'],
+    loaded: trusted ? ['user', 'project'] : ['user'],
+    ...(model !== undefined && { model }),
   }
 }
 

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { ParleyError, type PermissionMode, type SessionOptions, type SessionSettings } from '@parley/protocol'
-import type { Introduction } from './introduction.ts'
+import { type Introduction, planAgent } from './introduction.ts'
 import type { NativeCommand, NativePromptPart } from './prompt.ts'
 import type { NativeAgent } from './rules.ts'
 import { type NativeModel, nativeModel } from './settings.ts'
 
 const thrown = { throwOnError: true } as const
-const planAgent = 'plan'
 
 /** What goes to OpenCode with each prompt: who works on it, with which model, and how. */
 export class Outgoing {
@@ -126,10 +125,6 @@ export function agentFor(
 ): NativeAgent | undefined {
   const plan = mode === 'plan' ? agents.find(({ name }) => name === planAgent) : undefined
   return plan ?? agents.find((agent) => agent.mode !== 'subagent' && !agent.hidden)
-}
-
-export function offersPlans({ agents }: Introduction): boolean {
-  return agents.some(({ name }) => name === planAgent)
 }
 
 export function newMessageId(): string {

@@ -1,9 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { createOpencodeClient, type OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { ParleyError } from '@parley/protocol'
 import { AgentProcess } from '../child-process.ts'
 import { endMarked, markVariable, watchOver } from './leftovers.ts'
+import { unlessAborted } from './unless-aborted.ts'
 import { wordsOf } from './words-of.ts'
 
 /** How long a server that was asked to go may take: most go at once, some never. */
@@ -29,9 +31,10 @@ export class OpenCodeServer {
 
   /** Resolves when it listens. Rejects if it does not come to that; nothing is left running then. */
   async start({ program, env }: ServerStart): Promise<void> {
+    const port = await freePort()
     const child = this.#process.spawn({
       command: program,
-      args: ['serve', '--hostname', '127.0.0.1', '--port', '0'],
+      args: ['serve', '--hostname', '127.0.0.1', '--port', String(port)],
       // Not in the session's folder: the program reads a file .env where it is started.
       cwd: env.HOME !== undefined && existsSync(env.HOME) ? env.HOME : '/',
       env: { ...env, OPENCODE_SERVER_PASSWORD: this.#password, [markVariable]: this.#mark },
@@ -111,6 +114,21 @@ export class OpenCodeServer {
   }
 }
 
+/**
+ * Asked to choose a port, OpenCode takes the same one again and again; then what is left of connections to a server
+ * before would be taken for connections to this one.
+ */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}
+
 /** Reads for as long as it lasts, so that its writer never waits; of a line without an end only the beginning. */
 function readLines(stream: NodeJS.ReadableStream, take: (line: string) => void): void {
   let rest = ''
@@ -122,6 +140,9 @@ function readLines(stream: NodeJS.ReadableStream, take: (line: string) => void):
   })
 }
 
+/** A server as one session has it. */
+export type SharedServer = { readonly server: OpenCodeServer; readonly release: () => Promise<void> }
+
 type Shared = { readonly server: OpenCodeServer; readonly ready: Promise<void>; users: number }
 
 /** The servers that run, each for all sessions that can share it. One ends when its last session lets go of it. */
@@ -129,11 +150,7 @@ export class ServerPool {
   readonly #servers = new Map<string, Shared>()
 
   /** Rejects if it cannot be started, or when `signal` aborts. The result lets go of it. */
-  async acquire(
-    key: string,
-    start: () => ServerStart,
-    signal: AbortSignal,
-  ): Promise<{ server: OpenCodeServer; release: () => Promise<void> }> {
+  async acquire(key: string, start: () => ServerStart, signal: AbortSignal): Promise<SharedServer> {
     const shared = this.#shared(key, start)
     shared.users++
     let released: Promise<void> | undefined
@@ -172,18 +189,4 @@ export class ServerPool {
   #forget(key: string, shared: Shared): void {
     if (this.#servers.get(key) === shared) this.#servers.delete(key)
   }
-}
-
-function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const abort = () =>
-      reject(
-        signal.reason instanceof ParleyError
-          ? signal.reason
-          : new ParleyError('cancelled', 'Cancelled while OpenCode was started.'),
-      )
-    if (signal.aborted) return abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

@@ -4,18 +4,21 @@ import { type Context, Hono } from 'hono'
 import type { Logger } from 'pino'
 import type { Host } from '../../core/host.ts'
 import type { Workspace } from '../../workspace/index.ts'
+import type { Terminals } from '../../workspace/terminals.ts'
 import type { Access } from './access.ts'
 import type { CommandLine } from './command-line.ts'
 import { mountConsole } from './console.ts'
 import { mount } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { mountAgents } from './routes/agents.ts'
+import { type ChatDoor, mountChat } from './routes/chat.ts'
 import { mountEvents } from './routes/events.ts'
 import { mountExport } from './routes/export.ts'
 import { mountLinks } from './routes/links.ts'
 import { mountPermissions } from './routes/permissions.ts'
 import { mountRules } from './routes/rules.ts'
 import { mountSessions } from './routes/sessions.ts'
+import { mountTerminals } from './routes/terminals.ts'
 import { mountTrust } from './routes/trust.ts'
 import { mountWorkspace } from './routes/workspace.ts'
 import type { EventStreams } from './sse.ts'
@@ -26,6 +29,8 @@ export type RequestContext = Context<{ Bindings: HttpBindings }>
 export type AppParts = {
   readonly host: Host
   readonly workspace: Workspace
+  /** Without it, nobody gets a shell. */
+  readonly terminals?: Terminals | undefined
   readonly access: Access
   readonly streams: EventStreams
   readonly logger: Logger
@@ -34,6 +39,8 @@ export type AppParts = {
   /** Where the server can be reached, without a slash at the end. */
   readonly url: () => string
   readonly commandLine: CommandLine
+  /** The chat face; without it, its routes say that it is not there. */
+  readonly chat?: ChatDoor | undefined
   /** Where the built console lies. */
   readonly consoleFolder?: string | undefined
 }
@@ -60,10 +67,12 @@ export function createApp(parts: AppParts): App {
   mountSessions(app, parts)
   mountEvents(app, parts)
   mountExport(app, parts)
+  mountChat(app, parts)
   mountPermissions(app, parts)
   mountRules(app, parts)
   mountTrust(app, parts)
   mountWorkspace(app, parts)
+  mountTerminals(app, parts)
   mountLinks(app, parts)
   mountConsole(app, parts)
 

@@ -6,13 +6,15 @@ import { ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 import type { Host } from '../../core/host.ts'
 import { createWorkspace, type Workspace } from '../../workspace/index.ts'
+import type { Terminals } from '../../workspace/terminals.ts'
 import { type Access, createAccess, startLinkLifetimeMs } from './access.ts'
 import { createApp } from './app.ts'
 import { type CommandLine, createCommandLine } from './command-line.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { isWildcard, urlHost } from './request-source.ts'
+import type { ChatDoor } from './routes/chat.ts'
 import { createEventStreams } from './sse.ts'
-import { createUpgrade, type WebSocketDoor } from './upgrade.ts'
+import { createUpgrade, type Upgrade, type WebSocketDoor } from './upgrade.ts'
 
 export type ServeSettings = {
   readonly host: Host
@@ -31,8 +33,14 @@ export type ServeSettings = {
   readonly consoleFolder?: string
   /** What can be seen of folders; without it, what git on the usual PATH tells. */
   readonly workspace?: Workspace
+  /** Shells in the folders of sessions; without it there are none. */
+  readonly terminals?: Terminals
+  /** Takes over the sockets that ask for a terminal and may come in. */
+  readonly terminal?: (terminalId: string, upgrade: Upgrade) => void
   /** Takes over the sockets that ask for /api/ws and may come in. */
   readonly websocket?: WebSocketDoor
+  /** Answers what is asked under /api/chat. Close it before this. */
+  readonly chat?: ChatDoor
 }
 
 export type HttpLimits = {
@@ -79,6 +87,7 @@ export async function startServer(settings: ServeSettings): Promise<HttpServer> 
   const app = createApp({
     host,
     workspace: settings.workspace ?? createWorkspace({ env: { PATH: '/usr/local/bin:/usr/bin:/bin' } }),
+    terminals: settings.terminals,
     access,
     streams,
     logger,
@@ -87,6 +96,7 @@ export async function startServer(settings: ServeSettings): Promise<HttpServer> 
     url,
     commandLine,
     consoleFolder: settings.consoleFolder,
+    chat: settings.chat,
   })
 
   const answer = getRequestListener(app.fetch, {
@@ -101,7 +111,10 @@ export async function startServer(settings: ServeSettings): Promise<HttpServer> 
     void answer(incoming, outgoing)
   })
   server.on('connection', traffic.connect)
-  server.on('upgrade', createUpgrade({ access, logger, websocket: settings.websocket }))
+  server.on(
+    'upgrade',
+    createUpgrade({ access, logger, websocket: settings.websocket, terminal: settings.terminal }),
+  )
 
   port = await listen(server, hostname, port)
   let closing: Promise<void> | undefined

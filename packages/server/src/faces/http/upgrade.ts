@@ -13,22 +13,26 @@ export type UpgradeParts = {
   readonly access: Access
   readonly logger: Logger
   readonly websocket: WebSocketDoor | undefined
+  /** By the id of a terminal. */
+  readonly terminal: ((terminalId: string, upgrade: Upgrade) => void) | undefined
 }
 
 /** The same checks as for any request, for one that wants to become a WebSocket. */
-export function createUpgrade({ access, logger, websocket }: UpgradeParts) {
+export function createUpgrade({ access, logger, websocket, terminal }: UpgradeParts) {
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     const ignore = () => {}
     socket.on('error', ignore)
     try {
       access.source.check(request)
-      if (pathOf(request) !== '/api/ws') {
+      const terminalId = /^\/api\/terminals\/([\w-]+)$/.exec(pathOf(request))?.[1]
+      if (pathOf(request) !== '/api/ws' && terminalId === undefined) {
         throw new ParleyError('not_found', 'There is no WebSocket here; connect to /api/ws.')
       }
       access.checkCaller(request)
-      if (!websocket) throw new ParleyError('not_supported', 'This server runs without WebSockets.')
+      const accept = terminalId === undefined ? websocket : terminal?.bind(undefined, terminalId)
+      if (!accept) throw new ParleyError('not_supported', 'This server runs without such WebSockets.')
       socket.off('error', ignore)
-      websocket({ request, socket, head })
+      accept({ request, socket, head })
     } catch (error) {
       socket.on('error', ignore)
       const refusal = problemOf(error, logger)

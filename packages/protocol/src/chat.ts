@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { AgentId, RequestId } from './ids.ts'
+import { PermissionMode, PermissionScope } from './permission.ts'
+
+/** What a page of the AI SDK sends. Its messages are looked at only as far as they say something new. */
+
+/** The page's own id of a conversation, or the id of a session. */
+export const ChatId = z.string().min(1).max(150).meta({ description: 'A chat, or a session' })
+export type ChatId = z.infer<typeof ChatId>
+
+/** The generation of the AI SDK that reads the answer. No request tells it by itself; every one can read what 6 can. */
+export const ChatSdk = z.enum(['6', '7'])
+export type ChatSdk = z.infer<typeof ChatSdk>
+
+export const UiMessage = z.looseObject({
+  id: z.string(),
+  role: z.enum(['system', 'user', 'assistant']),
+  metadata: z.unknown().optional(),
+  parts: z.array(z.looseObject({ type: z.string() })),
+})
+export type UiMessage = z.infer<typeof UiMessage>
+
+/** What an approval of the AI SDK cannot say: how far it goes, the input as the person edited it, and to stop there. */
+export const ChatDecision = z.strictObject({
+  scope: PermissionScope.optional(),
+  input: z.unknown().optional(),
+  endTurn: z.boolean().optional(),
+})
+export type ChatDecision = z.infer<typeof ChatDecision>
+
+export const ChatRequest = z.strictObject({
+  id: ChatId,
+  messages: z.array(UiMessage).min(1).meta({ description: 'At least the last one' }),
+  trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
+  messageId: z.string().optional().meta({ description: 'The message that is answered or replaced' }),
+  agent: AgentId.optional().meta({ description: 'Of a new chat; without it, the configured one' }),
+  cwd: z.string().min(1).optional().meta({ description: 'Of a new chat; without it, the configured one' }),
+  model: z.string().optional().meta({ description: 'From this prompt on' }),
+  mode: PermissionMode.optional().meta({ description: 'From this prompt on' }),
+  permissions: z
+    .record(RequestId, ChatDecision)
+    .optional()
+    .meta({ description: 'By approval id, what goes beyond yes and no' }),
+})
+export type ChatRequest = z.infer<typeof ChatRequest>

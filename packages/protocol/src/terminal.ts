@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { SessionId } from './ids.ts'
+
+const size = { cols: z.int().min(2).max(1000), rows: z.int().min(1).max(1000) }
+
+/** A real shell, or an agent's own program, in a session's folder. It lives in the server, not in a page. */
+export const Terminal = z.object({
+  terminalId: z.string(),
+  sessionId: SessionId,
+  title: z.string(),
+  startedAt: z.number(),
+  exitCode: z.int().optional().meta({ description: 'It has ended' }),
+  ...size,
+})
+export type Terminal = z.infer<typeof Terminal>
+
+export const NewTerminal = z.strictObject({
+  ...size,
+  run: z
+    .enum(['shell', 'agent'])
+    .default('shell')
+    .meta({ description: "agent: the agent's own program, on the same conversation" }),
+})
+export type NewTerminal = z.infer<typeof NewTerminal>
+
+/** What a page says to a terminal, over a WebSocket of its own. */
+export const TerminalClientFrame = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('input'), data: z.string() }),
+  z.object({ type: z.literal('resize'), ...size }),
+])
+export type TerminalClientFrame = z.infer<typeof TerminalClientFrame>
+
+/** What it hears: first the screen as it stands, then what is written. */
+export const TerminalServerFrame = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('screen'), data: z.string(), ...size }),
+  z.object({ type: z.literal('output'), data: z.string() }),
+  z.object({ type: z.literal('resized'), ...size }),
+  z.object({ type: z.literal('exited'), exitCode: z.int() }),
+])
+export type TerminalServerFrame = z.infer<typeof TerminalServerFrame>

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto'
+import type { SessionSettings } from '@parley/protocol'
+import { AppServer } from '../../src/adapters/codex/app-server.ts'
+import type { NativeItem, NativeMessage, NativeThreadOpened } from '../../src/adapters/codex/native.ts'
+import { openThread } from '../../src/adapters/codex/open-thread.ts'
+import { turnParams } from '../../src/adapters/codex/settings.ts'
+import type { ConnectInput } from '../../src/core/agent-adapter.ts'
+import { connectInput } from '../../src/testing/read-connection.ts'
+
+export type Line = NativeMessage | { readonly sent: string; readonly toolCallId?: string }
+export type Answer = (request: NativeMessage) => unknown
+
+export type RunOptions = {
+  readonly program: string
+  readonly env: Record<string, string>
+  readonly cwd: string
+  readonly settings?: SessionSettings
+  readonly input?: Partial<ConnectInput>
+  readonly answer?: Answer
+}
+
+const accept: Answer = ({ method }) =>
+  method.startsWith('mcpServer/') ? { action: 'accept', content: {}, _meta: null } : { decision: 'accept' }
+
+/** One program with one conversation, as a recording needs it: what it says, and what it was told in between. */
+export class CodexRun implements AsyncDisposable {
+  readonly #server: AppServer
+  readonly #opened: NativeThreadOpened
+  readonly #options: RunOptions
+  readonly #take: (line: Line) => void
+  readonly #seen: NativeMessage[] = []
+  #notify: () => void = () => undefined
+  turnId = ''
+
+  private constructor(
+    parts: { server: AppServer; opened: NativeThreadOpened },
+    options: RunOptions,
+    take: (line: Line) => void,
+  ) {
+    this.#server = parts.server
+    this.#opened = parts.opened
+    this.#options = options
+    this.#take = take
+    this.#server.claim(this.threadId, this)
+  }
+
+  static async start(options: RunOptions, take: (line: Line) => void): Promise<CodexRun> {
+    const server = await AppServer.start(options)
+    const { cwd, settings = {}, input } = options
+    const opened = await openThread(server, connectInput({ cwd, settings, ...input }))
+    return new CodexRun({ server, opened }, options, take)
+  }
+
+  get threadId(): string {
+    return this.#opened.thread.id
+  }
+
+  hear(message: NativeMessage): void {
+    this.#take(message)
+    this.#seen.push(message)
+    for (const threadId of subagentsIn(message)) this.#server.claim(threadId, this)
+    if ('id' in message) void this.#reply(message)
+    this.#notify()
+  }
+
+  lost(): void {
+    this.#notify()
+  }
+
+  async #reply(message: NativeMessage & { id: string | number }): Promise<void> {
+    const answer = await (this.#options.answer ?? accept)(message)
+    if (answer === undefined) return
+    const { itemId } = message.params as { itemId?: string }
+    const { decision, action } = answer as { decision?: string; action?: string }
+    if ([decision, action].some((one) => one === 'decline' || one === 'cancel'))
+      this.#take({ sent: 'denied', ...(itemId !== undefined && { toolCallId: itemId }) })
+    this.#server.respond(message.id, answer)
+  }
+
+  /** Says it; the turn goes on by itself. */
+  async say(text: string, more: object = {}): Promise<void> {
+    const { sandbox, model } = this.#opened
+    const { settings = {}, cwd } = this.#options
+    const params = turnParams(settings, { cwd, model, sandbox, wasPlan: false })
+    const { turn } = await this.call<{ turn: { id: string } }>('turn/start', {
+      clientUserMessageId: randomUUID(),
+      input: [{ type: 'text', text, text_elements: [] }],
+      ...params,
+      ...more,
+    })
+    this.turnId = turn.id
+  }
+
+  /** Says it, and waits for the end of the turn. */
+  async turn(text: string, more: object = {}): Promise<void> {
+    await this.ending(() => this.say(text, more))
+  }
+
+  /** Does something that makes a turn end. */
+  async ending(work: () => Promise<unknown>): Promise<void> {
+    const ends = this.#ends()
+    await work()
+    await this.until(() => this.#ends() > ends)
+  }
+
+  call<Result>(method: string, params: object = {}): Promise<Result> {
+    return this.#server.call(method, { threadId: this.threadId, ...params })
+  }
+
+  async interrupt(): Promise<void> {
+    this.#take({ sent: 'interrupt' })
+    await this.call('turn/interrupt', { turnId: this.turnId })
+  }
+
+  async until(holds: (messages: readonly NativeMessage[]) => boolean): Promise<void> {
+    while (!holds(this.#seen)) {
+      await new Promise<void>((resolve) => {
+        this.#notify = resolve
+      })
+    }
+  }
+
+  /** An item of this type has begun. */
+  item(type: string): Promise<void> {
+    return this.until((messages) => messages.some(({ params }) => itemIn(params)?.type === type))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.close()
+  }
+
+  #ends(): number {
+    return this.#seen.filter(
+      ({ method, params }) =>
+        method === 'turn/completed' && (params as { threadId: string }).threadId === this.threadId,
+    ).length
+  }
+}
+
+function itemIn(params: unknown): NativeItem | undefined {
+  return (params as { item?: NativeItem } | undefined)?.item
+}
+
+function subagentsIn({ params }: NativeMessage): readonly string[] {
+  const item = itemIn(params)
+  if (item?.type === 'subAgentActivity') return [item.agentThreadId]
+  return item?.type === 'collabAgentToolCall' ? item.receiverThreadIds : []
+}

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest'
+import { hostUnderTest } from '../../core/host-under-test.ts'
+import { logProblems } from '../../testing/invariants.ts'
+import {
+  allOutputs,
+  fixtureNames,
+  outputsOf,
+  readFixture,
+  replaying,
+  translateFixture,
+} from './fixtures-under-test.ts'
+
+/** What a reader of the log sees of each recording: every text once, in order. */
+const texts: Record<string, unknown[]> = {
+  'gemini-text': ['Hello, this is the model speaking.', 'The second answer.'],
+  'gemini-thinking': ['Four.'],
+  'gemini-tool-allowed': ['It is written.'],
+  'gemini-tool-denied': ['Then I leave it.'],
+  'gemini-tool-failed': ['It failed.'],
+  'gemini-parallel': ['One of two.'],
+  'gemini-edit': ['The poem is better now.'],
+  'gemini-cancelled': ['Still here.'],
+  'gemini-plan': ['The plan is accepted.'],
+  'gemini-mcp': ['It said parsley.'],
+  'gemini-prompt-parts': ['A dot, and two files.'],
+  'gemini-command': [expect.stringContaining('Gemini CLI Help')],
+  'gemini-configured': ['Planning.', 'Not planning.'],
+  'gemini-load': ['It is touched.'],
+  'gemini-error-500': [],
+  'gemini-error-429': [],
+  'gemini-stream-cut': [expect.stringMatching(/^This answer/), 'Still here.'],
+  'claude-text': ['Hello, this is the model speaking.', 'The second answer.'],
+  'claude-thinking': ['Four.'],
+  'claude-tool-allowed': ['It is written.'],
+  'claude-tool-denied': ['Then I leave it.'],
+  'claude-tool-failed': ['It failed.'],
+  'claude-parallel': ['Both ran.'],
+  'claude-edit': ['The poem is better now.'],
+  'claude-question': ['Blue it is.'],
+  'claude-todos': ['Noted.'],
+  'claude-plan': ['The plan is accepted.'],
+  'claude-subagent': ['I see nothing.', 'The subagent saw nothing.'],
+  'claude-cancelled': ['Still here.'],
+  'claude-mcp': ['It said parsley.'],
+  'claude-compact': ['To be forgotten.', 'I remember.'],
+  'claude-configured': ['As you like.'],
+  'claude-load': ['The second process speaks.'],
+  'claude-error-429': [expect.stringContaining('Too many requests.')],
+}
+
+const outcomes: Record<string, string[]> = {
+  'gemini-text': ['completed', 'completed'],
+  'gemini-cancelled': ['cancelled', 'completed'],
+  'gemini-configured': ['completed', 'completed'],
+  'gemini-error-500': ['failed'],
+  'gemini-error-429': ['failed'],
+  'gemini-stream-cut': ['failed', 'completed'],
+  'claude-text': ['completed', 'completed'],
+  'claude-cancelled': ['cancelled', 'completed'],
+  'claude-compact': ['completed', 'completed', 'completed'],
+  'claude-error-429': ['failed'],
+}
+
+/** How the calls of each recording ended, by the name of their tool. */
+const calls: Record<string, string[]> = {
+  'gemini-tool-allowed': ['run_shell_command completed'],
+  'gemini-tool-denied': ['run_shell_command denied'],
+  'gemini-tool-failed': ['run_shell_command failed'],
+  'gemini-parallel': ['run_shell_command denied', 'read_file completed'],
+  'gemini-edit': ['replace completed', 'write_file completed'],
+  'gemini-cancelled': ['run_shell_command cancelled'],
+  'gemini-plan': ['write_file completed', 'exit_plan_mode completed'],
+  'gemini-mcp': ['mcp_echo_say completed'],
+  'gemini-load': ['run_shell_command completed'],
+  'claude-tool-allowed': ['Bash completed'],
+  'claude-tool-denied': ['Bash denied'],
+  'claude-tool-failed': ['Bash failed'],
+  'claude-parallel': ['Bash completed', 'Bash completed'],
+  'claude-edit': ['Read completed', 'Edit completed', 'Write completed'],
+  'claude-question': ['AskUserQuestion completed'],
+  'claude-plan': ['ExitPlanMode completed'],
+  'claude-subagent': ['Agent completed'],
+  'claude-cancelled': ['Bash cancelled'],
+  'claude-mcp': ['mcp__echo__say completed'],
+}
+
+it('knows what every recording says', () => {
+  expect(Object.keys(texts).toSorted()).toEqual(fixtureNames.toSorted())
+})
+
+describe.each(fixtureNames)('the recording %s', (name) => {
+  it('holds no trace of the machine it was made on', () => {
+    expect(JSON.stringify(readFixture(name))).not.toMatch(
+      /(?<!\w)\/tmp\/|\/root\/|\/Users\/|parley-acp|localhost/,
+    )
+  })
+
+  it('gives the same outputs twice', () => {
+    expect(allOutputs(name)).toEqual(allOutputs(name))
+  })
+
+  it('leaves nothing unrecognised', () => {
+    expect(outputsOf(allOutputs(name), 'agent.unrecognised')).toEqual([])
+  })
+
+  it('streams of every block what it writes', () => {
+    const outputs = allOutputs(name)
+    const streamed = new Map<string, string>()
+    for (const output of outputs) {
+      if (output.type !== 'text.streamed' && output.type !== 'thinking.streamed') continue
+      streamed.set(output.blockId, (streamed.get(output.blockId) ?? '') + output.text)
+    }
+    const written = [...outputsOf(outputs, 'text.written'), ...outputsOf(outputs, 'thinking.written')]
+    for (const { blockId, text } of written) expect(streamed.get(blockId)).toBe(text)
+    expect(streamed.size).toBe(written.length)
+  })
+
+  it('makes a lawful log, every text in it once', async () => {
+    const parts = translateFixture(name)
+    await using under = await hostUnderTest({ adapter: (scripted) => replaying(scripted, parts) })
+    const session = await under.create()
+    for (const _ of parts.slice(1)) {
+      await session.command({ type: 'prompt.submit', text: 'as recorded' })
+      await session.idle()
+    }
+    const log = await session.log()
+    expect(logProblems(log)).toEqual([])
+    expect(log.filter(({ type }) => type === 'agent.unrecognised')).toEqual([])
+    expect(await session.texts()).toEqual(texts[name])
+    const ends = log.filter((event) => event.type === 'turn.ended').map(({ outcome }) => outcome)
+    expect(ends).toEqual(outcomes[name] ?? ['completed'])
+    const names = new Map(
+      log.flatMap((event) =>
+        event.type === 'tool-call.called' ? [[event.toolCallId, event.name] as const] : [],
+      ),
+    )
+    const ended = log.flatMap((event) =>
+      event.type === 'tool-call.ended' ? [`${names.get(event.toolCallId)} ${event.outcome}`] : [],
+    )
+    expect(ended).toEqual(calls[name] ?? [])
+  })
+})

@@ -1,0 +1,69 @@
+import { AGENT_METHODS, CLIENT_METHODS, PROTOCOL_METHODS } from '@agentclientprotocol/sdk/unstable'
+import { expect, it } from 'vitest'
+import { stateFor } from './fixtures-under-test.ts'
+import { agentMethods, clientMethods, ignoredUpdates, notOffered, type UpdateKey } from './native.ts'
+import { handlers, translate } from './translate.ts'
+
+/** Every update of the protocol, with what one looks like at least; a key too many or too few does not compile. */
+const every: Record<UpdateKey, object> = {
+  user_message_chunk: { content: { type: 'text', text: 'a' } },
+  agent_message_chunk: { content: { type: 'text', text: 'a' } },
+  agent_thought_chunk: { content: { type: 'text', text: 'a' } },
+  tool_call: { toolCallId: 'a', title: 'A' },
+  tool_call_update: { toolCallId: 'a' },
+  plan: { entries: [] },
+  plan_update: { plan: { type: 'items', planId: 'p', entries: [] } },
+  plan_removed: { planId: 'p' },
+  available_commands_update: { availableCommands: [] },
+  current_mode_update: { currentModeId: 'default' },
+  config_option_update: { configOptions: [] },
+  session_info_update: { title: 'A' },
+  usage_update: { used: 1, size: 2 },
+  notice: { severity: 'info', title: 'A' },
+  compaction_update: { compactionId: 'c', status: 'in_progress' },
+  compaction_summary_chunk: { compactionId: 'c', content: { type: 'text', text: 'a' } },
+  subagent_update: { subagentId: 's' },
+  session_message: { messageId: 'm' },
+  session_message_chunk: { messageId: 'm' },
+}
+
+const update = (sessionUpdate: string, fields: object) => ({
+  from: 'agent' as const,
+  message: { method: 'session/update', params: { sessionId: 's', update: { sessionUpdate, ...fields } } },
+})
+const unrecognised = (outputs: readonly { type: string }[]) =>
+  outputs.filter(({ type }) => type === 'agent.unrecognised')
+
+it('has the 19 updates of the protocol', () => {
+  expect(Object.keys(every)).toHaveLength(19)
+})
+
+it.each(Object.entries(every))(
+  'handles the update %s, ignores it, or keeps it whole, for a reason',
+  (key, fields) => {
+    const places = [handlers, ignoredUpdates, notOffered].filter((list) => key in list)
+    expect(places).toHaveLength(1)
+    const { outputs } = translate(stateFor('claude'), update(key, fields))
+    expect(unrecognised(outputs)).toHaveLength(key in notOffered ? 1 : 0)
+    if (key in ignoredUpdates) expect(outputs).toEqual([])
+  },
+)
+
+it('says what becomes of every method of the protocol', () => {
+  const asked = [...Object.values(CLIENT_METHODS), ...Object.values(PROTOCOL_METHODS)]
+  expect(Object.keys(clientMethods).toSorted()).toEqual(asked.toSorted())
+  expect(Object.keys(agentMethods).toSorted()).toEqual(Object.values(AGENT_METHODS).toSorted())
+  for (const reason of Object.values({ ...clientMethods, ...agentMethods })) expect(reason).toMatch(/\w+/)
+})
+
+it.each([
+  ['an update that nobody has heard of', update('hologram_update', { image: 'x' })],
+  ['a method that nobody has heard of', { from: 'agent' as const, message: { method: 'session/hologram' } }],
+  ['an answer that nobody waits for', { from: 'agent' as const, message: { id: 77, result: {} } }],
+  ['a message that is none', { from: 'agent' as const, message: 'hello' as never }],
+  ['an update without its content', update('agent_message_chunk', {})],
+])('keeps %s as it came', (_, frame) => {
+  const { outputs, state } = translate(stateFor('claude'), frame)
+  expect(outputs).toMatchObject([{ type: 'agent.unrecognised', native: frame.message }])
+  expect(state).toEqual(stateFor('claude'))
+})

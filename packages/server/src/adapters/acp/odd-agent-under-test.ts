@@ -1,0 +1,143 @@
+import { createInterface } from 'node:readline'
+
+/**
+ * An ACP agent that misbehaves as no real one can be made to: how, the environment says (`ODD`), or the first word of a
+ * prompt. It is a program of its own, so it knows nothing of ours.
+ */
+type Message = { id?: number | string; method?: string; params?: Record<string, unknown>; result?: unknown }
+
+const manner = process.env.ODD ?? ''
+const waiting = new Map<number, (result: unknown) => void>()
+let asked = 0
+
+function say(message: object): void {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+}
+
+function update(sessionUpdate: string, fields: object): void {
+  say({ method: 'session/update', params: { sessionId: 'odd', update: { sessionUpdate, ...fields } } })
+}
+
+function text(words: string): void {
+  update('agent_message_chunk', { content: { type: 'text', text: words } })
+}
+
+function ask(method: string, params: object): { id: number; answer: Promise<unknown> } {
+  const id = ++asked
+  say({ id, method, params: { sessionId: 'odd', ...params } })
+  return { id, answer: new Promise((resolve) => waiting.set(id, resolve)) }
+}
+
+const call = (fields: object) => ({
+  toolCallId: `call${++asked}`,
+  title: 'touch it',
+  kind: 'execute',
+  ...fields,
+})
+const command = { rawInput: { command: 'touch it' } }
+
+/** What it does with a prompt, by its first word. The turn ends when it is done. */
+const manners: Record<string, (rest: string) => unknown> = {
+  update: () => update('hologram_update', { image: 'x' }),
+  method: () => say({ method: '_odd/greeting', params: { words: 'hello' } }),
+  garbage: (count) => {
+    for (let line = 0; line < Number(count); line++) process.stdout.write(`this is line ${line}\n`)
+  },
+  stderr: (size) =>
+    new Promise<void>((resolve) => {
+      process.stderr.write(`${'x'.repeat(Number(size))}\nthe last words\n`, () => resolve())
+    }),
+  choice: async () => {
+    const options = [
+      { optionId: 'a', name: 'Approve gently', kind: 'approve_gently' },
+      { optionId: 'b', name: 'Approve harshly', kind: 'approve_harshly' },
+    ]
+    const { answer } = ask('session/request_permission', { toolCall: call(command), options })
+    text(`You chose ${JSON.stringify(await answer)}`)
+  },
+  always: async () => {
+    const options = [
+      { optionId: 'never', name: 'Never', kind: 'reject_always' },
+      { optionId: 'always', name: 'Always', kind: 'allow_always' },
+    ]
+    const { answer } = ask('session/request_permission', { toolCall: call(command), options })
+    text(`You chose ${JSON.stringify(await answer)}`)
+  },
+  form: async () => {
+    const properties = { name: { type: 'string', title: 'Name' }, sure: { type: 'boolean', title: 'Sure?' } }
+    const requestedSchema = { type: 'object', properties, required: ['name', 'sure'] }
+    const { answer } = ask('elicitation/create', { mode: 'form', message: 'Who are you?', requestedSchema })
+    text(`You said ${JSON.stringify(await answer)}`)
+  },
+  withdraw: async () => {
+    const options = [{ optionId: 'a', name: 'Yes', kind: 'allow_once' }]
+    const { id, answer } = ask('session/request_permission', { toolCall: call(command), options })
+    await ask('elicitation/create', { mode: 'form', message: 'Take it back?' }).answer
+    say({ method: '$/cancel_request', params: { requestId: id } })
+    text(`You said ${JSON.stringify(await answer)}`)
+  },
+  write: async (path) => {
+    const { answer } = ask('fs/write_text_file', { path, content: 'written\n' })
+    text(`The answer: ${JSON.stringify(await answer)}`)
+  },
+  terminal: async () => {
+    const { answer } = ask('terminal/create', { command: 'touch', args: ['it'] })
+    text(`The answer: ${JSON.stringify(await answer)}`)
+  },
+  unasked: async () => {
+    const running = call({ ...command, status: 'in_progress' })
+    update('tool_call', running)
+    await heard('session/cancel')
+    update('tool_call_update', { toolCallId: running.toolCallId, status: 'failed' })
+    return 'cancelled'
+  },
+  mode: async () => {
+    update('current_mode_update', { currentModeId: 'wild' })
+    await heard('session/set_mode')
+  },
+  die: () => process.exit(7),
+}
+
+const listeners = new Map<string, () => void>()
+
+/** Resolves when we are told something with this method. */
+function heard(what: string): Promise<void> {
+  return new Promise((resolve) => listeners.set(what, resolve))
+}
+
+async function answerPrompt(id: Message['id'], params: Record<string, unknown>): Promise<void> {
+  const [{ text: words = '' } = {}] = params.prompt as { text?: string }[]
+  const [, word = '', rest = ''] = /^(\w+)(?: (.*))?/.exec(words) ?? []
+  const stopReason = (await manners[word]?.(rest)) ?? 'end_turn'
+  text('Done.')
+  say({ id, result: { stopReason } })
+}
+
+const modes = { currentModeId: 'tame', availableModes: [{ id: 'tame', name: 'Tame' }] }
+
+function answer({ id, method, params = {} }: Message): void {
+  switch (method) {
+    case 'initialize':
+      if (manner === 'slow') return
+      if (manner === 'noisy') process.stdout.write('Welcome to the odd agent!\n')
+      return say({ id, result: { protocolVersion: manner === 'version' ? 9 : 1, agentCapabilities: {} } })
+    case 'session/new':
+      if (manner === 'unsigned')
+        return say({ id, error: { code: -32000, message: 'Authentication required' } })
+      if (manner === 'short') process.exit(3)
+      return say({ id, result: { sessionId: 'odd', modes } })
+    case 'session/prompt':
+      return void answerPrompt(id, params)
+    default:
+      if (id !== undefined) say({ id, result: {} })
+  }
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const message = JSON.parse(line) as Message
+  const { id, method, result } = message
+  if (method === undefined) return waiting.get(Number(id))?.(result ?? message)
+  listeners.get(method)?.()
+  answer(message)
+})
+process.stdin.on('end', () => process.exit(0))

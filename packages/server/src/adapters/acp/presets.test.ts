@@ -1,0 +1,75 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { connectInput } from '../../testing/read-connection.ts'
+import { AcpAgent, acpAgents, createAcpAdapter, gemini } from './index.ts'
+
+let home: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'parley-presets-'))
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+it.each(acpAgents.map((agent) => [agent.id, agent] as const))('has a sound entry for %s', (id, agent) => {
+  expect(AcpAgent.safeParse(agent).error).toBeUndefined()
+  expect(createAcpAdapter(agent, { env: {} })).toMatchObject({ id, name: agent.name })
+})
+
+it('has every agent once', () => {
+  expect(new Set(acpAgents.map(({ id }) => id)).size).toBe(acpAgents.length)
+})
+
+it('takes any command as an agent, with what the protocol asks of every agent', () => {
+  const { capabilities, modes } = createAcpAdapter({ id: 'mine', name: 'Mine', command: 'mine' }, { env: {} })
+  expect(Object.entries(capabilities).flatMap(([name, has]) => (has ? [name] : []))).toEqual([
+    'streaming',
+    'permissions',
+    'interrupt',
+  ])
+  expect(modes).toEqual(['ask', 'accept-edits', 'read-only', 'bypass'])
+})
+
+it('refuses an entry that is not sound, by name', () => {
+  const bad = { id: 'mine', name: 'Mine', command: 'mine', dialect: { planFile: '(' } }
+  expect(() => createAcpAdapter(bad, { env: {} })).toThrow(/"mine".*dialect\.planFile/)
+})
+
+it('says how to get an agent that is not there', async () => {
+  const adapter = createAcpAdapter(gemini, { env: { PATH: home } })
+  expect(await adapter.probe(new AbortController().signal)).toMatchObject({
+    found: false,
+    hint: expect.stringContaining('npm install -g @google/gemini-cli@0.61.0'),
+  })
+  await expect(adapter.connect(connectInput())).rejects.toMatchObject({ code: 'agent_not_found' })
+})
+
+it('finds what Parley installed, with its version, and sees a credential', async () => {
+  const folder = join(home, 'gemini/node_modules/.bin')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'gemini'), '#!/bin/sh\n', { mode: 0o755 })
+  mkdirSync(join(home, 'gemini/node_modules/@google/gemini-cli'), { recursive: true })
+  writeFileSync(join(home, 'gemini/node_modules/@google/gemini-cli/package.json'), '{ "version": "1.2.3" }')
+  const env = { HOME: home, PATH: '/nowhere' }
+  const probe = (more = {}) =>
+    createAcpAdapter(gemini, { env: { ...env, ...more }, agentsFolder: home }).probe(
+      new AbortController().signal,
+    )
+  expect(await probe()).toEqual({
+    found: true,
+    path: join(folder, 'gemini'),
+    version: '1.2.3',
+    hint: expect.any(String),
+  })
+  expect(await probe({ GEMINI_API_KEY: 'k' })).toMatchObject({ signedIn: true })
+})
+
+it('refuses MCP servers where the agent would drop them in silence', async () => {
+  const env = { HOME: home, PATH: process.env.PATH }
+  const adapter = createAcpAdapter(gemini, { env, executable: process.execPath })
+  const input = connectInput({ cwd: home, mcpServers: { echo: { command: 'true' } } })
+  await expect(adapter.connect(input)).rejects.toMatchObject({
+    code: 'not_supported',
+    message: expect.stringContaining('Trust the folder'),
+  })
+})

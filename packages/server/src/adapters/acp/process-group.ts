@@ -1,0 +1,26 @@
+import { setTimeout } from 'node:timers/promises'
+import type { AgentProcess } from '../child-process.ts'
+
+const waitMs = 500
+const stepMs = 20
+const goneMs = 1_500
+
+/** Ends what is left of an agent and of what it started: with a word first, so that they can end their own. */
+export async function endGroup(agent: AgentProcess, pid: number | undefined): Promise<void> {
+  if (pid === undefined) return
+  for (let waited = 0; waited < waitMs && isAlive(-pid); waited += stepMs) {
+    if (waited === 0) agent.kill('SIGTERM')
+    await setTimeout(stepMs)
+  }
+  if (isAlive(-pid)) agent.kill()
+  await agent.gone(goneMs)
+}
+
+/** Of a process, or with a minus of a group of them. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,42 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { dateBack } from './session-file.ts'
+
+let home: string
+let chats: string
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'parley-session-file-'))
+  chats = join(home, '.gemini/tmp/project/chats')
+  mkdirSync(chats, { recursive: true })
+})
+afterEach(() => rmSync(home, { recursive: true, force: true }))
+
+const now = new Date('2026-01-01T12:00:30.000Z')
+const sessionId = 'abcdef12-0000-4000-8000-000000000000'
+const date = () => dateBack({ folder: '.gemini/tmp', home, sessionId, now })
+const begin = (...names: string[]) => {
+  for (const name of names) writeFileSync(join(chats, name), name)
+}
+
+it('dates the file of a session back that was begun in this minute', () => {
+  begin('session-2026-01-01T12-00-abcdef12.jsonl', 'session-2026-01-01T12-00-99999999.jsonl')
+  expect(date()).toEqual(['session-2026-01-01T11-59-abcdef12.jsonl'])
+  expect(readdirSync(chats)).toEqual([
+    'session-2026-01-01T11-59-abcdef12.jsonl',
+    'session-2026-01-01T12-00-99999999.jsonl',
+  ])
+})
+
+it('takes the place of no other file', () => {
+  begin('session-2026-01-01T12-00-abcdef12.jsonl', 'session-2026-01-01T11-59-abcdef12.jsonl')
+  expect(date()).toEqual(['session-2026-01-01T11-58-abcdef12.jsonl'])
+})
+
+it('leaves an older one alone, and needs none', () => {
+  begin('session-2026-01-01T11-59-abcdef12.jsonl', 'notes.txt')
+  expect(date()).toEqual([])
+  rmSync(home, { recursive: true })
+  expect(date()).toEqual([])
+})

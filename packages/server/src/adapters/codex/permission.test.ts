@@ -1,0 +1,262 @@
+import { describe, expect, it } from 'vitest'
+import type {
+  AgentOutput,
+  PermissionAnswer,
+  PermissionAsk,
+  Person,
+  QuestionAsk,
+} from '../../core/agent-adapter.ts'
+import type { JsonRpcId } from '../json-rpc.ts'
+import type { NativeHookCall } from './native.ts'
+import { hookAsk } from './permission.ts'
+import { RequestDesk } from './requests.ts'
+import { translate } from './translate.ts'
+import { initialState, type TranslateState, withTurn } from './translate-state.ts'
+
+const cwd = '/somewhere'
+const began = (item: object, state = withTurn(initialState({ threadId: 'root', cwd }))): TranslateState =>
+  translate(state, { method: 'item/started', params: { threadId: 'root', turnId: 't', item } }).state
+
+const mcpCall = (id: string, words: string) => ({
+  type: 'mcpToolCall',
+  id,
+  server: 'echo',
+  tool: 'say',
+  status: 'inProgress',
+  arguments: { words },
+  result: null,
+  error: null,
+})
+const shell = (itemId: string, command: string, more: object = {}) => ({
+  method: 'item/commandExecution/requestApproval',
+  params: { threadId: 'root', turnId: 't', itemId, command: `/bin/bash -lc '${command}'`, cwd, ...more },
+})
+const toolAsk = (words: string) => ({
+  method: 'mcpServer/elicitation/request',
+  params: {
+    threadId: 'root',
+    serverName: 'echo',
+    mode: 'form',
+    message: 'Allow the echo MCP server to run tool "say"?',
+    _meta: { codex_approval_kind: 'mcp_tool_call', tool_params: { words } },
+    requestedSchema: { type: 'object', properties: {} },
+  },
+})
+
+/** A desk whose person answers when the test says so; `said` is all that Codex hears, in order. */
+function desk(state: TranslateState) {
+  const asked: (PermissionAsk | QuestionAsk)[] = []
+  const signals: (AbortSignal | undefined)[] = []
+  const answers: ((answer: never) => void)[] = []
+  const said: unknown[] = []
+  const outputs: AgentOutput[] = []
+  const denied: string[] = []
+  const wait = (ask: PermissionAsk | QuestionAsk, signal?: AbortSignal) => {
+    asked.push(ask)
+    signals.push(signal)
+    return new Promise<never>((resolve) => answers.push(resolve))
+  }
+  const person: Person = { forbids: () => false, permit: wait, answer: wait }
+  const requests = new RequestDesk({
+    server: {
+      respond: (id: JsonRpcId, result: unknown) => void said.push({ id, result }),
+      refuse: (id: JsonRpcId, message: string) => void said.push({ id, refused: message }),
+    },
+    person,
+    state: () => state,
+    denied: (toolCallId) => void denied.push(toolCallId),
+    explain: async (threadId, words) => void said.push({ threadId, words }),
+    put: (output) => void outputs.push(output),
+  })
+  const answer = async (index: number, given: object) => {
+    answers[index]?.({ requestId: 'req', ...given } as never)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { requests, asked, signals, said, outputs, denied, answer }
+}
+
+const answers: [PermissionAnswer['outcome'], object, string][] = [
+  ['allowed', {}, 'accept'],
+  ['denied', {}, 'decline'],
+  ['denied', { endTurn: true, message: 'Stop.' }, 'cancel'],
+  ['cancelled', {}, 'cancel'],
+]
+
+describe('a command', () => {
+  it.each(answers)('%s %j is said as %s', async (outcome, more, decision) => {
+    const { requests, asked, said, answer, denied } = desk(initialState({ threadId: 'root', cwd }))
+    requests.take({ id: 7, ...shell('call', 'npm test') })
+    expect(asked).toEqual([
+      {
+        toolCallId: 'call',
+        tool: 'Bash',
+        kind: 'execute',
+        title: 'npm test',
+        input: { command: 'npm test' },
+      },
+    ])
+    await answer(0, { outcome, ...more })
+    expect(said).toEqual([{ id: 7, result: { decision } }])
+    expect(denied).toEqual(outcome === 'denied' ? ['call'] : [])
+  })
+
+  it('is refused with its reason before the refusal', async () => {
+    const item = { type: 'commandExecution', id: 'call', command: 'npm test', cwd, status: 'inProgress' }
+    const { requests, said, answer } = desk(began(item))
+    requests.take({ id: 7, ...shell('call', 'npm test') })
+    await answer(0, { outcome: 'denied', message: 'Use make.' })
+    expect(said).toEqual([
+      { threadId: 'root', words: 'Use make.' },
+      { id: 7, result: { decision: 'decline' } },
+    ])
+  })
+
+  it('that only reads says so, and lasting answers are about this very command', () => {
+    const { requests, asked } = desk(initialState({ threadId: 'root', cwd }))
+    requests.take({ id: 1, ...shell('call', 'cat src/*.ts', { cwd: '/elsewhere' }) })
+    expect(asked[0]).toMatchObject({ kind: 'read', input: { command: 'cat src/*.ts', cwd: '/elsewhere' } })
+    const { suggestions = [] } = asked[0] as PermissionAsk
+    expect(suggestions.map(({ scope }) => scope)).toEqual(['session', 'project', 'always'])
+    expect(suggestions[0]?.rule).toEqual({ tool: 'Bash', match: { command: 'cat src/\\*.ts' } })
+  })
+
+  it('that Codex takes back is withdrawn, and not answered', async () => {
+    const { requests, said, signals, answer } = desk(initialState({ threadId: 'root', cwd }))
+    requests.take({ id: 7, ...shell('call', 'npm test') })
+    requests.resolved(7)
+    expect(signals[0]?.aborted).toBe(true)
+    await answer(0, { outcome: 'allowed' })
+    expect(said).toEqual([])
+  })
+
+  it('is not answered once all is over, and its request is not withdrawn', async () => {
+    const { requests, said, signals, answer } = desk(initialState({ threadId: 'root', cwd }))
+    requests.take({ id: 7, ...shell('call', 'npm test') })
+    requests.close()
+    await answer(0, { outcome: 'cancelled' })
+    expect([said, signals[0]?.aborted]).toEqual([[], false])
+  })
+
+  it('that wants the network, or types into another, is told apart', () => {
+    const { requests, asked } = desk(initialState({ threadId: 'root', cwd }))
+    requests.take({ id: 1, ...shell('a', 'x', { networkApprovalContext: { host: 'h', protocol: 'https' } }) })
+    requests.take({ id: 2, ...shell('b', 'y', { kind: 'writeStdin' }) })
+    expect(asked).toMatchObject([
+      { tool: 'network', kind: 'fetch', input: { host: 'h' }, readOnly: false },
+      { tool: 'write_stdin', kind: 'execute', input: { command: 'y' } },
+    ])
+  })
+})
+
+describe('a tool of an MCP server', () => {
+  it('is asked about by its call, two equal ones each by its own', async () => {
+    const state = began(
+      mcpCall('three', 'sage'),
+      began(mcpCall('two', 'parsley'), began(mcpCall('one', 'parsley'))),
+    )
+    const { requests, asked, said, answer } = desk(state)
+    for (const [id, words] of ['parsley', 'parsley', 'sage'].entries())
+      requests.take({ id, ...toolAsk(words) })
+    expect(asked.map(({ toolCallId }) => toolCallId)).toEqual(['one', 'two', 'three'])
+    expect(asked[0]).toMatchObject({ tool: 'mcp__echo__say', kind: 'other', input: { words: 'parsley' } })
+    await answer(0, { outcome: 'allowed' })
+    await answer(1, { outcome: 'denied' })
+    expect(said).toEqual([
+      { id: 0, result: { action: 'accept', content: {}, _meta: null } },
+      { id: 1, result: { action: 'decline', content: null, _meta: null } },
+    ])
+  })
+
+  it('asks a person, in the form of a question', async () => {
+    const { requests, asked, said, answer } = desk(began(mcpCall('one', 'parsley')))
+    const properties = { colour: { type: 'string', enum: ['red', 'blue'] } }
+    const requestedSchema = { type: 'object', properties, required: ['colour'] }
+    const params = { threadId: 'root', serverName: 'echo', mode: 'form', message: 'Which?', requestedSchema }
+    for (const id of [1, 2]) requests.take({ id, method: 'mcpServer/elicitation/request', params })
+    expect(asked[0]).toMatchObject({ toolCallId: 'one', questions: [{ id: 'colour' }] })
+    await answer(0, { outcome: 'answered', answers: { colour: 'blue' } })
+    await answer(1, { outcome: 'cancelled' })
+    expect(said).toEqual([
+      { id: 1, result: { action: 'accept', content: { colour: 'blue' }, _meta: null } },
+      { id: 2, result: { action: 'cancel', content: null, _meta: null } },
+    ])
+  })
+
+  it('gets a no where only a program of the vendor could answer', () => {
+    const { requests, said } = desk(initialState({ threadId: 'root' }))
+    const params = { threadId: 'root', serverName: 'echo', mode: 'openai/userVerification' }
+    requests.take({ id: 1, method: 'mcpServer/elicitation/request', params })
+    expect(said).toEqual([{ id: 1, result: { action: 'decline', content: null, _meta: null } }])
+  })
+})
+
+it('asks for more than the sandbox lets through, for this turn', async () => {
+  const { requests, asked, said, answer } = desk(initialState({ threadId: 'root', cwd }))
+  const permissions = { network: { enabled: true }, fileSystem: null }
+  const params = { threadId: 'root', turnId: 't', itemId: 'call', cwd, reason: 'to install', permissions }
+  for (const id of [1, 2]) requests.take({ id, method: 'item/permissions/requestApproval', params })
+  expect(asked[0]).toMatchObject({ tool: 'request_permissions', input: { network: { enabled: true } } })
+  await answer(0, { outcome: 'allowed' })
+  await answer(1, { outcome: 'denied' })
+  expect(said).toEqual([
+    { id: 1, result: { permissions: { network: { enabled: true } }, scope: 'turn' } },
+    { id: 2, result: { permissions: {}, scope: 'turn' } },
+  ])
+})
+
+it('shows the change that a patch would make', () => {
+  const change = { path: '/somewhere/a.ts', kind: { type: 'update' }, diff: '@@ -1 +1 @@\n-a\n+b\n' }
+  const state = began({ type: 'fileChange', id: 'call', changes: [change], status: 'inProgress' })
+  const { requests, asked } = desk(state)
+  const params = { threadId: 'root', turnId: 't', itemId: 'call' }
+  requests.take({ id: 1, method: 'item/fileChange/requestApproval', params })
+  expect(asked[0]).toMatchObject({
+    tool: 'apply_patch',
+    kind: 'edit',
+    title: 'Edit a.ts',
+    diff: { path: '/somewhere/a.ts', patch: change.diff },
+    input: { paths: ['/somewhere/a.ts'] },
+  })
+})
+
+it('refuses what it does not answer, and keeps what it does not know', () => {
+  const { requests, said, outputs } = desk(initialState({ threadId: 'root' }))
+  requests.take({ id: 1, method: 'item/tool/call', params: {} })
+  requests.take({ id: 2, method: 'item/dance', params: {} })
+  requests.take({ id: 3, method: 'item/tool/requestUserInput', params: null })
+  expect(said).toMatchObject([
+    { id: 1, refused: expect.stringContaining('never register') },
+    { id: 2, refused: expect.stringContaining('item/dance') },
+    { id: 3, refused: expect.any(String) },
+  ])
+  expect(outputs.map(({ type }) => type)).toEqual(['agent.unrecognised', 'agent.unrecognised'])
+})
+
+describe('what the hook asks about', () => {
+  const patch = '*** Begin Patch\n*** Delete File: a.txt\n*** Add File: /b.txt\n+b\n*** End Patch'
+  const ask = (tool_name: string, tool_input: NativeHookCall['tool_input']) =>
+    hookAsk(
+      initialState({ threadId: 'root' }),
+      { session_id: 'root', tool_name, tool_input, tool_use_id: 'c' },
+      cwd,
+    )
+
+  it.each([
+    ['Bash', { command: 'rm a' }, { tool: 'Bash', kind: 'execute', input: { command: 'rm a' } }],
+    ['Bash', { command: 'ls' }, { tool: 'Bash', kind: 'search' }],
+    [
+      'Bash',
+      { command: `apply_patch <<'EOF'\n${patch}\nEOF\n` },
+      { tool: 'apply_patch', kind: 'delete', input: { paths: ['/somewhere/a.txt', '/b.txt'] } },
+    ],
+    ['Bash', { command: `apply_patch <<'EOF'\n${patch}\nEOF\nrm b` }, { tool: 'Bash', kind: 'execute' }],
+    ['apply_patch', { command: patch }, { tool: 'apply_patch', kind: 'delete' }],
+    ['mcp__echo__say', { words: 'a' }, { tool: 'mcp__echo__say', kind: 'other', readOnly: false }],
+    ['view_image', { path: 'a' }, { tool: 'view_image', kind: 'read', readOnly: true }],
+    ['collaborationspawn_agent', {}, { tool: 'spawn_agent', kind: 'think' }],
+    ['multi_agent_v1wait_agent', {}, { tool: 'subagents', kind: 'think' }],
+    ['something_new', {}, { tool: 'something_new', kind: 'other', readOnly: false }],
+  ])('%s %j', (name, input, expected) => {
+    expect(ask(name, input)).toMatchObject(expected)
+  })
+})

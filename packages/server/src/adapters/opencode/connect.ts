@@ -1,0 +1,43 @@
+import { ParleyError } from '@parley/protocol'
+import type { AgentConnection, ConnectInput } from '../../core/agent-adapter.ts'
+import { OpenCodeConnection } from './connection.ts'
+import { openConversation, usageOf } from './conversation.ts'
+import { introductionOf } from './introduction.ts'
+import { agentFor } from './outgoing.ts'
+import { sessionRules } from './rules.ts'
+import type { SharedServer } from './server.ts'
+import { unlessAborted } from './unless-aborted.ts'
+import { wordsOf } from './words-of.ts'
+
+/** Opens a conversation on a server, and lets go of the server if that fails. */
+export async function connectOpenCode(shared: SharedServer, input: ConnectInput): Promise<AgentConnection> {
+  const { server, release } = shared
+  try {
+    return await unlessAborted(open(shared, input), input.signal)
+  } catch (error) {
+    const { stderrTail } = server.lastWords()
+    await release()
+    if (error instanceof ParleyError) throw error
+    throw new ParleyError('agent_failed', `OpenCode could not open the conversation: ${wordsOf(error)}`, {
+      details: { ...(stderrTail !== undefined && { stderrTail }) },
+      cause: error,
+    })
+  }
+}
+
+async function open(shared: SharedServer, input: ConnectInput): Promise<AgentConnection> {
+  const client = shared.server.client(input.cwd)
+  const introduction = await introductionOf(client, input.settings.model)
+  const rules = sessionRules(agentFor(introduction, input.settings.mode))
+  const session = await openConversation(client, input, rules)
+  const used = await usageOf(client, session)
+  const connection = new OpenCodeConnection(shared, input, { client, introduction, session, used })
+  const abandon = () => void connection.close()
+  input.signal.addEventListener('abort', abandon, { once: true })
+  try {
+    await connection.start()
+    return connection
+  } finally {
+    input.signal.removeEventListener('abort', abandon)
+  }
+}

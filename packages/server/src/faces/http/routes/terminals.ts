@@ -1,0 +1,30 @@
+import { ParleyError, routes } from '@parley/protocol'
+import type { App, AppParts } from '../app.ts'
+import { mount } from '../mount.ts'
+
+export function mountTerminals(app: App, parts: AppParts): void {
+  const { host } = parts
+  const terminals = () => {
+    if (parts.terminals) return parts.terminals
+    throw new ParleyError('not_supported', 'This server opens no terminals.')
+  }
+  mount(app, parts, routes.listTerminals, async ({ params }) => {
+    const { id } = await host.state(params.id)
+    return { terminals: parts.terminals?.list(id) ?? [] }
+  })
+  mount(app, parts, routes.openTerminal, async ({ params, body: { run, cols, rows } }) => {
+    const { id, cwd, terminal: command } = await host.detail(params.id, 0)
+    if (run === 'agent' && !command) {
+      throw new ParleyError(
+        'not_supported',
+        'The agent of this session has no program that could go on with it.',
+      )
+    }
+    const start = { sessionId: id, folder: cwd, cols, rows }
+    return terminals().open({ ...start, ...(run === 'agent' && command && { command }) })
+  })
+  mount(app, parts, routes.removeTerminal, ({ params }) => {
+    terminals().remove(params.id)
+    return null
+  })
+}

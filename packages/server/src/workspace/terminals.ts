@@ -1,0 +1,194 @@
+import { type IPty, spawn } from '@lydell/node-pty'
+import { ParleyError, type Terminal, type TerminalServerFrame } from '@parley/protocol'
+import { SerializeAddon } from '@xterm/addon-serialize'
+import { Terminal as Screen } from '@xterm/headless'
+
+export type TerminalStart = {
+  readonly sessionId: string
+  readonly folder: string
+  readonly cols: number
+  readonly rows: number
+  /** Without it, the person's shell. */
+  readonly command?: readonly string[]
+}
+
+/** Hears what a terminal shows. Returns false when it cannot take more for now; `resume` goes on. */
+export type TerminalReader = (frame: TerminalServerFrame) => boolean
+
+export type TerminalView = {
+  input(data: string): void
+  resize(cols: number, rows: number): void
+  /** The reader has room again. */
+  resume(): void
+  leave(): void
+}
+
+export type Terminals = {
+  open(start: TerminalStart): Terminal
+  list(sessionId: string): Terminal[]
+  /** The screen as it stands, then what is written. ParleyError `not_found` if there is no such terminal. */
+  watch(terminalId: string, reader: TerminalReader): TerminalView
+  /** Ends it, if it has not ended, and forgets it. */
+  remove(terminalId: string): void
+  closeAll(): void
+}
+
+const mostTerminals = 64
+const scrollback = 5_000
+
+/** Shells that live in the server: a page that is reloaded finds them as it left them. */
+export function createTerminals(options: {
+  env: Readonly<Record<string, string | undefined>>
+  newId: () => string
+  now?: () => number
+}): Terminals {
+  const { env, newId, now = Date.now } = options
+  const all = new Map<string, LiveTerminal>()
+
+  function find(terminalId: string): LiveTerminal {
+    const terminal = all.get(terminalId)
+    if (terminal) return terminal
+    throw new ParleyError('not_found', `There is no terminal ${terminalId}. It may have been closed.`)
+  }
+
+  return {
+    open(start) {
+      if (all.size >= mostTerminals) {
+        throw new ParleyError('busy', `${mostTerminals} terminals are open. Close one first.`)
+      }
+      const terminal = new LiveTerminal(start, { env, terminalId: newId(), startedAt: now() })
+      all.set(terminal.about.terminalId, terminal)
+      return terminal.about
+    },
+    list: (sessionId) =>
+      [...all.values()].map(({ about }) => about).filter((one) => one.sessionId === sessionId),
+    watch: (terminalId, reader) => find(terminalId).watch(reader),
+    remove(terminalId) {
+      find(terminalId).end()
+      all.delete(terminalId)
+    },
+    closeAll() {
+      for (const terminal of all.values()) terminal.end()
+      all.clear()
+    },
+  }
+}
+
+class LiveTerminal {
+  readonly #pty: IPty
+  readonly #screen: Screen
+  readonly #serializer = new SerializeAddon()
+  readonly #readers = new Set<TerminalReader>()
+  readonly #full = new Set<TerminalReader>()
+  /** Readers that have not got the screen yet, with what was written since they came. */
+  readonly #joining = new Map<TerminalReader, TerminalServerFrame[]>()
+  #about: Terminal
+
+  constructor(
+    { sessionId, folder, cols, rows, command }: TerminalStart,
+    {
+      env,
+      terminalId,
+      startedAt,
+    }: { env: Readonly<Record<string, string | undefined>>; terminalId: string; startedAt: number },
+  ) {
+    const [program = env.SHELL || '/bin/sh', ...args] = command ?? []
+    this.#about = { terminalId, sessionId, title: nameOf(program), startedAt, cols, rows }
+    this.#screen = new Screen({ cols, rows, scrollback, allowProposedApi: true })
+    this.#screen.loadAddon(this.#serializer)
+    this.#screen.onTitleChange((title) => {
+      this.#about = { ...this.#about, title: title.slice(0, 200) }
+    })
+    this.#pty = spawn(program, args, {
+      name: 'xterm-256color',
+      cols,
+      rows,
+      cwd: folder,
+      env: shellEnvironment(env),
+    })
+    this.#pty.onData((data) => this.#write(data))
+    this.#pty.onExit(({ exitCode }) => this.#exited(exitCode))
+  }
+
+  get about(): Terminal {
+    return this.#about
+  }
+
+  watch(reader: TerminalReader): TerminalView {
+    this.#joining.set(reader, [])
+    this.#screen.write('', () => this.#join(reader))
+    return {
+      input: (data) => this.#isOpen && this.#pty.write(data),
+      resize: (width, height) => this.#resize(width, height),
+      resume: () => this.#hasRoom(reader),
+      leave: () => {
+        this.#joining.delete(reader)
+        this.#readers.delete(reader)
+        this.#hasRoom(reader)
+      },
+    }
+  }
+
+  /** The screen has taken all that was written before the reader came. */
+  #join(reader: TerminalReader): void {
+    const since = this.#joining.get(reader)
+    if (!since) return
+    const { cols, rows, exitCode } = this.#about
+    this.#joining.delete(reader)
+    this.#readers.add(reader)
+    this.#tell(reader, { type: 'screen', data: this.#serializer.serialize(), cols, rows })
+    for (const frame of since) this.#tell(reader, frame)
+    if (exitCode !== undefined) this.#tell(reader, { type: 'exited', exitCode })
+  }
+
+  end(): void {
+    if (this.#isOpen) this.#pty.kill()
+    this.#screen.dispose()
+  }
+
+  get #isOpen(): boolean {
+    return this.#about.exitCode === undefined
+  }
+
+  #write(data: string): void {
+    this.#screen.write(data)
+    for (const since of this.#joining.values()) since.push({ type: 'output', data })
+    for (const reader of this.#readers) this.#tell(reader, { type: 'output', data })
+  }
+
+  #resize(cols: number, rows: number): void {
+    if (!this.#isOpen || (cols === this.#about.cols && rows === this.#about.rows)) return
+    this.#about = { ...this.#about, cols, rows }
+    this.#pty.resize(cols, rows)
+    this.#screen.resize(cols, rows)
+    for (const reader of this.#readers) this.#tell(reader, { type: 'resized', cols, rows })
+  }
+
+  #exited(exitCode: number): void {
+    this.#about = { ...this.#about, exitCode }
+    for (const reader of this.#readers) this.#tell(reader, { type: 'exited', exitCode })
+  }
+
+  /** A reader that is full stops the program, not the server's memory. */
+  #tell(reader: TerminalReader, frame: TerminalServerFrame): void {
+    if (reader(frame)) return
+    if (this.#full.size === 0) this.#pty.pause()
+    this.#full.add(reader)
+  }
+
+  #hasRoom(reader: TerminalReader): void {
+    if (this.#full.delete(reader) && this.#full.size === 0) this.#pty.resume()
+  }
+}
+
+function nameOf(program: string): string {
+  return program.slice(program.lastIndexOf('/') + 1)
+}
+
+/** The person's own environment, without what is Parley's. */
+function shellEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const kept = Object.entries(env).filter(
+    ([name, value]) => value !== undefined && !name.startsWith('PARLEY_') && !name.startsWith('npm_'),
+  ) as [string, string][]
+  return { ...Object.fromEntries(kept), TERM: 'xterm-256color', COLORTERM: 'truecolor' }
+}

@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { type CapabilityName, capabilityNames } from '@parley/protocol'
+import { builtInAdapters } from '../packages/server/src/adapters/index.ts'
+import type { AgentAdapter } from '../packages/server/src/core/agent-adapter.ts'
+import { capabilityCases } from '../packages/server/src/testing/adapter-contract/capability-cases.ts'
+
+/**
+ * What each agent can do, from what its adapter declares. The contract suite fails where a declared capability is not
+ * shown on the real program, so what is declared by an agent that has a contract test is proven.
+ * `node --conditions=source scripts/agents-doc.ts` writes it; a test fails when it is stale.
+ */
+const root = resolve(import.meta.dirname, '..')
+export const agentsDocFile = join(root, 'docs/agents.md')
+
+export function agentsDoc(): string {
+  const proven = contractTests()
+  const all = builtInAdapters().filter(({ id }) => id !== 'demo')
+  const shown = all.filter(({ id }) => proven.has(id))
+  const others = all.filter(({ id }) => !proven.has(id))
+  return [
+    '# Agents',
+    '',
+    '<!-- Written by scripts/agents-doc.ts from what the adapters declare. Do not edit by hand. -->',
+    '',
+    'What Parley can do with each agent. A `yes` is shown by the contract suite on the real program in every test run; what an agent',
+    'has not, Parley refuses with `not_supported` before anything happens.',
+    '',
+    ...table(
+      ['', ...shown.map(({ name }) => name)],
+      [
+        ...capabilityNames.map((name) => [wordsOf(name), ...shown.map((agent) => mark(agent, name))]),
+        ['modes', ...shown.map(({ modes }) => modes.map((mode) => `\`${mode}\``).join(' '))],
+        [
+          'options',
+          ...shown.map(({ options = [] }) => ['tools', ...options].map((one) => `\`${one}\``).join(' ')),
+        ],
+        [
+          'import of its own conversations',
+          ...shown.map(({ conversations }) => (conversations ? 'yes' : '–')),
+        ],
+        ['installed by `agents install`', ...shown.map(installOf)],
+      ],
+    ),
+    '',
+    '## Others that speak the Agent Client Protocol',
+    '',
+    'Known by name, driven by the same adapter, not run in our tests. What is listed is what they are taken to do.',
+    '',
+    ...table(
+      ['Agent', 'Id', 'Taken to do', 'Installed by `agents install`'],
+      others.map((agent) => [
+        agent.name,
+        `\`${agent.id}\``,
+        capabilityNames.filter((name) => agent.capabilities[name]).join(', '),
+        installOf(agent),
+      ]),
+    ),
+    '',
+    'Any other program that speaks it over stdio is one entry of `config.json`: see [acp.md](acp.md).',
+    '',
+  ].join('\n')
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)]
+}
+
+function wordsOf(name: CapabilityName): string {
+  return `\`${name}\`: ${capabilityCases[name].title}`
+}
+
+function mark({ capabilities }: AgentAdapter, name: CapabilityName): string {
+  return capabilities[name] ? 'yes' : '–'
+}
+
+function installOf({ install, id }: AgentAdapter): string {
+  if (install) return `${install.package} ${install.version}`
+  return id === 'claude' ? 'comes with Parley' : '–'
+}
+
+/** The agents whose contract is tested, by the names in the tests. */
+function contractTests(): ReadonlySet<string> {
+  const folder = join(root, 'packages/server/src/adapters')
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.test.ts'),
+  )
+  const names = files.flatMap((file) =>
+    [...readFileSync(join(folder, file), 'utf8').matchAll(/^adapterContract\('([^']+)'/gm)].map(
+      ([, name]) => name ?? '',
+    ),
+  )
+  return new Set(names)
+}
+
+if (import.meta.main) writeFileSync(agentsDocFile, agentsDoc())

@@ -1,0 +1,168 @@
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { AxeBuilder } from '@axe-core/playwright'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+
+/** The real program with the demo agent, and a real browser on the page it serves. */
+const root = resolve(import.meta.dirname, '../..')
+
+export class ConsoleServer {
+  readonly folder = mkdtempSync(join(tmpdir(), 'parley-console-'))
+  readonly project = join(this.folder, 'project')
+  readonly token = 'console-test-token'
+  port = 0
+  /** The one-time link that it printed when it started. */
+  link = ''
+  log = ''
+  #process: ChildProcess | undefined
+
+  static build(): void {
+    execFileSync(process.execPath, ['apps/web/scripts/build-if-needed.ts'], { cwd: root, stdio: 'ignore' })
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  async start(): Promise<void> {
+    mkdirSync(this.project, { recursive: true })
+    const program = join(root, 'packages/server/bin/parley.js')
+    const child = spawn(
+      process.execPath,
+      [
+        '--conditions=source',
+        '--disable-warning=ExperimentalWarning',
+        program,
+        'serve',
+        '--port',
+        `${this.port}`,
+      ],
+      { env: this.#environment(), cwd: this.project, stdio: ['ignore', 'pipe', 'pipe'] },
+    )
+    this.#process = child
+    child.stderr!.on('data', (text) => {
+      this.log += text
+    })
+    const exit = once(child, 'exit').then(([code]) => {
+      throw new Error(`the server ended with ${code}: ${this.log}`)
+    })
+    this.link = await Promise.race([printedLink(child), exit])
+    this.port = Number(new URL(this.link).port)
+    exit.catch(() => {})
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#process
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const exit = once(child, 'exit')
+    child.kill('SIGKILL')
+    await exit
+  }
+
+  async dispose(): Promise<void> {
+    await this.kill()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  async call<Reply>(path: string, body?: unknown): Promise<Reply> {
+    const response = await fetch(`${this.url}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${this.token}`, 'content-type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+    return (await response.json()) as Reply
+  }
+
+  async session(prompt?: string): Promise<string> {
+    const input = { agent: 'demo', cwd: this.project, ...(prompt !== undefined && { prompt }) }
+    return (await this.call<{ id: string }>('/api/sessions', input)).id
+  }
+
+  async newLink(): Promise<string> {
+    return (await this.call<{ url: string }>('/api/links', {})).url
+  }
+
+  /** A home of its own: no agent of this machine is signed in. */
+  #environment(): NodeJS.ProcessEnv {
+    const { PATH, LANG } = process.env
+    return {
+      ...(PATH && { PATH }),
+      ...(LANG && { LANG }),
+      HOME: this.folder,
+      PARLEY_DATA_DIR: join(this.folder, 'data'),
+      PARLEY_TOKEN: this.token,
+      PARLEY_LOG_LEVEL: 'warn',
+    }
+  }
+}
+
+async function printedLink(child: ChildProcess): Promise<string> {
+  for await (const line of createInterface({ input: child.stdout! })) {
+    if (line.includes('/open/')) return line.trim()
+  }
+  throw new Error('the server printed no link')
+}
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: chromiumPath(), args: ['--no-sandbox'] })
+}
+
+function chromiumPath(): string {
+  const given = process.env.PARLEY_CHROMIUM
+  if (given) return given
+  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+    const found = spawnSync('which', [name], { encoding: 'utf8' }).stdout.trim()
+    if (found) return found
+  }
+  throw new Error(
+    'No Chromium on the PATH. Install one (apt-get install chromium), or name it in PARLEY_CHROMIUM.',
+  )
+}
+
+export type Tab = { readonly page: Page; readonly context: BrowserContext; readonly complaints: string[] }
+
+export const phone = {
+  viewport: { width: 390, height: 780 },
+  hasTouch: true,
+  isMobile: true,
+  deviceScaleFactor: 2,
+}
+
+/** A signed-in browser of its own. Whatever the page complains of, the content security policy above all, is kept. */
+export async function openTab(
+  browser: Browser,
+  server: ConsoleServer,
+  options: Parameters<Browser['newContext']>[0] = {},
+): Promise<Tab> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  listen(page, complaints)
+  await page.goto(await server.newLink())
+  await page.waitForURL(`${server.url}/`)
+  return { page, context, complaints }
+}
+
+export function listen(page: Page, complaints: string[]): void {
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('dialog', (dialog) => complaints.push(`dialog: ${dialog.message()}`))
+  page.on('console', (message) => {
+    const text = message.text()
+    if (message.type() !== 'error' || /net::ERR|Failed to load resource|WebSocket connection/.test(text))
+      return
+    complaints.push(text)
+  })
+}
+
+/** What axe calls serious or worse, as one line each. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze()
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 160)}`))
+}

@@ -1,0 +1,42 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** What is tracked, or would be, in a folder of its own; what is installed is shared. */
+function copy(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-without-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+  const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+  })
+  for (const path of listed
+    .toString('utf8')
+    .split('\0')
+    .filter((one) => one !== '')) {
+    cpSync(join(root, path), join(folder, path), { recursive: true, force: true })
+  }
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  return folder
+}
+
+it('an adapter is removed by deleting its folder and its line: the rest passes check', () => {
+  const folder = copy()
+  const adapters = join(folder, 'packages/server/src/adapters')
+  rmSync(join(adapters, 'codex'), { recursive: true })
+  const list = readFileSync(join(adapters, 'index.ts'), 'utf8')
+  const without = list.split('\n').filter((line) => !/codex/i.test(line))
+  expect(list.split('\n').length - without.length).toBe(2)
+  writeFileSync(join(adapters, 'index.ts'), without.join('\n'))
+  rmSync(join(folder, 'packages/server/scripts/record-codex-fixtures.ts'), { force: true })
+  const check = (...args: string[]) =>
+    execFileSync(process.execPath, [join(folder, 'node_modules/typescript/bin/tsc'), ...args], {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+  expect(check('-b')).toBe('')
+  expect(check('-p', 'tests')).toBe('')
+})

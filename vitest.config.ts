@@ -14,8 +14,13 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['packages/*/src/**/*.test.{ts,tsx}', 'tests/adapters.test.ts'],
-          testTimeout: 30_000,
+          include: [
+            'packages/*/src/**/*.test.{ts,tsx}',
+            'apps/web/src/**/*.test.ts',
+            'tests/adapters.test.ts',
+          ],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
         },
       },
       {

@@ -1,0 +1,24 @@
+import { spawnSync } from 'node:child_process'
+import { findProgram } from '../packages/server/src/adapters/find-program.ts'
+
+/**
+ * Tests drive the console in a real Chromium. Where there is none, this asks the system's package manager for it; where
+ * that is not possible, it says what to do.
+ */
+const found = process.env.PARLEY_CHROMIUM ?? findProgram({ name: 'chromium', env: process.env })
+if (found === undefined && !install()) {
+  console.error('Tests need Chromium. Install it, or name it with PARLEY_CHROMIUM=/path/to/chromium.')
+  process.exitCode = 1
+}
+
+function install(): boolean {
+  if (findProgram({ name: 'apt-get', env: process.env }) === undefined) return false
+  console.log('Chromium is missing: installing it with apt-get, once.')
+  const sudo = process.getuid?.() === 0 ? [] : ['sudo', '-n']
+  const run = (...args: string[]) => {
+    const [command = '', ...rest] = [...sudo, 'apt-get', ...args]
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+    return spawnSync(command, rest, { stdio: 'inherit', env }).status === 0
+  }
+  return run('update', '-q') && run('install', '-qy', '--no-install-recommends', 'chromium')
+}

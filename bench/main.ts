@@ -3,6 +3,11 @@ import { cpus, loadavg, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { appends } from './appends.ts'
+import { claudeFlood } from './claude-flood.ts'
+import { claudeLatency } from './claude-latency.ts'
+import { claudeMemory } from './claude-memory.ts'
+import { claudeStart } from './claude-start.ts'
+import { claudeTurns } from './claude-turns.ts'
 import { deltas } from './deltas.ts'
 import { fanOut } from './fan-out.ts'
 import { fold } from './fold.ts'
@@ -27,6 +32,11 @@ const figures: readonly Figure[] = [
   storedBytes,
   memory,
   start,
+  claudeTurns,
+  claudeStart,
+  claudeFlood,
+  claudeLatency,
+  claudeMemory,
 ]
 
 const { values, positionals } = parseArgs({

@@ -49,8 +49,20 @@ const rules: Rule[] = [
   },
   {
     room: `${server}/faces`,
-    mayImport: ['packages/protocol/src', `${server}/core`, `${server}/workspace`, '(own folder)'],
+    mayImport: [
+      'packages/protocol/src',
+      `${server}/core`,
+      `${server}/workspace`,
+      `${server}/transcripts`,
+      '(own folder)',
+    ],
     instead: 'a face speaks for core. It sees no store, no adapter and no other face.',
+  },
+  {
+    room: `${server}/transcripts`,
+    mayImport: ['packages/protocol/src', `${server}/transcripts`],
+    packages: [],
+    instead: 'transcripts are pure: events in, the words of other programs out. What needs more is a face.',
   },
   {
     room: `${server}/tools`,
@@ -78,6 +90,7 @@ const rules: Rule[] = [
       'packages/protocol/src',
       `${server}/core`,
       `${server}/workspace`,
+      `${server}/transcripts`,
       `${server}/stores`,
       `${server}/tools`,
       `${server}/adapters`,

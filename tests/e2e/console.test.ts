@@ -1,3 +1,7 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ConsoleServer, launchBrowser, listen, openTab, phone, seriousFindings } from './console-browser.ts'
@@ -41,7 +45,7 @@ describe('the first five minutes', () => {
     await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
     const demo = page.getByRole('radio', { name: /^Demo/ })
     await demo.check()
-    await page.getByLabel('Folder').fill(server.project)
+    await page.getByLabel('Folder', { exact: true }).fill(server.project)
     await page.getByRole('textbox', { name: 'Prompt' }).fill('show a permission')
     await page.getByRole('textbox', { name: 'Prompt' }).press('Enter')
     await page.waitForURL(/\/sessions\//)
@@ -56,6 +60,23 @@ describe('the first five minutes', () => {
     await card(page).waitFor({ state: 'detached' })
     await expect.poll(() => page.title()).toBe('show a permission · Parley')
     expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('cost at most 170 KB of script before the first message', async () => {
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    const scripts = new Map<string, Promise<Buffer>>()
+    page.on('response', (response) => {
+      if (response.url().endsWith('.js')) scripts.set(response.url(), response.body())
+    })
+    await page.goto(await server.newLink())
+    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    await page.getByRole('textbox', { name: 'Prompt' }).fill('ready to be sent')
+    const bodies = await Promise.all(scripts.values())
+    const bytes = bodies.reduce((sum, body) => sum + gzipSync(body).length, 0)
+    expect(scripts.size).toBeGreaterThan(1)
+    expect(bytes).toBeLessThan(170 * 1024)
     await context.close()
   })
 
@@ -321,7 +342,7 @@ describe('finding one’s way', () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await list.getByText('A name of its own').waitFor()
     await list.getByLabel('Search sessions').fill('of its own')
-    await list.getByRole('link', { name: /A name of its own/ }).waitFor()
+    await expect.poll(() => list.getByRole('link').filter({ hasText: 'A name of its own' }).count()).toBe(1)
     await context.close()
   })
 
@@ -363,12 +384,79 @@ describe('finding one’s way', () => {
   })
 })
 
+describe('the folder', () => {
+  it('is trusted by choice, completes its files, and shows what differs', async () => {
+    const folder = join(server.folder, 'repository')
+    mkdirSync(join(folder, 'src'), { recursive: true })
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], { cwd: folder })
+    writeFileSync(join(folder, 'src/greet.ts'), "export const greet = () => 'Hello'\n")
+    git('init', '-q', '-b', 'main')
+    git('add', '-A')
+    git('commit', '-q', '-m', 'start')
+    writeFileSync(join(folder, 'src/greet.ts'), "export const greet = (name: string) => 'Hello, ' + name\n")
+
+    const { page, context, complaints } = await openTab(browser, server)
+    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await page.getByLabel('Folder', { exact: true }).fill(folder)
+    await page.getByLabel('I trust this folder’s own settings').check()
+    await page.getByRole('button', { name: 'Start' }).click()
+    await page.waitForURL(/\/sessions\//)
+    await prompt(page).pressSequentially('look at @gre')
+    await page.getByRole('option', { name: 'src/greet.ts' }).click()
+    await expect.poll(() => prompt(page).inputValue()).toBe('look at @src/greet.ts ')
+    await prompt(page).fill('')
+
+    await page.getByRole('button', { name: 'Changes' }).click()
+    const changes = page.getByRole('complementary', { name: 'Changes' })
+    const line = changes.getByRole('row', { name: /name: string/ })
+    await line.hover()
+    await line.getByRole('button', { name: 'Remark on line 1 of src/greet.ts' }).click()
+    await changes.getByRole('textbox', { name: 'Remark' }).fill('Could this be a template?')
+    await changes.getByRole('button', { name: 'Keep' }).click()
+    await changes.getByRole('button', { name: 'Send as one prompt' }).click()
+    await shows(page, /src\/greet.ts:1/)
+    expect(await seriousFindings(page)).toEqual([])
+
+    await page.goto(`${server.url}/settings/permissions`)
+    await page.getByRole('button', { name: /^Revoke trust of .*repository/ }).click()
+    await page.getByText('Agents load only your own settings.').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('a terminal', () => {
+  it('is a real shell in the folder, and is still there after a reload', async () => {
+    const { page, context, complaints } = await openTab(browser, server)
+    await openSession(page, await server.session())
+    await page.getByRole('button', { name: 'Terminals' }).click()
+    const panel = page.getByRole('complementary', { name: 'Terminals' })
+    await panel.getByRole('button', { name: 'Open a terminal' }).click()
+    const screen = panel.locator('.xterm-rows')
+    await panel.locator('.xterm-helper-textarea').focus()
+    await page.keyboard.type('echo here-$((40+2)); pwd')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => screen.textContent()).toContain('here-42')
+    await expect.poll(() => screen.textContent()).toContain('/project')
+    await page.reload()
+    await expect.poll(() => screen.textContent()).toContain('here-42')
+    await panel
+      .getByRole('button', { name: /^Close / })
+      .first()
+      .waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
 describe('a phone', () => {
   it('approves, answers and queues', async () => {
     const { page, context, complaints } = await openTab(browser, server, phone)
     await page.getByRole('link', { name: 'New session' }).tap()
     await page.getByRole('radio', { name: /^Demo/ }).check()
-    await page.getByLabel('Folder').fill(server.project)
+    await page.getByLabel('Folder', { exact: true }).fill(server.project)
     await page.getByRole('textbox', { name: 'Prompt' }).fill('show a permission')
     await page.getByRole('button', { name: 'Start' }).tap()
     const allow = card(page).getByRole('button', { name: /Allow once/ })

@@ -212,7 +212,16 @@ export const routes = {
     path: '/api/sessions/:id/events',
     summary: 'A page of events; as text/event-stream it follows the session',
     params: bySession,
-    query: z.object({ after: cursor, before: cursor, limit: limit(5000, 500), epoch: z.string().optional() }),
+    query: z.object({
+      after: cursor,
+      before: cursor,
+      limit: limit(5000, 500),
+      epoch: z.string().optional(),
+      native: z
+        .enum(['true', 'false'])
+        .default('false')
+        .meta({ description: "Of a stream: the agent's own messages too, live only" }),
+    }),
     reply: EventPage,
     status: 200,
     also: ['text/event-stream'],

@@ -18,7 +18,7 @@ export const faults: Record<string, Scenario> = {
     async play({ server, run }) {
       let broken = false
       server.wire((event) => {
-        if (broken || !JSON.stringify(event).includes('the end')) return event
+        if (broken || !JSON.stringify(event).includes('e end of')) return event
         broken = true
         return `data: ${JSON.stringify({ error: { message: 'Overloaded', type: 'server_error' } })}\n\n`
       })

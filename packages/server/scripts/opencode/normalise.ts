@@ -11,15 +11,15 @@ const portPattern = /127\.0\.0\.1:\d+/g
 const slugPattern = /"slug":"[a-z-]+"/g
 
 /**
- * Events as lines, with every trace of the machine and of the hour taken out. Ids stay consistent in one file, and
- * moments stay in their order.
+ * Events as lines, with every trace of the machine and of the hour taken out. Ids stay consistent in one file and, like
+ * moments, in their order.
  */
 export function normalised(events: readonly unknown[], place: string): string[] {
   const ids = new Map<string, number>()
   const id = (whole: string, kind: string) => {
     const known = ids.get(whole) ?? ids.size + 1
     ids.set(whole, known)
-    return `${kind}_${known}`
+    return `${kind}_${String(known).padStart(4, '0')}`
   }
   const text = events.map((event) => JSON.stringify(event)).join('\n')
   const moments = [...new Set(text.match(momentPattern))].toSorted()
@@ -27,6 +27,7 @@ export function normalised(events: readonly unknown[], place: string): string[] 
   let lines = text
     .replaceAll(place, '/somewhere')
     .replaceAll(place.slice(1), 'somewhere')
+    .replaceAll('/$bunfs/root/', '/$bunfs/')
     .replaceAll(idPattern, id)
     .replaceAll(ulidPattern, (whole) => id(whole, 'call'))
     .replaceAll(requestPattern, 'req-1')

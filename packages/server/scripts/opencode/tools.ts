@@ -68,7 +68,7 @@ export const tools: Record<string, Scenario> = {
   },
   'outside-the-folder': {
     async play({ server, run }) {
-      script(server, calls('', bash('ls /usr/games')), says('Seen.'))
+      script(server, calls('', bash('cat /etc/hostname > /dev/null; echo seen')), says('Seen.'))
       await run.turn('Look there.')
     },
   },

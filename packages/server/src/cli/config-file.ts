@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ParleyError } from '@parley/protocol'
+import { ParleyError, PermissionMode } from '@parley/protocol'
 import { z } from 'zod'
 import type { Limits } from '../core/limits.ts'
 
@@ -34,6 +34,14 @@ const agent = {
 }
 const agentId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'small letters, digits and dashes')
 
+/** What a new chat of an AI SDK page is made with where the page says nothing. */
+const chat = {
+  agent: agentId.optional(),
+  cwd: z.string().regex(/^[/~]/, 'a whole path').optional(),
+  mode: PermissionMode.optional(),
+  model: z.string().min(1).optional(),
+}
+
 /** What `config.json` in the data folder may say. A key that is not here is refused by name. */
 export const ConfigFile = z.strictObject({
   host: z.string().min(1).optional(),
@@ -45,8 +53,11 @@ export const ConfigFile = z.strictObject({
   logLevel: z.enum(logLevels).optional(),
   limits: z.strictObject(limits).optional(),
   agents: z.record(agentId, z.strictObject(agent)).optional(),
+  chat: z.strictObject(chat).optional(),
 })
 export type ConfigFile = z.infer<typeof ConfigFile>
+
+const knownIn: Readonly<Record<string, object>> = { limits, agents: agent, chat }
 
 /** Nothing if there is no such file; a ParleyError that names the file and the key if it cannot be used. */
 export function readConfigFile(file: string): ConfigFile {
@@ -75,7 +86,7 @@ export function parseConfigFile(text: string, file: string): ConfigFile {
   if (issue?.code === 'unrecognized_keys') {
     const names = issue.keys.map((key) => `"${path ? `${path}.` : ''}${key}"`).join(', ')
     const [part] = issue.path
-    const known = Object.keys(part === 'limits' ? limits : part === 'agents' ? agent : ConfigFile.shape)
+    const known = Object.keys(knownIn[String(part)] ?? ConfigFile.shape)
     throw refusal(
       `${file} has ${names}, which Parley does not know. Known here: ${known.join(', ')}.`,
       parsed.error,

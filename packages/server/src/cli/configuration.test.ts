@@ -34,7 +34,13 @@ describe('where a setting comes from', () => {
       allowedHosts: [],
       limits: {},
       agents: {},
+      chat: {},
     })
+  })
+
+  it('is config.json alone for new chats', () => {
+    const chat = { agent: 'claude', cwd: '/code/app', mode: 'plan' as const }
+    expect(resolved({ readConfig: () => ({ chat }) }).chat).toEqual(chat)
   })
 
   it('is config.json alone for agents: another program, its arguments, its environment', () => {
@@ -122,6 +128,10 @@ describe('config.json', () => {
   it('is refused with the name of an unknown key', () => {
     expect(refusal(() => parse({ prot: 1 })).message).toMatch(/config\.json has "prot".*port/)
     expect(refusal(() => parse({ limits: { max: 1 } })).message).toMatch(/"limits\.max".*maxConnections/)
+    expect(refusal(() => parse({ chat: { folder: '/' } })).message).toMatch(
+      /"chat\.folder".*agent, cwd, mode/,
+    )
+    expect(refusal(() => parse({ chat: { cwd: 'here' } })).message).toContain('chat.cwd: a whole path')
   })
 
   it('is refused with what is wrong with an agent', () => {

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 import type { AgentSettings } from '../adapters/agent-settings.ts'
 import type { Limits } from '../core/limits.ts'
+import type { ChatDefaults } from '../faces/chat/index.ts'
 import { type ConfigFile, type LogLevel, logLevels } from './config-file.ts'
 
 /** What the options of a command said, as they were typed. */
@@ -29,6 +30,8 @@ export type Configuration = {
   readonly logLevel?: LogLevel
   readonly limits: Partial<Limits>
   readonly agents: Readonly<Record<string, AgentSettings>>
+  /** What a new chat is made with where its page says nothing. */
+  readonly chat: ChatDefaults
 }
 
 export type ConfigurationSources = {
@@ -78,8 +81,9 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     allowedOrigins: flags.allowOrigin ?? config.allowOrigins ?? [],
     allowedHosts: flags.allowHost ?? config.allowHosts ?? [],
     ...(logLevel && { logLevel: levelOf(logLevel.value, logLevel.from) }),
-    limits: definedLimits(config.limits),
+    limits: defined(config.limits),
     agents: agentSettings(config.agents),
+    chat: defined(config.chat),
   }
 }
 
@@ -134,8 +138,11 @@ function levelOf(value: string, from: string): LogLevel {
   throw refusal(`${from} takes one of ${logLevels.join(', ')}, not "${value}".`)
 }
 
-function definedLimits(limits: ConfigFile['limits']): Partial<Limits> {
-  return Object.fromEntries(Object.entries(limits ?? {}).filter(([, value]) => value !== undefined))
+type Defined<Given> = { [Name in keyof Given]?: Exclude<Given[Name], undefined> }
+
+function defined<Given extends object>(given: Given | undefined): Defined<Given> {
+  const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as Defined<Given>
 }
 
 function agentSettings(agents: ConfigFile['agents']): Readonly<Record<string, AgentSettings>> {

@@ -7,6 +7,7 @@ import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
 import type { Host, HostOptions } from '../core/host.ts'
 import type { Limits } from '../core/limits.ts'
+import { type ChatDefaults, createChatFace } from '../faces/chat/index.ts'
 import type { CommandLine } from '../faces/http/command-line.ts'
 import { type HttpServer, startServer } from '../faces/http/serve.ts'
 import { createTerminalFace } from '../faces/terminal/index.ts'
@@ -36,6 +37,8 @@ export type StartOptions = {
   readonly agents?: BuiltInAdapterOptions['agents']
   readonly limits?: Partial<Limits>
   readonly recover?: HostOptions['recover']
+  /** What a new chat is made with where its page says nothing. */
+  readonly chat?: ChatDefaults
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
   /** How people call the program here, for the pages; without it, `parley`. */
@@ -53,7 +56,7 @@ export type Parley = {
 
 /** The whole server: a store in the data folder, a host on it, and its faces. Nothing is left open if it rejects. */
 export async function startParley(options: StartOptions): Promise<Parley> {
-  const { dataDir, adapters: given, agents, limits, recover, ...serving } = options
+  const { dataDir, adapters: given, agents, limits, recover, chat: defaults, ...serving } = options
   const { logger } = options
   const adapters = given ?? adaptersOf(dataDir, agents)
   makeDataFolder(dataDir)
@@ -73,6 +76,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   const terminals = createTerminals({ env: process.env, newId: () => newId('trm') })
   undo.defer(async () => terminals.closeAll())
   const terminalFace = createTerminalFace({ terminals, logger })
+  const chat = createChatFace({ host, logger, ...(defaults && { defaults }) })
   let followers = 0
   const http = await startServer({
     consoleFolder: builtConsole,
@@ -82,6 +86,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     ...serving,
     host,
     version,
+    chat,
     websocket: ({ request, socket, head }) => {
       followers++
       socket.once('close', () => followers--)
@@ -91,6 +96,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   store.describeOwner({ url: http.url })
   undo.defer(() => http.close())
   undo.defer(() => websocket.close())
+  undo.defer(() => chat.close())
   const closing = undo.move()
   let closed: Promise<void> | undefined
   return {

@@ -25,6 +25,7 @@ import { type Clock, type Ids, randomIds, systemClock } from './clock.ts'
 import type { ForkCopy } from './command-desk.ts'
 import { createConnectionSlots } from './connection-slots.ts'
 import { checkSettings, decide, need } from './decide.ts'
+import { createFeedLoops, type FeedLoops } from './feed-loop.ts'
 import { createFolderTrust, type FolderTrust } from './folder-trust.ts'
 import { copyForFork } from './fork-session.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
@@ -53,7 +54,7 @@ export type SessionChange = {
   readonly summary?: SessionSummary
 }
 
-type HostParts = AgentList & FolderTrust & Importing
+type HostParts = AgentList & FolderTrust & Importing & FeedLoops
 
 /** Holds sessions, adapters and a store. Everything outside core speaks to this; whatever it refuses is a ParleyError. */
 export type Host = HostParts & {
@@ -258,6 +259,9 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     return { first, events }
   }
 
+  const follow: Host['follow'] = async (sessionId, from, reader) =>
+    (await open(sessionId)).log.feed.follow(from, reader)
+
   async function recoverAll() {
     for (const id of await store.unsettled()) {
       try {
@@ -321,9 +325,8 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       const events = await store.read(sessionId, range)
       return { events: events.filter((event) => event.seq <= head), head, epoch: state.epoch }
     },
-    async follow(sessionId, from, reader) {
-      return (await open(sessionId)).log.feed.follow(from, reader)
-    },
+    follow,
+    ...createFeedLoops(follow),
     async waiting() {
       const states = await store.waiting()
       return states.flatMap((state) => {

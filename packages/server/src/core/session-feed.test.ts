@@ -22,6 +22,9 @@ type Heard = {
 const eventAt = (seq: number): StoredEvent => ({ seq, json: `{"seq":${seq}}` })
 const delta = (json: string): FeedItem => ({ kind: 'delta', json })
 const native = (json: string): FeedItem => ({ kind: 'native', json })
+const fail = (): never => {
+  throw new Error('broken')
+}
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** A log in a few lines: what is stored may be ahead of what is announced; a page comes when `page` says so. */
@@ -322,6 +325,22 @@ describe('live readers', () => {
     ])
     expect(plain[1]!.heard.batches[0]).toBe(plain[0]!.heard.batches[0])
     expect(curious[1]!.heard.batches[0]).toBe(curious[0]!.heard.batches[0])
+  })
+
+  it('are known to want native messages for as long as they follow', async () => {
+    const log = aLog(0)
+    await log.feed.follow({}, aReader())
+    expect(log.feed.hasNativeReaders).toBe(false)
+    const [leaving, broken] = [aReader({ native: true }), aReader({ native: true, deliver: () => fail() })]
+    const leave = await log.feed.follow({}, leaving)
+    expect(log.feed.hasNativeReaders).toBe(true)
+    leave()
+    expect(log.feed.hasNativeReaders).toBe(false)
+    await log.feed.follow({}, broken)
+    expect(log.feed.hasNativeReaders).toBe(true)
+    log.record()
+    log.run()
+    expect([log.feed.hasNativeReaders, log.feed.hasReaders]).toEqual([false, true])
   })
 
   it('are not disturbed by one that throws; it loses its place', async () => {

@@ -37,6 +37,8 @@ export type SessionFeed = {
   /** Tells every live reader, in order, once the current work is done. Costs nothing while nobody listens. */
   publish(item: FeedItem): void
   readonly hasReaders: boolean
+  /** Somebody asked for native messages: only then are they worth writing down. */
+  readonly hasNativeReaders: boolean
   /** Reads up to the head, then joins the live readers. Resolves when it is live; the function returned ends it. */
   follow(from: FollowFrom, reader: FeedReader): Promise<() => void>
   end(reason: 'deleted' | 'closed'): void
@@ -61,14 +63,14 @@ const recentSize = 64
 export function createSessionFeed(source: FeedSource): SessionFeed {
   const readers = new Set<FeedReader>()
   const joining = new Set<FeedReader>()
+  const curious = new Set<FeedReader>()
   let recent: Extract<FeedItem, { kind: 'event' }>[] = []
   let pending: FeedItem[] = []
 
   /** A reader that fails loses its place; the others must not notice. */
   function tell(reader: FeedReader, words: () => void | Promise<void>) {
     const fail = (error: unknown) => {
-      readers.delete(reader)
-      joining.delete(reader)
+      forget(reader)
       source.problem(error)
     }
     try {
@@ -76,6 +78,12 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
     } catch (error) {
       fail(error)
     }
+  }
+
+  function forget(reader: FeedReader) {
+    readers.delete(reader)
+    joining.delete(reader)
+    curious.delete(reader)
   }
 
   function flush() {
@@ -115,6 +123,9 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
     get hasReaders() {
       return readers.size + joining.size > 0
     },
+    get hasNativeReaders() {
+      return curious.size > 0
+    },
     publish(item) {
       if (item.kind === 'event') {
         recent.push(item)
@@ -127,8 +138,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
     async follow({ after = 0, epoch, signal }, reader) {
       const reset = (epoch !== undefined && epoch !== source.epoch) || after > source.head()
       const stop = () => {
-        joining.delete(reader)
-        readers.delete(reader)
+        forget(reader)
         signal?.removeEventListener('abort', stop)
       }
       if (signal?.aborted) return stop
@@ -146,6 +156,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
         if (joining.has(reader)) reader.caughtUp(cursor)
         if (!joining.delete(reader)) return stop
         readers.add(reader)
+        if (reader.native) curious.add(reader)
         return stop
       } catch (error) {
         stop()
@@ -157,6 +168,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
       for (const reader of [...readers, ...joining]) tell(reader, () => reader.ended(reason))
       readers.clear()
       joining.clear()
+      curious.clear()
     },
   }
 }

@@ -174,7 +174,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
       if (feed.hasReaders) feed.publish(deltaItem(delta))
     },
     native(message) {
-      if (feed.hasReaders) feed.publish({ kind: 'native', json: textOf(message) })
+      if (feed.hasNativeReaders) feed.publish({ kind: 'native', json: textOf(message) })
     },
     seal,
     async close(reason) {

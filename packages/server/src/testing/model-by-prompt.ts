@@ -7,8 +7,8 @@ type Message = { readonly role: string; readonly text: string }
 
 const marker = /<<model (.*)>>/s
 const mostCalls = 1_000
-/** What Claude Code puts in the model's mouth when a conversation was broken off. */
-const filler = 'No response requested.'
+/** What Claude Code and Gemini put in the model's mouth when a conversation was broken off. */
+const filler = /^No response requested\.$|^\[The previous response was interrupted/
 
 /** A prompt that carries what the model will answer, call by call. It holds across restarts: nothing else is kept. */
 export function modelPrompt(words: string, ...answers: readonly PromptedAnswer[]): string {
@@ -54,7 +54,7 @@ function countAnswers(
   let given = 0
   let standing = false
   for (const { role, text } of messages) {
-    if (role === 'assistant' && text !== filler) {
+    if (role === 'assistant' && !filler.test(text)) {
       given++
       standing = true
     } else if (standing && role === 'user' && again.test(text)) {

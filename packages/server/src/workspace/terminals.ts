@@ -1,7 +1,7 @@
 import { type IPty, spawn } from '@lydell/node-pty'
 import { ParleyError, type Terminal, type TerminalServerFrame } from '@parley/protocol'
-import { SerializeAddon } from '@xterm/addon-serialize'
-import { Terminal as Screen } from '@xterm/headless'
+import serialize, { type SerializeAddon } from '@xterm/addon-serialize'
+import headless, { type Terminal as Screen } from '@xterm/headless'
 
 export type TerminalStart = {
   readonly sessionId: string
@@ -77,7 +77,7 @@ export function createTerminals(options: {
 class LiveTerminal {
   readonly #pty: IPty
   readonly #screen: Screen
-  readonly #serializer = new SerializeAddon()
+  readonly #serializer: SerializeAddon = new serialize.SerializeAddon()
   readonly #readers = new Set<TerminalReader>()
   readonly #full = new Set<TerminalReader>()
   /** Readers that have not got the screen yet, with what was written since they came. */
@@ -94,7 +94,7 @@ class LiveTerminal {
   ) {
     const [program = env.SHELL || '/bin/sh', ...args] = command ?? []
     this.#about = { terminalId, sessionId, title: nameOf(program), startedAt, cols, rows }
-    this.#screen = new Screen({ cols, rows, scrollback, allowProposedApi: true })
+    this.#screen = new headless.Terminal({ cols, rows, scrollback, allowProposedApi: true })
     this.#screen.loadAddon(this.#serializer)
     this.#screen.onTitleChange((title) => {
       this.#about = { ...this.#about, title: title.slice(0, 200) }

@@ -33,6 +33,7 @@ export const Dialect = z.strictObject({
   // the conversation
   wholeThoughts: z.boolean().optional().describe('Each chunk of a thought is a whole one'),
   thoughtHead: Pattern.optional().describe('Left out of thoughts'),
+  notThePerson: Pattern.optional().describe('In a replay, what comes as said by the person and is not'),
   modeInText: z.string().optional().describe('A text that begins so says that the mode has changed'),
   customAnswer: z
     .string()
@@ -46,6 +47,10 @@ export const Dialect = z.strictObject({
     .describe('Given as `_meta` when a session is made or gone on with'),
   resumeBy: z.enum(['load', 'resume']).optional(),
   replayAfterLoad: z.boolean().optional().describe('History still comes after the answer to session/load'),
+  forgetsOpenCall: z
+    .boolean()
+    .optional()
+    .describe('A call that waited when the process ended is not in its memory'),
   minuteInSessionFile: z
     .strictObject({ home: z.string(), folder: z.string() })
     .optional()

@@ -1,7 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { setTimeout } from 'node:timers/promises'
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
-import { ParleyError, type PromptPart, promptText, type SessionSettings } from '@parley/protocol'
+import { ParleyError, type PromptPart, type SessionSettings } from '@parley/protocol'
 import type {
   AgentConnection,
   AgentMessage,
@@ -16,7 +16,7 @@ import { createFileMethods } from './files.ts'
 import type { Frame, NativeInitialized } from './native.ts'
 import { answerPermission } from './permission.ts'
 import { endGroup } from './process-group.ts'
-import { contentBlocks } from './prompt.ts'
+import { contentBlocks, continuation } from './prompt.ts'
 import { answerElicitation } from './questions.ts'
 import { applySettings, commandLine } from './settings.ts'
 import { startSession } from './start.ts'
@@ -31,10 +31,6 @@ export type AcpConnectionOptions = {
   readonly program: string
   readonly env: Readonly<Record<string, string>>
 }
-
-/** What makes the model go on after a restart: its call was lost with the process, and it asks again. */
-const goOn =
-  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
 
 /** How long an agent may take to stop its turn, and then to write its last lines and go. */
 const stopWaitMs = 700
@@ -138,7 +134,7 @@ class AcpConnection implements AgentConnection {
     if (type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn) return this.#steer(parts)
     this.#files.forget()
     this.#turnOver = Promise.withResolvers()
-    const words = type === 'continue' ? this.#continuation(parts) : parts
+    const words = type === 'continue' ? continuation(this.#state, parts) : parts
     try {
       const { sessionId = '' } = this.#state
       void this.#wire.agent
@@ -155,14 +151,6 @@ class AcpConnection implements AgentConnection {
   #blocks(parts: readonly PromptPart[]) {
     const abilities = this.#about.agentCapabilities?.promptCapabilities ?? {}
     return contentBlocks(parts, { cwd: this.#input.cwd, abilities })
-  }
-
-  /** The agent goes on if it knows what it was asked; else it is asked again. Where that cannot be told, both. */
-  #continuation(parts: readonly PromptPart[]): readonly PromptPart[] {
-    const { lastHeard, replaying } = this.#state
-    const asked = parts.find((part) => part.type === 'text')?.text.trim() ?? promptText(parts)
-    if (lastHeard.includes(asked) || lastHeard.includes(goOn)) return [{ type: 'text', text: goOn }]
-    return replaying ? parts : [{ type: 'text', text: `${goOn} What you were asked:` }, ...parts]
   }
 
   async #steer(parts: readonly PromptPart[]): Promise<void> {

@@ -67,8 +67,10 @@ export const gemini: AcpAgent = {
     planFile: '^Requesting plan approval for: (.+)$',
     wholeThoughts: true,
     thoughtHead: '^\\*{4}\\n',
+    notThePerson: '^\\[Function Response: ',
     modeInText: '[MODE_UPDATE] ',
     replayAfterLoad: true,
+    forgetsOpenCall: true,
     minuteInSessionFile: { home: 'GEMINI_CLI_HOME', folder: '.gemini/tmp' },
   },
 }

@@ -1,7 +1,32 @@
 import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ContentBlock } from '@agentclientprotocol/sdk/unstable'
-import { ParleyError, type PromptPart } from '@parley/protocol'
+import { ParleyError, type PromptPart, promptText } from '@parley/protocol'
+import type { TranslateState } from './translate-state.ts'
+
+/** The agent remembers the call that it waited for. */
+const askAgain =
+  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
+/** It remembers only what was before that call, which is lost with the process. */
+const goOn =
+  'There was a restart while you waited for an answer: the last call you asked for has not run. Go on from what is done; do not do it again.'
+
+/**
+ * What makes the model go on after a restart. What it remembers is told by the replay: if not even the prompt, it is
+ * given again, and where nothing was replayed, that too, with a word of what has happened.
+ */
+export function continuation(
+  state: Pick<TranslateState, 'replaying' | 'lastHeard' | 'openCall' | 'dialect'>,
+  parts: readonly PromptPart[],
+): readonly PromptPart[] {
+  const { replaying, lastHeard, openCall, dialect } = state
+  if (!replaying) return [{ type: 'text', text: `${goOn} What you were asked:` }, ...parts]
+  const asked = parts.find((part) => part.type === 'text')?.text.trim() ?? promptText(parts)
+  const remembers = [asked, askAgain, goOn].some((words) => lastHeard.includes(words))
+  if (!remembers) return parts
+  const knowsCall = openCall !== undefined && !dialect.forgetsOpenCall
+  return [{ type: 'text', text: knowsCall ? askAgain : goOn }]
+}
 
 export type PromptAbilities = { readonly image?: boolean; readonly embeddedContext?: boolean }
 

@@ -26,6 +26,8 @@ export type TranslateState = TranslateContext & {
   /** The last thing that the person said in the replay. */
   readonly lastHeard: string
   readonly hearing: boolean
+  /** The last call in the replay, unless it was done: a process that is killed may have taken it for refused. */
+  readonly openCall: string | undefined
   /** The turn of the host's that runs, and how many there were. */
   readonly turn: Turn | undefined
   readonly turns: number
@@ -113,6 +115,7 @@ export function initialState(context: TranslateContext): TranslateState {
     replaying: false,
     lastHeard: '',
     hearing: false,
+    openCall: undefined,
     turn: undefined,
     turns: 0,
     open: {},

@@ -14,7 +14,16 @@ export function beginTurn(state: TranslateState, params: unknown): Translation {
   const calls = new Map([...state.calls].filter(([, { stage }]) => stage !== 'ended'))
   const turn = { number, interrupting: false, command, costBefore: state.usage.costUsd }
   return sequence(state, closeTexts, (now) =>
-    nothing({ ...now, turn, turns: number, calls, replaying: false, lastHeard: '', hearing: false }),
+    nothing({
+      ...now,
+      turn,
+      turns: number,
+      calls,
+      replaying: false,
+      lastHeard: '',
+      hearing: false,
+      openCall: undefined,
+    }),
   )
 }
 

@@ -217,13 +217,22 @@ function settleCalls(except?: string): (state: TranslateState) => Translation {
     )
 }
 
-/** In a replay: the last thing that the person said. */
+/** In a replay: the last thing that the person said, and the call that the agent waited for. */
 function noteHeard(state: TranslateState, update: NativeUpdate): TranslateState {
-  if (!state.replaying || beside.has(update.sessionUpdate)) return state
-  if (update.sessionUpdate !== 'user_message_chunk') return { ...state, hearing: false }
-  const { content } = update as unknown as { content: NativeContent }
-  const words = content.text ?? ''
-  return { ...state, hearing: true, lastHeard: state.hearing ? `${state.lastHeard}\n${words}` : words }
+  const { sessionUpdate: key, toolCallId, status } = update
+  if (!state.replaying || beside.has(key)) return state
+  if (key === 'user_message_chunk') {
+    const { content } = update as unknown as { content: NativeContent }
+    const words = content.text ?? ''
+    const { notThePerson } = state.dialect
+    if (notThePerson && new RegExp(notThePerson).test(words)) return state
+    const lastHeard = state.hearing ? `${state.lastHeard}\n${words}` : words
+    return { ...state, hearing: true, lastHeard, openCall: undefined }
+  }
+  const call = typeof toolCallId === 'string' ? toolCallId : undefined
+  const isDone = status === 'completed'
+  const left = isDone && call === state.openCall ? undefined : state.openCall
+  return { ...state, hearing: false, openCall: key === 'tool_call' && !isDone ? call : left }
 }
 
 function unrecognised(state: TranslateState, native: unknown, reason: string): Translation {

@@ -5,23 +5,41 @@ import type { TranslateState, Translation } from './translate-state.ts'
 
 const thrown = { throwOnError: true } as const
 
+export type Now = {
+  state(): TranslateState
+  give(translation: Translation): Promise<void>
+  /** What waits for an answer. */
+  waiting(permissions: readonly NativePermission[], questions: readonly NativeQuestionRequest[]): void
+}
+
 /**
  * Tells what was missed while the stream of events was broken, from what OpenCode has kept. Call it once the stream runs
- * again: what happens meanwhile comes with it, and nothing is told twice. The status is looked at first and told last.
+ * again: what happens meanwhile comes with it, and nothing is told twice.
+ * That OpenCode is idle is the end of a turn that had begun before, and then the messages are read once more, so that
+ * they are all there are. `certain`: a turn that has not begun will not.
  */
-export async function catchUp(
-  client: OpencodeClient,
-  now: {
-    state(): TranslateState
-    give(translation: Translation): Promise<void>
-    waiting(permissions: readonly NativePermission[], questions: readonly NativeQuestionRequest[]): void
-  },
-): Promise<void> {
+export async function catchUp(client: OpencodeClient, now: Now, certain = false): Promise<void> {
+  await tellMessages(client, now)
   const { data: statuses } = await client.session.status({}, thrown)
+  const { root, turn } = now.state()
+  const isOver = statuses[root] === undefined && (certain || turn?.begun || turn?.answer)
+  if (isOver) await tellMessages(client, now)
+  const [permissions, questions] = await Promise.all([
+    client.permission.list({}, thrown),
+    client.question.list({}, thrown),
+  ])
+  const isOurs = ({ sessionID }: { sessionID: string }) => sessionID in now.state().sessions
+  now.waiting(permissions.data.filter(isOurs), questions.data.filter(isOurs))
+  const status = isOver ? ({ type: 'idle' } as const) : statuses[root]
+  if (status) await now.give(reconcileStatus(now.state(), status))
+}
+
+/** Of the conversation, and of every subagent that turns up in it. */
+async function tellMessages(client: OpencodeClient, now: Now): Promise<void> {
   const seen = new Set<string>()
   for (;;) {
     const sessionID = Object.keys(now.state().sessions).find((id) => !seen.has(id))
-    if (sessionID === undefined) break
+    if (sessionID === undefined) return
     seen.add(sessionID)
     const [messages, todos] = await Promise.all([
       client.session.messages({ sessionID }, thrown),
@@ -30,11 +48,4 @@ export async function catchUp(
     const kept = { sessionID, messages: messages.data, todos: todos.data }
     await now.give(reconcile(now.state(), kept))
   }
-  const [permissions, questions] = await Promise.all([
-    client.permission.list({}, thrown),
-    client.question.list({}, thrown),
-  ])
-  const isOurs = ({ sessionID }: { sessionID: string }) => sessionID in now.state().sessions
-  now.waiting(permissions.data.filter(isOurs), questions.data.filter(isOurs))
-  await now.give(reconcileStatus(now.state(), statuses))
 }

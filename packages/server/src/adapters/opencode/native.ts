@@ -148,7 +148,6 @@ export const ignoredFrames = {
 
 /** Parts that give no output, each by decision. */
 export const ignoredParts = {
-  'step-start': 'session.status says that the agent works; what the step brings comes as its own parts',
   snapshot: 'a state of the folder that OpenCode keeps for itself',
   patch: 'which files a step changed: each tool call says it of itself',
   agent: 'of a prompt: a subagent that it names',

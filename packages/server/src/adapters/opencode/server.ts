@@ -32,6 +32,7 @@ export class OpenCodeServer {
   /** Resolves when it listens. Rejects if it does not come to that; nothing is left running then. */
   async start({ program, env }: ServerStart): Promise<void> {
     const port = await freePort()
+    if (this.#ended) throw new ParleyError('cancelled', 'Cancelled before OpenCode was started.')
     const child = this.#process.spawn({
       command: program,
       args: ['serve', '--hostname', '127.0.0.1', '--port', String(port)],

@@ -24,7 +24,8 @@ export function translateBlock(
   const open = state.blocks.get(part.id)
   if (part.time?.end !== undefined) return finish(state, part, open)
   const type = part.type === 'text' ? 'text' : 'thinking'
-  const known = open ?? { type, sessionID: part.sessionID, text: '', gapped: false }
+  const { sessionID, messageID } = part
+  const known = open ?? { type, sessionID, messageID, text: '', gapped: false }
   const more = part.text.startsWith(known.text) ? part.text.slice(known.text.length) : ''
   const block = { ...known, text: known.text + more, gapped: known.gapped || gap }
   return {
@@ -52,15 +53,27 @@ export function withGap(state: TranslateState): TranslateState {
   return { ...state, blocks: new Map(blocks) }
 }
 
-/** What was being written in a session is written no more: another attempt begins, or it was taken back. */
+/**
+ * The model begins with a step. What is still open in the same message is of an attempt that broke off. Ids ascend, so
+ * what comes again after a gap takes back nothing that came later.
+ */
+export function beginAttempt(
+  state: TranslateState,
+  { id, messageID }: { readonly id: string; readonly messageID: string },
+): Translation {
+  const isMeant = (open: string, message: string) => message === messageID && open < id
+  return retractOpen(state, isMeant, 'the answer broke off; the agent tries again')
+}
+
+/** What is being written is written no more. */
 export function retractOpen(
   state: TranslateState,
-  isMeant: (id: string, sessionID: string) => boolean,
+  isMeant: (id: string, messageID: string) => boolean,
   reason: string,
 ): Translation {
-  const blocks = [...state.blocks].filter(([id, { sessionID }]) => isMeant(id, sessionID))
+  const blocks = [...state.blocks].filter(([id, { messageID }]) => isMeant(id, messageID))
   const drafts = [...state.calls].filter(
-    ([id, { called, sessionID }]) => !called && !state.done.has(id) && isMeant(id, sessionID),
+    ([id, { called, messageID }]) => !called && !state.done.has(id) && isMeant(id, messageID),
   )
   const told = [...blocks.flatMap(([id, { text }]) => (text === '' ? [] : [id])), ...drafts.map(([id]) => id)]
   const gone = new Set([...blocks, ...drafts].map(([id]) => id))
@@ -79,7 +92,7 @@ function finish(
   part: NativeText | NativeReasoning,
   open: OpenBlock | undefined,
 ): Translation {
-  const { id, text, sessionID } = part
+  const { id, text, sessionID, messageID } = part
   const type = part.type === 'text' ? 'text' : 'thinking'
   const told = open?.text ?? ''
   const done = withinTurn(withoutBlock(withDone(state, id), id), () =>
@@ -90,7 +103,7 @@ function finish(
     return { state: done, outputs: told === '' ? [] : [retracted] }
   }
   const more = told !== '' && text.startsWith(told) ? text.slice(told.length) : ''
-  const block = { type, sessionID, text, gapped: false } as const
+  const block = { type, sessionID, messageID, text, gapped: false } as const
   return {
     state: done,
     outputs: [

@@ -1,6 +1,6 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { ignoredParts, type NativeFile, type NativePart, type NativePartType } from './native.ts'
-import { translateBlock } from './translate-block.ts'
+import { beginAttempt, translateBlock } from './translate-block.ts'
 import { nothing, parentOf, type TranslateState, type Translation, withDone } from './translate-state.ts'
 import { translateTool } from './translate-tool.ts'
 import { measureStep } from './translate-usage.ts'
@@ -13,6 +13,7 @@ export const partHandlers = {
   text: translateBlock,
   reasoning: translateBlock,
   tool: translateTool,
+  'step-start': beginAttempt,
   'step-finish': measureStep,
   file: tellOfFile,
   compaction: beginCompaction,

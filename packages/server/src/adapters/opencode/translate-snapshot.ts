@@ -1,6 +1,6 @@
 import type { NativeMessage, NativePart, NativeStatus, NativeTodo } from './native.ts'
 import { translate } from './translate.ts'
-import { retractOpen, translateBlock, withGap } from './translate-block.ts'
+import { translateBlock, withGap } from './translate-block.ts'
 import { nothing, type TranslateState, type Translation } from './translate-state.ts'
 
 /** What OpenCode has kept of a session. */
@@ -26,27 +26,19 @@ export function reconcile(state: TranslateState, snapshot: SessionSnapshot): Tra
   for (const { info, parts } of messages) {
     if (info.time.created < since) continue
     next = then(next, { type: 'message.updated', properties: { sessionID, info } })
-    next = abandoned(next, parts)
     for (const part of parts) next = takePart(next, sessionID, part)
     next = compacted(next, sessionID, info)
   }
   return then(next, { type: 'todo.updated', properties: { sessionID, todos } })
 }
 
-/**
- * Whether it works or is idle now: told last, since it may end the turn, but looked at before the messages were, so
- * that those are all there are. A session that is not listed is idle.
- */
-export function reconcileStatus(
-  state: TranslateState,
-  statuses: Readonly<Record<string, NativeStatus>>,
-): Translation {
+/** Whether it works or is idle now: told last, since it may end the turn. */
+export function reconcileStatus(state: TranslateState, status: NativeStatus): Translation {
   const sessionID = state.root
-  const status = statuses[sessionID]
-  if (status) return translate(state, { type: 'session.status', properties: { sessionID, status } })
-  if (!state.turn?.begun && !state.turn?.answer) return nothing(state)
+  const now = { type: 'session.status', properties: { sessionID, status } }
+  if (status.type !== 'idle') return translate(state, now)
   const busy = { type: 'session.status', properties: { sessionID, status: { type: 'busy' } } }
-  return then(then(nothing(state), busy), { type: 'session.idle', properties: { sessionID } })
+  return then(then(nothing(state), busy), now)
 }
 
 function takePart(before: Translation, sessionID: string, part: NativePart): Translation {
@@ -56,20 +48,6 @@ function takePart(before: Translation, sessionID: string, part: NativePart): Tra
     return { state, outputs: [...before.outputs, ...outputs] }
   }
   return then(before, { type: 'message.part.updated', properties: { sessionID, part } })
-}
-
-/** A text without an end, before the last attempt at the step: it broke off, and is not part of the answer. */
-function abandoned(before: Translation, parts: readonly NativePart[]): Translation {
-  const attempt = parts.findLastIndex(({ type }) => type === 'step-start')
-  const broken = parts.slice(0, Math.max(0, attempt)).filter((part) => isOpenText(part))
-  const ids = new Set(broken.map(({ id }) => id))
-  const { state, outputs } = retractOpen(before.state, (id) => ids.has(id), 'the answer broke off')
-  const done = new Set([...state.done, ...ids])
-  return { state: { ...state, done }, outputs: [...before.outputs, ...outputs] }
-}
-
-function isOpenText(part: NativePart): boolean {
-  return (part.type === 'text' || part.type === 'reasoning') && part.time?.end === undefined
 }
 
 /** The word that says so was missed: the summary is whole. */

@@ -39,6 +39,8 @@ export type TranslateState = {
   readonly usage: UsageSoFar
   readonly compaction: Compaction | undefined
   readonly saidModel: string | undefined
+  /** When the attempt that was told of last begins. */
+  readonly saidRetry: number | undefined
   /** The turn that was the last has told of its error; what is said of it later is the same again. */
   readonly saidError: boolean
 }
@@ -77,6 +79,7 @@ export type Message = {
 export type OpenBlock = {
   readonly type: 'text' | 'thinking'
   readonly sessionID: string
+  readonly messageID: string
   readonly text: string
   /** Pieces of it were missed: no more are taken, until it comes whole. */
   readonly gapped: boolean
@@ -87,6 +90,7 @@ export type Call = {
   readonly key: string
   readonly tool: string
   readonly sessionID: string
+  readonly messageID: string
   readonly called: boolean
   readonly denied: boolean
   readonly title: string
@@ -133,6 +137,7 @@ export function initialState(context: TranslateContext): TranslateState {
     usage: { total, costUsd, context: 0, window: undefined },
     compaction: undefined,
     saidModel: undefined,
+    saidRetry: undefined,
     saidError: false,
   }
 }

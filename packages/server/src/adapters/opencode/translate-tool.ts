@@ -22,12 +22,16 @@ export function translateTool(state: TranslateState, part: NativeTool): Translat
   if (state.done.has(id)) return nothing(state)
   const known = state.calls.get(id)
   if (now.status === 'pending') return known ? nothing(state) : draft(state, part)
-  if (now.status === 'error' && !known?.called && metadataOf(part).interrupted) {
-    return nothing(withDone(state, id))
-  }
+  if (!known?.called && wasCutOff(part)) return nothing(withDone(state, id))
   const called = known?.called ? nothing(state) : call(state, part)
   if (now.status === 'running') return also(called, progress(called.state, part))
   return also(called, end(called.state, part))
+}
+
+/** Before its input was whole. */
+function wasCutOff(part: NativeTool): boolean {
+  const { status, input } = part.state
+  return status === 'error' && metadataOf(part).interrupted === true && Object.keys(input).length === 0
 }
 
 function draft(state: TranslateState, part: NativeTool): Translation {
@@ -99,6 +103,7 @@ function newCall(part: NativeTool): Call {
     key: callKey(part),
     tool: part.tool,
     sessionID: part.sessionID,
+    messageID: part.messageID,
     called: false,
     denied: false,
     title: part.tool,

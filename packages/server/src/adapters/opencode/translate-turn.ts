@@ -1,7 +1,6 @@
 import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { NativeError, NativeProperties } from './native.ts'
-import { retractOpen } from './translate-block.ts'
 import {
   nothing,
   parentOf,
@@ -28,7 +27,7 @@ export function followStatus(
   }
 }
 
-/** What came of the attempt that broke off is not part of the next one. */
+/** Once for each attempt: after a gap it may be said again. What the attempt has brought goes when the next one begins. */
 function tryAgain(
   state: TranslateState,
   sessionID: string,
@@ -39,8 +38,7 @@ function tryAgain(
     action,
   }: Extract<NativeProperties<'session.status'>['status'], { type: 'retry' }>,
 ): Translation {
-  const reason = 'the answer broke off; the agent tries again'
-  const retracted = retractOpen(state, (_, session) => session === sessionID, reason)
+  if (state.saidRetry === next) return nothing(state)
   const notice: AgentOutput = {
     type: 'agent.noticed',
     level: 'warning',
@@ -49,7 +47,7 @@ function tryAgain(
     data: { attempt, next, ...(action && { action }) },
     ...parentOf(state, sessionID),
   }
-  return { state: retracted.state, outputs: [...retracted.outputs, notice] }
+  return { state: { ...state, saidRetry: next }, outputs: [notice] }
 }
 
 /**

@@ -10,6 +10,9 @@ const shown = 20
 /** Every address of the console's own. The page reads the rest of it. */
 const places = ['/', '/new', '/inbox', '/settings', '/settings/:section', '/sessions/:id']
 
+/** What must lie at the root: a worker for the whole page, and what its head names. */
+const filesBeside = ['/first.js', '/sw.js', '/icon.svg', '/icon-waiting.svg', '/icon-working.svg']
+
 /** The web console for those who are signed in. Where it was not built, a page that says how to do without. */
 export function mountConsole(app: App, parts: AppParts): void {
   const { host, access, version, url, commandLine, consoleFolder } = parts
@@ -26,10 +29,9 @@ export function mountConsole(app: App, parts: AppParts): void {
   for (const place of places) app.get(place, show)
 
   if (!files) return
-  for (const pattern of ['/assets/:name', '/:name{.+\\.(?:js|svg)}']) {
-    app.get(pattern, async (context) => {
-      const path = context.req.path.slice(1)
-      const found = await files.file(path, context.req.header('Accept-Encoding'))
+  for (const path of ['/assets/:name', ...filesBeside]) {
+    app.get(path, async (context) => {
+      const found = await files.file(context.req.path.slice(1), context.req.header('Accept-Encoding'))
       return (
         found ?? problemResponse(problem({ code: 'not_found', message: 'The console has no such file.' }))
       )

@@ -1,5 +1,6 @@
 import {
   applyEvents,
+  type ExportFormat,
   emptyView,
   type SessionEvent,
   type SessionState,
@@ -8,10 +9,11 @@ import {
 } from '@parley/protocol'
 import type { Host } from '../../core/host.ts'
 import type { StoredEvent } from '../../core/session-store.ts'
+import { incomingMessagesOf } from '../../transcripts/incoming-messages.ts'
+import { runEventsOf } from '../../transcripts/run-events.ts'
+import { uiMessagesOf } from '../../transcripts/ui-messages.ts'
 import { htmlTranscript } from './export-html.ts'
 import { markdownTranscript } from './export-markdown.ts'
-
-export type ExportFormat = 'jsonl' | 'markdown' | 'html'
 
 export type ExportFile = {
   readonly mediaType: string
@@ -24,6 +26,9 @@ const formats = {
   jsonl: { mediaType: 'application/jsonl', extension: 'jsonl', write: eventLines },
   markdown: { mediaType: 'text/markdown', extension: 'md', write: written(markdownTranscript) },
   html: { mediaType: 'text/html', extension: 'html', write: written(htmlTranscript) },
+  'ui-messages': { ...json('ui-messages'), write: listed(uiMessagesOf) },
+  'incoming-messages': { ...json('incoming-messages'), write: listed(incomingMessagesOf) },
+  'run-events': { ...json('run-events'), write: listed(runEventsOf) },
 } as const
 
 /** A session as a file, up to its head of this moment. ParleyError `not_found` if there is none. */
@@ -67,6 +72,19 @@ function written(transcript: (view: SessionView) => Iterable<string>) {
       )
     }
     yield* transcript(view)
+  }
+}
+
+function json(name: string) {
+  return { mediaType: 'application/json', extension: `${name}.json` }
+}
+
+/** The words of other programs, as one list. */
+function listed(transcript: (events: Iterable<SessionEvent | UnknownEvent>) => readonly unknown[]) {
+  return async function* ({ pages }: Pages): AsyncGenerator<string> {
+    const all: (SessionEvent | UnknownEvent)[] = []
+    for await (const events of pages) for (const { json } of events) all.push(JSON.parse(json))
+    yield JSON.stringify(transcript(all))
   }
 }
 

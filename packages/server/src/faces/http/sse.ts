@@ -15,6 +15,8 @@ export type FollowRequest = {
   readonly sessionId: string
   readonly after?: number
   readonly epoch?: string
+  /** The agent's own messages too. */
+  readonly native?: boolean
   readonly outgoing: ServerResponse
 }
 
@@ -31,11 +33,11 @@ export function createEventStreams(parts: EventStreamParts): EventStreams {
   const streams = new Set<EventStream>()
 
   return {
-    async follow({ sessionId, after, epoch, outgoing }) {
+    async follow({ sessionId, after, epoch, native = false, outgoing }) {
       const from = { ...(after !== undefined && { after }), ...(epoch !== undefined && { epoch }) }
       if (after !== undefined || epoch !== undefined) await host.read(sessionId, { ...from, limit: 1 })
       if (outgoing.destroyed) return
-      const stream = new EventStream(outgoing, parts)
+      const stream = new EventStream(outgoing, { ...parts, native })
       streams.add(stream)
       outgoing.once('close', () => streams.delete(stream))
       try {
@@ -57,6 +59,7 @@ export function createEventStreams(parts: EventStreamParts): EventStreams {
 const farewellMs = 10_000
 
 class EventStream implements FeedReader {
+  readonly native: boolean
   readonly #outgoing: ServerResponse
   readonly #parts: EventStreamParts
   readonly #heartbeat: NodeJS.Timeout
@@ -65,7 +68,8 @@ class EventStream implements FeedReader {
   #cursor = 0
   readonly #leaving = new AbortController()
 
-  constructor(outgoing: ServerResponse, parts: EventStreamParts) {
+  constructor(outgoing: ServerResponse, parts: EventStreamParts & { readonly native: boolean }) {
+    this.native = parts.native
     this.#outgoing = outgoing
     this.#parts = parts
     this.#heartbeat = setInterval(() => {
@@ -145,8 +149,8 @@ function framesOf(batch: FeedBatch): Frames {
     if (item.kind === 'event') {
       text += `id: ${item.seq}\ndata: ${item.json}\n\n`
       lastSeq = item.seq
-    } else if (item.kind === 'delta') {
-      text += `event: delta\ndata: ${item.json}\n\n`
+    } else {
+      text += `event: ${item.kind}\ndata: ${item.json}\n\n`
     }
   }
   const frames = { bytes: Buffer.from(text), lastSeq }

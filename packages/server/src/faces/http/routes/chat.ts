@@ -26,6 +26,7 @@ export function mountChat(app: App, parts: AppParts): void {
     return RESPONSE_ALREADY_SENT
   })
   mount(app, parts, routes.resumeChat, async ({ params, query, context }) => {
+    if (context.req.method === 'HEAD') return new Response(null, { status: 204 })
     const reader = { outgoing: context.env.outgoing, sdk: sdkOf(query) } as const
     const resumed = await door().resume(params.id, reader)
     return resumed ? RESPONSE_ALREADY_SENT : new Response(null, { status: 204 })

@@ -19,7 +19,8 @@ export function mountEvents(app: App, parts: AppParts): void {
     if (before !== undefined) {
       throw new ParleyError('validation_error', 'A stream of events goes upwards: give after, not before.')
     }
-    await parts.streams.follow({ sessionId: params.id, ...from, outgoing: context.env.outgoing })
+    const { outgoing } = context.env
+    await parts.streams.follow({ sessionId: params.id, ...from, native: query.native === 'true', outgoing })
     return RESPONSE_ALREADY_SENT
   })
 }

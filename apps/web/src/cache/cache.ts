@@ -1,0 +1,71 @@
+import type { SessionSummary } from '@parley/protocol'
+import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
+import { type CachedSession, cacheSchema, isReadable } from './record.logic.ts'
+
+/** What this browser keeps of sessions, to show at once and to read offline. It is never the truth: the log is. */
+interface Kept extends DBSchema {
+  sessions: { key: string; value: CachedSession; indexes: { savedAt: number } }
+  lists: { key: string; value: { schema: number; sessions: readonly SessionSummary[] } }
+}
+
+const mostSessions = 60
+let opening: Promise<IDBPDatabase<Kept> | undefined> | undefined
+
+/** Undefined where the browser keeps nothing, e.g. in some private windows. */
+function database(): Promise<IDBPDatabase<Kept> | undefined> {
+  opening ??= openDB<Kept>('parley', cacheSchema, {
+    upgrade(db) {
+      for (const name of [...db.objectStoreNames]) db.deleteObjectStore(name)
+      db.createObjectStore('sessions', { keyPath: 'id' }).createIndex('savedAt', 'savedAt')
+      db.createObjectStore('lists')
+    },
+    blocking: (_now, _next, event) => (event.target as IDBDatabase).close(),
+  }).catch(() => undefined)
+  return opening
+}
+
+async function safely<Result>(
+  work: (db: IDBPDatabase<Kept>) => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    const db = await database()
+    return db && (await work(db))
+  } catch {
+    return undefined
+  }
+}
+
+export async function cachedSession(id: string): Promise<CachedSession | undefined> {
+  const record = await safely((db) => db.get('sessions', id))
+  return isReadable(record) ? record : undefined
+}
+
+export function cacheSession(record: CachedSession): Promise<void> {
+  return safely(async (db) => {
+    await db.put('sessions', record)
+    const count = await db.count('sessions')
+    if (count <= mostSessions) return
+    const oldest = await db.getAllKeysFromIndex('sessions', 'savedAt', undefined, count - mostSessions)
+    await Promise.all(oldest.map((id) => db.delete('sessions', id)))
+  }).then(() => undefined)
+}
+
+export function forgetSession(id: string): void {
+  void safely((db) => db.delete('sessions', id))
+}
+
+export async function cachedList(): Promise<readonly SessionSummary[]> {
+  const record = await safely((db) => db.get('lists', 'sessions'))
+  return record?.schema === cacheSchema ? record.sessions : []
+}
+
+export function cacheList(sessions: readonly SessionSummary[]): void {
+  void safely((db) => db.put('lists', { schema: cacheSchema, sessions: sessions.slice(0, 200) }, 'sessions'))
+}
+
+/** Signing out leaves nothing behind. */
+export async function clearCache(): Promise<void> {
+  await safely(async (db) => {
+    await Promise.all([db.clear('sessions'), db.clear('lists')])
+  })
+}

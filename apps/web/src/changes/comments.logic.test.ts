@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { type Comment, promptOf, withComment } from './comments.logic.ts'
+
+const comment = (path: string, line: number, text: string, side: Comment['side'] = 'after'): Comment => ({
+  path,
+  line,
+  side,
+  quote: `  code ${line}`,
+  text,
+})
+
+describe('remarks on changes', () => {
+  it('are one a place, and go when they are emptied', () => {
+    const first = withComment([], comment('a.ts', 3, 'why?'))
+    const second = withComment(first, comment('a.ts', 3, 'why not?'))
+    expect(second.map(({ text }) => text)).toEqual(['why not?'])
+    expect(withComment(second, comment('a.ts', 3, 'x', 'before'))).toHaveLength(2)
+    expect(withComment(second, comment('a.ts', 3, ' '))).toEqual([])
+  })
+
+  it('become one prompt, in the order of the files', () => {
+    const text = promptOf([
+      comment('b.ts', 1, 'last'),
+      comment('a.ts', 9, 'two\nlines'),
+      comment('a.ts', 2, 'first', 'before'),
+    ])
+    expect(text).toBe(
+      [
+        'Please address these remarks on your changes:',
+        '',
+        '- a.ts:2 (removed line)',
+        '  > code 2',
+        '  first',
+        '- a.ts:9',
+        '  > code 9',
+        '  two',
+        '  lines',
+        '- b.ts:1',
+        '  > code 1',
+        '  last',
+      ].join('\n'),
+    )
+  })
+})

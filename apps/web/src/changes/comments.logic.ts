@@ -1,0 +1,29 @@
+/** A remark on a line of a diff, kept until all of them are sent together. */
+export type Comment = {
+  readonly path: string
+  readonly line: number
+  /** Of a line that is gone, as it was before. */
+  readonly side: 'before' | 'after'
+  readonly quote: string
+  readonly text: string
+}
+
+export const samePlace = (one: Omit<Comment, 'text' | 'quote'>, other: Omit<Comment, 'text' | 'quote'>) =>
+  one.path === other.path && one.line === other.line && one.side === other.side
+
+/** A remark without words takes the one at its place away. */
+export function withComment(comments: readonly Comment[], comment: Comment): readonly Comment[] {
+  const others = comments.filter((other) => !samePlace(other, comment))
+  return comment.text.trim() === '' ? others : [...others, comment]
+}
+
+/** All remarks as one prompt, file by file and line by line. */
+export function promptOf(comments: readonly Comment[]): string {
+  const sorted = comments.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1))
+  const lines = sorted.map(({ path, line, side, quote, text }) => {
+    const where = `${path}:${line}${side === 'before' ? ' (removed line)' : ''}`
+    const code = quote.trim() === '' ? '' : `\n  > ${quote.trim().slice(0, 200)}`
+    return `- ${where}${code}\n  ${text.trim().replaceAll('\n', '\n  ')}`
+  })
+  return `Please address these remarks on your changes:\n\n${lines.join('\n')}`
+}

@@ -1,0 +1,15 @@
+import { createKeptStore } from '../page/kept-store.ts'
+import type { Store } from '../page/store.ts'
+import type { Comment } from './comments.logic.ts'
+
+type Kept = { readonly comments: readonly Comment[] }
+const stores = new Map<string, Store<Kept>>()
+
+/** The remarks of one session that were not sent yet. */
+export function commentsOf(sessionId: string): Store<Kept> {
+  const known = stores.get(sessionId)
+  if (known) return known
+  const made = createKeptStore<Kept>(`comments:${sessionId}`, { comments: [] })
+  stores.set(sessionId, made)
+  return made
+}

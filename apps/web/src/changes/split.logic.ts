@@ -1,0 +1,31 @@
+import type { DiffLine } from '../diff/lines.logic.ts'
+
+/** A row of two columns: what was, and what stands in its place. */
+export type Pair = { readonly before?: DiffLine; readonly after?: DiffLine }
+
+/** Removed lines stand beside the added ones that follow them. */
+export function pairsOf(lines: readonly DiffLine[]): readonly Pair[] {
+  const pairs: Pair[] = []
+  let removed: DiffLine[] = []
+  let added: DiffLine[] = []
+  const flush = () => {
+    for (let at = 0; at < Math.max(removed.length, added.length); at++) {
+      const [before, after] = [removed[at], added[at]]
+      pairs.push({ ...(before && { before }), ...(after && { after }) })
+    }
+    removed = []
+    added = []
+  }
+  for (const line of lines) {
+    if (line.type === 'removed') {
+      if (added.length > 0) flush()
+      removed.push(line)
+    } else if (line.type === 'added') added.push(line)
+    else {
+      flush()
+      pairs.push({ before: line, after: line })
+    }
+  }
+  flush()
+  return pairs
+}

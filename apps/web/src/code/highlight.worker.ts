@@ -1,0 +1,37 @@
+import { createCssVariablesTheme, createHighlighterCore, type HighlighterCore } from 'shiki/core'
+import { createJavaScriptRegexEngine } from 'shiki/engine/javascript'
+import type { Lines, Wanted } from './highlight.ts'
+import { type Language, loadLanguage } from './languages.ts'
+
+const theme = createCssVariablesTheme({ name: 'parley', variablePrefix: '--tok-', variableDefaults: {} })
+const highlighter = createHighlighterCore({
+  themes: [theme],
+  langs: [],
+  engine: createJavaScriptRegexEngine({ forgiving: true }),
+})
+const loaded = new Map<Language, Promise<void>>()
+
+addEventListener('message', async ({ data }: MessageEvent<Wanted>) => {
+  const lines = await tokens(data).catch(() => undefined)
+  postMessage({ id: data.id, lines })
+})
+
+async function tokens({ code, language }: Wanted): Promise<Lines> {
+  const ready = await highlighter
+  await load(ready, language)
+  const { tokens } = ready.codeToTokens(code, { lang: language, theme: 'parley' })
+  return tokens.map((line) => line.map(({ content, color }) => [content, kindOf(color)]))
+}
+
+function load(ready: HighlighterCore, language: Language): Promise<void> {
+  const known = loaded.get(language)
+  if (known) return known
+  const loading = loadLanguage(language).then((grammar) => ready.loadLanguage(grammar))
+  loaded.set(language, loading)
+  return loading
+}
+
+/** The theme gives variables for colours; only their names travel, and the style sheet knows them. */
+function kindOf(color: string | undefined): string {
+  return /--tok-(?:token-)?([\w-]+)/.exec(color ?? '')?.[1] ?? ''
+}

@@ -1,0 +1,88 @@
+/** What a terminal would show of an output: colours as names, overwritten lines gone, everything else inert. */
+export type TerminalPiece = { readonly text: string; readonly look: string }
+
+const escapeCharacter = '\u001b'
+const sequence = new RegExp(
+  [
+    // colours and cursor moves; one that is cut off at the end too
+    String.raw`\u001b\[([0-?]*)[ -/]*(?:([@-~])|$)`,
+    // titles, links and other strings
+    String.raw`\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?`,
+    String.raw`\u001b[PX^_][^\u001b]*(?:\u001b\\)?`,
+    String.raw`\u001b[ -/]*[0-~]`,
+  ].join('|'),
+  'g',
+)
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
+const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+
+export function terminalPieces(output: string): readonly TerminalPiece[] {
+  const text = overwritten(output)
+  if (!text.includes(escapeCharacter))
+    return text === '' ? [] : [{ text: text.replace(control, ''), look: '' }]
+  const pieces: TerminalPiece[] = []
+  let style: Style = plain
+  let from = 0
+  const push = (until: number) => {
+    const shown = text.slice(from, until).replace(control, '')
+    if (shown !== '') pieces.push({ text: shown, look: lookOf(style) })
+  }
+  for (const match of text.matchAll(sequence)) {
+    push(match.index)
+    from = match.index + match[0].length
+    if (match[2] === 'm') style = restyled(style, match[1] ?? '')
+  }
+  push(text.length)
+  return pieces
+}
+
+/** A carriage return goes back to the line's start: what it had is written over. */
+function overwritten(output: string): string {
+  const text = output.replace(/\r+\n/g, '\n')
+  if (!text.includes('\r')) return text
+  return text
+    .split('\n')
+    .map((line) => line.slice(line.replace(/\r+$/, '').lastIndexOf('\r') + 1).replace(/\r+$/, ''))
+    .join('\n')
+}
+
+type Style = { readonly bold: boolean; readonly dim: boolean; readonly color: number | undefined }
+const plain: Style = { bold: false, dim: false, color: undefined }
+
+function restyled(before: Style, codes: string): Style {
+  const numbers = codes === '' ? [0] : codes.split(/[;:]/).map(Number)
+  let style = before
+  for (let index = 0; index < numbers.length; index++) {
+    const code = numbers[index] ?? 0
+    if (code === 38 || code === 48) {
+      index += numbers[index + 1] === 5 ? 2 : 4
+      continue
+    }
+    if (code === 0) style = plain
+    else if (code === 1) style = { ...style, bold: true }
+    else if (code === 2) style = { ...style, dim: true }
+    else if (code === 22) style = { ...style, bold: false, dim: false }
+    else if (code === 39) style = { ...style, color: undefined }
+    else if (code >= 30 && code <= 37) style = { ...style, color: code - 30 }
+    else if (code >= 90 && code <= 97) style = { ...style, color: code - 90 }
+  }
+  return style
+}
+
+function lookOf({ bold, dim, color }: Style): string {
+  return [bold ? 'ansi-bold' : '', dim ? 'ansi-dim' : '', color ? `ansi-${color}` : '']
+    .filter(Boolean)
+    .join(' ')
+}
+
+/** The last lines of a long text, and how much is left out above them. */
+export function tailOf(text: string, limits: { lines: number; characters: number }) {
+  let start = Math.max(0, text.length - limits.characters)
+  let lines = 0
+  for (let at = text.length - (text.endsWith('\n') ? 2 : 1); at >= start; at--) {
+    if (text.charCodeAt(at) !== 10) continue
+    lines++
+    if (lines === limits.lines) start = at + 1
+  }
+  return { shown: text.slice(start), left: start }
+}

@@ -1,0 +1,44 @@
+import { memo, useState } from 'react'
+import { CopyButton } from '../page/copy-button.tsx'
+import { amount } from '../page/words.logic.ts'
+import { ScrollRegion } from '../parts/scroll-region.tsx'
+import { tailOf, terminalPieces } from './terminal-text.logic.ts'
+
+const first = { lines: 40, characters: 20_000 }
+const more = { lines: 2000, characters: 300_000 }
+
+/** The output of a command, the end of it first: ten megabytes of it cost no more than a screenful. */
+export const TerminalText = memo(function TerminalText({ output, label }: { output: string; label: string }) {
+  const [all, setAll] = useState(false)
+  const { shown, left } = tailOf(output, all ? more : first)
+  if (output === '') return null
+  return (
+    <div className="group relative rounded-md bg-sunk">
+      {left > 0 && (
+        <div className="flex items-center gap-2 border-b border-line px-2.5 py-1 text-xs text-soft">
+          {amount(left)} characters above
+          {!all && (
+            <button type="button" className="font-medium text-mark underline" onClick={() => setAll(true)}>
+              Show more
+            </button>
+          )}
+        </div>
+      )}
+      <ScrollRegion label={label} className="max-h-96 overflow-y-auto">
+        <pre className="terminal px-2.5 py-2">
+          {terminalPieces(shown).map((piece, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
+            <span key={index} className={piece.look || undefined}>
+              {piece.text}
+            </span>
+          ))}
+        </pre>
+      </ScrollRegion>
+      <CopyButton
+        text={() => output}
+        label="Copy output"
+        className="absolute! top-1 right-1 bg-sunk opacity-0 group-hover:opacity-100 focus-visible:opacity-100"
+      />
+    </div>
+  )
+})

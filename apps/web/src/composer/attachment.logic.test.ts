@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { partOf, refusal, toBase64 } from './attachment.logic.ts'
+
+const bytes = (...values: number[]) => new Uint8Array(values)
+
+describe('an attachment', () => {
+  it('is a picture, a text or bytes', () => {
+    expect(partOf({ name: 'a.png', type: 'image/png' }, bytes(1, 2))).toMatchObject({
+      type: 'image',
+      data: 'AQI=',
+    })
+    const text = new TextEncoder().encode('grüße')
+    expect(partOf({ name: 'a.txt', type: '' }, text)).toEqual({ type: 'file', name: 'a.txt', text: 'grüße' })
+    expect(partOf({ name: 'a.bin', type: 'x/y' }, bytes(0, 255))).toMatchObject({
+      type: 'file',
+      data: 'AP8=',
+    })
+    expect(partOf({ name: 'a.bin', type: '' }, bytes(0xff, 0xfe))).toHaveProperty('data')
+  })
+
+  it('is encoded whole, however large', () => {
+    const large = new Uint8Array(100_000).map((_, index) => index % 256)
+    expect(Buffer.from(toBase64(large), 'base64').equals(Buffer.from(large))).toBe(true)
+  })
+
+  it('is refused with a reason', () => {
+    const all = { images: true, files: true }
+    expect(refusal({ name: 'a', type: 'image/png', size: 10 }, all)).toBeUndefined()
+    expect(refusal({ name: 'a', type: '', size: 99_000_000 }, all)).toContain('MB')
+    expect(refusal({ name: 'a', type: 'image/png', size: 1 }, { ...all, images: false })).toContain(
+      'pictures',
+    )
+    expect(refusal({ name: 'a', type: '', size: 1 }, { ...all, files: false })).toContain('@')
+  })
+})

@@ -1,0 +1,52 @@
+import type { PromptPart } from '@parley/protocol'
+
+export type Attachment = { readonly id: number; readonly part: PromptPart; readonly size: number }
+
+/** The server takes bodies up to twelve megabytes, and base64 makes a third more of them. */
+export const mostBytes = 8_000_000
+const pictures = /^image\/(png|jpeg|gif|webp)$/
+
+export function isPicture(type: string): boolean {
+  return pictures.test(type)
+}
+
+/** Bytes that read as text: valid UTF-8 without a zero in it. */
+export function asText(bytes: Uint8Array): string | undefined {
+  if (bytes.includes(0)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+export function toBase64(bytes: Uint8Array): string {
+  let binary = ''
+  for (let at = 0; at < bytes.length; at += 32_768) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + 32_768))
+  }
+  return btoa(binary)
+}
+
+export function partOf(
+  file: { readonly name: string; readonly type: string },
+  bytes: Uint8Array,
+): PromptPart {
+  if (isPicture(file.type)) {
+    return { type: 'image', mimeType: file.type, data: toBase64(bytes), name: file.name }
+  }
+  const text = asText(bytes)
+  const mimeType = file.type === '' ? {} : { mimeType: file.type }
+  if (text !== undefined) return { type: 'file', name: file.name, ...mimeType, text }
+  return { type: 'file', name: file.name, ...mimeType, data: toBase64(bytes) }
+}
+
+/** Why a file cannot go along, or nothing if it can. */
+export function refusal(
+  file: { readonly name: string; readonly type: string; readonly size: number },
+  can: { readonly images: boolean; readonly files: boolean },
+): string | undefined {
+  if (file.size > mostBytes) return `${file.name} is larger than ${mostBytes / 1_000_000} MB.`
+  if (isPicture(file.type)) return can.images ? undefined : 'This agent takes no pictures.'
+  return can.files ? undefined : 'This agent takes no files. Name the file with @ instead.'
+}

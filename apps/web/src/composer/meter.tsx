@@ -1,0 +1,49 @@
+import { amount, dollars } from '../page/words.logic.ts'
+import { useStatePart } from '../session/session-context.tsx'
+
+/** How full the context is and what the session has cost, as far as the agent says. */
+export function Meter() {
+  const usage = useStatePart((state) => state.usage)
+  const paidBy = useStatePart((state) => state.connection?.credential)
+  if (!usage) return null
+  const { used, window } = usage.context
+  const share = window ? Math.min(1, used / window) : undefined
+  const details = [
+    window ? `Context: ${amount(used)} of ${amount(window)} tokens` : `Context: ${amount(used)} tokens`,
+    `In: ${amount(usage.total.input)}, out: ${amount(usage.total.output)}`,
+    usage.costUsd !== undefined && `Cost: ${dollars(usage.costUsd)}${paidBy ? ` (${paidBy})` : ''}`,
+  ].filter(Boolean)
+  return (
+    <span
+      className="flex items-center gap-1.5 px-1 text-xs text-faint tabular-nums"
+      title={details.join('\n')}
+      data-testid="meter"
+    >
+      {share !== undefined && <Ring share={share} />}
+      <span>
+        <span className="sr-only">Context </span>
+        {share === undefined ? amount(used) : `${Math.round(share * 100)}%`}
+      </span>
+      {usage.costUsd !== undefined && usage.costUsd > 0 && <span>{dollars(usage.costUsd)}</span>}
+    </span>
+  )
+}
+
+function Ring({ share }: { share: number }) {
+  const around = 2 * Math.PI * 6
+  const color = share > 0.9 ? 'text-bad' : share > 0.7 ? 'text-wait' : 'text-mark'
+  return (
+    <svg viewBox="0 0 16 16" className={`size-3.5 -rotate-90 ${color}`} aria-hidden="true">
+      <circle cx="8" cy="8" r="6" fill="none" strokeWidth="3" className="stroke-line" />
+      <circle
+        cx="8"
+        cy="8"
+        r="6"
+        fill="none"
+        strokeWidth="3"
+        stroke="currentColor"
+        strokeDasharray={`${share * around} ${around}`}
+      />
+    </svg>
+  )
+}

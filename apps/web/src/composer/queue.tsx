@@ -1,0 +1,71 @@
+import { type Prompt, promptText } from '@parley/protocol'
+import { CornerDownRight, ListOrdered, Pencil, Send, X } from 'lucide-react'
+import { client } from '../page/client.ts'
+import { toastError } from '../page/toasts.tsx'
+import { visible } from '../page/words.logic.ts'
+import { IconButton } from '../parts/button.tsx'
+import { useSessionId, useStatePart } from '../session/session-context.tsx'
+import { draftOf } from './draft.ts'
+import { type Outgoing, takeBack, useOutgoing } from './outbox.ts'
+
+/** What waits its turn: each can be taken back, or taken back to be written anew. */
+export function Queue() {
+  const sessionId = useSessionId()
+  const queue = useStatePart((state) => state.queue)
+  const outgoing = useOutgoing(sessionId)
+  if (queue.length === 0 && outgoing.length === 0) return null
+  return (
+    <ul aria-label="Queue" className="flex flex-col gap-1 px-1 pb-2">
+      {queue.map((prompt, index) => (
+        <QueuedPrompt key={prompt.promptId} prompt={prompt} place={index + 1} />
+      ))}
+      {outgoing.map((one) => (
+        <OutgoingPrompt key={one.commandId} outgoing={one} />
+      ))}
+    </ul>
+  )
+}
+
+function QueuedPrompt({ prompt, place }: { prompt: Prompt; place: number }) {
+  const sessionId = useSessionId()
+  const text = promptText(prompt.parts)
+  const withdraw = () => client.withdraw(sessionId, prompt.promptId)
+  const edit = async () => {
+    try {
+      await withdraw()
+      draftOf(sessionId).set((before) => (before.trim() === '' ? text : `${text}\n\n${before}`))
+    } catch (thrown) {
+      toastError(thrown)
+    }
+  }
+  return (
+    <li className="flex items-center gap-2 rounded-lg border border-line bg-side py-0.5 pr-1 pl-2.5 text-sm">
+      <ListOrdered size={14} aria-hidden className="shrink-0 text-faint" />
+      <span className="shrink-0 text-xs text-faint">{place === 1 ? 'Next' : `${place}.`}</span>
+      <span className="min-w-0 flex-1 truncate">{visible(text)}</span>
+      <IconButton label={`Edit queued prompt ${place}`} onClick={() => void edit()}>
+        <Pencil size={13} />
+      </IconButton>
+      <IconButton label={`Withdraw queued prompt ${place}`} onClick={() => void withdraw().catch(toastError)}>
+        <X size={14} />
+      </IconButton>
+    </li>
+  )
+}
+
+function OutgoingPrompt({ outgoing }: { outgoing: Outgoing }) {
+  const Icon = outgoing.delivery === 'steer' ? CornerDownRight : Send
+  return (
+    <li
+      className="flex items-center gap-2 rounded-lg border border-dashed border-edge py-0.5 pr-1 pl-2.5 text-sm text-soft"
+      data-testid="outgoing"
+    >
+      <Icon size={14} aria-hidden className="breathe shrink-0" />
+      <span className="shrink-0 text-xs">Sending</span>
+      <span className="min-w-0 flex-1 truncate">{visible(promptText([...outgoing.parts]))}</span>
+      <IconButton label="Do not send" onClick={() => takeBack(outgoing)}>
+        <X size={14} />
+      </IconButton>
+    </li>
+  )
+}

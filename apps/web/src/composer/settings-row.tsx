@@ -1,0 +1,110 @@
+import type { PermissionMode, SessionSettings } from '@parley/protocol'
+import { useAgent } from '../page/agents.ts'
+import { client } from '../page/client.ts'
+import { toastError } from '../page/toasts.tsx'
+import { useSessionId, useStatePart } from '../session/session-context.tsx'
+
+export const modeNames: Record<PermissionMode, string> = {
+  ask: 'Ask first',
+  'accept-edits': 'Accept edits',
+  'read-only': 'Read only',
+  plan: 'Plan first',
+  bypass: 'Never ask',
+}
+
+export const modeNotes: Record<PermissionMode, string> = {
+  ask: 'Asks before it changes or runs anything.',
+  'accept-edits': 'Changes files without asking; asks before it runs commands.',
+  'read-only': 'Looks, and changes nothing.',
+  plan: 'Makes a plan and asks before it begins.',
+  bypass: 'Does everything without asking. For folders you can afford to lose.',
+}
+
+/** Mode, model and effort, where the next prompt is written. */
+export function SettingsRow() {
+  const sessionId = useSessionId()
+  const agent = useAgent(useStatePart((state) => state.agent))
+  const requested = useStatePart((state) => state.requested)
+  const effective = useStatePart((state) => state.effective)
+  const connectedModel = useStatePart((state) => state.connection?.model)
+  const connectedModels = useStatePart((state) => state.connection?.models)
+  const configure = (settings: SessionSettings) =>
+    void client.configure(sessionId, settings).catch(toastError)
+
+  const mode = requested.mode ?? effective.mode ?? 'ask'
+  const models = connectedModels ?? agent?.models ?? []
+  const model =
+    requested.model ?? effective.model ?? connectedModel ?? models.find((one) => one.isDefault)?.id ?? ''
+  const efforts = models.find((one) => one.id === model)?.efforts ?? []
+  const effort = requested.options?.effort ?? effective.options?.effort ?? ''
+  const known = models.some((one) => one.id === model)
+  return (
+    <>
+      <Choice
+        label="Mode"
+        value={mode}
+        title={modeNotes[mode]}
+        alarming={mode === 'bypass'}
+        options={(agent?.modes ?? [mode]).map((one) => ({ value: one, label: modeNames[one] }))}
+        onChange={(value) => configure({ mode: value as PermissionMode })}
+      />
+      {models.length > 0 && agent?.capabilities.models && (
+        <Choice
+          label="Model"
+          value={model}
+          options={[
+            ...(known ? [] : [{ value: model, label: model || 'Usual model' }]),
+            ...models.map((one) => ({ value: one.id, label: one.name })),
+          ]}
+          onChange={(value) => configure({ model: value })}
+        />
+      )}
+      {efforts.length > 0 && agent?.capabilities.effort && (
+        <Choice
+          label="Effort"
+          value={effort}
+          options={[
+            ...(effort === '' ? [{ value: '', label: 'Usual effort' }] : []),
+            ...efforts.map((one) => ({
+              value: one,
+              label: `${one.charAt(0).toUpperCase()}${one.slice(1)} effort`,
+            })),
+          ]}
+          onChange={(value) => configure({ options: { effort: value } })}
+        />
+      )}
+    </>
+  )
+}
+
+export function Choice({
+  label,
+  value,
+  options,
+  title,
+  alarming = false,
+  onChange,
+}: {
+  label: string
+  value: string
+  options: readonly { readonly value: string; readonly label: string }[]
+  title?: string
+  alarming?: boolean
+  onChange: (value: string) => void
+}) {
+  return (
+    <select
+      aria-label={label}
+      title={title ?? label}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      className={`field-sizing-content h-7 max-w-44 shrink-0 truncate rounded-md bg-transparent px-1 text-xs hover:bg-hover pointer-coarse:h-11 ${alarming ? 'font-semibold text-bad' : 'text-soft'}`}
+    >
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
+        </option>
+      ))}
+    </select>
+  )
+}

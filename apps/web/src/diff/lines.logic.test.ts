@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest'
+import { diffLines } from './lines.logic.ts'
+
+const shape = (diff: Parameters<typeof diffLines>[0]) =>
+  diffLines(diff).hunks.map((hunk) =>
+    hunk.lines.map((line) => `${line.type[0]}${line.before ?? ''}:${line.after ?? ''} ${line.text}`),
+  )
+
+describe('the lines of a diff', () => {
+  it('are what changed, with what stands around it', () => {
+    const before = 'a\nb\nc\nd\ne\nf\ng\nh\n'
+    expect(shape({ path: 'x', before, after: before.replace('e', 'E') })).toEqual([
+      ['s2:2 b', 's3:3 c', 's4:4 d', 'r5: e', 'a:5 E', 's6:6 f', 's7:7 g', 's8:8 h'],
+    ])
+  })
+
+  it('are all of a new or a deleted file', () => {
+    expect(shape({ path: 'x', before: null, after: 'a\nb\n' })).toEqual([['a:1 a', 'a:2 b']])
+    expect(diffLines({ path: 'x', before: 'a\nb', after: null })).toMatchObject({ added: 0, removed: 2 })
+    expect(diffLines({ path: 'x', before: 'a', after: 'a' }).hunks).toEqual([])
+  })
+
+  it('come from a patch too, and from one that cannot be read', () => {
+    const patch = '--- a\n+++ b\n@@ -3,2 +3,2 @@\n same\n-old\n+new\n\\ No newline at end of file\n'
+    expect(shape({ path: 'x', patch })).toEqual([['s3:3 same', 'r4: old', 'a:4 new']])
+    expect(
+      diffLines({ path: 'x', patch: '@@ nonsense @@\nmore' }).hunks.flatMap(({ lines }) => lines),
+    ).not.toEqual([])
+  })
+
+  it('are not compared where that would take for ever', () => {
+    const many = (word: string) => Array.from({ length: 50_000 }, (_, index) => `${word} ${index}`).join('\n')
+    expect(diffLines({ path: 'x', before: many('a'), after: many('b') })).toMatchObject({ added: 50_000 })
+  })
+
+  it('are computed once', () => {
+    const diff = { path: 'x', before: 'a', after: 'b' }
+    expect(diffLines(diff)).toBe(diffLines(diff))
+  })
+})

@@ -1,0 +1,73 @@
+import type { WaitingRequest } from '@parley/protocol'
+import { ChevronLeft, CircleCheck } from 'lucide-react'
+import { useAgents } from '../page/agents.ts'
+import { useNow } from '../page/clock.ts'
+import { useWaiting } from '../page/waiting.ts'
+import { ago, folderName, visible } from '../page/words.logic.ts'
+import { Link } from '../parts/link.tsx'
+import { RequestCard } from '../request/request-card.tsx'
+
+/** Everything that waits for a person, in all sessions, to be answered here. */
+export function InboxPage() {
+  const { requests, status, error } = useWaiting()
+  return (
+    <div className="h-full overflow-y-auto" tabIndex={-1}>
+      <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
+        <div className="flex items-center pb-4">
+          <Link
+            to={{ name: 'home' }}
+            aria-label="All sessions"
+            className="inline-flex size-11 items-center justify-center rounded-md text-soft md:hidden"
+          >
+            <ChevronLeft size={20} />
+          </Link>
+          <h1 className="text-xl font-semibold tracking-tight">Waiting for you</h1>
+        </div>
+        {requests.length === 0 && (
+          <p className="flex items-center gap-2 text-sm text-soft">
+            {status === 'loading' && !error ? (
+              'Looking…'
+            ) : error && status !== 'live' ? (
+              error.message
+            ) : (
+              <>
+                <CircleCheck size={16} className="text-good" aria-hidden /> Nothing waits. Agents that ask for
+                something show up here, from every session.
+              </>
+            )}
+          </p>
+        )}
+        <ul className="flex flex-col gap-5">
+          {requests.map((waiting) => (
+            <InboxEntry key={waiting.request.requestId} waiting={waiting} />
+          ))}
+        </ul>
+      </div>
+    </div>
+  )
+}
+
+function InboxEntry({ waiting: { session, request } }: { waiting: WaitingRequest }) {
+  const now = useNow()
+  const { agents } = useAgents()
+  return (
+    <li>
+      <p className="flex items-baseline gap-2 px-1 pb-1.5 text-xs text-faint">
+        <Link
+          to={{ name: 'session', id: session.id }}
+          className="truncate text-sm font-medium text-ink hover:underline"
+        >
+          {visible(session.title) || 'Untitled'}
+        </Link>
+        <span className="shrink-0">
+          {agents.find(({ id }) => id === session.agent)?.name ?? session.agent}
+        </span>
+        <span className="truncate" title={session.cwd}>
+          {folderName(session.cwd)}
+        </span>
+        <span className="ml-auto shrink-0">{ago(request.at, now)}</span>
+      </p>
+      <RequestCard session={session} request={request} />
+    </li>
+  )
+}

@@ -1,0 +1,71 @@
+import type { SessionEvent, UnknownEvent } from '@parley/protocol'
+import { useEffect, useState } from 'react'
+import { client } from '../page/client.ts'
+import { CopyButton } from '../page/copy-button.tsx'
+import { useSessionId } from '../session/session-context.tsx'
+import { asJson } from '../timeline/call-words.logic.ts'
+
+type AnyEvent = SessionEvent | UnknownEvent
+const mostShown = 500
+
+/** The log itself, the newest first, for those who want to know what exactly was recorded. */
+export default function EventsPanel() {
+  const events = useEvents(useSessionId())
+  return (
+    <ol className="font-mono text-xs" reversed start={events.at(-1)?.seq}>
+      {events.toReversed().map((event) => (
+        <li key={event.seq} className="border-b border-line">
+          <details>
+            <summary className="flex gap-2 px-4 py-1 hover:bg-hover">
+              <span className="w-12 shrink-0 text-right text-faint tabular-nums">{event.seq}</span>
+              <span className="min-w-0 flex-1 truncate">{event.type}</span>
+              <span className="text-faint">{new Date(event.at).toLocaleTimeString()}</span>
+            </summary>
+            <div className="relative bg-sunk">
+              <CopyButton text={() => asJson(event)} label="Copy event" className="absolute! top-1 right-1" />
+              <pre className="max-h-96 overflow-auto px-4 py-2 whitespace-pre-wrap [overflow-wrap:anywhere]">
+                {asJson(event).slice(0, 50_000)}
+              </pre>
+            </div>
+          </details>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function useEvents(sessionId: string): readonly AnyEvent[] {
+  const [events, setEvents] = useState<readonly AnyEvent[]>([])
+  useEffect(() => {
+    const controller = new AbortController()
+    let waiting: AnyEvent[] = []
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const flush = () => {
+      timer = undefined
+      const fresh = waiting
+      waiting = []
+      setEvents((before) => [...before, ...fresh].slice(-mostShown))
+    }
+    const start = async () => {
+      const { head } = await client.call('events', { params: { id: sessionId }, query: { limit: 1 } })
+      client.follow(
+        sessionId,
+        {
+          onEvent(event) {
+            waiting.push(event)
+            timer ??= setTimeout(flush, 100)
+          },
+          onReset: () => setEvents([]),
+        },
+        { after: Math.max(0, head - mostShown), signal: controller.signal },
+      )
+    }
+    setEvents([])
+    void start().catch(() => {})
+    return () => {
+      controller.abort()
+      clearTimeout(timer)
+    }
+  }, [sessionId])
+  return events
+}

@@ -1,0 +1,127 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  chunksOf,
+  decodeEntities,
+  emptyMarkdown,
+  languageOf,
+  parseMarkdown,
+  safeHref,
+} from './blocks.logic.ts'
+
+const sample = [
+  '## Title',
+  '',
+  'Some **bold** and `code`.',
+  '',
+  '- one',
+  '- two',
+  '',
+  '  more of two',
+  '',
+  '```ts',
+  'const a = 1',
+  '',
+  'const b = 2',
+  '```',
+  '',
+  '| a | b |',
+  '| - | - |',
+  '| 1 | 2 |',
+  '',
+  'The end',
+  '===',
+].join('\n')
+
+const shapes = (text: string, done = true) =>
+  parseMarkdown(text, done).blocks.map((block) => [block.token.type, block.raw])
+
+function streamed(text: string, cuts: readonly number[]) {
+  let state = emptyMarkdown
+  for (const cut of [...cuts].sort((a, b) => a - b)) state = parseMarkdown(text.slice(0, cut), false, state)
+  return parseMarkdown(text, true, state)
+}
+
+describe('growing Markdown', () => {
+  it('ends as the same blocks, however it was cut', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(sample.length)), (cuts) => {
+        const { blocks } = streamed(sample, cuts)
+        expect(blocks.map((block) => [block.token.type, block.raw])).toEqual(shapes(sample))
+      }),
+    )
+  })
+
+  it('keeps the blocks that are complete', () => {
+    const one = parseMarkdown('First.\n\nSecond.\n\nThi', false)
+    const two = parseMarkdown('First.\n\nSecond.\n\nThird', false, one)
+    expect(two.blocks[0]).toBe(one.blocks[0])
+    expect(two.blocks.at(-1)?.closed).toBe(false)
+  })
+
+  it('closes for show what is still open', () => {
+    const { blocks } = parseMarkdown('A **bold', false)
+    expect(JSON.stringify(blocks.at(-1)?.token)).toContain('"strong"')
+    const fence = parseMarkdown('```ts\nconst a', false).blocks.at(-1)
+    expect([fence?.token.type, fence?.closed]).toEqual(['code', false])
+  })
+
+  it('takes a text that begins anew', () => {
+    const before = parseMarkdown('One.\n\nTwo.', false)
+    expect(parseMarkdown('Else', true, before).blocks.map((block) => block.raw)).toEqual(['Else'])
+  })
+
+  it('survives what no lexer likes', () => {
+    for (const text of ['>'.repeat(20_000), `${'- '.repeat(5000)}x`, '['.repeat(5000), '\0\u202e<script>'])
+      expect(parseMarkdown(text, true).blocks.length).toBeGreaterThan(0)
+  })
+})
+
+describe('a line without end', () => {
+  it('is kept apart from the Markdown around it', () => {
+    const text = `# Title\n\n${'x '.repeat(5000)}\n\nThe **end**`
+    const { blocks } = parseMarkdown(text, true)
+    expect(blocks.map(({ token }) => token.type).filter((type) => type !== 'space')).toEqual([
+      'heading',
+      'long',
+      'paragraph',
+    ])
+    expect(blocks.map(({ raw }) => raw).join('')).toBe(text)
+  })
+
+  it('stays in its fence', () => {
+    const { blocks } = parseMarkdown(`\`\`\`js\n${'x'.repeat(9000)}\n\`\`\``, true)
+    expect(blocks.map(({ token }) => token.type)).toEqual(['code'])
+  })
+
+  it('comes in pieces whose borders stay', () => {
+    const text = 'some words '.repeat(2000)
+    const whole = chunksOf(text)
+    expect(whole.join('')).toBe(text)
+    const part = chunksOf(text.slice(0, 10_000))
+    expect(part.slice(0, -1)).toEqual(whole.slice(0, part.length - 1))
+    expect(chunksOf('x'.repeat(9000)).map(({ length }) => length)).toEqual([4000, 4000, 1000])
+  })
+})
+
+it('leads only where a link may lead', () => {
+  expect(safeHref('https://example.com/a')).toBe('https://example.com/a')
+  for (const href of [
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'file:///etc/passwd',
+    '/relative',
+    'vbscript:x',
+  ])
+    expect(safeHref(href)).toBeUndefined()
+})
+
+it('decodes entities and leaves the rest', () => {
+  expect(decodeEntities('a &amp;&lt; &#39;&#x41; &unknown; &#99999999;')).toBe(
+    "a &< 'A &unknown; &#99999999;",
+  )
+})
+
+it('reads the language of a fence', () => {
+  expect([languageOf('ts title="x"'), languageOf('C++'), languageOf(undefined)]).toEqual(['ts', 'c++', ''])
+})

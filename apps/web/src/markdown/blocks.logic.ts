@@ -1,0 +1,139 @@
+import { marked, type Token } from 'marked'
+import remend from 'remend'
+
+/** A text as its top-level Markdown blocks. Growing it costs its last block, not its length. */
+export type Markdown = {
+  readonly text: string
+  readonly blocks: readonly MarkdownBlock[]
+}
+export type MarkdownBlock = {
+  /** Where it begins; its identity while the text grows. */
+  readonly at: number
+  readonly raw: string
+  readonly token: Token
+  /** Nothing more can come into it. */
+  readonly closed: boolean
+}
+
+export const emptyMarkdown: Markdown = { text: '', blocks: [] }
+
+/** `done`: the text is complete. Before that, what the end leaves open is closed for show. */
+export function parseMarkdown(source: string, done: boolean, before: Markdown = emptyMarkdown): Markdown {
+  const text = source.replace(/\r\n?/g, '\n')
+  if (text === before.text && (before.blocks.at(-1)?.closed ?? true) === done) return before
+  const kept = text.startsWith(before.text) ? before.blocks.filter((block) => block.closed) : []
+  const last = kept.at(-1)
+  const from = last ? last.at + last.raw.length : 0
+  const fresh = lex(text.slice(from), from, done)
+  return { text, blocks: [...kept, ...fresh] }
+}
+
+function lex(text: string, offset: number, done: boolean): MarkdownBlock[] {
+  const blocks: MarkdownBlock[] = []
+  let at = offset
+  for (const token of tokensOf(text)) {
+    blocks.push({ at, raw: token.raw, token, closed: true })
+    at += token.raw.length
+  }
+  // The raws must add up to the text; where the lexer rewrote something, nothing may be kept for the next time.
+  const exact = at - offset === text.length
+  if (done) return blocks
+  const lastSaying = blocks.findLastIndex((block) => block.token.type !== 'space')
+  return blocks.map((block, index) => {
+    const closed = exact && index < lastSaying
+    if (index !== lastSaying || block.token.type === 'code' || block.token.type === 'long')
+      return { ...block, closed }
+    const mended = tokensOf(remend(block.raw))
+    return { ...block, closed, token: mended.length === 1 && mended[0] ? mended[0] : block.token }
+  })
+}
+
+/** A line of this length is no Markdown, and nobody reads it: it is shown as it is, at a price that does not grow. */
+const longestLine = 4000
+
+function tokensOf(text: string): Token[] {
+  return apart(text).flatMap((piece) => (piece.long ? [longLine(piece.text)] : lexed(piece.text)))
+}
+
+/** Endless lines, and what stands between them. Inside a fence they stay where they are. */
+function apart(text: string): { text: string; long: boolean }[] {
+  if (text.length <= longestLine) return text === '' ? [] : [{ text, long: false }]
+  const pieces: { text: string; long: boolean }[] = []
+  let from = 0
+  let inFence = false
+  for (let at = 0; at < text.length; ) {
+    const newline = text.indexOf('\n', at)
+    const end = newline < 0 ? text.length : newline + 1
+    if (text.startsWith('```', at) || text.startsWith('~~~', at)) inFence = !inFence
+    if (end - at > longestLine && !inFence) {
+      if (at > from) pieces.push({ text: text.slice(from, at), long: false })
+      pieces.push({ text: text.slice(at, end), long: true })
+      from = end
+    }
+    at = end
+  }
+  if (from < text.length) pieces.push({ text: text.slice(from), long: false })
+  return pieces
+}
+
+const longLine = (text: string): Token => ({ type: 'long', raw: text })
+
+/** Text that the lexer cannot take, such as a thousand nested quotations, is shown as it is. */
+function lexed(text: string): Token[] {
+  try {
+    return marked.lexer(text)
+  } catch {
+    return [longLine(text)]
+  }
+}
+
+/** A long text in pieces whose borders stay where they are while it grows. */
+export function chunksOf(text: string): readonly string[] {
+  const chunks: string[] = []
+  for (let from = 0; from < text.length; ) {
+    const space = text.lastIndexOf(' ', from + longestLine)
+    const end =
+      from + longestLine >= text.length ? text.length : space > from ? space + 1 : from + longestLine
+    chunks.push(text.slice(from, end))
+    from = end
+  }
+  return chunks
+}
+
+const entities: Record<string, string> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+  copy: '©',
+  hellip: '…',
+  mdash: '—',
+  ndash: '–',
+  rarr: '→',
+}
+
+export function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text
+  return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(\w{2,8}));/gi, (whole, decimal, hex, name) => {
+    if (name !== undefined) return entities[name.toLowerCase()] ?? whole
+    const code = decimal !== undefined ? Number(decimal) : Number.parseInt(hex, 16)
+    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole
+  })
+}
+
+/** The address a link may lead to; nothing for what could do more than lead somewhere. */
+export function safeHref(href: string): string | undefined {
+  try {
+    const url = new URL(href)
+    return ['https:', 'http:', 'mailto:'].includes(url.protocol) ? url.href : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The language of a fence, as a highlighter knows it. */
+export function languageOf(info: string | undefined): string {
+  return /^[\w+#.-]+/.exec(info ?? '')?.[0]?.toLowerCase() ?? ''
+}

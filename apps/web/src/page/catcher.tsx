@@ -1,0 +1,31 @@
+import { Component, type ReactNode } from 'react'
+import { Button } from '../parts/button.tsx'
+import { Problem } from '../parts/problem.tsx'
+
+/** The last net: a defect of the page says so and offers a way on. Nothing of a session is lost by it. */
+export class Catcher extends Component<{ children: ReactNode }, { error: Error | undefined }> {
+  override state = { error: undefined as Error | undefined }
+
+  static getDerivedStateFromError(error: Error) {
+    return { error }
+  }
+
+  override render() {
+    const { error } = this.state
+    if (!error) return this.props.children
+    return (
+      <main className="h-dvh">
+        <Problem
+          title="The page failed"
+          text={`Your sessions are not touched by this: they live on the server.\n\n${error.message}`}
+        >
+          <div className="pt-4">
+            <Button look="primary" onClick={() => location.reload()}>
+              Load the page again
+            </Button>
+          </div>
+        </Problem>
+      </main>
+    )
+  }
+}

@@ -1,0 +1,40 @@
+import { CloudOff, LoaderCircle } from 'lucide-react'
+import { client, useConnection } from './client.ts'
+
+/** Says when the server cannot be heard, and nothing when all is well. */
+export function ConnectionNote() {
+  const connection = useConnection()
+  if (connection.state === 'open' || connection.state === 'idle' || connection.state === 'closed') return null
+  if (connection.state === 'connecting') {
+    return (
+      <p className="flex items-center gap-2 border-t border-line px-3.5 py-2 text-xs text-soft">
+        <LoaderCircle size={13} className="animate-spin" aria-hidden /> Connecting…
+      </p>
+    )
+  }
+  const error = 'error' in connection ? connection.error : undefined
+  return (
+    <div
+      role="status"
+      data-testid="offline"
+      className="flex items-start gap-2 border-t border-wait-line bg-wait-wash px-3.5 py-2 text-xs text-wait"
+    >
+      <CloudOff size={14} className="mt-0.5 shrink-0" aria-hidden />
+      <span className="min-w-0 flex-1">
+        {connection.state === 'stopped'
+          ? (error?.message ?? 'The server does not let this browser in.')
+          : 'The server does not answer. What you see may be old; what you send waits here.'}
+      </span>
+      <button
+        type="button"
+        className="shrink-0 rounded font-semibold underline"
+        onClick={() => {
+          client.socket.retry()
+          client.socket.open()
+        }}
+      >
+        Try now
+      </button>
+    </div>
+  )
+}

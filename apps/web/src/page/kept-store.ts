@@ -1,0 +1,31 @@
+import { createStore, type Store } from './store.ts'
+
+/**
+ * A store that is kept in the browser and shared by its tabs. A browser that keeps nothing (a private window, a full
+ * disk) still works; it only forgets.
+ */
+export function createKeptStore<State extends object>(name: string, initial: State): Store<State> {
+  const key = `parley:${name}`
+  const store = createStore<State>(read(key, initial))
+  addEventListener('storage', (event) => {
+    if (event.key === key) store.set(read(key, initial))
+  })
+  return {
+    ...store,
+    set(change) {
+      store.set(change)
+      try {
+        localStorage.setItem(key, JSON.stringify(store.get()))
+      } catch {}
+    },
+  }
+}
+
+function read<State extends object>(key: string, initial: State): State {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(key) ?? 'null')
+    return kept && typeof kept === 'object' ? { ...initial, ...kept } : initial
+  } catch {
+    return initial
+  }
+}

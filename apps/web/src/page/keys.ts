@@ -1,0 +1,60 @@
+import { isEditable } from '../request/card.tsx'
+import { currentRoute, go } from './route.ts'
+import { sessions } from './sessions.ts'
+
+/** The keys of the page. A key with a modifier works anywhere, the others only where nobody is typing. */
+export function startKeys(actions: { openPalette: () => void }): () => void {
+  const press = (event: KeyboardEvent) => {
+    if (event.defaultPrevented || event.isComposing) return
+    const command = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey
+    if (command && event.key.toLowerCase() === 'k') {
+      event.preventDefault()
+      return actions.openPalette()
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target)) return
+    if (document.querySelector('dialog[open], [popover]:popover-open')) return
+    const action = plain[event.key]
+    if (!action) return
+    event.preventDefault()
+    action()
+  }
+  addEventListener('keydown', press)
+  return () => removeEventListener('keydown', press)
+}
+
+const plain: Record<string, () => void> = {
+  n: () => go({ name: 'new' }),
+  i: () => go({ name: 'inbox' }),
+  '?': () => go({ name: 'settings', section: 'keys' }),
+  '[': () => step(-1),
+  ']': () => step(1),
+  '/': () => document.querySelector<HTMLTextAreaElement>('textarea[aria-label=Prompt]')?.focus(),
+  j: () => moveRow(1),
+  k: () => moveRow(-1),
+  g: () => toEnd(),
+}
+
+/** To the session above or below in the list. */
+function step(by: number): void {
+  const list = sessions.getSnapshot().sessions
+  const route = currentRoute()
+  const now = route.name === 'session' ? list.findIndex((session) => session.id === route.id) : -1
+  const next = list[Math.max(0, Math.min(list.length - 1, now + by))]
+  if (next) go({ name: 'session', id: next.id })
+}
+
+/** The rows of the feed are articles: the focus goes from one to the next. */
+function moveRow(by: number): void {
+  const rows = [...document.querySelectorAll<HTMLElement>('[role=feed] > article')].toSorted(
+    (one, other) => Number(one.dataset.index) - Number(other.dataset.index),
+  )
+  const now = rows.findIndex((row) => row.contains(document.activeElement))
+  const to = now < 0 ? rows.at(by > 0 ? 0 : -1) : rows[now + by]
+  to?.focus({ preventScroll: true })
+  to?.scrollIntoView({ block: 'nearest' })
+}
+
+function toEnd(): void {
+  const timeline = document.querySelector('[data-testid=timeline]')
+  timeline?.scrollTo({ top: timeline.scrollHeight })
+}

@@ -1,0 +1,41 @@
+import { emptyState, type SessionSummary, summarise, type WaitingRequest } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { endedTurns, newRequests, pageTitle } from './news.logic.ts'
+
+const session = (id: string, status: SessionSummary['status'], seq = 1): SessionSummary => ({
+  ...summarise({ ...emptyState(id, 'e'), title: id, seq }),
+  status,
+})
+const waiting = (requestId: string): WaitingRequest => ({
+  session: session('s', 'waiting'),
+  request: {
+    type: 'question',
+    requestId,
+    at: 0,
+    stale: false,
+    questions: [{ id: 'q', header: 'h', text: 'Which?', options: [], multiple: false, freeText: true }],
+  },
+})
+
+describe('news', () => {
+  it('is a request that was not there before, never one that the page came to', () => {
+    expect(newRequests(undefined, [waiting('a')])).toEqual([])
+    const news = newRequests(new Set(['a']), [waiting('a'), waiting('b')])
+    expect(news).toEqual([{ key: 'b', sessionId: 's', title: 's waits for you', text: 'Which?' }])
+  })
+
+  it('is a turn that ended while one looked on', () => {
+    const before = new Map([
+      ['a', session('a', 'working')],
+      ['b', session('b', 'idle')],
+    ])
+    const after = [session('a', 'idle', 9), session('b', 'idle'), session('new', 'idle')]
+    expect(endedTurns(before, after).map(({ key }) => key)).toEqual(['end:a:9'])
+    expect(endedTurns(undefined, after)).toEqual([])
+    expect(endedTurns(before, [session('a', 'waiting')])).toEqual([])
+  })
+
+  it('is in the title', () => {
+    expect([pageTitle(0, ''), pageTitle(2, 'Fix it')]).toEqual(['Parley', '(2) Fix it · Parley'])
+  })
+})

@@ -1,0 +1,76 @@
+import type { SessionSummary } from '@parley/protocol'
+import { client } from './client.ts'
+import { endedTurns, type News, newRequests, pageTitle } from './news.logic.ts'
+import { preferences } from './preferences.ts'
+import { currentRoute, go } from './route.ts'
+import { sessions } from './sessions.ts'
+import { waiting } from './waiting.ts'
+
+const toldKey = 'parley:told'
+const mostKept = 200
+
+/** Calls the person when something waits or is over: by title and icon always, by a notification when nobody looks. */
+export function startNews(): void {
+  let requests: ReadonlySet<string> | undefined
+  let known: ReadonlyMap<string, SessionSummary> | undefined
+  waiting.subscribe(() => {
+    const snapshot = waiting.getSnapshot()
+    showInTab()
+    if (snapshot.status !== 'live') return
+    for (const news of newRequests(requests, snapshot.requests)) void call(news)
+    requests = new Set(snapshot.requests.map(({ request }) => request.requestId))
+  })
+  sessions.subscribe(() => {
+    const snapshot = sessions.getSnapshot()
+    showInTab()
+    if (snapshot.status !== 'live') return
+    for (const news of endedTurns(known, snapshot.sessions)) void call(news)
+    known = new Map(snapshot.sessions.map((session) => [session.id, session]))
+  })
+  addEventListener('popstate', showInTab)
+}
+
+/** The tab's own title and icon. */
+export function showInTab(): void {
+  const count = waiting.getSnapshot().requests.length
+  const route = currentRoute()
+  const all = sessions.getSnapshot().sessions
+  const here = route.name === 'session' ? all.find((session) => session.id === route.id) : undefined
+  const title = pageTitle(count, here?.title ?? '')
+  if (document.title !== title) document.title = title
+  const busy = all.some((session) => session.status === 'working')
+  const icon = count > 0 ? '/icon-waiting.svg' : busy ? '/icon-working.svg' : '/icon.svg'
+  const link = document.querySelector<HTMLLinkElement>('link[rel=icon]')
+  if (link && link.getAttribute('href') !== icon) link.href = icon
+}
+
+/** Once over all tabs: the lock lets one of them in at a time, and what was told is written down. */
+async function call(news: News): Promise<void> {
+  if (!preferences.get().notifications || !('Notification' in window)) return
+  if (Notification.permission !== 'granted') return
+  await navigator.locks.request('parley-news', async () => {
+    if (wasTold(news.key)) return
+    const route = currentRoute()
+    const looking = document.hasFocus() && route.name === 'session' && route.id === news.sessionId
+    if (looking) return
+    const shown = new Notification(news.title, { body: news.text, tag: news.key, icon: '/icon.svg' })
+    shown.onclick = () => {
+      focus()
+      go({ name: 'session', id: news.sessionId })
+      shown.close()
+    }
+  })
+}
+
+function wasTold(key: string): boolean {
+  try {
+    const told = JSON.parse(localStorage.getItem(toldKey) ?? '[]') as string[]
+    if (told.includes(key)) return true
+    localStorage.setItem(toldKey, JSON.stringify([...told, key].slice(-mostKept)))
+  } catch {}
+  return false
+}
+
+client.closing.addEventListener('abort', () => {
+  document.title = 'Parley'
+})

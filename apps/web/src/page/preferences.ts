@@ -1,0 +1,37 @@
+import { createKeptStore } from './kept-store.ts'
+
+export type Theme = 'system' | 'light' | 'dark'
+
+export type Preferences = {
+  readonly theme: Theme
+  /** Show every step and thought unfolded. */
+  readonly expandAll: boolean
+  readonly notifications: boolean
+  /** What the last new session was made with. */
+  readonly agent?: string
+  readonly folder?: string
+  readonly sidePanel: 'none' | 'plan' | 'events' | 'changes' | 'terminal'
+  readonly splitChanges: boolean
+}
+
+export const preferences = createKeptStore<Preferences>('preferences', {
+  theme: 'system',
+  expandAll: false,
+  notifications: true,
+  sidePanel: 'none',
+  splitChanges: false,
+})
+
+export function prefer(change: Partial<Preferences>): void {
+  preferences.set((before) => ({ ...before, ...change }))
+}
+
+export function applyTheme(): void {
+  const show = () => {
+    const { theme } = preferences.get()
+    if (theme === 'system') delete document.documentElement.dataset.theme
+    else document.documentElement.dataset.theme = theme
+  }
+  preferences.subscribe(show)
+  show()
+}

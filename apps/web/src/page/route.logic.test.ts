@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { addressOf, type Route, routeOf } from './route.logic.ts'
+
+const at = (address: string) => {
+  const { pathname, hash } = new URL(address, 'http://parley.test')
+  return routeOf({ pathname, hash })
+}
+
+describe('addresses', () => {
+  const routes: Route[] = [
+    { name: 'home' },
+    { name: 'new' },
+    { name: 'inbox' },
+    { name: 'settings', section: 'permissions' },
+    { name: 'session', id: 'ses_1' },
+    { name: 'session', id: 'a/b c', seq: 12 },
+  ]
+  it.each(routes)('lead back to where they came from: %j', (route) => {
+    expect(at(addressOf(route))).toEqual(route)
+  })
+
+  it('that say nothing lead home', () => {
+    expect(at('/what/is/this')).toEqual({ name: 'home' })
+    expect(at('/settings/nothing')).toEqual({ name: 'settings', section: 'agents' })
+  })
+
+  it('survive a hash and an escape that make no sense', () => {
+    expect(at('/sessions/x#e12x')).toEqual({ name: 'session', id: 'x' })
+    expect(routeOf({ pathname: '/sessions/%zz', hash: '' })).toEqual({ name: 'session', id: '%zz' })
+  })
+})

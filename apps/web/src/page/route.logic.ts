@@ -1,0 +1,47 @@
+/** Where the page is. Every place has an address, so that it can be linked to and gone back to. */
+export type Route =
+  | { readonly name: 'home' }
+  | { readonly name: 'new' }
+  | { readonly name: 'inbox' }
+  | { readonly name: 'settings'; readonly section: SettingsSection }
+  /** `seq`: the block that the link is about, by the event that began it. */
+  | { readonly name: 'session'; readonly id: string; readonly seq?: number }
+
+export const settingsSections = ['agents', 'permissions', 'appearance', 'keys'] as const
+export type SettingsSection = (typeof settingsSections)[number]
+
+export function routeOf({ pathname, hash }: { pathname: string; hash: string }): Route {
+  const [first, second] = pathname.split('/').filter((part) => part !== '')
+  if (first === 'sessions' && second !== undefined) {
+    const seq = /^#e(\d{1,15})$/.exec(hash)?.[1]
+    return { name: 'session', id: decoded(second), ...(seq !== undefined && { seq: Number(seq) }) }
+  }
+  if (first === 'new') return { name: 'new' }
+  if (first === 'inbox') return { name: 'inbox' }
+  if (first === 'settings') {
+    const section = settingsSections.find((one) => one === second)
+    return { name: 'settings', section: section ?? 'agents' }
+  }
+  return { name: 'home' }
+}
+
+export function addressOf(route: Route): string {
+  switch (route.name) {
+    case 'home':
+      return '/'
+    case 'settings':
+      return `/settings/${route.section}`
+    case 'session':
+      return `/sessions/${encodeURIComponent(route.id)}${route.seq === undefined ? '' : `#e${route.seq}`}`
+    default:
+      return `/${route.name}`
+  }
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

@@ -1,0 +1,27 @@
+import { useSyncExternalStore } from 'react'
+import { cachedList, cacheList } from '../cache/cache.ts'
+import { client } from './client.ts'
+import { createStore, useStore } from './store.ts'
+
+/** The sessions that are not archived: one list for the title, the palette and the keys. */
+export const sessions = client.sessions()
+
+export function useAllSessions() {
+  return useSyncExternalStore(sessions.subscribe, sessions.getSnapshot)
+}
+
+/** The list as this browser last saw it, for the time until the server answers. */
+const kept = createStore<Awaited<ReturnType<typeof cachedList>>>([])
+void cachedList().then(kept.set)
+export const useKeptSessions = () => useStore(kept)
+
+let keeping = false
+sessions.subscribe(() => {
+  if (keeping) return
+  keeping = true
+  setTimeout(() => {
+    keeping = false
+    const snapshot = sessions.getSnapshot()
+    if (snapshot.status === 'live') cacheList(snapshot.sessions)
+  }, 1500)
+})

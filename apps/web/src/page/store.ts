@@ -1,0 +1,33 @@
+import { useSyncExternalStore } from 'react'
+
+/** State of the page that lives outside React. */
+export type Store<State> = {
+  get(): State
+  set(change: State | ((before: State) => State)): void
+  subscribe(listener: () => void): () => void
+}
+
+export function createStore<State>(initial: State): Store<State> {
+  let state = initial
+  const listeners = new Set<() => void>()
+  return {
+    get: () => state,
+    set(change) {
+      const next = typeof change === 'function' ? (change as (before: State) => State)(state) : change
+      if (Object.is(next, state)) return
+      state = next
+      for (const listener of [...listeners]) listener()
+    },
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}
+
+export function useStore<State>(store: Store<State>): State
+export function useStore<State, Part>(store: Store<State>, selector: (state: State) => Part): Part
+export function useStore<State, Part>(store: Store<State>, selector?: (state: State) => Part): State | Part {
+  const read = () => (selector ? selector(store.get()) : store.get())
+  return useSyncExternalStore(store.subscribe, read, read)
+}

@@ -1,0 +1,18 @@
+type Policy = { createScriptURL(address: string): unknown }
+type Factory = {
+  createPolicy(name: string, rules: { createScriptURL(address: string): string }): Policy
+}
+
+const factory = (globalThis as { trustedTypes?: Factory }).trustedTypes
+const policy = factory?.createPolicy('parley', {
+  createScriptURL(address) {
+    if (new URL(address, location.href).origin === location.origin) return address
+    throw new TypeError(`${address} is not an address of this server.`)
+  },
+})
+
+/** The page allows scripts only from addresses that went through here: those of its own server. */
+export function workerAddress(address: URL | string): URL {
+  const text = String(address)
+  return (policy ? policy.createScriptURL(text) : text) as URL
+}

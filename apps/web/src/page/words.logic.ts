@@ -1,0 +1,71 @@
+/** Times, amounts and paths as people say them. */
+
+const minute = 60_000
+const hour = 60 * minute
+const day = 24 * hour
+
+export function ago(at: number, now: number): string {
+  const past = Math.max(0, now - at)
+  if (past < minute) return 'now'
+  if (past < hour) return `${Math.floor(past / minute)} min`
+  if (past < day) return `${Math.floor(past / hour)} h`
+  if (past < 7 * day) return `${Math.floor(past / day)} d`
+  return new Date(at).toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
+}
+
+export function duration(ms: number): string {
+  if (ms < 950) return `${Math.max(0, Math.round(ms))} ms`
+  if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 60) return `${seconds} s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes} min ${String(seconds % 60).padStart(2, '0')} s`
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')} min`
+}
+
+export function amount(count: number): string {
+  if (count < 1000) return String(Math.round(count))
+  if (count < 10_000) return `${(count / 1000).toFixed(1)}k`
+  if (count < 1_000_000) return `${Math.round(count / 1000)}k`
+  return `${(count / 1_000_000).toFixed(1)}M`
+}
+
+export function dollars(usd: number): string {
+  if (usd === 0) return '$0'
+  return usd < 0.01 ? '<$0.01' : `$${usd.toFixed(2)}`
+}
+
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+/** The last part of a path; of a short one, all of it. */
+export function folderName(path: string): string {
+  return path.split(/[\\/]/).filter(Boolean).at(-1) ?? path
+}
+
+/** A path inside a folder, without the folder. */
+export function within(path: string, folder: string): string {
+  const root = folder.endsWith('/') ? folder : `${folder}/`
+  return folder !== '' && path.startsWith(root) ? path.slice(root.length) : path
+}
+
+/** The day a time belongs to, for headings of a list. */
+export function dayOf(at: number, now: number): 'Today' | 'Yesterday' | 'This week' | 'Earlier' {
+  const midnight = new Date(now).setHours(0, 0, 0, 0)
+  if (at >= midnight) return 'Today'
+  if (at >= midnight - day) return 'Yesterday'
+  return at >= midnight - 6 * day ? 'This week' : 'Earlier'
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
+const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+
+/** Text with everything in it that could pretend to be other text made visible. For one-line titles and commands. */
+export function visible(text: string): string {
+  return text.replace(hidden, (character) => {
+    const code = character.charCodeAt(0)
+    if (code < 0x20) return String.fromCharCode(0x2400 + code)
+    return `\\u${code.toString(16).padStart(4, '0')}`
+  })
+}

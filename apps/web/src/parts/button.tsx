@@ -1,0 +1,61 @@
+import type { ButtonHTMLAttributes, ReactNode, Ref } from 'react'
+
+type Look = 'plain' | 'primary' | 'danger' | 'quiet' | 'good'
+
+const looks: Record<Look, string> = {
+  plain: 'border border-edge bg-card text-ink hover:bg-hover',
+  primary: 'border border-transparent bg-mark-fill text-white hover:brightness-110',
+  good: 'border border-transparent bg-good-fill text-white hover:brightness-110',
+  danger: 'border border-edge bg-card text-bad hover:bg-bad-wash',
+  quiet: 'border border-transparent text-soft hover:bg-hover hover:text-ink',
+}
+
+export function Button({
+  look = 'plain',
+  className = '',
+  ref,
+  ...rest
+}: ButtonHTMLAttributes<HTMLButtonElement> & { look?: Look; ref?: Ref<HTMLButtonElement> }) {
+  return (
+    <button
+      type="button"
+      ref={ref}
+      {...rest}
+      className={`inline-flex min-h-8 items-center justify-center gap-1.5 rounded-md px-2.5 text-sm font-medium whitespace-nowrap select-none disabled:opacity-55 pointer-coarse:min-h-11 ${looks[look]} ${className}`}
+    />
+  )
+}
+
+/** A button that is only a picture: its name is for the ear and the pointer that rests. */
+export function IconButton({
+  label,
+  className = '',
+  children,
+  ref,
+  ...rest
+}: ButtonHTMLAttributes<HTMLButtonElement> & {
+  label: string
+  children: ReactNode
+  ref?: Ref<HTMLButtonElement>
+}) {
+  return (
+    <button
+      type="button"
+      ref={ref}
+      aria-label={label}
+      title={label}
+      {...rest}
+      className={`inline-flex size-7 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink disabled:opacity-50 pointer-coarse:size-11 ${className}`}
+    >
+      {children}
+    </button>
+  )
+}
+
+export function Key({ children }: { children: ReactNode }) {
+  return (
+    <kbd className="rounded border border-current/30 px-1 font-mono text-2xs leading-4 opacity-80 pointer-coarse:hidden">
+      {children}
+    </kbd>
+  )
+}

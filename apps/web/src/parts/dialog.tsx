@@ -1,0 +1,34 @@
+import { type ReactNode, useLayoutEffect, useRef } from 'react'
+
+/** The browser's own dialog: it holds the focus, closes on Escape, and gives the focus back. */
+export function Dialog({
+  label,
+  onClose,
+  className = '',
+  children,
+}: {
+  label: string
+  onClose: () => void
+  className?: string
+  children: ReactNode
+}) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  // Before it leaves the page, or the focus has nowhere to go back to.
+  useLayoutEffect(() => {
+    const element = dialog.current
+    if (element && !element.open) element.showModal()
+    return () => element?.close()
+  }, [])
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it; the click outside is for the pointer
+    <dialog
+      ref={dialog}
+      aria-label={label}
+      onClose={onClose}
+      onClick={(event) => event.target === dialog.current && onClose()}
+      className={`m-auto max-h-[85dvh] w-[min(36rem,calc(100vw-1.5rem))] overflow-hidden rounded-xl border border-edge bg-card p-0 shadow-2xl ${className}`}
+    >
+      {children}
+    </dialog>
+  )
+}

@@ -1,0 +1,19 @@
+import type { AnchorHTMLAttributes, MouseEvent } from 'react'
+import { addressOf, type Route } from '../page/route.logic.ts'
+import { go } from '../page/route.ts'
+
+/** A link inside the page. With a modifier key it does what links do. */
+export function Link({
+  to,
+  onClick,
+  ...rest
+}: AnchorHTMLAttributes<HTMLAnchorElement> & { readonly to: Route }) {
+  const follow = (event: MouseEvent<HTMLAnchorElement>) => {
+    onClick?.(event)
+    if (event.defaultPrevented || event.button !== 0) return
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    go(to)
+  }
+  return <a {...rest} href={addressOf(to)} onClick={follow} />
+}

@@ -1,0 +1,123 @@
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+
+export type MenuEntry = {
+  readonly label: string
+  readonly icon?: ReactNode
+  readonly danger?: boolean
+  readonly onSelect: () => void
+}
+
+/** A button with a menu. Arrows move, Enter chooses, Escape leaves; the focus goes back to the button. */
+export function Menu({
+  label,
+  entries,
+  children,
+  className = '',
+}: {
+  label: string
+  entries: readonly MenuEntry[]
+  children: ReactNode
+  className?: string
+}) {
+  const [open, setOpen] = useState(false)
+  const button = useRef<HTMLButtonElement>(null)
+  const close = () => {
+    setOpen(false)
+    button.current?.focus()
+  }
+  const id = useId()
+  return (
+    <>
+      <button
+        type="button"
+        ref={button}
+        aria-label={label}
+        title={label}
+        aria-haspopup="menu"
+        aria-expanded={open}
+        aria-controls={open ? id : undefined}
+        onClick={() => setOpen(!open)}
+        className={`inline-flex size-7 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink pointer-coarse:size-11 ${className}`}
+      >
+        {children}
+      </button>
+      {open && <MenuList id={id} label={label} entries={entries} anchor={button.current} onClose={close} />}
+    </>
+  )
+}
+
+function MenuList({
+  id,
+  label,
+  entries,
+  anchor,
+  onClose,
+}: {
+  id: string
+  label: string
+  entries: readonly MenuEntry[]
+  anchor: HTMLElement | null
+  onClose: () => void
+}) {
+  const list = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const element = list.current
+    if (!element) return
+    element.showPopover()
+    place(element, anchor)
+    element.querySelector('button')?.focus()
+  }, [anchor])
+  const move = (event: KeyboardEvent) => {
+    const items = [...(list.current?.querySelectorAll('button') ?? [])]
+    const now = items.indexOf(document.activeElement as HTMLButtonElement)
+    const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: items.length - 1 }[event.key]
+    if (event.key === 'Escape' || event.key === 'Tab') {
+      event.preventDefault()
+      event.stopPropagation()
+      onClose()
+    }
+    if (to === undefined) return
+    event.preventDefault()
+    items[(to + items.length) % items.length]?.focus()
+  }
+  return (
+    <div
+      id={id}
+      ref={list}
+      role="menu"
+      tabIndex={-1}
+      aria-label={label}
+      popover="auto"
+      onKeyDown={move}
+      onToggle={(event) => event.newState === 'closed' && onClose()}
+      className="fixed m-0 min-w-44 rounded-lg border border-edge bg-card p-1 text-ink shadow-xl"
+    >
+      {entries.map((entry) => (
+        <button
+          key={entry.label}
+          type="button"
+          role="menuitem"
+          tabIndex={-1}
+          onClick={() => {
+            onClose()
+            entry.onSelect()
+          }}
+          className={`flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-left text-sm hover:bg-hover focus:bg-hover focus:outline-none pointer-coarse:min-h-11 ${entry.danger ? 'text-bad' : ''}`}
+        >
+          {entry.icon}
+          {entry.label}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** Below its button, or above where there is no room; never outside the window. */
+function place(element: HTMLElement, anchor: HTMLElement | null): void {
+  const from = anchor?.getBoundingClientRect()
+  if (!from) return
+  const { width, height } = element.getBoundingClientRect()
+  const below = from.bottom + 4 + height <= innerHeight
+  element.style.top = `${Math.max(8, below ? from.bottom + 4 : from.top - height - 4)}px`
+  element.style.left = `${Math.max(8, Math.min(from.right - width, innerWidth - width - 8))}px`
+}

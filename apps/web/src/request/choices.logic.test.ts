@@ -1,0 +1,58 @@
+import type { PermissionOption } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { choicesOf, coverOf, editableOf, editedInput, wishOf } from './choices.logic.ts'
+
+const option = (
+  decision: 'allow' | 'deny',
+  scope: PermissionOption['scope'],
+  rule?: PermissionOption['rule'],
+) => ({
+  decision,
+  scope,
+  label: `${decision} ${scope}`,
+  ...(rule && { rule }),
+})
+
+describe('the choices of a card', () => {
+  const options = [
+    option('allow', 'once'),
+    option('allow', 'session'),
+    option('allow', 'always'),
+    option('deny', 'once'),
+  ]
+
+  it('keep their keys, whatever is offered', () => {
+    const { once, session, deny, wider } = choicesOf({ options })
+    expect([once?.scope, session?.scope, deny?.decision]).toEqual(['once', 'session', 'deny'])
+    expect(wider.map(({ scope }) => scope)).toEqual(['always'])
+    expect(choicesOf({ options: options.slice(0, 1) })).toMatchObject({
+      session: undefined,
+      deny: undefined,
+      wider: [],
+    })
+  })
+
+  it('say what a grant would cover', () => {
+    expect(coverOf(option('allow', 'session', { tool: 'Bash', match: { command: 'npm test' } }))).toBe(
+      'npm test',
+    )
+    expect(coverOf(option('allow', 'session', { tool: 'Edit' }))).toBe('every use of Edit')
+    expect(coverOf(option('allow', 'once'))).toBe('')
+  })
+
+  it('say what is wanted', () => {
+    expect(wishOf({ kind: 'execute', tool: 'Bash' }, 'Demo')).toBe('Demo wants to run a command')
+    expect(wishOf({ kind: 'other', tool: 'mcp__x' }, 'Demo')).toContain('mcp__x')
+  })
+})
+
+describe('an edited input', () => {
+  it('is the command where there is one, else the whole', () => {
+    const input = { command: 'rm a', description: 'x' }
+    const { field, text } = editableOf(input)
+    expect([field, text]).toEqual(['command', 'rm a'])
+    expect(editedInput(input, field, 'rm b')).toEqual({ input: { command: 'rm b', description: 'x' } })
+    expect(editedInput({}, undefined, '{"a":1}')).toEqual({ input: { a: 1 } })
+    expect(editedInput({}, undefined, '{a')).toHaveProperty('problem')
+  })
+})

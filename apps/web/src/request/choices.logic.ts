@@ -1,0 +1,80 @@
+import type { OpenRequest, PermissionOption, PermissionScope } from '@parley/protocol'
+
+export type PermissionAsk = Extract<OpenRequest, { type: 'permission' }>
+export type QuestionAsk = Extract<OpenRequest, { type: 'question' }>
+
+/** What the keys 1, 2 and 3 mean on a card: always the same, so that a hand can learn it. */
+export type Choices = {
+  readonly once: PermissionOption | undefined
+  /** The next wider grant, if there is one. */
+  readonly session: PermissionOption | undefined
+  readonly deny: PermissionOption | undefined
+  /** Wider grants, behind a menu: nobody should give them in passing. */
+  readonly wider: readonly PermissionOption[]
+}
+
+export function choicesOf({ options }: Pick<PermissionAsk, 'options'>): Choices {
+  const allow = (scope: PermissionScope) =>
+    options.find((option) => option.decision === 'allow' && option.scope === scope)
+  const session = allow('session')
+  const once = allow('once')
+  return {
+    once,
+    session,
+    deny: options.find((option) => option.decision === 'deny'),
+    wider: options.filter((option) => option !== once && option !== session && option.decision === 'allow'),
+  }
+}
+
+/** What a lasting grant would cover, in words. */
+export function coverOf({ rule }: PermissionOption): string {
+  if (!rule) return ''
+  const match = Object.entries(rule.match ?? {})
+  if (match.length === 0) return rule.tool === '*' ? 'every tool' : `every use of ${rule.tool}`
+  return match.map(([field, text]) => (field === 'command' ? text : `${field}: ${text}`)).join(', ')
+}
+
+const kinds = {
+  read: 'read',
+  edit: 'change',
+  delete: 'delete',
+  move: 'move',
+  search: 'search',
+  execute: 'run',
+  fetch: 'fetch',
+  think: 'use',
+  plan: 'go on with',
+  subagent: 'start a subagent for',
+  other: 'use',
+} as const
+
+/** "Demo wants to run a command": the first thing a card says. */
+export function wishOf(ask: Pick<PermissionAsk, 'kind' | 'tool'>, agentName: string): string {
+  if (ask.kind === 'plan') return `${agentName} has a plan`
+  if (ask.kind === 'execute') return `${agentName} wants to run a command`
+  if (ask.kind === 'edit') return `${agentName} wants to change a file`
+  if (ask.kind === 'other') return `${agentName} wants to use ${ask.tool}`
+  return `${agentName} wants to ${kinds[ask.kind]}`
+}
+
+/** The part of an input that a person is likely to edit: the command, or else all of it as JSON. */
+export function editableOf(input: unknown): { readonly field?: string; readonly text: string } {
+  if (typeof input === 'object' && input !== null) {
+    const command = (input as Record<string, unknown>).command
+    if (typeof command === 'string') return { field: 'command', text: command }
+  }
+  return { text: JSON.stringify(input ?? {}, null, 2) }
+}
+
+export function editedInput(
+  input: unknown,
+  field: string | undefined,
+  text: string,
+): { input: unknown } | { problem: string } {
+  if (field !== undefined) return { input: { ...(input as object), [field]: text } }
+  try {
+    return { input: JSON.parse(text) as unknown }
+  } catch {
+    return { problem: 'This is not valid JSON.' }
+  }
+}

@@ -1,0 +1,202 @@
+import type { PermissionOption } from '@parley/protocol'
+import { ChevronDown, Pencil } from 'lucide-react'
+import { useState } from 'react'
+import { DiffView } from '../diff/diff-view.tsx'
+import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
+import { useAgent } from '../page/agents.ts'
+import { visible, within } from '../page/words.logic.ts'
+import { Button, Key } from '../parts/button.tsx'
+import { Menu } from '../parts/menu.tsx'
+import { ScrollRegion } from '../parts/scroll-region.tsx'
+import { CommandText } from '../timeline/call-detail.tsx'
+import { asJson, commandOf, planOf } from '../timeline/call-words.logic.ts'
+import { KindIcon } from '../timeline/kind-icon.tsx'
+import { useAnswer } from './answer.ts'
+import { Card } from './card.tsx'
+import { choicesOf, coverOf, editableOf, editedInput, type PermissionAsk, wishOf } from './choices.logic.ts'
+
+type Props = {
+  session: { readonly id: string; readonly agent: string; readonly cwd: string }
+  ask: PermissionAsk
+  takesFocus: boolean
+}
+
+/** What is asked, where and why, and every answer to it. Nothing of what would run is left out. */
+export function PermissionCard({ session, ask, takesFocus }: Props) {
+  const agent = useAgent(session.agent)
+  const { decide, sending } = useAnswer({ sessionId: session.id, requestId: ask.requestId })
+  const [denying, setDenying] = useState(false)
+  const [edited, setEdited] = useState<string>()
+  const choices = choicesOf(ask)
+  const editable = editableOf(ask.input)
+  const change = edited === undefined ? undefined : editedInput(ask.input, editable.field, edited)
+  const problem = change && 'problem' in change ? change.problem : undefined
+
+  const allow = (option: PermissionOption | undefined) => {
+    if (!option || problem) return
+    decide('allow', { scope: option.scope, ...(change && 'input' in change && { input: change.input }) })
+  }
+  const onKey = (key: string) => {
+    if (key === '1' && choices.once) allow(choices.once)
+    else if (key === '2' && choices.session && edited === undefined) allow(choices.session)
+    else if (key === '3') decide('deny')
+    else return false
+    return true
+  }
+  const title = wishOf(ask, agent?.name ?? session.agent)
+  return (
+    <Card label={`${title}: ${ask.title}`} takesFocus={takesFocus} onKey={onKey}>
+      <header className="flex flex-wrap items-baseline gap-x-2 px-3.5 pt-2.5 text-sm">
+        <span className="self-center text-wait">
+          <KindIcon kind={ask.kind} size={15} />
+        </span>
+        <h3 className="font-semibold">{title}</h3>
+        <span className="ml-auto truncate font-mono text-xs text-faint" title={session.cwd}>
+          {ask.kind === 'plan' ? '' : session.cwd}
+        </span>
+      </header>
+      <div className="max-h-[min(26rem,45dvh)] overflow-y-auto px-3.5 pt-2" tabIndex={-1}>
+        {edited === undefined ? (
+          <Wanted ask={ask} folder={session.cwd} />
+        ) : (
+          <textarea
+            // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to edit
+            autoFocus
+            aria-label="Edit what will run"
+            value={edited}
+            onChange={(event) => setEdited(event.target.value)}
+            className="field field-sizing-content max-h-60 min-h-16 w-full font-mono"
+          />
+        )}
+        {problem && <p className="pt-1 text-xs text-bad">{problem}</p>}
+        {ask.reason && <p className="pt-1.5 text-sm text-soft">{visible(ask.reason)}</p>}
+        {ask.stale && (
+          <p className="pt-1.5 text-xs text-faint">
+            The agent rests. Your answer wakes it, and it goes on from here.
+          </p>
+        )}
+      </div>
+      {denying ? (
+        <DenyForm
+          sending={sending}
+          onBack={() => setDenying(false)}
+          onDeny={(options) => decide('deny', options)}
+        />
+      ) : (
+        <div className="flex flex-wrap items-center gap-2 px-3.5 pt-2.5 pb-3">
+          <Button look="good" disabled={sending || problem !== undefined} onClick={() => allow(choices.once)}>
+            {ask.kind === 'plan'
+              ? 'Approve the plan'
+              : edited === undefined
+                ? 'Allow once'
+                : 'Allow as edited'}{' '}
+            <Key>1</Key>
+          </Button>
+          {choices.session && edited === undefined && (
+            <Button
+              disabled={sending}
+              title={coverOf(choices.session)}
+              onClick={() => allow(choices.session)}
+            >
+              Allow for this session <Key>2</Key>
+            </Button>
+          )}
+          {choices.wider.length > 0 && edited === undefined && (
+            <Menu
+              label="Allow more widely"
+              className="border border-edge"
+              entries={choices.wider.map((option) => ({
+                label: `${option.label}${coverOf(option) ? ` (${coverOf(option)})` : ''}`,
+                onSelect: () => allow(option),
+              }))}
+            >
+              <ChevronDown size={15} />
+            </Menu>
+          )}
+          {agent?.capabilities.editInput && ask.kind !== 'plan' && (
+            <Button look="quiet" onClick={() => setEdited(edited === undefined ? editable.text : undefined)}>
+              <Pencil size={13} aria-hidden /> {edited === undefined ? 'Edit' : 'Do not edit'}
+            </Button>
+          )}
+          <span className="ml-auto flex items-center gap-1 max-md:pt-1">
+            <Button look="quiet" onClick={() => setDenying(true)}>
+              Deny, and say why
+            </Button>
+            <Button look="danger" disabled={sending} onClick={() => decide('deny')}>
+              {ask.kind === 'plan' ? 'Not yet' : 'Deny'} <Key>3</Key>
+            </Button>
+          </span>
+        </div>
+      )}
+    </Card>
+  )
+}
+
+function Wanted({ ask, folder }: { ask: PermissionAsk; folder: string }) {
+  const command = commandOf(ask.input)
+  const plan = ask.kind === 'plan' ? planOf(ask.input) : undefined
+  if (plan !== undefined) return <LazyMarkdown text={plan} />
+  if (ask.diff) return <DiffView diff={ask.diff} folder={folder} />
+  if (command !== undefined) return <CommandText command={command} />
+  return (
+    <div>
+      <p className="text-sm font-medium [overflow-wrap:anywhere]">{visible(within(ask.title, folder))}</p>
+      <ScrollRegion label="Input" className="mt-1 max-h-60 overflow-y-auto rounded-md bg-sunk">
+        <pre className="terminal px-2.5 py-2">{visible(asJson(ask.input))}</pre>
+      </ScrollRegion>
+    </div>
+  )
+}
+
+function DenyForm({
+  sending,
+  onBack,
+  onDeny,
+}: {
+  sending: boolean
+  onBack: () => void
+  onDeny: (options: { message?: string; endTurn?: boolean }) => void
+}) {
+  const [message, setMessage] = useState('')
+  const [endTurn, setEndTurn] = useState(false)
+  const deny = () =>
+    onDeny({ ...(message.trim() && { message: message.trim() }), ...(endTurn && { endTurn }) })
+  return (
+    <form
+      className="flex flex-col gap-2 px-3.5 pt-2.5 pb-3"
+      onSubmit={(event) => {
+        event.preventDefault()
+        deny()
+      }}
+    >
+      <input
+        // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to give a reason
+        autoFocus
+        aria-label="Why not, and what to do instead"
+        placeholder="Why not, and what to do instead"
+        value={message}
+        onChange={(event) => setMessage(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape') return
+          event.stopPropagation()
+          onBack()
+        }}
+        className="field w-full pointer-coarse:py-2.5 pointer-coarse:text-base"
+      />
+      <div className="flex flex-wrap items-center gap-2">
+        <label className="flex items-center gap-1.5 text-sm text-soft">
+          <input type="checkbox" checked={endTurn} onChange={(event) => setEndTurn(event.target.checked)} />
+          and stop the turn
+        </label>
+        <span className="ml-auto flex gap-1">
+          <Button look="quiet" onClick={onBack}>
+            Back
+          </Button>
+          <Button look="danger" type="submit" disabled={sending}>
+            Deny
+          </Button>
+        </span>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,143 @@
+import { answersProblem, type Question } from '@parley/protocol'
+import { useState } from 'react'
+import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
+import { useAgent } from '../page/agents.ts'
+import { visible } from '../page/words.logic.ts'
+import { Button, Key } from '../parts/button.tsx'
+import { useAnswer } from './answer.ts'
+import { Card } from './card.tsx'
+import type { QuestionAsk } from './choices.logic.ts'
+import { answersOf, choose, type Filled, filledFor, write } from './question-form.logic.ts'
+
+type Props = {
+  session: { readonly id: string; readonly agent: string }
+  ask: QuestionAsk
+  takesFocus: boolean
+}
+
+export function QuestionCard({ session, ask, takesFocus }: Props) {
+  const agent = useAgent(session.agent)
+  const { answer, sending } = useAnswer({ sessionId: session.id, requestId: ask.requestId })
+  const [filled, setFilled] = useState<Filled>({})
+  const answers = answersOf(ask.questions, filled)
+  const complete = answersProblem(ask.questions, answers) === undefined
+  const open = ask.questions.find((question) => answers[question.id] === undefined) ?? ask.questions.at(-1)!
+
+  /** A number chooses in the first question that has no answer yet; Enter sends. */
+  const onKey = (key: string) => {
+    const option = /^[1-9]$/.test(key) ? open.options[Number(key) - 1] : undefined
+    if (option) setFilled(choose(filled, open, option.label))
+    else if (key === 'Enter' && complete) answer(answers)
+    else return false
+    return true
+  }
+  return (
+    <Card label={`${agent?.name ?? session.agent} asks: ${open.text}`} takesFocus={takesFocus} onKey={onKey}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (complete) answer(answers)
+        }}
+      >
+        <div
+          className="flex max-h-[min(30rem,50dvh)] flex-col gap-4 overflow-y-auto px-3.5 pt-3"
+          tabIndex={-1}
+        >
+          {ask.questions.map((question) => (
+            <QuestionField
+              key={question.id}
+              question={question}
+              filled={filled}
+              numbered={question === open}
+              name={`${ask.requestId}:${question.id}`}
+              onChange={setFilled}
+            />
+          ))}
+        </div>
+        <div className="flex items-center gap-2 px-3.5 pt-2.5 pb-3">
+          <Button look="good" type="submit" disabled={!complete || sending}>
+            Answer <Key>⏎</Key>
+          </Button>
+          {!complete && (
+            <span className="text-xs text-faint">
+              {ask.questions.length > 1 ? 'Each question needs an answer.' : 'Choose, or write your own.'}
+            </span>
+          )}
+        </div>
+      </form>
+    </Card>
+  )
+}
+
+function QuestionField({
+  question,
+  filled,
+  numbered,
+  name,
+  onChange,
+}: {
+  question: Question
+  filled: Filled
+  numbered: boolean
+  name: string
+  onChange: (filled: Filled) => void
+}) {
+  const { chosen, words } = filledFor(filled, question.id)
+  const preview = question.options.find((option) => chosen.includes(option.label) && option.preview)?.preview
+  return (
+    <fieldset>
+      <legend className="pb-1.5 text-sm font-semibold">
+        {question.header && question.header !== question.text && (
+          <span className="mr-2 rounded bg-wait-wash px-1.5 py-0.5 text-xs font-medium text-wait">
+            {visible(question.header)}
+          </span>
+        )}
+        {visible(question.text)}
+        {question.multiple && (
+          <span className="pl-1.5 text-xs font-normal text-faint">several can apply</span>
+        )}
+      </legend>
+      <div className="flex flex-col gap-1">
+        {question.options.map((option, index) => (
+          <label
+            key={option.label}
+            className={`flex min-h-9 items-start gap-2.5 rounded-md border px-2.5 py-1.5 text-sm pointer-coarse:min-h-11 pointer-coarse:py-2.5 ${chosen.includes(option.label) ? 'border-mark bg-mark-wash' : 'border-line hover:bg-hover/60'}`}
+          >
+            <input
+              type={question.multiple ? 'checkbox' : 'radio'}
+              name={name}
+              checked={chosen.includes(option.label)}
+              onChange={() => onChange(choose(filled, question, option.label))}
+              className="mt-1 accent-mark-fill"
+            />
+            <span className="min-w-0 flex-1">
+              {visible(option.label)}
+              {option.description && (
+                <span className="block text-xs text-soft">{visible(option.description)}</span>
+              )}
+            </span>
+            {numbered && index < 9 && (
+              <span className="text-faint">
+                <Key>{index + 1}</Key>
+              </span>
+            )}
+          </label>
+        ))}
+        {question.freeText && (
+          <input
+            aria-label={`Your own answer to: ${question.text}`}
+            placeholder="Something else"
+            value={words}
+            onChange={(event) => onChange(write(filled, question, event.target.value))}
+            className="field pointer-coarse:py-2.5 pointer-coarse:text-base"
+          />
+        )}
+      </div>
+      {preview && (
+        <div className="mt-2 max-h-60 overflow-y-auto rounded-md border border-line p-3" tabIndex={-1}>
+          <LazyMarkdown text={preview} />
+        </div>
+      )}
+    </fieldset>
+  )
+}

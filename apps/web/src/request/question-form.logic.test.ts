@@ -1,0 +1,40 @@
+import { answersProblem, type Question } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { answersOf, choose, type Filled, write } from './question-form.logic.ts'
+
+const question = (id: string, multiple: boolean, freeText = true): Question => ({
+  id,
+  header: id,
+  text: id,
+  options: [{ label: 'A' }, { label: 'B' }],
+  multiple,
+  freeText,
+})
+const one = question('one', false)
+const many = question('many', true)
+const empty: Filled = {}
+
+describe('a question form', () => {
+  it('takes one of several, or words instead', () => {
+    const filled = choose(choose(empty, one, 'A'), one, 'B')
+    expect(answersOf([one], filled)).toEqual({ one: 'B' })
+    expect(answersOf([one], write(filled, one, ' other '))).toEqual({ one: 'other' })
+    expect(answersOf([one], choose(write(filled, one, 'x'), one, 'A'))).toEqual({ one: 'A' })
+  })
+
+  it('takes several, and words too', () => {
+    const filled = choose(choose(choose(empty, many, 'A'), many, 'B'), many, 'A')
+    expect(answersOf([many], write(filled, many, 'more'))).toEqual({ many: ['B', 'more'] })
+  })
+
+  it('leaves out what has no answer, so that the protocol can say so', () => {
+    expect(answersProblem([one, many], answersOf([one, many], choose(empty, one, 'A')))).toContain('many')
+    expect(answersProblem([one], answersOf([one], choose(empty, one, 'A')))).toBeUndefined()
+  })
+
+  it('is not fooled by odd names', () => {
+    const odd = question('__proto__', false)
+    expect(answersOf([question('toString', false)], empty)).toEqual({})
+    expect(() => answersOf([odd], choose(empty, odd, 'A'))).not.toThrow()
+  })
+})

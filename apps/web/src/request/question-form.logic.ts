@@ -1,0 +1,36 @@
+import type { Answers, Question } from '@parley/protocol'
+
+/** What is filled in so far: the options chosen, and words of one's own. */
+export type Filled = Readonly<Record<string, { readonly chosen: readonly string[]; readonly words: string }>>
+
+const blank = { chosen: [], words: '' }
+
+export const filledFor = (filled: Filled, id: string) => (Object.hasOwn(filled, id) ? filled[id]! : blank)
+
+/** Choosing one of several unchooses the others; one's own words stand in for a choice where only one can be. */
+export function choose(filled: Filled, question: Question, label: string): Filled {
+  const before = filledFor(filled, question.id)
+  const has = before.chosen.includes(label)
+  if (question.multiple) {
+    const chosen = has ? before.chosen.filter((other) => other !== label) : [...before.chosen, label]
+    return { ...filled, [question.id]: { ...before, chosen } }
+  }
+  return { ...filled, [question.id]: { chosen: [label], words: '' } }
+}
+
+export function write(filled: Filled, question: Question, words: string): Filled {
+  const before = filledFor(filled, question.id)
+  const chosen = question.multiple || words.trim() === '' ? before.chosen : []
+  return { ...filled, [question.id]: { chosen, words } }
+}
+
+/** The answers as the protocol wants them; a question without one is left out. */
+export function answersOf(questions: readonly Question[], filled: Filled): Answers {
+  const answers: [string, string | string[]][] = []
+  for (const question of questions) {
+    const { chosen, words } = filledFor(filled, question.id)
+    const given = words.trim() === '' ? [...chosen] : [...chosen, words.trim()]
+    if (given.length > 0) answers.push([question.id, question.multiple ? given : given[0]!])
+  }
+  return Object.fromEntries(answers)
+}

@@ -1,0 +1,76 @@
+import type { PlanEntry, Task } from '@parley/protocol'
+import { Circle, CircleCheck, CircleDot, CircleSlash } from 'lucide-react'
+import { visible } from '../page/words.logic.ts'
+import { useStatePart } from './session-context.tsx'
+
+export function PlanPanel() {
+  const plan = useStatePart((state) => state.plan)
+  const tasks = useStatePart((state) => state.tasks)
+  const done = plan.filter((entry) => entry.status === 'completed').length
+  return (
+    <div className="flex flex-col gap-4 px-4 py-3 text-sm">
+      {plan.length === 0 && tasks.length === 0 && (
+        <p className="text-soft">The agent has no plan in this session.</p>
+      )}
+      {plan.length > 0 && (
+        <section aria-label="Steps">
+          <p className="pb-1.5 text-xs text-faint tabular-nums">
+            {done} of {plan.length} done
+          </p>
+          <ol className="flex flex-col gap-1.5">
+            {plan.map((entry, index) => (
+              <PlanRow key={entry.id ?? index} entry={entry} />
+            ))}
+          </ol>
+        </section>
+      )}
+      {tasks.length > 0 && (
+        <section aria-label="Beside the main line">
+          <h3 className="pb-1.5 text-xs text-faint">Beside the main line</h3>
+          <ul className="flex flex-col gap-1.5">
+            {tasks.map((task) => (
+              <TaskRow key={task.taskId} task={task} />
+            ))}
+          </ul>
+        </section>
+      )}
+    </div>
+  )
+}
+
+const marks = {
+  completed: <CircleCheck size={15} className="text-good" aria-label="done" />,
+  'in-progress': <CircleDot size={15} className="breathe text-mark" aria-label="being done" />,
+  pending: <Circle size={15} className="text-faint" aria-label="to do" />,
+  cancelled: <CircleSlash size={15} className="text-faint" aria-label="dropped" />,
+}
+
+function PlanRow({ entry }: { entry: PlanEntry }) {
+  return (
+    <li className="flex items-start gap-2">
+      <span className="mt-0.5 shrink-0">{marks[entry.status]}</span>
+      <span className={entry.status === 'completed' || entry.status === 'cancelled' ? 'text-faint' : ''}>
+        {visible(entry.text)}
+      </span>
+    </li>
+  )
+}
+
+const taskMarks = {
+  running: marks['in-progress'],
+  completed: marks.completed,
+  failed: <CircleSlash size={15} className="text-bad" aria-label="failed" />,
+  stopped: marks.cancelled,
+}
+
+function TaskRow({ task }: { task: Task }) {
+  return (
+    <li className="flex items-start gap-2">
+      <span className="mt-0.5 shrink-0">{taskMarks[task.status]}</span>
+      <span className="min-w-0">
+        {visible(task.title)}
+        {task.summary && <span className="block text-xs text-soft">{visible(task.summary)}</span>}
+      </span>
+    </li>
+  )
+}

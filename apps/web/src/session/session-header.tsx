@@ -1,0 +1,188 @@
+import type { SessionState } from '@parley/protocol'
+import {
+  Archive,
+  ArchiveRestore,
+  ChevronLeft,
+  ClipboardCopy,
+  Download,
+  Ellipsis,
+  FileDiff,
+  FoldVertical,
+  GitFork,
+  ListChecks,
+  Minimize2,
+  Pencil,
+  Pin,
+  PinOff,
+  Power,
+  ScanText,
+  Search,
+  SquareTerminal,
+  Trash2,
+  UnfoldVertical,
+} from 'lucide-react'
+import { useState } from 'react'
+import { useAgent } from '../page/agents.ts'
+import { client } from '../page/client.ts'
+import { type Preferences, prefer, preferences } from '../page/preferences.ts'
+import { go } from '../page/route.ts'
+import { useStore } from '../page/store.ts'
+import { toast, toastError } from '../page/toasts.tsx'
+import { visible } from '../page/words.logic.ts'
+import { IconButton } from '../parts/button.tsx'
+import { Link } from '../parts/link.tsx'
+import { Menu, type MenuEntry } from '../parts/menu.tsx'
+import { deleteWithUndo } from '../sessions/deleting.ts'
+import { RenameField } from '../sessions/session-row.tsx'
+import { usePart, useStatePart } from './session-context.tsx'
+
+export function SessionHeader({ onFind }: { onFind: () => void }) {
+  const [renaming, setRenaming] = useState(false)
+  const id = useStatePart((state) => state.id)
+  const title = useStatePart((state) => state.title)
+  const agentId = useStatePart((state) => state.agent)
+  const cwd = useStatePart((state) => state.cwd)
+  const version = useStatePart((state) => state.connection?.agentVersion)
+  const credential = useStatePart((state) => state.connection?.credential)
+  const planned = useStatePart((state) => state.plan.length + state.tasks.length > 0)
+  const status = usePart((snapshot) => snapshot.status)
+  const agent = useAgent(agentId)
+  return (
+    <header className="flex min-h-12 items-center gap-1 border-b border-line px-3 max-md:px-1">
+      <Link
+        to={{ name: 'home' }}
+        aria-label="All sessions"
+        className="inline-flex size-9 items-center justify-center rounded-md text-soft md:hidden pointer-coarse:size-11"
+      >
+        <ChevronLeft size={20} />
+      </Link>
+      {renaming ? (
+        <RenameField session={{ id, title }} onDone={() => setRenaming(false)} />
+      ) : (
+        <div className="min-w-0 flex-1 py-1.5 leading-tight">
+          <h1 className="truncate text-sm font-semibold" onDoubleClick={() => setRenaming(true)}>
+            {visible(title) || 'Untitled'}
+          </h1>
+          <p className="flex items-center gap-1.5 truncate text-xs text-faint">
+            <span
+              title={[version && `version ${version}`, credential && `paid by ${credential}`]
+                .filter(Boolean)
+                .join(', ')}
+            >
+              {agent?.name ?? agentId}
+            </span>
+            <span aria-hidden>·</span>
+            <span className="truncate font-mono" title={cwd}>
+              {cwd}
+            </span>
+            {credential && <span className="shrink-0 max-md:hidden">· paid by {credential}</span>}
+            {status === 'reconnecting' && <span className="text-wait">· reconnecting</span>}
+          </p>
+        </div>
+      )}
+      <IconButton label="Find in this session (Ctrl+F)" onClick={onFind} className="max-md:hidden">
+        <Search size={16} />
+      </IconButton>
+      <PanelButton panel="plan" label="Plan" shown={planned} icon={<ListChecks size={16} />} />
+      <PanelButton panel="changes" label="Changes" shown icon={<FileDiff size={16} />} />
+      <PanelButton panel="terminal" label="Terminals" shown icon={<SquareTerminal size={16} />} />
+      <SessionMenu onRename={() => setRenaming(true)} onFind={onFind} />
+    </header>
+  )
+}
+
+function PanelButton({
+  panel,
+  label,
+  shown,
+  icon,
+}: {
+  panel: Preferences['sidePanel']
+  label: string
+  shown: boolean
+  icon: React.ReactNode
+}) {
+  const open = useStore(preferences, (state) => state.sidePanel === panel)
+  if (!shown && !open) return null
+  return (
+    <IconButton
+      label={label}
+      aria-pressed={open}
+      onClick={() => prefer({ sidePanel: open ? 'none' : panel })}
+      className={open ? 'bg-mark-wash text-mark!' : ''}
+    >
+      {icon}
+    </IconButton>
+  )
+}
+
+function SessionMenu({ onRename, onFind }: { onRename: () => void; onFind: () => void }) {
+  const id = useStatePart((state) => state.id)
+  const title = useStatePart((state) => state.title)
+  const pinned = useStatePart((state) => state.pinned)
+  const archived = useStatePart((state) => state.archived)
+  const connected = useStatePart((state) => state.connected)
+  const cwd = useStatePart((state) => state.cwd)
+  const agent = useAgent(useStatePart((state) => state.agent))
+  const all = useStore(preferences, (state) => state.expandAll)
+  const patch = (body: Partial<Pick<SessionState, 'pinned' | 'archived'>>) =>
+    void client.call('patchSession', { params: { id }, body }).catch(toastError)
+  const run = (work: Promise<unknown>) => void work.catch(toastError)
+  const fork = async () => go({ name: 'session', id: (await client.fork(id)).sessionId })
+  const entries: (MenuEntry | false | undefined)[] = [
+    { label: 'Rename', icon: <Pencil size={14} />, onSelect: onRename },
+    { label: 'Find', icon: <Search size={14} />, onSelect: onFind },
+    {
+      label: all ? 'Fold what is quiet' : 'Expand everything',
+      icon: all ? <FoldVertical size={14} /> : <UnfoldVertical size={14} />,
+      onSelect: () => prefer({ expandAll: !all }),
+    },
+    {
+      label: 'Copy folder',
+      icon: <ClipboardCopy size={14} />,
+      onSelect: () => run(navigator.clipboard.writeText(cwd).then(() => toast('Copied the folder.'))),
+    },
+    agent?.capabilities.fork && { label: 'Fork', icon: <GitFork size={14} />, onSelect: () => run(fork()) },
+    agent?.capabilities.compaction && {
+      label: 'Compact the context',
+      icon: <Minimize2 size={14} />,
+      onSelect: () => run(client.compact(id)),
+    },
+    connected && {
+      label: 'Let the agent rest',
+      icon: <Power size={14} />,
+      onSelect: () => run(client.closeSession(id)),
+    },
+    {
+      label: 'Events as recorded',
+      icon: <ScanText size={14} />,
+      onSelect: () => prefer({ sidePanel: 'events' }),
+    },
+    {
+      label: 'Export as a page',
+      icon: <Download size={14} />,
+      onSelect: () =>
+        void open(`/api/sessions/${encodeURIComponent(id)}/export?as=html`, '_blank', 'noopener'),
+    },
+    pinned
+      ? { label: 'Unpin', icon: <PinOff size={14} />, onSelect: () => patch({ pinned: false }) }
+      : { label: 'Pin', icon: <Pin size={14} />, onSelect: () => patch({ pinned: true }) },
+    archived
+      ? { label: 'Unarchive', icon: <ArchiveRestore size={14} />, onSelect: () => patch({ archived: false }) }
+      : { label: 'Archive', icon: <Archive size={14} />, onSelect: () => patch({ archived: true }) },
+    {
+      label: 'Delete',
+      icon: <Trash2 size={14} />,
+      danger: true,
+      onSelect: () => deleteWithUndo({ id, title }),
+    },
+  ]
+  return (
+    <Menu
+      label="More for this session"
+      entries={entries.filter((entry) => entry !== false && entry !== undefined)}
+    >
+      <Ellipsis size={17} />
+    </Menu>
+  )
+}

@@ -1,0 +1,33 @@
+import { client } from '../page/client.ts'
+import { currentRoute, go } from '../page/route.ts'
+import { createStore, useStore } from '../page/store.ts'
+import { toast, toastError } from '../page/toasts.tsx'
+
+const undoMs = 7000
+
+/** Sessions that are hidden and will be deleted when the time to undo is over. A closed page deletes nothing. */
+const deleting = createStore<ReadonlySet<string>>(new Set())
+
+export const useDeleting = () => useStore(deleting)
+
+export function deleteWithUndo(session: { readonly id: string; readonly title: string }): void {
+  const { id } = session
+  const here = currentRoute()
+  if (here.name === 'session' && here.id === id) go({ name: 'home' })
+  deleting.set((before) => new Set([...before, id]))
+  const show = () => deleting.set((before) => new Set([...before].filter((other) => other !== id)))
+  const timer = setTimeout(() => {
+    client.call('deleteSession', { params: { id } }).catch((thrown: unknown) => {
+      show()
+      toastError(thrown)
+    })
+  }, undoMs)
+  const undo = () => {
+    clearTimeout(timer)
+    show()
+  }
+  toast(`Deleted “${session.title || 'Untitled'}”`, {
+    action: { label: 'Undo', run: undo },
+    ms: undoMs - 200,
+  })
+}

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest'
+import { isUnread, type Seen, withSeen } from './seen.logic.ts'
+
+const session = { id: 'a', updatedAt: 100, status: 'idle' as const }
+
+describe('unread sessions', () => {
+  it('are those that changed after they were seen', () => {
+    const seen: Seen = { since: 0, at: { a: 100 } }
+    expect(isUnread(session, seen)).toBe(false)
+    expect(isUnread({ ...session, updatedAt: 101 }, seen)).toBe(true)
+  })
+
+  it('are not those from before the browser came, nor those at work', () => {
+    expect(isUnread(session, { since: 150, at: {} })).toBe(false)
+    expect(isUnread({ ...session, status: 'working' }, { since: 0, at: {} })).toBe(false)
+  })
+
+  it('are remembered forwards only, and not without end', () => {
+    const seen: Seen = { since: 0, at: { a: 100 } }
+    expect(withSeen(seen, 'a', 90)).toBe(seen)
+    let many = seen
+    for (let index = 0; index < 600; index++) many = withSeen(many, `s${index}`, 1000 + index)
+    expect(Object.keys(many.at)).toHaveLength(500)
+    expect(many.at.a).toBeUndefined()
+  })
+})

@@ -1,0 +1,125 @@
+import type { SessionSummary } from '@parley/protocol'
+import { Archive, ArchiveRestore, Ellipsis, Pencil, Pin, PinOff, Trash2 } from 'lucide-react'
+import { memo, useState } from 'react'
+import { client } from '../page/client.ts'
+import { toastError } from '../page/toasts.tsx'
+import { ago, folderName, visible } from '../page/words.logic.ts'
+import { Link } from '../parts/link.tsx'
+import { Menu } from '../parts/menu.tsx'
+import { deleteWithUndo } from './deleting.ts'
+import { StatusMark } from './status-mark.tsx'
+
+type Props = {
+  session: SessionSummary
+  agentName: string
+  current: boolean
+  unread: boolean
+  now: number
+}
+
+export const SessionRow = memo(function SessionRow({ session, agentName, current, unread, now }: Props) {
+  const [renaming, setRenaming] = useState(false)
+  const title = visible(session.title) || 'Untitled'
+  return (
+    <li
+      className={`group relative flex rounded-md ${current ? 'bg-hover' : 'hover:bg-hover/60'} ${session.archived ? 'opacity-75' : ''}`}
+    >
+      {renaming ? (
+        <RenameField session={session} onDone={() => setRenaming(false)} />
+      ) : (
+        <Link
+          to={{ name: 'session', id: session.id }}
+          aria-current={current ? 'page' : undefined}
+          className="flex min-w-0 flex-1 gap-1 rounded-md py-1.5 pr-2 pl-1 pointer-coarse:py-2.5 pointer-coarse:pr-11"
+        >
+          <StatusMark status={session.status} unread={unread} />
+          <span className="min-w-0 flex-1">
+            <span className="flex items-baseline gap-2">
+              <span className={`truncate text-sm ${unread || session.waiting > 0 ? 'font-semibold' : ''}`}>
+                {title}
+              </span>
+              {session.waiting > 0 && (
+                <span className="ml-auto rounded-full bg-wait-fill px-1.5 text-2xs font-semibold text-[#2b1c00]">
+                  {session.waiting}
+                  <span className="sr-only"> waiting for you</span>
+                </span>
+              )}
+            </span>
+            <span className="flex gap-1.5 text-xs text-faint">
+              <span className="shrink-0">{agentName}</span>
+              <span className="truncate" title={session.cwd}>
+                {folderName(session.cwd)}
+              </span>
+              <span className="ml-auto shrink-0 pl-1 tabular-nums group-focus-within:invisible group-hover:invisible pointer-coarse:visible!">
+                {session.pinned ? '' : ago(session.updatedAt, now)}
+              </span>
+            </span>
+          </span>
+        </Link>
+      )}
+      <RowMenu session={session} onRename={() => setRenaming(true)} />
+    </li>
+  )
+})
+
+function RowMenu({ session, onRename }: { session: SessionSummary; onRename: () => void }) {
+  const patch = (body: { archived?: boolean; pinned?: boolean }) =>
+    void client.call('patchSession', { params: { id: session.id }, body }).catch(toastError)
+  return (
+    <Menu
+      label={`More for ${session.title || 'Untitled'}`}
+      className="absolute! right-1 bottom-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 aria-expanded:opacity-100 pointer-coarse:right-0 pointer-coarse:bottom-2 pointer-coarse:opacity-100"
+      entries={[
+        session.pinned
+          ? { label: 'Unpin', icon: <PinOff size={14} />, onSelect: () => patch({ pinned: false }) }
+          : { label: 'Pin', icon: <Pin size={14} />, onSelect: () => patch({ pinned: true }) },
+        { label: 'Rename', icon: <Pencil size={14} />, onSelect: onRename },
+        session.archived
+          ? {
+              label: 'Unarchive',
+              icon: <ArchiveRestore size={14} />,
+              onSelect: () => patch({ archived: false }),
+            }
+          : { label: 'Archive', icon: <Archive size={14} />, onSelect: () => patch({ archived: true }) },
+        {
+          label: 'Delete',
+          icon: <Trash2 size={14} />,
+          danger: true,
+          onSelect: () => deleteWithUndo(session),
+        },
+      ]}
+    >
+      <Ellipsis size={15} />
+    </Menu>
+  )
+}
+
+export function RenameField({
+  session,
+  onDone,
+}: {
+  session: { id: string; title: string }
+  onDone: () => void
+}) {
+  const save = (title: string) => {
+    onDone()
+    if (title.trim() === '' || title === session.title) return
+    client.call('patchSession', { params: { id: session.id }, body: { title } }).catch(toastError)
+  }
+  return (
+    <input
+      // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to rename
+      autoFocus
+      aria-label="Title"
+      defaultValue={session.title}
+      maxLength={200}
+      className="field m-1 flex-1"
+      onFocus={(event) => event.target.select()}
+      onBlur={(event) => save(event.target.value)}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter') save(event.currentTarget.value)
+        if (event.key === 'Escape') onDone()
+      }}
+    />
+  )
+}

@@ -1,0 +1,185 @@
+import type { SessionListSnapshot } from '@parley/client'
+import { useSessions } from '@parley/client/react'
+import type { SessionSummary } from '@parley/protocol'
+import { Archive, Inbox, Plus, Search, Settings } from 'lucide-react'
+import { useDeferredValue, useState } from 'react'
+import { useAgents } from '../page/agents.ts'
+import { useNow } from '../page/clock.ts'
+import { ConnectionNote } from '../page/connection-note.tsx'
+import type { Route } from '../page/route.logic.ts'
+import { useRoute } from '../page/route.ts'
+import { useKeptSessions } from '../page/sessions.ts'
+import { useWaiting } from '../page/waiting.ts'
+import { dayOf } from '../page/words.logic.ts'
+import { Link } from '../parts/link.tsx'
+import { useDeleting } from './deleting.ts'
+import { isUnread } from './seen.logic.ts'
+import { useSeen } from './seen.ts'
+import { SessionRow } from './session-row.tsx'
+
+export function Sidebar() {
+  const [words, setWords] = useState('')
+  const [archived, setArchived] = useState(false)
+  const q = useDeferredValue(words.trim())
+  const list = useSessions({
+    ...(q !== '' && { q }),
+    archived: q !== '' ? 'all' : archived ? 'true' : 'false',
+  })
+  return (
+    <nav aria-label="Sessions" className="flex h-full min-h-0 flex-col bg-side">
+      <SidebarHead />
+      <div className="flex items-center gap-1 px-2.5 pb-1.5">
+        <label className="flex min-w-0 flex-1 items-center gap-1.5 rounded-md border border-line bg-card px-2 text-soft focus-within:border-mark">
+          <Search size={14} aria-hidden />
+          <input
+            type="search"
+            value={words}
+            onChange={(event) => setWords(event.target.value)}
+            placeholder="Search sessions"
+            aria-label="Search sessions"
+            className="min-w-0 flex-1 bg-transparent py-1 text-sm text-ink outline-none pointer-coarse:py-2.5"
+          />
+        </label>
+        <button
+          type="button"
+          aria-pressed={archived}
+          aria-label="Archived sessions"
+          title="Archived sessions"
+          onClick={() => setArchived(!archived)}
+          className={`inline-flex size-7 items-center justify-center rounded-md pointer-coarse:size-11 ${archived ? 'bg-mark-wash text-mark' : 'text-soft hover:bg-hover'}`}
+        >
+          <Archive size={15} />
+        </button>
+      </div>
+      <SessionRows list={list} emptyText={emptyText({ q, archived })} />
+      <ConnectionNote />
+    </nav>
+  )
+}
+
+function emptyText({ q, archived }: { q: string; archived: boolean }): string {
+  if (q !== '') return `No session has “${q}” in its title, folder or agent.`
+  return archived ? 'Nothing is archived.' : 'No sessions yet. Start one, and it stays here.'
+}
+
+function SidebarHead() {
+  const route = useRoute()
+  const waiting = useWaiting().requests.length
+  return (
+    <div className="px-2.5 pt-3 pb-2">
+      <div className="flex items-center pr-0.5 pb-2 pl-1.5">
+        <Link to={{ name: 'home' }} className="text-[1.0625rem] font-semibold tracking-tight">
+          Parley
+        </Link>
+        <Link
+          to={{ name: 'settings', section: 'agents' }}
+          aria-label="Settings"
+          title="Settings"
+          className="ml-auto inline-flex size-7 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink pointer-coarse:size-11"
+        >
+          <Settings size={16} />
+        </Link>
+      </div>
+      <HeadLink to={{ name: 'new' }} current={route.name === 'new'} icon={<Plus size={16} />}>
+        New session
+        <kbd className="ml-auto font-mono text-2xs text-faint pointer-coarse:hidden">N</kbd>
+      </HeadLink>
+      <HeadLink to={{ name: 'inbox' }} current={route.name === 'inbox'} icon={<Inbox size={16} />}>
+        Inbox
+        {waiting > 0 && (
+          <span
+            data-testid="inbox-count"
+            className="ml-auto rounded-full bg-wait-fill px-1.5 text-2xs font-semibold text-[#2b1c00]"
+          >
+            {waiting}
+            <span className="sr-only"> waiting</span>
+          </span>
+        )}
+      </HeadLink>
+    </div>
+  )
+}
+
+function HeadLink({
+  to,
+  current,
+  icon,
+  children,
+}: {
+  to: Route
+  current: boolean
+  icon: React.ReactNode
+  children: React.ReactNode
+}) {
+  return (
+    <Link
+      to={to}
+      aria-current={current ? 'page' : undefined}
+      className={`flex min-h-8 items-center gap-2 rounded-md px-1.5 text-sm pointer-coarse:min-h-11 ${current ? 'bg-hover' : 'hover:bg-hover/60'}`}
+    >
+      <span className="text-soft">{icon}</span>
+      {children}
+    </Link>
+  )
+}
+
+type Shown = SessionListSnapshot & { loadMore(): Promise<void> }
+
+function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
+  const route = useRoute()
+  const seen = useSeen()
+  const deleting = useDeleting()
+  const now = useNow()
+  const { agents } = useAgents()
+  const kept = useKeptSessions()
+  const known = list.status === 'loading' && list.error ? kept : list.sessions
+  const shown = known.filter((session) => !deleting.has(session.id))
+  const sections = sectionsOf(shown, now)
+  const here = route.name === 'session' ? route.id : undefined
+  return (
+    <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-1.5 pb-3" tabIndex={-1}>
+      {shown.length === 0 && list.status !== 'loading' && (
+        <p className="px-3 py-6 text-sm text-pretty text-soft">
+          {list.status === 'failed' ? list.error?.message : emptyText}
+        </p>
+      )}
+      {sections.map(([name, sessions]) => (
+        <section key={name} aria-label={name}>
+          <h2 className="px-2.5 pt-2.5 pb-1 text-2xs font-semibold tracking-wide text-faint uppercase">
+            {name}
+          </h2>
+          <ul>
+            {sessions.map((session) => (
+              <SessionRow
+                key={session.id}
+                session={session}
+                agentName={agents.find(({ id }) => id === session.agent)?.name ?? session.agent}
+                current={session.id === here}
+                unread={session.id !== here && isUnread(session, seen)}
+                now={now}
+              />
+            ))}
+          </ul>
+        </section>
+      ))}
+      {list.hasMore && (
+        <button
+          type="button"
+          className="mx-2 my-2 rounded-md px-2 py-1 text-sm text-mark hover:bg-hover"
+          onClick={() => void list.loadMore()}
+        >
+          Show older sessions
+        </button>
+      )}
+    </div>
+  )
+}
+
+function sectionsOf(sessions: readonly SessionSummary[], now: number): [string, SessionSummary[]][] {
+  const sections = new Map<string, SessionSummary[]>()
+  for (const session of sessions) {
+    const name = session.pinned ? 'Pinned' : dayOf(session.updatedAt, now)
+    sections.set(name, [...(sections.get(name) ?? []), session])
+  }
+  return [...sections]
+}

@@ -1,0 +1,71 @@
+import { Key } from '../parts/button.tsx'
+
+const keys: [string, readonly (readonly [keys: readonly string[], does: string])[]][] = [
+  [
+    'Anywhere',
+    [
+      [['Ctrl', 'K'], 'Go anywhere, do anything'],
+      [['N'], 'New session'],
+      [['I'], 'Inbox'],
+      [['['], 'The session above'],
+      [[']'], 'The session below'],
+      [['/'], 'Write'],
+      [['?'], 'These keys'],
+    ],
+  ],
+  [
+    'Writing',
+    [
+      [['Enter'], 'Send, or queue while the agent works'],
+      [['Ctrl', 'Enter'], 'Steer: into the running turn'],
+      [['Shift', 'Enter'], 'New line'],
+      [['Esc'], 'Stop the turn'],
+      [['↑'], 'The prompt before'],
+      [['/'], 'Commands of the agent'],
+      [['@'], 'Files of the folder'],
+    ],
+  ],
+  [
+    'When something waits',
+    [
+      [['1'], 'Allow once'],
+      [['2'], 'Allow for this session'],
+      [['3'], 'Deny'],
+      [['1', '…', '9'], 'Choose an answer'],
+      [['Enter'], 'Send the answers'],
+    ],
+  ],
+  [
+    'Reading',
+    [
+      [['Ctrl', 'F'], 'Find in this session'],
+      [['J'], 'Next row'],
+      [['K'], 'Row before'],
+      [['G'], 'To the latest'],
+    ],
+  ],
+]
+
+export function KeysSection() {
+  return (
+    <div className="grid gap-6 sm:grid-cols-2">
+      {keys.map(([title, rows]) => (
+        <section key={title} aria-label={title}>
+          <h2 className="pb-1.5 text-sm font-semibold">{title}</h2>
+          <dl className="flex flex-col gap-1 text-sm">
+            {rows.map(([combination, does]) => (
+              <div key={does} className="flex items-baseline gap-3">
+                <dt className="flex w-28 shrink-0 gap-1">
+                  {combination.map((key) => (
+                    <Key key={key}>{key}</Key>
+                  ))}
+                </dt>
+                <dd className="text-soft">{does}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,96 @@
+import type { PermissionRule } from '@parley/protocol'
+import { useCallback, useEffect, useState } from 'react'
+import { client } from '../page/client.ts'
+import { useNow } from '../page/clock.ts'
+import { toast, toastError } from '../page/toasts.tsx'
+import { ago, visible } from '../page/words.logic.ts'
+import { Button } from '../parts/button.tsx'
+import { Link } from '../parts/link.tsx'
+
+/** Every standing decision, with its end in reach. */
+export function RulesSection() {
+  const [rules, setRules] = useState<readonly PermissionRule[]>()
+  const load = useCallback(async () => {
+    try {
+      setRules((await client.call('listRules')).rules)
+    } catch (thrown) {
+      toastError(thrown)
+    }
+  }, [])
+  useEffect(() => void load(), [load])
+  const revoke = async (rule: PermissionRule) => {
+    try {
+      await client.call('deleteRule', { params: { id: rule.ruleId } })
+      const { ruleId, createdAt, ...again } = rule
+      const restore = () => void client.call('createRule', { body: again }).then(load, toastError)
+      toast('Revoked.', { action: { label: 'Undo', run: restore } })
+    } catch (thrown) {
+      toastError(thrown)
+    }
+    await load()
+  }
+  if (!rules) return <p className="text-sm text-faint">Loading…</p>
+  return (
+    <section aria-label="Rules and grants" className="flex flex-col gap-2">
+      <p className="pb-1 text-sm text-soft">
+        What agents may do without asking, or may never do. A refusal beats a grant. Grants come from answers
+        wider than “once”.
+      </p>
+      {rules.length === 0 && (
+        <p className="text-sm">There are none: agents ask each time, as their mode says.</p>
+      )}
+      <ul className="flex flex-col gap-2">
+        {rules.map((rule) => (
+          <RuleRow key={rule.ruleId} rule={rule} onRevoke={() => void revoke(rule)} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const decisions = { allow: 'Allow', ask: 'Ask', deny: 'Deny', disable: 'Disable' }
+
+function RuleRow({ rule, onRevoke }: { rule: PermissionRule; onRevoke: () => void }) {
+  const now = useNow()
+  const match = Object.entries(rule.match ?? {})
+  return (
+    <li className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm">
+      <span className={`w-14 shrink-0 font-semibold ${rule.decision === 'allow' ? 'text-good' : 'text-bad'}`}>
+        {decisions[rule.decision]}
+      </span>
+      <span className="min-w-0 flex-1">
+        <span className="block [overflow-wrap:anywhere]">
+          {rule.tool === '*' ? 'Every tool' : visible(rule.tool)}
+          {match.map(([field, text]) => (
+            <code key={field} className="ml-2 rounded bg-sunk px-1 font-mono text-xs" title={field}>
+              {visible(text)}
+            </code>
+          ))}
+        </span>
+        <span className="flex gap-1.5 text-xs text-faint">
+          <Where rule={rule} /> {rule.agent && <span>only {rule.agent}</span>}{' '}
+          <span>{ago(rule.createdAt, now)}</span>
+        </span>
+      </span>
+      <Button
+        look="danger"
+        onClick={onRevoke}
+        aria-label={`Revoke: ${rule.tool} ${match.map(([, text]) => text).join(' ')}`}
+      >
+        Revoke
+      </Button>
+    </li>
+  )
+}
+
+function Where({ rule }: { rule: PermissionRule }) {
+  if (rule.scope === 'session' && rule.sessionId !== undefined) {
+    return (
+      <Link to={{ name: 'session', id: rule.sessionId }} className="underline">
+        in one session
+      </Link>
+    )
+  }
+  if (rule.scope === 'project') return <span className="truncate font-mono">{rule.project}</span>
+  return <span>everywhere</span>
+}

@@ -1,0 +1,59 @@
+import { ChevronLeft } from 'lucide-react'
+import type { SettingsSection } from '../page/route.logic.ts'
+import { settingsSections } from '../page/route.logic.ts'
+import { Link } from '../parts/link.tsx'
+import { AgentsSection } from './agents-section.tsx'
+import { AppearanceSection } from './appearance-section.tsx'
+import { KeysSection } from './keys-section.tsx'
+import { RulesSection } from './rules-section.tsx'
+import { TrustSection } from './trust-section.tsx'
+
+const titles: Record<SettingsSection, string> = {
+  agents: 'Agents',
+  permissions: 'Rules and trust',
+  appearance: 'This browser',
+  keys: 'Keys',
+}
+
+export default function SettingsPage({ section }: { section: SettingsSection }) {
+  return (
+    <div className="h-full overflow-y-auto" tabIndex={-1}>
+      <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
+        <div className="flex items-center pb-3">
+          <Link
+            to={{ name: 'home' }}
+            aria-label="All sessions"
+            className="inline-flex size-11 items-center justify-center rounded-md text-soft md:hidden"
+          >
+            <ChevronLeft size={20} />
+          </Link>
+          <h1 className="text-xl font-semibold tracking-tight">Settings</h1>
+        </div>
+        <nav
+          aria-label="Settings"
+          className="hide-scroll mb-5 flex gap-1 overflow-x-auto border-b border-line"
+        >
+          {settingsSections.map((one) => (
+            <Link
+              key={one}
+              to={{ name: 'settings', section: one }}
+              aria-current={one === section ? 'page' : undefined}
+              className={`-mb-px flex min-h-9 shrink-0 items-center border-b-2 px-2.5 text-sm pointer-coarse:min-h-11 ${one === section ? 'border-mark font-medium text-ink' : 'border-transparent text-soft hover:text-ink'}`}
+            >
+              {titles[one]}
+            </Link>
+          ))}
+        </nav>
+        {section === 'agents' && <AgentsSection />}
+        {section === 'permissions' && (
+          <>
+            <RulesSection />
+            <TrustSection />
+          </>
+        )}
+        {section === 'appearance' && <AppearanceSection />}
+        {section === 'keys' && <KeysSection />}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,61 @@
+import type { TrustedFolder } from '@parley/protocol'
+import { useCallback, useEffect, useState } from 'react'
+import { client } from '../page/client.ts'
+import { useNow } from '../page/clock.ts'
+import { toast, toastError } from '../page/toasts.tsx'
+import { ago } from '../page/words.logic.ts'
+import { Button } from '../parts/button.tsx'
+
+/** Folders whose own settings, hooks and servers agents may load. */
+export function TrustSection() {
+  const [folders, setFolders] = useState<readonly TrustedFolder[]>()
+  const now = useNow()
+  const load = useCallback(async () => {
+    try {
+      setFolders((await client.call('listTrustedFolders')).folders)
+    } catch (thrown) {
+      toastError(thrown)
+    }
+  }, [])
+  useEffect(() => void load(), [load])
+  const revoke = async (folder: string) => {
+    try {
+      await client.call('distrustFolder', { query: { folder } })
+      const restore = () => void client.call('trustFolder', { body: { folder } }).then(load, toastError)
+      toast('Not trusted any more.', { action: { label: 'Undo', run: restore } })
+    } catch (thrown) {
+      toastError(thrown)
+    }
+    await load()
+  }
+  return (
+    <section aria-label="Trusted folders" className="flex flex-col gap-2 pt-6">
+      <h2 className="text-sm font-semibold">Trusted folders</h2>
+      <p className="pb-1 text-sm text-soft">
+        What lies in them, and in folders inside them, may change how agents work: their settings, hooks and
+        servers load.
+      </p>
+      {folders?.length === 0 && <p className="text-sm">None. Agents load only your own settings.</p>}
+      <ul className="flex flex-col gap-2">
+        {folders?.map(({ folder, trustedAt }) => (
+          <li
+            key={folder}
+            className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm"
+          >
+            <span className="min-w-0 flex-1 truncate font-mono text-xs" title={folder}>
+              {folder}
+            </span>
+            <span className="text-xs text-faint">{ago(trustedAt, now)}</span>
+            <Button
+              look="danger"
+              aria-label={`Revoke trust of ${folder}`}
+              onClick={() => void revoke(folder)}
+            >
+              Revoke
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

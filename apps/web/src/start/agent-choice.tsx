@@ -1,0 +1,117 @@
+import type { AgentInfo } from '@parley/protocol'
+import { RefreshCw } from 'lucide-react'
+import { type Agents, askForAgents, readinessOf } from '../page/agents.ts'
+import { CopyButton } from '../page/copy-button.tsx'
+import { InstallRow } from '../settings/install-button.tsx'
+
+const states = {
+  ready: { text: 'ready', look: 'bg-good' },
+  'signed-out': { text: 'not signed in', look: 'bg-wait-fill' },
+  missing: { text: 'not found', look: 'bg-edge' },
+}
+
+/** The agents on this machine, each as a probe found it just now. */
+export function AgentChoice({
+  agents,
+  status,
+  error,
+  chosen,
+  onChoose,
+}: {
+  agents: readonly AgentInfo[]
+  status: Agents['status']
+  error: string | undefined
+  chosen: string | undefined
+  onChoose: (id: string) => void
+}) {
+  const asking = status === 'asking' || status === 'unasked'
+  const here = agents.filter((agent) => agent.found || agent.installing)
+  const others = agents.filter((agent) => !here.includes(agent))
+  return (
+    <fieldset className="min-w-0 pt-4">
+      <legend className="float-left pb-2 text-xs font-semibold tracking-wide text-faint uppercase">
+        Agents on this machine
+      </legend>
+      <button
+        type="button"
+        onClick={() => void askForAgents()}
+        className="float-right flex items-center gap-1 rounded px-1 text-xs text-soft hover:text-ink"
+      >
+        <RefreshCw size={12} aria-hidden className={asking ? 'animate-spin' : ''} /> Look again
+      </button>
+      <div className="clear-both flex flex-col gap-1.5">
+        {here.map((agent) => (
+          <AgentOption key={agent.id} agent={agent} chosen={agent.id === chosen} onChoose={onChoose} />
+        ))}
+        {others.length > 0 && (
+          <details>
+            <summary className="w-fit rounded py-1.5 text-sm text-soft hover:text-ink">
+              {others.length} more that can be installed: {others.map(({ name }) => name).join(', ')}
+            </summary>
+            <div className="flex flex-col gap-1.5 pt-1.5">
+              {others.map((agent) => (
+                <AgentOption key={agent.id} agent={agent} chosen={false} onChoose={onChoose} />
+              ))}
+            </div>
+          </details>
+        )}
+        {agents.length === 0 && asking && <p className="py-3 text-sm text-faint">Looking for agents…</p>}
+        {error && agents.length === 0 && <p className="py-3 text-sm text-bad">{error}</p>}
+      </div>
+    </fieldset>
+  )
+}
+
+function AgentOption({
+  agent,
+  chosen,
+  onChoose,
+}: {
+  agent: AgentInfo
+  chosen: boolean
+  onChoose: (id: string) => void
+}) {
+  const readiness = readinessOf(agent)
+  const state = states[readiness]
+  const hint = readiness === 'ready' || (readiness === 'missing' && agent.install) ? undefined : agent.hint
+  return (
+    <div
+      className={`rounded-lg border ${chosen ? 'border-mark bg-mark-wash' : 'border-line bg-card'} ${agent.found ? '' : 'opacity-80'}`}
+    >
+      <label className="flex min-h-11 items-center gap-3 px-3 py-1.5">
+        <input
+          type="radio"
+          name="agent"
+          value={agent.id}
+          checked={chosen}
+          disabled={!agent.found}
+          onChange={() => onChoose(agent.id)}
+          className="accent-mark-fill"
+        />
+        <span className="min-w-0 flex-1">
+          <span className="flex items-baseline gap-2">
+            <span className="text-sm font-semibold">{agent.name}</span>
+            {agent.version && <span className="font-mono text-xs text-faint">{agent.version}</span>}
+          </span>
+          {agent.description && <span className="block truncate text-xs text-soft">{agent.description}</span>}
+        </span>
+        <span className="flex shrink-0 items-center gap-1.5 text-xs text-soft">
+          <span className={`size-2 rounded-full ${state.look}`} aria-hidden /> {state.text}
+        </span>
+      </label>
+      {hint && <Hint text={hint} />}
+      {(!agent.found || agent.installing) && <InstallRow agent={agent} />}
+    </div>
+  )
+}
+
+/** What to do, with the command in it ready to be copied. */
+export function Hint({ text }: { text: string }) {
+  const command = /`([^`]+)`/.exec(text)?.[1]
+  return (
+    <p className="flex items-center gap-2 border-t border-line px-3 py-1.5 text-xs text-soft">
+      <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{text}</span>
+      {command !== undefined && <CopyButton text={() => command} label={`Copy ${command}`} />}
+    </p>
+  )
+}

@@ -1,0 +1,125 @@
+import { FitAddon } from '@xterm/addon-fit'
+import { SearchAddon } from '@xterm/addon-search'
+import { type ITheme, Terminal } from '@xterm/xterm'
+import '@xterm/xterm/css/xterm.css'
+import { type RefObject, useEffect, useRef, useState } from 'react'
+import { forgetSheets, withStyleSheets } from './style-sheets.ts'
+import { openTerminalSocket } from './terminal-socket.ts'
+
+/** One terminal on screen. What it shows lives in the server; this only shows it and passes keys on. */
+export function TerminalView({ terminalId, onGone }: { terminalId: string; onGone: () => void }) {
+  const place = useRef<HTMLDivElement>(null)
+  const search = useRef<SearchAddon>(null)
+  const [state, setState] = useState<'open' | 'lost' | 'gone'>('open')
+  const [finding, setFinding] = useState(false)
+  const gone = useRef(onGone)
+  gone.current = onGone
+
+  useEffect(() => {
+    const element = place.current
+    if (!element) return
+    const terminal = newTerminal()
+    const fit = new FitAddon()
+    const finder = new SearchAddon()
+    terminal.loadAddon(fit)
+    terminal.loadAddon(finder)
+    const sheets = withStyleSheets(() => terminal.open(element))
+    search.current = finder
+    const socket = openTerminalSocket(terminalId, {
+      onState(next) {
+        setState(next)
+        if (next === 'gone') gone.current()
+        if (next === 'open') resize()
+      },
+      onFrame(frame) {
+        if (frame.type === 'screen') {
+          terminal.reset()
+          terminal.write(frame.data)
+        } else if (frame.type === 'output') terminal.write(frame.data)
+        else if (frame.type === 'exited')
+          terminal.write(`\r\n\u001b[2m(ended with ${frame.exitCode})\u001b[0m\r\n`)
+      },
+    })
+    const resize = () => {
+      fit.fit()
+      socket.send({ type: 'resize', cols: Math.max(2, terminal.cols), rows: Math.max(1, terminal.rows) })
+    }
+    const observer = new ResizeObserver(resize)
+    observer.observe(element)
+    terminal.onData((data) => socket.send({ type: 'input', data }))
+    terminal.attachCustomKeyEventHandler((event) => {
+      if (event.type !== 'keydown' || !event.ctrlKey || !event.shiftKey || event.key.toLowerCase() !== 'f')
+        return true
+      setFinding(true)
+      return false
+    })
+    terminal.focus()
+    return () => {
+      observer.disconnect()
+      socket.close()
+      terminal.dispose()
+      forgetSheets(sheets)
+    }
+  }, [terminalId])
+
+  return (
+    <div className="relative flex min-h-0 flex-1 flex-col bg-[#161512]">
+      {state === 'lost' && (
+        <p role="status" className="bg-wait-wash px-3 py-1 text-xs text-wait">
+          The server does not answer. The terminal goes on when it is back.
+        </p>
+      )}
+      {finding && <FindField search={search} onClose={() => setFinding(false)} />}
+      <div ref={place} className="min-h-0 flex-1 p-2" />
+    </div>
+  )
+}
+
+function FindField({ search, onClose }: { search: RefObject<SearchAddon | null>; onClose: () => void }) {
+  return (
+    <input
+      // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to find
+      autoFocus
+      aria-label="Find in the terminal"
+      placeholder="Find"
+      className="field absolute top-2 right-4 z-10 w-48"
+      onChange={(event) => search.current?.findNext(event.target.value, { incremental: true })}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') onClose()
+        if (event.key !== 'Enter') return
+        if (event.shiftKey) search.current?.findPrevious(event.currentTarget.value)
+        else search.current?.findNext(event.currentTarget.value)
+      }}
+    />
+  )
+}
+
+/** Dark in both themes: programs choose their colours for a dark ground. */
+const theme: ITheme = {
+  background: '#161512',
+  foreground: '#ebe7df',
+  cursor: '#ebe7df',
+  selectionBackground: '#3d5570',
+  black: '#161512',
+  red: '#ff9d92',
+  green: '#85cb9f',
+  yellow: '#f0b552',
+  blue: '#8fbdea',
+  magenta: '#d6a3e0',
+  cyan: '#86cfd8',
+  white: '#d8d3c9',
+  brightBlack: '#988f83',
+}
+
+function newTerminal(): Terminal {
+  return new Terminal({
+    theme,
+    fontFamily: '"Plex Mono", ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
+    fontSize: 13,
+    lineHeight: 1.2,
+    scrollback: 5000,
+    allowProposedApi: true,
+    screenReaderMode: true,
+    cursorBlink: !matchMedia('(prefers-reduced-motion: reduce)').matches,
+  })
+}

@@ -1,0 +1,99 @@
+import type { BlockOf, OpenToolCall } from '@parley/protocol'
+import { ChevronRight, LoaderCircle } from 'lucide-react'
+import { memo } from 'react'
+import { DiffCount } from '../diff/diff-view.tsx'
+import { diffLines } from '../diff/lines.logic.ts'
+import { useNow } from '../page/clock.ts'
+import { duration, plural, visible, within } from '../page/words.logic.ts'
+import { RequestOutcome } from '../request/request-outcome.tsx'
+import { CallDetail } from './call-detail.tsx'
+import { callName, exitCodeOf, firstLine } from './call-words.logic.ts'
+import { KindIcon } from './kind-icon.tsx'
+import type { CallNode } from './nodes.logic.ts'
+
+type Call = BlockOf<'tool-call'>
+type Props = {
+  node: CallNode
+  open: boolean
+  live: OpenToolCall | undefined
+  folder: string
+  onToggle: (key: string, open: boolean) => void
+}
+
+/** A call on one line; opened, all of it. */
+export const CallRow = memo(function CallRow({ node, open, live, folder, onToggle }: Props) {
+  const { block: call, request } = node
+  return (
+    <div>
+      <button
+        type="button"
+        aria-expanded={open}
+        onClick={() => onToggle(node.key, !open)}
+        className={`flex min-h-7 w-full items-center gap-2 rounded-md px-1.5 text-left text-sm hover:bg-hover/60 pointer-coarse:min-h-11 ${call.status === 'failed' ? 'text-bad' : 'text-soft'}`}
+      >
+        <KindIcon kind={call.kind} />
+        <span className="shrink-0 font-medium">{callName(call)}</span>
+        <span
+          className={`min-w-0 truncate text-ink ${call.kind === 'execute' || call.kind === 'search' ? 'font-mono text-[0.8125rem]' : ''} ${call.status === 'denied' || call.status === 'cancelled' ? 'line-through decoration-1' : ''}`}
+        >
+          {visible(titleOf(call, folder))}
+        </span>
+        <CallMeta
+          call={call}
+          steps={node.children.length}
+          asked={request !== undefined && !request.resolution}
+        />
+        <ChevronRight size={14} aria-hidden className={`shrink-0 text-faint ${open ? 'rotate-90' : ''}`} />
+      </button>
+      {request?.type === 'permission' && <RequestOutcome block={request} />}
+      {open && (
+        <div className="ml-3 border-l border-line pl-3.5">
+          <CallDetail call={call} live={live} folder={folder} />
+        </div>
+      )}
+      {!open && call.status === 'failed' && (
+        <p className="truncate pl-8 text-xs text-bad">{visible(firstLine(call.content))}</p>
+      )}
+    </div>
+  )
+})
+
+function titleOf(call: Call, folder: string): string {
+  return within(call.title, folder).split('\n', 1)[0] ?? ''
+}
+
+function CallMeta({ call, steps, asked }: { call: Call; steps: number; asked: boolean }) {
+  const exitCode = exitCodeOf(call.content)
+  const diffs = call.content.filter((part) => part.type === 'diff').map((part) => diffLines(part))
+  const added = diffs.reduce((sum, diff) => sum + diff.added, 0)
+  const removed = diffs.reduce((sum, diff) => sum + diff.removed, 0)
+  return (
+    <span className="ml-auto flex shrink-0 items-center gap-2 pl-2 text-xs text-faint tabular-nums">
+      {call.kind === 'subagent' && steps > 0 && <span>{plural(steps, 'step')}</span>}
+      {(added > 0 || removed > 0) && <DiffCount added={added} removed={removed} />}
+      {exitCode !== undefined && exitCode !== 0 && <span className="text-bad">exit {exitCode}</span>}
+      {call.status === 'failed' && exitCode === undefined && <span className="text-bad">failed</span>}
+      {call.status === 'denied' && <span className="text-wait">denied</span>}
+      {call.status === 'cancelled' && <span>stopped</span>}
+      {call.status === 'running' && !asked && <Running since={call.at} />}
+      {call.status !== 'running' && <Took call={call} />}
+    </span>
+  )
+}
+
+function Took({ call }: { call: Call }) {
+  const ms = (call.endedAt ?? call.at) - call.at
+  return ms >= 1000 ? <span>{duration(ms)}</span> : null
+}
+
+export function Running({ since }: { since: number }) {
+  const now = useNow()
+  const ms = now - since
+  return (
+    <span className="flex items-center gap-1.5 text-mark">
+      {ms > 20_000 && duration(ms)}
+      <LoaderCircle size={13} className="animate-spin" aria-hidden />
+      <span className="sr-only">running</span>
+    </span>
+  )
+}

@@ -1,0 +1,76 @@
+import type { BlockOf, ToolContent, ToolKind } from '@parley/protocol'
+
+/** What a call is, in a word: its icon and its colour follow from the kind. */
+export const kindNames: Record<ToolKind, string> = {
+  read: 'Read',
+  edit: 'Edit',
+  delete: 'Delete',
+  move: 'Move',
+  search: 'Search',
+  execute: 'Run',
+  fetch: 'Fetch',
+  think: 'Think',
+  plan: 'Plan',
+  subagent: 'Subagent',
+  other: 'Tool',
+}
+
+export function callName(call: Pick<BlockOf<'tool-call'>, 'kind' | 'name'>): string {
+  return call.kind === 'other' ? call.name || 'Tool' : kindNames[call.kind]
+}
+
+export function fieldOf(input: unknown, field: string): unknown {
+  return typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[field] : undefined
+}
+
+/** The whole command of a call that runs one. */
+export function commandOf(input: unknown): string | undefined {
+  const command = fieldOf(input, 'command') ?? fieldOf(input, 'cmd')
+  if (typeof command === 'string') return command
+  return Array.isArray(command) && command.every((part) => typeof part === 'string')
+    ? command.join(' ')
+    : undefined
+}
+
+/** The plan that a call of kind plan carries, as Markdown. */
+export function planOf(input: unknown): string | undefined {
+  const plan = fieldOf(input, 'plan')
+  return typeof plan === 'string' ? plan : undefined
+}
+
+export function asJson(value: unknown): string {
+  try {
+    return JSON.stringify(value, null, 2) ?? ''
+  } catch {
+    return String(value)
+  }
+}
+
+export function exitCodeOf(content: readonly ToolContent[]): number | undefined {
+  for (const part of content)
+    if (part.type === 'terminal' && typeof part.exitCode === 'number') return part.exitCode
+  return undefined
+}
+
+/** The first words of a result, for the line of a call that failed. */
+export function firstLine(content: readonly ToolContent[]): string {
+  for (const part of content) {
+    const text = part.type === 'text' ? part.text : part.type === 'terminal' ? part.output : ''
+    const line = text.trim().split('\n', 1)[0]
+    if (line) return line.slice(0, 200)
+  }
+  return ''
+}
+
+const pictures = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp'])
+
+/** The address of a picture that an agent sent, if it is of a kind that cannot do anything. */
+export function pictureAddress(part: {
+  readonly mimeType: string
+  readonly data: string
+}): string | undefined {
+  const type = part.mimeType.toLowerCase()
+  return pictures.has(type) && /^[A-Za-z0-9+/=\s]*$/.test(part.data)
+    ? `data:${type};base64,${part.data}`
+    : undefined
+}

@@ -1,0 +1,172 @@
+import type { Block, BlockOf } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { type Node, segmentsOf } from './nodes.logic.ts'
+import { groupSummary, type Opened, pathTo, rowsOf, writingRows } from './rows.logic.ts'
+
+let seq = 0
+const base = (turnId?: string) => ({ seq: ++seq, at: seq * 1000, ...(turnId && { turnId }) })
+const prompt = (id: string, turnId: string | undefined, more: Partial<BlockOf<'prompt'>> = {}): Block => ({
+  ...base(turnId),
+  id,
+  type: 'prompt',
+  parts: [{ type: 'text', text: id }],
+  delivery: 'queue',
+  status: 'sent',
+  ...more,
+})
+const text = (id: string, turnId: string): Block => ({ ...base(turnId), id, type: 'text', text: id })
+const call = (
+  id: string,
+  turnId: string,
+  more: Partial<BlockOf<'tool-call'>> = {},
+): BlockOf<'tool-call'> => ({
+  ...base(turnId),
+  id,
+  type: 'tool-call',
+  name: 'Read',
+  kind: 'read',
+  title: id,
+  input: {},
+  status: 'completed',
+  content: [],
+  ...more,
+})
+const end = (turnId: string): Block => ({
+  ...base(turnId),
+  id: `end:${turnId}`,
+  type: 'turn-end',
+  end: { outcome: 'completed', stopReason: 'end', durationMs: 5 },
+})
+const closed: Opened = { by: new Map(), all: false }
+const keys = (nodes: readonly Node[]) => nodes.map((node) => node.key)
+const allKeys = (blocks: Block[], openTurn?: string) =>
+  segmentsOf(blocks, openTurn).flatMap((segment) => keys(segment.nodes))
+
+describe('the timeline as it is read', () => {
+  it('puts a queued prompt above the turn it started', () => {
+    const blocks = [
+      prompt('one', 'a'),
+      text('x', 'a'),
+      prompt('two', 'b'),
+      text('y', 'a'),
+      end('a'),
+      text('z', 'b'),
+    ]
+    expect(allKeys(blocks)).toEqual(['one', 'x', 'y', 'end:a', 'two', 'z'])
+  })
+
+  it('shows a prompt whose turn has said nothing yet', () => {
+    const blocks = [prompt('one', 'a'), text('x', 'a'), prompt('two', 'b'), end('a')]
+    expect(allKeys(blocks, 'b')).toEqual(['one', 'x', 'end:a', 'two'])
+  })
+
+  it('leaves prompts that still wait to the queue, and keeps words into a turn in their place', () => {
+    const blocks = [
+      prompt('one', 'a'),
+      text('x', 'a'),
+      prompt('later', undefined, { status: 'queued' }),
+      prompt('steer', 'a', { delivery: 'steer' }),
+      text('y', 'a'),
+    ]
+    expect(allKeys(blocks, 'a')).toEqual(['one', 'x', 'steer', 'y'])
+  })
+
+  it('folds quiet steps, and leaves the last of an open turn in sight', () => {
+    const calls = ['1', '2', '3', '4', '5', '6'].map((id) => call(id, 'a'))
+    expect(allKeys([prompt('p', 'a'), ...calls], 'a')).toEqual(['p', 'group:1', '5', '6'])
+    expect(allKeys([prompt('p', 'a'), ...calls, end('a')])).toEqual(['p', 'group:6', 'end:a'])
+  })
+
+  it('folds a turn of forty calls into one line, and never a failure', () => {
+    const calls = Array.from({ length: 40 }, (_, index) => call(`c${index}`, 'a'))
+    expect(rowsOf(segmentsOf([...calls, end('a')], undefined), closed)).toHaveLength(2)
+    const broken = calls.map((one, index) => (index === 20 ? call('bad', 'a', { status: 'failed' }) : one))
+    const rows = rowsOf(segmentsOf([...broken, end('a')], undefined), closed)
+    expect(rows.map((row) => row.key)).toEqual(['group:c19', 'bad', 'group:c39', 'end:a'])
+    expect(rows.find((row) => row.key === 'bad')?.open).toBe(true)
+  })
+
+  it('keeps the name of a fold when older pages come, and what a person opened when its turn ends', () => {
+    const calls = ['1', '2', '3', '4', '5', '6'].map((id) => call(id, 'a'))
+    const whole = [...calls, end('a')]
+    const keysFrom = (from: number) =>
+      rowsOf(segmentsOf(whole.slice(from), undefined), closed).map((row) => row.key)
+    expect(keysFrom(0)).toEqual(keysFrom(3))
+    const opened: Opened = { by: new Map([['group:1', true]]), all: false }
+    expect(rowsOf(segmentsOf(whole, undefined), opened)[0]?.open).toBe(true)
+  })
+
+  it('nests what a subagent did under its call, and what was asked beside it', () => {
+    const blocks: Block[] = [
+      call('sub', 'a', { kind: 'subagent', status: 'running' }),
+      call('inner', 'a', { parentToolCallId: 'sub', status: 'running' }),
+      {
+        ...base('a'),
+        id: 'req',
+        type: 'permission',
+        request: {
+          requestId: 'req',
+          toolCallId: 'inner',
+          parentToolCallId: 'sub',
+          tool: 'Bash',
+          kind: 'execute',
+          title: 't',
+          input: {},
+          inputHash: '',
+          readOnly: false,
+          options: [],
+        },
+      },
+    ]
+    const segments = segmentsOf(blocks, 'a')
+    const rows = rowsOf(segments, closed)
+    expect(rows.map((row) => [row.key, row.depth])).toEqual([
+      ['sub', 0],
+      ['inner', 1],
+    ])
+    const inner = rows[1]
+    expect(inner && 'node' in inner && inner.node.type === 'call' && inner.node.request?.id).toBe('req')
+    expect(pathTo(segments, 'inner')).toEqual(['sub'])
+    expect(pathTo(segments, 'nowhere')).toBeUndefined()
+  })
+
+  it('gives segments that did not change as they were', () => {
+    const first = [prompt('one', 'a'), text('x', 'a'), end('a')]
+    const before = segmentsOf(first, undefined)
+    const after = segmentsOf([...first, prompt('two', 'b')], 'b', before)
+    expect(after[0]).toBe(before[0])
+    expect(after).toHaveLength(2)
+  })
+
+  it('loses nothing to a call that is its own ancestor', () => {
+    const blocks = [call('a', 't', { parentToolCallId: 'b' }), call('b', 't', { parentToolCallId: 'a' })]
+    const all: Opened = { by: new Map(), all: true }
+    expect(rowsOf(segmentsOf(blocks, undefined), all).map((row) => row.key)).toEqual(['a', 'b'])
+  })
+
+  it('gives every row a key of its own', () => {
+    const rows = rowsOf(segmentsOf([text('same', 'a'), end('a'), text('same', 'b')], undefined), closed)
+    expect(new Set(rows.map((row) => row.key)).size).toBe(3)
+  })
+
+  it('says what a folded run did', () => {
+    const calls = [
+      call('1', 'a'),
+      call('2', 'a'),
+      call('3', 'a', { kind: 'execute' }),
+      call('4', 'a', { kind: 'other' }),
+    ]
+    const [group] = segmentsOf([...calls, end('a')], undefined)[0]?.nodes ?? []
+    expect(group?.type === 'group' && groupSummary(group)).toBe('Read 2 files, ran a command, used a tool')
+  })
+
+  it('shows what is being written once, at the end', () => {
+    const rows = rowsOf(segmentsOf([prompt('p', 'a'), text('done', 'a')], 'a'), closed)
+    const open = [
+      { type: 'text' as const, id: 'done', text: 'done' },
+      { type: 'text' as const, id: 'new', text: 'n' },
+      { type: 'tool-call' as const, id: 'c', name: 'Read', called: true, input: '', output: '' },
+    ]
+    expect(writingRows(open, rows, closed).map((row) => row.key)).toEqual(['new'])
+  })
+})

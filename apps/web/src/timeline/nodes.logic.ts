@@ -1,0 +1,192 @@
+import type { Block, BlockOf } from '@parley/protocol'
+
+/**
+ * The timeline as people read it: a turn under its prompt, a subagent's blocks under its call, what was asked beside
+ * the call it was asked about, and quiet steps folded into one line. Pure; knows nothing of what is open on screen.
+ */
+export type Node =
+  | { readonly type: 'prompt'; readonly key: string; readonly block: BlockOf<'prompt'> }
+  | { readonly type: 'text'; readonly key: string; readonly block: BlockOf<'text'> }
+  | { readonly type: 'thinking'; readonly key: string; readonly block: BlockOf<'thinking'> }
+  | CallNode
+  | { readonly type: 'request'; readonly key: string; readonly block: RequestBlock }
+  | {
+      readonly type: 'end'
+      readonly key: string
+      readonly block: BlockOf<'turn-end'>
+      readonly files: readonly string[]
+    }
+  | { readonly type: 'notice'; readonly key: string; readonly block: BlockOf<'notice'> }
+  | { readonly type: 'unrecognised'; readonly key: string; readonly block: BlockOf<'unrecognised'> }
+  | GroupNode
+
+export type RequestBlock = BlockOf<'permission'> | BlockOf<'question'>
+export type CallNode = {
+  readonly type: 'call'
+  readonly key: string
+  readonly block: BlockOf<'tool-call'>
+  readonly request?: RequestBlock
+  readonly children: readonly Node[]
+}
+export type GroupNode = {
+  readonly type: 'group'
+  readonly key: string
+  /** What it was called while its turn ran. */
+  readonly keyBefore: string
+  readonly nodes: readonly Node[]
+}
+
+/** One turn, or what stands between two. */
+export type Segment = {
+  readonly turnId: string | undefined
+  readonly blocks: readonly Block[]
+  readonly nodes: readonly Node[]
+}
+
+/** From this many quiet steps in a row on, they become one line. */
+const fewestFolded = 3
+/** The last steps of a turn that still runs stay in sight. */
+const keptInSight = 2
+
+/** Segments of a timeline. Those whose blocks did not change are given again as they were in `before`. */
+export function segmentsOf(
+  timeline: readonly Block[],
+  openTurnId: string | undefined,
+  before: readonly Segment[] = [],
+): readonly Segment[] {
+  return splitByTurn(timeline).map((part, index) => {
+    const known = before[index]
+    const open = part.turnId !== undefined && part.turnId === openTurnId
+    if (!open && known && known.turnId === part.turnId && sameBlocks(known.blocks, part.blocks)) return known
+    return { ...part, nodes: foldQuiet(nodesOf(part.blocks), open) }
+  })
+}
+
+type Part = { turnId: string | undefined; blocks: Block[] }
+
+/** A queued prompt was written while another turn ran; it belongs above the turn it started. */
+function splitByTurn(timeline: readonly Block[]): Part[] {
+  const parts: Part[] = []
+  const held = new Map<string, Block>()
+  for (const block of timeline) {
+    if (block.type === 'prompt' && block.status === 'queued') continue
+    const last = parts.at(-1)
+    const ahead = block.type === 'prompt' && block.delivery === 'queue' && block.turnId !== undefined
+    if (ahead && last && last.turnId !== undefined && last.turnId !== block.turnId) {
+      held.set(block.turnId!, block)
+      continue
+    }
+    if (last && last.turnId === block.turnId) {
+      last.blocks.push(block)
+      continue
+    }
+    const prompt = block.turnId === undefined ? undefined : held.get(block.turnId)
+    if (prompt) held.delete(block.turnId!)
+    parts.push({ turnId: block.turnId, blocks: prompt ? [prompt, block] : [block] })
+  }
+  for (const [turnId, prompt] of held) parts.push({ turnId, blocks: [prompt] })
+  return parts
+}
+
+function sameBlocks(one: readonly Block[], other: readonly Block[]): boolean {
+  return one.length === other.length && one.every((block, index) => block === other[index])
+}
+
+function nodesOf(blocks: readonly Block[]): readonly Node[] {
+  const calls = new Map(
+    blocks.filter((block) => block.type === 'tool-call').map((block) => [block.id, block]),
+  )
+  const requests = new Map<string, RequestBlock>()
+  const childrenOf = new Map<string | undefined, Block[]>()
+  for (const block of blocks) {
+    if (block.type === 'permission' || block.type === 'question') {
+      const call = block.request.toolCallId
+      if (call !== undefined && calls.has(call)) {
+        requests.set(call, block)
+        continue
+      }
+    }
+    const parent = parentOf(block)
+    const above = parent === undefined ? undefined : calls.get(parent)
+    const place = above && above.seq < block.seq ? parent : undefined
+    const children = childrenOf.get(place)
+    if (children) children.push(block)
+    else childrenOf.set(place, [block])
+  }
+  const files = filesChanged(blocks)
+  const build = (block: Block): Node => {
+    if (block.type !== 'tool-call') return leafOf(block, files)
+    const request = requests.get(block.id)
+    const children = (childrenOf.get(block.id) ?? []).map(build)
+    return { type: 'call', key: block.id, block, ...(request && { request }), children }
+  }
+  return (childrenOf.get(undefined) ?? []).map(build)
+}
+
+function parentOf(block: Block): string | undefined {
+  if ('parentToolCallId' in block) return block.parentToolCallId
+  return block.type === 'permission' || block.type === 'question' ? block.request.parentToolCallId : undefined
+}
+
+function leafOf(block: Exclude<Block, { type: 'tool-call' }>, files: readonly string[]): Node {
+  const key = block.id
+  switch (block.type) {
+    case 'permission':
+    case 'question':
+      return { type: 'request', key, block }
+    case 'turn-end':
+      return { type: 'end', key, block, files }
+    default:
+      return { type: block.type, key, block } as Node
+  }
+}
+
+/** The files that successful calls say they changed, in order, each once. */
+export function filesChanged(blocks: readonly Block[]): readonly string[] {
+  const files = new Set<string>()
+  for (const block of blocks) {
+    if (block.type !== 'tool-call' || block.status !== 'completed') continue
+    for (const content of block.content) if (content.type === 'diff') files.add(content.path)
+    if (block.kind !== 'edit' && block.kind !== 'delete' && block.kind !== 'move') continue
+    for (const { path } of block.locations ?? []) files.add(path)
+  }
+  return [...files]
+}
+
+function foldQuiet(nodes: readonly Node[], open: boolean): readonly Node[] {
+  const folded: Node[] = []
+  let run: Node[] = []
+  const flush = (sparing: number) => {
+    const inside = run.slice(0, run.length - sparing)
+    const outside = run.slice(run.length - sparing)
+    if (inside.length >= fewestFolded && inside.some((node) => node.type === 'call')) {
+      folded.push(groupOf(inside, open), ...outside)
+    } else folded.push(...run)
+    run = []
+  }
+  for (const node of nodes) {
+    if (isQuiet(node)) {
+      run.push(node)
+      continue
+    }
+    flush(0)
+    folded.push(node)
+  }
+  flush(open ? Math.min(keptInSight, run.length) : 0)
+  return folded
+}
+
+/**
+ * Its name must hold while it grows: downwards as long as its turn runs, upwards when older pages come.
+ */
+function groupOf(nodes: readonly Node[], open: boolean): GroupNode {
+  const keyBefore = `group:${nodes[0]!.key}`
+  return { type: 'group', key: open ? keyBefore : `group:${nodes.at(-1)!.key}`, keyBefore, nodes }
+}
+
+/** Steps that went well and said nothing to anyone. Calls of subagents count with all that is in them. */
+function isQuiet(node: Node): boolean {
+  if (node.type === 'thinking') return true
+  if (node.type !== 'call') return false
+  return node.block.status === 'completed' && node.block.kind !== 'subagent'
+}

@@ -1,0 +1,15 @@
+import { useCallback, useMemo, useState } from 'react'
+import { preferences } from '../page/preferences.ts'
+import { useStore } from '../page/store.ts'
+import type { Opened } from './rows.logic.ts'
+
+/** What is open on screen: the person's choices in this session, over the wish to see everything. */
+export function useOpened(): { opened: Opened; toggle: (key: string, open: boolean) => void } {
+  const [by, setBy] = useState<ReadonlyMap<string, boolean>>(new Map())
+  const all = useStore(preferences, (state) => state.expandAll)
+  const toggle = useCallback((key: string, open: boolean) => {
+    setBy((before) => new Map(before).set(key, open))
+  }, [])
+  const opened = useMemo(() => ({ by, all }), [by, all])
+  return { opened, toggle }
+}

@@ -1,0 +1,285 @@
+import type { BlockOf, OpenBlock, PromptPart } from '@parley/protocol'
+import {
+  ChevronRight,
+  CircleAlert,
+  CircleStop,
+  CornerDownRight,
+  FileText,
+  Info,
+  Layers,
+  TriangleAlert,
+} from 'lucide-react'
+import { memo, type ReactNode, useState } from 'react'
+import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
+import { amount, dollars, duration, plural, visible, within } from '../page/words.logic.ts'
+import { asJson } from './call-words.logic.ts'
+import type { GroupNode } from './nodes.logic.ts'
+import { Picture } from './picture.tsx'
+import { RowActions } from './row-actions.tsx'
+import { groupSummary } from './rows.logic.ts'
+
+type Toggle = (key: string, open: boolean) => void
+
+export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'prompt'> }) {
+  const steer = block.delivery === 'steer'
+  if (block.status === 'withdrawn') {
+    return <p className="truncate text-xs text-faint">Withdrawn: {visible(wordsOf(block.parts))}</p>
+  }
+  return (
+    <div className="group/row relative ml-auto w-fit max-w-[88%]">
+      <RowActions
+        seq={block.seq}
+        text={wordsOf(block.parts)}
+        promptId={block.id}
+        className="top-1 right-full mr-1"
+      />
+      <div
+        className={` rounded-xl px-3.5 py-2 [overflow-wrap:anywhere] ${steer ? 'rounded-tr-sm border border-dashed border-mark bg-page' : 'rounded-tr-sm bg-mark-wash'}`}
+      >
+        {steer && (
+          <p className="flex items-center gap-1 pb-0.5 text-xs font-medium text-mark">
+            <CornerDownRight size={12} aria-hidden /> Into the running turn
+          </p>
+        )}
+        <Clamped long={wordsOf(block.parts).length > longPrompt}>
+          <PromptParts parts={block.parts} />
+        </Clamped>
+      </div>
+    </div>
+  )
+})
+
+const longPrompt = 1500
+
+/** A very long prompt is a file that was pasted: its beginning will do. */
+function Clamped({ long, children }: { long: boolean; children: ReactNode }) {
+  const [all, setAll] = useState(false)
+  if (!long) return children
+  return (
+    <>
+      <div className={all ? '' : 'max-h-60 overflow-hidden mask-b-from-70%'}>{children}</div>
+      <button
+        type="button"
+        className="pt-1 text-xs font-medium text-mark underline"
+        onClick={() => setAll(!all)}
+      >
+        {all ? 'Show less' : 'Show all of it'}
+      </button>
+    </>
+  )
+}
+
+function wordsOf(parts: readonly PromptPart[]): string {
+  return parts.map((part) => (part.type === 'text' ? part.text : (part.name ?? part.type))).join(' ')
+}
+
+export function PromptParts({ parts }: { parts: readonly PromptPart[] }) {
+  return (
+    <div className="flex flex-col gap-1.5">
+      {parts.map((part, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their place
+        <PartView key={index} part={part} />
+      ))}
+    </div>
+  )
+}
+
+function PartView({ part }: { part: PromptPart }) {
+  if (part.type === 'text') return <p className="whitespace-pre-wrap">{part.text}</p>
+  if (part.type === 'image') {
+    return <Picture mimeType={part.mimeType} data={part.data} name={part.name ?? 'Attached picture'} />
+  }
+  if (part.type === 'command') {
+    return (
+      <p className="font-mono text-sm">
+        /{part.name} {part.arguments}
+      </p>
+    )
+  }
+  return (
+    <p className="flex items-center gap-1.5 font-mono text-xs text-soft">
+      <FileText size={13} aria-hidden /> {visible(part.path ?? part.name)}
+    </p>
+  )
+}
+
+export const TextRow = memo(function TextRow({
+  text,
+  done,
+  cut,
+  seq,
+}: {
+  text: string
+  done: boolean
+  cut: boolean
+  seq?: number
+}) {
+  return (
+    <div className="group/row relative px-1.5">
+      {seq !== undefined && <RowActions seq={seq} text={text} className="-top-1 right-0" />}
+      <LazyMarkdown text={text} done={done} />
+      {cut && <p className="pt-1 text-xs text-faint">Cut off here.</p>}
+    </div>
+  )
+})
+
+/** A thought is a peek: one line of it, until someone wants more. */
+export const ThinkingRow = memo(function ThinkingRow({
+  id,
+  text,
+  done,
+  open,
+  onToggle,
+}: {
+  id: string
+  text: string
+  done: boolean
+  open: boolean
+  onToggle: Toggle
+}) {
+  return (
+    <div>
+      <button
+        type="button"
+        aria-expanded={open}
+        onClick={() => onToggle(id, !open)}
+        className="flex min-h-7 w-full items-center gap-2 rounded-md px-1.5 text-left text-sm text-faint hover:bg-hover/60 pointer-coarse:min-h-11"
+      >
+        <span className={`shrink-0 font-medium italic ${done ? '' : 'breathe'}`}>
+          {done ? 'Thought' : 'Thinking'}
+        </span>
+        {!open && <span className="min-w-0 flex-1 truncate italic">{peek(text, done)}</span>}
+        <ChevronRight size={14} aria-hidden className={`ml-auto shrink-0 ${open ? 'rotate-90' : ''}`} />
+      </button>
+      {open && (
+        <div className="ml-3 border-l border-line pb-1 pl-3.5 text-sm whitespace-pre-wrap text-soft [overflow-wrap:anywhere]">
+          {text}
+        </div>
+      )}
+    </div>
+  )
+})
+
+function peek(text: string, done: boolean): string {
+  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  return ((done ? lines[0] : lines.at(-1)) ?? '').slice(0, 240)
+}
+
+export const GroupRow = memo(function GroupRow({
+  node,
+  open,
+  onToggle,
+}: {
+  node: GroupNode
+  open: boolean
+  onToggle: Toggle
+}) {
+  return (
+    <button
+      type="button"
+      aria-expanded={open}
+      onClick={() => onToggle(node.key, !open)}
+      className="flex min-h-7 w-full items-center gap-2 rounded-md px-1.5 text-left text-sm text-soft hover:bg-hover/60 pointer-coarse:min-h-11"
+    >
+      <Layers size={14} aria-hidden className="shrink-0" />
+      <span className="min-w-0 truncate">{groupSummary(node)}</span>
+      <span className="ml-auto shrink-0 text-xs text-faint">{plural(node.nodes.length, 'step')}</span>
+      <ChevronRight size={14} aria-hidden className={`shrink-0 text-faint ${open ? 'rotate-90' : ''}`} />
+    </button>
+  )
+})
+
+export const EndRow = memo(function EndRow({
+  block,
+  files,
+  folder,
+}: {
+  block: BlockOf<'turn-end'>
+  files: readonly string[]
+  folder: string
+}) {
+  const { outcome, durationMs, usage, costUsd, error, structuredOutput } = block.end
+  const facts = [
+    duration(durationMs),
+    usage && `${amount(usage.input + usage.output)} tokens`,
+    costUsd !== undefined && costUsd > 0 && dollars(costUsd),
+  ].filter(Boolean)
+  return (
+    <div>
+      {outcome === 'failed' && <Trouble level="error" text={error?.message ?? 'The turn failed.'} />}
+      {outcome === 'unknown' && (
+        <Trouble
+          level="warning"
+          text="The server was gone while the agent worked: it may have done more than is shown here."
+        />
+      )}
+      {structuredOutput !== undefined && (
+        <pre className="terminal my-1 rounded-md bg-sunk px-2.5 py-2">{asJson(structuredOutput)}</pre>
+      )}
+      <p className="flex flex-wrap items-center gap-x-2.5 px-1.5 pt-0.5 pb-2 text-xs text-faint tabular-nums">
+        {outcome === 'cancelled' && (
+          <span className="flex items-center gap-1 font-medium text-soft">
+            <CircleStop size={12} aria-hidden /> Stopped
+          </span>
+        )}
+        {facts.join(' · ')}
+        {files.length > 0 && (
+          <span className="truncate" title={files.join('\n')}>
+            {plural(files.length, 'file')} changed:{' '}
+            {files
+              .slice(0, 3)
+              .map((file) => within(file, folder))
+              .join(', ')}
+            {files.length > 3 && '…'}
+          </span>
+        )}
+      </p>
+    </div>
+  )
+})
+
+export const NoticeRow = memo(function NoticeRow({ block }: { block: BlockOf<'notice'> }) {
+  if (block.level === 'info') {
+    return (
+      <p className="flex items-start gap-2 px-1.5 py-0.5 text-sm text-soft">
+        <Info size={14} aria-hidden className="mt-1 shrink-0" />
+        <span className="[overflow-wrap:anywhere]">{visible(block.text)}</span>
+      </p>
+    )
+  }
+  return <Trouble level={block.level} text={block.text} />
+})
+
+export function Trouble({ level, text }: { level: 'warning' | 'error'; text: string }) {
+  const Icon = level === 'error' ? CircleAlert : TriangleAlert
+  return (
+    <p
+      className={`my-1 flex items-start gap-2 rounded-md px-2.5 py-1.5 text-sm ${level === 'error' ? 'bg-bad-wash text-bad' : 'bg-wait-wash text-wait'}`}
+    >
+      <Icon size={15} aria-hidden className="mt-0.5 shrink-0" />
+      <span className="min-w-0 whitespace-pre-wrap [overflow-wrap:anywhere]">{text.slice(0, 4000)}</span>
+    </p>
+  )
+}
+
+export const UnrecognisedRow = memo(function UnrecognisedRow({ block }: { block: BlockOf<'unrecognised'> }) {
+  return (
+    <details className="px-1.5 text-xs text-faint">
+      <summary className="w-fit rounded py-1 hover:text-ink">
+        A message that Parley does not know, as it came
+      </summary>
+      <pre className="terminal mt-1 max-h-72 overflow-auto rounded-md bg-sunk px-2.5 py-2">
+        {asJson(block.native).slice(0, 20_000)}
+      </pre>
+    </details>
+  )
+})
+
+export function DraftRow({ block }: { block: Extract<OpenBlock, { type: 'tool-call' }> }) {
+  return (
+    <p className="flex min-h-7 items-center gap-2 px-1.5 text-sm text-faint">
+      <span className="breathe shrink-0 font-medium">{block.title ?? block.name}</span>
+      <span className="min-w-0 truncate font-mono text-xs">{visible(block.input.slice(-120))}</span>
+    </p>
+  )
+}

@@ -1,0 +1,58 @@
+import { Link as LinkIcon, RotateCcw } from 'lucide-react'
+import { useAgent } from '../page/agents.ts'
+import { client } from '../page/client.ts'
+import { CopyButton } from '../page/copy-button.tsx'
+import { addressOf } from '../page/route.logic.ts'
+import { toast, toastError } from '../page/toasts.tsx'
+import { IconButton } from '../parts/button.tsx'
+import { useSessionId, useStatePart } from '../session/session-context.tsx'
+
+/** What can be done with a message: in reach of the pointer and the keyboard, out of sight otherwise. */
+export function RowActions({
+  seq,
+  text,
+  promptId,
+  className = '',
+}: {
+  seq: number
+  text: string
+  promptId?: string
+  className?: string
+}) {
+  const id = useSessionId()
+  const copyLink = async () => {
+    try {
+      await navigator.clipboard.writeText(location.origin + addressOf({ name: 'session', id, seq }))
+      toast('Copied a link to this message.')
+    } catch {
+      toastError(new Error('The browser did not let the page copy.'))
+    }
+  }
+  return (
+    <span
+      className={`absolute flex rounded-md bg-page opacity-0 transition-opacity group-hover/row:opacity-100 focus-within:opacity-100 pointer-coarse:hidden ${className}`}
+    >
+      <CopyButton text={() => text} label="Copy text" className="size-6!" />
+      <IconButton label="Copy link" className="size-6!" onClick={() => void copyLink()}>
+        <LinkIcon size={13} />
+      </IconButton>
+      {promptId !== undefined && <Rewind promptId={promptId} />}
+    </span>
+  )
+}
+
+function Rewind({ promptId }: { promptId: string }) {
+  const id = useSessionId()
+  const agent = useAgent(useStatePart((state) => state.agent))
+  const busy = useStatePart((state) => state.turn !== undefined)
+  if (!agent?.capabilities.rewind || busy) return null
+  const rewind = () =>
+    client
+      .command(id, { type: 'session.rewind', promptId })
+      .then(() => toast('The files go back to how they were before this prompt.'), toastError)
+  return (
+    <IconButton label="Put the files back to before this" className="size-6!" onClick={() => void rewind()}>
+      <RotateCcw size={13} />
+    </IconButton>
+  )
+}

@@ -1,0 +1,133 @@
+import type { OpenBlock, OpenToolCall } from '@parley/protocol'
+import type { CallNode, GroupNode, Node, Segment } from './nodes.logic.ts'
+
+/** What the list on screen is made of: nodes one below the other, with those inside opened ones after them. */
+export type Row =
+  | { readonly key: string; readonly depth: number; readonly node: Node; readonly open: boolean }
+  | { readonly key: string; readonly depth: number; readonly writing: OpenBlock; readonly open: boolean }
+
+export type Opened = {
+  /** What the person opened or closed, by key. */
+  readonly by: ReadonlyMap<string, boolean>
+  readonly all: boolean
+}
+
+export function isOpen(node: Node, opened: Opened): boolean {
+  const chosen =
+    opened.by.get(node.key) ?? (node.type === 'group' ? opened.by.get(node.keyBefore) : undefined)
+  if (chosen !== undefined) return chosen
+  if (opened.all) return true
+  return opensItself(node)
+}
+
+/** Failure shows itself; so does a subagent while it works. */
+export function opensItself(node: Node): boolean {
+  if (node.type !== 'call') return false
+  if (node.block.status === 'failed') return true
+  return node.block.kind === 'subagent' && node.block.status === 'running'
+}
+
+/** Rows of what is recorded. Its cost grows with the rows; the segments' nodes are not looked into. */
+export function rowsOf(segments: readonly Segment[], opened: Opened): readonly Row[] {
+  const rows: Row[] = []
+  const taken = new Set<string>()
+  const add = (node: Node, depth: number): void => {
+    const open = isOpen(node, opened)
+    const key = taken.has(node.key) ? `${node.key}:${rows.length}` : node.key
+    taken.add(key)
+    rows.push({ key, depth, node, open })
+    if (!open) return
+    for (const inner of innerOf(node)) add(inner, depth + 1)
+  }
+  for (const segment of segments) for (const node of segment.nodes) add(node, 0)
+  return rows
+}
+
+export function innerOf(node: Node): readonly Node[] {
+  if (node.type === 'group') return node.nodes
+  return node.type === 'call' ? node.children : []
+}
+
+/** What is being written right now: texts, thoughts, and calls whose input is not complete. */
+export function writingRows(
+  openBlocks: readonly OpenBlock[],
+  rows: readonly Row[],
+  opened: Opened,
+): readonly Row[] {
+  const shown = openBlocks.filter((block) => block.type !== 'tool-call' || !block.called)
+  if (shown.length === 0) return noRows
+  const recorded = new Set(rows.slice(-50).map((row) => row.key))
+  return shown
+    .filter((block) => !recorded.has(block.id))
+    .filter((block) => block.parentToolCallId === undefined || parentShown(block.parentToolCallId, rows))
+    .map((block) => ({
+      key: block.id,
+      depth: block.parentToolCallId === undefined ? 0 : 1,
+      writing: block,
+      open: opened.by.get(block.id) ?? opened.all,
+    }))
+}
+
+const noRows: readonly Row[] = []
+
+function parentShown(id: string, rows: readonly Row[]): boolean {
+  for (let index = rows.length - 1; index >= 0; index--) {
+    const row = rows[index]!
+    if (row.key === id) return row.open
+  }
+  return false
+}
+
+/** The output so far of a call that runs. */
+export function liveCall(openBlocks: readonly OpenBlock[], id: string): OpenToolCall | undefined {
+  const block = openBlocks.find((one) => one.id === id)
+  return block?.type === 'tool-call' ? block : undefined
+}
+
+/** The keys that must be open for a node to be seen, outermost first. */
+export function pathTo(segments: readonly Segment[], key: string): readonly string[] | undefined {
+  for (const segment of segments) {
+    const path = pathIn(segment.nodes, key)
+    if (path) return path
+  }
+  return undefined
+}
+
+function pathIn(nodes: readonly Node[], key: string): readonly string[] | undefined {
+  for (const node of nodes) {
+    if (node.key === key) return []
+    const inner = pathIn(innerOf(node), key)
+    if (inner) return [node.key, ...inner]
+  }
+  return undefined
+}
+
+const verbs: Partial<Record<CallNode['block']['kind'], (count: number) => string>> = {
+  read: (count) => (count === 1 ? 'read a file' : `read ${count} files`),
+  search: (count) => (count === 1 ? 'searched' : `searched ${count} times`),
+  execute: (count) => (count === 1 ? 'ran a command' : `ran ${count} commands`),
+  fetch: (count) => (count === 1 ? 'fetched a page' : `fetched ${count} pages`),
+  edit: (count) => (count === 1 ? 'edited a file' : `made ${count} edits`),
+  delete: (count) => (count === 1 ? 'deleted a file' : `deleted ${count} files`),
+  move: (count) => (count === 1 ? 'moved a file' : `moved ${count} files`),
+  plan: () => 'planned',
+  think: () => 'thought',
+  subagent: (count) => (count === 1 ? 'used a subagent' : `used ${count} subagents`),
+}
+
+/** What a folded run of steps did, as a sentence. */
+export function groupSummary({ nodes }: GroupNode): string {
+  const counts = new Map<string, number>()
+  for (const node of nodes) {
+    const kind = node.type === 'call' ? node.block.kind : 'think'
+    counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  }
+  const thought = counts.get('think') !== undefined
+  counts.delete('think')
+  const parts = [...counts].map(([kind, count]) => {
+    const verb = verbs[kind as keyof typeof verbs]
+    return verb ? verb(count) : count === 1 ? 'used a tool' : `used ${count} tools`
+  })
+  const text = [...(thought && parts.length === 0 ? ['thought'] : []), ...parts].join(', ')
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

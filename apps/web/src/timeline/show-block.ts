@@ -1,0 +1,59 @@
+import { useLoadOlder } from '@parley/client/react'
+import { useEffect, useRef, useState } from 'react'
+import { useRoute } from '../page/route.ts'
+import { toast, toastError } from '../page/toasts.tsx'
+import { usePart, useSessionId } from '../session/session-context.tsx'
+import type { Segment } from './nodes.logic.ts'
+import { pathTo, type Row } from './rows.logic.ts'
+import type { TimelineVirtualizer } from './timeline.tsx'
+
+type Input = {
+  rows: readonly Row[]
+  segments: readonly Segment[]
+  toggle: (key: string, open: boolean) => void
+  virtualizer: TimelineVirtualizer
+}
+
+/** Brings the block that the address names on screen, loading what lies above if need be. Gives its key, for a while. */
+export function useShowBlock({ rows, segments, toggle, virtualizer }: Input): string | undefined {
+  const route = useRoute()
+  const seq = route.name === 'session' ? route.seq : undefined
+  const status = usePart((snapshot) => snapshot.status)
+  const atStart = usePart((snapshot) => snapshot.atStart)
+  const loadOlder = useLoadOlder(useSessionId())
+  const [marked, setMarked] = useState<string>()
+  const done = useRef<number>(undefined)
+
+  useEffect(() => {
+    if (seq === undefined || status !== 'live' || done.current === seq) return
+    const block = blockAt(segments, seq)
+    if (!block) {
+      if (!atStart && seq < firstSeq(segments)) void loadOlder().catch(toastError)
+      else {
+        done.current = seq
+        toast('What this link is about is not in the conversation any more.')
+      }
+      return
+    }
+    for (const key of pathTo(segments, block.id) ?? []) toggle(key, true)
+    const index = rows.findIndex((row) => row.key === block.id)
+    if (index < 0) return
+    done.current = seq
+    virtualizer.scrollToIndex(index, { align: 'center' })
+    setMarked(block.id)
+    const timer = setTimeout(() => setMarked(undefined), 4000)
+    return () => clearTimeout(timer)
+  }, [seq, status, atStart, segments, rows, toggle, virtualizer, loadOlder])
+  return marked
+}
+
+function blockAt(segments: readonly Segment[], seq: number) {
+  for (const segment of segments) for (const block of segment.blocks) if (block.seq === seq) return block
+  return undefined
+}
+
+function firstSeq(segments: readonly Segment[]): number {
+  let first = Number.POSITIVE_INFINITY
+  for (const block of segments[0]?.blocks ?? []) first = Math.min(first, block.seq)
+  return first
+}

@@ -1,0 +1,52 @@
+import { promptFor } from './lib/claude-model.ts'
+import { startClaudeSides } from './lib/claude-sides.ts'
+import { type Figure, milliseconds } from './lib/figure.ts'
+import { compare, inTurns, median, type Pair } from './lib/stats.ts'
+
+/**
+ * The real Claude Code, from its second turn on: how long from a prompt to the first text. Against a process a turn that
+ * resumes, as a simple program does it, and against a live query of the SDK, the best there is.
+ */
+export const claudeTurns: Figure = {
+  name: 'claude-turns',
+  async measure({ quick, folder }) {
+    await using sides = await startClaudeSides(folder)
+    const { parley, raw } = sides
+    const prompt = promptFor({ do: 'stream', deltas: 3 })
+    const pairs: Pair[] = []
+    const resumed: number[] = []
+    const ourTurn = async () => (await parley.call('turn', prompt)).firstMs
+    const rawTurn = async () => (await raw.call('turn', prompt)).firstMs
+    await parley.call('open')
+    await raw.call('open')
+    await raw.call('turnByResume', prompt)
+    await inTurns(5, ourTurn, rawTurn)
+    for (let round = 0; round < (quick ? 2 : 8); round++) {
+      pairs.push(...(await inTurns(8, ourTurn, rawTurn)))
+      resumed.push((await raw.call('turnByResume', prompt)).firstMs)
+    }
+    const { ours: parleyMs, bare: liveMs } = compare(pairs)
+    const resumedMs = median(resumed)
+    const added = median(pairs.map(({ ours, bare }) => ours - bare))
+    return [
+      {
+        figure: 'claude: first text of a later turn, against a process a turn',
+        value: milliseconds(parleyMs),
+        baseline: milliseconds(resumedMs),
+        ratio: parleyMs / resumedMs,
+        aim: 'ratio <= 0.1',
+        met: parleyMs <= resumedMs / 10,
+        data: { ours: parleyMs, resumed: resumedMs },
+      },
+      {
+        figure: 'claude: the same, added to a live query of the SDK',
+        value: `${added < 0 ? '' : '+'}${milliseconds(added)}`,
+        baseline: milliseconds(liveMs),
+        ratio: parleyMs / liveMs,
+        aim: '<= 3 ms',
+        met: added <= 3,
+        data: { ours: parleyMs, live: liveMs, added },
+      },
+    ]
+  },
+}

@@ -1,0 +1,95 @@
+import { join } from 'node:path'
+import { type Delta, newId } from '@parley/protocol'
+import { createClaudeAdapter } from '../../packages/server/src/adapters/claude/index.ts'
+import { createHost, type FeedBatch, openSqliteStore } from '../../packages/server/src/index.ts'
+import { type ClaudeSide, type Heard, Listening, ownCost } from './claude-side.ts'
+import { answer, given } from './processes.ts'
+
+/** A host of ours with the real Claude Code, and a reader that follows its session, in one process. */
+const { env, folder } = given<ClaudeSide>()
+const store = openSqliteStore({ file: join(folder, 'parley.sqlite') })
+const host = await createHost({ adapters: [createClaudeAdapter({ env })], store })
+
+class Follower {
+  readonly id: string
+  listening = new Listening()
+  readonly #connected = Promise.withResolvers<void>()
+
+  private constructor(id: string) {
+    this.id = id
+  }
+
+  static async follow(id: string): Promise<Follower> {
+    const follower = new Follower(id)
+    await host.follow(
+      id,
+      {},
+      {
+        following: () => undefined,
+        deliver: (batch) => follower.#take(batch),
+        caughtUp: () => undefined,
+        ended: () => undefined,
+      },
+    )
+    return follower
+  }
+
+  #take(batch: FeedBatch): void {
+    for (const item of batch) {
+      if (item.kind === 'delta') {
+        const delta = JSON.parse(item.json) as Delta
+        if (delta.type === 'text.streamed') this.listening.hear(delta.text)
+      } else if (item.kind === 'event') this.#takeEvent(item.json)
+    }
+  }
+
+  #takeEvent(json: string): void {
+    if (json.includes('"type":"agent.connected"')) this.#connected.resolve()
+    if (!json.includes('"type":"turn.ended"')) return
+    this.listening.end(json.includes('"outcome":"completed"') ? undefined : json)
+  }
+
+  get connected(): Promise<void> {
+    return this.#connected.promise
+  }
+}
+
+let current: Follower
+
+const create = (prompt?: string) =>
+  host.create({ agent: 'claude', cwd: folder, ...(prompt !== undefined && { prompt }) })
+
+const calls = {
+  /** A new session; its agent is started with its first prompt. */
+  async open() {
+    const { id } = await create()
+    current = await Follower.follow(id)
+  },
+  /** The same, and waits until it has started by itself. */
+  async openAhead() {
+    await calls.open()
+    await current.connected
+  },
+  async turn(text: string): Promise<Heard> {
+    current.listening = new Listening()
+    await host.command(current.id, { type: 'prompt.submit', commandId: newId('cmd'), text })
+    return current.listening.heard
+  },
+  /** A new session with its prompt at once. */
+  async cold(text: string): Promise<Heard> {
+    const listening = new Listening()
+    const { id } = await create(text)
+    current = await Follower.follow(id)
+    current.listening = listening
+    return listening.heard
+  },
+  /** Lets go of the agent. */
+  close: () => host.command(current.id, { type: 'session.close', commandId: newId('cmd') }),
+  ...ownCost,
+}
+export type ClaudeParleyCalls = typeof calls
+
+answer(calls, async () => {
+  await host.close()
+  await store.close()
+})

@@ -1,0 +1,105 @@
+import {
+  type Options,
+  type Query,
+  query,
+  type SDKMessage,
+  type SDKUserMessage,
+} from '@anthropic-ai/claude-agent-sdk'
+import { type ClaudeSide, type Heard, Listening, ownCost } from './claude-side.ts'
+import { answer, given } from './processes.ts'
+
+/** The SDK as it is: one live query with a stream of prompts, or one query a turn that resumes the last. */
+const { env, folder } = given<ClaudeSide>()
+
+const options: Options = {
+  cwd: folder,
+  env,
+  settingSources: ['user'],
+  permissionMode: 'default',
+  includePartialMessages: true,
+  systemPrompt: { type: 'preset', preset: 'claude_code' },
+}
+
+class Live {
+  readonly query: Query
+  readonly #prompts: SDKUserMessage[] = []
+  #listening: Listening | undefined
+  #wake: () => void = () => undefined
+  #over = false
+
+  constructor() {
+    this.query = query({ prompt: this.#said(), options })
+    void this.#read().catch((error) => this.#listening?.end(String(error)))
+  }
+
+  async #read(): Promise<void> {
+    for await (const message of this.query) if (this.#listening) take(message, this.#listening)
+  }
+
+  async *#said(): AsyncGenerator<SDKUserMessage> {
+    while (!this.#over) {
+      const next = this.#prompts.shift()
+      if (next) yield next
+      else
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+    }
+  }
+
+  say(text: string): Promise<Heard> {
+    this.#listening = new Listening()
+    this.#prompts.push({ type: 'user', message: { role: 'user', content: text }, parent_tool_use_id: null })
+    this.#wake()
+    return this.#listening.heard
+  }
+
+  close(): void {
+    this.#over = true
+    this.#wake()
+    this.query.close()
+  }
+}
+
+function take(message: SDKMessage, listening: Listening): void {
+  if (message.type === 'stream_event') {
+    const { event } = message
+    if (event.type === 'content_block_delta' && event.delta.type === 'text_delta')
+      listening.hear(event.delta.text)
+  } else if (message.type === 'result') {
+    listening.end(message.subtype === 'success' && !message.is_error ? undefined : JSON.stringify(message))
+  }
+}
+
+/** The one that is gone on with by resuming. */
+let conversation = ''
+let live: Live
+const kept: Live[] = []
+
+const calls = {
+  open() {
+    live = new Live()
+    kept.push(live)
+  },
+  turn: (text: string) => live.say(text),
+  /** A process of its own for this turn, which goes on with the turn before. */
+  async turnByResume(text: string): Promise<Heard> {
+    const listening = new Listening()
+    const one = query({
+      prompt: text,
+      options: { ...options, ...(conversation && { resume: conversation }) },
+    })
+    for await (const message of one) {
+      if (message.type === 'result') conversation = message.session_id
+      take(message, listening)
+    }
+    return listening.heard
+  },
+  close: () => live.close(),
+  ...ownCost,
+}
+export type ClaudeRawCalls = typeof calls
+
+answer(calls, () => {
+  for (const one of kept) one.close()
+})

@@ -1,0 +1,70 @@
+import { microseconds } from './pace.ts'
+
+/** What each side of a figure with the real Claude Code is started with. */
+export type ClaudeSide = { readonly env: Record<string, string>; readonly folder: string }
+
+/** What was heard of one turn. */
+export type Heard = {
+  /** From asking to the first text, and to the end. */
+  readonly firstMs: number
+  readonly endMs: number
+  /** From the first text to the last. */
+  readonly streamMs: number
+  readonly deltas: number
+  readonly length: number
+  /** Of deltas that hold nothing but the time they were sent at: how old each was, in microseconds. */
+  readonly ages: readonly number[]
+}
+
+const timeLength = 16
+
+/** One turn, from now on. The same for both sides. */
+export class Listening {
+  readonly #start = performance.now()
+  readonly #heard = Promise.withResolvers<Heard>()
+  readonly #ages: number[] = []
+  #first = 0
+  #last = 0
+  #deltas = 0
+  #length = 0
+
+  get heard(): Promise<Heard> {
+    return this.#heard.promise
+  }
+
+  hear(text: string): void {
+    this.#last = performance.now()
+    if (this.#deltas++ === 0) this.#first = this.#last
+    this.#length += text.length
+    if (text.length === timeLength && text[0] === '0') this.#ages.push(microseconds() - Number(text))
+  }
+
+  end(failure?: string): void {
+    if (failure !== undefined) return this.#heard.reject(new Error(failure))
+    this.#heard.resolve({
+      firstMs: this.#first - this.#start,
+      endMs: performance.now() - this.#start,
+      streamMs: this.#last - this.#first,
+      deltas: this.#deltas,
+      length: this.#length,
+      ages: this.#ages,
+    })
+  }
+}
+
+/** What a process of the bench costs, as it knows it itself. */
+export const ownCost = {
+  processorMicroseconds(): number {
+    const { user, system } = process.cpuUsage()
+    return user + system
+  },
+  /** After a collection, so that what is counted is what is kept. */
+  async memory() {
+    for (let round = 0; round < 3; round++) {
+      globalThis.gc?.()
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    const { rss, heapUsed, external } = process.memoryUsage()
+    return { rss, heap: heapUsed + external }
+  },
+}

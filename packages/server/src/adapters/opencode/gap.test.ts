@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import {
+  allOutputs,
+  beginning,
+  type FixtureLine,
+  fixtureNames,
+  outputsOf,
+  readFixture,
+  step,
+} from './fixtures-under-test.ts'
+import type { NativeMessage, NativePart, NativeStatus, NativeTodo } from './native.ts'
+import { afterGap, reconcile, reconcileStatus } from './translate-snapshot.ts'
+import type { TranslateState, Translation } from './translate-state.ts'
+
+/**
+ * The stream of events breaks off and begins again, anywhere in a recording. What OpenCode keeps meanwhile is what its
+ * own events say, but for deltas: those it does not keep. Whatever is cut out, the same comes out.
+ */
+type Cut = {
+  readonly from: number
+  readonly to: number
+  /** When the messages, the status, and the messages once more are read. */
+  readonly reads: readonly [number, number, number]
+}
+
+type Kept = {
+  readonly messages: Map<string, { info: NativeMessage; parts: Map<string, NativePart> }>
+  readonly todos: Map<string, readonly NativeTodo[]>
+  readonly statuses: Record<string, NativeStatus>
+}
+
+function keptAfter(lines: readonly FixtureLine[]): Kept {
+  const kept: Kept = { messages: new Map(), todos: new Map(), statuses: {} }
+  for (const { type, properties } of lines as readonly { type: string; properties: never }[]) {
+    if (type === 'message.updated') {
+      const { info } = properties as { info: NativeMessage }
+      const parts = kept.messages.get(info.id)?.parts ?? new Map()
+      kept.messages.set(info.id, { info, parts })
+    } else if (type === 'message.part.updated') {
+      const { part } = properties as { part: NativePart }
+      kept.messages.get(part.messageID)?.parts.set(part.id, part)
+    } else if (type === 'todo.updated') {
+      const { sessionID, todos } = properties as { sessionID: string; todos: NativeTodo[] }
+      kept.todos.set(sessionID, todos)
+    } else if (type === 'session.status') {
+      const { sessionID, status } = properties as { sessionID: string; status: NativeStatus }
+      if (status.type === 'idle') delete kept.statuses[sessionID]
+      else kept.statuses[sessionID] = status
+    }
+  }
+  return kept
+}
+
+/** As `catchUp` does it, with what was kept in place of a server. */
+function caughtUp(
+  before: TranslateState,
+  [first, { statuses }, second]: readonly [Kept, Kept, Kept],
+  certain = false,
+): Translation {
+  const told = toldMessages({ state: before, outputs: [] }, first)
+  const { root, turn } = told.state
+  const status = statuses[root]
+  if (status) return also(told, reconcileStatus(told.state, status))
+  if (!certain && !turn?.begun && !turn?.answer) return told
+  const whole = toldMessages(told, second)
+  return also(whole, reconcileStatus(whole.state, { type: 'idle' }))
+}
+
+function toldMessages(before: Translation, { messages, todos }: Kept): Translation {
+  let next = before
+  const seen = new Set<string>()
+  for (;;) {
+    const sessionID = Object.keys(next.state.sessions).find((id) => !seen.has(id))
+    if (sessionID === undefined) return next
+    seen.add(sessionID)
+    const own = [...messages.values()].filter(({ info }) => info.sessionID === sessionID)
+    const list = own.map(({ info, parts }) => ({ info, parts: [...parts.values()] }))
+    const kept = { sessionID, messages: list, todos: todos.get(sessionID) ?? [] }
+    next = also(next, reconcile(next.state, kept))
+  }
+}
+
+function also(before: Translation, { state, outputs }: Translation): Translation {
+  return { state, outputs: [...before.outputs, ...outputs] }
+}
+
+function withCut(lines: readonly FixtureLine[], cut: Cut): AgentOutput[] {
+  const outputs: AgentOutput[] = []
+  let state = beginning(lines)
+  const take = (next: Translation) => {
+    state = next.state
+    outputs.push(...next.outputs)
+  }
+  const isOurs = ({ type }: FixtureLine) => type.startsWith('parley.')
+  for (const line of lines.slice(0, cut.from)) take(step(state, line))
+  for (const line of lines.slice(cut.from, cut.to).filter(isOurs)) take(step(state, line))
+  state = afterGap(state)
+  const [first, second, third] = cut.reads
+  const kept = (at: number) => keptAfter(lines.slice(0, at))
+  take(caughtUp(state, [kept(first), kept(second), kept(third)]))
+  for (const line of lines.slice(cut.to)) take(step(state, line))
+  const all = kept(lines.length)
+  if (state.turn) take(caughtUp(state, [all, all, all], true))
+  return outputs
+}
+
+/** Cuts at random places. What is read is read at or after the end of the cut, while we say nothing ourselves. */
+function* cutsOf(lines: readonly FixtureLine[]): Generator<Cut> {
+  const random = pseudoRandom(lines.length)
+  const within = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
+  for (let count = 0; count < 150; count++) {
+    const from = within(0, lines.length)
+    const to = within(from, nextSaid(lines, from, 'parley.turn'))
+    const last = nextSaid(lines, to, 'parley.')
+    const reads = [within(to, last), within(to, last), within(to, last)].toSorted((a, b) => a - b)
+    yield { from, to, reads: reads as [number, number, number] }
+  }
+}
+
+/** No prompt is sent before the end of the turn before was told. */
+function nextSaid(lines: readonly FixtureLine[], from: number, kind: string): number {
+  const found = lines.findIndex(({ type }, index) => index >= from && type.startsWith(kind))
+  return found === -1 ? lines.length : found
+}
+
+function pseudoRandom(seed: number): () => number {
+  let state = seed * 7919 + 1
+  return () => {
+    state = (state * 48271) % 2147483647
+    return state / 2147483647
+  }
+}
+
+/** What of the outputs must not depend on how they came. */
+function essence(outputs: readonly AgentOutput[]) {
+  const written = [...outputsOf(outputs, 'text.written'), ...outputsOf(outputs, 'thinking.written')]
+  const sorted = <Value>(values: Value[]) => values.map((value) => JSON.stringify(value)).toSorted()
+  return {
+    written: sorted(written),
+    called: sorted(outputsOf(outputs, 'tool-call.called')),
+    ended: sorted(
+      outputsOf(outputs, 'tool-call.ended').map(({ toolCallId, parentToolCallId: of }) => [toolCallId, of]),
+    ),
+    turns: outputsOf(outputs, 'turn.ended').map(({ outcome, usage }) => ({ outcome, usage })),
+    plan: outputsOf(outputs, 'plan.updated').at(-1)?.entries,
+    used: outputsOf(outputs, 'usage.measured').at(-1)?.total,
+    compacted: outputsOf(outputs, 'context.compacted').map(({ trigger, summary }) => ({ trigger, summary })),
+  }
+}
+
+function brokenBlocks(outputs: readonly AgentOutput[]): string[] {
+  const streamed = new Map<string, string>()
+  const broken: string[] = []
+  for (const output of outputs) {
+    if (output.type === 'text.streamed' || output.type === 'thinking.streamed') {
+      streamed.set(output.blockId, (streamed.get(output.blockId) ?? '') + output.text)
+    } else if (output.type === 'block.retracted') streamed.delete(output.blockId)
+    else if (output.type === 'text.written' || output.type === 'thinking.written') {
+      if ((streamed.get(output.blockId) ?? output.text) !== output.text) broken.push(output.blockId)
+      streamed.delete(output.blockId)
+    }
+  }
+  return [...broken, ...streamed.keys()]
+}
+
+describe.each(fixtureNames)('the recording %s', (name) => {
+  it('comes out the same, wherever its stream is cut', () => {
+    const lines = readFixture(name)
+    const whole = essence(allOutputs(name))
+    for (const cut of cutsOf(lines)) {
+      const outputs = withCut(lines, cut)
+      expect(essence(outputs), JSON.stringify(cut)).toEqual(whole)
+      expect(brokenBlocks(outputs), JSON.stringify(cut)).toEqual([])
+      expect(outputsOf(outputs, 'agent.unrecognised')).toEqual([])
+    }
+  })
+})

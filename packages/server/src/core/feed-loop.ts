@@ -1,0 +1,256 @@
+import type { Delta, SessionEvent, UnknownEvent } from '@parley/protocol'
+import type { FeedBatch, FeedItem, FeedReader, FollowFrom } from './session-feed.ts'
+
+/** What a loop over a session gets, one at a time. */
+export type FeedValue =
+  | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
+  /** It goes on where the last one of its block ended: a loop may print them as they come. */
+  | { readonly type: 'delta'; readonly delta: Delta }
+  /** An agent's own message, for loops that asked; live only. */
+  | { readonly type: 'native'; readonly native: unknown }
+  /** The cursor was not of this log: drop everything, all of it follows. */
+  | { readonly type: 'reset'; readonly epoch: string }
+  /** All that was recorded has been given; what comes now is live. */
+  | { readonly type: 'caught-up'; readonly seq: number }
+
+export type EventsOptions = FollowFrom
+export type FeedOptions = FollowFrom & { readonly native?: boolean }
+
+type Loop<Value> = AsyncIterableIterator<Value, undefined>
+
+/**
+ * A session as an async iterable. It begins with the first `next()`; `break`, `return()` and the signal end it, and so do
+ * the end of the session and of the host. A session that does not exist throws.
+ */
+export type FeedLoops = {
+  /** Every event after the cursor, each once and in order, then those to come. */
+  events(sessionId: string, options?: EventsOptions): Loop<SessionEvent | UnknownEvent>
+  /** The same with deltas, and native messages if asked for. */
+  feed(sessionId: string, options?: FeedOptions): Loop<FeedValue>
+}
+
+type Follow = (sessionId: string, from: FollowFrom, reader: FeedReader) => Promise<() => void>
+
+/** A live loop that is this far behind lets go; when it has taken all it follows again, from its cursor. */
+const mostWaiting = 1_024
+
+export function createFeedLoops(follow: Follow): FeedLoops {
+  return {
+    events: (sessionId, options = {}) =>
+      new FeedLoop({
+        ...options,
+        follow: (from, reader) => follow(sessionId, from, reader),
+        wants: (item) => item.kind === 'event',
+        pick: (value) => (value.type === 'event' ? value.event : undefined),
+      }),
+    feed: (sessionId, options = {}) =>
+      new FeedLoop({
+        ...options,
+        follow: (from, reader) => follow(sessionId, from, reader),
+        wants: () => true,
+        pick: (value) => value,
+      }),
+  }
+}
+
+type LoopOptions<Value> = FeedOptions & {
+  readonly follow: (from: FollowFrom, reader: FeedReader) => Promise<() => void>
+  readonly wants: (item: FeedItem) => boolean
+  readonly pick: (value: FeedValue) => Value | undefined
+}
+
+type Waiting = FeedItem | Extract<FeedValue, { type: 'reset' | 'caught-up' }>
+
+class FeedLoop<Value> implements Loop<Value> {
+  readonly #options: LoopOptions<Value>
+  readonly #pieces = new Pieces()
+  #waiting: Waiting[] = []
+  #taken = 0
+  #cursor: number | undefined
+  #epoch: string | undefined
+  #attempt: AbortController | undefined
+  #over: { readonly error?: unknown } | undefined
+  #arrived = Promise.withResolvers<void>()
+  #emptied: PromiseWithResolvers<void> | undefined
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(options: LoopOptions<Value>) {
+    this.#options = options
+    this.#cursor = options.after
+    this.#epoch = options.epoch
+    if (options.signal?.aborted) this.#over = {}
+    else options.signal?.addEventListener('abort', this.#abort, { once: true })
+  }
+
+  /** Calls that overlap are answered one after another. */
+  next(): Promise<IteratorResult<Value, undefined>> {
+    const result = this.#last.then(() => this.#next())
+    this.#last = result.catch(() => undefined)
+    return result
+  }
+
+  async return(): Promise<IteratorResult<Value, undefined>> {
+    this.#abort()
+    return { done: true, value: undefined }
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async #next(): Promise<IteratorResult<Value, undefined>> {
+    for (;;) {
+      const item = this.#waiting[this.#taken]
+      if (item) {
+        this.#taken++
+        const value = this.#valueOf(item)
+        if (value !== undefined) return { done: false, value }
+        continue
+      }
+      this.#waiting = []
+      this.#taken = 0
+      this.#emptied?.resolve()
+      this.#emptied = undefined
+      if (this.#over) return this.#finish()
+      this.#attempt ??= this.#start()
+      await this.#arrived.promise
+    }
+  }
+
+  #finish(): IteratorResult<Value, undefined> {
+    const error = this.#over?.error
+    this.#over = {}
+    if (error !== undefined) throw error
+    return { done: true, value: undefined }
+  }
+
+  #start(): AbortController {
+    const attempt = new AbortController()
+    const from = {
+      ...(this.#cursor !== undefined && { after: this.#cursor }),
+      ...(this.#epoch !== undefined && { epoch: this.#epoch }),
+      signal: attempt.signal,
+    }
+    this.#options.follow(from, this.#reader(attempt)).catch((error) => {
+      if (this.#attempt === attempt) this.#end({ error })
+    })
+    return attempt
+  }
+
+  #reader(attempt: AbortController): FeedReader {
+    let live = false
+    return {
+      native: this.#options.native === true,
+      following: ({ epoch, verdict }) => {
+        this.#epoch = epoch
+        if (verdict === 'replay') return
+        this.#cursor = 0
+        this.#put([{ type: 'reset', epoch }])
+      },
+      deliver: (batch) => {
+        if (attempt.signal.aborted) return
+        this.#take(batch)
+        if (!live) return this.#untilEmpty()
+        if (this.#waiting.length - this.#taken > mostWaiting) this.#letGo()
+      },
+      caughtUp: (seq) => {
+        live = true
+        this.#put([{ type: 'caught-up', seq }])
+      },
+      ended: () => this.#end({}),
+    }
+  }
+
+  #take(batch: FeedBatch): void {
+    const last = batch.findLast((item) => item.kind === 'event')
+    if (last) this.#cursor = last.seq
+    this.#put(batch.filter(this.#options.wants))
+  }
+
+  #put(items: readonly Waiting[]): void {
+    if (items.length === 0 || this.#over) return
+    this.#waiting.push(...items)
+    this.#wake()
+  }
+
+  #wake(): void {
+    this.#arrived.resolve()
+    this.#arrived = Promise.withResolvers()
+  }
+
+  /** While it replays, the store is read no faster than the loop takes. */
+  #untilEmpty(): Promise<void> | undefined {
+    if (this.#taken >= this.#waiting.length) return undefined
+    this.#emptied ??= Promise.withResolvers()
+    return this.#emptied.promise
+  }
+
+  #letGo(): void {
+    this.#attempt?.abort()
+    this.#attempt = undefined
+    this.#emptied?.resolve()
+    this.#emptied = undefined
+  }
+
+  readonly #abort = (): void => {
+    this.#waiting = []
+    this.#taken = 0
+    this.#end({})
+  }
+
+  #end(how: { readonly error?: unknown }): void {
+    if (this.#over) return
+    this.#over = how
+    this.#letGo()
+    this.#options.signal?.removeEventListener('abort', this.#abort)
+    this.#wake()
+  }
+
+  #valueOf(item: Waiting): Value | undefined {
+    if ('type' in item) return this.#options.pick(item)
+    if (item.kind === 'native') return this.#options.pick({ type: 'native', native: JSON.parse(item.json) })
+    if (item.kind === 'event') {
+      const event = JSON.parse(item.json) as SessionEvent | UnknownEvent
+      this.#pieces.forget(event)
+      return this.#options.pick({ type: 'event', event })
+    }
+    const delta = this.#pieces.fresh(JSON.parse(item.json) as Delta)
+    return delta && this.#options.pick({ type: 'delta', delta })
+  }
+}
+
+/** How much of each open block was given, so that what is told again after a pause is not given again. */
+class Pieces {
+  readonly #given = new Map<string, number>()
+
+  fresh(delta: Delta): Delta | undefined {
+    if (delta.type === 'activity.changed') return delta
+    const key = keyOf(delta.type, 'blockId' in delta ? delta.blockId : delta.toolCallId)
+    const given = this.#given.get(key) ?? 0
+    const offset = 'offset' in delta ? delta.offset : 0
+    const end = offset + ('text' in delta ? delta.text.length : 1)
+    if (end <= given || offset > given) return undefined
+    this.#given.set(key, end)
+    return offset === given || !('text' in delta)
+      ? delta
+      : { ...delta, offset: given, text: delta.text.slice(given - offset) }
+  }
+
+  forget(event: SessionEvent | UnknownEvent): void {
+    if (event.type === 'turn.ended') this.#given.clear()
+    const { blockId, toolCallId } = event as UnknownEvent
+    for (const type of streamedBy[event.type] ?? []) {
+      this.#given.delete(keyOf(type, String(blockId ?? toolCallId)))
+    }
+  }
+}
+
+const keyOf = (type: string, id: string) => `${type} ${id}`
+
+/** The deltas of what an event closes. */
+const streamedBy: Readonly<Record<string, readonly string[]>> = {
+  'text.written': ['text.streamed'],
+  'thinking.written': ['thinking.streamed'],
+  'block.retracted': ['text.streamed', 'thinking.streamed'],
+  'tool-call.ended': ['tool-call.drafted', 'tool-call.input-streamed', 'tool-call.output-streamed'],
+}

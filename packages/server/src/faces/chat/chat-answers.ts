@@ -1,0 +1,132 @@
+import {
+  type Answers,
+  type ChatRequest,
+  type CommandInput,
+  ParleyError,
+  type Question,
+  Answers as RecordOfAnswers,
+} from '@parley/protocol'
+import { hashOf } from '../../core/hash.ts'
+import type { TurnRequest } from '../../transcripts/turn-requests.ts'
+import type { GivenAnswer } from './chat-request.ts'
+
+type Requests = ReadonlyMap<string, TurnRequest>
+
+/**
+ * What the answers of a page mean, as commands. A message keeps its answers, so those that are settled come again with
+ * every new one: they are passed over if they say what was decided, and refused if they say something else.
+ */
+export function commandsFor(
+  given: readonly GivenAnswer[],
+  requests: Requests,
+  permissions: ChatRequest['permissions'] = {},
+): CommandInput[] {
+  const commands = given.map((answer) =>
+    answer.kind === 'approval' ? decision(answer, requests, permissions) : output(answer, requests),
+  )
+  if (commands.every((command) => command === undefined) && !given.some((one) => isKnown(one, requests))) {
+    throw new ParleyError(
+      'validation_error',
+      'Nothing is new in this request: its last message is neither of a user nor answers what was asked.',
+    )
+  }
+  const fresh = commands.filter((command) => command !== undefined)
+  return [...new Map(fresh.map((command) => [command.commandId, command])).values()]
+}
+
+type Approval = Extract<GivenAnswer, { kind: 'approval' }>
+type Output = Extract<GivenAnswer, { kind: 'output' }>
+
+function decision(
+  { approvalId, approved, reason }: Approval,
+  requests: Requests,
+  permissions: NonNullable<ChatRequest['permissions']>,
+): CommandInput | undefined {
+  const request = requests.get(approvalId)
+  if (request?.asked.type !== 'permission.requested') {
+    throw new ParleyError('not_found', 'That approval belongs to nothing that this message asked for.', {
+      details: { approvalId },
+    })
+  }
+  if (request.resolved) {
+    const { outcome } = request.resolved
+    if ((outcome === 'allowed') === approved) return undefined
+    throw settled(approvalId, outcome)
+  }
+  const beyond = Object.hasOwn(permissions, approvalId) ? permissions[approvalId] : undefined
+  const decided = approved ? ('allow' as const) : ('deny' as const)
+  return {
+    type: 'permission.decide',
+    commandId: `chat:${approvalId}:${decided}`,
+    requestId: approvalId,
+    decision: decided,
+    ...(reason !== undefined && { message: reason }),
+    ...beyond,
+  }
+}
+
+function output({ toolCallId, output, refused }: Output, requests: Requests): CommandInput | undefined {
+  const request = questionOf(toolCallId, requests)
+  if (request?.asked.type !== 'question.asked') return undefined
+  const { requestId, questions } = request.asked
+  if (refused !== undefined && request.resolved?.outcome !== 'cancelled') {
+    if (request.resolved) return undefined
+    throw new ParleyError(
+      'not_supported',
+      'A question can be answered or left, not refused: give an output, or stop the turn (POST /api/chat/:id/stop).',
+      { details: { requestId } },
+    )
+  }
+  const answers = answersOf(output, questions)
+  if (!request.resolved) {
+    const commandId = `chat:${requestId}:${hashOf(answers).slice(0, 20)}`
+    return { type: 'question.answer', commandId, requestId, answers }
+  }
+  const recorded = request.resolved.type === 'question.resolved' ? request.resolved.answers : undefined
+  if (recorded && hashOf(recorded) !== hashOf(answers)) throw settled(requestId, request.resolved.outcome)
+  return undefined
+}
+
+function isKnown(answer: GivenAnswer, requests: Requests): boolean {
+  return answer.kind === 'approval' || questionOf(answer.toolCallId, requests) !== undefined
+}
+
+function questionOf(part: string, requests: Requests): TurnRequest | undefined {
+  for (const request of requests.values()) {
+    if (request.asked.type === 'question.asked' && request.parts.includes(part)) return request
+  }
+  return undefined
+}
+
+/** `{ answers }`, the answers themselves, or for a single question just its answer. */
+function answersOf(output: unknown, questions: readonly Question[]): Answers {
+  const [only, ...others] = questions
+  if (only && others.length === 0 && (typeof output === 'string' || Array.isArray(output))) {
+    return checked({ [only.id]: output })
+  }
+  const wrapped = isObject(output) && isObject(output.answers) ? output.answers : output
+  return checked(wrapped)
+}
+
+function checked(value: unknown): Answers {
+  const parsed = RecordOfAnswers.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new ParleyError(
+    'validation_error',
+    'The output of a question is { answers: { [question id]: label, labels or text } }.',
+  )
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function settled(requestId: string, outcome: string): ParleyError {
+  return new ParleyError(
+    'conflict',
+    `That request is settled already: ${outcome}. Reload the chat to see it.`,
+    {
+      details: { requestId, outcome },
+    },
+  )
+}

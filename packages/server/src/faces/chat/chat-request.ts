@@ -1,0 +1,132 @@
+import {
+  type ChatRequest,
+  ParleyError,
+  type PromptPart,
+  type UiMessage,
+  validationError,
+} from '@parley/protocol'
+import { z } from 'zod'
+
+/** What a page wants: a new prompt, or to answer what the message of a turn asks. */
+export type ChatWish =
+  | { readonly kind: 'prompt'; readonly message: UiMessage; readonly parts: PromptPart[] }
+  | { readonly kind: 'answers'; readonly message: UiMessage; readonly given: GivenAnswer[] }
+
+export type GivenAnswer =
+  | {
+      readonly kind: 'approval'
+      readonly approvalId: string
+      readonly approved: boolean
+      readonly reason?: string
+    }
+  | {
+      readonly kind: 'output'
+      readonly toolCallId: string
+      readonly output: unknown
+      readonly refused?: string
+    }
+
+/** Only what is new is looked at: the log has the rest, and a page may send as little of it as it likes. */
+export function wishOf({ messages, trigger, messageId }: ChatRequest): ChatWish {
+  if (trigger === 'regenerate-message') {
+    throw new ParleyError(
+      'not_supported',
+      'What an agent did cannot be taken back, so no response is made a second time. Send a new message instead.',
+    )
+  }
+  const last = messages.at(-1)
+  const named = messages.find(({ id, role }) => id === messageId && role === 'assistant')
+  const message = named ?? last
+  if (message?.role === 'user') return { kind: 'prompt', message, parts: promptParts(message) }
+  if (message?.role === 'assistant') return { kind: 'answers', message, given: answersIn(message) }
+  throw new ParleyError('validation_error', 'The last message must be of a user, or answer what was asked.')
+}
+
+const TextPart = z.looseObject({ type: z.literal('text'), text: z.string() })
+const FilePart = z.looseObject({
+  type: z.literal('file'),
+  mediaType: z.string().regex(/^[\w.+-]+\/[\w.+*-]+$/, 'not a media type'),
+  filename: z.string().optional(),
+  url: z.string(),
+})
+const UserPart = z.discriminatedUnion('type', [TextPart, FilePart])
+
+const longestId = 150
+
+function promptParts({ parts, id }: UiMessage): PromptPart[] {
+  if (id === '' || id.length > longestId) {
+    throw new ParleyError('validation_error', `The id of a message has 1 to ${longestId} characters.`)
+  }
+  const known: readonly string[] = ['text', 'file']
+  const stranger = parts.find(({ type }) => !known.includes(type))
+  if (stranger) {
+    throw new ParleyError(
+      'validation_error',
+      `A message can have parts of type text and file, not "${stranger.type}".`,
+      { details: { type: stranger.type, message: id } },
+    )
+  }
+  const parsed = z.array(UserPart).safeParse(parts)
+  if (!parsed.success) throw validationError('The message', parsed.error)
+  return parsed.data.map((part) =>
+    part.type === 'text' ? { type: 'text', text: part.text } : filePart(part),
+  )
+}
+
+function filePart({ mediaType, filename, url }: z.infer<typeof FilePart>): PromptPart {
+  const data = /^data:[^,]*;base64,([A-Za-z0-9+/]*={0,2})$/.exec(url)?.[1]
+  if (data === undefined || data === '' || data.length % 4 !== 0) {
+    throw new ParleyError(
+      'validation_error',
+      'A file must be sent as a data URL in base64 (data:image/png;base64,…): Parley fetches nothing.',
+      { details: { ...(filename !== undefined && { filename }) } },
+    )
+  }
+  if (mediaType.startsWith('image/')) {
+    return { type: 'image', mimeType: mediaType, data, ...(filename !== undefined && { name: filename }) }
+  }
+  return { type: 'file', name: filename ?? 'file', mimeType: mediaType, data }
+}
+
+const Responded = z.looseObject({
+  approval: z.looseObject({ id: z.string(), approved: z.boolean(), reason: z.string().nullish() }),
+})
+const Put = z.looseObject({
+  toolCallId: z.string(),
+  state: z.enum(['output-available', 'output-error']),
+  output: z.unknown(),
+  errorText: z.string().nullish(),
+})
+
+function answersIn({ parts }: UiMessage): GivenAnswer[] {
+  return parts.flatMap((part): GivenAnswer[] => {
+    if (part.type !== 'dynamic-tool' && !part.type.startsWith('tool-')) return []
+    if (part.state === 'approval-responded') return [approvalIn(part)]
+    const put = part.providerExecuted === true ? undefined : Put.safeParse(part)
+    if (!put?.success) return []
+    const { toolCallId, state, output, errorText } = put.data
+    return [
+      { kind: 'output', toolCallId, output, ...(state === 'output-error' && { refused: errorText ?? '' }) },
+    ]
+  })
+}
+
+function approvalIn(part: unknown): GivenAnswer {
+  const parsed = Responded.safeParse(part)
+  if (!parsed.success) throw validationError('The approval', parsed.error)
+  const { id, approved, reason } = parsed.data.approval
+  return { kind: 'approval', approvalId: id, approved, ...(reason != null && reason !== '' && { reason }) }
+}
+
+const Metadata = z.looseObject({
+  cursor: z.int().min(1),
+  unfinished: z.record(z.string(), z.int().min(0)).optional(),
+})
+
+export type Place = { readonly cursor: number; readonly unfinished: Record<string, number> }
+
+/** How far the page's copy of a message reaches, or nothing if it is broken off. */
+export function placeOf({ metadata }: UiMessage): Place | undefined {
+  const { data } = Metadata.safeParse(metadata)
+  return data && { cursor: data.cursor, unfinished: data.unfinished ?? {} }
+}

@@ -1,0 +1,61 @@
+import { type ChatRequest, ParleyError, type PermissionMode, type SessionState } from '@parley/protocol'
+import { sessionIdFrom } from '../../core/hash.ts'
+import type { Host } from '../../core/host.ts'
+import { checkFolder } from '../../workspace/folder.ts'
+
+/** What a new chat is made with where its page says nothing. */
+export type ChatDefaults = {
+  readonly agent?: string
+  readonly cwd?: string
+  readonly mode?: PermissionMode
+  readonly model?: string
+}
+
+const commandOf = (chatId: string) => `chat:${chatId}`
+
+/** The session of a chat: the one of that id, or the one that was made for it. Nothing if there is none yet. */
+export async function findSession(host: Host, chatId: string): Promise<SessionState | undefined> {
+  return (await stateOf(host, chatId)) ?? (await stateOf(host, sessionIdFrom(commandOf(chatId))))
+}
+
+export async function createSession(
+  host: Host,
+  body: ChatRequest,
+  defaults: ChatDefaults,
+): Promise<SessionState> {
+  const { agent = defaults.agent, cwd = defaults.cwd } = body
+  if (agent === undefined || cwd === undefined) {
+    const missing = agent === undefined ? 'agent' : 'cwd'
+    throw new ParleyError(
+      'validation_error',
+      `A new chat needs its ${missing}: send it in the body (new DefaultChatTransport({ body: { agent, cwd } })), or set chat.${missing} in config.json.`,
+      { details: { missing } },
+    )
+  }
+  const { mode = defaults.mode, model = defaults.model } = body
+  const settings = { ...(mode !== undefined && { mode }), ...(model !== undefined && { model }) }
+  return host.create({ agent, cwd, ...settings, commandId: commandOf(body.id) })
+}
+
+/** An agent and a folder are for ever; a page that wants others wants another chat. */
+export async function checkSame(state: SessionState, { agent, cwd }: ChatRequest): Promise<void> {
+  if (agent !== undefined && agent !== state.agent) {
+    throw new ParleyError('conflict', `This chat is with ${state.agent}. Begin another one for ${agent}.`, {
+      details: { agent: state.agent },
+    })
+  }
+  if (cwd === undefined || cwd === state.cwd) return
+  if ((await checkFolder(cwd)) === state.cwd) return
+  throw new ParleyError('conflict', `This chat works in ${state.cwd}. Begin another one for ${cwd}.`, {
+    details: { cwd: state.cwd },
+  })
+}
+
+async function stateOf(host: Host, sessionId: string): Promise<SessionState | undefined> {
+  try {
+    return await host.state(sessionId)
+  } catch (error) {
+    if (error instanceof ParleyError && error.code === 'not_found') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,197 @@
+import type { ServerResponse } from 'node:http'
+import { type Delta, isKnown, type SessionEvent, type UnknownEvent } from '@parley/protocol'
+import type { Logger } from 'pino'
+import type { FeedBatch, FeedReader } from '../../core/session-feed.ts'
+import type { SessionFacts } from '../../transcripts/session-facts.ts'
+import { TurnChunks, type TurnChunksOptions } from '../../transcripts/turn-chunks.ts'
+import type { UiChunk } from '../../transcripts/ui-chunk.ts'
+
+export type StreamLimits = {
+  readonly heartbeatMs: number
+  /** A live reader with more bytes than this waiting for it is cut off; it can resume. */
+  readonly bufferBytes: number
+  /** How long a response that asks waits for others to ask, too. */
+  readonly lingerMs: number
+}
+
+export type StreamParts = {
+  readonly outgoing: ServerResponse
+  readonly logger: Logger
+  readonly limits: StreamLimits
+  readonly facts: SessionFacts
+  readonly options: TurnChunksOptions
+  /** Whose response it is: that of a prompt, whenever its turn begins, or that of a turn. */
+  readonly of: { readonly promptId: string } | { readonly turnId: string }
+}
+
+/**
+ * One response on its way to a page. Ends with its turn, or where the turn asks the person something: a stock page sends no
+ * answer before the response has ended. Whoever leaves early stops nothing.
+ */
+export class ResponseStream implements FeedReader {
+  readonly #parts: StreamParts
+  readonly #heartbeat: NodeJS.Timeout
+  readonly #leaving = new AbortController()
+  /** What another turn asks while this one waits for it. */
+  readonly #asked = new Set<string>()
+  #turn: TurnChunks | undefined
+  #text = ''
+  #live = false
+  #over = false
+  #linger: NodeJS.Timeout | undefined
+
+  constructor(parts: StreamParts) {
+    this.#parts = parts
+    const { outgoing, limits, of, options } = parts
+    if ('turnId' in of) this.#turn = new TurnChunks(of.turnId, parts.facts, options)
+    this.#heartbeat = setInterval(() => {
+      if (outgoing.headersSent && !outgoing.writableNeedDrain) outgoing.write(': keep-alive\n\n')
+    }, limits.heartbeatMs)
+    this.#heartbeat.unref()
+    outgoing.once('close', () => this.finish())
+  }
+
+  /** Aborts when the page is gone or has heard everything. */
+  get signal(): AbortSignal {
+    return this.#leaving.signal
+  }
+
+  finish(): void {
+    this.#over = true
+    clearInterval(this.#heartbeat)
+    clearTimeout(this.#linger)
+    this.#leaving.abort()
+  }
+
+  following(): void {
+    if (this.#over) return
+    this.#parts.outgoing.writeHead(200, streamHeaders)
+    this.#parts.outgoing.flushHeaders()
+    if (this.#parts.options.has && this.#turn) this.#say([this.#turn.again()])
+  }
+
+  deliver(batch: FeedBatch): void | Promise<void> {
+    for (const item of batch) {
+      if (this.#over) return
+      if (item.kind === 'event') this.#take(JSON.parse(item.json))
+      else if (item.kind === 'delta') this.#say(this.#turn?.stream(JSON.parse(item.json) as Delta))
+    }
+    if (this.#live) this.#rest()
+    return this.#write()
+  }
+
+  caughtUp(): void {
+    this.#live = true
+    this.#rest()
+    void this.#write()
+  }
+
+  ended(reason: 'deleted' | 'closed'): void {
+    if (reason === 'deleted') this.#fail('This session was deleted.')
+    else this.break()
+  }
+
+  /** Without an end: the page must not take what it has for all there is. */
+  break(): void {
+    if (this.#over) return
+    this.finish()
+    this.#parts.outgoing.destroy()
+  }
+
+  #take(event: SessionEvent | UnknownEvent): void {
+    if (!isKnown(event)) return
+    this.#turn ??= this.#begun(event)
+    if (!this.#turn) return
+    this.#say(this.#turn.take(event))
+    if (this.#turn.ended) this.#end()
+  }
+
+  /** Before its turn the prompt waits for another one. */
+  #begun(event: SessionEvent): TurnChunks | undefined {
+    const { of, facts, options } = this.#parts
+    if (!('promptId' in of)) return undefined
+    if (event.type === 'turn.started' && event.promptId === of.promptId) {
+      return new TurnChunks(event.turnId ?? '', facts, options)
+    }
+    facts.take(event)
+    if (event.type === 'prompt.withdrawn' && event.promptId === of.promptId) {
+      this.#fail('The message was withdrawn before its turn came.')
+    }
+    if (event.type === 'permission.requested' || event.type === 'question.asked') {
+      this.#asked.add(event.requestId)
+    }
+    if (event.type === 'permission.resolved' || event.type === 'question.resolved') {
+      this.#asked.delete(event.requestId)
+    }
+    return undefined
+  }
+
+  /** Between batches: is this a place to stop? */
+  #rest(): void {
+    if (this.#over) return
+    if (!this.#turn) {
+      if (this.#asked.size > 0) this.#fail(blocked)
+      return
+    }
+    this.#say(this.#turn.settle())
+    if (!this.#turn.asking) {
+      clearTimeout(this.#linger)
+      this.#linger = undefined
+    } else if (this.#turn.still) this.#pause()
+    else this.#linger ??= setTimeout(() => this.#pause(), this.#parts.limits.lingerMs)
+  }
+
+  #pause(): void {
+    if (this.#over) return
+    this.#say(this.#turn?.pause())
+    this.#end()
+  }
+
+  #fail(errorText: string): void {
+    if (this.#over) return
+    this.#say([{ type: 'error', errorText }])
+    this.#end()
+  }
+
+  #end(): void {
+    this.#text += 'data: [DONE]\n\n'
+    this.finish()
+    this.#parts.outgoing.end(this.#text)
+    this.#text = ''
+  }
+
+  #say(chunks: readonly UiChunk[] = []): void {
+    for (const chunk of chunks) this.#text += `data: ${JSON.stringify(chunk)}\n\n`
+  }
+
+  #write(): void | Promise<void> {
+    if (this.#over || this.#text === '') return
+    const { outgoing, limits, logger } = this.#parts
+    const flowing = outgoing.write(this.#text)
+    this.#text = ''
+    if (flowing) return
+    if (!this.#live) return drained(outgoing)
+    if (outgoing.writableLength <= limits.bufferBytes) return
+    logger.info({ buffered: outgoing.writableLength }, 'a page was too slow for its response')
+    this.break()
+  }
+}
+
+const streamHeaders = {
+  'Content-Type': 'text/event-stream',
+  'X-Vercel-AI-UI-Message-Stream': 'v1',
+  'X-Accel-Buffering': 'no',
+}
+
+const blocked =
+  'Your message is queued, but the turn before it waits for an answer. Answer it (reload the chat to see it), or stop it.'
+
+function drained(outgoing: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      outgoing.off('drain', done).off('close', done)
+      resolve()
+    }
+    outgoing.on('drain', done).on('close', done)
+  })
+}

@@ -1,0 +1,97 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createHost, createMemoryStore } from '../../index.ts'
+import { serverUnderTest } from './server-under-test.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-page-'))
+const consoleFolder = join(folder, 'console')
+const host = await createHost({ adapters: [], store: createMemoryStore() })
+
+beforeAll(() => {
+  mkdirSync(join(consoleFolder, 'assets'), { recursive: true })
+  writeFileSync(join(consoleFolder, 'index.html'), '<!doctype html><title>The console</title>')
+  writeFileSync(join(consoleFolder, 'first.js'), 'first()')
+  writeFileSync(join(consoleFolder, 'assets/index-a1b2.js'), 'main()')
+  writeFileSync(join(consoleFolder, 'assets/secret.txt'), 'not for you')
+  writeFileSync(join(folder, 'outside.js'), 'outside()')
+})
+
+afterAll(async () => {
+  await host.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function signedIn() {
+  const server = await serverUnderTest(host, { consoleFolder })
+  const opened = await server.ask(new URL(server.link()).pathname, { token: false })
+  const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+  return { server, get: (path: string) => server.ask(path, { token: false, headers: { cookie } }) }
+}
+
+describe('the console', () => {
+  it('is the page at each of its addresses, for those who are signed in', async () => {
+    const { server, get } = await signedIn()
+    for (const path of ['/', '/new', '/inbox', '/settings', '/settings/keys', '/sessions/ses_1']) {
+      const page = await get(path)
+      expect([path, page.status, page.text.includes('The console')]).toEqual([path, 200, true])
+      expect((await server.ask(path, { token: false })).status).toBe(401)
+    }
+    expect((await get('/elsewhere')).status).toBe(404)
+    await server.close()
+  })
+
+  it('allows no script and no style but its own files, and is asked for anew each time', async () => {
+    const { server, get } = await signedIn()
+    const { headers } = await get('/')
+    const policy = String(headers['content-security-policy'])
+    expect(policy).toContain("script-src 'self'")
+    expect(policy).toContain("style-src 'self'")
+    expect(policy).toContain("require-trusted-types-for 'script'")
+    expect(policy).not.toMatch(/unsafe|\*|https?:/)
+    expect(headers['cache-control']).toBe('no-store')
+    await server.close()
+  })
+
+  it('is kept for ever where its name holds its content, and compressed on request', async () => {
+    const { server } = await signedIn()
+    const asset = await server.ask('/assets/index-a1b2.js', { token: false })
+    expect(asset.text).toBe('main()')
+    expect(asset.headers).toMatchObject({
+      'content-type': 'text/javascript; charset=UTF-8',
+      'cache-control': 'public, max-age=31536000, immutable',
+      'x-content-type-options': 'nosniff',
+    })
+    const response = await fetch(`${server.url}/first.js`, { headers: { 'accept-encoding': 'gzip' } })
+    expect(response.headers.get('cache-control')).toBe('no-cache')
+    expect(response.headers.get('content-encoding')).toBe('gzip')
+    expect(await response.text()).toBe('first()')
+    await server.close()
+  })
+
+  it.each([
+    '/assets/secret.txt',
+    '/assets/nothing.js',
+    '/assets/..%2f..%2foutside.js',
+    '/assets/%2e%2e/%2e%2e/outside.js',
+    '/..%2foutside.js',
+    '/assets/index-a1b2.js%00.svg',
+  ])('gives away no other file: %s', async (path) => {
+    const { server } = await signedIn()
+    const answer = await server.ask(path, { token: false })
+    expect(answer.status).toBe(404)
+    expect(answer.text).not.toMatch(/outside\(|not for you/)
+    await server.close()
+  })
+
+  it('is a plain page where it was not built', async () => {
+    const server = await serverUnderTest(host, { consoleFolder: join(folder, 'nothing') })
+    const opened = await server.ask(new URL(server.link()).pathname, { token: false })
+    const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
+    const page = await server.ask('/', { token: false, headers: { cookie } })
+    expect(page.status).toBe(200)
+    expect(page.text).toContain('The web console is not built')
+    await server.close()
+  })
+})

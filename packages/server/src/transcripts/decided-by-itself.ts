@@ -1,0 +1,10 @@
+import type { EventOf, SessionEvent } from '@parley/protocol'
+
+/** A rule, the mode or a carried answer decided: the resolution stands right behind its request, and nobody was asked. */
+export function isDecidedByItself(
+  request: EventOf<'permission.requested'>,
+  next: SessionEvent,
+): next is EventOf<'permission.resolved'> {
+  if (next.type !== 'permission.resolved' || next.requestId !== request.requestId) return false
+  return next.by === 'rule' || next.by === 'mode' || next.carriedFrom !== undefined
+}

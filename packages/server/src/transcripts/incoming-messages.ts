@@ -1,0 +1,259 @@
+import {
+  type Delta,
+  type ErrorInfo,
+  type EventOf,
+  isKnown,
+  type PermissionOption,
+  type PlanEntry,
+  type Question,
+  type SessionEvent,
+  type TokenUsage,
+  type ToolContent,
+  type ToolKind,
+  type UnknownEvent,
+} from '@parley/protocol'
+import { isDecidedByItself } from './decided-by-itself.ts'
+
+/** The one message shape of programs that show every agent alike. Pieces of a text share its `msg_id`. */
+export type IncomingMessage = { readonly at: number; readonly parentToolCallId?: string } & (
+  | { readonly type: 'agent_text' | 'agent_thought'; readonly msg_id: string; readonly text: string }
+  | ({ readonly type: 'agent_info' } & AgentInfo)
+  | ({ readonly type: 'tool_call'; readonly status: 'in_progress' } & CallInfo)
+  | ({ readonly type: 'tool_call_update' } & Pick<CallInfo, 'toolCallId'> & Partial<CallInfo> & CallNews)
+  | { readonly type: 'system'; readonly text: string; readonly level: Level; readonly error?: ErrorInfo }
+  | ({ readonly type: 'permission_request' } & RequestInfo)
+)
+
+type Level = 'info' | 'warning' | 'error'
+type AgentInfo = {
+  readonly tokenUsage?: TokenUsage
+  readonly context?: { readonly used: number; readonly window?: number | undefined }
+  readonly costUsd?: number
+  readonly plan?: readonly PlanEntry[]
+}
+type CallInfo = {
+  readonly toolCallId: string
+  readonly name: string
+  readonly title: string
+  readonly kind: ToolKind
+  /** Text while it is still being written. */
+  readonly rawInput: unknown
+}
+type CallNews = {
+  readonly status?: 'in_progress' | 'completed' | 'failed' | 'denied' | 'cancelled'
+  readonly content?: readonly ToolContent[]
+}
+type RequestInfo = {
+  readonly id: string
+  readonly tool: string
+  readonly toolCallId?: string
+  readonly content: string
+  readonly rawInput?: unknown
+  readonly options: readonly (PermissionOption | { readonly label: string })[]
+  /** Of a question: what is asked, one by one. */
+  readonly questions?: readonly Question[]
+}
+type News = IncomingMessage extends infer Message
+  ? Message extends IncomingMessage
+    ? Omit<Message, 'at'>
+    : never
+  : never
+
+/**
+ * Turns events, and deltas if there are any, into such messages. Prompts are not among them: the program that sent them has
+ * them. A permission is one only if a person is asked.
+ */
+export class IncomingMessages {
+  readonly #sent = new Map<string, number>()
+  readonly #drafts = new Map<string, string>()
+  #held: EventOf<'permission.requested'> | undefined
+  #at = 0
+
+  take(event: SessionEvent | UnknownEvent): IncomingMessage[] {
+    if (!isKnown(event)) return []
+    const held = this.#held
+    this.#held = undefined
+    if (held && isDecidedByItself(held, event)) return []
+    const before = held ? [stamped(permissionRequest(held), held.at, held)] : []
+    this.#at = event.at
+    if (event.type === 'permission.requested') this.#held = event
+    return [...before, ...this.#news(event).map((one) => stamped(one, event.at, event))]
+  }
+
+  stream(delta: Delta): IncomingMessage[] {
+    return this.#pieces(delta).map((one) => stamped(one, this.#at, delta))
+  }
+
+  /** No more comes with the last event: a request that nothing decided is put to the person. */
+  settle(): IncomingMessage[] {
+    const held = this.#held
+    this.#held = undefined
+    return held ? [stamped(permissionRequest(held), held.at, held)] : []
+  }
+
+  #news(event: SessionEvent): News[] {
+    switch (event.type) {
+      case 'text.written':
+      case 'thinking.written':
+        return this.#written(event)
+      case 'tool-call.called':
+        return [this.#called(event)]
+      case 'tool-call.updated': {
+        const { toolCallId, title, kind, input, content } = event
+        return [
+          {
+            type: 'tool_call_update',
+            toolCallId,
+            ...(title !== undefined && { title }),
+            ...(kind !== undefined && { kind }),
+            ...(input !== undefined && { rawInput: input }),
+            ...(content !== undefined && { content }),
+          },
+        ]
+      }
+      case 'tool-call.ended': {
+        const { toolCallId, outcome, content } = event
+        this.#sent.delete(toolCallId)
+        return [{ type: 'tool_call_update', toolCallId, status: outcome, content }]
+      }
+      case 'question.asked':
+        return [questionRequest(event)]
+      default:
+        return stateNews(event)
+    }
+  }
+
+  #written({ type, blockId, text }: EventOf<'text.written'> | EventOf<'thinking.written'>): News[] {
+    const rest = text.slice(this.#sent.get(blockId) ?? 0)
+    this.#sent.delete(blockId)
+    const kind = type === 'text.written' ? 'agent_text' : 'agent_thought'
+    return rest === '' ? [] : [{ type: kind, msg_id: blockId, text: rest }]
+  }
+
+  #called({ toolCallId, name, title, kind, input }: EventOf<'tool-call.called'>): News {
+    const call = { toolCallId, name, title, kind, rawInput: input, status: 'in_progress' as const }
+    return { type: this.#drafts.delete(toolCallId) ? 'tool_call_update' : 'tool_call', ...call }
+  }
+
+  #pieces(delta: Delta): News[] {
+    switch (delta.type) {
+      case 'text.streamed':
+      case 'thinking.streamed': {
+        const text = this.#fresh(delta.blockId, delta)
+        const type = delta.type === 'text.streamed' ? 'agent_text' : 'agent_thought'
+        return text === '' ? [] : [{ type, msg_id: delta.blockId, text }]
+      }
+      case 'tool-call.drafted': {
+        const { toolCallId, name, kind = 'other', title = name } = delta
+        if (this.#drafts.has(toolCallId)) return []
+        this.#drafts.set(toolCallId, '')
+        return [{ type: 'tool_call', toolCallId, name, title, kind, rawInput: {}, status: 'in_progress' }]
+      }
+      case 'tool-call.input-streamed': {
+        const { toolCallId, offset, text } = delta
+        const before = this.#drafts.get(toolCallId)
+        if (before === undefined || offset > before.length) return []
+        const rawInput = before + text.slice(before.length - offset)
+        this.#drafts.set(toolCallId, rawInput)
+        return [{ type: 'tool_call_update', toolCallId, rawInput }]
+      }
+      case 'tool-call.output-streamed': {
+        const text = this.#fresh(delta.toolCallId, delta)
+        if (text === '') return []
+        return [{ type: 'tool_call_update', toolCallId: delta.toolCallId, content: [{ type: 'text', text }] }]
+      }
+      default:
+        return []
+    }
+  }
+
+  #fresh(id: string, { offset, text }: { offset: number; text: string }): string {
+    const sent = this.#sent.get(id) ?? 0
+    if (offset > sent) return ''
+    const fresh = text.slice(sent - offset)
+    this.#sent.set(id, sent + fresh.length)
+    return fresh
+  }
+}
+
+/** The events of a session as such messages. */
+export function incomingMessagesOf(events: Iterable<SessionEvent | UnknownEvent>): IncomingMessage[] {
+  const messages = new IncomingMessages()
+  const all: IncomingMessage[] = []
+  for (const event of events) all.push(...messages.take(event))
+  return [...all, ...messages.settle()]
+}
+
+function stamped(news: News, at: number, of: object): IncomingMessage {
+  const parent = 'parentToolCallId' in of && typeof of.parentToolCallId === 'string' && of.parentToolCallId
+  return { ...news, at, ...(parent && { parentToolCallId: parent }) } as IncomingMessage
+}
+
+function stateNews(event: SessionEvent): News[] {
+  switch (event.type) {
+    case 'agent.connected': {
+      const where = [event.model && `model ${event.model}`, event.cwd && `in ${event.cwd}`].filter(Boolean)
+      return [system('info', ['Session initialised', ...where].join(', '))]
+    }
+    case 'agent.disconnected': {
+      const isBad = event.reason === 'crashed' || event.reason === 'failed-to-start'
+      return isBad ? [system('error', event.error?.message ?? 'The agent has stopped.', event.error)] : []
+    }
+    case 'agent.noticed':
+      return [system(event.level, event.text)]
+    case 'context.compacted':
+      return [system('info', event.summary ?? 'The conversation was compacted.')]
+    case 'plan.updated':
+      return [{ type: 'agent_info', plan: event.entries }]
+    case 'usage.measured': {
+      const { total, context, costUsd } = event
+      return [{ type: 'agent_info', tokenUsage: total, context, ...(costUsd !== undefined && { costUsd }) }]
+    }
+    case 'turn.ended':
+      return turnNews(event)
+    default:
+      return []
+  }
+}
+
+function turnNews({ outcome, error, usage, costUsd }: EventOf<'turn.ended'>): News[] {
+  const cost = costUsd !== undefined && { costUsd }
+  const info: News[] =
+    usage || cost ? [{ type: 'agent_info', ...(usage && { tokenUsage: usage }), ...cost }] : []
+  if (outcome === 'completed') return info
+  if (outcome === 'cancelled') return [system('info', 'The turn was cancelled.'), ...info]
+  const text =
+    error?.message ?? (outcome === 'failed' ? 'The turn failed.' : 'How the turn ended is unknown.')
+  return [system('error', text, error), ...info]
+}
+
+function system(level: Level, text: string, error?: ErrorInfo): News {
+  return { type: 'system', level, text, ...(error && { error }) }
+}
+
+function permissionRequest(event: EventOf<'permission.requested'>): News {
+  const { requestId, tool, toolCallId, title, reason, input, options } = event
+  const content = reason === undefined ? title : `${title}\n${reason}`
+  return {
+    type: 'permission_request',
+    id: requestId,
+    tool,
+    ...(toolCallId !== undefined && { toolCallId }),
+    content,
+    rawInput: input,
+    options,
+  }
+}
+
+/** Seen from such a program a question is a request, too: its options are the answers. */
+function questionRequest({ requestId, toolCallId, questions }: EventOf<'question.asked'>): News {
+  return {
+    type: 'permission_request',
+    id: requestId,
+    tool: 'question',
+    ...(toolCallId !== undefined && { toolCallId }),
+    content: questions.map(({ text }) => text).join('\n'),
+    options: questions[0]?.options.map(({ label }) => ({ label })) ?? [],
+    questions,
+  }
+}

@@ -1,0 +1,163 @@
+import {
+  type EventOf,
+  isKnown,
+  type SessionEvent,
+  type TokenUsage,
+  type UnknownEvent,
+} from '@parley/protocol'
+import { SessionFacts } from './session-facts.ts'
+import { textOf } from './tool-output.ts'
+
+export type RunEventType =
+  | 'run_started'
+  | 'message_streamed'
+  | 'tool_call_started'
+  | 'tool_call_completed'
+  | 'token_usage_updated'
+  | 'error_occurred'
+  | 'run_completed'
+  | 'run_failed'
+  | 'run_cancelled'
+
+/** What happened in a run, which is a turn here, in the words that are the same for every provider, which is an agent here. */
+export type RunEvent = {
+  readonly type: RunEventType
+  readonly timestamp: string
+  readonly session_id: string
+  readonly run_id: string
+  readonly provider: string
+  readonly data: Record<string, unknown>
+}
+
+/** Gathers the run events of a session. What belongs to no turn is none of them. */
+export class RunEvents {
+  readonly all: RunEvent[] = []
+  readonly #facts: SessionFacts
+  readonly #calls = new Map<string, { name: string; data: Record<string, unknown> }>()
+  #tools: readonly string[] | undefined
+  #providerSession: string | undefined
+
+  constructor(sessionId: string) {
+    this.#facts = new SessionFacts(sessionId)
+  }
+
+  take(event: SessionEvent | UnknownEvent): void {
+    if (!isKnown(event)) return
+    this.#facts.take(event)
+    if (event.type === 'agent.connected') {
+      this.#tools = event.tools ?? this.#tools
+      this.#providerSession = event.agentSessionId ?? this.#providerSession
+    }
+    if (event.turnId !== undefined) this.#take(event)
+  }
+
+  #take(event: SessionEvent): void {
+    switch (event.type) {
+      case 'turn.started':
+        return this.#add(event, 'run_started', {
+          ...this.#provider(),
+          ...(this.#tools && { tools: this.#tools }),
+        })
+      case 'text.written':
+      case 'thinking.written': {
+        const kind = event.type === 'text.written' ? 'text' : 'thinking'
+        return this.#add(event, 'message_streamed', { message_id: event.blockId, kind, content: event.text })
+      }
+      case 'tool-call.called':
+        return this.#called(event)
+      case 'permission.requested': {
+        const call = event.toolCallId === undefined ? undefined : this.#calls.get(event.toolCallId)
+        if (call) call.data.requires_approval = true
+        return
+      }
+      case 'tool-call.ended': {
+        const { toolCallId, outcome, content } = event
+        const tool_name = this.#calls.get(toolCallId)?.name
+        this.#calls.delete(toolCallId)
+        const data = { tool_call_id: toolCallId, tool_name, status: outcome, output: textOf(content) }
+        return this.#add(event, 'tool_call_completed', data)
+      }
+      case 'usage.measured':
+        return this.#add(event, 'token_usage_updated', { ...tokens(event.total), ...cost(event) })
+      case 'agent.noticed':
+        if (event.level !== 'error') return
+        return this.#add(event, 'error_occurred', { error: { code: event.code, message: event.text } })
+      case 'turn.ended':
+        return this.#ended(event)
+    }
+  }
+
+  #called(event: EventOf<'tool-call.called'>): void {
+    const { toolCallId, name, input } = event
+    const data = { tool_call_id: toolCallId, tool_name: name, arguments: input, requires_approval: false }
+    this.#calls.set(toolCallId, { name, data })
+    this.#add(event, 'tool_call_started', data)
+  }
+
+  #ended(event: EventOf<'turn.ended'>): void {
+    const { outcome, stopReason, durationMs, usage, error, result, structuredOutput } = event
+    if (usage) this.#add(event, 'token_usage_updated', { ...tokens(usage), ...cost(event) })
+    const data = {
+      ...this.#provider(),
+      stop_reason: stopReason,
+      duration_ms: durationMs,
+      ...cost(event),
+      ...(result !== undefined && { result }),
+      ...(structuredOutput !== undefined && { structured_output: structuredOutput }),
+    }
+    if (outcome === 'completed') return this.#add(event, 'run_completed', data)
+    if (outcome === 'cancelled') return this.#add(event, 'run_cancelled', data)
+    const message = error?.message ?? 'How the run ended is unknown.'
+    const failure = {
+      code: 'provider_error',
+      message,
+      ...(error && { provider_error: { original_error: error } }),
+    }
+    this.#add(event, 'error_occurred', { error: failure })
+    this.#add(event, 'run_failed', { ...data, error: failure })
+  }
+
+  #provider() {
+    const { model } = this.#facts
+    return {
+      ...(this.#providerSession !== undefined && { provider_session_id: this.#providerSession }),
+      ...(model !== undefined && { model }),
+    }
+  }
+
+  #add(event: SessionEvent, type: RunEventType, data: Record<string, unknown>): void {
+    const parent = 'parentToolCallId' in event && event.parentToolCallId
+    this.all.push({
+      type,
+      timestamp: new Date(event.at).toISOString(),
+      session_id: event.sessionId,
+      run_id: event.turnId ?? '',
+      provider: this.#facts.agent,
+      data: parent ? Object.assign(data, { parent_tool_call_id: parent }) : data,
+    })
+  }
+}
+
+/** The events of one session, from its first, as run events. */
+export function runEventsOf(events: Iterable<SessionEvent | UnknownEvent>): RunEvent[] {
+  let runs: RunEvents | undefined
+  for (const event of events) {
+    runs ??= new RunEvents(event.sessionId)
+    runs.take(event)
+  }
+  return runs?.all ?? []
+}
+
+function tokens({ input, output, cacheRead, cacheWrite, reasoning }: TokenUsage) {
+  return {
+    input_tokens: input,
+    output_tokens: output,
+    ...(cacheRead !== undefined && { cache_read_tokens: cacheRead }),
+    ...(cacheWrite !== undefined && { cache_write_tokens: cacheWrite }),
+    ...(reasoning !== undefined && { reasoning_tokens: reasoning }),
+  }
+}
+
+function cost({ costUsd }: { costUsd?: number | undefined }) {
+  return costUsd === undefined ? {} : { total_cost_usd: costUsd }
+}

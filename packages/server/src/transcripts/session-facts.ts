@@ -1,0 +1,38 @@
+import type { SessionEvent, SessionState } from '@parley/protocol'
+
+/** What every message says of its session. The model is the one in force, else the one that connected, else the one asked for. */
+export class SessionFacts {
+  readonly session: string
+  agent = ''
+  #effective: string | undefined
+  #connected: string | undefined
+  #requested: string | undefined
+
+  constructor(session: string, state?: SessionState) {
+    this.session = session
+    if (!state) return
+    this.agent = state.agent
+    this.#effective = state.effective.model
+    this.#connected = state.connection?.model
+    this.#requested = state.requested.model
+  }
+
+  get model(): string | undefined {
+    return this.#effective ?? this.#connected ?? this.#requested
+  }
+
+  /** True if the model is another one now. */
+  take(event: SessionEvent): boolean {
+    const before = this.model
+    if (event.type === 'session.created') {
+      this.agent = event.agent
+      this.#requested = event.model
+    }
+    if (event.type === 'session.configured') {
+      this.#requested = event.requested?.model ?? this.#requested
+      this.#effective = event.effective?.model ?? this.#effective
+    }
+    if (event.type === 'agent.connected') this.#connected = event.model ?? this.#connected
+    return this.model !== before
+  }
+}

@@ -1,0 +1,39 @@
+import type { EventOf, ToolContent } from '@parley/protocol'
+import type { UiChunk } from './ui-chunk.ts'
+
+/** What a call came to, as the output of a tool part: plain text where there is nothing else. */
+export function outputOf(content: readonly ToolContent[]): unknown {
+  if (content.every((one) => one.type === 'text')) return textOf(content)
+  return { content: content.map(withoutImage) }
+}
+
+/** The images of a call become files of the message, where any page shows them; its output only says that they are there. */
+export function filesOf(content: readonly ToolContent[]): UiChunk[] {
+  return content.flatMap((one): UiChunk[] =>
+    one.type === 'image'
+      ? [{ type: 'file', mediaType: one.mimeType, url: `data:${one.mimeType};base64,${one.data}` }]
+      : [],
+  )
+}
+
+export function textOf(content: readonly ToolContent[]): string {
+  return content.map(wordsOf).filter(Boolean).join('\n')
+}
+
+const reasons = { completed: '', failed: 'The call failed.', denied: 'Denied.', cancelled: 'Cancelled.' }
+
+/** Why a call has no result. */
+export function errorOf({ content, outcome }: EventOf<'tool-call.ended'>): string {
+  return textOf(content) || reasons[outcome]
+}
+
+function wordsOf(one: ToolContent): string {
+  if (one.type === 'text') return one.text
+  if (one.type === 'terminal') return one.output
+  if (one.type === 'resource') return one.text ?? one.uri
+  return one.type === 'diff' ? one.path : ''
+}
+
+function withoutImage(one: ToolContent): unknown {
+  return one.type === 'image' ? { type: one.type, mimeType: one.mimeType } : one
+}

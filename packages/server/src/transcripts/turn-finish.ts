@@ -1,0 +1,39 @@
+import type { EventOf } from '@parley/protocol'
+import type { FinishReason, UiChunk, UiMetadata } from './ui-chunk.ts'
+
+/** How a response says that its turn is over. */
+export function finishOf(event: EventOf<'turn.ended'>, known: UiMetadata): UiChunk[] {
+  const { outcome, stopReason, error, usage, costUsd, durationMs, structuredOutput } = event
+  const messageMetadata: UiMetadata = {
+    ...known,
+    outcome,
+    stopReason,
+    durationMs,
+    ...(error && { error: { code: error.code, message: error.message } }),
+    ...(usage && { usage }),
+    ...(costUsd !== undefined && { costUsd }),
+    ...(structuredOutput !== undefined && { structuredOutput }),
+  }
+  if (outcome === 'cancelled') {
+    return [{ type: 'abort' }, { type: 'finish', finishReason: 'other', messageMetadata }]
+  }
+  if (outcome === 'completed') {
+    return [{ type: 'finish', finishReason: finishReasonOf(stopReason), messageMetadata }]
+  }
+  // nothing after an error reaches the message: what it says of itself comes first
+  const errorText = error?.message ?? unexplained[outcome]
+  return [
+    { type: 'message-metadata', messageMetadata },
+    { type: 'error', errorText },
+  ]
+}
+
+const unexplained = {
+  failed: 'The turn failed.',
+  unknown: 'The agent was lost in the middle of the turn; what it did is unknown.',
+}
+
+function finishReasonOf(stopReason: string): FinishReason {
+  if (stopReason === 'max_tokens') return 'length'
+  return stopReason === 'refusal' ? 'content-filter' : 'stop'
+}

@@ -1,0 +1,207 @@
+import type { Answers, EventOf } from '@parley/protocol'
+import type { Call, TurnCalls } from './turn-calls.ts'
+import type { TurnSteps } from './turn-steps.ts'
+import { questionTool, type UiChunk } from './ui-chunk.ts'
+
+type Asked = EventOf<'permission.requested'> | EventOf<'question.asked'>
+type Resolved = EventOf<'permission.resolved'> | EventOf<'question.resolved'>
+
+/** A request, the parts that show it, and what became of it. */
+export type TurnRequest = {
+  readonly asked: Asked
+  readonly parts: string[]
+  resolved?: Resolved
+}
+
+export type RequestsParts = {
+  readonly emit: (chunk: UiChunk) => void
+  readonly steps: TurnSteps
+  readonly calls: () => TurnCalls
+  /** Before a step is left: version 6 forgets open texts there. */
+  readonly closeTexts: () => void
+  readonly knowsResponses: boolean
+}
+
+/**
+ * What a turn asks the person, as approvals and as the tool `question`. A page sends its answers only if all that it was asked
+ * stands in the last step: whatever else begins a step takes the open requests along, as stand-ins.
+ */
+export class TurnRequests {
+  readonly #parts: RequestsParts
+  readonly #requests = new Map<string, TurnRequest>()
+  readonly #open = new Set<TurnRequest>()
+
+  constructor(parts: RequestsParts) {
+    this.#parts = parts
+  }
+
+  get all(): ReadonlyMap<string, TurnRequest> {
+    return this.#requests
+  }
+
+  get waiting(): boolean {
+    return this.#open.size > 0
+  }
+
+  ask(asked: Asked): void {
+    const request: TurnRequest = { asked, parts: [] }
+    this.#requests.set(asked.requestId, request)
+    this.#put(request)
+    this.#open.add(request)
+  }
+
+  resolve(resolved: Resolved): void {
+    const request = this.#requests.get(resolved.requestId)
+    if (!request || request.resolved) return
+    request.resolved = resolved
+    this.#open.delete(request)
+    if (resolved.type === 'permission.resolved') this.#decided(request, resolved)
+    else this.#answered(request, resolved)
+    this.#parts.calls().promote()
+  }
+
+  #decided(request: TurnRequest, { requestId, outcome, message }: EventOf<'permission.resolved'>): void {
+    const { emit, knowsResponses } = this.#parts
+    this.#tell(request)
+    const reason = message !== undefined && { reason: message }
+    if (knowsResponses && outcome !== 'cancelled') {
+      emit({
+        type: 'tool-approval-response',
+        approvalId: requestId,
+        approved: outcome === 'allowed',
+        ...reason,
+      })
+    }
+    for (const call of this.#callsOf(request)) {
+      call.asking = false
+      call.answered = true
+      if (call.standIn) this.#parts.calls().settle(call, decisionChunk(call.id, outcome))
+    }
+  }
+
+  #answered(request: TurnRequest, { outcome, answers }: EventOf<'question.resolved'>): void {
+    for (const call of this.#callsOf(request)) {
+      call.asking = false
+      if (!call.settled) this.#parts.calls().settle(call, answerChunk(call.id, outcome, answers))
+    }
+    this.#parts.steps.answerCame()
+    if (this.waiting) this.#nextStep()
+  }
+
+  #callsOf({ parts }: TurnRequest): Call[] {
+    return parts.flatMap((id) => this.#parts.calls().get(id) ?? [])
+  }
+
+  #nextStep(): void {
+    this.#parts.closeTexts()
+    this.#parts.steps.next()
+    for (const request of this.#open) this.#put(request)
+  }
+
+  #put(request: TurnRequest): void {
+    const { asked } = request
+    const call = this.#standingFor(request)
+    call.asking = true
+    request.parts.push(call.id)
+    if (asked.type === 'question.asked') return
+    this.#tell(request)
+    const { requestId: approvalId } = asked
+    this.#parts.emit({ type: 'tool-approval-request', approvalId, toolCallId: call.id })
+  }
+
+  /** A part in the last step with nothing beside it that runs: that of the call if it can be, else a stand-in for it. */
+  #standingFor(request: TurnRequest): Call {
+    const { asked } = request
+    const calls = this.#parts.calls()
+    const { toolCallId, parentToolCallId } = asked
+    const known = toolCallId === undefined ? undefined : calls.get(toolCallId)
+    const shape = shapeOf(asked, known)
+    if (known && !known.settled && known.step === undefined) {
+      this.#makeRoom()
+      calls.show(Object.assign(known, shape))
+      return known
+    }
+    const stands = known && !known.settled && known.step === this.#parts.steps.current
+    if (stands && !calls.isCrowded(known) && !known.asking && !this.#parts.steps.mustLeave) {
+      const isNews = shape.question || !known.called
+      Object.assign(known, shape)
+      if (isNews) calls.refresh(known)
+      return known
+    }
+    this.#makeRoom()
+    const isUnknown = toolCallId !== undefined && !known
+    const id = isUnknown ? toolCallId : this.#freeId(asked.requestId)
+    const parent = isUnknown ? parentToolCallId : (toolCallId ?? parentToolCallId)
+    const call = calls.add({ ...asPart(asked), ...shape, id, parent, standIn: !isUnknown })
+    calls.show(call)
+    return call
+  }
+
+  #makeRoom(): void {
+    const { steps } = this.#parts
+    if (steps.current === 0 || steps.mustLeave || this.#parts.calls().isCrowded()) this.#nextStep()
+  }
+
+  #freeId(requestId: string): string {
+    for (let count = 1; ; count++) {
+      const id = count === 1 ? requestId : `${requestId}:${count}`
+      if (!this.#parts.calls().get(id)) return id
+    }
+  }
+
+  /** What an approval of the AI SDK has no room for. */
+  #tell({ asked, resolved }: TurnRequest): void {
+    if (asked.type === 'permission.requested') this.#parts.emit(permissionData(asked, resolved))
+  }
+}
+
+export function permissionData(asked: EventOf<'permission.requested'>, resolved?: Resolved): UiChunk {
+  const { requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options, diff } =
+    asked
+  const resolution = resolved?.type === 'permission.resolved' ? resolutionOf(resolved) : undefined
+  const data = {
+    ...{ requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options, diff },
+    ...(resolution && { resolution }),
+  }
+  return { type: 'data-permission', id: requestId, data }
+}
+
+function resolutionOf({ outcome, scope, by, message, input, endTurn }: EventOf<'permission.resolved'>) {
+  return { outcome, scope, by, message, input, endTurn }
+}
+
+type Shape = Pick<Call, 'name' | 'title' | 'input' | 'question'>
+
+/** What a request makes of the part of its call: a permission leaves one that was called as it is. */
+function shapeOf(asked: Asked, known: Call | undefined): Partial<Shape> {
+  if (asked.type === 'permission.requested' && known?.called) return {}
+  return { ...asPart(asked), ...(known?.title !== undefined && { title: known.title }) }
+}
+
+function asPart(asked: Asked): Shape {
+  if (asked.type === 'permission.requested') {
+    const { tool: name, title, input } = asked
+    return { name, title, input, question: false }
+  }
+  const { questions } = asked
+  return { name: questionTool, title: questions[0]?.header, input: { questions }, question: true }
+}
+
+function decisionChunk(toolCallId: string, outcome: EventOf<'permission.resolved'>['outcome']): UiChunk {
+  if (outcome === 'allowed') return { type: 'tool-output-available', toolCallId, output: { outcome } }
+  if (outcome === 'cancelled') {
+    return { type: 'tool-output-error', toolCallId, errorText: 'Nobody answered before the turn went on.' }
+  }
+  return { type: 'tool-output-denied', toolCallId }
+}
+
+function answerChunk(
+  toolCallId: string,
+  outcome: EventOf<'question.resolved'>['outcome'],
+  answers: Answers | undefined,
+): UiChunk {
+  if (outcome === 'answered') {
+    return { type: 'tool-output-available', toolCallId, output: { answers: answers ?? {} } }
+  }
+  return { type: 'tool-output-error', toolCallId, errorText: 'The question was not answered.' }
+}

@@ -1,0 +1,121 @@
+import { type Delta, deltaTypes, type EventDraft, type SessionEvent } from '@parley/protocol'
+import { expect } from 'vitest'
+import { numbered } from '../core/session-log.ts'
+import { ai7 } from './ai-sdk-modules-under-test.ts'
+import { plain, readMessage, refusalOf, type Sdk, sdks } from './ai-sdk-under-test.ts'
+import { SessionFacts } from './session-facts.ts'
+import { TurnChunks, type TurnChunksOptions } from './turn-chunks.ts'
+import type { UiChunk } from './ui-chunk.ts'
+import type { UiMessage } from './ui-message.ts'
+import { UiMessages } from './ui-messages.ts'
+
+/** A turn as a test writes it down: events without what every event has, and deltas. */
+export type Said = DraftWithoutTurn | DeltaWithoutTurn
+type WithoutTurn<Type> = Type extends unknown ? Omit<Type, 'turnId'> : never
+type DraftWithoutTurn = WithoutTurn<EventDraft>
+type DeltaWithoutTurn = WithoutTurn<Delta>
+export type Item = SessionEvent | Delta
+
+export const turnId = 'trn_1'
+const before: EventDraft[] = [
+  { type: 'session.created', agent: 'demo', cwd: '/somewhere', mode: 'ask', model: 'large' },
+  {
+    type: 'prompt.submitted',
+    promptId: 'prm_1',
+    parts: [{ type: 'text', text: 'Tidy up' }],
+    delivery: 'queue',
+    messageId: 'user-1',
+  },
+  { type: 'turn.started', turnId, promptId: 'prm_1' },
+]
+
+export const done: Said = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_turn', durationMs: 5 }
+
+/** The session `ses_1` whose only turn says this, as its readers hear it. */
+export function itemsOf(said: readonly Said[]): Item[] {
+  let seq = 0
+  return [...before, ...said].map((one): Item => {
+    const whole = { turnId, ...one } as EventDraft | Delta
+    if (deltaTypes.has(one.type)) return whole as Delta
+    seq++
+    const { turnId: _, ...outside } = whole
+    return numbered((seq <= 2 ? outside : whole) as EventDraft, 'ses_1', seq, 1000 + seq)
+  })
+}
+
+export const isEvent = (item: Item): item is SessionEvent => 'seq' in item
+
+/** The chunks of the turn. Each event is a transaction of its own, but for those that decide by themselves. */
+export function chunksOf(items: readonly Item[], options: TurnChunksOptions = {}): UiChunk[] {
+  const turn = new TurnChunks(turnId, new SessionFacts('ses_1'), options)
+  return items.flatMap((item) => (isEvent(item) ? turn.take(item) : turn.stream(item)))
+}
+
+/** The response up to where it asks, as a page gets it. */
+export function askedIn(items: readonly Item[], options: TurnChunksOptions = {}) {
+  const turn = new TurnChunks(turnId, new SessionFacts('ses_1'), options)
+  const chunks = items.flatMap((item) => (isEvent(item) ? turn.take(item) : turn.stream(item)))
+  chunks.push(...turn.settle())
+  expect(turn.asking).toBe(true)
+  const still = turn.still
+  return { chunks: [...chunks, ...turn.pause()], still }
+}
+
+export function messageFromLog(items: readonly Item[]): UiMessage {
+  const messages = new UiMessages('ses_1')
+  for (const item of items) if (isEvent(item)) messages.take(item)
+  const message = messages.all().at(-1)
+  if (!message) throw new Error('there is no message')
+  return plain(message)
+}
+
+/**
+ * The message of the turn: folded by the readers of both generations from what they hear live, the same from the log
+ * alone, by them and by our own fold. Version 6 cannot be told an answer, so what it has of one is left out.
+ */
+export async function messageOf(...said: Said[]): Promise<UiMessage> {
+  const items = itemsOf(said)
+  const ours = messageFromLog(items)
+  for (const sdk of sdks) {
+    const live = chunksOf(items, { sdk })
+    for (const chunk of live) expect(await refusalOf(chunk, sdk)).toBeUndefined()
+    const fromLog = chunksOf(items.filter(isEvent), { sdk })
+    const folded = comparable((await readMessage(live, sdk)) as UiMessage, sdk)
+    expect(folded).toEqual(comparable((await readMessage(fromLog, sdk)) as UiMessage, sdk))
+    expect(folded).toEqual(comparable(ours, sdk))
+    expect(sendsAgain(folded)).toBe(false)
+  }
+  return ours
+}
+
+export function comparable(message: UiMessage, sdk: Sdk): UiMessage {
+  if (sdk === 7) return message
+  const parts = message.parts.map((part) => {
+    const { approval, ...rest } = part
+    return approval ? { ...rest, approval: { id: (approval as { id: string }).id } } : part
+  })
+  return { ...message, parts }
+}
+
+/** What a stock page does with a message when its response has ended. */
+export function sendsAgain(message: UiMessage): boolean {
+  type Options = Parameters<typeof ai7.lastAssistantMessageIsCompleteWithToolCalls>[0]
+  const options = { messages: [message] } as unknown as Options
+  return (
+    ai7.lastAssistantMessageIsCompleteWithApprovalResponses(options) ||
+    ai7.lastAssistantMessageIsCompleteWithToolCalls(options)
+  )
+}
+
+/** What `addToolApprovalResponse` and `addToolOutput` do to the page's copy of a message. */
+export function answered(message: UiMessage, answer: { approved: boolean; output?: unknown }): UiMessage {
+  const parts = message.parts.map((part) => {
+    if (part.state === 'approval-requested') {
+      const approval = { ...(part.approval as object), approved: answer.approved }
+      return { ...part, state: 'approval-responded', approval }
+    }
+    const isQuestion = part.toolName === 'question' && part.state === 'input-available'
+    return isQuestion ? { ...part, state: 'output-available', output: answer.output } : part
+  })
+  return { ...message, parts }
+}

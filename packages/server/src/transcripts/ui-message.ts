@@ -1,0 +1,172 @@
+import type { UiMessage } from '@parley/protocol'
+import type { ToolNames, UiChunk } from './ui-chunk.ts'
+
+export type { UiMessage } from '@parley/protocol'
+
+type Part = UiMessage['parts'][number]
+type ToolPart = Part & { toolCallId: string; state: string; approval?: Record<string, unknown> }
+type TextPart = Part & { text: string; state: string }
+
+/**
+ * Folds the chunks of one response into its message, part for part as the readers of the AI SDK do. Only the input of a
+ * call that is still being written stays text here, where they guess at the JSON it will be.
+ */
+export class UiMessageFold {
+  readonly message: UiMessage = { id: '', role: 'assistant', parts: [] }
+  readonly #texts = new Map<string, TextPart>()
+  readonly #dataParts = new Map<string, Part>()
+  #stepStart = 0
+
+  take(chunk: UiChunk): void {
+    switch (chunk.type) {
+      case 'start':
+        this.message.id = chunk.messageId
+        return this.#merge(chunk.messageMetadata)
+      case 'finish':
+      case 'message-metadata':
+        return this.#merge(chunk.messageMetadata)
+      case 'start-step':
+        this.#push({ type: 'step-start' })
+        this.#stepStart = this.message.parts.length
+        return
+      case 'text-start':
+      case 'reasoning-start':
+        return this.#startText(chunk)
+      case 'text-delta':
+      case 'reasoning-delta': {
+        const part = this.#texts.get(chunk.id)
+        if (part) part.text += chunk.delta
+        return
+      }
+      case 'text-end':
+      case 'reasoning-end': {
+        const part = this.#texts.get(chunk.id)
+        if (part) part.state = 'done'
+        this.#texts.delete(chunk.id)
+        return
+      }
+      case 'file':
+        return this.#push({ type: 'file', mediaType: chunk.mediaType, url: chunk.url })
+      case 'abort':
+      case 'error':
+      case 'finish-step':
+        return
+      default:
+        return chunk.type.startsWith('data-') ? this.#data(chunk) : this.#tool(chunk)
+    }
+  }
+
+  #startText(chunk: Extract<UiChunk, { type: 'text-start' | 'reasoning-start' }>): void {
+    const { id, providerMetadata } = chunk
+    const kind = chunk.type === 'text-start' ? { type: 'text' } : { type: 'reasoning', id }
+    const part: TextPart = { ...kind, text: '', providerMetadata, state: 'streaming' }
+    this.#texts.set(id, part)
+    this.#push(part)
+  }
+
+  #tool(chunk: UiChunk): void {
+    switch (chunk.type) {
+      case 'tool-input-start':
+        return this.#names(chunk, { state: 'input-streaming' })
+      case 'tool-input-available':
+        return this.#names(chunk, { state: 'input-available', input: chunk.input })
+      case 'tool-input-error':
+        return this.#names(chunk, {
+          state: 'output-error',
+          input: chunk.input,
+          errorText: chunk.errorText,
+        })
+      case 'tool-input-delta':
+        return this.#change(chunk.toolCallId, (part) => {
+          part.rawInput = `${part.rawInput ?? ''}${chunk.inputTextDelta}`
+        })
+      case 'tool-output-available': {
+        const { output, preliminary } = chunk
+        return this.#change(chunk.toolCallId, (part) =>
+          reset(part, { state: 'output-available', input: part.input, output, preliminary }),
+        )
+      }
+      case 'tool-output-error': {
+        const { errorText } = chunk
+        return this.#change(chunk.toolCallId, (part) =>
+          reset(part, { state: 'output-error', input: part.input, errorText }),
+        )
+      }
+      case 'tool-output-denied':
+        return this.#change(chunk.toolCallId, (part) => {
+          part.state = 'output-denied'
+        })
+      case 'tool-approval-request':
+        return this.#change(chunk.toolCallId, (part) => {
+          part.state = 'approval-requested'
+          part.approval = { id: chunk.approvalId }
+        })
+      case 'tool-approval-response':
+        return this.#respond(chunk)
+    }
+  }
+
+  /** A part is named anew only in the last step; further up it stays, and another one begins. */
+  #names(names: ToolNames, fields: Record<string, unknown>): void {
+    const { toolCallId, toolName, title, providerExecuted } = names
+    const known = this.message.parts
+      .slice(this.#stepStart)
+      .find((part) => part.type === 'dynamic-tool' && part.toolCallId === toolCallId)
+    if (!known) {
+      const part = { type: 'dynamic-tool', toolName, toolCallId, title, providerExecuted, ...fields }
+      return this.#push(part)
+    }
+    reset(known as ToolPart, fields)
+    Object.assign(known, { toolName, providerExecuted }, title !== undefined && { title })
+  }
+
+  #change(toolCallId: string, change: (part: ToolPart) => void): void {
+    const part = this.message.parts.findLast((one) => one.toolCallId === toolCallId)
+    if (part) change(part as ToolPart)
+  }
+
+  #respond({ approvalId, approved, reason }: Extract<UiChunk, { type: 'tool-approval-response' }>): void {
+    const part = this.message.parts.find((one) => (one as ToolPart).approval?.id === approvalId)
+    if (!part) return
+    const approval = { ...(part as ToolPart).approval, approved, ...(reason !== undefined && { reason }) }
+    Object.assign(part, { state: 'approval-responded', approval })
+  }
+
+  #data(chunk: UiChunk): void {
+    const { type, id, data } = chunk as Extract<UiChunk, { data: unknown }>
+    const known = this.#dataParts.get(`${type} ${id}`)
+    const part = known ?? { type, id, data }
+    part.data = data
+    if (known) return
+    this.#dataParts.set(`${type} ${id}`, part)
+    this.#push(part)
+  }
+
+  #push(part: Part): void {
+    this.message.parts.push(part)
+  }
+
+  #merge(metadata: Record<string, unknown>): void {
+    this.message.metadata = merged(this.message.metadata, metadata)
+  }
+}
+
+/** What a part shows of its call, all anew. */
+function reset(part: ToolPart, fields: Record<string, unknown>): void {
+  for (const name of ['input', 'output', 'errorText', 'rawInput', 'preliminary']) delete part[name]
+  Object.assign(part, fields)
+}
+
+/** Objects within objects are merged; whatever else is given takes the place of what was there. */
+function merged(base: unknown, over: Record<string, unknown>): Record<string, unknown> {
+  const result: Record<string, unknown> = { ...(isObject(base) && base) }
+  for (const [name, value] of Object.entries(over)) {
+    if (value === undefined) continue
+    result[name] = isObject(value) && isObject(result[name]) ? merged(result[name], value) : value
+  }
+  return result
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

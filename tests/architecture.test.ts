@@ -85,6 +85,11 @@ const rules: Rule[] = [
     instead: 'the contract suites see the server, not the client and not the CLI.',
   },
   {
+    room: `${server}/embed.ts`,
+    mayImport: ['packages/protocol/src', `${server}/core`, `${server}/faces`, `${server}/cli/version.ts`],
+    instead: "embedding puts faces on a host that it is given; whatever else is the embedding program's.",
+  },
+  {
     room: `${server}/index.ts`,
     mayImport: [
       'packages/protocol/src',

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { ConsoleServer, launchBrowser, listen, openTab, phone, seriousFindings } from './console-browser.ts'
 
 /** The console in a real browser, on the real server, with the demo agent. */
@@ -26,9 +26,15 @@ const prompt = (page: Page) => page.getByRole('combobox', { name: 'Prompt' })
 const conversation = (page: Page) => page.getByRole('feed', { name: 'Conversation' })
 async function shows(page: Page, text: string | RegExp): Promise<void> {
   const words = conversation(page).getByText(text).first()
-  await words.waitFor()
+  await words.waitFor().catch(async () => {
+    const shown = (await page.locator('body').textContent())?.slice(0, 3000)
+    throw new Error(`The conversation never showed ${text}. The page says:\n${shown}`)
+  })
   expect(await words.isVisible()).toBe(true)
 }
+
+/** Waits for a fact as long as a busy machine may take. */
+const eventually = <Value>(look: () => Value) => expect.poll(look, { timeout: 20_000 })
 
 async function openSession(page: Page, id: string): Promise<void> {
   await page.goto(`${server.url}/sessions/${id}`)
@@ -51,14 +57,14 @@ describe('the first five minutes', () => {
     await page.waitForURL(/\/sessions\//)
     await card(page).getByText('rm -rf build').waitFor()
     await card(page).getByText('It deletes files.').waitFor()
-    await expect.poll(() => page.title()).toBe('(1) show a permission · Parley')
+    await eventually(() => page.title()).toBe('(1) show a permission · Parley')
     await card(page)
       .getByRole('button', { name: /Allow once/ })
       .click()
     await shows(page, /Thank you/)
     await shows(page, 'Allowed once by you')
     await card(page).waitFor({ state: 'detached' })
-    await expect.poll(() => page.title()).toBe('show a permission · Parley')
+    await eventually(() => page.title()).toBe('show a permission · Parley')
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -194,7 +200,7 @@ describe('prompts', () => {
     const queue = page.getByRole('list', { name: 'Queue' })
     await queue.getByText('and a second one').waitFor()
     await page.getByRole('button', { name: 'Edit queued prompt 2' }).click()
-    await expect.poll(() => prompt(page).inputValue()).toBe('and a second one')
+    await eventually(() => prompt(page).inputValue()).toBe('and a second one')
     await prompt(page).press('Escape')
     await shows(page, 'Stopped')
     await shows(page, /second way is better/)
@@ -218,7 +224,7 @@ describe('prompts', () => {
     await openSession(page, await server.session())
     await prompt(page).fill('half a tho')
     await page.reload()
-    await expect.poll(() => prompt(page).inputValue()).toBe('half a tho')
+    await eventually(() => prompt(page).inputValue()).toBe('half a tho')
     await context.close()
   })
 
@@ -229,11 +235,11 @@ describe('prompts', () => {
     await prompt(page).pressSequentially('/usa')
     await page.getByRole('option', { name: /usage/ }).waitFor()
     await prompt(page).press('Enter')
-    await expect.poll(() => prompt(page).inputValue()).toBe('/usage ')
+    await eventually(() => prompt(page).inputValue()).toBe('/usage ')
     await prompt(page).press('Enter')
-    await expect.poll(() => page.getByTestId('meter').textContent()).toMatch(/24%[\s\S]*\$0\.12/)
+    await eventually(() => page.getByTestId('meter').textContent()).toMatch(/24%[\s\S]*\$0\.12/)
     await prompt(page).press('ArrowUp')
-    await expect.poll(() => prompt(page).inputValue()).toBe('/usage')
+    await eventually(() => prompt(page).inputValue()).toBe('/usage')
     await context.close()
   })
 
@@ -251,7 +257,7 @@ describe('prompts', () => {
     await prompt(page).fill('think about this')
     await prompt(page).press('Enter')
     const picture = conversation(page).getByRole('img', { name: 'dot.png' })
-    await expect.poll(() => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth)).toBe(1)
+    await eventually(() => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth)).toBe(1)
     await context.close()
   })
 })
@@ -270,6 +276,7 @@ describe('nothing is lost', () => {
 
   it('by a server that is killed in the middle of a turn, nor what was sent meanwhile', async () => {
     const mortal = new ConsoleServer()
+    onTestFinished(() => mortal.dispose())
     await mortal.start()
     const { page, context } = await openTab(browser, mortal)
     const id = await mortal.session('show a permission')
@@ -295,7 +302,6 @@ describe('nothing is lost', () => {
     const { blocks } = await mortal.call<{ blocks: { type: string }[] }>(`/api/sessions/${id}?tail=500`)
     expect(blocks.filter(({ type }) => type === 'prompt')).toHaveLength(2)
     await context.close()
-    await mortal.dispose()
   })
 })
 
@@ -342,7 +348,7 @@ describe('finding one’s way', () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await list.getByText('A name of its own').waitFor()
     await list.getByLabel('Search sessions').fill('of its own')
-    await expect.poll(() => list.getByRole('link').filter({ hasText: 'A name of its own' }).count()).toBe(1)
+    await eventually(() => list.getByRole('link').filter({ hasText: 'A name of its own' }).count()).toBe(1)
     await context.close()
   })
 
@@ -354,29 +360,27 @@ describe('finding one’s way', () => {
     await page.keyboard.type('new session')
     await page.keyboard.press('Enter')
     await page.getByRole('textbox', { name: 'Prompt' }).waitFor()
-    await expect
-      .poll(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label')))
-      .toBe('Prompt')
+    await eventually(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe(
+      'Prompt',
+    )
     await page.keyboard.type('show a permission')
     await page.keyboard.press('Tab')
     await page.keyboard.type(server.project)
     await page.keyboard.press('Shift+Tab')
     await page.keyboard.press('Enter')
     await card(page).waitFor()
-    await expect
-      .poll(() => page.evaluate(() => document.activeElement?.getAttribute('data-testid')))
-      .toBe('request')
-    await expect
-      .poll(async () => {
-        await page.keyboard.press('1')
-        return card(page).count()
-      })
-      .toBe(0)
+    await eventually(() => page.evaluate(() => document.activeElement?.getAttribute('data-testid'))).toBe(
+      'request',
+    )
+    await eventually(async () => {
+      await page.keyboard.press('1')
+      return card(page).count()
+    }).toBe(0)
     await shows(page, /Thank you/)
     await page.keyboard.press('Escape')
     await page.getByRole('region', { name: 'Conversation' }).focus()
     await page.keyboard.press('k')
-    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('ARTICLE')
+    await eventually(() => page.evaluate(() => document.activeElement?.tagName)).toBe('ARTICLE')
     await page.keyboard.press('i')
     await page.getByRole('heading', { name: 'Waiting for you' }).waitFor()
     expect(complaints).toEqual([])
@@ -404,7 +408,7 @@ describe('the folder', () => {
     await page.waitForURL(/\/sessions\//)
     await prompt(page).pressSequentially('look at @gre')
     await page.getByRole('option', { name: 'src/greet.ts' }).click()
-    await expect.poll(() => prompt(page).inputValue()).toBe('look at @src/greet.ts ')
+    await eventually(() => prompt(page).inputValue()).toBe('look at @src/greet.ts ')
     await prompt(page).fill('')
 
     await page.getByRole('button', { name: 'Changes' }).click()
@@ -437,10 +441,10 @@ describe('a terminal', () => {
     await panel.locator('.xterm-helper-textarea').focus()
     await page.keyboard.type('echo here-$((40+2)); pwd')
     await page.keyboard.press('Enter')
-    await expect.poll(() => screen.textContent()).toContain('here-42')
-    await expect.poll(() => screen.textContent()).toContain('/project')
+    await eventually(() => screen.textContent()).toContain('here-42')
+    await eventually(() => screen.textContent()).toContain('/project')
     await page.reload()
-    await expect.poll(() => screen.textContent()).toContain('here-42')
+    await eventually(() => screen.textContent()).toContain('here-42')
     await panel
       .getByRole('button', { name: /^Close / })
       .first()
@@ -508,7 +512,7 @@ describe('everyone can use it', () => {
     }
     const goTo = async (path: string, ready: string) => {
       await page.goto(server.url + path)
-      await page.getByText(ready).first().waitFor()
+      await page.getByText(ready).filter({ visible: true }).first().waitFor()
     }
     await goTo('/new', 'Demo')
     await look('new session')

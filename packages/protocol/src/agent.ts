@@ -52,6 +52,9 @@ export function capabilities(...names: CapabilityName[]): Capabilities {
   return Object.fromEntries(capabilityNames.map((name) => [name, names.includes(name)])) as Capabilities
 }
 
+const dollars = z.number().min(0)
+
+/** A model as its agent tells of it. A field that is not there was not told; nothing is filled in from elsewhere. */
 export const AgentModel = z.object({
   id: z.string(),
   name: z.string(),
@@ -59,9 +62,35 @@ export const AgentModel = z.object({
   contextWindow: z.number().optional(),
   maxOutputTokens: z.number().optional(),
   efforts: z.array(z.string()).optional(),
+  reasoning: z.boolean().optional().meta({ description: 'It can think before it answers' }),
+  attachments: z.boolean().optional().meta({ description: 'It takes images or files' }),
+  price: z
+    .object({
+      input: dollars,
+      output: dollars,
+      cacheRead: dollars.optional(),
+      cacheWrite: dollars.optional(),
+    })
+    .optional()
+    .meta({
+      description: 'US dollars for a million tokens, as listed; what a subscription costs is not told here',
+    }),
   isDefault: z.boolean().optional(),
 })
 export type AgentModel = z.infer<typeof AgentModel>
+
+/** The models of one agent. */
+export const AgentModels = z.object({
+  agent: AgentId,
+  name: z.string(),
+  models: z.array(AgentModel),
+  source: z.enum(['probe', 'session']).optional().meta({
+    description:
+      'Who told: the program when it was looked for, or the agent of the session that told last. Absent: nobody',
+  }),
+  seenAt: z.number().optional().meta({ description: 'When a session told' }),
+})
+export type AgentModels = z.infer<typeof AgentModels>
 
 export const AgentCommand = z.object({
   name: z.string(),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { AgentInfo, Installing, McpServers } from './agent.ts'
+import { AgentInfo, AgentModels, Installing, McpServers } from './agent.ts'
 import { Block } from './block.ts'
 import { Changes } from './change.ts'
 import { ChatId, ChatRequest, ChatSdk, UiMessage } from './chat.ts'
@@ -132,6 +132,13 @@ export const routes = {
     reply: z.object({ agents: z.array(AgentInfo) }),
     status: 200,
   },
+  listModels: {
+    method: 'GET',
+    path: '/api/models',
+    summary: 'The models of all agents, with what the programs themselves tell of each',
+    reply: z.object({ agents: z.array(AgentModels) }),
+    status: 200,
+  },
   installAgent: {
     method: 'POST',
     path: '/api/agents/:id/install',
@@ -219,7 +226,7 @@ export const routes = {
       epoch: z.string().optional(),
       native: z
         .enum(['true', 'false'])
-        .default('false')
+        .optional()
         .meta({ description: "Of a stream: the agent's own messages too, live only" }),
     }),
     reply: EventPage,

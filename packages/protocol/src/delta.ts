@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { BlockId, ToolCallId, TurnId } from './ids.ts'
+import type { SessionStatus } from './session.ts'
 import { ToolKind } from './tool-call.ts'
 
 /**
@@ -44,6 +45,11 @@ export const ToolCallOutputStreamed = z.object({
 /** active: the agent works. asking: it waits for a person. idle: neither. */
 export const Activity = z.enum(['active', 'idle', 'asking'])
 export type Activity = z.infer<typeof Activity>
+/** A parked turn waits for a person, too. */
+export function activityOf(status: SessionStatus): Activity {
+  if (status === 'idle') return 'idle'
+  return status === 'working' ? 'active' : 'asking'
+}
 export const ActivityChanged = z.object({
   type: z.literal('activity.changed'),
   turnId: TurnId.optional(),

@@ -1,7 +1,8 @@
 import { createCoreHost, type Host, type HostOptions } from './core/host.ts'
 import { checkFolder } from './workspace/folder.ts'
 
-export { builtInAdapters } from './adapters/index.ts'
+export { type BuiltInAdapterOptions, builtInAdapters } from './adapters/index.ts'
+export { createOutputQueue, type OutputQueue } from './adapters/output-queue.ts'
 export type {
   AgentAdapter,
   AgentConnection,
@@ -22,7 +23,8 @@ export type {
 } from './core/agent-adapter.ts'
 export type { AgentInstaller } from './core/agent-list.ts'
 export type { Clock, Ids } from './core/clock.ts'
-export type { Host, SessionChange } from './core/host.ts'
+export type { EventsOptions, FeedOptions, FeedValue } from './core/feed-loop.ts'
+export type { Host, HostOptions, SessionChange } from './core/host.ts'
 export type { HostTool, HostToolContext } from './core/host-tool.ts'
 export type { Limits } from './core/limits.ts'
 export type { FeedBatch, FeedItem, FeedReader, FeedStart, FollowFrom } from './core/session-feed.ts'

@@ -65,6 +65,9 @@ export function cacheList(sessions: readonly SessionSummary[]): void {
 
 /** Signing out leaves nothing behind. */
 export async function clearCache(): Promise<void> {
+  for (const key of Object.keys(localStorage)) {
+    if (key.startsWith('parley:') && key !== 'parley:preferences') localStorage.removeItem(key)
+  }
   await safely(async (db) => {
     await Promise.all([db.clear('sessions'), db.clear('lists')])
   })

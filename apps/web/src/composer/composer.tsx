@@ -1,19 +1,17 @@
-import { type Block, type Delivery, type PromptPart, promptText } from '@parley/protocol'
-import { ArrowUp, CornerDownRight, ListPlus, Paperclip, Square } from 'lucide-react'
+import type { Delivery, PromptPart } from '@parley/protocol'
 import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { useAgent } from '../page/agents.ts'
 import { client } from '../page/client.ts'
 import { useStore } from '../page/store.ts'
 import { toastError } from '../page/toasts.tsx'
-import { IconButton } from '../parts/button.tsx'
-import { usePart, useSessionId, useStatePart } from '../session/session-context.tsx'
+import { useSessionId, useStatePart } from '../session/session-context.tsx'
 import { AttachmentChips, useAttachments } from './attachments.tsx'
 import { completionAt, withChoice } from './completion.logic.ts'
 import { CompletionList, useCompletions } from './completions.tsx'
+import { ComposerBar } from './composer-bar.tsx'
 import { draftOf } from './draft.ts'
-import { Meter } from './meter.tsx'
 import { submit } from './outbox.ts'
-import { SettingsRow } from './settings-row.tsx'
+import { useRecall } from './recall.ts'
 
 const noCommands: never[] = []
 const enterSends = () => !matchMedia('(pointer: coarse)').matches
@@ -26,7 +24,6 @@ export function Composer() {
   const field = useRef<HTMLTextAreaElement>(null)
   const [caret, setCaret] = useState(text.length)
   const working = useStatePart((state) => state.turn !== undefined)
-  const interrupted = useStatePart((state) => state.turn?.interrupted ?? false)
   const commands = useStatePart((state) => state.connection?.commands) ?? noCommands
   const agent = useAgent(useStatePart((state) => state.agent))
   const attachments = useAttachments({
@@ -132,68 +129,14 @@ export function Composer() {
         onPaste={onPaste}
         className="field-sizing-content block max-h-[40dvh] min-h-11 w-full resize-none bg-transparent px-3.5 pt-2.5 pb-1 text-base outline-none"
       />
-      <div className="flex items-center gap-0.5 px-1.5 pb-1.5">
-        <AttachButton onFiles={(files) => void attachments.add(files)} />
-        <div className="hide-scroll flex min-w-0 flex-1 items-center gap-0.5 overflow-x-auto">
-          <SettingsRow />
-          <Meter />
-        </div>
-        <span className="flex shrink-0 items-center gap-1">
-          {canSteer && !empty && (
-            <button
-              type="button"
-              onClick={() => send('steer')}
-              title="Into the running turn (Ctrl+Enter)"
-              className="flex h-8 items-center gap-1 rounded-lg border border-dashed border-mark px-2 text-xs font-medium text-mark hover:bg-mark-wash pointer-coarse:h-11"
-            >
-              <CornerDownRight size={14} aria-hidden /> Steer
-            </button>
-          )}
-          {working && (
-            <IconButton
-              label={interrupted ? 'Stopping' : 'Stop (Esc)'}
-              onClick={stop}
-              disabled={interrupted}
-              className="size-8! border border-edge pointer-coarse:size-11!"
-            >
-              <Square size={12} fill="currentColor" />
-            </IconButton>
-          )}
-          <button
-            type="button"
-            aria-label={working ? 'Queue' : 'Send'}
-            title={working ? 'Queue: runs when this turn is over (Enter)' : 'Send (Enter)'}
-            disabled={empty}
-            onClick={() => send('queue')}
-            className="flex size-8 items-center justify-center rounded-lg bg-mark-fill text-white hover:brightness-110 disabled:bg-hover disabled:text-faint pointer-coarse:size-11"
-          >
-            {working ? <ListPlus size={16} /> : <ArrowUp size={17} />}
-          </button>
-        </span>
-      </div>
-    </div>
-  )
-}
-
-function AttachButton({ onFiles }: { onFiles: (files: File[]) => void }) {
-  const input = useRef<HTMLInputElement>(null)
-  return (
-    <>
-      <IconButton label="Attach pictures or files" onClick={() => input.current?.click()}>
-        <Paperclip size={15} />
-      </IconButton>
-      <input
-        ref={input}
-        type="file"
-        multiple
-        hidden
-        aria-label="Files to attach"
-        onChange={(event) => {
-          onFiles([...(event.target.files ?? [])])
-          event.target.value = ''
-        }}
+      <ComposerBar
+        empty={empty}
+        canSteer={canSteer}
+        onFiles={(files) => void attachments.add(files)}
+        onSend={send}
+        onStop={stop}
       />
-    </>
+    </div>
   )
 }
 
@@ -205,36 +148,4 @@ function useFocusHere(field: React.RefObject<HTMLTextAreaElement | null>, sessio
     const taken = document.activeElement?.closest('dialog, [data-testid=request], input')
     if (!taken) field.current?.focus({ preventScroll: true })
   }, [sessionId])
-}
-
-/** Up and Down walk through what was sent in this session. */
-function useRecall(write: (text: string) => void) {
-  const timeline = usePart((snapshot) => snapshot.view.timeline, samePrompts)
-  const [place, setPlace] = useState(-1)
-  const sent = () => {
-    const prompts = timeline
-      .filter((block) => block.type === 'prompt')
-      .map((block) => promptText(block.parts))
-    return [...new Set(prompts.reverse())]
-  }
-  const show = (next: number) => {
-    const all = sent()
-    if (next >= all.length) return place >= 0
-    setPlace(next)
-    write(next < 0 ? '' : (all[next] ?? ''))
-    return true
-  }
-  return {
-    active: place >= 0,
-    older: () => show(place + 1),
-    newer: () => show(place - 1),
-    forget: () => setPlace(-1),
-  }
-}
-
-/** The composer cares for prompts only: another block is no reason to render. */
-function samePrompts(one: readonly Block[], other: readonly Block[]): boolean {
-  if (one === other) return true
-  const last = (blocks: readonly Block[]) => blocks.findLast((block) => block.type === 'prompt')
-  return last(one) === last(other) && one[0] === other[0]
 }

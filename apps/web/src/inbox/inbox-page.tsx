@@ -2,6 +2,7 @@ import type { WaitingRequest } from '@parley/protocol'
 import { ChevronLeft, CircleCheck } from 'lucide-react'
 import { useAgents } from '../page/agents.ts'
 import { useNow } from '../page/clock.ts'
+import { NotificationPermission } from '../page/notification-permission.tsx'
 import { useWaiting } from '../page/waiting.ts'
 import { ago, folderName, visible } from '../page/words.logic.ts'
 import { Link } from '../parts/link.tsx'
@@ -21,7 +22,8 @@ export function InboxPage() {
           >
             <ChevronLeft size={20} />
           </Link>
-          <h1 className="text-xl font-semibold tracking-tight">Waiting for you</h1>
+          <h1 className="flex-1 text-xl font-semibold tracking-tight">Waiting for you</h1>
+          <NotificationPermission />
         </div>
         {requests.length === 0 && (
           <p className="flex items-center gap-2 text-sm text-soft">

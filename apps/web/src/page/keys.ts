@@ -45,7 +45,7 @@ function step(by: number): void {
 
 /** The rows of the feed are articles: the focus goes from one to the next. */
 function moveRow(by: number): void {
-  const rows = [...document.querySelectorAll<HTMLElement>('[role=feed] > article')].toSorted(
+  const rows = [...document.querySelectorAll<HTMLElement>('[role=feed] > article[data-index]')].toSorted(
     (one, other) => Number(one.dataset.index) - Number(other.dataset.index),
   )
   const now = rows.findIndex((row) => row.contains(document.activeElement))

@@ -1,6 +1,6 @@
 import type { PermissionOption } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { choicesOf, coverOf, editableOf, editedInput, wishOf } from './choices.logic.ts'
+import { choicesOf, coverOf, editableOf, editedInput, otherFields, wishOf } from './choices.logic.ts'
 
 const option = (
   decision: 'allow' | 'deny',
@@ -55,4 +55,21 @@ describe('an edited input', () => {
     expect(editedInput({}, undefined, '{"a":1}')).toEqual({ input: { a: 1 } })
     expect(editedInput({}, undefined, '{a')).toHaveProperty('problem')
   })
+})
+
+it('hides no switch behind a command', () => {
+  const input = {
+    command: 'ls',
+    timeout: 5,
+    sandbox: false,
+    dangerouslyDisableSandbox: true,
+    text: 'x'.repeat(500),
+  }
+  expect(otherFields(input).map(([name, value]) => [name, value.length])).toEqual([
+    ['timeout', 1],
+    ['dangerouslyDisableSandbox', 4],
+    ['text', 301],
+  ])
+  expect(otherFields({ path: 'a', replaceAll: true }, 'diff')).toEqual([['replaceAll', 'true']])
+  for (const odd of [null, 'text', 3, ['a']]) expect(otherFields(odd)).toEqual([])
 })

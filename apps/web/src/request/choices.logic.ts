@@ -78,3 +78,19 @@ export function editedInput(
     return { problem: 'This is not valid JSON.' }
   }
 }
+
+const longestShown = 300
+
+/** The fields of an input beside its command, as words; beside a diff only those that are no text. Long ones are cut. */
+export function otherFields(
+  input: unknown,
+  beside: 'command' | 'diff' = 'command',
+): readonly (readonly [name: string, value: string])[] {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return []
+  return Object.entries(input).flatMap(([name, value]) => {
+    if (name === 'command' || value === undefined || value === null || value === false) return []
+    if (beside === 'diff' && typeof value === 'string') return []
+    const words = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+    return [[name, words.length > longestShown ? `${words.slice(0, longestShown)}…` : words] as const]
+  })
+}

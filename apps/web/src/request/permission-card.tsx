@@ -1,19 +1,25 @@
 import type { PermissionOption } from '@parley/protocol'
-import { ChevronDown, Pencil } from 'lucide-react'
 import { useState } from 'react'
 import { DiffView } from '../diff/diff-view.tsx'
 import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
 import { useAgent } from '../page/agents.ts'
 import { visible, within } from '../page/words.logic.ts'
-import { Button, Key } from '../parts/button.tsx'
-import { Menu } from '../parts/menu.tsx'
+import { Button } from '../parts/button.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { CommandText } from '../timeline/call-detail.tsx'
 import { asJson, commandOf, planOf } from '../timeline/call-words.logic.ts'
 import { KindIcon } from '../timeline/kind-icon.tsx'
 import { useAnswer } from './answer.ts'
 import { Card } from './card.tsx'
-import { choicesOf, coverOf, editableOf, editedInput, type PermissionAsk, wishOf } from './choices.logic.ts'
+import {
+  choicesOf,
+  editableOf,
+  editedInput,
+  otherFields,
+  type PermissionAsk,
+  wishOf,
+} from './choices.logic.ts'
+import { PermissionButtons } from './permission-buttons.tsx'
 
 type Props = {
   session: { readonly id: string; readonly agent: string; readonly cwd: string }
@@ -83,50 +89,19 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
           onDeny={(options) => decide('deny', options)}
         />
       ) : (
-        <div className="flex flex-wrap items-center gap-2 px-3.5 pt-2.5 pb-3">
-          <Button look="good" disabled={sending || problem !== undefined} onClick={() => allow(choices.once)}>
-            {ask.kind === 'plan'
-              ? 'Approve the plan'
-              : edited === undefined
-                ? 'Allow once'
-                : 'Allow as edited'}{' '}
-            <Key>1</Key>
-          </Button>
-          {choices.session && edited === undefined && (
-            <Button
-              disabled={sending}
-              title={coverOf(choices.session)}
-              onClick={() => allow(choices.session)}
-            >
-              Allow for this session <Key>2</Key>
-            </Button>
-          )}
-          {choices.wider.length > 0 && edited === undefined && (
-            <Menu
-              label="Allow more widely"
-              className="border border-edge"
-              entries={choices.wider.map((option) => ({
-                label: `${option.label}${coverOf(option) ? ` (${coverOf(option)})` : ''}`,
-                onSelect: () => allow(option),
-              }))}
-            >
-              <ChevronDown size={15} />
-            </Menu>
-          )}
-          {agent?.capabilities.editInput && ask.kind !== 'plan' && (
-            <Button look="quiet" onClick={() => setEdited(edited === undefined ? editable.text : undefined)}>
-              <Pencil size={13} aria-hidden /> {edited === undefined ? 'Edit' : 'Do not edit'}
-            </Button>
-          )}
-          <span className="ml-auto flex items-center gap-1 max-md:pt-1">
-            <Button look="quiet" onClick={() => setDenying(true)}>
-              Deny, and say why
-            </Button>
-            <Button look="danger" disabled={sending} onClick={() => decide('deny')}>
-              {ask.kind === 'plan' ? 'Not yet' : 'Deny'} <Key>3</Key>
-            </Button>
-          </span>
-        </div>
+        <PermissionButtons
+          plan={ask.kind === 'plan'}
+          choices={edited === undefined ? choices : { ...choices, session: undefined, wider: [] }}
+          edited={edited !== undefined}
+          disabled={sending || problem !== undefined}
+          onAllow={allow}
+          onDeny={() => decide('deny')}
+          onDenyWithReason={() => setDenying(true)}
+          {...(agent?.capabilities.editInput &&
+            ask.kind !== 'plan' && {
+              onEdit: () => setEdited(edited === undefined ? editable.text : undefined),
+            })}
+        />
       )}
     </Card>
   )
@@ -136,8 +111,22 @@ function Wanted({ ask, folder }: { ask: PermissionAsk; folder: string }) {
   const command = commandOf(ask.input)
   const plan = ask.kind === 'plan' ? planOf(ask.input) : undefined
   if (plan !== undefined) return <LazyMarkdown text={plan} />
-  if (ask.diff) return <DiffView diff={ask.diff} folder={folder} />
-  if (command !== undefined) return <CommandText command={command} />
+  if (ask.diff) {
+    return (
+      <>
+        <DiffView diff={ask.diff} folder={folder} />
+        <Others fields={otherFields(ask.input, 'diff')} />
+      </>
+    )
+  }
+  if (command !== undefined) {
+    return (
+      <>
+        <CommandText command={command} />
+        <Others fields={otherFields(ask.input)} />
+      </>
+    )
+  }
   return (
     <div>
       <p className="text-sm font-medium [overflow-wrap:anywhere]">{visible(within(ask.title, folder))}</p>
@@ -145,6 +134,21 @@ function Wanted({ ask, folder }: { ask: PermissionAsk; folder: string }) {
         <pre className="terminal px-2.5 py-2">{visible(asJson(ask.input))}</pre>
       </ScrollRegion>
     </div>
+  )
+}
+
+/** What else the input says: a switch that leaves the sandbox must not hide behind the command. */
+function Others({ fields }: { fields: ReturnType<typeof otherFields> }) {
+  if (fields.length === 0) return null
+  return (
+    <dl className="flex flex-wrap gap-x-4 gap-y-0.5 px-1 pt-1.5 text-xs text-soft">
+      {fields.map(([name, value]) => (
+        <div key={name} className="flex min-w-0 gap-1.5">
+          <dt className="text-faint">{visible(name)}</dt>
+          <dd className="min-w-0 [overflow-wrap:anywhere]">{visible(value)}</dd>
+        </div>
+      ))}
+    </dl>
   )
 }
 

@@ -1,7 +1,7 @@
-import { useState } from 'react'
 import { clearCache } from '../cache/cache.ts'
 import { forgetPage } from '../cache/keep-page.ts'
 import { client } from '../page/client.ts'
+import { NotificationPermission } from '../page/notification-permission.tsx'
 import { type Preferences, prefer, preferences, type Theme } from '../page/preferences.ts'
 import { useStore } from '../page/store.ts'
 import { toast, toastError } from '../page/toasts.tsx'
@@ -77,9 +77,6 @@ function Switch({
 }
 
 function Notifications({ state }: { state: Preferences }) {
-  const [permission, setPermission] = useState(() =>
-    'Notification' in window ? Notification.permission : 'denied',
-  )
   return (
     <div className="flex flex-col items-start gap-2">
       <Switch
@@ -88,16 +85,7 @@ function Notifications({ state }: { state: Preferences }) {
         label="Call me"
         note="Once, when something waits for you, is done or has failed, and you are not looking."
       />
-      {state.notifications && permission === 'default' && (
-        <Button onClick={() => void Notification.requestPermission().then(setPermission)}>
-          Let this browser show notifications
-        </Button>
-      )}
-      {state.notifications && permission === 'denied' && (
-        <p className="text-soft">
-          This browser does not let the page show notifications. The title still shows them.
-        </p>
-      )}
+      {state.notifications && <NotificationPermission refused />}
     </div>
   )
 }

@@ -1,4 +1,7 @@
 import { hostname, userInfo } from 'node:os'
+import { resolve } from 'node:path'
+
+const checkout = resolve(import.meta.dirname, '../../../..')
 
 const uuidPattern = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
 const idPattern = /\bmsg_[A-Za-z0-9_-]{10,}/g
@@ -19,6 +22,8 @@ export function normalised(frames: readonly string[], place: string): string[] {
       return key === 'availableCommands' ? value.map(shortened) : value
     })
     line = line
+      .replaceAll(process.execPath, '/somewhere/node')
+      .replaceAll(checkout, '/somewhere/parley')
       .replaceAll(place, '/somewhere')
       .replaceAll(place.replaceAll(/[^A-Za-z0-9]/g, '-'), '-somewhere')
     line = line

@@ -75,6 +75,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   const websocket = createWebSocketFace({ host, logger, version })
   const terminals = createTerminals({ env: process.env, newId: () => newId('trm') })
   undo.defer(async () => terminals.closeAll())
+  host.onSessionChanged(({ change, session }) => change === 'deleted' && terminals.removeOf(session))
   const terminalFace = createTerminalFace({ terminals, logger })
   const chat = createChatFace({ host, logger, ...(defaults && { defaults }) })
   let followers = 0

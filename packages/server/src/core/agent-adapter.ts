@@ -149,8 +149,9 @@ export type AgentOutput =
  */
 export type Person = {
   /**
-   * Whether a rule or the mode refuses this outright. For agents that approve some calls by themselves: look before each,
-   * and `permit` what is forbidden, so that the refusal is recorded.
+   * Whether a rule or the mode refuses this outright, or a person has refused it, or changed its input, while nobody could
+   * hear it. For agents that approve some calls by themselves: look before each, and `permit` what is forbidden, so that the
+   * refusal is recorded and the changed input is heard of.
    */
   forbids(ask: PermissionAsk): boolean
   permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer>

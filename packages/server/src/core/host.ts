@@ -34,6 +34,7 @@ import type { HostToolEnv } from './host-tool-desk.ts'
 import { createImporting, type Importing } from './import-session.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { LiveSession, type LiveSessionOptions } from './live-session.ts'
+import { createModelCatalogue, type ModelCatalogue } from './model-catalogue.ts'
 import { OpenSessions, stopping } from './open-sessions.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { loadState, numbered } from './session-log.ts'
@@ -54,7 +55,7 @@ export type SessionChange = {
   readonly summary?: SessionSummary
 }
 
-type HostParts = AgentList & FolderTrust & Importing & FeedLoops
+type HostParts = AgentList & ModelCatalogue & FolderTrust & Importing & FeedLoops
 
 /** Holds sessions, adapters and a store. Everything outside core speaks to this; whatever it refuses is a ParleyError. */
 export type Host = HostParts & {
@@ -276,6 +277,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
 
   return {
     ...agents.list,
+    ...createModelCatalogue({ store, agents: agents.list.agents }),
     ...trust,
     ...importing,
     create,

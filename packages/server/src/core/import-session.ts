@@ -5,6 +5,7 @@ import {
   emptyState,
   NewImport,
   ParleyError,
+  type PromptPart,
   type SessionState,
   validationError,
 } from '@parley/protocol'
@@ -44,7 +45,7 @@ export function createImporting(options: {
   }
 
   async function list(agent: string, query: { cwd?: string } = {}): Promise<AgentConversation[]> {
-    const found = await memoryOf(agent).list(query, AbortSignal.timeout(listMs))
+    const found = await inTime(adapterFor(agent), (signal) => memoryOf(agent).list(query, signal))
     const known = await sessionsOf(agent)
     return found
       .toSorted((a, b) => b.updatedAt - a.updatedAt)
@@ -83,14 +84,33 @@ export function createImporting(options: {
       if (before) return before.state
       const cwd = await checkFolder(conversation.cwd)
       const writer = new ImportWriter(emptyState(id, ids('epo')), ids)
-      writer.begin({ agent, cwd, title: conversation.title, agentSessionId, at: conversation.updatedAt })
-      for await (const one of memoryOf(agent).read(agentSessionId, AbortSignal.timeout(listMs)))
-        writer.take(one)
+      writer.begin({ agent, cwd, title: conversation.title, agentSessionId })
+      await inTime(adapterFor(agent), async (signal) => {
+        for await (const one of memoryOf(agent).read(agentSessionId, signal)) writer.take(one)
+      })
       const { events, state } = writer.end(clock.now())
-      await store.create({ sessionId: id, epoch: state.epoch, events, state })
+      try {
+        await store.create({ sessionId: id, epoch: state.epoch, events, state })
+      } catch (error) {
+        const made = error instanceof ParleyError && error.code === 'conflict' && (await store.load(id))
+        if (made) return made.state
+        throw error
+      }
       created(state)
       return state
     },
+  }
+}
+
+async function inTime<T>({ name }: AgentAdapter, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const signal = AbortSignal.timeout(listMs)
+  try {
+    return await work(signal)
+  } catch (error) {
+    if (error instanceof ParleyError) throw error
+    const why = signal.aborted ? 'it took too long' : error instanceof Error ? error.message : String(error)
+    const message = `The conversations of ${name} could not be read: ${why}. Try again.`
+    throw new ParleyError(signal.aborted ? 'busy' : 'agent_failed', message, { cause: error })
   }
 }
 
@@ -99,11 +119,14 @@ function unknownConversation({ name }: AgentAdapter, agentSessionId: string): Pa
   return new ParleyError('not_found', message, { details: { agentSessionId } })
 }
 
+type Origin = { agent: string; cwd: string; title: string; agentSessionId: string }
+
 /** Writes a log from what an agent remembers, by the same rules as one that is written live. */
 class ImportWriter {
   readonly #ids: Ids
   readonly #connectionId: string
   readonly #events: StoredEvent[] = []
+  #origin: Origin | undefined
   #progress = freshProgress()
   #state: SessionState
   #at = 0
@@ -114,33 +137,42 @@ class ImportWriter {
     this.#connectionId = ids('con')
   }
 
-  begin(from: { agent: string; cwd: string; title: string; agentSessionId: string; at: number }): void {
-    const { agent, cwd, title, agentSessionId, at } = from
-    this.#at = at
-    this.#add({ type: 'session.created', agent, cwd, title, mode: 'ask', importedFrom: { agentSessionId } })
-    this.#add({ type: 'agent.connected', connectionId: this.#connectionId, agentSessionId, cwd })
+  /** The session begins with the first thing that is remembered. */
+  begin(origin: Origin): void {
+    this.#origin = origin
   }
 
   take(one: Remembered): void {
-    this.#at = one.at
+    const at = Math.max(this.#at, one.at)
+    if (one.type === 'prompt') this.#endTurn()
+    this.#at = at
+    this.#open()
     if (one.type === 'prompt') return this.#prompt([...one.parts])
     const { output } = one
     if (output.type === 'native' || isDelta(output)) return
-    const context = { now: one.at, connectionId: this.#connectionId }
+    const context = { now: at, connectionId: this.#connectionId }
     const { drafts, commit } = draftsOf(output, this.#state, this.#progress, context)
     for (const draft of drafts) this.#add(draft)
     commit()
   }
 
   end(now: number): { events: readonly StoredEvent[]; state: SessionState } {
+    if (this.#at === 0) this.#at = now
+    this.#open()
     this.#endTurn()
-    this.#at = now
     this.#add({ type: 'agent.disconnected', reason: 'closed' })
     return { events: this.#events, state: this.#state }
   }
 
-  #prompt(parts: Extract<Remembered, { type: 'prompt' }>['parts'][number][]): void {
-    this.#endTurn()
+  #open(): void {
+    if (!this.#origin) return
+    const { agent, cwd, title, agentSessionId } = this.#origin
+    this.#origin = undefined
+    this.#add({ type: 'session.created', agent, cwd, title, mode: 'ask', importedFrom: { agentSessionId } })
+    this.#add({ type: 'agent.connected', connectionId: this.#connectionId, agentSessionId, cwd })
+  }
+
+  #prompt(parts: PromptPart[]): void {
     const promptId = this.#ids('prm')
     this.#add({ type: 'prompt.submitted', promptId, parts, delivery: 'queue' })
     this.#add({ type: 'turn.started', turnId: this.#ids('trn'), promptId })

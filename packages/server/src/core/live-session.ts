@@ -1,11 +1,12 @@
-import type {
-  Command,
-  ParkReason,
-  PermissionRule,
-  Receipt,
-  SessionEvent,
-  SessionState,
-  TurnEnd,
+import {
+  activityOf,
+  type Command,
+  type ParkReason,
+  type PermissionRule,
+  type Receipt,
+  type SessionEvent,
+  type SessionState,
+  type TurnEnd,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { CloseReason } from './agent-link.ts'
@@ -77,6 +78,7 @@ export class LiveSession {
       checkpointMs: limits.checkpointMs,
       state: options.state,
       announced: (...batch) => this.#announced(...batch),
+      goingOn: ({ turn }) => (turn ? [this.#activityNow()] : []),
       problem,
     })
     this.#timers = createTimers(clock)
@@ -108,6 +110,7 @@ export class LiveSession {
 
   /** A new session's agent may be started before its first prompt. */
   async startAhead(): Promise<void> {
+    await this.recover()
     if (this.#stopping || this.state.turn || this.state.queue.length > 0) return
     await this.#agent.startAhead()
     this.#drive()
@@ -148,7 +151,8 @@ export class LiveSession {
     const aborted = this.#agent.abortStart()
     const { turn, requests } = this.state
     if (turn && !turn.parked && this.#agent.connected) {
-      if (requests.length > 0 && this.#agent.canResume) await this.#park('server-stopped')
+      const waits = requests.length > 0 || turn.carried.length > 0
+      if (waits && this.#agent.canResume) await this.#park('server-stopped')
       else await this.#endBeforeStop()
     }
     await this.#disconnect('server-stopped')
@@ -293,10 +297,15 @@ export class LiveSession {
   }
 
   #tellActivity(): void {
+    const delta = this.#activityNow()
+    if (delta.activity === this.#activity) return
+    this.#activity = delta.activity
+    void this.log.stream(delta)
+  }
+
+  #activityNow() {
     const { status, turn } = this.state
-    const activity = status === 'idle' ? 'idle' : status === 'working' ? 'active' : 'asking'
-    if (activity === this.#activity) return
-    this.#activity = activity
-    void this.log.stream({ type: 'activity.changed', activity, ...(turn && { turnId: turn.turnId }) })
+    const activity = activityOf(status)
+    return { type: 'activity.changed' as const, activity, ...(turn && { turnId: turn.turnId }) }
   }
 }

@@ -95,8 +95,12 @@ export function createPermissionBroker(options: {
     person: {
       permit,
       answer,
-      forbids: (ask) =>
-        evaluate(subjectOf(describedByHost(hostTools, ask)), log.state, rules()).decision === 'deny',
+      forbids: (given) => {
+        const ask = describedByHost(hostTools, given)
+        if (evaluate(subjectOf(ask), log.state, rules()).decision === 'deny') return true
+        const carried = carriedFor(log.state, ask)
+        return carried !== undefined && (carried.outcome !== 'allowed' || carried.input !== undefined)
+      },
     },
     settle(events) {
       for (const event of events) {
@@ -140,9 +144,9 @@ function permissionPlan(
     options: optionsFor(subject, suggestions),
   }
   const resolved = { type: 'permission.resolved' as const, turnId: turn.turnId }
-  const carried = turn.carried.find((one) => one.type === 'permission' && one.inputHash === inputHash)
-  if (carried?.type === 'permission') {
-    const answer = { ...carried.resolution, requestId, carriedFrom: carried.resolution.requestId }
+  const carried = carriedFor(state, ask)
+  if (carried) {
+    const answer = { ...carried, requestId, carriedFrom: carried.requestId }
     return { drafts: [requested, { ...resolved, ...answer }] }
   }
   const verdict = evaluate(subject, state, rules)
@@ -167,6 +171,13 @@ function questionPlan(log: SessionLog, ask: QuestionAsk, requestId: string): Pla
   if (carried?.type !== 'question') return { drafts: [asked] }
   const answer = { ...carried.resolution, requestId, carriedFrom: carried.resolution.requestId }
   return { drafts: [asked, { type: 'question.resolved', turnId: turn.turnId, ...answer }] }
+}
+
+/** The answer that was given to the same tool and input while its agent could not hear it. */
+function carriedFor({ turn }: SessionLog['state'], { tool, input }: PermissionAsk) {
+  const inputHash = hashOf({ tool, input })
+  const carried = turn?.carried.find((one) => one.type === 'permission' && one.inputHash === inputHash)
+  return carried?.type === 'permission' ? carried.resolution : undefined
 }
 
 function liveTurn(log: SessionLog) {

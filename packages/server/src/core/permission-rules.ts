@@ -42,7 +42,7 @@ export function evaluate(subject: Subject, state: SessionState, rules: readonly 
     return { decision: 'allow', by: 'rule', message: `The host says that ${subject.tool} is safe.` }
   }
   const mode = modeInForce(state)
-  if (mode === 'read-only' && !isReadOnly(subject)) {
+  if (mode === 'read-only' && !isReadOnly(subject) && subject.kind !== 'subagent') {
     return { decision: 'deny', by: 'mode', message: 'This session is read-only.' }
   }
   if (rule?.decision === 'allow') return { decision: 'allow', by: 'rule', ruleId: rule.ruleId }

@@ -4,7 +4,7 @@ import type { Plan } from './session-log.ts'
 
 /**
  * What a restart must record of a session that was not at rest. Pure.
- * - a turn that waits for a person stays open, parked;
+ * - a turn that waits for a person, or has an answer that its agent has not heard, stays open, parked;
  * - a turn whose prompt never reached the agent stays open, and will be delivered;
  * - any other ends as unknown: the agent may have done things that nobody saw.
  */
@@ -14,7 +14,7 @@ export function recoveryPlan(state: SessionState, now: number): Plan {
     ? [{ type: 'agent.disconnected', reason: 'server-killed' }]
     : []
   if (!turn || turn.parked) return { drafts: disconnected }
-  if (requests.length > 0 && !turn.interrupted) {
+  if ((requests.length > 0 || turn.carried.length > 0) && !turn.interrupted) {
     const parked: EventDraft = { type: 'turn.parked', turnId: turn.turnId, reason: 'server-killed' }
     return { drafts: [...disconnected, ...writeOpenText(state), parked] }
   }

@@ -49,7 +49,7 @@ export type FeedSource = {
   readonly sessionId: string
   readonly epoch: string
   head(): number
-  /** Each open block, so far, as one delta at offset 0. */
+  /** What goes on now, and each open block, so far, as one delta at offset 0. */
   openBlocks(): FeedItem[]
   soon(call: () => void): void
   problem(error: unknown): void

@@ -57,6 +57,8 @@ export type SessionLogOptions = {
     state: SessionState,
     granted: readonly PermissionRule[],
   ) => void
+  /** What a reader that joins now is told beside the open blocks. */
+  readonly goingOn?: (state: SessionState) => Delta[]
   readonly problem: (error: unknown, doing: string) => void
 }
 
@@ -65,7 +67,7 @@ const landmarks = /^(session|agent\.(dis)?connected|prompt|turn|permission|quest
 
 /** The only place that numbers events. */
 export function createSessionLog(options: SessionLogOptions): SessionLog {
-  const { store, clock, announced, problem } = options
+  const { store, clock, announced, problem, goingOn = () => [] } = options
   let state = options.state
   const { id: sessionId, epoch } = state
   let tail: Promise<unknown> = Promise.resolve()
@@ -79,7 +81,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     sessionId,
     epoch,
     head: () => state.seq,
-    openBlocks: () => state.openBlocks.flatMap(openBlockDeltas).map(deltaItem),
+    openBlocks: () => [...goingOn(state), ...state.openBlocks.flatMap(openBlockDeltas)].map(deltaItem),
     soon: clock.soon,
     problem: (error) => problem(error, 'tell a reader'),
     read: store.read,

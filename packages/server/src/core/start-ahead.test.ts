@@ -93,6 +93,34 @@ it('a turn that is cancelled while it waits for the start ends at once', async (
   expect((await session.state()).lastTurn).toMatchObject({ outcome: 'cancelled' })
 })
 
+it('starts the agent of a fork with it, and lets it idle like any other', async () => {
+  const agent = oddAgent(
+    (connection) => {
+      connection.say({ type: 'agent.connected', agentSessionId: `own-${connection.number}` })
+      return {
+        async send() {
+          connection.endTurn()
+        },
+      }
+    },
+    ['resume', 'fork'],
+  )
+  const { create, host, time } = await world(agent, { limits: { idleCloseMs: 1_000 } })
+  const session = await create()
+  await session.command({ type: 'prompt.submit', text: 'hello' })
+  await session.when(({ turns }) => turns === 1)
+  const { sessionId = '' } = await session.command({ type: 'session.fork' })
+  await until(() => agent.connections.length === 2)
+  expect(agent.connections[1]?.input.resume).toMatchObject({ fork: true })
+  await until(() => {
+    time.advance(2_000)
+    return agent.open === 0
+  })
+  const { events } = await host.read(sessionId, { after: 0, limit: 100 })
+  const reasons = events.map(({ json }) => JSON.parse(json)).flatMap(({ reason }) => reason ?? [])
+  expect(reasons).not.toContain('server-killed')
+})
+
 it('says why the agent could not be started, and tries again with the first prompt', async () => {
   let fails = true
   const agent = oddAgent(async (connection) => {

@@ -28,10 +28,11 @@ export function endThisTurn(
   return state.turn && state.turn.turnId === turnId ? { drafts: endTurn(state, end, now) } : nothing
 }
 
-/** The turn waits for a person without a process. */
+/** The turn waits for a person, or with an answer that its agent has not heard, without a process. */
 export function park(state: SessionState, reason: ParkReason): Plan {
   const { turn, requests } = state
-  if (!turn || turn.parked || turn.interrupted || requests.length === 0) return nothing
+  if (!turn || turn.parked || turn.interrupted) return nothing
+  if (requests.length === 0 && turn.carried.length === 0) return nothing
   return { drafts: [...writeOpenText(state), { type: 'turn.parked', turnId: turn.turnId, reason }] }
 }
 
@@ -77,7 +78,8 @@ export function loseAgent(
   const reason = closing ?? last?.reason ?? (turn ? 'crashed' : 'ended')
   const disconnected: EventDraft = { type: 'agent.disconnected', ...last, reason }
   if (!turn || turn.parked || !hadTurn) return { drafts: [disconnected] }
-  const parked = canResume && !closing ? park(state, 'agent-lost').drafts : []
+  const waits = canResume && !closing && state.requests.length > 0
+  const parked = waits ? park(state, 'agent-lost').drafts : []
   if (parked.length > 0) return { drafts: [disconnected, ...parked] }
   return { drafts: [disconnected, ...endTurn(state, endOfLost(turn, last), now)] }
 }

@@ -67,6 +67,13 @@ function unknownField(chunk: UiChunk, known: readonly string[]): string | undefi
   return stranger && `6.0.0 does not know ${stranger} in ${JSON.stringify(chunk)}`
 }
 
+/** Why either generation would not take these messages as the beginning of a page. */
+export async function refusalOfMessages(messages: readonly UiMessage[]): Promise<string | undefined> {
+  const checks = [ai6.safeValidateUIMessages({ messages }), ai7.safeValidateUIMessages({ messages })]
+  for (const check of await Promise.all(checks)) if (!check.success) return check.error.message
+  return undefined
+}
+
 /** The message that the reader of this generation folds, from nothing or from what a page already holds. */
 export async function readMessage(
   chunks: readonly UiChunk[],

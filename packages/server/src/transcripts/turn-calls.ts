@@ -19,8 +19,9 @@ export type Call = {
   settled: boolean
   /** Its part waits for the person. */
   asking: boolean
-  /** A person has decided about it. */
-  answered: boolean
+  /** Its part has an approval, given or not. */
+  asked: boolean
+  allowed: boolean
   /** It asks the person something: the page gives its output. */
   question: boolean
   inputSent: number
@@ -35,6 +36,8 @@ export type CallsParts = {
   /** Something waits for the person now. */
   readonly waiting: () => boolean
   readonly writing: () => boolean
+  /** The call is over, and its part still waits. */
+  readonly lapse: (call: Call) => void
 }
 
 /**
@@ -71,7 +74,8 @@ export class TurnCalls {
       step: undefined,
       settled: false,
       asking: false,
-      answered: false,
+      asked: false,
+      allowed: false,
       question: false,
       inputSent: 0,
       output: '',
@@ -83,7 +87,8 @@ export class TurnCalls {
   }
 
   drafted({ toolCallId, name, title, parentToolCallId }: DeltaOf<'tool-call.drafted'>): void {
-    if (parentToolCallId || this.#calls.has(toolCallId) || !this.#stageIsFree()) return
+    // a reader that joins hears of an output whose call nobody has seen as a draft without a name
+    if (name === '' || parentToolCallId || this.#calls.has(toolCallId) || !this.#stageIsFree()) return
     const call = this.add({ id: toolCallId, name, title, input: undefined })
     this.#parts.steps.begin(this.#parts.writing())
     this.#place(call)
@@ -118,7 +123,7 @@ export class TurnCalls {
     if (!call || call.settled || call.question) return
     Object.assign(call, { ...(title !== undefined && { title }), ...(input !== undefined && { input }) })
     // a part can be renewed only where it stands in the last step, and would lose what it waits for
-    const renewable = call.step === this.#parts.steps.current && !call.asking && !call.answered
+    const renewable = call.step === this.#parts.steps.current && !call.asked
     if (renewable && call.outputSent === 0 && (title !== undefined || input !== undefined)) this.refresh(call)
     if (content !== undefined && this.#mayPreview(call)) this.#preview(call, outputOf(content), 1)
   }
@@ -147,7 +152,8 @@ export class TurnCalls {
       if (this.#parts.steps.current === 0) this.#parts.steps.next()
       this.show(call)
     }
-    this.settle(call, resultChunk(event))
+    if (call.asking) this.#parts.lapse(call)
+    this.settle(call, resultChunk(event, call))
     for (const file of filesOf(event.content)) this.#parts.emit(file)
   }
 
@@ -171,14 +177,13 @@ export class TurnCalls {
 
   show(call: Call): void {
     this.#place(call)
-    call.called = true
-    this.#parts.emit({ type: 'tool-input-available', ...namesOf(call), input: call.input })
+    this.refresh(call)
   }
 
-  /** The same part again, with what is known of it now. */
+  /** The part again, with what is known of it now. A reader refuses a call without any input. */
   refresh(call: Call): void {
     call.called = true
-    this.#parts.emit({ type: 'tool-input-available', ...namesOf(call), input: call.input })
+    this.#parts.emit({ type: 'tool-input-available', ...namesOf(call), input: call.input ?? null })
   }
 
   settle(call: Call, chunk: UiChunk): void {
@@ -244,9 +249,10 @@ export function namesOf(call: Call): ToolNames {
   }
 }
 
-function resultChunk(event: EventOf<'tool-call.ended'>): UiChunk {
+function resultChunk(event: EventOf<'tool-call.ended'>, { asked, allowed }: Call): UiChunk {
   const { toolCallId, outcome, content } = event
   if (outcome === 'completed') return { type: 'tool-output-available', toolCallId, output: outputOf(content) }
-  if (outcome === 'denied') return { type: 'tool-output-denied', toolCallId }
+  // a part with an approval must have been allowed to fail; one without can be nothing but failed, and says why
+  if (asked && !allowed) return { type: 'tool-output-denied', toolCallId }
   return { type: 'tool-output-error', toolCallId, errorText: errorOf(event) }
 }

@@ -48,7 +48,13 @@ export class TurnChunks {
     const writing = () => this.#texts.writing
     this.#steps = steps
     this.#texts = new TurnTexts(emit, () => steps.begin(waiting() || writing()), has?.unfinished)
-    this.#calls = new TurnCalls({ emit, steps, waiting, writing })
+    this.#calls = new TurnCalls({
+      emit,
+      steps,
+      waiting,
+      writing,
+      lapse: (call) => this.#requests.lapse(call),
+    })
     this.#requests = new TurnRequests({
       emit,
       steps,

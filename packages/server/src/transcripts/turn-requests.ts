@@ -11,7 +11,10 @@ export type TurnRequest = {
   readonly asked: Asked
   readonly parts: string[]
   resolved?: Resolved
+  responded?: true
 }
+
+const unanswered = 'Nobody answered.'
 
 export type RequestsParts = {
   readonly emit: (chunk: UiChunk) => void
@@ -60,23 +63,34 @@ export class TurnRequests {
     this.#parts.calls().promote()
   }
 
-  #decided(request: TurnRequest, { requestId, outcome, message }: EventOf<'permission.resolved'>): void {
-    const { emit, knowsResponses } = this.#parts
-    this.#tell(request)
-    const reason = message !== undefined && { reason: message }
-    if (knowsResponses && outcome !== 'cancelled') {
-      emit({
-        type: 'tool-approval-response',
-        approvalId: requestId,
-        approved: outcome === 'allowed',
-        ...reason,
-      })
+  /** Its call ends before it is answered. */
+  lapse(call: Call): void {
+    for (const request of this.#open) {
+      if (request.asked.type === 'permission.requested' && request.parts.includes(call.id)) {
+        this.#respond(request, false, unanswered)
+      }
     }
+  }
+
+  #decided(request: TurnRequest, { outcome, message }: EventOf<'permission.resolved'>): void {
+    this.#tell(request)
+    const allowed = outcome === 'allowed'
+    const isAnswer = allowed || outcome === 'denied'
+    this.#respond(request, allowed, isAnswer ? message : unanswered)
     for (const call of this.#callsOf(request)) {
       call.asking = false
-      call.answered = true
-      if (call.standIn) this.#parts.calls().settle(call, decisionChunk(call.id, outcome))
+      call.allowed = allowed
+      if (call.standIn) this.#parts.calls().settle(call, decisionChunk(call.id, allowed))
     }
+  }
+
+  /** Once: a later response would open a part again that is settled by then. */
+  #respond(request: TurnRequest, approved: boolean, reason: string | undefined): void {
+    if (request.responded || !this.#parts.knowsResponses) return
+    request.responded = true
+    const { requestId: approvalId } = request.asked
+    const why = reason !== undefined && { reason }
+    this.#parts.emit({ type: 'tool-approval-response', approvalId, approved, ...why })
   }
 
   #answered(request: TurnRequest, { outcome, answers }: EventOf<'question.resolved'>): void {
@@ -94,8 +108,19 @@ export class TurnRequests {
 
   #nextStep(): void {
     this.#parts.closeTexts()
+    for (const request of this.#open) this.#takeBack(request)
     this.#parts.steps.next()
     for (const request of this.#open) this.#put(request)
+  }
+
+  /** An approval is given to all parts that ask for it; a question is answered in one, which must be the last. */
+  #takeBack(request: TurnRequest): void {
+    if (request.asked.type !== 'question.asked') return
+    for (const call of this.#callsOf(request)) {
+      const errorText = 'Asked again below.'
+      const chunk: UiChunk = { type: 'tool-output-error', toolCallId: call.id, errorText }
+      if (!call.settled) this.#parts.calls().settle(call, chunk)
+    }
   }
 
   #put(request: TurnRequest): void {
@@ -104,6 +129,7 @@ export class TurnRequests {
     call.asking = true
     request.parts.push(call.id)
     if (asked.type === 'question.asked') return
+    call.asked = true
     this.#tell(request)
     const { requestId: approvalId } = asked
     this.#parts.emit({ type: 'tool-approval-request', approvalId, toolCallId: call.id })
@@ -187,12 +213,9 @@ function asPart(asked: Asked): Shape {
   return { name: questionTool, title: questions[0]?.header, input: { questions }, question: true }
 }
 
-function decisionChunk(toolCallId: string, outcome: EventOf<'permission.resolved'>['outcome']): UiChunk {
-  if (outcome === 'allowed') return { type: 'tool-output-available', toolCallId, output: { outcome } }
-  if (outcome === 'cancelled') {
-    return { type: 'tool-output-error', toolCallId, errorText: 'Nobody answered before the turn went on.' }
-  }
-  return { type: 'tool-output-denied', toolCallId }
+function decisionChunk(toolCallId: string, allowed: boolean): UiChunk {
+  if (!allowed) return { type: 'tool-output-denied', toolCallId }
+  return { type: 'tool-output-available', toolCallId, output: { outcome: 'allowed' } }
 }
 
 function answerChunk(

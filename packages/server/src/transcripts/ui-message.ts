@@ -125,11 +125,13 @@ export class UiMessageFold {
     if (part) change(part as ToolPart)
   }
 
+  /** As in the page that gave the answer: to every part that asked for it. */
   #respond({ approvalId, approved, reason }: Extract<UiChunk, { type: 'tool-approval-response' }>): void {
-    const part = this.message.parts.find((one) => (one as ToolPart).approval?.id === approvalId)
-    if (!part) return
-    const approval = { ...(part as ToolPart).approval, approved, ...(reason !== undefined && { reason }) }
-    Object.assign(part, { state: 'approval-responded', approval })
+    for (const part of this.message.parts as ToolPart[]) {
+      if (part.approval?.id !== approvalId) continue
+      const approval = { ...part.approval, approved, ...(reason !== undefined && { reason }) }
+      Object.assign(part, { state: 'approval-responded', approval })
+    }
   }
 
   #data(chunk: UiChunk): void {

@@ -30,11 +30,16 @@ export type Terminals = {
   watch(terminalId: string, reader: TerminalReader): TerminalView
   /** Ends it, if it has not ended, and forgets it. */
   remove(terminalId: string): void
+  /** The same for all of a session that is deleted. */
+  removeOf(sessionId: string): void
   closeAll(): void
 }
 
 const mostTerminals = 64
 const scrollback = 5_000
+const graceMs = 1_000
+/** As a shell tells of a program that was hung up on. */
+const killedExitCode = 129
 
 /** Shells that live in the server: a page that is reloaded finds them as it left them. */
 export function createTerminals(options: {
@@ -66,6 +71,13 @@ export function createTerminals(options: {
     remove(terminalId) {
       find(terminalId).end()
       all.delete(terminalId)
+    },
+    removeOf(sessionId) {
+      for (const [id, terminal] of all) {
+        if (terminal.about.sessionId !== sessionId) continue
+        terminal.end()
+        all.delete(id)
+      }
     },
     closeAll() {
       for (const terminal of all.values()) terminal.end()
@@ -118,7 +130,7 @@ class LiveTerminal {
     this.#joining.set(reader, [])
     this.#screen.write('', () => this.#join(reader))
     return {
-      input: (data) => this.#isOpen && this.#pty.write(data),
+      input: (data) => this.#unlessGone(() => this.#pty.write(data)),
       resize: (width, height) => this.#resize(width, height),
       resume: () => this.#hasRoom(reader),
       leave: () => {
@@ -141,9 +153,28 @@ class LiveTerminal {
     if (exitCode !== undefined) this.#tell(reader, { type: 'exited', exitCode })
   }
 
+  /** Nobody hears of it any more. A program that does not go when it is told to is ended by force. */
   end(): void {
-    if (this.#isOpen) this.#pty.kill()
+    const { exitCode = killedExitCode } = this.#about
+    for (const reader of this.#readers) this.#tell(reader, { type: 'exited', exitCode })
+    this.#readers.clear()
+    this.#joining.clear()
+    this.#unlessGone(() => this.#pty.kill('SIGHUP'))
+    const force = setTimeout(() => this.#unlessGone(() => this.#pty.kill('SIGKILL')), graceMs)
+    this.#pty.onExit(() => clearTimeout(force))
+    if (!this.#isOpen) clearTimeout(force)
     this.#screen.dispose()
+  }
+
+  /** It may have ended a moment before it is known: then there is nothing to do any more. */
+  #unlessGone(work: () => void): boolean {
+    if (!this.#isOpen) return false
+    try {
+      work()
+      return true
+    } catch {
+      return false
+    }
   }
 
   get #isOpen(): boolean {
@@ -157,9 +188,9 @@ class LiveTerminal {
   }
 
   #resize(cols: number, rows: number): void {
-    if (!this.#isOpen || (cols === this.#about.cols && rows === this.#about.rows)) return
+    if (cols === this.#about.cols && rows === this.#about.rows) return
+    if (!this.#unlessGone(() => this.#pty.resize(cols, rows))) return
     this.#about = { ...this.#about, cols, rows }
-    this.#pty.resize(cols, rows)
     this.#screen.resize(cols, rows)
     for (const reader of this.#readers) this.#tell(reader, { type: 'resized', cols, rows })
   }

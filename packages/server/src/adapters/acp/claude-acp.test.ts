@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
@@ -116,6 +116,15 @@ const scenarios: Scenarios = {
     says: 'The word is sage',
   },
   interrupt: {},
+  steer: {
+    prompt: modelPrompt('Wait.', bash(`until [ -e ${home}/go ]; do sleep 0.05; done; sleep 0.5`), {
+      say: 'history',
+    }),
+    session: { mode: 'bypass' },
+    words: 'To the left.',
+    says: 'To the left.',
+    release: () => writeFileSync(join(home, 'go'), ''),
+  },
   models: { model: 'sonnet' },
   effort: { effort: 'high' },
   modes: { mode: 'accept-edits' },

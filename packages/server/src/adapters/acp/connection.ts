@@ -18,7 +18,7 @@ import { answerPermission } from './permission.ts'
 import { endGroup } from './process-group.ts'
 import { contentBlocks, continuation } from './prompt.ts'
 import { answerElicitation } from './questions.ts'
-import { applySettings, commandLine } from './settings.ts'
+import { applyMode, applyModel, commandLine } from './settings.ts'
 import { startSession } from './start.ts'
 import { initialState, type TranslateState, translate } from './translate.ts'
 import { ourMode, withRequestedMode } from './translate-state.ts'
@@ -153,11 +153,23 @@ class AcpConnection implements AgentConnection {
     return contentBlocks(parts, { cwd: this.#input.cwd, abilities })
   }
 
+  /** If the turn has ended meanwhile, the words are not to begin another of the agent's own. */
   async #steer(parts: readonly PromptPart[]): Promise<void> {
-    const { steering } = this.#options.agent.dialect
-    if (steering === undefined) throw new ParleyError('not_supported', 'This agent cannot be steered.')
+    const { name, dialect } = this.#options.agent
     const { sessionId } = this.#state
-    await this.#wire.agent.request(steering, { sessionId, prompt: this.#blocks(parts) })
+    const _meta = { steering: { idleBehavior: 'promptRequired' } }
+    const notSteered = (why: string) => {
+      const text = `${name} did not take the words into its turn: ${why}`
+      void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'no_steer', text })
+    }
+    if (dialect.steering === undefined) return notSteered('it cannot be steered.')
+    try {
+      const request = { sessionId, prompt: this.#blocks(parts), _meta }
+      const { outcome } = await this.#wire.agent.request<{ outcome?: string }>(dialect.steering, request)
+      if (outcome === 'promptRequired') notSteered('the turn has ended. Send them again.')
+    } catch (error) {
+      if (!this.#closing && !this.#process.ended) notSteered(words(error))
+    }
   }
 
   async interrupt(): Promise<void> {
@@ -172,9 +184,12 @@ class AcpConnection implements AgentConnection {
     const { mode = requestedMode } = settings
     this.#state = withRequestedMode(this.#state, mode)
     try {
-      const { native } = await applySettings(this.#wire.agent, this.#state, settings)
-      if (!native && mode !== requestedMode)
+      const { agent } = this.#wire
+      const heard = await applyMode(agent, this.#state, mode)
+      if (!heard && mode !== requestedMode) {
         await this.#put({ type: 'session.configured', effective: { mode } })
+      }
+      await applyModel(agent, () => this.#state, settings)
     } catch (error) {
       if (this.#closing || this.#process.ended) return
       const text = `${this.#options.agent.name} did not take a setting: ${words(error)}`

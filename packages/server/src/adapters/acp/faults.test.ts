@@ -201,6 +201,15 @@ describe('refusals', { timeout: 60_000 }, () => {
     }),
   )
 
+  it('do not stand in the way of reading', () =>
+    play(async (bench) => {
+      const session = await bench.session({ mode: 'read-only' })
+      const steps = [call('list_directory', { dir_path: bench.folder }), call('glob', { pattern: '*' }), done]
+      await (await session.prompt(modelPrompt('Look around.', ...steps))).completed()
+      expect(ended(session)).toEqual(['completed', 'completed'])
+      expect(session.all('permission.requested')).toEqual([])
+    }))
+
   it.each(['ask', 'bypass'] as const)('of a rule hold for commands in mode %s', (mode) =>
     play(async (bench) => {
       await bench.host.addRule({

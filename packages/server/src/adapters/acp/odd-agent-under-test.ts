@@ -113,6 +113,11 @@ async function answerPrompt(id: Message['id'], params: Record<string, unknown>):
   say({ id, result: { stopReason } })
 }
 
+const abilities: Record<string, object> = {
+  forgetful: { loadSession: true, sessionCapabilities: { list: {} } },
+  absent: { loadSession: true, sessionCapabilities: { list: {} } },
+}
+let signedIn = false
 const modes = { currentModeId: 'tame', availableModes: [{ id: 'tame', name: 'Tame' }] }
 
 function answer({ id, method, params = {} }: Message): void {
@@ -120,9 +125,23 @@ function answer({ id, method, params = {} }: Message): void {
     case 'initialize':
       if (manner === 'slow') return
       if (manner === 'noisy') process.stdout.write('Welcome to the odd agent!\n')
-      return say({ id, result: { protocolVersion: manner === 'version' ? 9 : 1, agentCapabilities: {} } })
+      return say({
+        id,
+        result: {
+          protocolVersion: manner === 'version' ? 9 : 1,
+          authMethods: [{ id: 'key', name: 'A key' }],
+          agentCapabilities: abilities[manner] ?? {},
+        },
+      })
+    case 'authenticate':
+      signedIn = params.methodId === 'key'
+      return say({ id, result: {} })
+    case 'session/load':
+      return say({ id, error: { code: -32002, message: 'Resource not found' } })
+    case 'session/list':
+      return say({ id, result: { sessions: manner === 'absent' ? [{ sessionId: 'kept', cwd: '/' }] : [] } })
     case 'session/new':
-      if (manner === 'unsigned')
+      if (manner === 'unsigned' && !signedIn)
         return say({ id, error: { code: -32000, message: 'Authentication required' } })
       if (manner === 'short') process.exit(3)
       return say({ id, result: { sessionId: 'odd', modes } })

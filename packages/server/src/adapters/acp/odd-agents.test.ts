@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, type BenchSession, onBench, type Turn } from '../../testing/adapter-contract/bench.ts'
 import { connectInput } from '../../testing/read-connection.ts'
-import { createAcpAdapter } from './index.ts'
+import { type AcpAgent, createAcpAdapter } from './index.ts'
 import { alive, childrenWith } from './processes-under-test.ts'
 
 /** Agents that no real program can be made to be: a small one of our own, a process like any other. */
@@ -13,7 +13,7 @@ const home = mkdtempSync(join(tmpdir(), 'parley-odd-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 const program = join(import.meta.dirname, 'odd-agent-under-test.ts')
-const odd = (manner = '') =>
+const odd = (manner = '', more: Partial<AcpAgent> = {}, env = {}) =>
   createAcpAdapter(
     {
       id: 'odd',
@@ -22,8 +22,9 @@ const odd = (manner = '') =>
       args: [program],
       capabilities: ['streaming', 'permissions', 'questions', 'interrupt', 'modes'],
       modes: { ask: 'tame', 'read-only': 'tame', bypass: 'tame' },
+      ...more,
     },
-    { env: { PATH: process.env.PATH, HOME: home }, add: { ODD: manner } },
+    { env: { PATH: process.env.PATH, HOME: home }, add: { ODD: manner, ...env } },
   )
 const world = { adapter: () => odd(), store: createMemoryStore }
 
@@ -215,4 +216,49 @@ it('starts in spite of words on stdout before the first message', async () => {
   for await (const output of connection.events) outputs.push(output.type)
   expect(outputs).toContain('agent.unrecognised')
   expect(outputs.at(-1)).toBe('agent.disconnected')
+})
+
+describe('a conversation that the agent cannot load', () => {
+  const resume = (manner: string, turns: number) =>
+    odd(manner)
+      .connect(connectInput({ cwd: home, resume: { agentSessionId: 'kept', turns } }))
+      .then(async (connection) => {
+        await connection.close()
+        return 'begun anew'
+      })
+      .catch((error: { code: string }) => error.code)
+
+  it.each([
+    ['is begun anew if nothing was completed in it', 'forgetful', 0, 'begun anew'],
+    ['is not begun anew if something was', 'forgetful', 1, 'agent_failed'],
+    ['is not begun anew if the agent still has it', 'absent', 0, 'agent_failed'],
+    ['is refused if the agent can load none', '', 1, 'not_supported'],
+  ])('%s', async (_, manner, turns, result) => {
+    expect(await resume(manner, turns)).toBe(result)
+  })
+})
+
+describe('an agent that wants to be signed in', () => {
+  const signIn = {
+    hint: 'Set ODD_KEY.',
+    methods: { ODD_KEY: 'key' },
+    chosen: { file: 'chosen.json', holds: 'other' },
+  }
+  const connect = (env: object) =>
+    odd('unsigned', { signIn, vendor: ['ODD_'] }, env)
+      .connect(connectInput({ cwd: home }))
+      .then(async (connection) => connection.close())
+
+  it('is, where a variable says how', async () => {
+    await expect(connect({ ODD_KEY: 'k' })).resolves.toBeUndefined()
+    await expect(connect({})).rejects.toMatchObject({
+      code: 'agent_not_signed_in',
+      message: expect.stringContaining('Set ODD_KEY.'),
+    })
+  })
+
+  it('is not, where the person chose another way', async () => {
+    writeFileSync(join(home, 'chosen.json'), '{ "way": "other" }')
+    await expect(connect({ ODD_KEY: 'k' })).rejects.toMatchObject({ code: 'agent_not_signed_in' })
+  })
 })

@@ -1,8 +1,8 @@
 import type { ClientContext, McpServer as NativeServer } from '@agentclientprotocol/sdk/unstable'
-import { type McpServers, ParleyError, type SessionSettings } from '@parley/protocol'
+import { type McpServers, ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
 import type { KnownAgent } from './agent.ts'
-import type { NativeInitialized } from './native.ts'
+import type { NativeConfig, NativeInitialized } from './native.ts'
 import { optionOf } from './translate-session.ts'
 import type { TranslateState } from './translate-state.ts'
 
@@ -76,34 +76,46 @@ function isJson(value: unknown): value is Json {
 }
 
 /**
- * Has the agent run as the settings say. Rejects with what the agent refuses; what is in force is heard from it. `native`
- * is false for a mode that the host alone keeps: there is nothing to hear then.
+ * Has the agent run in a mode. Rejects with what the agent refuses; what is in force is heard from it. False for a mode
+ * that the host alone keeps, or that the agent is in already: there is nothing to hear then.
  */
-export async function applySettings(
+export async function applyMode(
   agent: ClientContext,
   state: TranslateState,
-  { model, mode, options }: SessionSettings,
-): Promise<{ native: boolean }> {
+  mode: PermissionMode | undefined,
+): Promise<boolean> {
   const { sessionId = '', config, modes } = state
   const native = mode === undefined ? undefined : modes[mode]
-  const setMode = native !== undefined && native !== null && native !== config.mode
-  if (setMode) {
-    const option = optionOf(state, 'mode')
-    if (config.hasModes || !option) await agent.request('session/set_mode', { sessionId, modeId: native })
-    else await agent.request('session/set_config_option', { sessionId, configId: option.id, value: native })
-  }
+  if (native === undefined || native === null || native === config.mode) return false
+  const option = optionOf(state, 'mode')
+  if (config.hasModes || !option) await agent.request('session/set_mode', { sessionId, modeId: native })
+  else await choose(agent, sessionId, option, native)
+  return true
+}
+
+/** The same for the model and its effort. */
+export async function applyModel(
+  agent: ClientContext,
+  state: () => TranslateState,
+  { model, options }: SessionSettings,
+): Promise<void> {
+  const { sessionId = '', config } = state()
   if (model !== undefined && model !== config.model) {
-    const option = optionOf(state, 'model')
-    if (option)
-      await agent.request('session/set_config_option', { sessionId, configId: option.id, value: model })
+    const option = optionOf(state(), 'model')
+    if (option) await choose(agent, sessionId, option, model)
     else await agent.request('session/set_model', { sessionId, modelId: model })
   }
-  const effort = options?.effort
-  if (effort !== undefined) {
-    const option = optionOf(state, 'thought_level')
-    if (!option) throw new ParleyError('not_supported', 'This model of the agent has no effort to choose.')
-    if (option.currentValue !== effort)
-      await agent.request('session/set_config_option', { sessionId, configId: option.id, value: effort })
-  }
-  return { native: setMode }
+  if (options?.effort === undefined) return
+  const option = optionOf(state(), 'thought_level')
+  if (!option) throw new ParleyError('not_supported', 'This model of the agent has no effort to choose.')
+  if (option.currentValue !== options.effort) await choose(agent, sessionId, option, options.effort)
+}
+
+async function choose(
+  agent: ClientContext,
+  sessionId: string,
+  { id }: NativeConfig,
+  value: string,
+): Promise<void> {
+  await agent.request('session/set_config_option', { sessionId, configId: id, value })
 }

@@ -7,7 +7,7 @@ import type { ConnectInput } from '../../core/agent-adapter.ts'
 import type { KnownAgent } from './agent.ts'
 import type { NativeInitialized } from './native.ts'
 import { dateBack } from './session-file.ts'
-import { applySettings, clientCapabilities, sessionParams } from './settings.ts'
+import { applyMode, applyModel, clientCapabilities, sessionParams } from './settings.ts'
 import type { TranslateState } from './translate-state.ts'
 
 export type StartContext = {
@@ -42,9 +42,12 @@ export async function startSession(context: StartContext): Promise<NativeInitial
     )
   }
   await signedIn(context, about, () => openSession(context, about))
-  await applySettings(wire, context.state(), input.settings).catch((error: unknown) => {
+  try {
+    await applyMode(wire, context.state(), input.settings.mode)
+    await applyModel(wire, context.state, input.settings)
+  } catch (error) {
     throw error instanceof RequestError ? refusedSetting(agent, error) : error
-  })
+  }
   return about
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import {
   type Options,
   type Query,
+  type SDKMessage,
   type SDKUserMessage,
   query as startQuery,
 } from '@anthropic-ai/claude-agent-sdk'
@@ -178,8 +179,6 @@ class ClaudeConnection implements AgentConnection {
     }
     this.#dismissing = true
     deferred.decide('dismissed')
-    await Promise.race([this.#result.promise, this.#ended, this.#process.gone(deferWaitMs)])
-    this.#dismissing = false
     return true
   }
 
@@ -206,7 +205,8 @@ class ClaudeConnection implements AgentConnection {
   async #configure({ model, mode, options }: SessionSettings): Promise<void> {
     const query = this.#query
     if (!query) return
-    if (mode !== undefined && mode !== this.#mode) {
+    const isNewMode = mode !== undefined && mode !== this.#mode
+    if (isNewMode) {
       this.#mode = mode
       this.#state = withRequestedMode(this.#state, mode)
       await query.setPermissionMode(nativeModes[mode])
@@ -218,7 +218,7 @@ class ClaudeConnection implements AgentConnection {
       >[0])
     }
     const effective = {
-      ...(mode && { mode }),
+      ...(isNewMode && { mode }),
       ...(model !== undefined && { model }),
       ...(options?.effort !== undefined && {
         options: { ...this.#input.settings.options, effort: options.effort },
@@ -262,7 +262,8 @@ class ClaudeConnection implements AgentConnection {
       denied: (toolCallId) => {
         this.#state = withDenied(this.#state, toolCallId)
       },
-      modeAfterPlan: () => (this.#mode === 'plan' ? 'ask' : this.#mode),
+      leavePlan: () => this.#leavePlan(),
+      interrupt: () => void this.interrupt(),
       withdrawn: (signal) => this.#withdrawn(signal),
       waits: this.#waits,
       // A resumed process looks for the tool of a deferred call before it knows those of the host.
@@ -281,6 +282,15 @@ class ClaudeConnection implements AgentConnection {
       await this.#queue.put(output)
       this.#note(output)
     }
+  }
+
+  /** What the person asks for from now on; that it is in force, the agent says itself. */
+  #leavePlan(): PermissionMode {
+    if (this.#mode !== 'plan') return this.#mode
+    this.#mode = 'ask'
+    this.#state = withRequestedMode(this.#state, this.#mode)
+    void this.#queue.put({ type: 'session.configured', requested: { mode: this.#mode } })
+    return this.#mode
   }
 
   /** The SDK aborts a question also when the process dies: only if it lives on did the agent take it back. */
@@ -305,10 +315,10 @@ class ClaudeConnection implements AgentConnection {
     try {
       for await (const message of query) {
         await this.#queue.put({ type: 'native', message })
+        if (this.#dismissing && !this.#isDismissed(message)) continue
         const { state, outputs } = translate(this.#state, message)
         this.#state = state
         for (const output of outputs) {
-          if (this.#dismissing) break
           await this.#queue.put(output)
           this.#note(output)
         }
@@ -320,6 +330,15 @@ class ClaudeConnection implements AgentConnection {
     for (const call of this.#called.values()) call.resolve()
     void this.#queue.put(this.#farewell(failure))
     this.#queue.end()
+  }
+
+  /** What the program still says of the call that nobody wants any more is not heard, until it takes up the prompt. */
+  #isDismissed(message: SDKMessage): boolean {
+    const [uuid] = this.#state.turn?.prompts ?? []
+    const { type, state, command_uuid } = message as { type: string; state?: string; command_uuid?: string }
+    this.#dismissing = !(type === 'command_lifecycle' && state === 'started' && command_uuid === uuid)
+    if (type === 'result') this.#turnResult()
+    return !this.#dismissing
   }
 
   #note(output: AgentOutput): void {

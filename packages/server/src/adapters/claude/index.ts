@@ -25,13 +25,16 @@ const ofAnotherSession = [
   'CLAUDE_CODE_SESSION_ID',
 ]
 
+/** A conversation whose deferred call has lost its tool is gone on with, without that call. */
+const keptUsable = { CLAUDE_CODE_DROP_UNAVAILABLE_DEFERRED_TOOL: '1' }
+
 /** Claude Code, driven by its Agent SDK: one live process a session. The SDK is loaded when it is first needed. */
 export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter {
   const env = agentEnvironment({
     from: options.env,
     vendor: ['ANTHROPIC_', 'CLAUDE_', 'AWS_', 'IS_SANDBOX', 'API_TIMEOUT_MS'],
     without: ofAnotherSession,
-    ...(options.add && { add: options.add }),
+    add: { ...keptUsable, ...options.add },
   })
   return {
     id: 'claude',

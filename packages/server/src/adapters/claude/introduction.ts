@@ -19,12 +19,14 @@ export async function introductionOf(query: Query, trusted: boolean) {
   }
 }
 
-function agentModel({ value, displayName, description, supportedEffortLevels }: NativeModel): AgentModel {
+function agentModel(native: NativeModel): AgentModel {
+  const { value, displayName, description, supportedEffortLevels, supportsAdaptiveThinking } = native
   return {
     id: value,
     name: displayName,
     description,
     ...(supportedEffortLevels && { efforts: [...supportedEffortLevels] }),
+    ...(supportsAdaptiveThinking !== undefined && { reasoning: supportsAdaptiveThinking }),
     ...(value === 'default' && { isDefault: true }),
   }
 }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -51,8 +51,13 @@ it('a conversation of the terminal program is listed, imported once, and gone on
   expect(await host.conversations('claude', { cwd: home })).toEqual([])
 
   const { agentSessionId = '' } = found ?? {}
-  const imported = await host.importConversation({ agent: 'claude', agentSessionId })
-  expect((await host.importConversation({ agent: 'claude', agentSessionId })).id).toBe(imported.id)
+  const given = { agent: 'claude', agentSessionId }
+  const [imported, again] = await Promise.all([
+    host.importConversation(given),
+    host.importConversation(given),
+  ])
+  expect(again.id).toBe(imported.id)
+  expect((await host.importConversation(given)).id).toBe(imported.id)
   expect((await host.conversations('claude')).map(({ sessionId }) => sessionId)).toEqual([imported.id])
   expect(imported).toMatchObject({ status: 'idle', importedFrom: { agentSessionId }, turns: 1 })
 
@@ -84,9 +89,62 @@ it('what is not a transcript is passed over, and what is not there is refused', 
   const [one] = await host.conversations('claude')
   const folder = join(home, '.claude', 'projects', one?.cwd.replaceAll(/[^a-zA-Z0-9]/g, '-') ?? '')
   writeFileSync(join(folder, 'junk.jsonl'), 'no json\n{"type":"user"}\n{"half":')
-  writeFileSync(join(folder, 'empty.jsonl'), '')
+  writeFileSync(join(folder, 'empty.jsonl'), 'null\n[]\n7\n')
+  mkdirSync(join(folder, 'folder.jsonl'))
+  symlinkSync(join(folder, 'nothing'), join(folder, 'dead.jsonl'))
   expect(await host.conversations('claude')).toHaveLength(1)
   const unknown = host.importConversation({ agent: 'claude', agentSessionId: 'junk' })
   await expect(unknown).rejects.toMatchObject({ code: 'not_found' })
+  await host.close()
+})
+
+it('of a conversation in which a person went back, the last branch is taken, with all calls that were made at once', async () => {
+  const host = await createHost({ adapters: [createClaudeAdapter({ env })], store: createMemoryStore() })
+  const agentSessionId = '4f2b8a1e-0000-4000-8000-000000000009'
+  let minute = 0
+  const entry = (type: string, uuid: string, parentUuid: string | null, content: unknown, id?: string) =>
+    JSON.stringify({
+      type,
+      uuid,
+      parentUuid,
+      cwd,
+      sessionId: agentSessionId,
+      timestamp: `2026-01-01T00:0${++minute}:00.000Z`,
+      message: { role: type, content, ...(id && { id, type: 'message', model: 'm', usage: {} }) },
+    })
+  const call = (id: string) => ({ type: 'tool_use', id, name: 'Bash', input: { command: id } })
+  const result = (id: string) => [{ type: 'tool_result', tool_use_id: id, content: 'ran' }]
+  const lines = [
+    entry('user', 'u1', null, 'First try'),
+    entry('assistant', 'a1', 'u1', [{ type: 'text', text: 'Not good.' }], 'm1'),
+    entry('user', 'u2', null, 'Second try'),
+    entry('assistant', 'a2', 'u2', [call('t1')], 'm2'),
+    entry('assistant', 'a3', 'a2', [call('t2')], 'm2'),
+    entry('user', 'r1', 'a2', result('t1')),
+    entry('user', 'r2', 'a3', result('t2')),
+    entry('assistant', 'a4', 'r2', [{ type: 'text', text: 'Good.' }], 'm3'),
+  ]
+  const folder = join(home, '.claude', 'projects', 'branches')
+  mkdirSync(folder)
+  writeFileSync(join(folder, `${agentSessionId}.jsonl`), lines.join('\n'))
+  const { id } = await host.importConversation({ agent: 'claude', agentSessionId })
+  const { events } = await host.read(id, { after: 0, limit: 100 })
+  const log = events.map(({ json }) => JSON.parse(json) as SessionEvent)
+  expect(logProblems(log)).toEqual([])
+  expect(log.map(({ type }) => type)).toEqual([
+    'session.created',
+    'agent.connected',
+    'prompt.submitted',
+    'turn.started',
+    'tool-call.called',
+    'tool-call.called',
+    'tool-call.ended',
+    'tool-call.ended',
+    'text.written',
+    'turn.ended',
+    'agent.disconnected',
+  ])
+  expect(log.find(({ type }) => type === 'turn.ended')).toMatchObject({ durationMs: 5 * 60_000 })
+  expect(log[0]?.at).toBe(Date.parse('2026-01-01T00:03:00.000Z'))
   await host.close()
 })

@@ -16,7 +16,7 @@ export function claudeMemory(env: Readonly<Record<string, string>>): AgentMemory
       const found: AgentConversation[] = []
       for (const file of await transcriptFiles(projects)) {
         signal.throwIfAborted()
-        const one = await conversationIn(file)
+        const one = await conversationIn(file).catch(() => undefined)
         if (one && (cwd === undefined || one.cwd === cwd)) found.push(one)
       }
       return found
@@ -32,6 +32,8 @@ export function claudeMemory(env: Readonly<Record<string, string>>): AgentMemory
 type Entry = {
   readonly type?: string
   readonly uuid?: string
+  readonly parentUuid?: string | null
+  readonly logicalParentUuid?: string
   readonly timestamp?: string
   readonly cwd?: string
   readonly isSidechain?: boolean
@@ -42,7 +44,7 @@ type Entry = {
   readonly summary?: string
   readonly sessionId?: string
   readonly toolUseResult?: unknown
-  readonly message?: { readonly role?: string; readonly content?: unknown }
+  readonly message?: { readonly id?: string; readonly role?: string; readonly content?: unknown }
 }
 
 async function transcriptFiles(projects: string): Promise<string[]> {
@@ -86,26 +88,62 @@ async function headOf(file: string): Promise<string> {
 /** A line that is cut off or damaged tells nothing. */
 function entryOf(line: string): Entry[] {
   try {
-    return line === '' ? [] : [JSON.parse(line) as Entry]
+    const value: unknown = JSON.parse(line)
+    return value !== null && typeof value === 'object' && !Array.isArray(value) ? [value as Entry] : []
   } catch {
     return []
   }
 }
 
+/** A transcript is a tree: whoever went back and asked anew left a branch behind. The last one is the conversation. */
+async function conversationLine(file: string, signal: AbortSignal): Promise<Entry[]> {
+  const entries: Entry[] = []
+  const byUuid = new Map<string, Entry>()
+  for await (const text of createInterface({ input: createReadStream(file, { signal }) })) {
+    for (const entry of entryOf(text)) {
+      if (entry.uuid === undefined || entry.isSidechain) continue
+      entries.push(entry)
+      byUuid.set(entry.uuid, entry)
+    }
+  }
+  const line = new Set<Entry>()
+  let one = entries.findLast(isOfMainLine)
+  while (one && !line.has(one)) {
+    line.add(one)
+    one = byUuid.get(one.parentUuid ?? one.logicalParentUuid ?? '')
+  }
+  return entries.filter((entry) => line.has(entry) || belongsTo(line, entry))
+}
+
+type Blocks = readonly { readonly type?: string; readonly id?: string; readonly tool_use_id?: string }[]
+
+/** Calls that were made at once, and their results, stand beside each other: they are of one answer. */
+function belongsTo(line: ReadonlySet<Entry>, { message }: Entry): boolean {
+  const results = blocksOf(message?.content).flatMap(({ tool_use_id }) => tool_use_id ?? [])
+  return [...line].some(
+    ({ message: other }) =>
+      (message?.id !== undefined && message.id === other?.id) ||
+      blocksOf(other?.content).some(({ id }) => id !== undefined && results.includes(id)),
+  )
+}
+
+function blocksOf(content: unknown): Blocks {
+  return Array.isArray(content) ? (content as Blocks) : []
+}
+
 async function* remembered(file: string, signal: AbortSignal): AsyncGenerator<Remembered> {
   let state = initialState({ resumed: true })
-  for await (const line of createInterface({ input: createReadStream(file, { signal }) })) {
-    for (const entry of entryOf(line)) {
-      const at = Date.parse(entry.timestamp ?? '') || 0
-      const parts = promptOf(entry)
-      if (parts) {
-        state = withTurn(state)
-        yield { type: 'prompt', at, parts }
-      } else if (isOfMainLine(entry)) {
-        const translated = translate(state, nativeMessage(entry))
-        state = translated.state
-        for (const output of translated.outputs) yield { type: 'output', at, output }
-      }
+  let at = 0
+  for (const entry of await conversationLine(file, signal)) {
+    at = Date.parse(entry.timestamp ?? '') || at
+    const parts = promptOf(entry)
+    if (parts) {
+      state = withTurn(state)
+      yield { type: 'prompt', at, parts }
+    } else if (isOfMainLine(entry)) {
+      const translated = translate(state, nativeMessage(entry))
+      state = translated.state
+      for (const output of translated.outputs) yield { type: 'output', at, output }
     }
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -133,6 +133,74 @@ it(`a request that waits long costs no process, and its answer brings one back (
   }
 })
 
+it.each([
+  [
+    'the mode has become wider',
+    async (session: BenchSession) => {
+      await session.command({ type: 'session.configure', mode: 'bypass' })
+    },
+  ],
+  [
+    'the folder is trusted and allows it',
+    async (_: BenchSession, place: Place) => {
+      mkdirSync(join(place.cwd, '.claude'))
+      const settings = { permissions: { allow: ['Bash(touch:*)', 'Bash(cd:*)'] } }
+      writeFileSync(join(place.cwd, '.claude', 'settings.json'), JSON.stringify(settings))
+      await place.host.trust(place.cwd)
+    },
+  ],
+] as const)('a no that is said while nobody hears it holds, though %s', async (_, meanwhile) => {
+  for (const command of ['touch note.txt', 'cd . && touch note.txt', 'sleep 0 | touch note.txt']) {
+    await using place = new Place()
+    const session = await place.session()
+    const turn = await session.prompt(modelPrompt('Touch it.', calling(bash(command)), done))
+    const { requestId } = await turn.asked()
+    await place.restart(session)
+    await meanwhile(session, place)
+    await session.command({ type: 'permission.decide', requestId, decision: 'deny' })
+    await turn.ended()
+    expect(place.file('note.txt')).toBeUndefined()
+  }
+})
+
+it('an input that was edited while nobody could hear it is the one that runs, though the mode has become wider', async () => {
+  await using place = new Place()
+  const session = await place.session()
+  const turn = await session.prompt(modelPrompt('Touch it.', calling(bash('cd . && touch note.txt')), done))
+  const ask = await turn.asked()
+  await place.restart(session)
+  await session.command({ type: 'session.configure', mode: 'accept-edits' })
+  await turn.decide(ask, 'allow', { input: { command: 'touch other.txt', description: 'a command' } })
+  await turn.completed()
+  expect([place.file('note.txt'), place.file('other.txt')]).toEqual([undefined, ''])
+})
+
+it('a deferred call whose tool is gone does not spoil the conversation', async () => {
+  await using place = new Place()
+  const session = await place.session()
+  const turn = await session.prompt(writing)
+  await turn.asked()
+  await place.restart(session)
+  await session.command({ type: 'turn.cancel' })
+  await session.command({ type: 'session.configure', options: { tools: ['Read'] } })
+  await (await session.prompt(modelPrompt('Hello.', done))).completed()
+  await place.restart(session)
+  await (await session.prompt(modelPrompt('Hello again.', done))).completed()
+})
+
+it('an answer outlives a second stop, before the agent has heard it', async () => {
+  await using place = new Place()
+  const session = await place.session()
+  const turn = await session.prompt(writing)
+  const ask = await turn.asked()
+  await place.restart(session)
+  await turn.decide(ask, 'allow')
+  await session.until(() => session.all('turn.resumed').length === 1)
+  await place.restart(session)
+  await turn.completed()
+  expect(place.file('note.txt')).toBe('once\n')
+})
+
 it('a question that is answered after a restart gets its answer to the model', async () => {
   await using place = new Place()
   const session = await place.session()
@@ -169,7 +237,10 @@ it('a plan that is approved after a restart sets the mode it grants', async () =
   await turn.decide(ask, 'allow')
   await turn.completed()
   expect(place.modelCalls).toBe(2)
-  expect((await place.host.state(session.id)).effective.mode).toBe('ask')
+  await session.command({ type: 'session.configure', options: { effort: 'low' } })
+  await (await session.prompt(modelPrompt('Hello.', done))).completed()
+  const { effective, requested } = await place.host.state(session.id)
+  expect([effective.mode, requested.mode]).toEqual(['ask', 'ask'])
 })
 
 it('a parked turn that is cancelled leaves nothing behind: the next prompt is the next thing the model hears', async () => {

@@ -5,7 +5,7 @@ import type {
   OnElicitation,
   PermissionResult,
 } from '@anthropic-ai/claude-agent-sdk'
-import type { Answers, Question } from '@parley/protocol'
+import type { Answers, PermissionMode, Question } from '@parley/protocol'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
 import { elicitedContent, elicitedQuestions } from '../elicitation.ts'
 import type { HookWaits } from './hook-waits.ts'
@@ -23,8 +23,10 @@ export type PermissionContext = {
   parentOf(toolCallId: string): { parentToolCallId?: string }
   /** The call will not run: its result is a refusal, not a failure. */
   denied(toolCallId: string): void
-  /** The plan was approved: what the session may do from now on. */
-  modeAfterPlan(): keyof typeof nativeModes
+  /** The plan was approved: the mode that the session has from now on. */
+  leavePlan(): PermissionMode
+  /** Stops the turn. */
+  interrupt(): void
   /** A signal that fires when the agent takes its question back, and never because it died. */
   withdrawn(signal: AbortSignal): AbortSignal
   readonly waits: HookWaits
@@ -58,24 +60,38 @@ export function createToolHook(context: PermissionContext): HookCallback {
     const name = input.tool_name
     const native = input.tool_input as Record<string, unknown>
     const nativeId = toolUseID ?? input.tool_use_id
-    if ((await context.calledAgain(nativeId, name, native)) === 'dismissed') return decided('ask')
-    const ofSubagent = input.agent_id !== undefined
-    if (!ofSubagent && context.willAsk(name, native)) {
-      const answer = decide(context, name, native, { toolUseID: nativeId, signal })
-      const outcome = await context.waits.wait(nativeId, answer)
-      if (outcome === 'deferred') return decided('defer')
-      return alwaysAsked.has(name) ? {} : decided('ask')
-    }
-    return refuseForbidden(context, name, native, nativeId)
+    const isCertain = input.agent_id === undefined && context.willAsk(name, native)
+    const fate = await context.calledAgain(nativeId, name, native)
+    if (fate === 'dismissed') return isCertain ? decided('ask') : inHook(context, dismissal)
+    if (!isCertain && fate === 'fresh') return refuseForbidden(context, name, native, nativeId)
+    const answer = decide(context, name, native, { toolUseID: nativeId, signal })
+    const outcome = await context.waits.wait(nativeId, answer)
+    if (outcome === 'deferred') return decided('defer')
+    if (alwaysAsked.has(name)) return {}
+    return isCertain ? decided('ask') : inHook(context, context.waits.take(nativeId) ?? dismissal)
   }
 }
 
-function decided(permissionDecision: 'ask' | 'defer' | 'deny', reason?: string): HookJSONOutput {
+const dismissal: PermissionResult = { behavior: 'deny', message: 'Cancelled.', interrupt: true }
+
+/** An answer where Claude may not ask any more after the hook. */
+function inHook(context: PermissionContext, answer: PermissionResult): HookJSONOutput {
+  if (answer.behavior === 'allow') return decided('allow', answer.updatedInput)
+  if (answer.interrupt) context.interrupt()
+  return decided('deny', undefined, answer.message)
+}
+
+function decided(
+  permissionDecision: 'allow' | 'ask' | 'defer' | 'deny',
+  updatedInput?: Record<string, unknown>,
+  permissionDecisionReason?: string,
+): HookJSONOutput {
   return {
     hookSpecificOutput: {
       hookEventName: 'PreToolUse',
       permissionDecision,
-      ...(reason !== undefined && { permissionDecisionReason: reason }),
+      ...(updatedInput && { updatedInput }),
+      ...(permissionDecisionReason !== undefined && { permissionDecisionReason }),
     },
   }
 }
@@ -88,19 +104,22 @@ async function refuseForbidden(
 ): Promise<HookJSONOutput> {
   const { name: tool, kind, title } = context.describe(name, native)
   const ask: PermissionAsk = { tool, kind, title, input: native }
-  if (neverForbidden.has(name) || kind === 'subagent' || !context.person.forbids(ask)) return {}
+  if (neverForbidden.has(name) || !context.person.forbids(ask)) return {}
   const toolCallId = await context.callId(nativeId)
   const answer = await context.person.permit({ ...ask, toolCallId, ...context.parentOf(toolCallId) })
-  if (answer.outcome === 'allowed') return {}
+  if (answer.outcome === 'allowed')
+    return decided('allow', answer.input as Record<string, unknown> | undefined)
   context.denied(toolCallId)
-  return decided('deny', (answer.outcome === 'denied' && answer.message) || 'Parley refuses this.')
+  if (answer.outcome === 'denied' && answer.endTurn) context.interrupt()
+  const reason = (answer.outcome === 'denied' && answer.message) || 'Parley refuses this.'
+  return decided('deny', undefined, reason)
 }
 
 /** The agent's question whether a tool may run, to the host and back. What the hook has asked is not asked again. */
 export function createCanUseTool(context: PermissionContext): CanUseTool {
   return async (name, input, asked) => {
     const fate = await context.calledAgain(asked.toolUseID, name, input)
-    if (fate === 'dismissed') return { behavior: 'deny', message: 'Cancelled.', interrupt: true }
+    if (fate === 'dismissed') return dismissal
     return context.waits.take(asked.toolUseID) ?? decide(context, name, input, asked)
   }
 }
@@ -129,7 +148,7 @@ async function decide(
   if (answer.outcome === 'allowed') {
     const updatedInput = (answer.input ?? input) as Record<string, unknown>
     if (name !== 'ExitPlanMode') return { behavior: 'allow', updatedInput }
-    const mode = nativeModes[context.modeAfterPlan()]
+    const mode = nativeModes[context.leavePlan()]
     return {
       behavior: 'allow',
       updatedInput,
@@ -137,7 +156,7 @@ async function decide(
     }
   }
   context.denied(toolCallId)
-  if (answer.outcome === 'cancelled') return { behavior: 'deny', message: 'Cancelled.', interrupt: true }
+  if (answer.outcome === 'cancelled') return dismissal
   const message = answer.message ?? 'The person said no.'
   return { behavior: 'deny', message, ...(answer.endTurn && { interrupt: true }) }
 }

@@ -26,9 +26,13 @@ afterAll(async () => {
 })
 
 const touch = { name: 'Bash', id: 'toolu_a', arguments: '{"command":"touch done.txt","description":"touch"}' }
-const prompt = modelPrompt('Touch it.', { toolCalls: [touch] }, { content: 'I tried.' })
+const touching = modelPrompt('Touch it.', { toolCalls: [touch] }, { content: 'I tried.' })
 
-async function play(mode: PermissionMode, rule?: NewRule): Promise<{ ran: boolean; events: SessionEvent[] }> {
+async function play(
+  mode: PermissionMode,
+  rule?: NewRule,
+  prompt = touching,
+): Promise<{ ran: boolean; events: SessionEvent[] }> {
   const cwd = mkdtempSync(join(home, 'work-'))
   const adapters = [createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })]
   const host = await createHost({ adapters, store: createMemoryStore() })
@@ -71,4 +75,19 @@ it.each([
     decisions: [['denied', by]],
     ends: ['denied'],
   })
+})
+
+it('a rule that refuses subagents holds', async () => {
+  const input = { description: 'look', subagent_type: 'general-purpose', prompt: 'Look.' }
+  const call = { name: 'Agent', id: 'toolu_a', arguments: JSON.stringify(input) }
+  const prompt = modelPrompt('Delegate.', { toolCalls: [call] }, { content: 'I tried.' })
+  const agents = ['Task', 'Agent'].map((tool) => ({ tool, decision: 'deny', scope: 'always' }) as const)
+  for (const mode of ['ask', 'bypass', 'read-only'] as const) {
+    const allowed = await play(mode, undefined, prompt)
+    expect(ends(allowed.events)[0]).toBe('completed')
+    const called = allowed.events.find((event) => event.type === 'tool-call.called')
+    const rule = agents.find(({ tool }) => called?.type === 'tool-call.called' && called.name === tool)
+    const refused = await play(mode, rule, prompt)
+    expect(ends(refused.events)).toEqual(['denied'])
+  }
 })

@@ -22,7 +22,7 @@ export function suggestedGrants(
 ): PermissionOption[] {
   if (tool !== 'Bash' || typeof input.command !== 'string' || shellSyntax.test(input.command)) return []
   const suggested = (native ?? []).flatMap((update) => fromNative(update, tool))
-  if (suggested.length > 0) return suggested
+  if (suggested.length > 0) return onePerScope(suggested)
   const prefix = prefixOf(input.command)
   return prefix === undefined ? [] : [option('project', prefix)]
 }
@@ -34,6 +34,11 @@ function fromNative(update: PermissionUpdate, tool: string): PermissionOption[] 
     const prefix = /^([^*:]+?)(?: |:)\*$/.exec(ruleContent ?? '')?.[1]
     return toolName === tool && prefix !== undefined ? [option(scope, prefix)] : []
   })
+}
+
+/** An answer names its scope and nothing else. */
+function onePerScope(options: readonly PermissionOption[]): PermissionOption[] {
+  return options.filter((one, index) => options.findIndex(({ scope }) => scope === one.scope) === index)
 }
 
 /** Program and subcommand, when more follows them: `npm run`, `git commit`. */

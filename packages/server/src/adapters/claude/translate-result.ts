@@ -68,6 +68,8 @@ const reasons: Readonly<Record<string, string>> = {
   error_max_budget_usd: 'The budget of this session is used up.',
   error_max_structured_output_retries: 'The model did not give a result of the wanted shape.',
   error_during_execution: 'Claude Code failed while it worked.',
+  tool_deferred_unavailable:
+    'The call that waited for an answer cannot be made any more: its tool is gone. Send the prompt again.',
 }
 
 function errorOf(result: NativeResult): ErrorInfo {
@@ -75,7 +77,7 @@ function errorOf(result: NativeResult): ErrorInfo {
   const details = { subtype, ...(terminal_reason && { terminalReason: terminal_reason }) }
   if (result.subtype === 'success') {
     const status = result.api_error_status ?? undefined
-    const words = result.result || 'The model could not be reached.'
+    const words = result.result || reasons[terminal_reason ?? ''] || 'The model could not be reached.'
     return {
       code: codeOf(status, terminal_reason),
       message: [words, advice[status ?? terminal_reason ?? ''] ?? ''].join(' ').trim(),

@@ -35,8 +35,13 @@ export function willAsk(
 function commandWillAsk(input: unknown, mode: PermissionMode): boolean {
   const { command } = (input ?? {}) as { command?: unknown }
   if (typeof command !== 'string') return false
-  if (mode === 'accept-edits' && (editing.test(command) || writesFile.test(command))) return false
-  return writesFile.test(command) || !reading.test(command.trim())
+  const parts = command.split(/&&|\|\||[;|\n]/).map((part) => part.trim())
+  return parts.some((part) => part !== '' && partWillAsk(part, mode))
+}
+
+function partWillAsk(part: string, mode: PermissionMode): boolean {
+  if (mode === 'accept-edits' && (editing.test(part) || writesFile.test(part))) return false
+  return writesFile.test(part) || !reading.test(part)
 }
 
 /** The tools that settings allow in part or whole: for those it cannot be told whether Claude will ask. */

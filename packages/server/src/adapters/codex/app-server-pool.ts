@@ -49,7 +49,7 @@ export function createAppServerPool(options: () => AppServerOptions) {
       const shared = share()
       shared.holders++
       try {
-        const server = await unlessAborted(shared.starting, signal)
+        const server = await unlessAborted(shared.starting, signal, 'Cancelled while Codex was started.')
         let released: Promise<void> | undefined
         return {
           server,
@@ -71,9 +71,9 @@ export function createAppServerPool(options: () => AppServerOptions) {
 
 export type AppServerPool = ReturnType<typeof createAppServerPool>
 
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, message: string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const abort = () => reject(new ParleyError('cancelled', 'Cancelled while Codex was started.'))
+    const abort = () => reject(new ParleyError('cancelled', message))
     if (signal.aborted) return abort()
     signal.addEventListener('abort', abort, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))

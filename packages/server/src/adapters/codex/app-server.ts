@@ -19,8 +19,9 @@ export type Listener = {
 }
 export type LastWords = ReturnType<AgentProcess['lastWords']>
 
-/** How long a program that was told to go may take. */
+/** How long a program that was told to go may take, and how long it may take to put a conversation away. */
 const homeMs = 1_500
+const putAwayMs = 5_000
 const mostKept = 1_000
 const standing = new Set(['configWarning', unintelligible])
 
@@ -36,6 +37,8 @@ export class AppServer {
   readonly #unclaimed = new Map<string, NativeMessage[]>()
   /** Threads whose listener has left: what they still say is of no interest. */
   readonly #left = new Set<string>()
+  /** Threads that are being put away: until then they cannot be opened again. */
+  readonly #closing = new Map<string, PromiseWithResolvers<void>>()
   /** What concerns everyone, also those who come later. */
   readonly #standing: NativeMessage[] = []
   readonly #holding = new Set<Listener>()
@@ -82,9 +85,19 @@ export class AppServer {
     if (!this.#over) this.#program.rpc.refuse(id, { code: methodNotFound, message })
   }
 
-  /** Someone will claim this thread, which may have been left before. */
-  expect(threadId: string): void {
+  /** Someone will open and claim this thread, which may have been left before, even just now. */
+  async expect(threadId: string): Promise<void> {
+    const closed = this.#closing.get(threadId)?.promise ?? Promise.resolve()
+    await within(putAwayMs, closed)
     this.#left.delete(threadId)
+  }
+
+  /** Nobody wants to hear of this thread any more: Codex puts it away. */
+  async putAway(threadId: string): Promise<void> {
+    this.#closing.set(threadId, Promise.withResolvers())
+    const answer = this.call<{ status: string }>('thread/unsubscribe', { threadId })
+    const { status } = await answer.catch(() => ({ status: 'unknown' }))
+    if (status !== 'unsubscribed') this.#closed(threadId)
   }
 
   /** From now on its messages go to this listener, those that have waited first. */
@@ -147,10 +160,16 @@ export class AppServer {
   #dispatch(message: NativeMessage): void {
     const threadId = threadOf(message)
     if (threadId === undefined) return this.#tellEveryone(message)
+    if (message.method === 'thread/closed') this.#closed(threadId)
     const listener = this.#listeners.get(threadId)
     if (listener) listener.hear(message)
     else if (!this.#left.has(threadId)) this.#keep(threadId, message)
     else if ('id' in message) this.refuse(message.id, 'Nobody waits for this any more.')
+  }
+
+  #closed(threadId: string): void {
+    this.#closing.get(threadId)?.resolve()
+    this.#closing.delete(threadId)
   }
 
   #tellEveryone(message: NativeMessage): void {
@@ -170,8 +189,16 @@ export class AppServer {
     this.#program.rpc.end(new Error('Codex has ended.'))
     for (const listener of new Set(this.#listeners.values())) listener.lost(this.lastWords())
     this.#listeners.clear()
+    for (const threadId of this.#closing.keys()) this.#closed(threadId)
     await this.desk.close()
   }
+}
+
+/** As long as it takes, but no longer than this. */
+export function within(ms: number, work: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<void>()
+  const timer = setTimeout(late.resolve, ms)
+  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
 }
 
 function threadOf({ params }: NativeMessage): string | undefined {
@@ -193,6 +220,7 @@ type NativeModel = {
   readonly displayName: string
   readonly description: string
   readonly supportedReasoningEfforts: readonly { readonly reasoningEffort: string }[]
+  readonly inputModalities?: readonly string[]
   readonly isDefault: boolean
 }
 
@@ -202,6 +230,8 @@ function agentModel({ model, displayName, description, ...more }: NativeModel): 
     name: displayName,
     description,
     efforts: more.supportedReasoningEfforts.map(({ reasoningEffort }) => reasoningEffort),
+    reasoning: more.supportedReasoningEfforts.length > 0,
+    ...(more.inputModalities && { attachments: more.inputModalities.some((kind) => kind !== 'text') }),
     ...(more.isDefault && { isDefault: true }),
   }
 }

@@ -146,6 +146,9 @@ const scenarios: Scenarios = {
     },
     says: 'The echo says parsley',
   },
+  hostTools: {
+    prompt: ({ name, input }) => modelPrompt('Use it.', call(`mcp__parley/${name}`, input), done),
+  },
   commands: {
     prompt: [
       { type: 'command', name: 'skill-creator', arguments: modelPrompt('Hello.', { say: 'history' }) },

@@ -2,8 +2,9 @@ import type { PromptPart, SessionSettings } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import type { JsonRpcId } from '../json-rpc.ts'
 import { createOutputQueue } from '../output-queue.ts'
-import type { LastWords, Listener } from './app-server.ts'
+import { type LastWords, type Listener, within } from './app-server.ts'
 import type { AppServerPool, Lease } from './app-server-pool.ts'
+import { HostToolOffer, hostToolNames } from './host-tools.ts'
 import { introduce } from './introduction.ts'
 import { createJudge } from './judge.ts'
 import type { NativeMessage, NativeThreadOpened } from './native.ts'
@@ -15,6 +16,7 @@ import { translate } from './translate.ts'
 import {
   initialState,
   optionsInForce,
+  parentOf,
   type TranslateState,
   withDenied,
   withInterrupt,
@@ -35,9 +37,13 @@ const leaveMs = 1_000
 /** Opens a conversation on the program that all sessions share. */
 export async function connectCodex(pool: AppServerPool, input: ConnectInput): Promise<AgentConnection> {
   const lease = await pool.acquire(input.signal)
+  let offer: HostToolOffer | undefined
   try {
-    return new CodexConnection(lease, input, await openThread(lease.server, input))
+    offer = await HostToolOffer.open(input.hostTools)
+    const opened = await openThread(lease.server, input, offer?.config)
+    return new CodexConnection(lease, input, { opened, offer })
   } catch (error) {
+    await offer?.close()
     await lease.release()
     throw error
   }
@@ -48,6 +54,7 @@ class CodexConnection implements AgentConnection, Listener {
   readonly #lease: Lease
   readonly #input: ConnectInput
   readonly #opened: NativeThreadOpened
+  readonly #offer: HostToolOffer | undefined
   readonly #queue = createOutputQueue(() => void this.close())
   readonly #requests: RequestDesk
   readonly #skills: Promise<readonly Skill[]>
@@ -61,15 +68,21 @@ class CodexConnection implements AgentConnection, Listener {
   #lost: LastWords | undefined
   #closed: Promise<void> | undefined
 
-  constructor(lease: Lease, input: ConnectInput, opened: NativeThreadOpened) {
+  constructor(
+    lease: Lease,
+    input: ConnectInput,
+    { opened, offer }: { opened: NativeThreadOpened; offer: HostToolOffer | undefined },
+  ) {
     this.#lease = lease
     this.#input = input
     this.#opened = opened
+    this.#offer = offer
     this.#settings = input.settings
     this.#wasPlan = opened.collaborationMode?.mode === 'plan'
     const { options = {} } = input.settings
     const { model, thread, reasoningEffort } = opened
-    this.#state = withSettings(initialState({ threadId: thread.id, cwd: input.cwd }), {
+    const hostTools = hostToolNames(input.hostTools)
+    this.#state = withSettings(initialState({ threadId: thread.id, cwd: input.cwd, hostTools }), {
       options,
       model,
       effort: reasoningEffort ?? undefined,
@@ -83,6 +96,10 @@ class CodexConnection implements AgentConnection, Listener {
       thread.id,
       createJudge({ person: input.person, cwd: input.cwd, state: () => this.#state, put }),
     )
+    offer?.join({
+      parentOf: (threadId) => parentOf(this.#state, threadId),
+      denied: (toolCallId) => this.#deny(toolCallId),
+    })
     lease.server.claim(thread.id, this)
     void this.#pump()
   }
@@ -217,6 +234,7 @@ class CodexConnection implements AgentConnection, Listener {
   async #shut(): Promise<void> {
     const { server } = this.#lease
     this.#requests.close()
+    this.#offer?.leave()
     server.desk.leave(this.#threadId)
     server.leave(this)
     this.#wake()
@@ -224,6 +242,7 @@ class CodexConnection implements AgentConnection, Listener {
     await this.#lease.release()
     void this.#queue.put({ type: 'agent.disconnected', reason: 'closed' })
     this.#queue.end()
+    await this.#offer?.close()
   }
 
   /** The program lives on for others: this conversation must not. */
@@ -233,7 +252,7 @@ class CodexConnection implements AgentConnection, Listener {
     for (const { threadId, turnId } of [{ threadId: this.#threadId, turnId: turn?.nativeId }, ...threads]) {
       if (turnId !== undefined)
         await this.#call('turn/interrupt', { threadId, turnId }).catch(() => undefined)
-      await this.#call('thread/unsubscribe', { threadId }).catch(() => undefined)
+      await this.#lease.server.putAway(threadId)
     }
   }
 
@@ -280,7 +299,10 @@ class CodexConnection implements AgentConnection, Listener {
     const known = this.#state.subagents
     this.#state = state
     if (state.turn?.nativeId !== undefined) this.#turn.resolve(state.turn.nativeId)
-    for (const output of outputs) await this.#queue.put(output)
+    for (const output of outputs) {
+      await this.#queue.put(output)
+      this.#offer?.heard(output)
+    }
     for (const threadId of state.subagents.keys()) {
       if (!known.has(threadId)) this.#lease.server.claim(threadId, this)
     }
@@ -293,6 +315,7 @@ class CodexConnection implements AgentConnection, Listener {
     const error = { code: 'agent_failed' as const, message }
     void this.#queue.put({ type: 'agent.disconnected', reason: 'crashed', error, ...words })
     this.#queue.end()
+    void this.#offer?.close()
     void this.#lease.release()
   }
 
@@ -301,12 +324,14 @@ class CodexConnection implements AgentConnection, Listener {
       server: this.#lease.server,
       person: this.#input.person,
       state: () => this.#state,
-      denied: (toolCallId) => {
-        this.#state = withDenied(this.#state, toolCallId)
-      },
+      denied: (toolCallId) => this.#deny(toolCallId),
       explain: (threadId, words) => this.#explain(threadId, words),
       put: (output) => void this.#queue.put(output),
     })
+  }
+
+  #deny(toolCallId: string): void {
+    this.#state = withDenied(this.#state, toolCallId)
   }
 
   async #explain(threadId: string, words: string): Promise<void> {
@@ -326,9 +351,4 @@ class CodexConnection implements AgentConnection, Listener {
 
 function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
-}
-
-function within(ms: number, work: Promise<void>): Promise<void> {
-  const late = new Promise<void>((resolve) => setTimeout(resolve, ms).unref())
-  return Promise.race([work, late])
 }

@@ -13,25 +13,29 @@ export type CallDescription = {
   readonly locations?: ToolLocation[]
 }
 
+/** What a description depends on beside the call. */
+export type CallContext = { readonly cwd?: string | undefined; readonly hostTools?: HostToolNames }
+
+/** Host tools by the names that Codex's hooks have for them. */
+export type HostToolNames = ReadonlyMap<
+  string,
+  Pick<CallDescription, 'name' | 'kind' | 'title'> & { readonly readOnly: boolean }
+>
+
 /** As Codex itself names them where people meet them: in its hooks. */
 export const commandTool = 'Bash'
 export const patchTool = 'apply_patch'
 
 const titleLength = 200
 
-export function describeItem(item: NativeCallItem, cwd?: string): CallDescription {
+export function describeItem(item: NativeCallItem, { cwd, hostTools }: CallContext): CallDescription {
   switch (item.type) {
     case 'commandExecution':
       return describeCommand(withoutShell(item.command), item.cwd, cwd)
     case 'fileChange':
       return describeChanges(item.changes, cwd)
     case 'mcpToolCall':
-      return {
-        name: `mcp__${item.server}__${item.tool}`,
-        kind: 'other',
-        title: `${item.server}: ${item.tool}`,
-        input: item.arguments,
-      }
+      return describeMcp(item, hostTools)
     case 'dynamicToolCall': {
       const name = item.namespace ? `${item.namespace}__${item.tool}` : item.tool
       return { name, kind: 'other', title: name, input: item.arguments }
@@ -74,6 +78,17 @@ export function describeItem(item: NativeCallItem, cwd?: string): CallDescriptio
       return { name, kind: 'other', title: name, input: null }
     }
   }
+}
+
+function describeMcp(
+  { server, tool, arguments: input }: Extract<NativeCallItem, { type: 'mcpToolCall' }>,
+  hostTools: HostToolNames | undefined,
+): CallDescription {
+  const native = `mcp__${server}__${tool}`
+  const ofHost = hostTools?.get(native)
+  if (!ofHost) return { name: native, kind: 'other', title: `${server}: ${tool}`, input }
+  const { name, kind, title } = ofHost
+  return { name, kind, title, input }
 }
 
 /** A command, where it runs said only if that is not the session's folder. */

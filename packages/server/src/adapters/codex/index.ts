@@ -5,6 +5,7 @@ import { agentEnvironment, type Environment } from '../environment.ts'
 import { findProgram, pathWithNode } from '../find-program.ts'
 import { type AppServerPool, createAppServerPool } from './app-server-pool.ts'
 import { connectCodex } from './connection.ts'
+import { codexMemory } from './memory.ts'
 import { readAccount, signInHint } from './open-thread.ts'
 import { honouredOptions, offeredModes } from './settings.ts'
 
@@ -48,6 +49,9 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       installed: { folder: options.agentsFolder, agent: 'codex' },
     })
   const pool = createAppServerPool(() => ({ program: find() ?? '', env }))
+  const expectFound = () => {
+    if (find() === undefined) throw new ParleyError('agent_not_found', notFound)
+  }
   let believed: { probe: AgentProbe; at: number } | undefined
   return {
     id: 'codex',
@@ -71,6 +75,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       'effort',
       'modes',
       'mcp',
+      'hostTools',
       'commands',
       'compaction',
       'usage',
@@ -81,6 +86,11 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
     options: honouredOptions,
     restartsFor: ['systemPrompt', 'appendSystemPrompt', 'directories', 'tools'],
     install,
+    conversations: codexMemory(async (signal) => {
+      expectFound()
+      return pool.acquire(signal)
+    }),
+    terminalCommand: (agentSessionId) => ['codex', 'resume', agentSessionId],
     async probe(signal) {
       const path = find()
       if (path === undefined) return { found: false, hint: notFound }
@@ -90,7 +100,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       return probe
     },
     async connect(input) {
-      if (find() === undefined) throw new ParleyError('agent_not_found', notFound)
+      expectFound()
       if (!existsSync(input.cwd))
         throw new ParleyError('validation_error', `The folder ${input.cwd} does not exist.`)
       return connectCodex(pool, input)

@@ -263,7 +263,12 @@ export type NativeItem =
   | NativeReasoningItem
   | NativeReviewItem
   | NativeCompactionItem
-  | { readonly type: 'userMessage'; readonly id: string; readonly clientId?: string | null }
+  | {
+      readonly type: 'userMessage'
+      readonly id: string
+      readonly clientId?: string | null
+      readonly content?: unknown
+    }
   | { readonly type: 'hookPrompt'; readonly id: string }
 
 // requests

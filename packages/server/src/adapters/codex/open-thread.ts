@@ -7,10 +7,15 @@ import type { Skill } from './prompt.ts'
 import { approvalPolicy, type NativeConfig, nativeConfig, threadParams } from './settings.ts'
 
 /** Opens the conversation: a new one, one that was, or a copy of it. Rejects with a ParleyError. */
-export async function openThread(server: AppServer, input: ConnectInput): Promise<NativeThreadOpened> {
+export async function openThread(
+  server: AppServer,
+  input: ConnectInput,
+  hostTools?: NativeConfig,
+): Promise<NativeThreadOpened> {
   await expectSignedIn(server)
   const hooks = await server.hooks(input.cwd).catch(() => undefined)
-  const opened = await open(server, input, nativeConfig(input, hooks)).catch((error: unknown) => {
+  const config = nativeConfig(input, { hooks, hostTools })
+  const opened = await open(server, input, config).catch((error: unknown) => {
     throw cannotOpen(error)
   })
   if (opened.approvalPolicy !== approvalPolicy) {
@@ -50,7 +55,7 @@ async function open(
   const { resume } = input
   if (!resume) return server.call('thread/start', params)
   const threadId = resume.agentSessionId
-  server.expect(threadId)
+  await server.expect(threadId)
   const method = resume.fork ? 'thread/fork' : 'thread/resume'
   try {
     return await server.call(method, { ...params, threadId, excludeTurns: true })

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Diff, PermissionOption } from '@parley/protocol'
-import type { PermissionAnswer, PermissionAsk } from '../../core/agent-adapter.ts'
+import { hostToolServer, type PermissionAnswer, type PermissionAsk } from '../../core/agent-adapter.ts'
 import {
   type CallDescription,
   commandTool,
@@ -129,13 +129,14 @@ export function isToolApproval({ _meta }: NativeElicitation): boolean {
 
 /**
  * Whether a tool of an MCP server may run. Codex does not say which call it means: one with these arguments, and none of
- * those that are asked about already.
+ * those that are asked about already. Of a host tool whose call is not found nobody is asked here: the host asks by
+ * itself when it is called.
  */
 export function toolApproval(
   state: TranslateState,
   params: NativeElicitation,
   pending: ReadonlySet<string>,
-): Approval {
+): Approval | undefined {
   const input = params._meta?.tool_params ?? {}
   const found = [...state.calls].find(
     ([id, call]) =>
@@ -144,6 +145,7 @@ export function toolApproval(
       !pending.has(id) &&
       isDeepStrictEqual(call.input ?? {}, input),
   )
+  if (!found && params.serverName === hostToolServer && state.hostTools.size > 0) return undefined
   const [toolCallId, call] = found ?? []
   return {
     ask: {
@@ -173,6 +175,11 @@ export function hookAsk(state: TranslateState, call: NativeHookCall, cwd: string
     const patch = patchCommand.exec(command)?.[3]
     const described = patch === undefined ? describeCommand(command, undefined) : describePatch(patch, cwd)
     return { ...about, ...asked(described) }
+  }
+  const ofHost = state.hostTools.get(name)
+  if (ofHost) {
+    const { name: tool, kind, title, readOnly } = ofHost
+    return { ...about, tool, kind, title, input, readOnly }
   }
   const own = ownTools.find(({ names }) => names.test(name))
   const tool = own?.tool ?? name

@@ -54,7 +54,10 @@ export const requestKinds = {
     params: NativeElicitation,
     pending: ReadonlySet<string>,
   ): Prepared => {
-    if (isToolApproval(params)) return { approval: toolApproval(state, params, pending) }
+    if (isToolApproval(params)) {
+      const approval = toolApproval(state, params, pending)
+      return approval ? { approval } : { answer: { action: 'accept', content: {}, _meta: null } }
+    }
     const inquiry = elicitationInquiry(state, params)
     return inquiry ? { inquiry } : { answer: { action: 'decline', content: null, _meta: null } }
   },

@@ -60,7 +60,7 @@ it.each([true, false])('always says whether the folder is trusted (%s), and its 
   mkdirSync(cwd, { recursive: true })
   mkdirSync(join(cwd, '..', '.git'))
   const level = { trust_level: trusted ? 'trusted' : 'untrusted' }
-  expect(nativeConfig(connectInput({ cwd, trusted }), undefined).projects).toEqual({
+  expect(nativeConfig(connectInput({ cwd, trusted })).projects).toEqual({
     [cwd]: level,
     [join(cwd, '..')]: level,
   })
@@ -71,7 +71,7 @@ it('gives on MCP servers, each of whose tools is asked about', () => {
     local: { command: 'run', args: ['it'], env: { A: '1' } },
     far: { type: 'http' as const, url: 'https://somewhere.example/mcp', headers: { Authorization: 'b' } },
   }
-  expect(nativeConfig(connectInput({ mcpServers }), undefined).mcp_servers).toEqual({
+  expect(nativeConfig(connectInput({ mcpServers })).mcp_servers).toEqual({
     local: { command: 'run', args: ['it'], env: { A: '1' }, default_tools_approval_mode: 'prompt' },
     far: {
       url: 'https://somewhere.example/mcp',
@@ -80,16 +80,16 @@ it('gives on MCP servers, each of whose tools is asked about', () => {
     },
   })
   const old = { sse: { type: 'sse' as const, url: 'https://somewhere.example/sse' } }
-  expect(() => nativeConfig(connectInput({ mcpServers: old }), undefined)).toThrow(/sse/)
+  expect(() => nativeConfig(connectInput({ mcpServers: old }))).toThrow(/sse/)
 })
 
 it('takes away what is refused and would never be asked about', () => {
   const refusing = { ...silentPerson, forbids: () => true }
-  expect(nativeConfig(connectInput({ person: refusing }), undefined)).toMatchObject({
+  expect(nativeConfig(connectInput({ person: refusing }))).toMatchObject({
     web_search: 'disabled',
     features: { multi_agent: false, multi_agent_v2: false, image_generation: false },
   })
-  const config = nativeConfig(connectInput({ person: silentPerson }), undefined)
+  const config = nativeConfig(connectInput({ person: silentPerson }))
   expect(config).not.toHaveProperty('web_search')
   expect(config.features).toEqual({ default_mode_request_user_input: true, goals: false })
 })
@@ -102,7 +102,7 @@ it('starts with the options of the session', () => {
     directories: ['/b'],
   }
   const input = connectInput({ cwd: '/a', settings: { model: 'm', options } })
-  expect(threadParams(input, nativeConfig(input, undefined))).toMatchObject({
+  expect(threadParams(input, nativeConfig(input))).toMatchObject({
     model: 'm',
     baseInstructions: 'Be a parrot.',
     developerInstructions: 'A blue one.',

@@ -104,8 +104,8 @@ function sandboxPolicy(
 
 /** Settings that hold for this conversation alone. */
 export function nativeConfig(
-  { cwd, trusted, mcpServers, settings, person }: ConnectInput,
-  hooks: NativeConfig | undefined,
+  { cwd, trusted, mcpServers = {}, settings, person }: ConnectInput,
+  { hooks, hostTools }: { hooks?: NativeConfig | undefined; hostTools?: NativeConfig | undefined } = {},
 ): NativeConfig {
   const forbidden = (tool: string, kind: 'fetch' | 'think') =>
     person.forbids({ tool, kind, title: tool, input: {}, readOnly: true })
@@ -122,7 +122,7 @@ export function nativeConfig(
     tools: { update_plan: { enabled: true } },
     ...(forbidden('web_search', 'fetch') && { web_search: 'disabled' }),
     ...(settings.options?.effort !== undefined && { model_reasoning_effort: settings.options.effort }),
-    ...(mcpServers && { mcp_servers: nativeServers(mcpServers) }),
+    mcp_servers: { ...nativeServers(mcpServers), ...hostTools },
     ...(hooks && { hooks }),
   }
 }

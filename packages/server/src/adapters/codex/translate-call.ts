@@ -1,6 +1,6 @@
 import type { Task, ToolOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { describeItem } from './describe-call.ts'
+import { type CallContext, describeItem } from './describe-call.ts'
 import type { NativeCallItem, NativeCallStatus, NativeFileChange } from './native.ts'
 import { contentOf, diffOf } from './translate-content.ts'
 import { type Call, nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
@@ -9,7 +9,7 @@ import { beginSubagents, followSubagent } from './translate-subagent.ts'
 /** Codex does not stream what a tool is called with: a call begins whole. */
 export function startCall(state: TranslateState, item: NativeCallItem, threadId: string): Translation {
   if (item.type === 'subAgentActivity') return followSubagent(state, item, threadId)
-  const { name, kind, title, input, locations } = describeItem(item, state.cwd)
+  const { name, kind, title, input, locations } = describeItem(item, state)
   const call: Call = {
     threadId,
     name,
@@ -57,7 +57,7 @@ export function endCall(state: TranslateState, item: NativeCallItem, threadId: s
       : nothing(begun.state)
   return {
     state: withoutCall(spawned.state, item.id),
-    outputs: [...begun.outputs, ...corrected(item, call, state.cwd), ended, ...spawned.outputs],
+    outputs: [...begun.outputs, ...corrected(item, call, state), ended, ...spawned.outputs],
   }
 }
 
@@ -145,8 +145,8 @@ function endBackground(state: TranslateState, item: NativeCallItem, task: Task):
 }
 
 /** Some calls are known in full only when they have ended. */
-function corrected(item: NativeCallItem, call: Call | undefined, cwd: string | undefined): AgentOutput[] {
-  const { title, input } = describeItem(item, cwd)
+function corrected(item: NativeCallItem, call: Call | undefined, context: CallContext): AgentOutput[] {
+  const { title, input } = describeItem(item, context)
   if (!call || (call.title === title && JSON.stringify(call.input) === JSON.stringify(input))) return []
   return [{ type: 'tool-call.updated', toolCallId: item.id, title, input }]
 }

@@ -77,7 +77,7 @@ function imageContent({ result, savedPath }: Extract<NativeCallItem, { type: 'im
   return savedPath ? [text(savedPath)] : []
 }
 
-function imageFrom(url: string | undefined): ToolContent | undefined {
+export function imageFrom(url: string | undefined): Extract<ToolContent, { type: 'image' }> | undefined {
   const [, mimeType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(url ?? '') ?? []
   return mimeType && data ? { type: 'image', mimeType, data } : undefined
 }

@@ -1,10 +1,12 @@
 import type { SessionOptions, Task, TokenUsage, ToolKind } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { HostToolNames } from './describe-call.ts'
 
 export type TranslateContext = {
   readonly threadId: string
   readonly cwd?: string
   readonly options?: SessionOptions
+  readonly hostTools?: HostToolNames
 }
 
 /** Everything the translator remembers. A value: it is replaced, never changed. */
@@ -12,6 +14,7 @@ export type TranslateState = {
   /** The conversation itself; every other thread is a subagent's. */
   readonly threadId: string
   readonly cwd: string | undefined
+  readonly hostTools: HostToolNames
   /** The session's, as asked for: what is in force is told with them. */
   readonly options: SessionOptions
   /** The turn of the host's that runs, and how many there were. */
@@ -91,6 +94,7 @@ export function initialState(context: TranslateContext): TranslateState {
   return {
     threadId: context.threadId,
     cwd: context.cwd,
+    hostTools: context.hostTools ?? new Map(),
     options: context.options ?? {},
     turn: undefined,
     turns: 0,

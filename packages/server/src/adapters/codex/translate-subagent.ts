@@ -26,7 +26,7 @@ export function followSubagent(
 ): Translation {
   const known = state.subagents.has(item.agentThreadId)
   if (item.kind !== 'started' || known) return nothing(state)
-  const { name, kind, title, input } = describeItem(item, state.cwd)
+  const { name, kind, title, input } = describeItem(item, state)
   const parent = parentOf(state, threadId)
   const call = { toolCallId: item.id, ...parent }
   const begun = begin(state, item.agentThreadId, { toolCallId: item.id, title })

@@ -3,7 +3,7 @@ import { ParleyError, type PermissionMode, type Prompt, type SessionSettings } f
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { AnnouncedCalls } from './announced-calls.ts'
-import { catchUp } from './catch-up.ts'
+import { catchUp, type Now } from './catch-up.ts'
 import { applyRules, type usageOf } from './conversation.ts'
 import { readEvents } from './events.ts'
 import { connectedOutput, type Introduction } from './introduction.ts'
@@ -70,6 +70,14 @@ export class OpenCodeConnection implements AgentConnection {
   #state: TranslateState
   /** A mode that holds from the next turn on. */
   #nextMode: PermissionMode | undefined
+  readonly #now: Now = {
+    state: () => this.#state,
+    give: (translation) => this.#give(translation),
+    waiting: (permissions, questions) => {
+      this.#permissions.reconcile(permissions)
+      this.#questions.reconcile(questions)
+    },
+  }
   #isReady = false
   #closing = false
   #stopping: Promise<void> = Promise.resolve()
@@ -276,16 +284,18 @@ export class OpenCodeConnection implements AgentConnection {
       return this.#ready.resolve()
     }
     this.#state = afterGap(this.#state)
+    await this.#catchUp()
+    const { turn } = this.#state
+    if (!turn || turn.begun) return
+    setTimeout(() => {
+      if (this.#state.turn?.at === turn.at && !this.#state.turn.begun) void this.#catchUp(true)
+    }, takeUpMs).unref()
+  }
+
+  async #catchUp(certain = false): Promise<void> {
     while (!this.#closing && this.#server.alive) {
       try {
-        return await catchUp(this.#client, {
-          state: () => this.#state,
-          give: (translation) => this.#give(translation),
-          waiting: (permissions, questions) => {
-            this.#permissions.reconcile(permissions)
-            this.#questions.reconcile(questions)
-          },
-        })
+        return await catchUp(this.#client, this.#now, certain)
       } catch (error) {
         this.#problem('say what was missed', error)
         await new Promise((resolve) => setTimeout(resolve, againMs))

@@ -103,7 +103,7 @@ function notSignedIn(providers: readonly Provider[]): ParleyError {
 function modelsOf({ id: provider, name: providerName, models }: Provider, chosen: string | undefined) {
   return Object.values(models)
     .filter(({ status, capabilities }) => status !== 'deprecated' && capabilities.toolcall)
-    .map(({ id, name, limit, variants }): AgentModel => {
+    .map(({ id, name, limit, variants, capabilities, cost }): AgentModel => {
       const whole = `${provider}/${id}`
       const efforts = Object.keys(variants ?? {})
       return {
@@ -113,9 +113,21 @@ function modelsOf({ id: provider, name: providerName, models }: Provider, chosen
         ...(limit.context > 0 && { contextWindow: limit.context }),
         ...(limit.output > 0 && { maxOutputTokens: limit.output }),
         ...(efforts.length > 0 && { efforts }),
+        reasoning: capabilities.reasoning,
+        attachments: capabilities.attachment,
+        ...priceOf(cost),
         ...(whole === chosen && { isDefault: true }),
       }
     })
+}
+
+/** A model that OpenCode knows nothing of costs nothing in its list: no price is no price. */
+function priceOf(cost: Provider['models'][string]['cost'] | undefined): Pick<AgentModel, 'price'> {
+  const { input = 0, output = 0, cache } = cost ?? {}
+  if (input <= 0 && output <= 0) return {}
+  const { read = 0, write = 0 } = cache ?? {}
+  const cached = { ...(read > 0 && { cacheRead: read }), ...(write > 0 && { cacheWrite: write }) }
+  return { price: { input, output, ...cached } }
 }
 
 function firstDefault(defaults: Readonly<Record<string, string>>): string | undefined {

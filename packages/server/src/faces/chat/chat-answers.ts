@@ -69,8 +69,9 @@ function output({ toolCallId, output, refused }: Output, requests: Requests): Co
   const request = questionOf(toolCallId, requests)
   if (request?.asked.type !== 'question.asked') return undefined
   const { requestId, questions } = request.asked
-  if (refused !== undefined && request.resolved?.outcome !== 'cancelled') {
-    if (request.resolved) return undefined
+  const { resolved } = request
+  if (refused !== undefined) {
+    if (resolved) return undefined
     throw new ParleyError(
       'not_supported',
       'A question can be answered or left, not refused: give an output, or stop the turn (POST /api/chat/:id/stop).',
@@ -78,12 +79,12 @@ function output({ toolCallId, output, refused }: Output, requests: Requests): Co
     )
   }
   const answers = answersOf(output, questions)
-  if (!request.resolved) {
+  if (!resolved) {
     const commandId = `chat:${requestId}:${hashOf(answers).slice(0, 20)}`
     return { type: 'question.answer', commandId, requestId, answers }
   }
-  const recorded = request.resolved.type === 'question.resolved' ? request.resolved.answers : undefined
-  if (recorded && hashOf(recorded) !== hashOf(answers)) throw settled(requestId, request.resolved.outcome)
+  const recorded = resolved.type === 'question.resolved' ? resolved.answers : undefined
+  if (!recorded || hashOf(recorded) !== hashOf(answers)) throw settled(requestId, resolved.outcome)
   return undefined
 }
 
@@ -93,7 +94,7 @@ function isKnown(answer: GivenAnswer, requests: Requests): boolean {
 
 function questionOf(part: string, requests: Requests): TurnRequest | undefined {
   for (const request of requests.values()) {
-    if (request.asked.type === 'question.asked' && request.parts.includes(part)) return request
+    if (request.asked.type === 'question.asked' && request.parts.at(-1) === part) return request
   }
   return undefined
 }

@@ -2,6 +2,7 @@ import {
   type ChatRequest,
   ParleyError,
   type PromptPart,
+  PromptSubmit,
   type UiMessage,
   validationError,
 } from '@parley/protocol'
@@ -68,9 +69,18 @@ function promptParts({ parts, id }: UiMessage): PromptPart[] {
   }
   const parsed = z.array(UserPart).safeParse(parts)
   if (!parsed.success) throw validationError('The message', parsed.error)
-  return parsed.data.map((part) =>
-    part.type === 'text' ? { type: 'text', text: part.text } : filePart(part),
-  )
+  return said(parsed.data.map((part) => (part.type === 'text' ? textPart(part) : filePart(part))))
+}
+
+/** What the host would refuse is refused before a session is made for it. */
+function said(parts: PromptPart[]): PromptPart[] {
+  const command = PromptSubmit.safeParse({ type: 'prompt.submit', commandId: 'new', parts })
+  if (!command.success) throw validationError('The message', command.error)
+  return parts
+}
+
+function textPart({ text }: z.infer<typeof TextPart>): PromptPart {
+  return { type: 'text', text }
 }
 
 function filePart({ mediaType, filename, url }: z.infer<typeof FilePart>): PromptPart {
@@ -94,7 +104,7 @@ const Responded = z.looseObject({
 const Put = z.looseObject({
   toolCallId: z.string(),
   state: z.enum(['output-available', 'output-error']),
-  output: z.unknown(),
+  output: z.unknown().optional(),
   errorText: z.string().nullish(),
 })
 

@@ -14,14 +14,21 @@ export type StreamLimits = {
   readonly lingerMs: number
 }
 
+/** The response of a prompt, whenever its turn begins, or of a turn; it begins after the event `after`. */
+export type ChatResponse = {
+  readonly sessionId: string
+  readonly after: number
+  readonly facts: SessionFacts
+  readonly of: { readonly promptId: string } | { readonly turnId: string }
+  readonly has?: TurnChunksOptions['has']
+}
+
 export type StreamParts = {
   readonly outgoing: ServerResponse
   readonly logger: Logger
   readonly limits: StreamLimits
-  readonly facts: SessionFacts
-  readonly options: TurnChunksOptions
-  /** Whose response it is: that of a prompt, whenever its turn begins, or that of a turn. */
-  readonly of: { readonly promptId: string } | { readonly turnId: string }
+  readonly sdk: 6 | 7
+  readonly response: ChatResponse
 }
 
 /**
@@ -42,8 +49,8 @@ export class ResponseStream implements FeedReader {
 
   constructor(parts: StreamParts) {
     this.#parts = parts
-    const { outgoing, limits, of, options } = parts
-    if ('turnId' in of) this.#turn = new TurnChunks(of.turnId, parts.facts, options)
+    const { outgoing, limits, response } = parts
+    if ('turnId' in response.of) this.#turn = this.#newTurn(response.of.turnId)
     this.#heartbeat = setInterval(() => {
       if (outgoing.headersSent && !outgoing.writableNeedDrain) outgoing.write(': keep-alive\n\n')
     }, limits.heartbeatMs)
@@ -67,7 +74,7 @@ export class ResponseStream implements FeedReader {
     if (this.#over) return
     this.#parts.outgoing.writeHead(200, streamHeaders)
     this.#parts.outgoing.flushHeaders()
-    if (this.#parts.options.has && this.#turn) this.#say([this.#turn.again()])
+    if (this.#parts.response.has && this.#turn) this.#say([this.#turn.again()])
   }
 
   deliver(batch: FeedBatch): void | Promise<void> {
@@ -108,10 +115,10 @@ export class ResponseStream implements FeedReader {
 
   /** Before its turn the prompt waits for another one. */
   #begun(event: SessionEvent): TurnChunks | undefined {
-    const { of, facts, options } = this.#parts
+    const { of, facts } = this.#parts.response
     if (!('promptId' in of)) return undefined
     if (event.type === 'turn.started' && event.promptId === of.promptId) {
-      return new TurnChunks(event.turnId ?? '', facts, options)
+      return this.#newTurn(event.turnId ?? '')
     }
     facts.take(event)
     if (event.type === 'prompt.withdrawn' && event.promptId === of.promptId) {
@@ -124,6 +131,11 @@ export class ResponseStream implements FeedReader {
       this.#asked.delete(event.requestId)
     }
     return undefined
+  }
+
+  #newTurn(turnId: string): TurnChunks {
+    const { sdk, response } = this.#parts
+    return new TurnChunks(turnId, response.facts, { sdk, ...(response.has && { has: response.has }) })
   }
 
   /** Between batches: is this a place to stop? */

@@ -210,6 +210,21 @@ describe('an export', () => {
     expect(page.match(/Permission/g)).toHaveLength(1)
   })
 
+  it.each([
+    ['ui-messages', 'assistant', { role: 'assistant', metadata: { outcome: 'failed' } }],
+    ['incoming-messages', 'agent_text', { type: 'system', level: 'error' }],
+    ['run-events', 'run_started', { type: 'run_failed' }],
+  ])('in the words of other programs is one list: %s', async (as, word, last) => {
+    const { text, headers } = await exported(as)
+    expect(headers['content-type']).toBe('application/json; charset=UTF-8')
+    expect(headers['content-disposition']).toMatch(
+      new RegExp(`^attachment; filename="[\\w-]+\\.${as}\\.json"$`),
+    )
+    const list: unknown[] = JSON.parse(text)
+    expect(list.at(-1)).toMatchObject(last)
+    expect(text).toContain(`"${word}"`)
+  })
+
   it('answers HEAD without the file', async () => {
     const answer = await server.ask(`/api/sessions/${session}/export`, { method: 'HEAD' })
     expect([answer.status, answer.text]).toEqual([200, ''])

@@ -14,7 +14,14 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
     throw invalid('The body must not be compressed.')
   }
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
+  if (request.readableEnded) return readBefore(request)
   return parse(await readBytes(request, limit))
+}
+
+/** A server that Parley is embedded in may have read it, and left it where such servers do. */
+function readBefore(request: IncomingMessage & { body?: unknown }): unknown {
+  if (request.body !== undefined) return checkedDepth(request.body)
+  throw invalid('Something read the body of this request before Parley. Let Parley answer before that.')
 }
 
 /** Not `for await`: leaving that loop early would destroy the socket, and with it the answer. */
@@ -49,6 +56,10 @@ function parse(bytes: Buffer): unknown {
       error,
     )
   }
+  return checkedDepth(value)
+}
+
+function checkedDepth(value: unknown): unknown {
   if (isDeeper(value, deepest)) throw invalid(`The body is nested more than ${deepest} levels deep.`)
   return value
 }

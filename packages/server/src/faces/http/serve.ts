@@ -1,53 +1,19 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
 import { ParleyError } from '@parley/protocol'
-import type { Logger } from 'pino'
-import type { Host } from '../../core/host.ts'
-import { createWorkspace, type Workspace } from '../../workspace/index.ts'
-import type { Terminals } from '../../workspace/terminals.ts'
-import { type Access, createAccess, startLinkLifetimeMs } from './access.ts'
-import { createApp } from './app.ts'
-import { type CommandLine, createCommandLine } from './command-line.ts'
-import { problem, problemOf, problemResponse } from './problem.ts'
-import { isWildcard, urlHost } from './request-source.ts'
-import type { ChatDoor } from './routes/chat.ts'
-import { createEventStreams } from './sse.ts'
-import { createUpgrade, type Upgrade, type WebSocketDoor } from './upgrade.ts'
+import type { Access } from './access.ts'
+import { createHttpFace, type FaceLimits, type FaceSettings } from './http-face.ts'
+import { urlHost } from './request-source.ts'
 
-export type ServeSettings = {
-  readonly host: Host
+export type ServeSettings = Omit<FaceSettings, 'bound' | 'limits'> & {
   readonly hostname: string
   /** 0 picks a free one. */
   readonly port: number
-  readonly token: string
-  readonly logger: Logger
-  readonly version: string
-  readonly allowedOrigins?: readonly string[]
-  readonly allowedHosts?: readonly string[]
   readonly limits?: Partial<HttpLimits>
-  /** How people call the program here, for the pages and messages; without it, `parley`. */
-  readonly commandLine?: CommandLine
-  /** Where the built console lies; without it, or before it is built, a plain page stands in for it. */
-  readonly consoleFolder?: string
-  /** What can be seen of folders; without it, what git on the usual PATH tells. */
-  readonly workspace?: Workspace
-  /** Shells in the folders of sessions; without it there are none. */
-  readonly terminals?: Terminals
-  /** Takes over the sockets that ask for a terminal and may come in. */
-  readonly terminal?: (terminalId: string, upgrade: Upgrade) => void
-  /** Takes over the sockets that ask for /api/ws and may come in. */
-  readonly websocket?: WebSocketDoor
-  /** Answers what is asked under /api/chat. Close it before this. */
-  readonly chat?: ChatDoor
 }
 
-export type HttpLimits = {
-  readonly bodyBytes: number
-  /** Of one reader of server-sent events. */
-  readonly bufferBytes: number
-  readonly heartbeatMs: number
+export type HttpLimits = FaceLimits & {
   /** How long requests may go on when the server closes. */
   readonly closeGraceMs: number
 }
@@ -63,69 +29,31 @@ export type HttpServer = {
   close(): Promise<void>
 }
 
-const usualLimits: HttpLimits = {
-  bodyBytes: 12 * 1024 * 1024,
-  bufferBytes: 8 * 1024 * 1024,
-  heartbeatMs: 15_000,
-  closeGraceMs: 1000,
-}
+const usualGraceMs = 1000
 
 export async function startServer(settings: ServeSettings): Promise<HttpServer> {
-  const { host, hostname, logger, version } = settings
-  const commandLine = settings.commandLine ?? createCommandLine({ invocation: 'parley' })
-  const limits = { ...usualLimits, ...settings.limits }
-  let port = settings.port
-  const url = () => `http://${urlHost(isWildcard(hostname) ? '127.0.0.1' : hostname)}:${port}`
-
-  const access = createAccess({ ...settings, commandLine, bound: () => ({ hostname, port }) })
-  const streams = createEventStreams({
-    host,
-    logger,
-    heartbeatMs: limits.heartbeatMs,
-    bufferLimit: limits.bufferBytes,
-  })
-  const app = createApp({
-    host,
-    workspace: settings.workspace ?? createWorkspace({ env: { PATH: '/usr/local/bin:/usr/bin:/bin' } }),
-    terminals: settings.terminals,
-    access,
-    streams,
-    logger,
-    version,
-    bodyLimit: limits.bodyBytes,
-    url,
-    commandLine,
-    consoleFolder: settings.consoleFolder,
-    chat: settings.chat,
-  })
-
-  const answer = getRequestListener(app.fetch, {
-    overrideGlobalObjects: false,
-    errorHandler: (thrown) => problemResponse(unroutable(thrown, logger)),
-  })
+  const { hostname } = settings
+  let { port } = settings
+  const face = createHttpFace({ ...settings, bound: () => ({ hostname, port }) })
   const traffic = createTraffic()
   const server = createServer({ shouldUpgradeCallback: asksForWebSocket }, (incoming, outgoing) => {
     traffic.enter(outgoing)
-    logWhenDone(incoming, outgoing, logger)
-    setSecurityHeaders(incoming, outgoing, access)
-    void answer(incoming, outgoing)
+    face.answer(incoming, outgoing)
   })
   server.on('connection', traffic.connect)
-  server.on(
-    'upgrade',
-    createUpgrade({ access, logger, websocket: settings.websocket, terminal: settings.terminal }),
-  )
+  server.on('upgrade', face.upgrade)
 
   port = await listen(server, hostname, port)
   let closing: Promise<void> | undefined
   return {
-    url: url(),
+    url: face.url(),
     port,
     server,
-    access,
-    link: () => `${url()}/open/${access.codes.issue(startLinkLifetimeMs).code}`,
+    access: face.access,
+    link: face.link,
     close: () => {
-      closing ??= close(server, traffic, { streams, graceMs: limits.closeGraceMs })
+      const graceMs = settings.limits?.closeGraceMs ?? usualGraceMs
+      closing ??= close(server, traffic, { streams: face, graceMs })
       return closing
     },
   }
@@ -197,52 +125,4 @@ function createTraffic() {
 /** Other upgrades, such as a client's offer of HTTP/2, are passed over: the request is answered as it is. */
 function asksForWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket'
-}
-
-/** What never reached a route: an address that cannot be read, or a defect outside of one. */
-function unroutable(thrown: unknown, logger: Logger) {
-  if (thrown instanceof Error && thrown.name === 'RequestError') {
-    return problem({ code: 'validation_error', message: 'The address of the request cannot be read.' })
-  }
-  return problemOf(thrown, logger)
-}
-
-function setSecurityHeaders(incoming: IncomingMessage, outgoing: ServerResponse, access: Access): void {
-  outgoing.setHeader('X-Content-Type-Options', 'nosniff')
-  outgoing.setHeader('Referrer-Policy', 'no-referrer')
-  outgoing.setHeader('X-Frame-Options', 'DENY')
-  outgoing.setHeader('Cross-Origin-Resource-Policy', 'same-origin')
-  outgoing.setHeader('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
-  outgoing.setHeader('Cache-Control', 'no-store')
-  const origin = access.source.sharedOrigin(incoming)
-  if (origin === undefined) return
-  outgoing.setHeader('Vary', 'Origin')
-  outgoing.setHeader('Access-Control-Allow-Origin', origin)
-  outgoing.setHeader('Access-Control-Allow-Credentials', 'true')
-  outgoing.setHeader('Access-Control-Expose-Headers', 'Content-Disposition')
-}
-
-function logWhenDone(incoming: IncomingMessage, outgoing: ServerResponse, logger: Logger): void {
-  const start = performance.now()
-  outgoing.once('close', () => {
-    const status = outgoing.statusCode
-    const line = {
-      method: incoming.method,
-      path: loggablePath(incoming.url ?? ''),
-      status,
-      ms: Math.round((performance.now() - start) * 10) / 10,
-    }
-    if (status === 401 || status === 403) logger.info(line, 'refused')
-    else logger.debug(line, 'request')
-  })
-}
-
-/** Without the query, and without the code of a one-time link. */
-export function loggablePath(url: string): string {
-  const path = url.split(/[?#]/, 1)[0] ?? ''
-  let decoded = path
-  try {
-    decoded = decodeURIComponent(path)
-  } catch {}
-  return decoded.replace(/open\/.*/is, 'open/***').slice(0, 300)
 }

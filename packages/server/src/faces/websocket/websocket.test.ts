@@ -157,7 +157,9 @@ describe('a block that is being written', () => {
       await late.follow(session)
       const joined = { type: `${type}.streamed`, blockId: expect.any(String), turnId: expect.any(String) }
       expect(kinds(late.frames).slice(-2)).toEqual(['delta', 'caught-up'])
+      const activity = { type: 'activity.changed', activity: 'active', turnId: expect.any(String) }
       expect(late.of('delta')).toEqual([
+        { type: 'delta', session, delta: activity },
         { type: 'delta', session, delta: { ...joined, offset: 0, text: 'abcdef🜁' } },
       ])
       stepper.run()
@@ -188,6 +190,7 @@ describe('a block that is being written', () => {
     const first = await connect({}, own)
     await first.follow(session)
     expect(first.of('delta').map(({ delta }) => delta)).toMatchObject([
+      { type: 'activity.changed', activity: 'active' },
       { type: 'tool-call.drafted', name: 'Bash', kind: 'execute', title: 'List' },
       { type: 'tool-call.input-streamed', offset: 0, text: '{"comman' },
     ])
@@ -198,6 +201,7 @@ describe('a block that is being written', () => {
     const second = await connect({}, own)
     await second.follow(session)
     expect(second.of('delta').map(({ delta }) => delta)).toMatchObject([
+      { type: 'activity.changed', activity: 'active' },
       { type: 'tool-call.output-streamed', offset: 0, text: 'one two ' },
     ])
     stepper.run()

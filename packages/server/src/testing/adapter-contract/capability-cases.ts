@@ -229,7 +229,8 @@ export const capabilityCases: CapabilityCases = {
     refused: (bench) => refusalOf(bench.session({ mcpServers: { any: { command: 'true' } } })),
   },
   hostTools: {
-    title: "the host's own tools run as far as they are allowed, and can be the only ones",
+    title:
+      "the host's own tools run as far as they are allowed, and as the only ones where that is an option",
     shows: showHostTools,
     refused: (bench) => refusalOf(bench.session({ options: { hostToolsOnly: true } })),
   },

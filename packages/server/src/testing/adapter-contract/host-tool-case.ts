@@ -72,7 +72,8 @@ export async function showHostTools(bench: Bench, scenario: Scenario): Promise<v
   await expectSafe(session, scenario, kit)
   await expectContent(session, scenario)
   await expectStopped(session, scenario, kit)
-  await expectOnlyOnes(bench, scenario, kit)
+  if (bench.newAdapter().options?.includes('hostToolsOnly')) await expectOnlyOnes(bench, scenario, kit)
+  else await expectRefused(bench, scenario)
 }
 
 function call(session: BenchSession, { prompt }: Scenario, name: string, input: unknown = {}): Promise<Turn> {
@@ -155,4 +156,11 @@ async function expectOnlyOnes(bench: Bench, scenario: Scenario, kit: Kit): Promi
   expect(kit.calls.map(({ input }) => input)).toEqual([{ word: 'rosemary' }])
   const { connection } = await bench.host.state(session.id)
   expect(connection?.tools?.toSorted()).toEqual(kit.tools.map(({ name }) => hostToolName(name)).toSorted())
+}
+
+/** An agent that cannot be held to it must not be let try. */
+async function expectRefused(bench: Bench, { session }: Scenario): Promise<void> {
+  const options = { ...session?.options, hostToolsOnly: true }
+  const refusal = { code: 'not_supported', details: { option: 'hostToolsOnly' } }
+  await expect(bench.session({ ...session, options })).rejects.toMatchObject(refusal)
 }

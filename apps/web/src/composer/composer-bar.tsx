@@ -1,0 +1,88 @@
+import type { Delivery } from '@parley/protocol'
+import { ArrowUp, CornerDownRight, ListPlus, Paperclip, Square } from 'lucide-react'
+import { useRef } from 'react'
+import { IconButton } from '../parts/button.tsx'
+import { useStatePart } from '../session/session-context.tsx'
+import { Meter } from './meter.tsx'
+import { SettingsRow } from './settings-row.tsx'
+
+/** Below the words: what goes along, how it will run, and the ways to send it. Queue and steer do not look alike. */
+export function ComposerBar({
+  empty,
+  canSteer,
+  onFiles,
+  onSend,
+  onStop,
+}: {
+  empty: boolean
+  canSteer: boolean
+  onFiles: (files: File[]) => void
+  onSend: (delivery: Delivery) => void
+  onStop: () => void
+}) {
+  const working = useStatePart((state) => state.turn !== undefined)
+  const interrupted = useStatePart((state) => state.turn?.interrupted ?? false)
+  return (
+    <div className="flex items-center gap-0.5 px-1.5 pb-1.5">
+      <AttachButton onFiles={onFiles} />
+      <div className="hide-scroll flex min-w-0 flex-1 items-center gap-0.5 overflow-x-auto">
+        <SettingsRow />
+        <Meter />
+      </div>
+      <span className="flex shrink-0 items-center gap-1">
+        {canSteer && !empty && (
+          <button
+            type="button"
+            onClick={() => onSend('steer')}
+            title="Into the running turn (Ctrl+Enter)"
+            className="flex h-8 items-center gap-1 rounded-lg border border-dashed border-mark px-2 text-xs font-medium text-mark hover:bg-mark-wash pointer-coarse:h-11"
+          >
+            <CornerDownRight size={14} aria-hidden /> Steer
+          </button>
+        )}
+        {working && (
+          <IconButton
+            label={interrupted ? 'Stopping' : 'Stop (Esc)'}
+            onClick={onStop}
+            disabled={interrupted}
+            className="size-8! border border-edge pointer-coarse:size-11!"
+          >
+            <Square size={12} fill="currentColor" />
+          </IconButton>
+        )}
+        <button
+          type="button"
+          aria-label={working ? 'Queue' : 'Send'}
+          title={working ? 'Queue: runs when this turn is over (Enter)' : 'Send (Enter)'}
+          disabled={empty}
+          onClick={() => onSend('queue')}
+          className="flex size-8 items-center justify-center rounded-lg bg-mark-fill text-white hover:brightness-110 disabled:bg-hover disabled:text-faint pointer-coarse:size-11"
+        >
+          {working ? <ListPlus size={16} /> : <ArrowUp size={17} />}
+        </button>
+      </span>
+    </div>
+  )
+}
+
+function AttachButton({ onFiles }: { onFiles: (files: File[]) => void }) {
+  const input = useRef<HTMLInputElement>(null)
+  return (
+    <>
+      <IconButton label="Attach pictures or files" onClick={() => input.current?.click()}>
+        <Paperclip size={15} />
+      </IconButton>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        hidden
+        aria-label="Files to attach"
+        onChange={(event) => {
+          onFiles([...(event.target.files ?? [])])
+          event.target.value = ''
+        }}
+      />
+    </>
+  )
+}

@@ -1,0 +1,23 @@
+import { BellRing } from 'lucide-react'
+import { useState } from 'react'
+import { Button } from '../parts/button.tsx'
+
+/** Asks the browser, once the person asked for it. `refused`: says so, too, where the browser said no. */
+export function NotificationPermission({ refused = false }: { refused?: boolean }) {
+  const [permission, setPermission] = useState(() =>
+    'Notification' in window ? Notification.permission : 'denied',
+  )
+  if (permission === 'default') {
+    return (
+      <Button onClick={() => void Notification.requestPermission().then(setPermission)}>
+        <BellRing size={14} aria-hidden /> Let this browser call you
+      </Button>
+    )
+  }
+  if (permission === 'granted' || !refused) return null
+  return (
+    <p className="text-soft">
+      This browser does not let the page show notifications. The title still shows them.
+    </p>
+  )
+}

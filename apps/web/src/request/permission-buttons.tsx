@@ -1,0 +1,59 @@
+import type { PermissionOption } from '@parley/protocol'
+import { ChevronDown, Pencil } from 'lucide-react'
+import { Button, Key } from '../parts/button.tsx'
+import { Menu } from '../parts/menu.tsx'
+import { type Choices, coverOf } from './choices.logic.ts'
+
+type Props = {
+  plan: boolean
+  choices: Choices
+  edited: boolean
+  disabled: boolean
+  onAllow: (option: PermissionOption | undefined) => void
+  onDeny: () => void
+  onDenyWithReason: () => void
+  /** Only where the agent takes an edited input. */
+  onEdit?: () => void
+}
+
+/** Allowing on the left, denying on the right: apart, so that no thumb takes one for the other. */
+export function PermissionButtons({ plan, choices, edited, disabled, onAllow, ...rest }: Props) {
+  const { once, session, wider } = choices
+  return (
+    <div className="flex flex-wrap items-center gap-2 px-3.5 pt-2.5 pb-3">
+      <Button look="good" disabled={disabled} onClick={() => onAllow(once)}>
+        {plan ? 'Approve the plan' : edited ? 'Allow as edited' : 'Allow once'} <Key>1</Key>
+      </Button>
+      {session && (
+        <Button disabled={disabled} title={coverOf(session)} onClick={() => onAllow(session)}>
+          Allow for this session <Key>2</Key>
+        </Button>
+      )}
+      {wider.length > 0 && (
+        <Menu
+          label="Allow more widely"
+          className="border border-edge"
+          entries={wider.map((option) => ({
+            label: `${option.label}${coverOf(option) ? ` (${coverOf(option)})` : ''}`,
+            onSelect: () => onAllow(option),
+          }))}
+        >
+          <ChevronDown size={15} />
+        </Menu>
+      )}
+      {rest.onEdit && (
+        <Button look="quiet" onClick={rest.onEdit}>
+          <Pencil size={13} aria-hidden /> {edited ? 'Do not edit' : 'Edit'}
+        </Button>
+      )}
+      <span className="ml-auto flex items-center gap-1 max-md:pt-1">
+        <Button look="quiet" onClick={rest.onDenyWithReason}>
+          Deny, and say why
+        </Button>
+        <Button look="danger" onClick={rest.onDeny}>
+          {plan ? 'Not yet' : 'Deny'} <Key>3</Key>
+        </Button>
+      </span>
+    </div>
+  )
+}

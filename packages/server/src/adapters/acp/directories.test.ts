@@ -1,0 +1,67 @@
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { onBench } from '../../testing/adapter-contract/bench.ts'
+import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { geminiEnvironment } from '../../testing/gemini-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { claudeAcp, createAcpAdapter, gemini } from './index.ts'
+
+const place = realpathSync(mkdtempSync(join(tmpdir(), 'parley-directories-')))
+const home = mkdtempSync(join(place, 'home-'))
+const other = mkdtempSync(join(place, 'other-'))
+let server: ModelServer
+beforeAll(async () => {
+  writeFileSync(join(other, 'poem.txt'), 'roses are red\n')
+  server = await startModelServer()
+  answerByPrompt(server, /Parley was restarted/)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(place, { recursive: true, force: true, maxRetries: 5 })
+})
+
+const read = (name: string): ModelAnswer => ({
+  toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify({ file_path: join(other, 'poem.txt') }) }],
+})
+const agentsFolder = testAgentsFolder()
+const agents = {
+  gemini: {
+    adapter: () =>
+      createAcpAdapter(gemini, { env: geminiEnvironment({ url: server.url, home }), agentsFolder }),
+    tool: 'read_file',
+  },
+  'claude-acp': {
+    adapter: () =>
+      createAcpAdapter(claudeAcp, { env: claudeEnvironment({ url: server.url, home }), agentsFolder }),
+    tool: 'Read',
+  },
+}
+
+it.each(Object.entries(agents))(
+  '%s reads in another folder of the session unasked',
+  { timeout: 60_000 },
+  (_, agent) =>
+    onBench({ adapter: agent.adapter, store: createMemoryStore }, agent.adapter(), async (bench) => {
+      const session = await bench.session({ options: { directories: [other] } })
+      const turn = await session.prompt(modelPrompt('Read.', read(agent.tool), { content: 'That is done.' }))
+      await turn.completed()
+      expect(turn.all('permission.requested')).toEqual([])
+      expect(turn.all('tool-call.ended')).toMatchObject([{ outcome: 'completed' }])
+    }),
+)
+
+it.each(Object.entries(agents))('%s does not do so in one that is not', { timeout: 60_000 }, (_, agent) =>
+  onBench({ adapter: agent.adapter, store: createMemoryStore }, agent.adapter(), async (bench) => {
+    const session = await bench.session({ mode: 'ask' })
+    const turn = await session.prompt(modelPrompt('Read.', read(agent.tool), { content: 'That is done.' }))
+    const asked = await session.until(() => turn.all('permission.requested')[0] ?? turn.all('turn.ended')[0])
+    if (asked.type === 'permission.requested') await turn.decide(asked, 'deny')
+    await turn.ended()
+    expect(turn.all('tool-call.ended').map(({ outcome }) => outcome)).not.toContain('completed')
+  }),
+)

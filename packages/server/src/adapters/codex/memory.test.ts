@@ -1,0 +1,187 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { EventOf, EventType, SessionEvent } from '@parley/protocol'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createHost, type Host } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { BenchSession } from '../../testing/adapter-contract/bench.ts'
+import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
+import { logProblems } from '../../testing/invariants.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { AppServer } from './app-server.ts'
+import { createCodexAdapter } from './index.ts'
+
+/** Conversations that a person had with Codex in a terminal, before there was Parley. */
+
+const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-memory-')))
+const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'parley-work-')))
+const agentsFolder = testAgentsFolder()
+const picture =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+let server: ModelServer
+let env: Record<string, string>
+let program: string
+beforeAll(async () => {
+  server = await startModelServer()
+  server.wire(withNamespaces)
+  answerByPrompt(server, /Parley was restarted/)
+  env = codexEnvironment({ url: server.url, home })
+  program = (await adapter().probe(AbortSignal.timeout(10_000))).path ?? ''
+})
+afterAll(async () => {
+  await server.stop()
+  for (const folder of [home, cwd]) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+})
+
+const adapter = () => createCodexAdapter({ env, agentsFolder })
+const call = (name: string, input: unknown): ModelAnswer => ({
+  toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify(input) }],
+})
+
+/** In a folder of its own, which is given back. */
+async function inTerminal(prompt: string, ...more: readonly string[]): Promise<string> {
+  const folder = realpathSync(mkdtempSync(join(cwd, 'project-')))
+  const unasked = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox']
+  const run = promisify(execFile)(program, ['exec', ...unasked, ...more, '--', prompt], { cwd: folder, env })
+  run.child.stdin?.end()
+  await run
+  return folder
+}
+
+async function hostOfCodex(): Promise<Host & AsyncDisposable> {
+  const host = await createHost({ adapters: [adapter()], store: createMemoryStore() })
+  return Object.assign(host, { [Symbol.asyncDispose]: () => host.close() })
+}
+
+async function imported(host: Host, folder: string) {
+  const [found] = await host.conversations('codex', { cwd: folder })
+  const { agentSessionId = '' } = found ?? {}
+  const state = await host.importConversation({ agent: 'codex', agentSessionId })
+  const { events } = await host.read(state.id, { after: 0, limit: 1000 })
+  const log = events.map(({ json }) => JSON.parse(json) as SessionEvent)
+  expect(logProblems(log)).toEqual([])
+  const all = <Type extends EventType>(type: Type) =>
+    log.filter((event): event is EventOf<Type> => event.type === type)
+  return { state, agentSessionId, log, all }
+}
+
+it('a conversation of the terminal program is listed, imported once, and gone on with', async () => {
+  const look = { reasoning: 'Herbs.', ...call('exec_command', { cmd: 'echo parsley' }) }
+  const folder = await inTerminal(modelPrompt('Look at the herbs.', look, { content: 'I see parsley.' }))
+  await using host = await hostOfCodex()
+  const found = await host.conversations('codex', { cwd: folder })
+  expect(found).toMatchObject([{ cwd: folder, title: expect.stringMatching(/^Look at the herbs\./) }])
+  expect(await host.conversations('codex', { cwd: home })).toEqual([])
+
+  const { state, agentSessionId, log, all } = await imported(host, folder)
+  const again = await host.importConversation({ agent: 'codex', agentSessionId })
+  expect(again.id).toBe(state.id)
+  const [known] = await host.conversations('codex', { cwd: folder })
+  expect(known?.sessionId).toBe(state.id)
+  expect(state).toMatchObject({ status: 'idle', importedFrom: { agentSessionId }, turns: 1 })
+  expect(log.map(({ type }) => type)).toEqual([
+    'session.created',
+    'agent.connected',
+    'prompt.submitted',
+    'turn.started',
+    'thinking.written',
+    'tool-call.called',
+    'tool-call.ended',
+    'text.written',
+    'turn.ended',
+    'agent.disconnected',
+  ])
+  expect(all('tool-call.called')).toMatchObject([{ name: 'Bash', input: { command: 'echo parsley' } }])
+  expect(all('tool-call.ended')).toMatchObject([
+    { outcome: 'completed', content: [{ type: 'terminal', output: 'parsley\n', exitCode: 0 }] },
+  ])
+  expect(all('text.written')).toMatchObject([{ text: 'I see parsley.' }])
+  expect(all('turn.ended')).toMatchObject([{ outcome: 'completed', result: 'I see parsley.' }])
+  const ofTurn = log.slice(2, -1).map(({ at }) => at)
+  expect(ofTurn).toEqual(ofTurn.toSorted((a, b) => a - b))
+  expect((await host.detail(state.id, 10)).terminal).toEqual(['codex', 'resume', agentSessionId])
+
+  const session = await BenchSession.follow(() => host, state.id)
+  const turn = await session.prompt(modelPrompt('What was it?', { say: 'history' }))
+  await turn.completed()
+  expect(turn.said).toContain('Look at the herbs.')
+  expect(logProblems(session.events)).toEqual([])
+})
+
+it('pictures of prompts come along; one that is gone by then is named', async () => {
+  const paths = ['here.png', 'gone.png'].map((name) => join(home, name))
+  for (const path of paths) writeFileSync(path, Buffer.from(picture, 'base64'))
+  const images = paths.flatMap((path) => ['-i', path])
+  const folder = await inTerminal(modelPrompt('Look.', { content: 'Two dots.' }), ...images)
+  rmSync(paths[1] ?? '')
+  await using host = await hostOfCodex()
+  const { all } = await imported(host, folder)
+  expect(all('prompt.submitted').map(({ parts }) => parts)).toEqual([
+    [
+      { type: 'image', mimeType: 'image/png', data: picture },
+      { type: 'text', text: `[image: ${paths[1]}]` },
+      { type: 'text', text: expect.stringMatching(/^Look\./) },
+    ],
+  ])
+})
+
+it('a subagent is no conversation of its own; how it ended is told', async () => {
+  const spawn = { task_name: 'look', fork_turns: 'none', message: 'Say what you see.' }
+  const folder = await inTerminal(
+    modelPrompt(
+      'Delegate.',
+      call('collaboration/spawn_agent', spawn),
+      call('collaboration/wait_agent', { timeout_ms: 10_000 }),
+      call('exec_command', { cmd: 'exit 3' }),
+      { content: 'Delegated.' },
+    ),
+  )
+  await using host = await hostOfCodex()
+  expect(await host.conversations('codex', { cwd: folder })).toHaveLength(1)
+  const { all } = await imported(host, folder)
+  const [spawned] = all('tool-call.called').filter(({ kind }) => kind === 'subagent')
+  expect(all('task.updated')).toMatchObject([
+    { status: 'running', toolCallId: spawned?.toolCallId },
+    { status: 'completed', summary: 'There is nothing more to say.' },
+  ])
+  const last = all('tool-call.ended').at(-1)
+  expect(last).toMatchObject({ outcome: 'failed', content: [{ exitCode: 3 }] })
+})
+
+it('a turn that failed has failed, and what the person said after it is a turn of its own', async () => {
+  const failing = { error: { message: 'no such model', type: 'invalid_request_error' }, status: 400 }
+  const folder = await inTerminal(modelPrompt('Fail.', failing)).catch(() => undefined)
+  expect(folder).toBeUndefined()
+  await using host = await hostOfCodex()
+  const failed = (await host.conversations('codex')).find(({ title }) => title.startsWith('Fail.'))
+  const { all } = await imported(host, failed?.cwd ?? '')
+  expect(all('turn.ended')).toMatchObject([{ outcome: 'failed', error: { code: 'agent_failed' } }])
+})
+
+it('an archived conversation is not listed, and one that is not there is refused', async () => {
+  const folder = await inTerminal(modelPrompt('Put me away.', { content: 'Gladly.' }))
+  await using host = await hostOfCodex()
+  const [one] = await host.conversations('codex', { cwd: folder })
+  const codex = await AppServer.start({ program, env })
+  await codex.call('thread/archive', { threadId: one?.agentSessionId })
+  await codex.close()
+  expect(await host.conversations('codex', { cwd: folder })).toEqual([])
+  const agentSessionId = one?.agentSessionId ?? ''
+  const refused = host.importConversation({ agent: 'codex', agentSessionId })
+  await expect(refused).rejects.toMatchObject({ code: 'not_found' })
+  const unknown = adapter().conversations?.read('no-such-id', AbortSignal.timeout(10_000))
+  await expect(Array.fromAsync(unknown ?? [])).rejects.toMatchObject({ code: 'not_found' })
+})
+
+it('without the program there is nothing to tell', async () => {
+  const none = createCodexAdapter({ env: { PATH: home, HOME: home } })
+  const listed = none.conversations?.list({}, AbortSignal.timeout(10_000))
+  await expect(listed).rejects.toMatchObject({ code: 'agent_not_found' })
+  const stopped = adapter().conversations?.list({}, AbortSignal.abort())
+  await expect(stopped).rejects.toMatchObject({ code: 'cancelled' })
+})

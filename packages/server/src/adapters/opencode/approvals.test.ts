@@ -1,0 +1,249 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { BenchSession, Turn } from '../../testing/adapter-contract/bench.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import { opencodeConfig, opencodeEnvironment } from '../../testing/opencode-environment.ts'
+import { connectInput, promptMessage, readTurn, readUntil } from '../../testing/read-connection.ts'
+import { bash, call, done, OpenCodeUnderTest } from './opencode-under-test.ts'
+
+let world: OpenCodeUnderTest
+beforeAll(async () => {
+  world = await OpenCodeUnderTest.start()
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+})
+
+const decisions = (turn: Turn) => turn.all('permission.resolved').map(({ outcome, by }) => [outcome, by])
+const ends = (turn: Turn) => turn.all('tool-call.ended').map(({ outcome }) => outcome)
+const asked = (session: BenchSession, count: number) =>
+  session.until(() => {
+    const requests = session.all('permission.requested')
+    return requests.length === count && requests
+  })
+/** The same agent with settings of the person's own. */
+const configured = (more: object) => {
+  const env = opencodeEnvironment({ url: world.server.url, home: world.home })
+  const config = { ...opencodeConfig(world.server.url), ...more }
+  return world.adapter({ env: { ...env, OPENCODE_CONFIG_CONTENT: JSON.stringify(config) } })
+}
+
+describe('what OpenCode asks for', { timeout: 90_000 }, () => {
+  it('is refused for one call without refusing the other, and the model goes on', () =>
+    world.onBench(async (bench) => {
+      const session = await bench.session()
+      const both = [bash('touch one', 'toolu_a'), bash('touch two', 'toolu_b')]
+      const toolCalls = both.flatMap((answer) => ('toolCalls' in answer ? (answer.toolCalls ?? []) : []))
+      const turn = await session.prompt(modelPrompt('Both.', { toolCalls }, { say: 'history' }))
+      const [first, second] = await asked(session, 2)
+      await session.command({
+        type: 'permission.decide',
+        requestId: first?.requestId ?? '',
+        decision: 'deny',
+        message: 'Not that one.',
+      })
+      expect(ends(turn)).toEqual([])
+      await session.command({
+        type: 'permission.decide',
+        requestId: second?.requestId ?? '',
+        decision: 'allow',
+      })
+      expect(await turn.ended()).toMatchObject({ outcome: 'completed' })
+      expect(ends(turn).toSorted()).toEqual(['completed', 'denied'])
+      expect(turn.said).toContain('Not that one.')
+      const denied = (first?.input as { command: string }).command === 'touch one' ? 'one' : 'two'
+      expect(await bench.file(denied)).toBeUndefined()
+      expect(await bench.file(denied === 'one' ? 'two' : 'one')).toBe('')
+    }))
+
+  it('ends the turn when the person wants that', () =>
+    world.onBench(async (bench) => {
+      const session = await bench.session()
+      const turn = await session.prompt(modelPrompt('Touch it.', bash('touch here'), done))
+      const { requestId } = await turn.asked()
+      await session.command({ type: 'permission.decide', requestId, decision: 'deny', endTurn: true })
+      expect(await turn.ended()).toMatchObject({ outcome: 'cancelled' })
+      expect(await bench.file('here')).toBeUndefined()
+      await (await session.prompt(modelPrompt('Hello.', done))).completed()
+    }))
+
+  it('is one request for a call that OpenCode asks about twice, and says what is special', () =>
+    world.onBench(async (bench) => {
+      const session = await bench.session()
+      const command = 'cat /etc/hostname > /dev/null; echo seen'
+      const turn = await session.prompt(modelPrompt('Look there.', bash(command), done))
+      expect(await turn.asked()).toMatchObject({ tool: 'bash', reason: expect.stringContaining('/etc') })
+      await turn.completed()
+      expect(turn.all('permission.requested')).toHaveLength(1)
+      expect(ends(turn)).toEqual(['completed'])
+    }))
+
+  it('is forgotten when the turn is stopped: no answer can come too late', async () => {
+    const input = connectInput({
+      cwd: world.home,
+      person: {
+        forbids: () => false,
+        permit: () => new Promise(() => undefined),
+        answer: () => new Promise(() => undefined),
+      },
+    })
+    const connection = await world.adapter().connect(input)
+    await connection.send(promptMessage(modelPrompt('Touch it.', bash('touch late'), done)))
+    await readUntil(
+      connection,
+      ({ type, ...output }) => type === 'native' && JSON.stringify(output).includes('"permission.asked"'),
+    )
+    const rest = readTurn(connection)
+    await connection.interrupt()
+    const outputs = await rest
+    expect(outputs.at(-1)).toMatchObject({ type: 'turn.ended', outcome: 'cancelled' })
+    await connection.send(promptMessage(modelPrompt('Look.', bash('ls late'), { say: 'history' })))
+    const natives = await readUntil(
+      connection,
+      ({ type, ...output }) => type === 'native' && JSON.stringify(output).includes('"permission.asked"'),
+    )
+    expect(JSON.stringify(natives)).not.toContain('touch late')
+    await connection.close()
+  })
+})
+
+describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
+  const read = (filePath: string) => modelPrompt('Read it.', call('read', { filePath }), done)
+
+  it('runs unasked if it is harmless, but not what OpenCode itself would ask about', () =>
+    world.onBench(async (bench) => {
+      const path = (name: string) => join(bench.folder, name)
+      writeFileSync(path('a.txt'), 'parsley')
+      writeFileSync(path('.env'), 'SECRET=1')
+      const session = await bench.session()
+      const plain = await session.prompt(read(path('a.txt')))
+      expect(await plain.ended()).toMatchObject({ outcome: 'completed' })
+      expect(session.all('permission.requested')).toEqual([])
+      expect(ends(plain)).toEqual(['completed'])
+      const secret = await session.prompt(read(path('.env')))
+      expect(await secret.asked()).toMatchObject({ tool: 'read', kind: 'read' })
+      await secret.completed()
+    }))
+
+  it('does not run where Parley refuses', () =>
+    world.onBench(async (bench) => {
+      writeFileSync(join(bench.folder, 'a.txt'), 'parsley')
+      await bench.host.addRule({ tool: 'read', decision: 'deny', scope: 'always' })
+      const turn = await (await bench.session()).prompt(read(join(bench.folder, 'a.txt')))
+      await turn.completed()
+      expect(decisions(turn)).toEqual([['denied', 'rule']])
+      expect(ends(turn)).toEqual(['denied'])
+      const session = await bench.session({ mode: 'read-only' })
+      const write = call('write', { filePath: join(bench.folder, 'b.txt'), content: 'b' })
+      const writing = await session.prompt(modelPrompt('Write it.', write, done))
+      await writing.completed()
+      expect(decisions(writing)).toEqual([['denied', 'mode']])
+      expect(await bench.file('b.txt')).toBeUndefined()
+    }))
+
+  it('does not run in a subagent either', () =>
+    world.onBench(async (bench) => {
+      const inner = modelPrompt('Touch it.', bash('touch inner'), done)
+      const task = call('task', { description: 'touch', subagent_type: 'general', prompt: inner })
+      const session = await bench.session()
+      const turn = await session.prompt(modelPrompt('Delegate.', task, done))
+      const ask = await turn.asked()
+      const [delegation] = turn.all('tool-call.called')
+      expect(ask).toMatchObject({ tool: 'bash', parentToolCallId: delegation?.toolCallId })
+      expect(await bench.file('inner')).toBeUndefined()
+      await turn.completed()
+      expect(await bench.file('inner')).toBe('')
+      expect(turn.all('permission.requested')).toHaveLength(1)
+    }))
+
+  it('asks although the settings of the person allow it', () =>
+    world.onBench(
+      async (bench) => {
+        const session = await bench.session()
+        const turn = await session.prompt(modelPrompt('Touch it.', bash('touch here'), done))
+        expect(await turn.asked()).toMatchObject({ tool: 'bash' })
+        await turn.completed()
+      },
+      configured({ permission: { '*': 'allow', bash: 'allow' } }),
+    ))
+
+  it('asks before it starts a subagent whose own settings allow more', () => {
+    const bold = { mode: 'subagent', description: 'bold', permission: { bash: 'allow' } }
+    const config = opencodeConfig(world.server.url) as { agent: object }
+    return world.onBench(
+      async (bench) => {
+        const inner = modelPrompt('Touch it.', bash('touch inner'), done)
+        const task = call('task', { description: 'touch', subagent_type: 'bold', prompt: inner })
+        const turn = await (await bench.session()).prompt(modelPrompt('Delegate.', task, done))
+        expect(await turn.asked()).toMatchObject({
+          tool: 'task',
+          kind: 'subagent',
+          reason: 'This subagent may use these without asking: bash',
+        })
+        await turn.completed()
+      },
+      configured({ agent: { ...config.agent, bold } }),
+    )
+  })
+
+  it('does not run at all where the person has told OpenCode so', () =>
+    world.onBench(
+      async (bench) => {
+        const session = await bench.session({ mode: 'bypass' })
+        const turn = await session.prompt(modelPrompt('Touch it.', bash('touch here'), done))
+        await turn.completed()
+        expect(ends(turn)).toEqual(['failed'])
+        expect(decisions(turn)).toEqual([])
+        expect(await bench.file('here')).toBeUndefined()
+      },
+      configured({ permission: { bash: { 'touch *': 'deny' } } }),
+    ))
+
+  it('makes plans only in plan mode, and works again after it', () =>
+    world.onBench(async (bench) => {
+      const write = call('write', { filePath: join(bench.folder, 'a.txt'), content: 'a' })
+      const session = await bench.session({ mode: 'plan' })
+      const plan = await session.prompt(modelPrompt('Write it.', write, done))
+      await plan.completed()
+      expect(await bench.file('a.txt')).toBeUndefined()
+      await session.command({ type: 'session.configure', mode: 'ask' })
+      await (await session.prompt(modelPrompt('Write it.', write, done))).completed()
+      expect(await bench.file('a.txt')).toBe('a')
+    }))
+})
+
+describe('a server', { timeout: 90_000 }, () => {
+  it('serves many sessions, but not those that need another', () =>
+    world.onBench(async (bench) => {
+      const hello = modelPrompt('Hello.', done)
+      const [first, second] = [await bench.session(), await bench.session()]
+      await Promise.all([(await first.prompt(hello)).completed(), (await second.prompt(hello)).completed()])
+      expect(world.running('opencode serve')).toHaveLength(1)
+      const mcpServers = { none: { command: 'false' } }
+      const third = await bench.session({ mcpServers })
+      await (await third.prompt(hello)).completed()
+      expect(world.running('opencode serve')).toHaveLength(2)
+      expect((await bench.host.state(third.id)).connection?.mcpServers).toMatchObject([
+        { name: 'none', status: 'failed' },
+      ])
+      await third.command({ type: 'session.close' })
+      await first.command({ type: 'session.close' })
+      await (await second.prompt(hello)).completed()
+      expect(world.running('opencode serve')).toHaveLength(1)
+    }))
+
+  it.each([true, false])('loads what lies in a folder only if the folder is trusted: %s', async (trusted) => {
+    const cwd = join(world.home, `folder-${trusted}`)
+    mkdirSync(cwd)
+    const command = { tell: { template: 'Tell me', description: 'of the folder' } }
+    writeFileSync(join(cwd, 'opencode.json'), JSON.stringify({ command }))
+    const connection = await world.adapter().connect(connectInput({ cwd, trusted }))
+    const [connected] = await readUntil(connection, ({ type }) => type === 'agent.connected')
+    const names =
+      connected?.type === 'agent.connected' ? connected.commands?.map(({ name }) => name) : undefined
+    expect(names?.includes('tell')).toBe(trusted)
+    expect(connected).toMatchObject({ loaded: trusted ? ['user', 'project'] : ['user'] })
+    await connection.close()
+  })
+})

@@ -1,0 +1,12 @@
+import { connectInput, promptMessage } from '../../testing/read-connection.ts'
+import { createOpenCodeAdapter } from './index.ts'
+
+/** A process of ours that has a session of OpenCode's and is going to be killed. */
+const env = JSON.parse(process.env.GIVEN ?? '{}') as Record<string, string>
+const executable = process.env.EXECUTABLE ?? 'opencode'
+const connection = await createOpenCodeAdapter({ env, executable }).connect(
+  connectInput({ cwd: process.argv[2] ?? '' }),
+)
+await connection.send(promptMessage('Hello.'))
+console.log('connected')
+for await (const _ of connection.events);

@@ -1,0 +1,279 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import {
+  opencodeConfig,
+  opencodeEnvironment,
+  opencodeProgram,
+  quietEnvironment,
+} from '../../testing/opencode-environment.ts'
+import { connectInput } from '../../testing/read-connection.ts'
+import { bash, call, done, OpenCodeUnderTest } from './opencode-under-test.ts'
+
+let world: OpenCodeUnderTest
+beforeAll(async () => {
+  world = await OpenCodeUnderTest.start()
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+})
+
+const waiting = { timeout: 30_000, interval: 50 }
+const nothingLeft = () => vi.waitFor(() => expect(world.processes()).toEqual([]), waiting)
+const hello = modelPrompt('Hello.', { content: 'Hello there.' })
+const node = `exec ${process.execPath} --conditions=source`
+
+describe('a server that dies', { timeout: 90_000 }, () => {
+  it('in mid-turn: the turn fails, what it ran is gone, and the next prompt starts another', async () => {
+    await world.onBench(async (bench) => {
+      const session = await bench.session({ mode: 'bypass' })
+      const turn = await session.prompt(modelPrompt('Wait.', bash('sleep 4321'), done))
+      await vi.waitFor(() => expect(world.running('sleep 4321')).not.toEqual([]), waiting)
+      for (const pid of world.running('opencode serve')) process.kill(pid, 'SIGKILL')
+      expect(await turn.ended()).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
+      expect(session.all('agent.disconnected')).toMatchObject([{ reason: 'crashed', signal: 'SIGKILL' }])
+      await vi.waitFor(() => expect(world.running('sleep 4321')).toEqual([]), waiting)
+      await (await session.prompt(hello)).completed()
+    })
+    await nothingLeft()
+  })
+
+  it('with an open permission: the request stays, and its answer has its effect once', async () => {
+    await world.onBench(async (bench) => {
+      const session = await bench.session()
+      await (await session.prompt(hello)).completed()
+      const writing = modelPrompt('Write it.', bash('printf "once\\n" >> note.txt'), done)
+      const turn = await session.prompt(writing)
+      const ask = await turn.asked()
+      for (const pid of world.running('opencode serve')) process.kill(pid, 'SIGKILL')
+      await session.until(() => session.all('turn.parked')[0])
+      expect(await bench.host.state(session.id)).toMatchObject({
+        status: 'parked',
+        requests: [{ requestId: ask.requestId, stale: true }],
+      })
+      expect(await bench.file('note.txt')).toBeUndefined()
+      await turn.decide(ask, 'allow')
+      expect(await turn.ended()).toMatchObject({ outcome: 'completed' })
+      expect(await bench.file('note.txt')).toBe('once\n')
+      expect(turn.all('permission.resolved').map(({ outcome }) => outcome)).toEqual(['allowed', 'allowed'])
+    })
+    await nothingLeft()
+  })
+
+  it('goes with us, even if we are killed', async () => {
+    const program = join(import.meta.dirname, 'connect-under-test.ts')
+    const env = opencodeEnvironment({ url: world.server.url, home: world.home })
+    const us = spawn(process.execPath, ['--conditions=source', program, world.home], {
+      env: { PATH: process.env.PATH, GIVEN: JSON.stringify(env), EXECUTABLE: opencodeProgram() },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await new Promise((resolve) => us.stdout.once('data', resolve))
+    expect(world.running('opencode serve')).toHaveLength(1)
+    us.kill('SIGKILL')
+    await nothingLeft()
+  })
+})
+
+describe('a stream of events that breaks', { timeout: 90_000 }, () => {
+  const file = () => join(world.home, 'wire')
+  const proxied = () => {
+    const proxy = join(import.meta.dirname, 'proxy-under-test.ts')
+    const executable = world.script('proxied', `${node} ${proxy} ${file()} ${opencodeProgram()} "$@"`)
+    return world.adapter({ executable })
+  }
+  /** Resolves when it is done. */
+  const make = async (state: 'cut' | 'whole') => {
+    process.kill(world.running('proxy-under-test.ts')[0] ?? 0, 'SIGUSR2')
+    await vi.waitFor(() => expect(readFileSync(file(), 'utf8')).toBe(state), waiting)
+  }
+
+  it('in mid-turn: what was missed is told, once', async () => {
+    await world.onBench(async (bench) => {
+      const session = await bench.session({ mode: 'bypass' })
+      await (await session.prompt(hello)).completed()
+      const words = 'This is said while the wire is whole, and this while it is cut.'
+      const writing = { content: words, ...bash('printf "once\\n" >> note.txt') }
+      const before = world.server.calls.length
+      const hold = world.server.hold(5)
+      const turn = await session.prompt(modelPrompt('Write it.', writing, { content: 'And this after it.' }))
+      await hold.reached
+      await turn.begun()
+      await make('cut')
+      hold.release()
+      await vi.waitFor(() => expect(world.server.calls[before]?.complete).toBe(true), waiting)
+      await make('whole')
+      await turn.completed()
+      expect(turn.all('text.written').map(({ text }) => text)).toEqual([words, 'And this after it.'])
+      expect(turn.all('tool-call.called')).toHaveLength(1)
+      expect(turn.all('tool-call.ended')).toMatchObject([{ outcome: 'completed' }])
+      expect(await bench.file('note.txt')).toBe('once\n')
+      expect(session.all('agent.disconnected')).toEqual([])
+    }, proxied())
+    await nothingLeft()
+  })
+
+  it('with a question open: it is still answered, and none is asked twice', async () => {
+    await world.onBench(async (bench) => {
+      const options = ['red', 'blue'].map((label) => ({ label, description: label }))
+      const questions = [{ question: 'Which colour?', header: 'Colour', options }]
+      const session = await bench.session()
+      const turn = await session.prompt(
+        modelPrompt('Ask.', call('question', { questions }), { say: 'history' }),
+      )
+      const asked = await turn.first(() => turn.all('question.asked')[0])
+      await make('cut')
+      await make('whole')
+      const { requestId } = asked
+      await session.command({ type: 'question.answer', requestId, answers: { 1: 'blue' } })
+      await turn.completed()
+      expect(turn.said).toContain('blue')
+      expect(turn.all('question.asked')).toHaveLength(1)
+    }, proxied())
+    await nothingLeft()
+  })
+})
+
+describe('a start that is not smooth', { timeout: 90_000 }, () => {
+  const real = () => `exec ${opencodeProgram()} "$@"`
+  it.each([
+    ['garbage on stdout', () => `printf 'opencode server listening on nowhere\\n\\0\\377'; echo; ${real()}`],
+    ['a flood on stderr', () => `head -c 3000000 /dev/zero | tr '\\0' 'x' >&2; ${real()}`],
+    ['a slow start', () => `sleep 3; ${real()}`],
+  ])('works all the same: %s', async (name, lines) => {
+    const executable = world.script(name.replaceAll(' ', '-'), lines())
+    await world.onBench(async (bench) => {
+      const session = await bench.session()
+      const turn = await session.prompt(hello)
+      await turn.completed()
+      expect(turn.said).toContain('Hello there.')
+    }, world.adapter({ executable }))
+    await nothingLeft()
+  })
+
+  it('is given up when nobody wants it any more, and leaves nothing behind', async () => {
+    const executable = world.script('sleeper', 'exec sleep 1000')
+    const cancelled = new AbortController()
+    const connecting = world
+      .adapter({ executable })
+      .connect(connectInput({ cwd: world.home, signal: cancelled.signal }))
+    await vi.waitFor(() => expect(world.running('sleep 1000')).not.toEqual([]), waiting)
+    cancelled.abort()
+    await expect(connecting).rejects.toMatchObject({ name: 'ParleyError', code: 'cancelled' })
+    await nothingLeft()
+  })
+})
+
+describe('what cannot start is refused with what to do', { timeout: 60_000 }, () => {
+  const connect = (options: Parameters<OpenCodeUnderTest['adapter']>[0]) =>
+    world.adapter(options).connect(connectInput({ cwd: world.home }))
+
+  it.each([
+    ['a program that ends', 'echo oh dear >&2; exit 3', { code: 'agent_failed', words: 'exit code 3' }],
+    [
+      'a program that serves something else',
+      'echo "opencode server listening on http://127.0.0.1:1"; exec sleep 1000',
+      { code: 'agent_failed', words: 'no server of OpenCode' },
+    ],
+  ])('%s', async (name, lines, { code, words }) => {
+    const executable = world.script(name.replaceAll(' ', '-'), lines)
+    await expect(connect({ executable })).rejects.toMatchObject({
+      name: 'ParleyError',
+      code,
+      message: expect.stringContaining(words),
+    })
+    await nothingLeft()
+  })
+
+  it('no provider of models', async () => {
+    const env = quietEnvironment(mkdtempSync(join(world.home, 'nobody-')))
+    await expect(connect({ env })).rejects.toMatchObject({
+      code: 'agent_not_signed_in',
+      message: expect.stringContaining('opencode auth login'),
+    })
+  })
+
+  it('a folder that is not there', async () => {
+    const input = connectInput({ cwd: join(world.home, 'nowhere') })
+    await expect(world.adapter().connect(input)).rejects.toMatchObject({ code: 'validation_error' })
+  })
+
+  it('a conversation that OpenCode has forgotten', async () => {
+    const resume = { agentSessionId: 'ses_nobody', turns: 2 }
+    const input = connectInput({ cwd: world.home, resume })
+    await expect(world.adapter().connect(input)).rejects.toMatchObject({
+      code: 'agent_failed',
+      message: expect.stringContaining('Begin a new session'),
+    })
+    await nothingLeft()
+  })
+})
+
+describe('a model that fails', { timeout: 90_000 }, () => {
+  /** Stands before the model: refuses with this status as long as it is set, and asks to be tried again at once. */
+  let front: Server
+  let refusing: number | undefined
+  let cutting = false
+  beforeAll(async () => {
+    front = createServer((request, response) => {
+      if (refusing !== undefined) {
+        response.writeHead(refusing, { 'content-type': 'application/json', 'retry-after-ms': '10' })
+        return response.end(
+          JSON.stringify({ error: { message: `It says ${refusing}.`, type: 'server_error' } }),
+        )
+      }
+      if (cutting) {
+        cutting = false
+        const delta = { choices: [{ index: 0, delta: { role: 'assistant', content: 'This breaks' } }] }
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        return response.write(`data: ${JSON.stringify(delta)}\n\n`, () => response.destroy())
+      }
+      response.writeHead(307, { location: `${world.server.url}${request.url}` })
+      return response.end()
+    })
+    await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
+  })
+  afterAll(() => front.close())
+  const fronted = () => {
+    const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`
+    const env = opencodeEnvironment({ url, home: world.home })
+    return world.adapter({ env: { ...env, OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(url)) } })
+  }
+
+  it.each([
+    [429, 'rate_limited'],
+    [500, 'agent_failed'],
+  ] as const)(
+    'with %i ends the turn with its words, after notices, and can be asked again',
+    async (status, code) => {
+      await world.onBench(async (bench) => {
+        const session = await bench.session()
+        refusing = status
+        const turn = await session.prompt(hello)
+        const end = await turn.ended()
+        refusing = undefined
+        expect(end).toMatchObject({ outcome: 'failed', error: { code } })
+        expect(end.error?.message).toContain(`It says ${status}.`)
+        expect(turn.all('agent.noticed').map((notice) => notice.code)).toContain('api-retry')
+        await (await session.prompt(hello)).completed()
+        expect(session.all('agent.disconnected')).toEqual([])
+      }, fronted())
+      await nothingLeft()
+    },
+  )
+
+  it('in the middle of its answer is asked again, and what broke off is taken back', async () => {
+    await world.onBench(async (bench) => {
+      const session = await bench.session()
+      cutting = true
+      const turn = await session.prompt(hello)
+      await turn.completed()
+      expect(turn.said).toBe('Hello there.')
+      expect(turn.all('agent.noticed').map((notice) => notice.code)).toContain('api-retry')
+    }, fronted())
+    await nothingLeft()
+  })
+})

@@ -1,0 +1,87 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
+import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { answerByPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { opencodeEnvironment } from '../../testing/opencode-environment.ts'
+import { createOpenCodeAdapter, type OpenCodeAdapterOptions } from './index.ts'
+
+/** A model, a home and a folder of programs, gone when the tests are over; and no process that outlives them. */
+export class OpenCodeUnderTest implements AsyncDisposable {
+  readonly server: ModelServer
+  readonly home = mkdtempSync(join(tmpdir(), 'parley-opencode-'))
+
+  private constructor(server: ModelServer) {
+    this.server = server
+  }
+
+  static async start(): Promise<OpenCodeUnderTest> {
+    const server = await startModelServer()
+    answerByPrompt(server, /Parley was restarted/)
+    return new OpenCodeUnderTest(server)
+  }
+
+  adapter(options: Partial<OpenCodeAdapterOptions> = {}): AgentAdapter {
+    const env = opencodeEnvironment({ url: this.server.url, home: this.home })
+    return createOpenCodeAdapter({ env, agentsFolder: testAgentsFolder(), ...options })
+  }
+
+  /** A host with this agent, and the same one again after a restart. */
+  onBench(work: (bench: Bench) => Promise<void>, adapter: AgentAdapter = this.adapter()): Promise<void> {
+    return onBench({ adapter: () => adapter, store: createMemoryStore }, adapter, work)
+  }
+
+  /** A program, for `executable`. */
+  script(name: string, lines: string): string {
+    const folder = join(this.home, 'programs')
+    mkdirSync(folder, { recursive: true })
+    const path = join(folder, name)
+    writeFileSync(path, `#!/bin/sh\n${lines}\n`, { mode: 0o755 })
+    return path
+  }
+
+  /** Whatever runs with this home, by its process id. */
+  processes(): number[] {
+    return readdirSync('/proc').flatMap((name) => {
+      if (!/^\d+$/.test(name)) return []
+      try {
+        const environment = readFileSync(`/proc/${name}/environ`, 'latin1')
+        return environment.includes(`HOME=${this.home}\0`) ? [Number(name)] : []
+      } catch {
+        return []
+      }
+    })
+  }
+
+  /** Those of them whose command line has these words. */
+  running(words: string): number[] {
+    return this.processes().filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').includes(words)
+      } catch {
+        return false
+      }
+    })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.server.stop()
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+export const call = (name: string, input: unknown, id = 'toolu_a'): ModelAnswer => ({
+  toolCalls: [{ name, id, arguments: JSON.stringify(input) }],
+})
+export const bash = (command: string, id = 'toolu_a') =>
+  call('bash', { command, description: 'a command' }, id)
+export const done: ModelAnswer = { content: 'That is done.' }
+
+export function gitInit(folder: string): void {
+  execFileSync('git', ['init', '--quiet', folder])
+}

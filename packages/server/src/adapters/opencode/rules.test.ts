@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest'
+import {
+  endsWith,
+  isHarmless,
+  type NativeAgent,
+  type NativeRule,
+  ownVerdict,
+  sessionRules,
+  unaskedBy,
+} from './rules.ts'
+
+const rule = (permission: string, pattern: string, action: NativeRule['action']): NativeRule => ({
+  permission,
+  pattern,
+  action,
+})
+const agent = (...permission: NativeRule[]): NativeAgent => ({ name: 'any', mode: 'primary', permission })
+const everything = rule('*', '*', 'ask')
+const free = rule('*', '*', 'allow')
+
+it('makes everything ask, whatever the settings allow', () => {
+  expect(sessionRules(agent(free, rule('bash', '*', 'allow')))).toEqual([everything])
+  expect(sessionRules(undefined)).toEqual([everything])
+})
+
+it('keeps refusals, and turns their exceptions into questions', () => {
+  const rules = sessionRules(
+    agent(free, rule('edit', '*', 'deny'), rule('edit', 'plans/*', 'allow'), rule('bash', 'rm *', 'deny')),
+  )
+  expect(rules).toEqual([
+    everything,
+    rule('edit', '*', 'deny'),
+    rule('edit', 'plans/*', 'ask'),
+    rule('bash', 'rm *', 'deny'),
+  ])
+})
+
+it('keeps the exceptions of an agent that is refused everything', () => {
+  const rules = sessionRules(agent(free, rule('*', '*', 'deny'), rule('read', '*', 'allow')))
+  expect(rules).toEqual([everything, rule('*', '*', 'deny'), rule('read', '*', 'ask')])
+})
+
+it('knows whether the rules are there already', () => {
+  expect(endsWith([free, everything], [everything])).toBe(true)
+  expect(endsWith([everything, free], [everything])).toBe(false)
+  expect(endsWith([], [everything])).toBe(false)
+})
+
+it('knows what OpenCode itself would have said', () => {
+  const own = agent(free, rule('read', '*', 'allow'), rule('read', '*.env', 'ask'), everything)
+  const verdict = (permission: string, ...patterns: string[]) => ownVerdict(own, { permission, patterns })
+  expect(verdict('read', 'src/a.ts')).toBe('allow')
+  expect(verdict('read', 'src/.env')).toBe('ask')
+  expect(verdict('read', 'src/a.ts', '.env')).toBe('ask')
+  expect(verdict('glob', '*.ts')).toBe('allow')
+  expect(ownVerdict(undefined, { permission: 'read', patterns: ['a'] })).toBe('ask')
+  const refused = agent(free, rule('bash', 'git *', 'deny'))
+  expect(ownVerdict(refused, { permission: 'bash', patterns: ['git push'] })).toBe('deny')
+  expect(ownVerdict(refused, { permission: 'bash', patterns: ['git'] })).toBe('deny')
+  expect(ownVerdict(refused, { permission: 'bash', patterns: ['github'] })).toBe('allow')
+})
+
+it('finds out what a subagent would do without asking', () => {
+  const outside = rule('external_directory', '/data/*', 'allow')
+  expect(unaskedBy(agent(free, everything, outside))).toEqual([])
+  expect(unaskedBy(agent(free, everything, rule('read', '*', 'allow')))).toEqual([])
+  expect(unaskedBy(agent(free, everything, rule('bash', '*', 'allow')))).toEqual(['bash'])
+  expect(unaskedBy(agent(free))).toEqual(['*'])
+  expect(unaskedBy(undefined)).toEqual(['*'])
+})
+
+it('does not hold anything to be harmless that it does not know', () => {
+  expect(['read', 'grep', 'task'].every(isHarmless)).toBe(true)
+  expect(['bash', 'edit', 'webfetch', 'websearch', 'external_directory', 'echo_say'].some(isHarmless)).toBe(
+    false,
+  )
+})

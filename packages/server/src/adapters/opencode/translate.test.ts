@@ -1,0 +1,172 @@
+import { expect, it } from 'vitest'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { allOutputs, beginning, outputsOf, readFixture, step } from './fixtures-under-test.ts'
+import { translate } from './translate.ts'
+import { initialState, type TranslateState, withSteering, withTurn } from './translate-state.ts'
+
+const one = <Type extends AgentOutput['type']>(name: string, type: Type) => outputsOf(allOutputs(name), type)
+
+it('streams what a command prints while it prints it', () => {
+  expect(one('tool-allowed', 'tool-call.output-streamed').map(({ text }) => text)).toEqual(['one\n', 'two\n'])
+  expect(one('tool-allowed', 'tool-call.ended')).toMatchObject([
+    { outcome: 'completed', content: [{ type: 'terminal', output: 'one\ntwo\n', exitCode: 0 }] },
+  ])
+})
+
+it('tells how calls end', () => {
+  const outcomes = (name: string) => one(name, 'tool-call.ended').map(({ outcome }) => outcome)
+  expect(outcomes('tool-failed')).toEqual(['failed'])
+  expect(outcomes('tool-denied')).toEqual(['denied'])
+  expect(outcomes('tool-denied-with-others')).toEqual(['denied', 'denied'])
+  expect(outcomes('interrupt-tool')).toEqual(['cancelled'])
+  expect(outcomes('interrupt-permission')).toEqual(['cancelled'])
+  expect(outcomes('tool-unknown')).toEqual(['completed', 'failed'])
+})
+
+it('tells what calls are', () => {
+  const [first, second] = one('parallel-tools', 'tool-call.called')
+  expect(first).toMatchObject({ name: 'bash', kind: 'execute', title: 'echo a' })
+  expect(first?.toolCallId).not.toBe(second?.toolCallId)
+  expect(one('mcp-tool', 'tool-call.called')).toMatchObject([
+    { name: 'echo_say', kind: 'other', title: 'echo: say', input: { words: 'parsley' } },
+  ])
+  const edits = one('edit', 'tool-call.called').filter(({ kind }) => kind === 'edit')
+  expect(edits.map(({ title }) => title)).toEqual(['Edit poem.txt', 'Write new.txt', 'Write old.txt'])
+})
+
+it('shows changes of files as such, also of a file that was overwritten', () => {
+  const contents = one('edit', 'tool-call.ended').flatMap(({ content }) => content)
+  const diffs = contents.filter((content) => content.type === 'diff')
+  expect(diffs.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toMatchObject([
+    { path: '/somewhere/project/new.txt', before: null, after: 'violets\n' },
+    { path: '/somewhere/project/old.txt', patch: expect.stringContaining('+new') },
+    { path: '/somewhere/project/poem.txt', patch: expect.stringContaining('+roses are blue') },
+  ])
+})
+
+it('gives an image that a tool read as an image', () => {
+  const [ended] = one('read-image', 'tool-call.ended')
+  expect(ended?.content.at(-1)).toMatchObject({ type: 'image', mimeType: 'image/png' })
+})
+
+it('puts what a subagent does under the call that began it', () => {
+  const [task, inner] = one('subagent', 'tool-call.called')
+  expect(task).toMatchObject({ kind: 'subagent', title: 'count stars' })
+  expect(inner).toMatchObject({ name: 'bash', parentToolCallId: task?.toolCallId })
+  const texts = one('subagent', 'text.written').map(({ text, parentToolCallId }) => [text, parentToolCallId])
+  expect(texts).toEqual([
+    ['I ask a subagent.', undefined],
+    ['I look at it.', task?.toolCallId],
+    ['There are three stars.', task?.toolCallId],
+    ['Three, it says.', undefined],
+  ])
+  expect(one('subagent', 'tool-call.ended').at(-1)?.content).toEqual([
+    { type: 'text', text: 'There are three stars.' },
+  ])
+  const [started] = one('command-subtask', 'tool-call.called')
+  expect(one('command-subtask', 'text.written')[0]?.parentToolCallId).toBe(started?.toolCallId)
+})
+
+it('tells the plan, each change once', () => {
+  expect(one('todos', 'plan.updated').map(({ entries }) => entries.map(({ status }) => status))).toEqual([
+    ['in-progress', 'pending'],
+    ['completed', 'pending'],
+  ])
+})
+
+it('counts what was used, and how full the context is', () => {
+  const [turn] = one('subagent', 'turn.ended')
+  expect(turn).toMatchObject({ usage: { input: 400, output: 80 } })
+  expect(turn?.costUsd).toBeCloseTo(0.00056)
+  expect(one('subagent', 'usage.measured').at(-1)).toMatchObject({
+    context: { used: 120 },
+    total: { input: 400, output: 80 },
+  })
+})
+
+it('tells a compaction with its summary, and not as something the agent said', () => {
+  expect(one('compact', 'context.compacted')).toEqual([
+    { type: 'context.compacted', trigger: 'manual', before: 120, summary: 'A summary.' },
+  ])
+  expect(one('compact-auto', 'context.compacted')).toMatchObject([{ trigger: 'auto', before: 99_050 }])
+})
+
+it('takes back what an attempt brought that broke off', () => {
+  const outputs = allOutputs('stream-broken')
+  const [retracted] = outputsOf(outputs, 'block.retracted')
+  expect(outputsOf(outputs, 'text.streamed')[0]?.blockId).toBe(retracted?.blockId)
+  expect(outputsOf(outputs, 'agent.noticed')).toMatchObject([{ level: 'warning', code: 'api-retry' }])
+})
+
+it.each([
+  ['error-400', 'agent_failed', 'That is no request.'],
+  ['error-401', 'agent_not_signed_in', 'Who are you? Check the key'],
+  ['model-unknown', 'agent_failed', 'Model not found: mock/nobody.'],
+])('ends %s with the code %s and the words of the error', (name, code, words) => {
+  const [ended] = one(name, 'turn.ended')
+  expect(ended).toMatchObject({ outcome: 'failed', error: { code } })
+  expect(ended?.error?.message).toContain(words)
+  expect(one(name, 'agent.noticed')).toEqual([])
+})
+
+it('gives a result of the wanted shape', () => {
+  expect(one('structured-output', 'turn.ended')).toMatchObject([{ structuredOutput: { count: 2 } }])
+})
+
+it('says which model answers, and a title that OpenCode gave', () => {
+  expect(one('effort', 'session.configured')).toEqual([
+    { type: 'session.configured', effective: { model: 'mock/m2' } },
+  ])
+  expect(one('title', 'session.renamed').at(-1)).toMatchObject({ title: 'A fine title', by: 'agent' })
+})
+
+const busy = (state: TranslateState, type: 'busy' | 'idle') =>
+  translate(state, { type: 'session.status', properties: { sessionID: 'ses_1', status: { type } } })
+const message = (info: object) => ({
+  type: 'message.updated',
+  properties: { sessionID: 'ses_1', info: { sessionID: 'ses_1', ...info } },
+})
+
+it('does not take the end of something else for the end of a turn', () => {
+  const state = withTurn(initialState({ root: 'ses_1' }), 1)
+  const { outputs } = busy(state, 'idle')
+  expect(outputs).toEqual([])
+})
+
+it('waits for the last message of a turn before it ends it', () => {
+  let { state } = busy(withTurn(initialState({ root: 'ses_1' }), 1), 'busy')
+  const answer = { id: 'msg_2', role: 'assistant', parentID: 'msg_1', providerID: 'p', modelID: 'm' }
+  state = translate(state, message({ ...answer, time: { created: 2 } })).state
+  expect(busy(state, 'idle').outputs).toEqual([])
+  state = translate(state, message({ ...answer, time: { created: 2, completed: 3 }, finish: 'stop' })).state
+  expect(busy(state, 'idle').outputs).toMatchObject([{ type: 'turn.ended', outcome: 'completed' }])
+})
+
+it('asks for a push when steering came too late for the turn', () => {
+  const answer = { role: 'assistant', providerID: 'p', modelID: 'm', time: { created: 2, completed: 3 } }
+  let { state } = busy(withTurn(initialState({ root: 'ses_1' }), 1), 'busy')
+  state = translate(state, message({ id: 'msg_2', ...answer })).state
+  state = withSteering(state, 'msg_s')
+  expect(busy(state, 'idle').outputs).toEqual([])
+  state = translate(state, message({ id: 'msg_s', role: 'user', time: { created: 4 } })).state
+  const idle = busy(state, 'idle')
+  expect(idle.outputs).toEqual([])
+  expect(idle.state.turn?.orphan).toBe('msg_s')
+  state = busy(idle.state, 'busy').state
+  state = translate(state, message({ id: 'msg_3', ...answer })).state
+  expect(busy(state, 'idle').outputs).toMatchObject([{ type: 'turn.ended', outcome: 'completed' }])
+})
+
+it('tells what OpenCode does without a turn of ours as notices', () => {
+  const lines = readFixture('tool-allowed').filter(({ type }) => type !== 'parley.turn')
+  const outputs: AgentOutput[] = []
+  let state = beginning(lines)
+  for (const line of lines) {
+    const next = step(state, line)
+    state = next.state
+    outputs.push(...next.outputs)
+  }
+  const codes = outputsOf(outputs, 'agent.noticed').map(({ code }) => code)
+  expect(codes).toEqual(['background-call', 'background-text', 'background-text'])
+  expect(outputs.filter(({ type }) => /^(text|tool-call|turn)\./.test(type))).toEqual([])
+})

@@ -1,0 +1,42 @@
+import { type ChatRequest, ParleyError } from '@parley/protocol'
+import type { Host } from '../../core/host.ts'
+import { SessionFacts } from '../../transcripts/session-facts.ts'
+import { TurnChunks } from '../../transcripts/turn-chunks.ts'
+import { commandsFor } from './chat-answers.ts'
+import { type ChatWish, placeOf } from './chat-request.ts'
+import { findSession } from './chat-session.ts'
+import type { ChatResponse } from './response-stream.ts'
+import { eventsFrom, turnStart } from './turn-log.ts'
+
+type Asked = { readonly body: ChatRequest; readonly wish: Extract<ChatWish, { kind: 'answers' }> }
+
+/** The page's answers become decisions; the response goes on where the page's message ends. */
+export async function answer(host: Host, { body, wish }: Asked): Promise<ChatResponse> {
+  const { message, given } = wish
+  const state = await findSession(host, body.id)
+  const start = state && (await turnStart(host, state, message.id))
+  if (!state || start === undefined) {
+    throw new ParleyError(
+      'not_found',
+      'The message that is answered is none of this chat. Reload the chat.',
+      {
+        details: { message: message.id },
+      },
+    )
+  }
+  const has = placeOf(message)
+  if (!has || has.cursor < start || has.cursor > state.seq) {
+    throw new ParleyError(
+      'conflict',
+      'This page has only a part of the message that it answers. Resume the chat first (resumeStream), then answer.',
+    )
+  }
+  const turn = new TurnChunks(message.id, new SessionFacts(state.id))
+  for await (const event of eventsFrom(host, state.id, start)) turn.take(event)
+  turn.settle()
+  for (const command of commandsFor(given, turn.requests, body.permissions)) {
+    await host.command(state.id, command)
+  }
+  const facts = new SessionFacts(state.id, state)
+  return { sessionId: state.id, after: start - 1, facts, of: { turnId: message.id }, has }
+}

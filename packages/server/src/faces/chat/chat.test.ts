@@ -1,0 +1,455 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { permission } from '../../core/host-under-test.ts'
+import { refusalOfMessages } from '../../transcripts/ai-sdk-under-test.ts'
+import { comparable } from '../../transcripts/turn-under-test.ts'
+import { type ChatUnderTest, chatUnderTest, type Page } from './chat-under-test.ts'
+
+let chat: ChatUnderTest
+beforeAll(async () => {
+  chat = await chatUnderTest()
+})
+afterAll(() => chat?.[Symbol.asyncDispose]())
+
+const question = {
+  type: 'question',
+  questions: [
+    {
+      id: 'colour',
+      header: 'Colour',
+      text: 'Which colour?',
+      options: [{ label: 'red' }, { label: 'blue' }],
+      multiple: false,
+      freeText: false,
+    },
+  ],
+}
+let files = 0
+const newFile = () => `effect-${++files}`
+async function holdsTheSame(page: Page): Promise<void> {
+  const messages = await chat.messages(page.id)
+  expect(page.messages).toEqual(messages)
+  expect(await refusalOfMessages(messages)).toBeUndefined()
+}
+
+describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
+  it('makes a session, streams what its agent says, and goes on with it', async () => {
+    const page = chat.page(sdk)
+    await page.say([
+      { type: 'thinking', text: 'let me see' },
+      { type: 'text', text: 'I look.' },
+      { type: 'tool', name: 'Read', kind: 'read', input: { path: 'a' }, output: ['one', 'two'] },
+      { type: 'text', text: 'I have looked.' },
+    ])
+    expect(page.chat.status).toBe('ready')
+    expect(page.last.parts).toMatchObject([
+      { type: 'step-start' },
+      { type: 'reasoning', text: 'let me see', state: 'done' },
+      { type: 'text', text: 'I look.' },
+      { type: 'dynamic-tool', toolName: 'Read', state: 'output-available', output: 'onetwo' },
+      { type: 'step-start' },
+      { type: 'text', text: 'I have looked.' },
+    ])
+    expect(page.last.metadata).toMatchObject({
+      session: chat.session(page.id).id,
+      agent: 'scripted',
+      model: 'scripted-large',
+      outcome: 'completed',
+    })
+    await page.say('and now?')
+    expect(page.text).toBe('and now?')
+    await holdsTheSame(page)
+    const session = chat.session(page.id)
+    expect(await session.events('prompt.submitted')).toHaveLength(2)
+    expect(await session.events('session.created')).toHaveLength(1)
+  })
+
+  it('shows text before the turn is over', async () => {
+    const page = chat.page(sdk)
+    const gate = `half-${sdk}`
+    const saying = page.say([
+      { type: 'text', text: 'one two' },
+      { type: 'wait', gate },
+      { type: 'text', text: ' three' },
+    ])
+    await page.when('half said', (it) => it.chat.messages.length === 2 && it.text === 'one two')
+    expect(page.chat.status).toBe('streaming')
+    chat.under.gates.open(gate)
+    await saying
+    expect(page.text).toBe('one two three')
+  })
+
+  it('approves: the call runs then, once, in the same message', async () => {
+    const page = chat.page(sdk)
+    const file = newFile()
+    await page.say([{ type: 'text', text: 'I write.' }, permission(file), { type: 'text', text: 'Written.' }])
+    await page.asked()
+    expect(chat.under.runs(file)).toBe(0)
+    await holdsTheSame(page)
+    const [asked] = page.tools()
+    expect(page.last.parts).toContainEqual(
+      expect.objectContaining({
+        type: 'data-permission',
+        data: expect.objectContaining({ tool: 'Write', options: expect.any(Array), readOnly: false }),
+      }),
+    )
+    await page.decide(asked, true)
+    await page.ended()
+    expect(chat.under.runs(file)).toBe(1)
+    expect(page.messages).toHaveLength(2)
+    expect(page.tools()).toMatchObject([{ state: 'output-available', approval: { approved: true } }])
+    expect(page.text).toBe('I write.Written.')
+    await holdsTheSame(page)
+  })
+
+  it('denies, with a reason', async () => {
+    const page = chat.page(sdk)
+    const file = newFile()
+    await page.say([permission(file, { reply: { denied: 'As you wish.' } })])
+    await page.asked()
+    await page.decide(page.tools()[0], false, { reason: 'not that file' })
+    await page.ended()
+    expect(chat.under.runs(file)).toBe(0)
+    expect(page.tools()).toMatchObject([
+      { state: 'output-denied', approval: { approved: false, reason: 'not that file' } },
+    ])
+    expect(page.text).toBe('As you wish.')
+    const [resolved] = await chat.session(page.id).events('permission.resolved')
+    expect(resolved).toMatchObject({ outcome: 'denied', message: 'not that file', by: 'person' })
+    await holdsTheSame(page)
+  })
+
+  it('is asked for two calls at once, and answers each as it likes', async () => {
+    const page = chat.page(sdk)
+    const [yes, no] = [newFile(), newFile()]
+    await page.say([
+      { type: 'parallel', calls: [permission(yes), permission(no)] },
+      { type: 'text', text: 'Both.' },
+    ])
+    await page.asked(2)
+    await page.decide(page.tools()[0], true)
+    expect(chat.under.runs(yes)).toBe(0)
+    await page.decide(page.tools()[1], false)
+    await page.ended()
+    expect([chat.under.runs(yes), chat.under.runs(no)]).toEqual([1, 0])
+    expect(page.tools().map(({ state }) => state)).toEqual(['output-available', 'output-denied'])
+    await holdsTheSame(page)
+  })
+
+  it('is asked although another call of the same moment runs on', async () => {
+    const page = chat.page(sdk)
+    const file = newFile()
+    const calls = [{ type: 'tool', name: 'Slow', order: 'call-only' }, permission(file)]
+    await page.say([
+      { type: 'parallel', calls },
+      { type: 'text', text: 'Done.' },
+    ])
+    await page.asked()
+    await page.decide(page.tools('approval-requested')[0], true)
+    await page.ended()
+    expect(chat.under.runs(file)).toBe(1)
+    await holdsTheSame(page)
+  })
+
+  it.each([
+    ['just the label', 'blue'],
+    ['the answers', { answers: { colour: 'blue' } }],
+    ['the answers by question', { colour: 'blue' }],
+  ])('answers a question with its output: %s', async (_, output) => {
+    const page = chat.page(sdk)
+    await page.say([{ ...question, tool: 'AskUserQuestion' }])
+    const [asked] = page.tools()
+    expect(asked).toMatchObject({ toolName: 'question', state: 'input-available', providerExecuted: false })
+    await page.chat.addToolOutput({ tool: 'question', toolCallId: asked?.toolCallId, output })
+    await page.ended()
+    expect(page.text).toContain('You answered: Colour: blue.')
+    expect(page.tools()).toMatchObject([
+      { state: 'output-available', output: { answers: { colour: 'blue' } } },
+    ])
+    await holdsTheSame(page)
+  })
+
+  it('answers a question that no call belongs to, at the very end of a turn', async () => {
+    const page = chat.page(sdk)
+    await page.say([question, { type: 'end' }])
+    await page.chat.addToolOutput({
+      tool: 'question',
+      toolCallId: page.tools()[0]?.toolCallId,
+      output: 'red',
+    })
+    await page.ended()
+    await holdsTheSame(page)
+  })
+
+  it('answers what a subagent asks', async () => {
+    const page = chat.page(sdk)
+    const file = newFile()
+    await page.say([
+      { type: 'subagent', title: 'help', steps: [{ type: 'text', text: 'in' }, permission(file)] },
+    ])
+    await page.asked()
+    await page.decide(page.tools('approval-requested')[0], true)
+    await page.ended()
+    expect(chat.under.runs(file)).toBe(1)
+    expect(page.text).toBe('')
+    expect(page.last.parts.filter(({ type }) => type === 'data-subagent')).toHaveLength(2)
+    await holdsTheSame(page)
+  })
+
+  it('stops the turn, which the closing of a page does not', async () => {
+    const page = chat.page(sdk)
+    const saying = page.say([{ type: 'text', text: 'on my way' }, { type: 'hang' }])
+    await page.when('said', (it) => it.chat.messages.length === 2 && it.text === 'on my way')
+    await page.chat.stop()
+    await saying
+    const session = chat.session(page.id)
+    expect((await session.state()).turn).toBeDefined()
+    const { status } = await chat.server.ask(`/api/chat/${encodeURIComponent(page.id)}/stop`, {
+      method: 'POST',
+    })
+    expect(status).toBe(204)
+    const { lastTurn } = await session.idle()
+    expect(lastTurn?.outcome).toBe('cancelled')
+  })
+
+  it('hears the end of a turn that was stopped', async () => {
+    const page = chat.page(sdk)
+    const saying = page.say([{ type: 'text', text: 'on my way' }, { type: 'hang' }])
+    await page.when('said', (it) => it.chat.messages.length === 2 && it.text === 'on my way')
+    await chat.server.ask(`/api/chat/${encodeURIComponent(page.id)}/stop`, { method: 'POST' })
+    await saying
+    await page.ended('cancelled')
+    expect(page.chat.status).toBe('ready')
+    await holdsTheSame(page)
+  })
+
+  it('resumes in the middle, with all that was said', async () => {
+    const page = chat.page(sdk)
+    const gate = `resume-${sdk}`
+    const saying = page.say([
+      { type: 'tool', name: 'Read' },
+      { type: 'text', text: 'one two' },
+      { type: 'wait', gate },
+      { type: 'text', text: ' three' },
+    ])
+    await page.when('half said', (it) => it.chat.messages.length === 2 && it.text === 'one two')
+    const reloaded = chat.page(sdk, { id: page.id, messages: await chat.messages(page.id) })
+    const resuming = reloaded.chat.resumeStream()
+    const fresh = chat.page(sdk, { id: page.id })
+    const joining = fresh.chat.resumeStream()
+    await reloaded.when('resumed', (it) => it.chat.status === 'streaming' && it.text === 'one two')
+    await fresh.when('resumed', (it) => it.chat.messages.length === 1 && it.text === 'one two')
+    chat.under.gates.open(gate)
+    await Promise.all([saying, resuming, joining])
+    expect(reloaded.messages).toEqual(page.messages)
+    expect(fresh.messages).toEqual(page.messages.slice(1))
+    await holdsTheSame(reloaded)
+  })
+
+  it('finds nothing to resume where nothing runs, or ever did', async () => {
+    const page = chat.page(sdk)
+    await page.chat.resumeStream()
+    expect(page.chat.status).toBe('ready')
+    await page.say('hello')
+    const before = page.messages
+    await page.chat.resumeStream()
+    expect(page.messages).toEqual(before)
+    expect(page.errors).toEqual([])
+  })
+
+  it('that is loaded anew can answer at once', async () => {
+    const page = chat.page(sdk)
+    const file = newFile()
+    await page.say([{ type: 'text', text: 'I write.' }, permission(file), { type: 'text', text: 'Written.' }])
+    await page.asked()
+    const reloaded = chat.page(sdk, { id: page.id, messages: await chat.messages(page.id) })
+    await reloaded.decide(reloaded.tools()[0], true)
+    await reloaded.ended()
+    expect(reloaded.text).toBe('I write.Written.')
+    expect(chat.under.runs(file)).toBe(1)
+    await holdsTheSame(reloaded)
+  })
+
+  it('shows a turn that was started elsewhere, on any session', async () => {
+    const session = await chat.under.create()
+    const gate = `elsewhere-${sdk}`
+    await session.submit({ type: 'text', text: 'hello' }, { type: 'wait', gate })
+    const page = chat.page(sdk, { id: session.id })
+    const resuming = page.chat.resumeStream()
+    await page.when('joined', (it) => it.chat.messages.length === 1 && it.text === 'hello')
+    chat.under.gates.open(gate)
+    await resuming
+    expect(page.messages).toEqual((await chat.messages(session.id)).slice(1))
+    await page.say('and on')
+    expect((await session.events('prompt.submitted')).length).toBe(2)
+  })
+
+  it('says what went wrong', async () => {
+    const page = chat.page(sdk)
+    const error = { code: 'agent_failed', message: 'The model is overloaded.' }
+    await page.say([
+      { type: 'text', text: 'I try.' },
+      { type: 'end', outcome: 'failed', error },
+    ])
+    expect(page.chat.status).toBe('error')
+    expect(page.chat.error?.message).toContain('The model is overloaded.')
+    expect(page.last.metadata).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
+    await holdsTheSame(page)
+    await page.say('again')
+    expect(page.text).toBe('again')
+    await holdsTheSame(page)
+  })
+
+  it('sends images, which are the same when they come back', async () => {
+    const page = chat.page(sdk)
+    const url = 'data:image/png;base64,iVBORw0KGgo='
+    const image = { type: 'file', mediaType: 'image/png', filename: 'cat.png', url }
+    const note = {
+      type: 'file',
+      mediaType: 'text/plain',
+      filename: 'a.txt',
+      url: 'data:text/plain;base64,aGk=',
+    }
+    await page.chat.sendMessage({ text: 'look', files: [image, note] })
+    expect(page.text).toContain('the image cat.png (image/png) and the file a.txt')
+    await holdsTheSame(page)
+  })
+
+  it('grants for the whole session with the options of an answer', async () => {
+    const page = chat.page(sdk)
+    const file = newFile()
+    await page.say([permission(file)])
+    await page.asked()
+    const { approval } = page.tools()[0] ?? {}
+    const options = { body: { permissions: { [approval?.id ?? '']: { scope: 'session' } } } }
+    await page.decide(page.tools()[0], true, { options })
+    await page.ended()
+    await page.say([permission(file)])
+    await page.ended()
+    expect(chat.under.runs(file)).toBe(2)
+    expect(page.tools()).toMatchObject([{ state: 'output-available' }])
+    expect(page.tools()[0]).not.toHaveProperty('approval')
+    await holdsTheSame(page)
+  })
+
+  it('that goes on instead of answering cancels the turn that asked', async () => {
+    const page = chat.page(sdk)
+    const file = newFile()
+    await page.say([permission(file)])
+    await page.asked()
+    await page.say('something else')
+    await page.ended()
+    expect(page.text).toBe('something else')
+    const ends = await chat.session(page.id).events('turn.ended')
+    expect(ends.map(({ outcome }) => outcome)).toEqual(['cancelled', 'completed'])
+    expect(chat.under.runs(file)).toBe(0)
+    expect(await refusalOfMessages(await chat.messages(page.id))).toBeUndefined()
+  })
+
+  it('sees in one tab what another one did', async () => {
+    const page = chat.page(sdk)
+    const file = newFile()
+    const gate = `tabs-${sdk}`
+    await page.say([permission(file), { type: 'wait', gate }, { type: 'text', text: 'Written.' }])
+    await page.asked()
+    const other = chat.page(sdk, { id: page.id, messages: page.messages })
+    await page.decide(page.tools()[0], true)
+    await chat.session(page.id).when(({ requests }) => requests.length === 0)
+    const resuming = other.chat.resumeStream()
+    await other.when('resumed', (it) => it.tools('output-available').length === 1)
+    chat.under.gates.open(gate)
+    await resuming
+    await Promise.all([page.ended(), other.ended()])
+    await holdsTheSame(page)
+    const [mine, theirs] = [page.last, other.last].map((message) => comparable(message, sdk))
+    expect(theirs).toEqual(mine)
+  })
+
+  it('may answer in two tabs: the same twice is one answer, another one is refused', async () => {
+    const page = chat.page(sdk)
+    const file = newFile()
+    const gate = `answers-${sdk}`
+    await page.say([permission(file), { type: 'wait', gate }, { type: 'text', text: 'Written.' }])
+    await page.asked()
+    const [same, other] = [0, 1].map(() => chat.page(sdk, { id: page.id, messages: page.messages }))
+    await page.decide(page.tools()[0], true)
+    await chat.session(page.id).when(({ requests }) => requests.length === 0)
+    await other?.decide(other.tools()[0], false)
+    await other?.when('refused', (it) => it.chat.status === 'error')
+    expect(JSON.parse(other?.chat.error?.message ?? '')).toMatchObject({
+      error: { code: 'conflict', details: { outcome: 'allowed' } },
+    })
+    await same?.decide(same.tools()[0], true)
+    await same?.when('going on', (it) => it.tools('output-available').length === 1)
+    chat.under.gates.open(gate)
+    await Promise.all([page.ended(), same?.ended()])
+    expect(chat.under.runs(file)).toBe(1)
+    expect(await chat.session(page.id).events('permission.resolved')).toHaveLength(1)
+    expect(same?.messages).toEqual(page.messages)
+  })
+
+  it('gets its own response when its message waits for another turn', async () => {
+    const page = chat.page(sdk)
+    const gate = `queue-${sdk}`
+    const first = page.say([
+      { type: 'wait', gate },
+      { type: 'text', text: 'first' },
+    ])
+    await page.when('begun', (it) => it.chat.messages.length === 2)
+    const other = chat.page(sdk, { id: page.id, messages: page.messages })
+    const second = other.say('second')
+    await chat.session(page.id).when(({ queue }) => queue.length === 1)
+    chat.under.gates.open(gate)
+    await Promise.all([first, second])
+    expect(page.text).toBe('first')
+    expect(other.text).toBe('second')
+    expect((await chat.messages(page.id)).map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+    ])
+  })
+
+  it('is told when the turn that its message waits for waits for an answer', async () => {
+    const page = chat.page(sdk)
+    const gate = `blocked-${sdk}`
+    const first = page.say([{ type: 'wait', gate }, permission(newFile())])
+    await page.when('begun', (it) => it.chat.messages.length === 2)
+    const other = chat.page(sdk, { id: page.id, messages: page.messages })
+    const second = other.say('second')
+    await chat.session(page.id).when(({ queue }) => queue.length === 1)
+    chat.under.gates.open(gate)
+    await Promise.all([first, second])
+    expect(other.chat.status).toBe('error')
+    expect(other.chat.error?.message).toContain('waits for an answer')
+    expect((await chat.messages(page.id)).map(({ role }) => role)).toEqual(['user', 'assistant'])
+    await page.decide(page.tools()[0], true)
+    await page.ended()
+    await chat.session(page.id).idle()
+    expect((await chat.messages(page.id)).map(({ role }) => role)).toHaveLength(4)
+  })
+
+  it('chooses another model and mode with a message; another agent is another chat', async () => {
+    const page = chat.page(sdk, { body: { mode: 'ask' } })
+    await page.say('hello')
+    const body = { model: 'scripted-small', mode: 'plan' }
+    await page.chat.sendMessage({ text: 'hello again' }, { body })
+    expect(page.last.metadata).toMatchObject({ model: 'scripted-small' })
+    expect((await chat.session(page.id).state()).requested).toMatchObject(body)
+    await page.chat.sendMessage({ text: 'hello there' }, { body: { agent: 'other' } })
+    expect(page.chat.status).toBe('error')
+    expect(JSON.parse(page.chat.error?.message ?? '')).toMatchObject({ error: { code: 'conflict' } })
+  })
+
+  it('is refused what cannot be taken back', async () => {
+    const page = chat.page(sdk)
+    await page.say('hello')
+    const { messages } = page
+    await page.chat.sendMessage({ text: 'goodbye', messageId: messages[0]?.id })
+    expect(JSON.parse(page.chat.error?.message ?? '')).toMatchObject({ error: { code: 'conflict' } })
+    page.chat.messages = messages
+    await page.chat.regenerate()
+    expect(JSON.parse(page.chat.error?.message ?? '')).toMatchObject({ error: { code: 'not_supported' } })
+    expect(await chat.session(page.id).events('prompt.submitted')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,57 @@
+import type { ChatRequest, SessionState } from '@parley/protocol'
+import type { Host } from '../../core/host.ts'
+import { SessionFacts } from '../../transcripts/session-facts.ts'
+import { cancel } from './cancel.ts'
+import type { ChatWish } from './chat-request.ts'
+import { type ChatDefaults, checkSame, createSession, findSession } from './chat-session.ts'
+import type { ChatResponse } from './response-stream.ts'
+
+type Asked = {
+  readonly body: ChatRequest
+  readonly wish: Extract<ChatWish, { kind: 'prompt' }>
+  readonly defaults: ChatDefaults
+}
+
+/** The page's new message becomes a prompt, once, however often it is sent. */
+export async function submit(host: Host, { body, wish, defaults }: Asked): Promise<ChatResponse> {
+  const { message, parts } = wish
+  const known = await findSession(host, body.id)
+  if (known) await checkSame(known, body)
+  const { id } = known ?? (await createSession(host, body, defaults))
+  const before = await host.state(id)
+  const command = (name: string) => `chat:${message.id}${name}`
+  await configure(host, before, body, command(':configure'))
+  const { promptId = '', seq } = await host.command(id, {
+    type: 'prompt.submit',
+    commandId: command(''),
+    messageId: message.id,
+    parts,
+  })
+  const isRepeat = seq <= before.seq
+  if (!isRepeat) await giveUpWaiting(host, before, command(':cancel'))
+  const facts = new SessionFacts(id, await host.state(id))
+  return { sessionId: id, after: seq - 1, facts, of: { promptId } }
+}
+
+/** A page that sends another model or mode with a prompt wants it from there on. */
+async function configure(
+  host: Host,
+  state: SessionState,
+  { model, mode }: ChatRequest,
+  commandId: string,
+): Promise<void> {
+  const changed = {
+    ...(model !== undefined && model !== state.requested.model && { model }),
+    ...(mode !== undefined && mode !== state.requested.mode && { mode }),
+  }
+  if (Object.keys(changed).length === 0) return
+  await host.command(state.id, { type: 'session.configure', commandId, ...changed })
+}
+
+/** Who goes on with a message instead of answering wants no answer any more: the turn that asked would block the new one. */
+async function giveUpWaiting(host: Host, before: SessionState, commandId: string): Promise<void> {
+  if (!before.turn || before.requests.length === 0) return
+  const { turn, requests } = await host.state(before.id)
+  if (turn?.turnId !== before.turn.turnId || requests.length === 0) return
+  await cancel(host, before.id, turn.turnId, commandId)
+}

@@ -1,0 +1,163 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { getRequestListener } from '@hono/node-server'
+import type { Logger } from 'pino'
+import type { Host } from '../../core/host.ts'
+import { createWorkspace, type Workspace } from '../../workspace/index.ts'
+import type { Terminals } from '../../workspace/terminals.ts'
+import { type Access, createAccess, startLinkLifetimeMs } from './access.ts'
+import { createApp } from './app.ts'
+import { type CommandLine, createCommandLine } from './command-line.ts'
+import { problem, problemOf, problemResponse } from './problem.ts'
+import { isWildcard, urlHost } from './request-source.ts'
+import type { ChatDoor } from './routes/chat.ts'
+import { createEventStreams } from './sse.ts'
+import { createUpgrade, type Upgrade, type WebSocketDoor } from './upgrade.ts'
+
+export type FaceSettings = {
+  readonly host: Host
+  /** Where it listens, once it does. */
+  readonly bound: () => { hostname: string; port: number }
+  readonly token: string
+  readonly logger: Logger
+  readonly version: string
+  readonly allowedOrigins?: readonly string[]
+  readonly allowedHosts?: readonly string[]
+  readonly limits?: Partial<FaceLimits>
+  /** How people call the program here, for the pages and messages; without it, `parley`. */
+  readonly commandLine?: CommandLine
+  /** Where the built console lies; without it, or before it is built, a plain page stands in for it. */
+  readonly consoleFolder?: string
+  /** What can be seen of folders; without it, what git on the usual PATH tells. */
+  readonly workspace?: Workspace
+  /** Shells in the folders of sessions; without it there are none. */
+  readonly terminals?: Terminals
+  /** Takes over the sockets that ask for a terminal and may come in. */
+  readonly terminal?: (terminalId: string, upgrade: Upgrade) => void
+  /** Takes over the sockets that ask for /api/ws and may come in. */
+  readonly websocket?: WebSocketDoor
+  /** Answers what is asked under /api/chat. Close it before this. */
+  readonly chat?: ChatDoor
+}
+
+export type FaceLimits = {
+  readonly bodyBytes: number
+  /** Of one reader of server-sent events. */
+  readonly bufferBytes: number
+  readonly heartbeatMs: number
+}
+
+/** All that answers requests, without a server of its own: whoever has one hands them over. */
+export type HttpFace = {
+  readonly access: Access
+  url(): string
+  /** A new one-time link that signs a browser in, good for a day. */
+  link(): string
+  answer(incoming: IncomingMessage, outgoing: ServerResponse): void
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** Ends streams. */
+  close(): void
+}
+
+const usualLimits: FaceLimits = {
+  bodyBytes: 12 * 1024 * 1024,
+  bufferBytes: 8 * 1024 * 1024,
+  heartbeatMs: 15_000,
+}
+
+export function createHttpFace(settings: FaceSettings): HttpFace {
+  const { host, logger, version, bound } = settings
+  const commandLine = settings.commandLine ?? createCommandLine({ invocation: 'parley' })
+  const limits = { ...usualLimits, ...settings.limits }
+  const url = () => {
+    const { hostname, port } = bound()
+    return `http://${urlHost(isWildcard(hostname) ? '127.0.0.1' : hostname)}:${port}`
+  }
+
+  const access = createAccess({ ...settings, commandLine })
+  const streams = createEventStreams({
+    host,
+    logger,
+    heartbeatMs: limits.heartbeatMs,
+    bufferLimit: limits.bufferBytes,
+  })
+  const app = createApp({
+    host,
+    workspace: settings.workspace ?? createWorkspace({ env: { PATH: '/usr/local/bin:/usr/bin:/bin' } }),
+    terminals: settings.terminals,
+    access,
+    streams,
+    logger,
+    version,
+    bodyLimit: limits.bodyBytes,
+    url,
+    commandLine,
+    consoleFolder: settings.consoleFolder,
+    chat: settings.chat,
+  })
+
+  const answer = getRequestListener(app.fetch, {
+    overrideGlobalObjects: false,
+    errorHandler: (thrown) => problemResponse(unroutable(thrown, logger)),
+  })
+  return {
+    access,
+    url,
+    link: () => `${url()}/open/${access.codes.issue(startLinkLifetimeMs).code}`,
+    answer(incoming, outgoing) {
+      logWhenDone(incoming, outgoing, logger)
+      setSecurityHeaders(incoming, outgoing, access)
+      void answer(incoming, outgoing)
+    },
+    upgrade: createUpgrade({ access, logger, websocket: settings.websocket, terminal: settings.terminal }),
+    close: () => streams.close(),
+  }
+}
+
+/** What never reached a route: an address that cannot be read, or a defect outside of one. */
+function unroutable(thrown: unknown, logger: Logger) {
+  if (thrown instanceof Error && thrown.name === 'RequestError') {
+    return problem({ code: 'validation_error', message: 'The address of the request cannot be read.' })
+  }
+  return problemOf(thrown, logger)
+}
+
+function setSecurityHeaders(incoming: IncomingMessage, outgoing: ServerResponse, access: Access): void {
+  outgoing.setHeader('X-Content-Type-Options', 'nosniff')
+  outgoing.setHeader('Referrer-Policy', 'no-referrer')
+  outgoing.setHeader('X-Frame-Options', 'DENY')
+  outgoing.setHeader('Cross-Origin-Resource-Policy', 'same-origin')
+  outgoing.setHeader('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
+  outgoing.setHeader('Cache-Control', 'no-store')
+  const origin = access.source.sharedOrigin(incoming)
+  if (origin === undefined) return
+  outgoing.setHeader('Vary', 'Origin')
+  outgoing.setHeader('Access-Control-Allow-Origin', origin)
+  outgoing.setHeader('Access-Control-Allow-Credentials', 'true')
+  outgoing.setHeader('Access-Control-Expose-Headers', 'Content-Disposition')
+}
+
+function logWhenDone(incoming: IncomingMessage, outgoing: ServerResponse, logger: Logger): void {
+  const start = performance.now()
+  outgoing.once('close', () => {
+    const status = outgoing.statusCode
+    const line = {
+      method: incoming.method,
+      path: loggablePath(incoming.url ?? ''),
+      status,
+      ms: Math.round((performance.now() - start) * 10) / 10,
+    }
+    if (status === 401 || status === 403) logger.info(line, 'refused')
+    else logger.debug(line, 'request')
+  })
+}
+
+/** Without the query, and without the code of a one-time link. */
+function loggablePath(url: string): string {
+  const path = url.split(/[?#]/, 1)[0] ?? ''
+  let decoded = path
+  try {
+    decoded = decodeURIComponent(path)
+  } catch {}
+  return decoded.replace(/open\/.*/is, 'open/***').slice(0, 300)
+}

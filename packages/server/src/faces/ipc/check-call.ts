@@ -1,0 +1,92 @@
+import {
+  Answers,
+  McpServers,
+  ParleyError,
+  PermissionMode,
+  PermissionScope,
+  SessionOptions,
+  validationError,
+} from '@parley/protocol'
+import { z } from 'zod'
+import type { AgentChannel } from './agent-calls.ts'
+
+/** What a page sent, by its channel. A page is code of the program's own, but what it shows may not be. */
+const taskId = z.string().min(1).max(200)
+const sessionId = z.string().min(1).max(200)
+
+const Config = z.strictObject({
+  type: z.string().min(1),
+  payload: z.strictObject({
+    cwd: z.string().min(1),
+    model: z.string().optional(),
+    mode: PermissionMode.optional(),
+    options: SessionOptions.strict().optional(),
+    mcpServers: McpServers.optional(),
+    title: z.string().max(200).optional(),
+  }),
+})
+
+const Options = z.strictObject({
+  reuseIfSame: z.boolean().default(false),
+  createSession: z.boolean().default(true),
+})
+
+const Image = z.union([
+  z.string(),
+  z.strictObject({ data: z.string(), mimeType: z.string(), name: z.string().optional() }),
+])
+
+const Response = z.union([
+  z.string(),
+  z.object({
+    decision: z.enum(['allow', 'deny']),
+    scope: PermissionScope.optional(),
+    message: z.string().optional(),
+    input: z.unknown().optional(),
+    endTurn: z.boolean().optional(),
+  }),
+  z.object({ answers: Answers }),
+  z.object({ label: z.string() }),
+])
+
+const calls = {
+  'agent:connect': z.tuple([taskId, Config, Options.prefault({})]),
+  'agent:send': z.tuple([taskId, z.string(), z.array(Image).default([])]),
+  'agent:stop': z.tuple([taskId]),
+  'agent:permission-response': z.tuple([taskId, z.string(), Response]),
+  'agent:get-capabilities': z.tuple([taskId]),
+  'agent:set-model': z.tuple([taskId, z.string().min(1)]),
+  'agent:new-session': z.tuple([taskId]),
+  'agent:load-session': z.tuple([taskId, sessionId]),
+  'agent:resume-session': z.tuple([taskId, sessionId]),
+  'agent:set-active-session': z.tuple([taskId, sessionId]),
+  'agent:get-status': z.tuple([taskId]),
+  'agent:disconnect': z.tuple([taskId]),
+} satisfies Record<AgentChannel, z.ZodTuple>
+
+export type CheckedCall<Channel extends AgentChannel> = z.output<(typeof calls)[Channel]>
+export type CheckedConfig = z.output<typeof Config>
+export type CheckedImage = z.output<typeof Image>
+export type CheckedResponse = z.output<typeof Response>
+
+/** The arguments of a call, with what was left out filled in. */
+export function checkCall<Channel extends AgentChannel>(
+  channel: Channel,
+  args: readonly unknown[],
+): CheckedCall<Channel> {
+  if (channel === 'agent:connect') refuseSetup(args[1])
+  const wanted = calls[channel].def.items.length
+  const given = Array.from({ length: wanted }, (_, index) => args[index])
+  const result = calls[channel].safeParse(given)
+  if (!result.success) throw validationError(channel, result.error)
+  return result.data as CheckedCall<Channel>
+}
+
+/** How agents are started and paid for is the program's affair, set where the host is made, and nothing for a page to hold. */
+function refuseSetup(config: unknown): void {
+  const payload = (config as { payload?: object } | undefined)?.payload ?? {}
+  const field = ['apiKey', 'command', 'env'].find((name) => Object.hasOwn(payload, name))
+  if (field === undefined) return
+  const message = `A page cannot set "${field}" of an agent. Set agents up where the host is made, and leave it out here.`
+  throw new ParleyError('not_supported', message, { details: { field } })
+}

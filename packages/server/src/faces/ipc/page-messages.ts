@@ -1,0 +1,151 @@
+import {
+  type Activity,
+  type Delta,
+  isKnown,
+  type PromptPart,
+  promptText,
+  type SessionEvent,
+  type TurnEnd,
+  type UnknownEvent,
+} from '@parley/protocol'
+import { type IncomingMessage, IncomingMessages } from '../../transcripts/incoming-messages.ts'
+
+/** What a page is told: the messages of a session, and a few notes that a transcript has no need of. */
+export type PageMessage = IncomingMessage | PageNote
+
+export type PageNote = { readonly at: number } /** A prompt that this page has not sent. */ & (
+  | {
+      readonly type: 'user_text'
+      readonly msg_id: string
+      readonly text: string
+      readonly parts: readonly PromptPart[]
+    }
+  /** What was said under this id is taken back. */
+  | { readonly type: 'retraction'; readonly msg_id: string }
+  /** The request needs no answer any more, whoever gave it. */
+  | { readonly type: 'permission_resolved'; readonly id: string; readonly outcome: string }
+  | { readonly type: 'activity'; readonly activity: Activity; readonly detail?: string }
+  | ({ readonly type: 'turn_ended'; readonly turnId?: string } & Pick<
+      TurnEnd,
+      'outcome' | 'stopReason' | 'durationMs' | 'result' | 'structuredOutput'
+    >)
+)
+
+export type PageMessagesOptions = {
+  /** True for the id of a prompt that the page has shown itself. */
+  readonly isOwn: (messageId: string) => boolean
+  /** Up to here all prompts are told: the page asked for the whole session. */
+  readonly promptsUpTo?: number
+}
+
+/** Events and deltas of one session as a page hears them. Pure but for what it remembers of open blocks and requests. */
+export class PageMessages {
+  readonly #incoming = new IncomingMessages()
+  readonly #options: PageMessagesOptions
+  readonly #asked = new Set<string>()
+  #connectionId: string | undefined
+  #at = 0
+
+  constructor(options: PageMessagesOptions) {
+    this.#options = options
+  }
+
+  take(event: SessionEvent | UnknownEvent): PageMessage[] {
+    this.#at = event.at
+    const said = this.#noted(this.#incoming.take(event))
+    if (!isKnown(event)) return said
+    return this.#isRepeated(event) ? [] : [...said, ...this.#notes(event)]
+  }
+
+  stream(delta: Delta): PageMessage[] {
+    if (delta.type !== 'activity.changed') return this.#incoming.stream(delta)
+    const { activity, detail } = delta
+    return [{ type: 'activity', at: this.#at, activity, ...(detail !== undefined && { detail }) }]
+  }
+
+  /** Nothing more comes with the last event. */
+  settle(): PageMessage[] {
+    return this.#noted(this.#incoming.settle())
+  }
+
+  #noted(messages: IncomingMessage[]): IncomingMessage[] {
+    for (const message of messages) if (message.type === 'permission_request') this.#asked.add(message.id)
+    return messages
+  }
+
+  /** An agent introduces itself again when it has more to tell; a page heard that it is there. */
+  #isRepeated(event: SessionEvent): boolean {
+    if (event.type !== 'agent.connected') return false
+    const repeated = event.connectionId === this.#connectionId
+    this.#connectionId = event.connectionId
+    return repeated
+  }
+
+  #notes(event: SessionEvent): PageNote[] {
+    const { at } = event
+    switch (event.type) {
+      case 'prompt.submitted': {
+        const { messageId, promptId, parts } = event
+        const own = messageId !== undefined && this.#options.isOwn(messageId)
+        if (own && event.seq > (this.#options.promptsUpTo ?? 0)) return []
+        const text = promptText(parts.filter(({ type }) => type === 'text' || type === 'command'))
+        return [{ type: 'user_text', at, msg_id: messageId ?? promptId, text, parts }]
+      }
+      case 'block.retracted':
+        return [{ type: 'retraction', at, msg_id: event.blockId }]
+      case 'permission.resolved':
+      case 'question.resolved': {
+        const { requestId: id, outcome } = event
+        return this.#asked.delete(id) ? [{ type: 'permission_resolved', at, id, outcome }] : []
+      }
+      case 'turn.ended': {
+        const { turnId, outcome, stopReason, durationMs, result, structuredOutput } = event
+        return [
+          {
+            type: 'turn_ended',
+            at,
+            ...(turnId !== undefined && { turnId }),
+            outcome,
+            stopReason,
+            durationMs,
+            ...(result !== undefined && { result }),
+            ...(structuredOutput !== undefined && { structuredOutput }),
+          },
+        ]
+      }
+      default:
+        return []
+    }
+  }
+}
+
+/** Fewer and larger messages of the same meaning: neighbouring pieces of one text are one piece. */
+export function joined(messages: readonly PageMessage[]): PageMessage[] {
+  const all: PageMessage[] = []
+  for (const message of messages) {
+    const before = all.at(-1)
+    const both = before && together(before, message)
+    if (both) all[all.length - 1] = both
+    else all.push(message)
+  }
+  return all
+}
+
+function together(before: PageMessage, next: PageMessage): PageMessage | undefined {
+  if (isPiece(before) && isPiece(next)) {
+    const same = before.type === next.type && before.msg_id === next.msg_id
+    return same ? { ...before, text: before.text + next.text } : undefined
+  }
+  if (isDraft(before) && isDraft(next) && before.toolCallId === next.toolCallId) return next
+  return undefined
+}
+
+type Piece = Extract<IncomingMessage, { type: 'agent_text' | 'agent_thought' }>
+type Update = Extract<IncomingMessage, { type: 'tool_call_update' }>
+
+const isPiece = (message: PageMessage): message is Piece =>
+  message.type === 'agent_text' || message.type === 'agent_thought'
+
+/** An input that is still being written: the next one has all of it. */
+const isDraft = (message: PageMessage): message is Update =>
+  message.type === 'tool_call_update' && message.status === undefined && typeof message.rawInput === 'string'

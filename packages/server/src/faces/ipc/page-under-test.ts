@@ -1,0 +1,17 @@
+import { type MessagePort, workerData } from 'node:worker_threads'
+import { pageEnd } from './port-under-test.ts'
+import { createPreload } from './preload.ts'
+
+/** A page in a thread of its own: it has the preload and nothing else of Parley. Tells all it heard by the turn's end. */
+const { port, cwd, prompt } = workerData as { port: MessagePort; cwd: string; prompt: string }
+const agent = createPreload(pageEnd(port))
+const heard: unknown[] = []
+agent.onMessage(({ taskId, message }) => {
+  heard.push(message)
+  if (message.type === 'permission_request') {
+    void agent.respondToPermission(taskId, message.id, message.options[0] as { label: string })
+  }
+  if (message.type === 'turn_ended') port.postMessage({ type: 'done', heard })
+})
+await agent.connect('task', { type: 'scripted', payload: { cwd } })
+await agent.send('task', prompt)

@@ -1,0 +1,281 @@
+import {
+  activityOf,
+  type CommandInput,
+  type Delta,
+  newId,
+  type OpenRequest,
+  ParleyError,
+  type PromptPart,
+  type Receipt,
+  type SessionEvent,
+  type SessionState,
+  type UnknownEvent,
+} from '@parley/protocol'
+import { hashOf } from '../../core/hash.ts'
+import type { Host } from '../../core/host.ts'
+import type { FeedBatch, FeedReader } from '../../core/session-feed.ts'
+import type { AgentAbilities, TaskStatus } from './agent-calls.ts'
+import type { CheckedConfig, CheckedResponse } from './check-call.ts'
+import { joined, type PageMessage, PageMessages } from './page-messages.ts'
+
+export type TaskParts = {
+  readonly host: Host
+  /** The agent that a page means by a type. */
+  readonly agentFor: (type: string) => string
+  readonly tell: (sessionId: string, message: PageMessage) => void
+  /** Prompts of the page's own are told, too. */
+  readonly echoPrompts: boolean
+}
+
+/** A session that the task has had: how far the page was told, and what it remembers of open blocks. */
+type Heard = { cursor: number; readonly messages: PageMessages }
+
+type WithoutId<Input> = Input extends unknown ? Omit<Input, 'commandId'> : never
+
+/** One task of the page: an agent, the sessions it has had, and the one that is heard and spoken to now. */
+export class Task {
+  readonly #parts: TaskParts
+  readonly #config: CheckedConfig
+  readonly #sessions = new Map<string, Heard>()
+  readonly #own = new Set<string>()
+  #active: string | undefined
+  #leaving = new AbortController()
+  #lastError: string | undefined
+
+  constructor(parts: TaskParts, config: CheckedConfig) {
+    this.#parts = parts
+    this.#config = config
+  }
+
+  isConfiguredLike(config: CheckedConfig): boolean {
+    return hashOf(config) === hashOf(this.#config)
+  }
+
+  get active(): string | undefined {
+    return this.#active
+  }
+
+  async create(): Promise<string> {
+    const { type, payload } = this.#config
+    const agent = this.#parts.agentFor(type)
+    const { id } = await this.#parts.host.create({ ...payload, agent, commandId: newId('cmd') })
+    await this.#hear(id, this.#fresh(0))
+    return id
+  }
+
+  /** From its beginning; the prompts in it are told, whoever sent them. */
+  async load(sessionId: string): Promise<string> {
+    const { seq } = await this.#parts.host.state(sessionId)
+    await this.#hear(sessionId, this.#fresh(0, seq))
+    return sessionId
+  }
+
+  /** From now on. What waits for an answer was asked before, and is told again. */
+  async resume(sessionId: string): Promise<string> {
+    const state = await this.#parts.host.state(sessionId)
+    const heard = this.#fresh(state.seq)
+    await this.#hear(sessionId, heard, state.requests.map(asEvent(state)))
+    return sessionId
+  }
+
+  async activate(sessionId: string): Promise<string> {
+    const heard = this.#sessions.get(sessionId)
+    if (!heard) {
+      const message = `This task has not had the session ${sessionId}. Load or resume it first.`
+      throw new ParleyError('not_found', message, { details: { sessions: [...this.#sessions.keys()] } })
+    }
+    if (sessionId !== this.#active) await this.#hear(sessionId, heard)
+    return sessionId
+  }
+
+  async send(text: string, images: readonly PromptPart[]): Promise<string> {
+    const messageId = newId('prm')
+    if (!this.#parts.echoPrompts) this.#own.add(messageId)
+    const words: PromptPart[] = text === '' && images.length > 0 ? [] : [{ type: 'text', text }]
+    const parts = [...words, ...images]
+    const { promptId } = await this.#command({ type: 'prompt.submit', parts, messageId })
+    return promptId ?? messageId
+  }
+
+  async stop(): Promise<void> {
+    const { turn } = await this.#state()
+    if (!turn) return
+    await this.#command({ type: 'turn.cancel', turnId: turn.turnId }).catch((error) => {
+      if (!(error instanceof ParleyError && error.code === 'conflict')) throw error
+    })
+  }
+
+  async respond(requestId: string, response: CheckedResponse): Promise<void> {
+    const { requests } = await this.#state()
+    const request = requests.find((one) => one.requestId === requestId)
+    if (request?.type === 'question') {
+      const answers = answersFrom(request, response)
+      await this.#command({ type: 'question.answer', requestId, answers })
+    } else {
+      await this.#command({ type: 'permission.decide', requestId, ...decisionFrom(response) })
+    }
+  }
+
+  async setModel(model: string): Promise<void> {
+    await this.#command({ type: 'session.configure', model })
+  }
+
+  async abilities(): Promise<AgentAbilities> {
+    const agent = this.#parts.agentFor(this.#config.type)
+    const info = (await this.#parts.host.agents()).find(({ id }) => id === agent)
+    if (!info) throw new ParleyError('agent_not_found', `There is no agent "${agent}" here.`)
+    const { name, capabilities } = info
+    const connection = this.#active === undefined ? undefined : (await this.#state()).connection
+    return {
+      agent,
+      name,
+      capabilities,
+      modes: connection?.modes ?? info.modes,
+      models: connection?.models ?? info.models ?? [],
+      commands: connection?.commands ?? [],
+    }
+  }
+
+  async status(): Promise<TaskStatus> {
+    const state = this.#active === undefined ? undefined : await this.#state().catch(() => undefined)
+    return {
+      connected: true,
+      agent: this.#parts.agentFor(this.#config.type),
+      sessionId: this.#active ?? null,
+      sessions: [...this.#sessions.keys()],
+      activity: activityOf(state?.status ?? 'idle'),
+      lastError: this.#lastError ?? null,
+    }
+  }
+
+  failed(message: string): void {
+    this.#lastError = message
+  }
+
+  /** Hears nothing more. */
+  leave(): void {
+    this.#leaving.abort()
+  }
+
+  /** Also lets go of agents that idle; those at work go on. */
+  async disconnect(): Promise<void> {
+    this.leave()
+    for (const sessionId of this.#sessions.keys()) {
+      const command = { type: 'session.close' as const, commandId: newId('cmd') }
+      await this.#parts.host.command(sessionId, command).catch(() => undefined)
+    }
+  }
+
+  #fresh(cursor: number, promptsUpTo = 0): Heard {
+    const isOwn = (messageId: string) => this.#own.has(messageId)
+    return { cursor, messages: new PageMessages({ isOwn, promptsUpTo }) }
+  }
+
+  /** Resolves when the page was told all there is. The session before it is left only once this one is there. */
+  async #hear(sessionId: string, heard: Heard, first: readonly SessionEvent[] = []): Promise<void> {
+    await this.#parts.host.state(sessionId)
+    this.#leaving.abort()
+    this.#leaving = new AbortController()
+    this.#active = sessionId
+    this.#sessions.set(sessionId, heard)
+    this.#tell(sessionId, [
+      ...first.flatMap((event) => heard.messages.take(event)),
+      ...heard.messages.settle(),
+    ])
+    const from = { after: heard.cursor, signal: this.#leaving.signal }
+    await this.#parts.host.follow(sessionId, from, this.#reader(sessionId, heard))
+  }
+
+  #reader(sessionId: string, heard: Heard): FeedReader {
+    let live = false
+    return {
+      following: () => undefined,
+      deliver: (batch) => {
+        const messages = this.#messagesOf(batch, heard)
+        this.#tell(sessionId, live ? [...messages, ...heard.messages.settle()] : messages)
+      },
+      caughtUp: () => {
+        live = true
+        this.#tell(sessionId, heard.messages.settle())
+      },
+      ended: (reason) => this.#ended(sessionId, reason),
+    }
+  }
+
+  #messagesOf(batch: FeedBatch, heard: Heard): PageMessage[] {
+    return batch.flatMap((item): PageMessage[] => {
+      if (item.kind === 'native') return []
+      if (item.kind === 'delta') return heard.messages.stream(JSON.parse(item.json) as Delta)
+      heard.cursor = item.seq
+      const event = JSON.parse(item.json) as SessionEvent | UnknownEvent
+      return heard.messages.take(event)
+    })
+  }
+
+  #tell(sessionId: string, messages: readonly PageMessage[]): void {
+    for (const message of joined(messages)) {
+      if (message.type === 'system' && message.level === 'error') this.#lastError = message.text
+      this.#parts.tell(sessionId, message)
+    }
+  }
+
+  #ended(sessionId: string, reason: 'deleted' | 'closed'): void {
+    if (reason === 'closed') return
+    this.#sessions.delete(sessionId)
+    if (this.#active === sessionId) this.#active = undefined
+    const text = 'This session was deleted.'
+    this.#tell(sessionId, [{ type: 'system', at: Date.now(), level: 'warning', text }])
+  }
+
+  #state(): Promise<SessionState> {
+    return this.#parts.host.state(this.#session())
+  }
+
+  #command(command: WithoutId<CommandInput>): Promise<Receipt> {
+    return this.#parts.host.command(this.#session(), { ...command, commandId: newId('cmd') } as CommandInput)
+  }
+
+  #session(): string {
+    if (this.#active !== undefined) return this.#active
+    throw new ParleyError('conflict', 'This task has no session. Ask for one with agent:new-session.')
+  }
+}
+
+/** An open request as the event that it came from. */
+function asEvent(state: SessionState) {
+  return ({ stale, type, ...request }: OpenRequest): SessionEvent =>
+    ({
+      seq: state.seq,
+      sessionId: state.id,
+      ...request,
+      type: type === 'permission' ? 'permission.requested' : 'question.asked',
+    }) as SessionEvent
+}
+
+type Decision = Omit<Extract<CommandInput, { type: 'permission.decide' }>, 'type' | 'commandId' | 'requestId'>
+
+function decisionFrom(response: CheckedResponse): Decision {
+  if (response === 'allow' || response === 'deny') return { decision: response }
+  if (typeof response === 'object' && 'decision' in response) {
+    const { decision, scope, message, input, endTurn } = response
+    return {
+      decision,
+      ...(scope !== undefined && { scope }),
+      ...(message !== undefined && { message }),
+      ...(input !== undefined && { input }),
+      ...(endTurn !== undefined && { endTurn }),
+    }
+  }
+  const message = 'A permission is answered with "allow", "deny", or one of its options.'
+  throw new ParleyError('validation_error', message)
+}
+
+function answersFrom({ questions }: Extract<OpenRequest, { type: 'question' }>, response: CheckedResponse) {
+  if (typeof response === 'object' && 'answers' in response) return response.answers
+  const label = typeof response === 'string' ? response : 'label' in response ? response.label : undefined
+  const [question, ...others] = questions
+  if (label !== undefined && question && others.length === 0) return { [question.id]: label }
+  const message =
+    'Answer with { answers }, by the id of each question; a single one also with the words alone.'
+  throw new ParleyError('validation_error', message)
+}

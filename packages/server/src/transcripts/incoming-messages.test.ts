@@ -1,0 +1,177 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { hostUnderTest, permission } from '../core/host-under-test.ts'
+import { randomScript } from '../testing/random-script.ts'
+import { type IncomingMessage, IncomingMessages, incomingMessagesOf } from './incoming-messages.ts'
+import { done, isEvent, itemsOf, type Said } from './turn-under-test.ts'
+
+const messagesOf = (...said: Said[]) => incomingMessagesOf(itemsOf(said).filter(isEvent))
+
+it('says what an agent says and does, in the words that are the same for all of them', () => {
+  const messages = messagesOf(
+    { type: 'agent.connected', connectionId: 'con_1', model: 'small', cwd: '/somewhere' },
+    { type: 'thinking.written', blockId: 'b0', text: 'hm' },
+    { type: 'text.written', blockId: 'b1', text: 'I look.' },
+    {
+      type: 'tool-call.called',
+      toolCallId: 'c1',
+      name: 'Read',
+      kind: 'read',
+      title: 'a.txt',
+      input: { path: 'a.txt' },
+    },
+    {
+      type: 'tool-call.ended',
+      toolCallId: 'c1',
+      outcome: 'completed',
+      content: [{ type: 'text', text: 'x' }],
+    },
+    { type: 'plan.updated', entries: [{ text: 'first', status: 'pending' }] },
+    { type: 'context.compacted', trigger: 'auto' },
+    { type: 'usage.measured', context: { used: 5 }, total: { input: 4, output: 1 } },
+    {
+      type: 'turn.ended',
+      outcome: 'completed',
+      stopReason: 'end_turn',
+      durationMs: 3,
+      usage: { input: 4, output: 1 },
+    },
+  )
+  expect(messages).toMatchObject([
+    { type: 'system', text: 'Session initialised, model small, in /somewhere' },
+    { type: 'agent_thought', msg_id: 'b0', text: 'hm' },
+    { type: 'agent_text', msg_id: 'b1', text: 'I look.' },
+    { type: 'tool_call', toolCallId: 'c1', name: 'Read', status: 'in_progress', rawInput: { path: 'a.txt' } },
+    { type: 'tool_call_update', toolCallId: 'c1', status: 'completed', content: [{ text: 'x' }] },
+    { type: 'agent_info', plan: [{ text: 'first' }] },
+    { type: 'system', text: 'The conversation was compacted.' },
+    { type: 'agent_info', tokenUsage: { input: 4, output: 1 }, context: { used: 5 } },
+    { type: 'agent_info', tokenUsage: { input: 4, output: 1 } },
+  ])
+})
+
+const requested: Said = {
+  type: 'permission.requested',
+  requestId: 'r1',
+  tool: 'Bash',
+  kind: 'execute',
+  title: 'rm a.txt',
+  input: { command: 'rm a.txt' },
+  inputHash: 'hash',
+  readOnly: false,
+  reason: 'it deletes',
+  options: [{ decision: 'allow', scope: 'once', label: 'Allow once' }],
+}
+
+it('asks what a person is asked, and nothing that a rule decides', () => {
+  const request = {
+    type: 'permission_request',
+    id: 'r1',
+    tool: 'Bash',
+    content: 'rm a.txt\nit deletes',
+    options: [{ label: 'Allow once' }],
+  }
+  expect(messagesOf(requested)).toMatchObject([request])
+  const allowed = { type: 'permission.resolved', requestId: 'r1', outcome: 'allowed' } as const
+  expect(messagesOf(requested, { ...allowed, by: 'person' })).toMatchObject([request])
+  expect(messagesOf(requested, { ...allowed, by: 'rule' })).toEqual([])
+  const questions = [
+    { id: 'q', header: 'Q', text: 'Which?', options: [{ label: 'red' }], multiple: false, freeText: false },
+  ]
+  expect(messagesOf({ type: 'question.asked', requestId: 'r2', questions })).toMatchObject([
+    {
+      type: 'permission_request',
+      id: 'r2',
+      tool: 'question',
+      content: 'Which?',
+      options: [{ label: 'red' }],
+    },
+  ])
+})
+
+it('says how a turn went wrong', () => {
+  const error = { code: 'agent_failed' as const, message: 'The model is overloaded.' }
+  const end = { type: 'turn.ended', stopReason: 'error', durationMs: 1 } as const
+  expect(messagesOf({ ...end, outcome: 'failed', error })).toMatchObject([
+    { type: 'system', level: 'error', text: 'The model is overloaded.', error },
+  ])
+  expect(messagesOf({ ...end, outcome: 'cancelled' })).toMatchObject([{ type: 'system', level: 'info' }])
+  expect(messagesOf({ ...end, outcome: 'unknown' })).toMatchObject([{ type: 'system', level: 'error' }])
+  expect(messagesOf(done)).toEqual([])
+})
+
+it('shows the input of a call as it is written', () => {
+  const messages = new IncomingMessages()
+  const drafted = messages.stream({ type: 'tool-call.drafted', toolCallId: 'c1', name: 'Bash' })
+  expect(drafted).toMatchObject([{ type: 'tool_call', status: 'in_progress', rawInput: {} }])
+  const piece = { type: 'tool-call.input-streamed', toolCallId: 'c1' } as const
+  messages.stream({ ...piece, offset: 0, text: '{"a"' })
+  expect(messages.stream({ ...piece, offset: 4, text: ':1}' })).toMatchObject([
+    { type: 'tool_call_update', rawInput: '{"a":1}' },
+  ])
+  const [called] = itemsOf([
+    {
+      type: 'tool-call.called',
+      toolCallId: 'c1',
+      name: 'Bash',
+      kind: 'execute',
+      title: 't',
+      input: { a: 1 },
+    },
+  ]).slice(3)
+  expect(messages.take(called as never)).toMatchObject([{ type: 'tool_call_update', rawInput: { a: 1 } }])
+})
+
+/** Pieces with one `msg_id` are one text; what a call shows before its end is gone with it. */
+function merged(messages: readonly IncomingMessage[]): object[] {
+  const texts = new Map<string, { text: string }>()
+  return messages.flatMap((message): object[] => {
+    const { at, ...said } = message
+    if (said.type === 'agent_text' || said.type === 'agent_thought') {
+      const known = texts.get(said.msg_id)
+      if (known) known.text += said.text
+      else texts.set(said.msg_id, { ...said })
+      return known ? [] : [texts.get(said.msg_id) as object]
+    }
+    const isPassing = said.type === 'tool_call_update' && !('status' in said && said.status !== 'in_progress')
+    if (isPassing) return []
+    return said.type === 'tool_call' ? [{ type: said.type, toolCallId: said.toolCallId }] : [said]
+  })
+}
+
+it('amounts to the same heard live and read from the log, whatever an agent does', async () => {
+  await using under = await hostUnderTest()
+  await fc.assert(
+    fc.asyncProperty(randomScript, async (steps) => {
+      const session = await under.create({ mode: 'bypass' })
+      const live = new IncomingMessages()
+      const heard: IncomingMessage[] = []
+      const over = Promise.withResolvers<void>()
+      const stop = await under.host.follow(
+        session.id,
+        {},
+        {
+          following: () => undefined,
+          deliver(batch) {
+            for (const { kind, json } of batch) {
+              if (kind === 'event') heard.push(...live.take(JSON.parse(json)))
+              if (kind === 'delta') heard.push(...live.stream(JSON.parse(json)))
+              if (json.includes('"type":"turn.ended"')) over.resolve()
+            }
+          },
+          caughtUp: () => undefined,
+          ended: () => undefined,
+        },
+      )
+      const asks = new Set(['hang', 'question'])
+      await session.play(...steps.filter(({ type }) => !asks.has(type)), permission('x'))
+      await over.promise
+      stop()
+      const log = await session.log()
+      const turn = log.slice(0, log.findIndex(({ type }) => type === 'turn.ended') + 1)
+      const expected = merged(incomingMessagesOf(turn))
+      expect(merged(heard).slice(0, expected.length)).toEqual(expected)
+    }),
+    { numRuns: 40 },
+  )
+})

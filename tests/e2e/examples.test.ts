@@ -1,0 +1,119 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { createClient } from '@parley/client'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
+
+/** The example programs, run as their readers run them. */
+const root = resolve(import.meta.dirname, '../..')
+const place = mkdtempSync(join(tmpdir(), 'parley-examples-'))
+const env = { PATH: process.env.PATH, HOME: place }
+afterAll(() => rmSync(place, { recursive: true, force: true }))
+
+const program = (name: string) => join(root, 'examples', `${name}.ts`)
+const start = (name: string, args: readonly string[]) => [
+  '--conditions=source',
+  '--no-warnings',
+  program(name),
+  ...args,
+]
+
+async function run(name: string, ...args: string[]): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, start(name, args), {
+    cwd: place,
+    env,
+  })
+  expect(stderr).toBe('')
+  return stdout
+}
+
+/** Starts a server and gives its address; ended, as its reader would, when the test is over. */
+async function serving(name: string): Promise<string> {
+  const child: ChildProcess = spawn(process.execPath, start(name, ['0']), {
+    cwd: place,
+    env: { ...env, PARLEY_TOKEN: 'a-token-for-the-test' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  onTestFinished(async () => {
+    child.kill('SIGTERM')
+    expect(await exited).toEqual([0, null])
+  })
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const url = /^ready (.+)$/.exec(line)?.[1]
+    if (url !== undefined) return url
+  }
+  throw new Error(`${name} did not start`)
+}
+
+describe('the examples', () => {
+  it('one prompt and its answer', async () => {
+    const said = await run('one-prompt', 'demo', 'something else')
+    expect(said).toContain('You said: something else')
+    expect(said.trimEnd()).toMatch(/\(completed\)$/)
+  })
+
+  it('streaming to a terminal, and going on with the same session', async () => {
+    const file = join(place, 'sessions.sqlite')
+    const first = await run('stream-to-terminal', file)
+    expect(first).toContain('I thought about it, and the second way is better.\n')
+    expect(first).toMatch(/\(turn of \d+ ms: completed\)/)
+    const second = await run('stream-to-terminal', file, 'demo', 'run a command')
+    expect(second).toMatch(/\n> .+\n/)
+    expect(second).not.toContain('I thought about it')
+  })
+
+  it('approving tools in code', async () => {
+    const said = await run('approve-in-code')
+    expect(said).toContain('allowed: Bash (npm run lint)')
+    expect(said).toContain('denied: Bash (npm run typecheck)')
+  })
+
+  it('a host tool', async () => {
+    const said = await run('host-tool')
+    expect(said).toContain('called: host:read_ticket\ncompleted: [{"type":"text","text":"The door sticks."}]')
+    expect(said).toContain('there is no ticket 8')
+  })
+
+  it('a custom adapter, in less than a hundred lines', async () => {
+    expect(await run('custom-adapter')).toBe('The result is 7.\n')
+    expect(readFileSync(program('custom-adapter'), 'utf8').split('\n').length).toBeLessThan(100)
+  })
+
+  it('embedding in a server of node:http: its own pages, and all of Parley under a path', async () => {
+    const url = await serving('embed-in-node')
+    expect(await (await fetch(url)).text()).toBe('The page of the program itself.\n')
+    expect((await fetch(`${url}/parley/api/sessions`)).status).toBe(401)
+    using client = createClient({ url: `${url}/parley`, token: 'a-token-for-the-test' })
+    const { id } = await client.createSession({ agent: 'demo', cwd: place, prompt: 'think' })
+    const types: string[] = []
+    for await (const item of client.feed(id)) {
+      if (item.type === 'event') types.push(item.event.type)
+      if (types.at(-1) === 'turn.ended') break
+    }
+    expect(types[0]).toBe('session.created')
+    const accept = { accept: 'text/event-stream', authorization: 'Bearer a-token-for-the-test' }
+    const stream = await fetch(`${url}/parley/api/sessions/${id}/events`, { headers: accept })
+    const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+    expect((await reader.read()).value).toContain('event: following')
+    await reader.cancel()
+    const messages = await client.call('chatMessages', { params: { id } })
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant'])
+  })
+
+  it('embedding in a Hono app, behind a sign-in of its own', async () => {
+    const url = await serving('embed-in-hono')
+    expect(await (await fetch(url)).text()).toBe('The page of the program itself.\n')
+    expect((await fetch(`${url}/agents/api/sessions`)).status).toBe(401)
+    const headers = { 'x-user': 'ada', 'content-type': 'application/json' }
+    const body = JSON.stringify({ agent: 'demo', cwd: place })
+    const made = await fetch(`${url}/agents/api/sessions`, { method: 'POST', headers, body })
+    expect(made.status).toBe(201)
+    const listed = await fetch(`${url}/agents/api/sessions`, { headers })
+    expect(await listed.json()).toMatchObject({ sessions: [{ agent: 'demo' }] })
+  })
+})

@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { createHost } from '../../packages/server/src/index.ts'
+import { createMemoryStore } from '../../packages/server/src/stores/memory.ts'
+import { answerByPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import { startModelServer } from '../../packages/server/src/testing/model-server.ts'
+import { realAgents } from '../../packages/server/src/testing/real-agents.ts'
+
+it('the real programs tell what their models can do; what they do not tell is not there', async () => {
+  const place = mkdtempSync(join(tmpdir(), 'parley-models-'))
+  const model = await startModelServer()
+  answerByPrompt(model, /Parley was restarted/)
+  const { claude, codex, opencode } = realAgents({ url: model.url, home: join(place, 'home') })
+  const host = await createHost({
+    adapters: [claude.adapter(), codex.adapter(), opencode.adapter()],
+    store: createMemoryStore(),
+  })
+  onTestFinished(async () => {
+    await host.close()
+    await model.stop()
+    rmSync(place, { recursive: true, force: true, maxRetries: 5 })
+  })
+
+  const before = await host.models()
+  expect(before.find(({ agent }) => agent === 'codex')).toMatchObject({
+    source: 'probe',
+    models: expect.arrayContaining([expect.objectContaining({ reasoning: true, attachments: true })]),
+  })
+  expect(before.find(({ agent }) => agent === 'claude')).toEqual({
+    agent: 'claude',
+    name: expect.any(String),
+    models: [],
+  })
+
+  for (const agent of ['claude', 'opencode']) {
+    const { id } = await host.create({ agent, cwd: place, prompt: 'hello' })
+    for await (const event of host.events(id)) if (event.type === 'turn.ended') break
+  }
+  const [ofClaude, , ofOpenCode] = await host.models()
+  expect(ofClaude).toMatchObject({ agent: 'claude', source: 'session', seenAt: expect.any(Number) })
+  expect(ofClaude?.models.some(({ reasoning }) => reasoning)).toBe(true)
+  expect(ofClaude?.models.every(({ price }) => price === undefined)).toBe(true)
+  expect(ofOpenCode?.models.find(({ id }) => id === 'mock/m1')).toMatchObject({
+    contextWindow: 100_000,
+    maxOutputTokens: 4_096,
+    reasoning: true,
+    attachments: true,
+    price: { input: 1, output: 2 },
+    efforts: expect.arrayContaining(['high']),
+  })
+})

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { z } from 'zod'
-import { NewRule, NewSession, routes, SessionPatch } from './api.ts'
+import { routes } from './api.ts'
+import { NewRule, NewSession, SessionPatch } from './api-bodies.ts'
 
 const reads = (schema: z.ZodType, value: unknown) => schema.safeParse(value).success
 const notWhole = ['', ' ', '-1', '+1', '1e3', '1.5', '0x10', 'ten', ' 5', '5 ', '5\n', '9'.repeat(16), '٣']
@@ -11,7 +12,7 @@ describe('the routes', () => {
     expect(new Set(places).size).toBe(places.length)
   })
 
-  it('are all that the design names, but for those of other faces', () => {
+  it('are all that the design names', () => {
     const places = Object.values(routes).map(({ method, path }) => `${method} ${path}`)
     expect(places).toEqual(
       expect.arrayContaining([
@@ -26,6 +27,10 @@ describe('the routes', () => {
         'GET /api/sessions/:id/events',
         'GET /api/sessions/:id/export',
         'GET /api/permissions',
+        'POST /api/chat',
+        'GET /api/chat/:id/stream',
+        'POST /api/chat/:id/stop',
+        'GET /api/chat/:id/messages',
         'GET /api/openapi.json',
       ]),
     )

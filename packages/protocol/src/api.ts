@@ -1,15 +1,22 @@
 import { z } from 'zod'
-import { AgentInfo, AgentModels, Installing, McpServers } from './agent.ts'
-import { Block } from './block.ts'
+import { AgentInfo, AgentModels, Installing } from './agent.ts'
+import {
+  EventPage,
+  ExportFormat,
+  NewRule,
+  NewSession,
+  SessionDetail,
+  SessionPatch,
+  WaitingRequest,
+} from './api-bodies.ts'
 import { Changes } from './change.ts'
 import { ChatId, ChatRequest, ChatSdk, UiMessage } from './chat.ts'
 import { Command, Receipt } from './command.ts'
 import { AgentConversation, NewImport } from './conversation.ts'
-import { SessionEvent, UnknownEvent } from './event.ts'
-import { AgentId, CommandId, SessionId } from './ids.ts'
-import { PermissionMode, PermissionRule, RuleDecision, RulePattern, RuleScope } from './permission.ts'
-import { SessionOptions, SessionStatus } from './session.ts'
-import { OpenRequest, SessionState, SessionSummary } from './session-state.ts'
+import { AgentId, SessionId } from './ids.ts'
+import { PermissionRule } from './permission.ts'
+import { SessionStatus } from './session.ts'
+import { SessionState, SessionSummary } from './session-state.ts'
 import { NewTerminal, Terminal } from './terminal.ts'
 import { NewTrust, TrustedFolder } from './trusted-folder.ts'
 
@@ -37,82 +44,6 @@ const whole = z
   .transform(Number)
 const limit = (most: number, usual: number) => whole.pipe(z.int().min(1).max(most)).default(usual)
 const cursor = whole.optional()
-
-export const NewSession = z.strictObject({
-  agent: AgentId,
-  cwd: z.string().min(1),
-  model: z.string().optional(),
-  mode: PermissionMode.default('ask'),
-  title: z.string().max(200).optional(),
-  mcpServers: McpServers.optional(),
-  options: SessionOptions.strict().optional(),
-  prompt: z.string().regex(/\S/, 'the prompt is empty').optional().meta({ description: 'Submitted at once' }),
-  commandId: CommandId.optional().meta({ description: 'The same id twice makes one session' }),
-  trust: z.boolean().optional().meta({ description: 'Trust the folder from now on' }),
-})
-export type NewSession = z.infer<typeof NewSession>
-export type NewSessionInput = z.input<typeof NewSession>
-
-export const SessionPatch = z.strictObject({
-  title: z.string().trim().min(1).max(200).optional(),
-  archived: z.boolean().optional(),
-  pinned: z.boolean().optional(),
-})
-export type SessionPatch = z.infer<typeof SessionPatch>
-
-/** The small part of the view, the last blocks, and the first seq they came from: the pages above are `events?before=`. */
-export const SessionDetail = SessionState.extend({
-  trusted: z
-    .boolean()
-    .meta({ description: 'The folder is trusted now; the agent heeds it from its next start' }),
-  terminal: z
-    .array(z.string())
-    .optional()
-    .meta({ description: "The command that goes on with this session in the agent's own program" }),
-  blocks: z.array(Block),
-  firstSeq: z.int(),
-})
-export type SessionDetail = z.infer<typeof SessionDetail>
-
-export const EventPage = z.object({
-  events: z.array(z.union([SessionEvent, UnknownEvent])),
-  head: z.int(),
-  epoch: z.string(),
-})
-export type EventPage = z.infer<typeof EventPage>
-
-/** Something that waits for a person, and where. */
-export const WaitingRequest = z.object({ session: SessionSummary, request: OpenRequest })
-export type WaitingRequest = z.infer<typeof WaitingRequest>
-
-export const NewRule = RulePattern.extend({
-  decision: RuleDecision,
-  scope: RuleScope,
-  sessionId: SessionId.optional(),
-  project: z.string().optional(),
-  agent: AgentId.optional(),
-})
-  .strict()
-  .refine((rule) => rule.scope !== 'session' || rule.sessionId !== undefined, {
-    message: 'a rule for a session names it',
-    path: ['sessionId'],
-  })
-  .refine((rule) => rule.scope !== 'project' || rule.project !== undefined, {
-    message: 'a rule for a project names its folder',
-    path: ['project'],
-  })
-export type NewRule = z.infer<typeof NewRule>
-
-/** What a session can be written down as: for people, and for programs that speak in other words. */
-export const ExportFormat = z.enum([
-  'jsonl',
-  'markdown',
-  'html',
-  'ui-messages',
-  'incoming-messages',
-  'run-events',
-])
-export type ExportFormat = z.infer<typeof ExportFormat>
 
 const Nothing = z.null()
 

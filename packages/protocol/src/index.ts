@@ -1,5 +1,6 @@
 export * from './agent.ts'
 export * from './api.ts'
+export * from './api-bodies.ts'
 export * from './block.ts'
 export * from './change.ts'
 export * from './chat.ts'

@@ -43,6 +43,13 @@ export { createMemoryStore } from './stores/memory.ts'
 export { openSqliteStore } from './stores/sqlite.ts'
 export { defineTool, type ToolDefinition } from './tools/define-tool.ts'
 export type { ToolReturn } from './tools/tool-result.ts'
+export {
+  type IncomingMessage,
+  IncomingMessages,
+  incomingMessagesOf,
+} from './transcripts/incoming-messages.ts'
+export { type RunEvent, runEventsOf } from './transcripts/run-events.ts'
+export { type UiMessage, uiMessagesOf } from './transcripts/ui-messages.ts'
 
 /** The library door: a host on the adapters and the store given to it. */
 export function createHost(

@@ -81,6 +81,11 @@ describe('prompt.submit', () => {
     })
   })
 
+  it('keeps the id that its client gave it', () => {
+    const { drafts } = when(idle, { ...submit, messageId: 'mine' })
+    expect(drafts[0]).toEqual({ ...recorded, delivery: 'queue', messageId: 'mine' })
+  })
+
   it.each([
     ['a turn runs', running],
     ['a turn is being cancelled', interrupted],

@@ -4,6 +4,8 @@ import { TurnChunks } from './turn-chunks.ts'
 import { type UiMessage, UiMessageFold } from './ui-message.ts'
 import { promptMessage } from './ui-prompt.ts'
 
+export type { UiMessage } from './ui-message.ts'
+
 /**
  * A session's log as UI messages: for each turn its prompt and one message of the assistant. A prompt without a turn, queued or
  * withdrawn, is no message yet: what waits for an answer must be the last one, or no page would send the answer.

@@ -11,14 +11,14 @@ const generatedNames =
   /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|go\.sum|Gemfile\.lock|composer\.lock)$|\.min\.(js|css)$|\.map$|(^|\/)(dist|build|vendor)\//
 
 /** What differs from a commit, HEAD unless given, untracked files included. */
-export async function changesOf(git: Git, folder: string, base = 'HEAD'): Promise<Changes> {
-  const commit = await commitOf(git, folder, base)
+export async function changesOf(git: Git, base = 'HEAD'): Promise<Changes> {
+  const commit = await commitOf(git, base)
   const against = commit === '' ? emptyTree : commit
   const [names, numbers, untracked, branch] = await Promise.all([
-    git(folder, ['diff', '--name-status', '-z', '--find-renames', '--relative', against, '--']),
-    git(folder, ['diff', '--numstat', '-z', '--find-renames', '--relative', against, '--']),
-    git(folder, ['ls-files', '-z', '--others', '--exclude-standard']),
-    git(folder, ['symbolic-ref', '--short', '-q', 'HEAD']),
+    git(['diff', '--name-status', '-z', '--find-renames', '--relative', against, '--']),
+    git(['diff', '--numstat', '-z', '--find-renames', '--relative', against, '--']),
+    git(['ls-files', '-z', '--others', '--exclude-standard']),
+    git(['symbolic-ref', '--short', '-q', 'HEAD']),
   ])
   if (names.code !== 0) throw failed(names.stderr)
   const counts = countsIn(numbers.stdout)
@@ -57,19 +57,19 @@ export async function patchOf(
   path: string,
   base = 'HEAD',
 ): Promise<{ patch: string; cut: boolean }> {
-  const commit = await commitOf(git, folder, base)
+  const commit = await commitOf(git, base)
   const against = commit === '' ? emptyTree : commit
   const diff = ['diff', '--no-color', '--no-ext-diff', '--no-textconv', '--find-renames', '--relative']
-  const tracked = await git(folder, [...diff, against, '--', path], mostPatchBytes)
+  const tracked = await git([...diff, against, '--', path], mostPatchBytes)
   if (tracked.stdout !== '' || tracked.cut) return { patch: tracked.stdout, cut: tracked.cut }
   if (!(await isUntracked(git, folder, path))) return { patch: '', cut: false }
-  const added = await git(folder, [...diff, '--no-index', '--', '/dev/null', path], mostPatchBytes)
+  const added = await git([...diff, '--no-index', '--', '/dev/null', path], mostPatchBytes)
   return { patch: added.stdout, cut: added.cut }
 }
 
 /** Only what git itself lists as untracked is read: nothing outside the folder, nothing that it ignores. */
 async function isUntracked(git: Git, folder: string, path: string): Promise<boolean> {
-  const listed = await git(folder, ['ls-files', '-z', '--others', '--exclude-standard', '--', path])
+  const listed = await git(['ls-files', '-z', '--others', '--exclude-standard', '--', path])
   return (
     pathsIn(listed.stdout).includes(path) &&
     (await stat(join(folder, path)).catch(() => undefined)) !== undefined
@@ -77,18 +77,18 @@ async function isUntracked(git: Git, folder: string, path: string): Promise<bool
 }
 
 /** The commit by its hash; empty in a repository without one. */
-export async function commitOf(git: Git, folder: string, base: string): Promise<string> {
+export async function commitOf(git: Git, base: string): Promise<string> {
   if (!/^(HEAD|[0-9a-f]{7,64})$/.test(base)) {
     throw new ParleyError('validation_error', 'The base is HEAD or the hash of a commit.')
   }
-  const inside = await git(folder, ['rev-parse', '--is-inside-work-tree'])
+  const inside = await git(['rev-parse', '--is-inside-work-tree'])
   if (inside.code !== 0) {
     throw new ParleyError(
       'not_supported',
       'This folder is not a git repository: there is nothing to compare with.',
     )
   }
-  const found = await git(folder, ['rev-parse', '--verify', '-q', `${base}^{commit}`])
+  const found = await git(['rev-parse', '--verify', '-q', `${base}^{commit}`])
   if (found.code === 0) return found.stdout.trim()
   if (base === 'HEAD') return ''
   throw new ParleyError('not_found', `There is no commit ${base} here.`)

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Git } from './git.ts'
+import type { GitIn } from './git.ts'
 
 const freshMs = 5_000
 const mostFiles = 200_000
@@ -14,14 +14,14 @@ export type FolderFiles = {
 }
 
 /** The files of folders, without what git ignores. A listing is kept for a few seconds, so that typing is fast. */
-export function createFolderFiles(git: Git, now: () => number = Date.now): FolderFiles {
+export function createFolderFiles(gitIn: GitIn, now: () => number = Date.now): FolderFiles {
   const listings = new Map<string, Listing>()
 
   function listingOf(folder: string): Promise<readonly string[]> {
     const known = listings.get(folder)
     if (known && now() - known.at < freshMs) return known.files
     for (const [other, { at }] of listings) if (now() - at >= freshMs) listings.delete(other)
-    const files = list(git, folder)
+    const files = list(gitIn, folder)
     listings.set(folder, { at: now(), files })
     files.catch(() => listings.delete(folder))
     return files
@@ -34,8 +34,9 @@ export function createFolderFiles(git: Git, now: () => number = Date.now): Folde
   }
 }
 
-async function list(git: Git, folder: string): Promise<readonly string[]> {
-  const found = await git(folder, ['ls-files', '-z', '--cached', '--others', '--exclude-standard']).catch(
+async function list(gitIn: GitIn, folder: string): Promise<readonly string[]> {
+  const git = await gitIn(folder, true)
+  const found = await git(['ls-files', '-z', '--cached', '--others', '--exclude-standard']).catch(
     () => undefined,
   )
   if (found?.code === 0)

@@ -11,27 +11,49 @@ export type GitResult = {
   readonly cut: boolean
 }
 
-/**
- * Runs git in a folder, for reading only: it takes no locks, asks nobody anything, and uses no monitor,
- * external diff or text conversion that the repository names. Its filters it does use: without them files would differ.
- */
-export type Git = (cwd: string, args: readonly string[], most?: number) => Promise<GitResult>
+export type Git = (args: readonly string[], most?: number) => Promise<GitResult>
 
-export function createGit(env: Readonly<Record<string, string | undefined>>): Git {
+/** How git is run in a folder. A folder that is not trusted runs nothing of its own. */
+export type GitIn = (folder: string, trusted: boolean) => Promise<Git>
+
+export function createGitIn(env: Readonly<Record<string, string | undefined>>): GitIn {
   const { PATH, HOME } = env
-  return (cwd, args, most = mostBytes) => runGit({ PATH, HOME }, cwd, args, most)
+  return async (folder, trusted) => {
+    const plain: Git = (args, most = mostBytes) => runGit({ PATH, HOME }, folder, args, most)
+    const without = trusted ? [] : await withoutFilters(plain)
+    return (args, most) => plain([...without, ...args], most)
+  }
 }
 
+/** Filters are commands that a repository names, run on its files: each one that is set is set to nothing. */
+async function withoutFilters(git: Git): Promise<string[]> {
+  const { stdout } = await git(['config', '--name-only', '-z', '--get-regexp', '^filter\\.'])
+  const names = new Set(stdout.split('\0').flatMap((key) => /^filter\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []))
+  return [...names].flatMap((name) =>
+    settings(`filter.${name}.clean=`, `filter.${name}.process=`, `filter.${name}.required=false`),
+  )
+}
+
+const settings = (...all: string[]) => all.flatMap((one) => ['-c', one])
+
+/**
+ * For reading only: takes no locks, asks nobody anything, fetches nothing, and uses no monitor, external diff or text
+ * conversion that the repository names.
+ */
 function runGit(
   env: NodeJS.ProcessEnv,
   cwd: string,
   args: readonly string[],
   most: number,
 ): Promise<GitResult> {
-  const quiet = ['--no-optional-locks', '-c', 'core.fsmonitor=false', '-c', 'core.quotePath=false']
+  const quiet = [
+    '--no-optional-locks',
+    '--literal-pathspecs',
+    ...settings('core.fsmonitor=false', 'core.quotePath=false'),
+  ]
   const child = spawn('git', [...quiet, ...args], {
     cwd,
-    env: { ...env, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0' },
+    env: { ...env, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: '' },
     stdio: ['ignore', 'pipe', 'pipe'],
     signal: AbortSignal.timeout(limitMs),
     killSignal: 'SIGKILL',

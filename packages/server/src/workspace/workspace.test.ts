@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -11,6 +11,8 @@ const folders: string[] = []
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
+
+const seen = (path: string, trusted = false) => ({ path, trusted })
 
 function folderWith(files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-workspace-'))
@@ -76,7 +78,7 @@ describe('changes', () => {
     rmSync(join(folder, 'gone.txt'))
     renameSync(join(folder, 'old name.txt'), join(folder, 'new name.txt'))
     git(folder, 'add', '-A', '--', 'old name.txt', 'new name.txt')
-    const { files, branch, base, cut } = await workspace.changes(folder, 'HEAD')
+    const { files, branch, base, cut } = await workspace.changes(seen(folder), 'HEAD')
     expect({ branch, cut }).toEqual({ branch: 'main', cut: false })
     expect(base).toBe(git(folder, 'rev-parse', 'HEAD').trim())
     expect(files.map(({ path, status, added, removed }) => [path, status, added, removed])).toEqual([
@@ -87,10 +89,10 @@ describe('changes', () => {
       ['package-lock.json', 'modified', 1, 1],
     ])
     expect(files.map(({ generated }) => generated)).toEqual([false, false, false, false, true])
-    const edited = await workspace.patch(folder, 'edited.txt', 'HEAD')
+    const edited = await workspace.patch(seen(folder), 'edited.txt', 'HEAD')
     expect(edited.patch).toContain('-two\n+2\n+3')
-    expect((await workspace.patch(folder, 'new file.txt', 'HEAD')).patch).toContain('+hello')
-    expect(await workspace.patch(folder, 'kept.txt', 'HEAD')).toEqual({ patch: '', cut: false })
+    expect((await workspace.patch(seen(folder), 'new file.txt', 'HEAD')).patch).toContain('+hello')
+    expect(await workspace.patch(seen(folder), 'kept.txt', 'HEAD')).toEqual({ patch: '', cut: false })
   })
 
   it('are compared with a commit of the past, and with nothing before the first', async () => {
@@ -98,11 +100,11 @@ describe('changes', () => {
     const first = git(folder, 'rev-parse', 'HEAD').trim()
     write(folder, { 'a.txt': 'b\n' })
     git(folder, 'commit', '-qam', 'second')
-    expect((await workspace.changes(folder, 'HEAD')).files).toEqual([])
-    expect((await workspace.changes(folder, first)).files.map(({ path }) => path)).toEqual(['a.txt'])
+    expect((await workspace.changes(seen(folder), 'HEAD')).files).toEqual([])
+    expect((await workspace.changes(seen(folder), first)).files.map(({ path }) => path)).toEqual(['a.txt'])
     const empty = folderWith({ 'a.txt': 'a\n' })
     git(empty, 'init', '-q')
-    expect(await workspace.changes(empty, 'HEAD')).toMatchObject({
+    expect(await workspace.changes(seen(empty), 'HEAD')).toMatchObject({
       base: '',
       files: [{ status: 'untracked' }],
     })
@@ -111,13 +113,13 @@ describe('changes', () => {
   it('of a folder inside a repository are its own', async () => {
     const folder = repository({ 'a.txt': 'a\n', 'inner/b.txt': 'b\n' })
     write(folder, { 'a.txt': 'c\n', 'inner/b.txt': 'c\n' })
-    const { files } = await workspace.changes(join(folder, 'inner'), 'HEAD')
+    const { files } = await workspace.changes(seen(join(folder, 'inner')), 'HEAD')
     expect(files.map(({ path }) => path)).toEqual(['b.txt'])
   })
 
   it.each(['--output=/tmp/x', 'main; rm', '../x', ''])('refuse the base %j', async (base) => {
     const folder = repository({ 'a.txt': 'a\n' })
-    await expect(workspace.changes(folder, base)).rejects.toMatchObject({ code: 'validation_error' })
+    await expect(workspace.changes(seen(folder), base)).rejects.toMatchObject({ code: 'validation_error' })
   })
 
   it('read nothing outside the folder, through links or otherwise', async () => {
@@ -129,13 +131,20 @@ describe('changes', () => {
       `../${secret.split('/').at(-1)}/secret.txt`,
       'link.txt',
     ]) {
-      expect((await workspace.patch(folder, path, 'HEAD')).patch).not.toContain('do not tell')
+      expect((await workspace.patch(seen(folder), path, 'HEAD')).patch).not.toContain('do not tell')
     }
+  })
+
+  it('take a path as it stands', async () => {
+    const folder = repository({ '[id].txt': 'a\n', 'i.txt': 'a\n' })
+    write(folder, { '[id].txt': 'b\n', 'i.txt': 'c\n' })
+    const { patch } = await workspace.patch(seen(folder), '[id].txt', 'HEAD')
+    expect([patch.includes('+b'), patch.includes('+c')]).toEqual([true, false])
   })
 
   it('are not to be had without a repository', async () => {
     const folder = folderWith({ 'a.txt': '' })
-    await expect(workspace.changes(folder, 'HEAD')).rejects.toMatchObject({ code: 'not_supported' })
+    await expect(workspace.changes(seen(folder), 'HEAD')).rejects.toMatchObject({ code: 'not_supported' })
   })
 
   it('run nothing that the repository names', async () => {
@@ -144,12 +153,16 @@ describe('changes', () => {
       ['diff.evil.textconv', 'touch ran; cat'],
       ['diff.external', 'touch ran'],
       ['core.fsmonitor', 'touch ran'],
+      ['filter.evil.clean', 'touch ran; cat'],
+      ['filter.evil.required', 'true'],
     ] as const) {
       git(folder, 'config', name, value)
     }
     write(folder, { 'a.txt': 'b\n' })
-    await workspace.changes(folder, 'HEAD')
-    await workspace.patch(folder, 'a.txt', 'HEAD')
+    await workspace.changes(seen(folder), 'HEAD')
+    await workspace.patch(seen(folder), 'a.txt', 'HEAD')
     expect(await workspace.findFiles(folder, 'ran', 5)).toEqual([])
+    await workspace.changes(seen(folder, true), 'HEAD')
+    expect(existsSync(join(folder, 'ran')), 'a trusted folder runs its filters').toBe(true)
   })
 })

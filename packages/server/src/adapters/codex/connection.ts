@@ -315,7 +315,6 @@ class CodexConnection implements AgentConnection, Listener {
     const error = { code: 'agent_failed' as const, message }
     void this.#queue.put({ type: 'agent.disconnected', reason: 'crashed', error, ...words })
     this.#queue.end()
-    void this.#offer?.close()
     void this.#lease.release()
   }
 

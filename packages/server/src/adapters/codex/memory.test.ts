@@ -15,6 +15,7 @@ import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
 import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { AppServer } from './app-server.ts'
 import { createCodexAdapter } from './index.ts'
+import type { NativeMessage } from './native.ts'
 
 /** Conversations that a person had with Codex in a terminal, before there was Parley. */
 
@@ -153,14 +154,61 @@ it('a subagent is no conversation of its own; how it ended is told', async () =>
   expect(last).toMatchObject({ outcome: 'failed', content: [{ exitCode: 3 }] })
 })
 
-it('a turn that failed has failed, and what the person said after it is a turn of its own', async () => {
+it('a turn that failed has failed, and the one after it is one of its own', async () => {
   const failing = { error: { message: 'no such model', type: 'invalid_request_error' }, status: 400 }
-  const folder = await inTerminal(modelPrompt('Fail.', failing)).catch(() => undefined)
-  expect(folder).toBeUndefined()
+  await expect(inTerminal(modelPrompt('Fail.', failing))).rejects.toThrow()
   await using host = await hostOfCodex()
   const failed = (await host.conversations('codex')).find(({ title }) => title.startsWith('Fail.'))
-  const { all } = await imported(host, failed?.cwd ?? '')
-  expect(all('turn.ended')).toMatchObject([{ outcome: 'failed', error: { code: 'agent_failed' } }])
+  const { agentSessionId = '', cwd: folder = '' } = failed ?? {}
+  await inTerminal(modelPrompt('Again.', { content: 'Now it works.' }), 'resume', agentSessionId)
+  const { all } = await imported(host, folder)
+  expect(all('turn.ended')).toMatchObject([
+    { outcome: 'failed', error: { code: 'agent_failed' } },
+    { outcome: 'completed', result: 'Now it works.' },
+  ])
+})
+
+it('a conversation of the older kind comes as far as Codex tells it, with its compactions', async () => {
+  const folder = realpathSync(mkdtempSync(join(cwd, 'project-')))
+  const codex = await AppServer.start({ program, env })
+  type Opened = { thread: { id: string } }
+  const { thread } = await codex.call<Opened>('thread/start', { cwd: folder, historyMode: 'legacy' })
+  const ends: (() => void)[] = []
+  const ended = () => new Promise<void>((resolve) => ends.push(resolve))
+  const isEnd = ({ method, params }: NativeMessage) =>
+    method === 'turn/completed' && (params as { threadId: string }).threadId === thread.id
+  codex.claim(thread.id, { hear: (message) => isEnd(message) && ends.shift()?.(), lost: () => undefined })
+  const say = async (text: string) => {
+    const over = ended()
+    await codex.call('turn/start', {
+      threadId: thread.id,
+      input: [{ type: 'text', text, text_elements: [] }],
+    })
+    await over
+  }
+  const spawn = { task_name: 'look', fork_turns: 'none', message: 'Say what you see.' }
+  const wait = call('collaboration/wait_agent', { timeout_ms: 10_000 })
+  await say(modelPrompt('Delegate.', call('collaboration/spawn_agent', spawn), wait, { content: 'Done.' }))
+  const over = ended()
+  await codex.call('thread/compact/start', { threadId: thread.id })
+  await over
+  await say(modelPrompt('Goodbye.', { content: 'Goodbye.' }))
+  await codex.close()
+
+  await using host = await hostOfCodex()
+  const { all } = await imported(host, folder)
+  expect(all('prompt.submitted').map(({ parts: [part] }) => part)).toMatchObject([
+    { type: 'text', text: expect.stringMatching(/^Delegate/) },
+    { type: 'command', name: 'compact' },
+    { type: 'text', text: expect.stringMatching(/^Goodbye/) },
+  ])
+  expect(all('context.compacted')).toMatchObject([{ trigger: 'manual' }])
+  expect(all('turn.ended').map(({ outcome }) => outcome)).toEqual(['completed', 'completed', 'completed'])
+  expect(all('text.written').map(({ text }) => text)).toEqual([
+    'There is nothing more to say.',
+    'Done.',
+    'Goodbye.',
+  ])
 })
 
 it('an archived conversation is not listed, and one that is not there is refused', async () => {

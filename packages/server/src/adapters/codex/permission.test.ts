@@ -167,6 +167,19 @@ describe('a tool of an MCP server', () => {
     ])
   })
 
+  it('that is of the host and of no known call is let through: the host asks when it is called', () => {
+    const say = { name: 'host:say', kind: 'other' as const, title: 'Say', readOnly: false }
+    const hostTools = new Map([['mcp__parley__say', say]])
+    const params = { ...toolAsk('sage').params, serverName: 'parley' }
+    const native = { method: 'mcpServer/elicitation/request', params }
+    const { requests, asked, said } = desk(initialState({ threadId: 'root', hostTools }))
+    requests.take({ id: 1, ...native })
+    expect([asked, said]).toEqual([[], [{ id: 1, result: { action: 'accept', content: {}, _meta: null } }]])
+    const without = desk(initialState({ threadId: 'root' }))
+    without.requests.take({ id: 1, ...native })
+    expect(without.asked).toMatchObject([{ tool: 'mcp__parley' }])
+  })
+
   it('asks a person, in the form of a question', async () => {
     const { requests, asked, said, answer } = desk(began(mcpCall('one', 'parsley')))
     const properties = { colour: { type: 'string', enum: ['red', 'blue'] } }

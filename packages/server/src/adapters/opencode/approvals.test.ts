@@ -1,10 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { BenchSession, Turn } from '../../testing/adapter-contract/bench.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { opencodeConfig, opencodeEnvironment } from '../../testing/opencode-environment.ts'
-import { connectInput, promptMessage, readTurn, readUntil } from '../../testing/read-connection.ts'
+import { connectInput, readTurn, readUntil } from '../../testing/read-connection.ts'
 import { bash, call, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 
 let world: OpenCodeUnderTest
@@ -52,9 +53,9 @@ describe('what OpenCode asks for', { timeout: 90_000 }, () => {
       expect(await turn.ended()).toMatchObject({ outcome: 'completed' })
       expect(ends(turn).toSorted()).toEqual(['completed', 'denied'])
       expect(turn.said).toContain('Not that one.')
-      const denied = (first?.input as { command: string }).command === 'touch one' ? 'one' : 'two'
+      const [denied, allowed] = first?.title === 'touch one' ? ['one', 'two'] : ['two', 'one']
       expect(await bench.file(denied)).toBeUndefined()
-      expect(await bench.file(denied === 'one' ? 'two' : 'one')).toBe('')
+      expect(await bench.file(allowed)).toBe('')
     }))
 
   it('ends the turn when the person wants that', () =>
@@ -80,30 +81,29 @@ describe('what OpenCode asks for', { timeout: 90_000 }, () => {
     }))
 
   it('is forgotten when the turn is stopped: no answer can come too late', async () => {
-    const input = connectInput({
-      cwd: world.home,
-      person: {
-        forbids: () => false,
-        permit: () => new Promise(() => undefined),
-        answer: () => new Promise(() => undefined),
-      },
-    })
-    const connection = await world.adapter().connect(input)
-    await connection.send(promptMessage(modelPrompt('Touch it.', bash('touch late'), done)))
-    await readUntil(
-      connection,
-      ({ type, ...output }) => type === 'native' && JSON.stringify(output).includes('"permission.asked"'),
-    )
+    const never = () => new Promise<never>(() => undefined)
+    const person = { forbids: () => false, permit: never, answer: never }
+    const connection = await world.adapter().connect(connectInput({ cwd: world.home, person }))
+    const say = (promptId: string, text: string) =>
+      connection.send({
+        type: 'prompt',
+        prompt: { promptId, parts: [{ type: 'text', text }], delivery: 'queue', at: 0 },
+      })
+    const isAsked = (output: AgentOutput) =>
+      output.type === 'native' && (output.message as { type: string }).type === 'permission.asked'
+    await say('prm_1', modelPrompt('Touch it.', bash('touch late'), done))
+    await readUntil(connection, isAsked)
     const rest = readTurn(connection)
     await connection.interrupt()
     const outputs = await rest
     expect(outputs.at(-1)).toMatchObject({ type: 'turn.ended', outcome: 'cancelled' })
-    await connection.send(promptMessage(modelPrompt('Look.', bash('ls late'), { say: 'history' })))
-    const natives = await readUntil(
-      connection,
-      ({ type, ...output }) => type === 'native' && JSON.stringify(output).includes('"permission.asked"'),
+    const answers = outputs.filter(
+      (output) => output.type === 'native' && JSON.stringify(output).includes('"permission.replied"'),
     )
-    expect(JSON.stringify(natives)).not.toContain('touch late')
+    expect(JSON.stringify(answers)).toContain('"reply":"reject"')
+    await say('prm_2', modelPrompt('Hello.', done))
+    expect((await readTurn(connection)).at(-1)).toMatchObject({ outcome: 'completed' })
+    expect(existsSync(join(world.home, 'late'))).toBe(false)
     await connection.close()
   })
 })

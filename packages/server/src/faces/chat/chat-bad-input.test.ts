@@ -252,6 +252,28 @@ describe('what a response looks like', () => {
     expect(stream).toMatch(/\n\ndata: \[DONE\]\n\n$/)
   })
 
+  it('can be read by a page of a configured origin, and by no other', async () => {
+    const origin = 'https://pages.example'
+    await using shared = await chatUnderTest({ allowedOrigins: [origin] })
+    const { ask } = shared.server
+    const asked = {
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type',
+    }
+    const preflight = await ask('/api/chat', {
+      method: 'OPTIONS',
+      headers: { origin, ...asked },
+      token: false,
+    })
+    expect(preflight).toMatchObject({ status: 204, headers: { 'access-control-allow-origin': origin } })
+    const body = { id: 'shared', messages: [user(text('hi'))] }
+    const { status, headers } = await ask('/api/chat', { body, headers: { origin } })
+    expect({ status, origin: headers['access-control-allow-origin'] }).toEqual({ status: 200, origin })
+    const foreign = { origin: 'https://elsewhere.example' }
+    expect((await ask('/api/chat', { body, headers: foreign })).status).toBe(403)
+    expect((await ask('/api/chat/shared/messages', { headers: foreign })).status).toBe(403)
+  })
+
   it('breaks off when the session goes, or the server', async () => {
     const hang = JSON.stringify([{ type: 'text', text: 'on my way' }, { type: 'hang' }])
     const sending = chat.send({ id: 'gone', messages: [user(text(hang))] })

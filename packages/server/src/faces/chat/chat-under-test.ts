@@ -11,6 +11,7 @@ import {
 import { ai6, ai7, react6, react7 } from '../../transcripts/ai-sdk-modules-under-test.ts'
 import { plain, type Sdk } from '../../transcripts/ai-sdk-under-test.ts'
 import type { UiMessage } from '../../transcripts/ui-message.ts'
+import type { ServeSettings } from '../http/serve.ts'
 import { type ServerUnderTest, serverUnderTest, testToken } from '../http/server-under-test.ts'
 import { type ChatFaceOptions, createChatFace } from './index.ts'
 
@@ -35,14 +36,16 @@ export type PageOptions = {
 }
 
 export async function chatUnderTest(
-  options: Omit<HostUnderTestOptions, 'limits'> & Pick<ChatFaceOptions, 'limits'> = {},
+  options: Omit<HostUnderTestOptions, 'limits'> &
+    Pick<ChatFaceOptions, 'limits'> &
+    Pick<ServeSettings, 'allowedOrigins'> = {},
 ): Promise<ChatUnderTest> {
-  const { limits, ...hosting } = options
+  const { limits, allowedOrigins = [], ...hosting } = options
   const under = await hostUnderTest(hosting)
   const defaults = { agent: 'scripted', cwd: under.cwd }
   const logger = pino({ level: 'silent' })
   const chat = createChatFace({ host: under.host, logger, defaults, ...(limits && { limits }) })
-  const server = await serverUnderTest(under.host, { chat })
+  const server = await serverUnderTest(under.host, { chat, allowedOrigins })
   let pages = 0
   const sessionOf = (chatId: string) =>
     new SessionUnderTest(

@@ -128,6 +128,35 @@ describe('a terminal', () => {
     await expect.poll(() => isAlive(pid)).toBe(false)
   })
 
+  it('may be resized and typed into while it ends', async () => {
+    const world = await start()
+    for (let round = 0; round < 20; round++) {
+      const watcher = new Watcher(await opened(world))
+      await watcher.until(() => watcher.frames.length > 0)
+      watcher.say({ type: 'input', data: 'exit\r' })
+      let rows = 10
+      while (!watcher.frames.some(({ type }) => type === 'exited')) {
+        watcher.say({ type: 'resize', cols: 80, rows: 10 + (rows++ % 50) })
+        watcher.say({ type: 'input', data: 'x' })
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      watcher.socket.close()
+    }
+    expect((await world.call('GET', '/api/health')).status).toBe(200)
+  })
+
+  it('goes with its session, also if it does not want to', async () => {
+    const world = await start()
+    const watcher = new Watcher(await opened(world))
+    await watcher.until(() => watcher.frames.length > 0)
+    watcher.say({ type: 'input', data: 'echo pid=$$.; trap "" HUP; sleep 1000\n' })
+    await watcher.until(() => /pid=\d+\./.test(watcher.text))
+    const pid = Number(/pid=(\d+)\./.exec(watcher.text)?.[1])
+    expect((await world.call('DELETE', `/api/sessions/${world.id}`)).status).toBe(204)
+    await watcher.until(() => watcher.frames.some(({ type }) => type === 'exited'))
+    await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false)
+  })
+
   it('is not for those without the token, and not where there is none', async () => {
     const world = await start()
     const stranger = new Watcher(await opened(world), 'Bearer wrong')

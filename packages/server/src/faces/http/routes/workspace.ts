@@ -4,9 +4,12 @@ import { mount } from '../mount.ts'
 
 export function mountWorkspace(app: App, parts: AppParts): void {
   const { host, workspace } = parts
-  const folderOf = async (sessionId: string) => (await host.state(sessionId)).cwd
+  const folderOf = async (sessionId: string) => {
+    const { cwd, trusted } = await host.detail(sessionId, 0)
+    return { path: cwd, trusted }
+  }
   mount(app, parts, routes.findFiles, async ({ params, query }) => ({
-    files: await workspace.findFiles(await folderOf(params.id), query.q, query.limit),
+    files: await workspace.findFiles((await folderOf(params.id)).path, query.q, query.limit),
   }))
   mount(app, parts, routes.listChanges, async ({ params, query }) =>
     workspace.changes(await folderOf(params.id), query.base),

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { agents } from './agents.ts'
 import { appends } from './appends.ts'
 import { claudeFlood } from './claude-flood.ts'
 import { claudeLatency } from './claude-latency.ts'
@@ -37,6 +38,7 @@ const figures: readonly Figure[] = [
   claudeFlood,
   claudeLatency,
   claudeMemory,
+  agents,
 ]
 
 const { values, positionals } = parseArgs({

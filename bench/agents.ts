@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SessionEvent } from '@parley/protocol'
+import type { Host } from '../packages/server/src/core/host.ts'
+import { createHost } from '../packages/server/src/index.ts'
+import { createMemoryStore } from '../packages/server/src/stores/memory.ts'
+import { answerByPrompt, modelPrompt } from '../packages/server/src/testing/model-by-prompt.ts'
+import { startModelServer } from '../packages/server/src/testing/model-server.ts'
+import { type RealAgentName, realAgents } from '../packages/server/src/testing/real-agents.ts'
+import { type Figure, mebibytes, milliseconds, type Row } from './lib/figure.ts'
+
+const names: readonly RealAgentName[] = ['claude', 'codex', 'opencode', 'gemini', 'claude-acp']
+
+/** What each real agent costs: from a prompt to its first end, cold and then warm, and the memory of its processes. */
+export const agents: Figure = {
+  name: 'agents',
+  async measure({ folder }) {
+    const model = await startModelServer()
+    answerByPrompt(model, /never/)
+    const real = realAgents({ url: model.url, home: join(folder, 'home') })
+    const nothing = await nodeThatDoesNothing()
+    const rows: Row[] = []
+    for (const name of names) {
+      const host = await createHost({ adapters: [real[name].adapter()], store: createMemoryStore() })
+      rows.push(...(await measureAgent(name, host, join(folder, name), nothing)))
+      await host.close()
+    }
+    await model.stop()
+    return rows
+  },
+}
+
+async function measureAgent(
+  name: RealAgentName,
+  host: Host,
+  cwd: string,
+  nothing: { ms: number; rss: number },
+): Promise<Row[]> {
+  mkdirSync(cwd)
+  const begin = performance.now()
+  const { id } = await host.create({ agent: name, cwd, prompt: modelPrompt('Hello.', { content: 'Hello.' }) })
+  await ended(host, id, 1)
+  const coldMs = performance.now() - begin
+  const again = performance.now()
+  const text = modelPrompt('Hello again.', { content: 'Hello.' })
+  await host.command(id, { type: 'prompt.submit', commandId: 'second', text })
+  await ended(host, id, 2)
+  const warmMs = performance.now() - again
+  const rss = memoryOfProcesses(cwd.slice(0, cwd.lastIndexOf('/')))
+  const row = (figure: string, value: string, baseline: string, ratio: number): Row => ({
+    figure: `${name}: ${figure}`,
+    value,
+    baseline,
+    ratio,
+  })
+  return [
+    row(
+      'first turn, process started for it',
+      milliseconds(coldMs),
+      milliseconds(nothing.ms),
+      coldMs / nothing.ms,
+    ),
+    row('second turn, against the first', milliseconds(warmMs), milliseconds(coldMs), warmMs / coldMs),
+    row('memory of its processes, one session', mebibytes(rss), mebibytes(nothing.rss), rss / nothing.rss),
+  ]
+}
+
+async function ended(host: Host, id: string, turns: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let seen = 0
+  const stop = await host.follow(
+    id,
+    {},
+    {
+      native: false,
+      following: () => undefined,
+      caughtUp: () => undefined,
+      ended: () => undefined,
+      deliver(batch) {
+        for (const { kind, json } of batch) {
+          if (kind === 'event' && (JSON.parse(json) as SessionEvent).type === 'turn.ended') seen++
+        }
+        if (seen >= turns) resolve()
+      },
+    },
+  )
+  await promise
+  stop()
+}
+
+/** All that runs with a home below `place`, as it stands in memory now. */
+function memoryOfProcesses(place: string): number {
+  const pids = readdirSync('/proc').filter(
+    (pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).includes(place),
+  )
+  return pids.map(rssOf).reduce((sum, one) => sum + one, 0)
+}
+
+function rssOf(pid: string | number): number {
+  return Number(/VmRSS:\s+(\d+)/.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+async function nodeThatDoesNothing(): Promise<{ ms: number; rss: number }> {
+  const begin = performance.now()
+  const child = spawn(process.execPath, ['-e', 'process.stdout.write("x"); setInterval(() => {}, 1000)'])
+  await once(child.stdout, 'data')
+  const ms = performance.now() - begin
+  const rss = rssOf(child.pid ?? 0)
+  child.kill()
+  await once(child, 'exit')
+  return { ms, rss }
+}

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { agents } from './agents.ts'
 import { appends } from './appends.ts'
+import { chat } from './chat.ts'
 import { claudeFlood } from './claude-flood.ts'
 import { claudeLatency } from './claude-latency.ts'
 import { claudeMemory } from './claude-memory.ts'
@@ -26,6 +27,7 @@ const figures: readonly Figure[] = [
   deltas,
   latency,
   fanOut,
+  chat,
   appends,
   replay,
   opening,

@@ -23,8 +23,8 @@ const endedStatus = new Set(['completed', 'failed', 'cancelled'])
 const startedStatus = new Set(['in_progress', 'completed', 'failed'])
 
 /**
- * A call is recorded once its input is known. An agent that streams the input announces it empty: it stays a draft until
- * something else is said. A call that is mentioned for the first time when it has ended is called all the same.
+ * A call is recorded once its input is known. One that is only announced may still get its input: it stays a draft until
+ * it runs, is asked about, or something else is said. One that is first mentioned when it has ended is called all the same.
  */
 export function takeCall(state: TranslateState, native: NativeCall, mention: Mention): Translation {
   if (state.replaying) return nothing(state)
@@ -65,8 +65,7 @@ function begin(before: TranslateState, native: NativeCall, mention: Mention): Tr
     (now) => {
       const call = mergedCall(now, empty, native, mention)
       const state = withCall(now, nativeId, call)
-      const isDraft =
-        mention === 'announced' && isEmpty(native.rawInput) && !startedStatus.has(native.status ?? '')
+      const isDraft = mention === 'announced' && !startedStatus.has(native.status ?? '')
       if (!isDraft) return goOn(state, native, { before: undefined, mention })
       const { id: toolCallId, name, kind } = call
       const drafted: AgentOutput = {

@@ -96,10 +96,10 @@ describe('text', () => {
 })
 
 describe('a call', () => {
-  it('that is announced empty is called when its input is known', () => {
+  it('that is announced is called when its input is known', () => {
     const outputs = play(
       prompt(1),
-      update('tool_call', { ...run, rawInput: {}, status: 'pending' }),
+      update('tool_call', { ...run, rawInput: { cwd: '/' }, status: 'pending' }),
       update('tool_call_update', { toolCallId: 'a', rawInput: { command: 'touch' } }),
       update('usage_update', { used: 5, size: 10 }),
       update('tool_call_update', { toolCallId: 'a', rawInput: { command: 'touch a' } }),
@@ -150,7 +150,7 @@ describe('a call', () => {
 
   it('has an id that fits the log, however long its own is', () => {
     const [called] = outputsOf(
-      play(prompt(1), update('tool_call', { ...run, toolCallId: 'x'.repeat(500) })),
+      play(prompt(1), update('tool_call', { ...run, toolCallId: 'x'.repeat(500) }), end(1)),
       'tool-call.called',
     )
     expect(called?.toolCallId.length).toBeLessThan(200)
@@ -188,7 +188,11 @@ describe('a call', () => {
     ['a tool with a name', { kind: 'other', name: 'Sing' }, 'Sing'],
     ['a kind that nobody has heard of', { kind: 'sing' }, '*'],
   ])('of %s is known as such to rules', (_, fields, name) => {
-    const outputs = play(prompt(1), update('tool_call', { toolCallId: 'a', title: 'Do it', ...fields }))
+    const outputs = play(
+      prompt(1),
+      update('tool_call', { toolCallId: 'a', title: 'Do it', ...fields }),
+      end(1),
+    )
     expect(outputsOf(outputs, 'tool-call.called')).toMatchObject([{ name }])
   })
 })

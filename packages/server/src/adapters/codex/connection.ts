@@ -234,7 +234,6 @@ class CodexConnection implements AgentConnection, Listener {
   async #shut(): Promise<void> {
     const { server } = this.#lease
     this.#requests.close()
-    this.#offer?.leave()
     server.desk.leave(this.#threadId)
     server.leave(this)
     this.#wake()
@@ -299,10 +298,8 @@ class CodexConnection implements AgentConnection, Listener {
     const known = this.#state.subagents
     this.#state = state
     if (state.turn?.nativeId !== undefined) this.#turn.resolve(state.turn.nativeId)
-    for (const output of outputs) {
-      await this.#queue.put(output)
-      this.#offer?.heard(output)
-    }
+    for (const output of outputs) await this.#queue.put(output)
+    this.#offer?.told(state.calls)
     for (const threadId of state.subagents.keys()) {
       if (!known.has(threadId)) this.#lease.server.claim(threadId, this)
     }
@@ -315,6 +312,7 @@ class CodexConnection implements AgentConnection, Listener {
     const error = { code: 'agent_failed' as const, message }
     void this.#queue.put({ type: 'agent.disconnected', reason: 'crashed', error, ...words })
     this.#queue.end()
+    void this.#offer?.close()
     void this.#lease.release()
   }
 

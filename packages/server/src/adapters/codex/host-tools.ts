@@ -1,5 +1,5 @@
 import { hostToolName } from '@parley/protocol'
-import { type AgentOutput, type HostTools, hostToolServer } from '../../core/agent-adapter.ts'
+import { type HostTools, hostToolServer } from '../../core/agent-adapter.ts'
 import { type RunningHostToolServer, startHostToolServer } from '../host-tool-server.ts'
 import type { HostToolNames } from './describe-call.ts'
 import type { NativeConfig } from './settings.ts'
@@ -25,30 +25,21 @@ export type HostToolCalls = {
 
 /** The host's tools for one conversation: an MCP server on loopback, from before its start until after its end. */
 export class HostToolOffer {
-  readonly #hostTools: HostTools
-  readonly #told = new Set<string>()
+  #told: ReadonlyMap<string, unknown> = new Map()
   readonly #waiting = new Map<string, PromiseWithResolvers<void>>()
   #server: RunningHostToolServer | undefined
   #calls: HostToolCalls | undefined
-  #leaving = false
-
-  private constructor(hostTools: HostTools) {
-    this.#hostTools = hostTools
-  }
+  #over = false
 
   static async open(hostTools: HostTools | undefined): Promise<HostToolOffer | undefined> {
     if (!hostTools) return undefined
-    const offer = new HostToolOffer(hostTools)
-    const { tools } = hostTools
-    offer.#server = await startHostToolServer(
-      { tools, call: (name, input, context) => offer.#call(name, input, context) },
-      {
-        callOf: (meta) => offer.#callOf(meta),
-        answered: (answer, toolCallId) => {
-          if (answer.denied && toolCallId !== undefined) offer.#calls?.denied(toolCallId)
-        },
+    const offer = new HostToolOffer()
+    offer.#server = await startHostToolServer(hostTools, {
+      callOf: (meta) => offer.#callOf(meta),
+      answered: (answer, toolCallId) => {
+        if (answer.denied && toolCallId !== undefined) offer.#calls?.denied(toolCallId)
       },
-    )
+    })
     return offer
   }
 
@@ -68,38 +59,23 @@ export class HostToolOffer {
     this.#calls = calls
   }
 
-  /** The host has taken this output. */
-  heard(output: AgentOutput): void {
-    if (output.type === 'tool-call.ended') this.#told.delete(output.toolCallId)
-    if (output.type !== 'tool-call.called') return
-    this.#told.add(output.toolCallId)
-    this.#waiting.get(output.toolCallId)?.resolve()
-    this.#waiting.delete(output.toolCallId)
+  /** The host knows of these calls. */
+  told(calls: ReadonlyMap<string, unknown>): void {
+    this.#told = calls
+    for (const [callId, { resolve }] of this.#waiting) {
+      if (calls.has(callId)) resolve()
+    }
   }
 
-  /** From now on calls are broken off because the connection is let go, not because the agent took them back. */
-  leave(): void {
-    this.#leaving = true
-    for (const { reject } of this.#waiting.values()) reject(new Error('The connection is being closed.'))
-    this.#waiting.clear()
-  }
-
+  /** Calls that run are aborted. Idempotent. */
   async close(): Promise<void> {
-    this.leave()
+    this.#over = true
+    for (const { reject } of this.#waiting.values()) reject(gone())
+    this.#waiting.clear()
     await this.#server?.close()
   }
 
-  #call(...[name, input, context]: Parameters<HostTools['call']>): ReturnType<HostTools['call']> {
-    const takenBack = new AbortController()
-    const abort = () => {
-      if (!this.#leaving) takenBack.abort()
-    }
-    if (context.signal.aborted) abort()
-    else context.signal.addEventListener('abort', abort, { once: true })
-    return this.#hostTools.call(name, input, { ...context, signal: takenBack.signal })
-  }
-
-  /** Codex says with each call which of its own it is. Its tool runs when the host knows of it. */
+  /** Codex says with each call which of its own it is. The tool runs when the host knows of it. */
   async #callOf({ callId, threadId }: Readonly<Record<string, unknown>>) {
     if (typeof callId !== 'string') return {}
     if (!this.#told.has(callId)) await this.#untilTold(callId)
@@ -107,10 +83,15 @@ export class HostToolOffer {
     return { toolCallId: callId, ...parent }
   }
 
-  #untilTold(callId: string): Promise<void> {
-    if (this.#leaving) return Promise.reject(new Error('The connection is being closed.'))
-    const waiting = this.#waiting.get(callId) ?? Promise.withResolvers<void>()
+  async #untilTold(callId: string): Promise<void> {
+    if (this.#over) throw gone()
+    const waiting = Promise.withResolvers<void>()
     this.#waiting.set(callId, waiting)
-    return waiting.promise
+    await waiting.promise
+    this.#waiting.delete(callId)
   }
+}
+
+function gone(): Error {
+  return new Error('The connection is closed.')
 }

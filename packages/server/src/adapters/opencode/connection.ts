@@ -7,11 +7,10 @@ import { catchUp, type Now } from './catch-up.ts'
 import { applyRules, type usageOf } from './conversation.ts'
 import { readEvents } from './events.ts'
 import { connectedOutput, type Introduction } from './introduction.ts'
-import { ignoredFrames, type NativePermission, type NativeQuestionRequest } from './native.ts'
+import { ignoredFrames } from './native.ts'
 import { newMessageId, Outgoing } from './outgoing.ts'
-import { PermissionDesk } from './permission.ts'
 import { commandIn, messageIdOf, type NativeCommand, nativeParts } from './prompt.ts'
-import { QuestionDesk } from './question.ts'
+import { Requests } from './requests.ts'
 import { rewind } from './rewind.ts'
 import { sessionRules } from './rules.ts'
 import type { OpenCodeServer, SharedServer } from './server.ts'
@@ -60,8 +59,7 @@ export class OpenCodeConnection implements AgentConnection {
   readonly #outgoing: Outgoing
   readonly #queue = createOutputQueue(() => void this.close())
   readonly #calls = new AnnouncedCalls()
-  readonly #permissions: PermissionDesk
-  readonly #questions: QuestionDesk
+  readonly #requests: Requests
   readonly #reading = new AbortController()
   readonly #ready = Promise.withResolvers<void>()
   /** The agent of each session, by its name; of the root the one whose rules are in force. */
@@ -73,15 +71,12 @@ export class OpenCodeConnection implements AgentConnection {
   readonly #now: Now = {
     state: () => this.#state,
     give: (translation) => this.#give(translation),
-    waiting: (permissions, questions) => {
-      this.#permissions.reconcile(permissions)
-      this.#questions.reconcile(questions)
-    },
+    waiting: (permissions, questions) => this.#requests.reconcile(permissions, questions),
   }
   #isReady = false
   #closing = false
+  #closed: Promise<void> | undefined
   #stopping: Promise<void> = Promise.resolve()
-  #ended: Promise<void> = Promise.resolve()
 
   constructor({ server, release }: SharedServer, input: ConnectInput, opened: Opened) {
     const { client, introduction, session, used } = opened
@@ -101,16 +96,12 @@ export class OpenCodeConnection implements AgentConnection {
       servers: introduction.mcpServers.map(({ name }) => name),
       ...used,
     })
-    const desk = {
+    this.#requests = new Requests({
       person: input.person,
       client,
       calls: this.#calls,
       isOver: () => this.#closing || !this.#server.alive || !this.#state.turn || this.#state.interrupting,
-      problem: (doing: string, error: unknown) => this.#problem(doing, error),
-    }
-    this.#questions = new QuestionDesk(desk)
-    this.#permissions = new PermissionDesk({
-      ...desk,
+      problem: (doing, error) => this.#problem(doing, error),
       agentIn: (sessionID) => this.#agent(this.#agents.get(sessionID) ?? ''),
       agent: (name) => this.#agent(name),
       denied: (toolCallId) => {
@@ -124,8 +115,8 @@ export class OpenCodeConnection implements AgentConnection {
   /** Resolves when its events are heard: nothing said from then on is missed. */
   async start(): Promise<void> {
     void this.#introduce()
-    this.#ended = this.#pump()
-    await Promise.race([this.#ready.promise, this.#ended])
+    const ended = this.#pump()
+    await Promise.race([this.#ready.promise, ended])
     if (!this.#isReady) throw new Error('it ended as soon as it was started')
   }
 
@@ -134,7 +125,7 @@ export class OpenCodeConnection implements AgentConnection {
     const { type, prompt } = message
     if (type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn) return this.#steer(prompt)
     this.#calls.clear()
-    this.#permissions.clear()
+    this.#requests.clear()
     this.#state = withTurn(this.#state, Date.now())
     try {
       await this.#useAgent()
@@ -162,14 +153,16 @@ export class OpenCodeConnection implements AgentConnection {
     this.#configured(waits ? undefined : mode)
   }
 
-  async close(): Promise<void> {
-    if (!this.#closing) {
-      this.#closing = true
-      if (this.#state.turn) await atMost(this.#stop(), stopMs)
-      this.#reading.abort()
-      await this.#release()
-    }
-    await this.#ended
+  close(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    this.#closing = true
+    if (this.#state.turn) await atMost(this.#stop(), stopMs)
+    this.#reading.abort()
+    await this.#release()
   }
 
   async #introduce(): Promise<void> {
@@ -258,7 +251,7 @@ export class OpenCodeConnection implements AgentConnection {
     } catch (error) {
       this.#problem('stop', error)
     }
-    await Promise.all([this.#permissions.refuseAll(), this.#questions.rejectAll()])
+    await this.#requests.refuseAll()
   }
 
   async #pump(): Promise<void> {
@@ -324,17 +317,8 @@ export class OpenCodeConnection implements AgentConnection {
 
   /** What an event asks of us. */
   #attend(type: string, properties: Readonly<Record<string, unknown>>): void {
-    const requestId = String(properties.requestID)
+    this.#requests.hear(type, properties)
     switch (type) {
-      case 'permission.asked':
-        return void this.#permissions.ask(properties as NativePermission)
-      case 'permission.replied':
-        return this.#permissions.settle(requestId)
-      case 'question.asked':
-        return void this.#questions.ask(properties as NativeQuestionRequest)
-      case 'question.replied':
-      case 'question.rejected':
-        return this.#questions.settle(requestId)
       case 'session.created': {
         const { id, agent } = properties.info as Session
         return void this.#agents.set(id, agent ?? '')

@@ -10,7 +10,13 @@ import { z } from 'zod'
 
 /** What a page wants: a new prompt, or to answer what the message of a turn asks. */
 export type ChatWish =
-  | { readonly kind: 'prompt'; readonly message: UiMessage; readonly parts: PromptPart[] }
+  | {
+      readonly kind: 'prompt'
+      readonly message: UiMessage
+      readonly parts: PromptPart[]
+      /** The page asks for another response: it gets one only if there was none, because the message never came here. */
+      readonly isRetry: boolean
+    }
   | { readonly kind: 'answers'; readonly message: UiMessage; readonly given: GivenAnswer[] }
 
 export type GivenAnswer =
@@ -29,18 +35,27 @@ export type GivenAnswer =
 
 /** Only what is new is looked at: the log has the rest, and a page may send as little of it as it likes. */
 export function wishOf({ messages, trigger, messageId }: ChatRequest): ChatWish {
-  if (trigger === 'regenerate-message') {
-    throw new ParleyError(
-      'not_supported',
-      'What an agent did cannot be taken back, so no response is made a second time. Send a new message instead.',
-    )
-  }
   const last = messages.at(-1)
-  const named = messages.find(({ id, role }) => id === messageId && role === 'assistant')
+  const isRetry = trigger === 'regenerate-message'
+  if (isRetry && last?.role !== 'user') throw notAgain()
+  const named = isRetry
+    ? undefined
+    : messages.find(({ id, role }) => id === messageId && role === 'assistant')
   const message = named ?? last
-  if (message?.role === 'user') return { kind: 'prompt', message, parts: promptParts(message) }
+  if (message?.role === 'user') {
+    if (message.id === messageId && !isRetry) throw notAgain()
+    return { kind: 'prompt', message, parts: promptParts(message), isRetry }
+  }
   if (message?.role === 'assistant') return { kind: 'answers', message, given: answersIn(message) }
   throw new ParleyError('validation_error', 'The last message must be of a user, or answer what was asked.')
+}
+
+/** For a message that was changed, and for one that the agent has had already. */
+export function notAgain(): ParleyError {
+  return new ParleyError(
+    'not_supported',
+    'What was said and done cannot be taken back, so nothing is said or answered a second time. Send a new message instead.',
+  )
 }
 
 const TextPart = z.looseObject({ type: z.literal('text'), text: z.string() })

@@ -1,6 +1,5 @@
 import type { ChatRequest } from '@parley/protocol'
 import { pino } from 'pino'
-import { systemClock } from '../../core/clock.ts'
 import { sessionIdFrom } from '../../core/hash.ts'
 import {
   type HostUnderTest,
@@ -8,12 +7,14 @@ import {
   hostUnderTest,
   SessionUnderTest,
 } from '../../core/host-under-test.ts'
-import { ai6, ai7, react6, react7 } from '../../transcripts/ai-sdk-modules-under-test.ts'
-import { plain, type Sdk } from '../../transcripts/ai-sdk-under-test.ts'
+import type { Sdk } from '../../transcripts/ai-sdk-under-test.ts'
 import type { UiMessage } from '../../transcripts/ui-message.ts'
 import type { ServeSettings } from '../http/serve.ts'
 import { type ServerUnderTest, serverUnderTest, testToken } from '../http/server-under-test.ts'
 import { type ChatFaceOptions, createChatFace } from './index.ts'
+import { Page, type PageOptions } from './page-under-test.ts'
+
+export { Page } from './page-under-test.ts'
 
 export type ChatUnderTest = AsyncDisposable & {
   readonly under: HostUnderTest
@@ -25,14 +26,6 @@ export type ChatUnderTest = AsyncDisposable & {
   messages(chatId: string): Promise<UiMessage[]>
   /** What the chat face answers to a request that a page would not send. */
   send(body: Partial<ChatRequest> | object): Promise<{ status: number; text: string }>
-}
-
-export type PageOptions = {
-  readonly id?: string
-  readonly messages?: UiMessage[]
-  readonly body?: object
-  /** Without it, a page sends its answers by itself. */
-  readonly byHand?: true
 }
 
 export async function chatUnderTest(
@@ -55,7 +48,8 @@ export async function chatUnderTest(
   return {
     under,
     server,
-    page: (sdk, { id = `chat ${++pages}/x`, ...given } = {}) => new Page(server.url, sdk, { id, ...given }),
+    page: (sdk, { id = `chat ${++pages}/x`, ...given } = {}) =>
+      new Page({ url: server.url, token: testToken }, sdk, { id, ...given }),
     session: sessionOf,
     async messages(chatId) {
       const { text } = await server.ask(`/api/chat/${encodeURIComponent(chatId)}/messages`)
@@ -71,124 +65,4 @@ export async function chatUnderTest(
       await under[Symbol.asyncDispose]()
     },
   }
-}
-
-type StockChat = {
-  readonly id: string
-  messages: UiMessage[]
-  readonly status: 'submitted' | 'streaming' | 'ready' | 'error'
-  readonly error: Error | undefined
-  sendMessage(message: object, options?: object): Promise<void>
-  regenerate(): Promise<void>
-  resumeStream(): Promise<void>
-  stop(): Promise<void>
-  addToolApprovalResponse(answer: object): Promise<void>
-  addToolOutput(answer: object): Promise<void>
-}
-type ToolPart = UiMessage['parts'][number] & {
-  readonly toolCallId: string
-  readonly state: string
-  readonly approval?: { readonly id: string }
-}
-
-const patienceMs = 10_000
-
-export class Page {
-  readonly id: string
-  readonly chat: StockChat
-  readonly errors: string[] = []
-
-  constructor(url: string, sdk: Sdk, { id, messages = [], body = {}, byHand }: PageOptions & { id: string }) {
-    this.id = id
-    const ai = sdk === 6 ? ai6 : ai7
-    const transport = newTransport(ai, {
-      api: `${url}/api/chat?sdk=${sdk}`,
-      headers: { authorization: `Bearer ${testToken}` },
-      body,
-    })
-    type Given = Parameters<typeof ai.lastAssistantMessageIsCompleteWithToolCalls>[0]
-    const options = {
-      id,
-      messages,
-      transport,
-      onError: (error: Error) => void this.errors.push(error.message),
-      ...(!byHand && {
-        sendAutomaticallyWhen: (given: Given) =>
-          ai.lastAssistantMessageIsCompleteWithApprovalResponses(given as never) ||
-          ai.lastAssistantMessageIsCompleteWithToolCalls(given as never),
-      }),
-    }
-    this.chat = newChat(sdk, options)
-  }
-
-  /** As they would be stored or sent. */
-  get messages(): UiMessage[] {
-    return plain(this.chat.messages)
-  }
-
-  get last(): UiMessage {
-    const last = this.messages.at(-1)
-    if (!last) throw new Error('the page has no message')
-    return last
-  }
-
-  get text(): string {
-    return this.last.parts.map((part) => (part.type === 'text' ? part.text : '')).join('')
-  }
-
-  /** Tool parts of the last message. */
-  tools(state?: string): ToolPart[] {
-    const tools = this.last.parts.filter((part): part is ToolPart => 'toolCallId' in part)
-    return state === undefined ? tools : tools.filter((part) => part.state === state)
-  }
-
-  /** Sends a script as the words of a user; resolves with the end of the response. */
-  say(words: string | readonly object[]): Promise<void> {
-    return this.chat.sendMessage({ text: typeof words === 'string' ? words : JSON.stringify(words) })
-  }
-
-  decide(part: ToolPart | undefined, approved: boolean, more: object = {}): Promise<void> {
-    return this.chat.addToolApprovalResponse({ id: part?.approval?.id, approved, ...more })
-  }
-
-  /** The page as soon as this holds. */
-  async when(what: string, holds: (page: Page) => boolean): Promise<this> {
-    for (const deadline = Date.now() + patienceMs; !holds(this); ) {
-      if (Date.now() > deadline) {
-        throw new Error(
-          `not ${what}: ${this.chat.status} ${this.chat.error} ${JSON.stringify(this.messages)}`,
-        )
-      }
-      await systemClock.breathe()
-    }
-    return this
-  }
-
-  asked(count = 1): Promise<this> {
-    return this.when(
-      'asked',
-      ({ chat }) => chat.status === 'ready' && this.tools('approval-requested').length === count,
-    )
-  }
-
-  /** The end of a turn: not only of a response. */
-  ended(outcome = 'completed'): Promise<this> {
-    return this.when(`ended (${outcome})`, ({ chat }) => {
-      const settled = chat.status === 'ready' || chat.status === 'error'
-      const metadata = chat.messages.at(-1)?.metadata as { outcome?: string } | undefined
-      return settled && metadata?.outcome === outcome
-    })
-  }
-}
-
-type Made = new (options: object) => unknown
-
-/** The two generations have types of their own for the same things. */
-function newChat(sdk: Sdk, options: object): StockChat {
-  const { Chat } = sdk === 6 ? react6 : react7
-  return new (Chat as unknown as Made)(options) as StockChat
-}
-
-function newTransport(ai: { DefaultChatTransport: unknown }, options: object): unknown {
-  return new (ai.DefaultChatTransport as Made)(options)
 }

@@ -2,9 +2,10 @@ import type { ChatRequest, SessionState } from '@parley/protocol'
 import type { Host } from '../../core/host.ts'
 import { SessionFacts } from '../../transcripts/session-facts.ts'
 import { cancel } from './cancel.ts'
-import type { ChatWish } from './chat-request.ts'
+import { type ChatWish, notAgain } from './chat-request.ts'
 import { type ChatDefaults, checkSame, createSession, findSession } from './chat-session.ts'
 import type { ChatResponse } from './response-stream.ts'
+import { hasPrompt } from './turn-log.ts'
 
 type Asked = {
   readonly body: ChatRequest
@@ -14,8 +15,9 @@ type Asked = {
 
 /** The page's new message becomes a prompt, once, however often it is sent. */
 export async function submit(host: Host, { body, wish, defaults }: Asked): Promise<ChatResponse> {
-  const { message, parts } = wish
+  const { message, parts, isRetry } = wish
   const known = await findSession(host, body.id)
+  if (known && isRetry && (await hasPrompt(host, known, message.id))) throw notAgain()
   if (known) await checkSame(known, body)
   const { id } = known ?? (await createSession(host, body, defaults))
   const before = await host.state(id)

@@ -4,15 +4,35 @@ import type { StoredEvent } from '../../core/session-store.ts'
 
 const pageSize = 1000
 
-/** The seq at which a turn began, looked for from the head down: turns that are asked for are recent. */
-export async function turnStart(
+/** The seq at which a turn began. */
+export function turnStart(host: Host, state: SessionState, turnId: string): Promise<number | undefined> {
+  return findLast(
+    host,
+    state,
+    (event) => event.type === 'turn.started' && event.turnId === turnId,
+    'turn.started',
+  )
+}
+
+/** A page's message of this id was taken once. */
+export async function hasPrompt(host: Host, state: SessionState, messageId: string): Promise<boolean> {
+  const isIt = (event: AnyEvent) => event.type === 'prompt.submitted' && event.messageId === messageId
+  return (await findLast(host, state, isIt, 'prompt.submitted')) !== undefined
+}
+
+type AnyEvent = SessionEvent | UnknownEvent
+
+/** Looks from the head down: what is asked for is recent. Most events need not be parsed to see that they are not it. */
+async function findLast(
   host: Host,
   { id, seq }: SessionState,
-  turnId: string,
+  isIt: (event: AnyEvent) => boolean,
+  type: string,
 ): Promise<number | undefined> {
+  const word = JSON.stringify(type)
   for (let before = seq + 1; before > 1; ) {
     const { events } = await host.read(id, { before, limit: pageSize })
-    const found = events.findLast(({ json }) => isStartOf(json, turnId))
+    const found = events.findLast(({ json }) => json.includes(word) && isIt(JSON.parse(json)))
     if (found) return found.seq
     before = events[0]?.seq ?? 1
   }
@@ -31,13 +51,6 @@ export async function* eventsFrom(host: Host, sessionId: string, seq: number): A
   }
 }
 
-function eventOf({ json }: StoredEvent): SessionEvent | UnknownEvent {
+function eventOf({ json }: StoredEvent): AnyEvent {
   return JSON.parse(json)
-}
-
-/** Most events need not be parsed to see that they are something else. */
-function isStartOf(json: string, turnId: string): boolean {
-  if (!json.includes('"turn.started"')) return false
-  const event = JSON.parse(json) as SessionEvent | UnknownEvent
-  return event.type === 'turn.started' && event.turnId === turnId
 }

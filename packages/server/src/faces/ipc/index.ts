@@ -4,12 +4,11 @@ import {
   type AgentCalls,
   type AgentChannel,
   agentChannels,
-  messageChannel,
   type Refusal,
   type TaskStatus,
 } from './agent-calls.ts'
 import { type CheckedCall, type CheckedImage, checkCall } from './check-call.ts'
-import { Task } from './task.ts'
+import { Tasks } from './tasks.ts'
 
 export type {
   AgentAbilities,
@@ -55,102 +54,24 @@ export type IpcFace = {
   close(): void
 }
 
-const usualNames = { 'claude-sdk': 'claude' }
-
 /** Agents for the page of a desktop program, over whatever carries calls one way and messages the other. */
 export function createIpcFace(options: IpcFaceOptions): IpcFace {
-  const { host, handle, send, problem = () => undefined } = options
-  const names: Readonly<Record<string, string>> = { ...usualNames, ...options.agents }
-  const tasks = new Map<string, Task>()
-  const queues = new Map<string, Promise<unknown>>()
-
-  function newTask(taskId: string, config: CheckedCall<'agent:connect'>[1]): Task {
-    const tell = (sessionId: string, message: unknown) => {
-      try {
-        send(messageChannel, { taskId, sessionId, message })
-      } catch (error) {
-        problem({ error, doing: 'tell the page' })
-      }
-    }
-    return new Task(
-      {
-        host,
-        agentFor: (type) => (Object.hasOwn(names, type) ? (names[type] ?? type) : type),
-        tell,
-        echoPrompts: options.echoPrompts ?? false,
-      },
-      config,
-    )
-  }
-
-  function taskOf(taskId: string): Task {
-    const task = tasks.get(taskId)
-    if (task) return task
-    throw new ParleyError('conflict', `The task ${taskId} is not connected. Call agent:connect first.`)
-  }
-
-  /** The calls of a task are answered one after another, so that a page that mounts twice gets one session. */
-  function inOrder<Value>(taskId: string, call: () => Promise<Value>): Promise<Value> {
-    const answer = (queues.get(taskId) ?? Promise.resolve()).then(call)
-    const done = answer.catch(() => undefined)
-    queues.set(taskId, done)
-    void done.then(() => queues.get(taskId) === done && queues.delete(taskId))
-    return answer
-  }
-
-  const status = async (taskId: string): Promise<TaskStatus> =>
-    (await tasks.get(taskId)?.status()) ?? {
-      connected: false,
-      agent: null,
-      sessionId: null,
-      sessions: [],
-      activity: 'idle',
-      lastError: null,
-    }
-
-  const answers: Answering = {
-    'agent:connect': async ([taskId, config, { reuseIfSame, createSession }]) => {
-      const before = tasks.get(taskId)
-      const reused = reuseIfSame && before?.isConfiguredLike(config) ? before : undefined
-      const task = reused ?? newTask(taskId, config)
-      if (createSession && task.active === undefined) await task.create()
-      if (task !== before) before?.leave()
-      tasks.set(taskId, task)
-      return { sessionId: task.active ?? null }
-    },
-    'agent:send': async ([taskId, text, images]) => ({
-      promptId: await taskOf(taskId).send(text, images.map(imagePart)),
-    }),
-    'agent:stop': async ([taskId]) => void (await taskOf(taskId).stop()),
-    'agent:permission-response': async ([taskId, id, response]) =>
-      void (await taskOf(taskId).respond(id, response)),
-    'agent:get-capabilities': ([taskId]) => taskOf(taskId).abilities(),
-    'agent:set-model': async ([taskId, model]) => void (await taskOf(taskId).setModel(model)),
-    'agent:new-session': async ([taskId]) => ({ sessionId: await taskOf(taskId).create() }),
-    'agent:load-session': async ([taskId, id]) => ({ sessionId: await taskOf(taskId).load(id) }),
-    'agent:resume-session': async ([taskId, id]) => ({ sessionId: await taskOf(taskId).resume(id) }),
-    'agent:set-active-session': async ([taskId, id]) => ({ sessionId: await taskOf(taskId).activate(id) }),
-    'agent:get-status': async ([taskId]) => ({ status: await status(taskId) }),
-    'agent:disconnect': async ([taskId]) => {
-      await tasks.get(taskId)?.disconnect()
-      tasks.delete(taskId)
-    },
-  }
+  const { handle, accepts = () => true, problem = () => undefined } = options
+  const tasks = new Tasks({ ...options, problem })
+  const answers = answersOf(tasks)
 
   async function answer<Channel extends AgentChannel>(channel: Channel, event: unknown, args: unknown[]) {
     let taskId: string | undefined
     try {
-      if (options.accepts && !options.accepts(event)) {
-        throw new ParleyError('forbidden', 'This page may not use the agents.')
-      }
+      if (!accepts(event)) throw new ParleyError('forbidden', 'This page may not use the agents.')
       const call = checkCall(channel, args)
       taskId = call[0]
-      const value = await inOrder(taskId, async () => answers[channel](call))
+      const value = await tasks.inOrder(taskId, async () => answers[channel](call))
       return { success: true, ...value }
     } catch (error) {
       if (!(error instanceof ParleyError)) problem({ error, doing: channel })
       const { message, code } = errorInfoOf(error)
-      if (taskId !== undefined) tasks.get(taskId)?.failed(message)
+      if (taskId !== undefined) tasks.find(taskId)?.failed(message)
       return { success: false, error: message, code } satisfies Refusal
     }
   }
@@ -159,11 +80,10 @@ export function createIpcFace(options: IpcFaceOptions): IpcFace {
     handle(channel, (event, ...args) => answer(channel, event, args))
   }
   return {
-    status,
+    status: (taskId) => tasks.status(taskId),
     close() {
       for (const channel of agentChannels) options.removeHandler?.(channel)
-      for (const task of tasks.values()) task.leave()
-      tasks.clear()
+      tasks.leaveAll()
     },
   }
 }
@@ -174,6 +94,29 @@ type Value<Channel extends AgentChannel> = Omit<
 >
 type Answering = {
   [Channel in AgentChannel]: (call: CheckedCall<Channel>) => Promise<Value<Channel> | undefined>
+}
+
+function answersOf(tasks: Tasks): Answering {
+  const task = (taskId: string) => tasks.get(taskId)
+  return {
+    'agent:connect': async ([taskId, config, wish]) => ({
+      sessionId: await tasks.connect(taskId, config, wish),
+    }),
+    'agent:send': async ([taskId, text, images]) => ({
+      promptId: await task(taskId).send(text, images.map(imagePart)),
+    }),
+    'agent:stop': async ([taskId]) => void (await task(taskId).stop()),
+    'agent:permission-response': async ([taskId, id, response]) =>
+      void (await task(taskId).respond(id, response)),
+    'agent:get-capabilities': async ([taskId]) => task(taskId).abilities(),
+    'agent:set-model': async ([taskId, model]) => void (await task(taskId).setModel(model)),
+    'agent:new-session': async ([taskId]) => ({ sessionId: await task(taskId).create() }),
+    'agent:load-session': async ([taskId, id]) => ({ sessionId: await task(taskId).load(id) }),
+    'agent:resume-session': async ([taskId, id]) => ({ sessionId: await task(taskId).resume(id) }),
+    'agent:set-active-session': async ([taskId, id]) => ({ sessionId: await task(taskId).activate(id) }),
+    'agent:get-status': async ([taskId]) => ({ status: await tasks.status(taskId) }),
+    'agent:disconnect': async ([taskId]) => void (await tasks.disconnect(taskId)),
+  }
 }
 
 const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w=.-]+)*;base64,(.*)$/s

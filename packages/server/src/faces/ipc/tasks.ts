@@ -1,0 +1,98 @@
+import { ParleyError } from '@parley/protocol'
+import { messageChannel, type TaskMessage, type TaskStatus } from './agent-calls.ts'
+import type { CheckedCall, CheckedConfig } from './check-call.ts'
+import type { IpcFaceOptions } from './index.ts'
+import { Task } from './task.ts'
+
+const usualNames = { 'claude-sdk': 'claude' }
+
+const nothing: TaskStatus = {
+  connected: false,
+  agent: null,
+  sessionId: null,
+  sessions: [],
+  activity: 'idle',
+  lastError: null,
+}
+
+type TasksOptions = Pick<IpcFaceOptions, 'host' | 'send' | 'agents' | 'echoPrompts'> &
+  Required<Pick<IpcFaceOptions, 'problem'>>
+
+/** The tasks of all pages, each by the name that its page has for it. */
+export class Tasks {
+  readonly #options: TasksOptions
+  readonly #names: Readonly<Record<string, string>>
+  readonly #tasks = new Map<string, Task>()
+  readonly #queues = new Map<string, Promise<unknown>>()
+
+  constructor(options: TasksOptions) {
+    this.#options = options
+    this.#names = { ...usualNames, ...options.agents }
+  }
+
+  find(taskId: string): Task | undefined {
+    return this.#tasks.get(taskId)
+  }
+
+  get(taskId: string): Task {
+    const task = this.#tasks.get(taskId)
+    if (task) return task
+    throw new ParleyError('conflict', `The task ${taskId} is not connected. Call agent:connect first.`)
+  }
+
+  /** The calls of a task are answered one after another, so that a page that mounts twice gets one session. */
+  inOrder<Value>(taskId: string, call: () => Promise<Value>): Promise<Value> {
+    const answer = (this.#queues.get(taskId) ?? Promise.resolve()).then(call)
+    const done = answer.catch(() => undefined)
+    this.#queues.set(taskId, done)
+    void done.then(() => this.#queues.get(taskId) === done && this.#queues.delete(taskId))
+    return answer
+  }
+
+  /** What the task had before is left only once the new is there. */
+  async connect(
+    taskId: string,
+    config: CheckedConfig,
+    { reuseIfSame, createSession }: CheckedCall<'agent:connect'>[2],
+  ): Promise<string | null> {
+    const before = this.#tasks.get(taskId)
+    const reused = reuseIfSame && before?.isConfiguredLike(config) ? before : undefined
+    const task = reused ?? this.#make(taskId, config)
+    if (createSession && task.active === undefined) await task.create()
+    if (task !== before) before?.leave()
+    this.#tasks.set(taskId, task)
+    return task.active ?? null
+  }
+
+  async disconnect(taskId: string): Promise<void> {
+    await this.#tasks.get(taskId)?.disconnect()
+    this.#tasks.delete(taskId)
+  }
+
+  async status(taskId: string): Promise<TaskStatus> {
+    return (await this.#tasks.get(taskId)?.status()) ?? nothing
+  }
+
+  leaveAll(): void {
+    for (const task of this.#tasks.values()) task.leave()
+    this.#tasks.clear()
+  }
+
+  #make(taskId: string, config: CheckedConfig): Task {
+    const { host, send, problem, echoPrompts = false } = this.#options
+    const agentFor = (type: string) => (Object.hasOwn(this.#names, type) ? (this.#names[type] ?? type) : type)
+    const parts = {
+      host,
+      agentFor,
+      echoPrompts,
+      tell: (sessionId: string, message: TaskMessage['message']) => {
+        try {
+          send(messageChannel, { taskId, sessionId, message } satisfies TaskMessage)
+        } catch (error) {
+          problem({ error, doing: 'tell the page' })
+        }
+      },
+    }
+    return new Task(parts, config)
+  }
+}

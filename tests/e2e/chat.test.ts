@@ -1,0 +1,227 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Page } from '../../packages/server/src/faces/chat/page-under-test.ts'
+import { modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import type { ModelAnswer, ModelServer } from '../../packages/server/src/testing/model-server.ts'
+import { comparable } from '../../packages/server/src/transcripts/turn-under-test.ts'
+import { bash, ClaudeAtWork, call, done } from './claude-at-work.ts'
+
+/** Stock pages of both generations of the AI SDK, the real Claude Code, and nothing of ours in the page. */
+let claude: ClaudeAtWork
+beforeAll(async () => {
+  claude = await ClaudeAtWork.start({ script: overload })
+})
+afterAll(() => claude?.[Symbol.asyncDispose]())
+
+/** A model that does not answer, however often it is asked. */
+function overload(model: ModelServer): void {
+  const error = { message: 'Overloaded', type: 'overloaded_error', code: 'overloaded' }
+  model.script(
+    ({ messages }) => JSON.stringify(messages).includes('Be overloaded.'),
+    Array.from({ length: 20 }, () => ({ response: { error, status: 529 } })),
+  )
+}
+
+let chats = 0
+function newPage(sdk: 6 | 7): { page: Page; cwd: string } {
+  const cwd = claude.folder()
+  const { url, token } = claude.server
+  return {
+    page: new Page({ url, token }, sdk, { id: `chat-${++chats}`, body: { agent: 'claude', cwd } }),
+    cwd,
+  }
+}
+
+async function serverHolds(page: Page) {
+  const { url, token } = claude.server
+  const headers = { authorization: `Bearer ${token}` }
+  const response = await fetch(`${url}/api/chat/${page.id}/messages`, { headers })
+  return (await response.json()) as Page['messages']
+}
+const holdsTheSame = async (page: Page) => expect(page.messages).toEqual(await serverHolds(page))
+const both = (...calls: ModelAnswer[]): ModelAnswer => ({
+  toolCalls: calls.flatMap((one) => ('toolCalls' in one ? (one.toolCalls ?? []) : [])),
+})
+
+describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
+  it('streams what Claude thinks and says, and goes on', async () => {
+    const { page } = newPage(sdk)
+    await page.say(
+      modelPrompt('Speak.', { reasoning: 'Let me see.', content: 'One, two, three.' } as ModelAnswer),
+    )
+    expect(page.text).toBe('One, two, three.')
+    expect(page.last.parts).toContainEqual(
+      expect.objectContaining({ type: 'reasoning', text: 'Let me see.', state: 'done' }),
+    )
+    expect(page.last.metadata).toMatchObject({
+      agent: 'claude',
+      outcome: 'completed',
+      usage: expect.any(Object),
+      model: expect.any(String),
+    })
+    await page.say(modelPrompt('Remember?', { say: 'history' }))
+    expect(page.text).toContain('Speak.')
+    await holdsTheSame(page)
+  })
+
+  it('approves a command, which runs then', async () => {
+    const { page, cwd } = newPage(sdk)
+    await page.say(modelPrompt('Write.', bash('printf x > a'), done))
+    await page.asked()
+    expect(existsSync(join(cwd, 'a'))).toBe(false)
+    expect(page.tools()).toMatchObject([
+      { toolName: 'Bash', input: { command: 'printf x > a' }, providerExecuted: true },
+    ])
+    await holdsTheSame(page)
+    await page.decide(page.tools()[0], true)
+    await page.ended()
+    expect(existsSync(join(cwd, 'a'))).toBe(true)
+    expect(page.text).toBe('That is done.')
+    expect(page.messages).toHaveLength(2)
+    await holdsTheSame(page)
+  })
+
+  it('denies a command, and Claude hears why', async () => {
+    const { page, cwd } = newPage(sdk)
+    await page.say(modelPrompt('Write.', bash('printf x > a'), done))
+    await page.asked()
+    await page.decide(page.tools()[0], false, { reason: 'Not in this folder.' })
+    await page.ended()
+    expect(existsSync(join(cwd, 'a'))).toBe(false)
+    expect(page.tools()).toMatchObject([
+      { state: 'output-denied', approval: { reason: 'Not in this folder.' } },
+    ])
+    expect(JSON.stringify(claude.modelSaw('tool_result').at(-1))).toContain('Not in this folder.')
+    await holdsTheSame(page)
+  })
+
+  it('answers two commands of the same moment, each in its own way', async () => {
+    const { page, cwd } = newPage(sdk)
+    const commands = both(
+      call('Bash', { command: 'printf x > a', description: 'a' }, 'toolu_a'),
+      call('Bash', { command: 'printf x > b', description: 'b' }, 'toolu_b'),
+    )
+    await page.say(modelPrompt('Write both.', commands, done))
+    const answers = new Set<string>()
+    while (!(page.last.metadata as { outcome?: string }).outcome) {
+      await page.when('asked or ended', (it) => {
+        const { outcome } = (it.last.metadata ?? {}) as { outcome?: string }
+        return it.chat.status === 'ready' && (!!outcome || it.tools('approval-requested').length > 0)
+      })
+      for (const part of page.tools('approval-requested')) {
+        const isFirst = JSON.stringify(part.input).includes('> a')
+        answers.add(part.toolCallId)
+        await page.decide(part, isFirst)
+      }
+    }
+    expect(answers.size).toBe(2)
+    expect([existsSync(join(cwd, 'a')), existsSync(join(cwd, 'b'))]).toEqual([true, false])
+    await holdsTheSame(page)
+  })
+
+  it('answers a question with its output', async () => {
+    const { page } = newPage(sdk)
+    const question = {
+      question: 'Which colour?',
+      header: 'Colour',
+      multiSelect: false,
+      options: [
+        { label: 'red', description: 'warm' },
+        { label: 'blue', description: 'cold' },
+      ],
+    }
+    await page.say(modelPrompt('Ask.', call('AskUserQuestion', { questions: [question] }), done))
+    const [asked] = page.tools()
+    expect(asked).toMatchObject({
+      toolName: 'question',
+      state: 'input-available',
+      input: { questions: [{ header: 'Colour', options: [{ label: 'red' }, { label: 'blue' }] }] },
+    })
+    await holdsTheSame(page)
+    await page.chat.addToolOutput({ tool: 'question', toolCallId: asked?.toolCallId, output: 'blue' })
+    await page.ended()
+    expect(page.text).toBe('That is done.')
+    expect(JSON.stringify(claude.modelSaw('tool_result').at(-1))).toContain('blue')
+    await holdsTheSame(page)
+  })
+
+  it('answers what a subagent asks', async () => {
+    const { page, cwd } = newPage(sdk)
+    const inside = modelPrompt('Write it down.', bash('printf x > a'), { content: 'I have tried.' })
+    const delegate = call('Agent', {
+      description: 'look',
+      subagent_type: 'general-purpose',
+      run_in_background: false,
+      prompt: inside,
+    })
+    await page.say(modelPrompt('Delegate.', delegate, done))
+    await page.asked()
+    await page.decide(page.tools('approval-requested')[0], true)
+    await page.ended()
+    expect(existsSync(join(cwd, 'a'))).toBe(true)
+    await holdsTheSame(page)
+  })
+
+  it('is loaded anew in mid-answer, and has all of it', async () => {
+    const { page } = newPage(sdk)
+    await page.say(modelPrompt('Hello.', done))
+    const hold = claude.model.hold(6)
+    const saying = page.say(modelPrompt('Speak.', { content: 'One, two, three, four, five, six.' }))
+    await hold.reached
+    await page.when('half said', (it) => it.messages.length === 4 && it.text !== '')
+    const { url, token } = claude.server
+    const reloaded = new Page({ url, token }, sdk, { id: page.id, messages: await serverHolds(page) })
+    const resuming = reloaded.chat.resumeStream()
+    await reloaded.when('resumed', (it) => it.chat.status === 'streaming')
+    hold.release()
+    await Promise.all([saying, resuming])
+    expect(reloaded.messages).toEqual(page.messages)
+    await holdsTheSame(reloaded)
+  })
+
+  it('stops Claude, and goes on with it', async () => {
+    const { page } = newPage(sdk)
+    const hold = claude.model.hold(6)
+    const saying = page.say(modelPrompt('Speak.', { content: 'One, two, three, four, five, six.' }))
+    await hold.reached
+    const { url, token } = claude.server
+    const headers = { authorization: `Bearer ${token}` }
+    await fetch(`${url}/api/chat/${page.id}/stop`, { method: 'POST', headers })
+    await saying
+    hold.release()
+    await page.ended('cancelled')
+    await page.say(modelPrompt('Go on.', done))
+    expect(page.text).toBe('That is done.')
+    const [mine, theirs] = [page.messages, await serverHolds(page)].map((messages) =>
+      messages.map((message) => comparable(message, sdk)),
+    )
+    expect(mine).toEqual(theirs)
+  })
+
+  it.each(['SIGTERM', 'SIGKILL'] as const)('answers after the server was ended with %s', async (signal) => {
+    const { page, cwd } = newPage(sdk)
+    await page.say(modelPrompt('Write.', bash('printf x >> a'), done))
+    await page.asked()
+    await claude.server.end(signal)
+    await claude.server.start()
+    const { url, token } = claude.server
+    const reloaded = new Page({ url, token }, sdk, { id: page.id, messages: await serverHolds(page) })
+    await reloaded.asked()
+    await reloaded.decide(reloaded.tools('approval-requested')[0], true)
+    await reloaded.ended()
+    expect(readFileSync(join(cwd, 'a'), 'utf8')).toBe('x')
+    expect(reloaded.messages).toHaveLength(2)
+    expect(reloaded.text).toBe('That is done.')
+    await holdsTheSame(reloaded)
+  })
+
+  it('is told when the model does not answer', async () => {
+    const { page } = newPage(sdk)
+    await page.say('Be overloaded.')
+    await page.ended('failed')
+    expect(page.chat.status).toBe('error')
+    expect(page.chat.error?.message).not.toBe('')
+    await holdsTheSame(page)
+  })
+})

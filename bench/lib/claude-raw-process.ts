@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import {
   type Options,
   type Query,
@@ -8,7 +9,10 @@ import {
 import { type ClaudeSide, type Heard, Listening, ownCost } from './claude-side.ts'
 import { answer, given } from './processes.ts'
 
-/** The SDK as it is: one live query with a stream of prompts, or one query a turn that resumes the last. */
+/**
+ * The SDK as it is: one live query with a stream of prompts, or one query a turn that resumes the last. As with us the
+ * program leads a session of its own: Linux shares out a busy machine by sessions, and that is not to be measured.
+ */
 const { env, folder } = given<ClaudeSide>()
 
 const options: Options = {
@@ -18,6 +22,7 @@ const options: Options = {
   permissionMode: 'default',
   includePartialMessages: true,
   systemPrompt: { type: 'preset', preset: 'claude_code' },
+  spawnClaudeCodeProcess: ({ command, args, ...rest }) => spawn(command, args, { ...rest, detached: true }),
 }
 
 class Live {

@@ -185,6 +185,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     const hold = claude.model.hold(6)
     const saying = page.say(modelPrompt('Speak.', { content: 'One, two, three, four, five, six.' }))
     await hold.reached
+    await page.when('half said', (it) => it.messages.length === 2 && it.text !== '')
     const { url, token } = claude.server
     const headers = { authorization: `Bearer ${token}` }
     await fetch(`${url}/api/chat/${page.id}/stop`, { method: 'POST', headers })

@@ -56,6 +56,7 @@ export const PermissionRequest = z.object({
   inputHash: z.string().meta({ description: 'Of tool and input; a decision is bound to it' }),
   reason: z.string().optional(),
   readOnly: z.boolean(),
+  outside: z.boolean().optional().meta({ description: "It reaches beyond the session's folders" }),
   options: z.array(PermissionOption),
   diff: Diff.optional(),
 })

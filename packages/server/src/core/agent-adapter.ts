@@ -167,6 +167,8 @@ export type PermissionAsk = {
   readonly input: unknown
   readonly reason?: string
   readonly readOnly?: boolean
+  /** It reaches beyond the session's folders: a mode that accepts edits does not cover it. */
+  readonly outside?: boolean
   readonly diff?: Diff
   /** The agent's own idea of what a lasting answer would cover. */
   readonly suggestions?: readonly PermissionOption[]

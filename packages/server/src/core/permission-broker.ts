@@ -86,9 +86,10 @@ export function createPermissionBroker(options: {
     return { outcome: 'answered', requestId, answers: resolution.answers ?? {} }
   }
 
-  function subjectOf({ tool, kind, input, readOnly = readOnlyKinds.has(kind) }: PermissionAsk): Subject {
+  function subjectOf(ask: PermissionAsk): Subject {
+    const { tool, kind, input, readOnly = readOnlyKinds.has(kind), outside = false } = ask
     const host = hostTools.get(tool)?.annotations
-    return { tool, kind, input, readOnly, ...(host && { host: { safe: host.safe } }) }
+    return { tool, kind, input, readOnly, outside, ...(host && { host: { safe: host.safe } }) }
   }
 
   return {

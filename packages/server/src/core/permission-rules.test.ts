@@ -1,4 +1,5 @@
 import type { PermissionMode, PermissionRule, ToolKind } from '@parley/protocol'
+import { emptyState } from '@parley/protocol'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { created, stateAfter } from '../testing/state-after.ts'
@@ -21,6 +22,17 @@ const deny = ruleOf('deny', { decision: 'deny' })
 const ask = ruleOf('ask', { decision: 'ask' })
 const inSession = { scope: 'session', sessionId: 'ses_1' } as const
 const inProject = { scope: 'project', project: '/somewhere' } as const
+
+it('a mode that accepts edits does not cover those outside the folders', () => {
+  const state = {
+    ...emptyState('s', 'e'),
+    requested: { mode: 'accept-edits' as const },
+    effective: { mode: 'accept-edits' as const },
+  }
+  const edit = { tool: 'Edit', kind: 'edit' as const, input: {}, readOnly: false }
+  expect(evaluate(edit, state, []).decision).toBe('allow')
+  expect(evaluate({ ...edit, outside: true }, state, []).decision).toBe('ask')
+})
 
 describe('the tool list', () => {
   const only = (tools: string[]) => stateAfter({ ...created, mode: 'bypass', options: { tools } })

@@ -14,6 +14,7 @@ export type Subject = {
   readonly kind: ToolKind
   readonly input: unknown
   readonly readOnly: boolean
+  readonly outside?: boolean
   /** It is a host tool, and the host says whether it is safe. */
   readonly host?: { readonly safe: boolean }
 }
@@ -59,7 +60,8 @@ function notListed({ tool, host }: Subject, state: SessionState): string | undef
 function byMode(mode: PermissionMode, subject: Subject): Verdict {
   if (mode === 'bypass') return { decision: 'allow', by: 'mode' }
   if (mode === 'read-only') return { decision: 'allow', by: 'mode' }
-  if (mode === 'accept-edits' && subject.kind === 'edit') return { decision: 'allow', by: 'mode' }
+  if (mode === 'accept-edits' && subject.kind === 'edit' && !subject.outside)
+    return { decision: 'allow', by: 'mode' }
   return { decision: 'ask' }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { testAgentsFolder } from './agents-folder.ts'
 
@@ -44,6 +44,7 @@ export function opencodeEnvironment({ url, home }: { url: string; home: string }
 
 /** The same without a provider. */
 export function quietEnvironment(home: string): Record<string, string> {
+  pretendInstalled(join(home, '.config', 'opencode'))
   return {
     PATH: process.env.PATH ?? '/usr/bin:/bin',
     HOME: home,
@@ -55,6 +56,14 @@ export function quietEnvironment(home: string): Record<string, string> {
     OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
     OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
   }
+}
+
+/** OpenCode installs its package for plugins wherever it finds settings, and waits for that where there are tools. */
+function pretendInstalled(folder: string): void {
+  const dependencies = { '@opencode-ai/plugin': '*' }
+  mkdirSync(join(folder, 'node_modules'), { recursive: true })
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ dependencies }))
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages: { '': { dependencies } } }))
 }
 
 /** The program itself. */

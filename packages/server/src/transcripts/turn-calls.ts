@@ -169,6 +169,23 @@ export class TurnCalls {
     for (const call of [...this.#shown]) this.dropped(call.id)
   }
 
+  /** Nothing waits or runs beyond its turn, also what was asked for a call that was never made. */
+  end(): void {
+    this.dropDrafts()
+    for (const call of [...this.#shown]) {
+      const { id: toolCallId, asked, allowed } = call
+      if (call.asking) this.#parts.lapse(call)
+      const errorText = 'The turn ended without a result.'
+      const isDenied = asked && !allowed
+      this.settle(
+        call,
+        isDenied
+          ? { type: 'tool-output-denied', toolCallId }
+          : { type: 'tool-output-error', toolCallId, errorText },
+      )
+    }
+  }
+
   /** A subagent says something: its call must be there. */
   reveal(id: string): void {
     const call = this.#calls.get(id)

@@ -3,7 +3,7 @@ import { isDecidedByItself } from './decided-by-itself.ts'
 import type { SessionFacts } from './session-facts.ts'
 import { TurnCalls } from './turn-calls.ts'
 import { finishOf } from './turn-finish.ts'
-import { permissionData, type TurnRequest, TurnRequests } from './turn-requests.ts'
+import { decisionData, permissionData, type TurnRequest, TurnRequests } from './turn-requests.ts'
 import { TurnSteps } from './turn-steps.ts'
 import { TurnSubagents } from './turn-subagents.ts'
 import { TurnTexts } from './turn-texts.ts'
@@ -90,7 +90,7 @@ export class TurnChunks {
       if (isDecidedByItself(held, event)) {
         this.#seq = event.seq
         this.#cursor = event.seq
-        if (event.outcome !== 'allowed') this.#emit(permissionData(held, event))
+        if (event.outcome !== 'allowed') this.#refused(held, event)
         return this.#given()
       }
       this.#ask(held)
@@ -236,7 +236,7 @@ export class TurnChunks {
   }
 
   #end(event: EventOf<'turn.ended'>): void {
-    this.#calls.dropDrafts()
+    this.#calls.end()
     this.#texts.close()
     this.#steps.end()
     this.#ended = true
@@ -244,6 +244,12 @@ export class TurnChunks {
     for (const chunk of finishOf(event, { cursor: this.#cursor, ...(model !== undefined && { model }) })) {
       this.#emit(chunk)
     }
+  }
+
+  /** Nobody was asked: the page is told why, all the same. */
+  #refused(request: EventOf<'permission.requested'>, resolved: EventOf<'permission.resolved'>): void {
+    this.#emit(permissionData(request))
+    this.#emit(decisionData(resolved))
   }
 
   /** Attributed to the request itself, whatever made it be asked. */

@@ -158,7 +158,20 @@ describe('a permission', () => {
       ended('c1'),
       done,
     )
-    expect(shapes(message)).toEqual(['step-start', 'dynamic-tool c1 output-available', 'data-permission'])
+    expect(shapes(message)).toEqual([
+      'step-start',
+      'dynamic-tool c1 output-available',
+      'data-permission',
+      'data-decision',
+    ])
+  })
+
+  it.each([
+    ['allowed', 'output-error'],
+    ['denied', 'output-denied'],
+  ] as const)('for a call that is never made, %s, does not wait for ever', async (outcome, state) => {
+    const message = await messageOf(requested('r1', { toolCallId: 'c1' }), resolved('r1', { outcome }), done)
+    expect(message.parts[1]).toMatchObject({ toolCallId: 'c1', state })
   })
 
   it('that a rule decides is not asked; only a refusal is told', async () => {
@@ -167,10 +180,10 @@ describe('a permission', () => {
     expect(shapes(quiet)).toEqual(['step-start', 'dynamic-tool c1 output-available'])
     const refused = resolved('r1', { by: 'mode', outcome: 'denied', message: 'read-only' })
     const told = await messageOf(...allowed.slice(0, 2), refused, ended('c1', { outcome: 'denied' }), done)
-    expect(told.parts[2]).toMatchObject({
-      type: 'data-permission',
-      data: { resolution: { outcome: 'denied', by: 'mode', message: 'read-only' } },
-    })
+    expect(told.parts.slice(2)).toMatchObject([
+      { type: 'data-permission', data: { tool: 'Bash' } },
+      { type: 'data-decision', data: { outcome: 'denied', by: 'mode', message: 'read-only' } },
+    ])
   })
 
   it('that a person gave before the restart is not asked again', async () => {

@@ -72,8 +72,9 @@ export class TurnRequests {
     }
   }
 
-  #decided(request: TurnRequest, { outcome, message }: EventOf<'permission.resolved'>): void {
-    this.#tell(request)
+  #decided(request: TurnRequest, resolved: EventOf<'permission.resolved'>): void {
+    const { outcome, message } = resolved
+    this.#parts.emit(decisionData(resolved))
     const allowed = outcome === 'allowed'
     const isAnswer = allowed || outcome === 'denied'
     this.#respond(request, allowed, isAnswer ? message : unanswered)
@@ -130,7 +131,7 @@ export class TurnRequests {
     request.parts.push(call.id)
     if (asked.type === 'question.asked') return
     call.asked = true
-    this.#tell(request)
+    if (request.parts.length === 1) this.#parts.emit(permissionData(asked))
     const { requestId: approvalId } = asked
     this.#parts.emit({ type: 'tool-approval-request', approvalId, toolCallId: call.id })
   }
@@ -174,26 +175,21 @@ export class TurnRequests {
       if (!this.#parts.calls().get(id)) return id
     }
   }
-
-  /** What an approval of the AI SDK has no room for. */
-  #tell({ asked, resolved }: TurnRequest): void {
-    if (asked.type === 'permission.requested') this.#parts.emit(permissionData(asked, resolved))
-  }
 }
 
-export function permissionData(asked: EventOf<'permission.requested'>, resolved?: Resolved): UiChunk {
+/** What an approval of the AI SDK has no room for. */
+export function permissionData(asked: EventOf<'permission.requested'>): UiChunk {
   const { requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options, diff } =
     asked
-  const resolution = resolved?.type === 'permission.resolved' ? resolutionOf(resolved) : undefined
-  const data = {
-    ...{ requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options, diff },
-    ...(resolution && { resolution }),
-  }
+  const data = { requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options, diff }
   return { type: 'data-permission', id: requestId, data }
 }
 
-function resolutionOf({ outcome, scope, by, message, input, endTurn }: EventOf<'permission.resolved'>) {
-  return { outcome, scope, by, message, input, endTurn }
+/** The same of its answer. */
+export function decisionData(resolved: EventOf<'permission.resolved'>): UiChunk {
+  const { requestId, outcome, scope, by, message, input, endTurn } = resolved
+  const data = { requestId, outcome, scope, by, message, input, endTurn }
+  return { type: 'data-decision', id: requestId, data }
 }
 
 type Shape = Pick<Call, 'name' | 'title' | 'input' | 'question'>

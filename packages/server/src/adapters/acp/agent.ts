@@ -7,7 +7,7 @@ const Pattern = z.string().refine(isPattern, 'not a regular expression')
 const MetaPath = z.array(z.string()).min(1)
 const Json = z.record(z.string(), z.json())
 
-/** Where an agent departs from the protocol, or says more than it asks for. Everything is optional; absent means by the book. */
+/** Where an agent departs from the protocol, or says more than it asks for. What is absent is by the book. */
 export const Dialect = z.strictObject({
   // tool calls
   toolName: z

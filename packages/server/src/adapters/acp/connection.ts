@@ -270,12 +270,20 @@ class AcpConnection implements AgentConnection {
    */
   async #checkUnasked(ask: PermissionAsk): Promise<void> {
     const { person } = this.#input
-    if (ask.kind === 'subagent' || ask.kind === 'plan' || !person.forbids(ask)) return
+    if (!person.forbids(ask.kind === 'plan' ? { ...ask, kind: 'think' } : ask)) return
     const answer = await person.permit(ask)
     if (answer.outcome === 'allowed') return
-    const text = `${this.#options.agent.name} began this without asking, and Parley refuses it: ${ask.title}. The turn was stopped.`
+    const { name } = this.#options.agent
+    const text = `${name} began without asking what Parley refuses: ${ask.title}. The turn was stopped.`
     await this.#put({ type: 'agent.noticed', level: 'error', code: 'unasked', text })
     await this.interrupt()
+  }
+
+  /** The plan was approved: what the person asks for from now on. That it is in force, the agent says itself. */
+  #leavePlan(): void {
+    if (this.#state.requestedMode !== 'plan') return
+    this.#state = { ...this.#state, requestedMode: 'ask' }
+    void this.#put({ type: 'session.configured', requested: { mode: 'ask' } })
   }
 
   async #answer(method: string, params: unknown, signal: AbortSignal): Promise<unknown> {
@@ -290,7 +298,10 @@ class AcpConnection implements AgentConnection {
               person,
               dialect: agent.dialect,
               askFor: (nativeId) => askFor(this.#state, nativeId),
-              allowed: (ask, paths) => this.#files.allow(ask, paths),
+              allowed: async (ask, paths) => {
+                if (ask.kind === 'plan') this.#leavePlan()
+                await this.#files.allow(ask, paths)
+              },
               endTurn: () => void this.interrupt(),
             },
             params,

@@ -11,7 +11,7 @@ import { geminiEnvironment } from '../../testing/gemini-environment.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
 import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { claudeAcp, createAcpAdapter, gemini } from './index.ts'
-import { alive, childrenWith, killChildren, treeOf } from './processes-under-test.ts'
+import { alive, childrenWith, isAmong, killChildren, treeOf } from './processes-under-test.ts'
 
 /** The real programs, killed, refused and cut off. */
 const home = mkdtempSync(join(tmpdir(), 'parley-faults-'))
@@ -98,10 +98,9 @@ describe.each(Object.keys(agents) as AgentName[])('%s is killed', { timeout: 60_
     play(async (bench, processes) => {
       const session = await bench.session({ mode: 'bypass' })
       await (await session.prompt(modelPrompt('The word is parsley.', done))).completed()
-      const idle = processes().length
       const turn = await session.prompt(modelPrompt('Wait.', shell('tail -f /dev/null'), done))
       await turn.first(() => turn.all('permission.resolved')[0])
-      await vi.waitFor(() => expect(processes().length).toBeGreaterThan(idle + 1), 10_000)
+      await vi.waitFor(() => expect(isAmong(processes(), 'tail -f /dev/null')).toBe(true), 10_000)
       kill()
       expect(await turn.ended()).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
       expect(session.all('agent.disconnected')).toMatchObject([{ reason: 'crashed', signal: 'SIGKILL' }])

@@ -40,7 +40,7 @@ export type AcpAdapterOptions = {
   readonly agentsFolder?: string
 }
 
-/** Any agent that speaks the Agent Client Protocol over stdio: one live process a session. The SDK is loaded when it is first needed. */
+/** Any agent that speaks the Agent Client Protocol over stdio: one live process a session. The SDK is loaded when needed. */
 export function createAcpAdapter(preset: AcpAgent, options: AcpAdapterOptions): AgentAdapter {
   const agent = known(preset, options)
   const find = () => findAgent(agent, options)

@@ -37,3 +37,9 @@ export function alive(pids: readonly number[]): number[] {
     }
   })
 }
+
+/** Whether one of these processes is this very command. */
+export function isAmong(pids: readonly number[], command: string): boolean {
+  const lines = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n')
+  return lines.some((line) => line.trim().endsWith(` ${command}`) && pids.includes(Number.parseInt(line, 10)))
+}

@@ -57,7 +57,7 @@ export function sayConfig(state: TranslateState): Translation {
   return sayOnce(state, 'config', effective, [{ type: 'session.configured', effective }])
 }
 
-/** The agent runs in another mode, by our wish or its own. One that we do not know is told, and the connection sets it back. */
+/** The agent runs in another mode, by our wish or its own. One that is not ours is told; the connection sets it back. */
 export function changeMode(state: TranslateState, native: string): Translation {
   const next = { ...state, config: { ...state.config, mode: native } }
   if (ourMode(state, native) !== undefined) return sayConfig(next)

@@ -9,6 +9,7 @@ import {
 import { ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { AgentProcess } from '../child-process.ts'
+import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { DeferredCall } from './deferred-call.ts'
 import { HookWaits } from './hook-waits.ts'
@@ -38,7 +39,7 @@ import {
 } from './translate-state.ts'
 import { describeCall } from './translate-tool-call.ts'
 import { grantedBySettings, willAsk } from './will-ask.ts'
-import { wordsOf } from './words-of.ts'
+import { farewell, wordsOf } from './words-of.ts'
 
 export type ClaudeOptions = {
   readonly env: Record<string, string>
@@ -253,6 +254,7 @@ class ClaudeConnection implements AgentConnection {
     return {
       person: this.#input.person,
       describe: (name, input) => describeCall({ ...this.#state, cwd: this.#input.cwd }, name, input),
+      reach: ({ file_path, notebook_path }) => reachOf(file_path ?? notebook_path, this.#input),
       callId: async (nativeId) => {
         const toolCallId = callIdOf(this.#state, nativeId)
         await this.#call(toolCallId).promise
@@ -328,7 +330,7 @@ class ClaudeConnection implements AgentConnection {
       failure = error
     }
     for (const call of this.#called.values()) call.resolve()
-    void this.#queue.put(this.#farewell(failure))
+    void this.#queue.put(farewell(this.#closing, failure, this.#process.lastWords()))
     this.#queue.end()
   }
 
@@ -353,19 +355,6 @@ class ClaudeConnection implements AgentConnection {
     this.#result.resolve()
     this.#result = Promise.withResolvers()
     this.#open.clear()
-  }
-
-  #farewell(failure: unknown): AgentOutput {
-    const words = this.#process.lastWords()
-    if (this.#closing) return { type: 'agent.disconnected', reason: 'closed', ...words }
-    const why = failure instanceof Error ? failure.message : 'Claude Code ended without a result'
-    const { stderrTail } = words
-    const error = {
-      code: 'agent_failed' as const,
-      message: `${why}. The next prompt starts it again.`,
-      ...(stderrTail !== undefined && { details: { stderrTail } }),
-    }
-    return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
   }
 
   /** Models and commands as the program itself tells them. */

@@ -17,6 +17,8 @@ export type PermissionContext = {
   readonly person: Person
   /** What a call is, by Claude's name of its tool. */
   describe(name: string, input: unknown): ToolDescription & { readonly name: string }
+  /** Whether it names a file outside the session's folders. */
+  reach(input: Readonly<Record<string, unknown>>): { outside?: boolean }
   /** Our id of a call, once the host has taken it: a request must not come before its call. */
   callId(nativeId: string): Promise<string>
   /** The subagent that a call belongs to. */
@@ -143,7 +145,10 @@ async function decide(
   const toolCallId = await context.callId(asked.toolUseID)
   if (name === 'AskUserQuestion') return answerQuestion(context, input, asked, toolCallId)
   const place = { toolCallId, ...context.parentOf(toolCallId) }
-  const ask = permissionAsk(context.describe(name, input), input, asked, place)
+  const ask = {
+    ...permissionAsk(context.describe(name, input), input, asked, place),
+    ...context.reach(input),
+  }
   const answer = await context.person.permit(ask, context.withdrawn(asked.signal))
   if (answer.outcome === 'allowed') {
     const updatedInput = (answer.input ?? input) as Record<string, unknown>

@@ -1,3 +1,23 @@
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { AgentProcess } from '../child-process.ts'
+
 export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
+}
+
+/** What is said when the process is gone. */
+export function farewell(
+  isClosing: boolean,
+  failure: unknown,
+  words: ReturnType<AgentProcess['lastWords']>,
+): AgentOutput {
+  if (isClosing) return { type: 'agent.disconnected', reason: 'closed', ...words }
+  const why = failure instanceof Error ? failure.message : 'Claude Code ended without a result'
+  const { stderrTail } = words
+  const error = {
+    code: 'agent_failed' as const,
+    message: `${why}. The next prompt starts it again.`,
+    ...(stderrTail !== undefined && { details: { stderrTail } }),
+  }
+  return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
 }

@@ -134,7 +134,10 @@ export class AppServer {
 
   /** The hook that asks us about each call, with what makes Codex trust it; nothing if there is no such thing. */
   hooks(cwd: string): Promise<NativeConfig | undefined> {
-    this.#hooks ??= this.#findHook(cwd)
+    this.#hooks ??= this.#findHook(cwd).catch((error) => {
+      this.#hooks = undefined
+      throw error
+    })
     return this.#hooks
   }
 

@@ -173,8 +173,13 @@ const scenarios: Scenarios = {
 
 /** The first answer to these words breaks off before it is whole. */
 function wire(event: WireEvent, call: ModelCall): WireEvent | string {
-  const cut = server.calls.find(({ body }) => JSON.stringify(body?.input ?? '').includes(breaksOff)) === call
-  return cut && /\.(done|completed)$/.test(event.type ?? '') ? '' : withNamespaces(event)
+  const isEnd = /\.(done|completed)$/.test(event.type ?? '')
+  return isEnd && isFirstToBreakOff(call) ? '' : withNamespaces(event)
+}
+
+function isFirstToBreakOff(call: ModelCall): boolean {
+  const breaks = ({ body }: ModelCall) => JSON.stringify(body?.input ?? '').includes(breaksOff)
+  return server.calls.find(breaks) === call
 }
 
 /** Every Codex that this test has started. */

@@ -3,7 +3,7 @@ import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '.
 import type { JsonRpcId } from '../json-rpc.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { type LastWords, type Listener, within } from './app-server.ts'
-import type { AppServerPool, Lease } from './app-server-pool.ts'
+import { type AppServerPool, type Lease, unlessAborted } from './app-server-pool.ts'
 import { HostToolOffer, hostToolNames } from './host-tools.ts'
 import { introduce } from './introduction.ts'
 import { createJudge } from './judge.ts'
@@ -40,7 +40,12 @@ export async function connectCodex(pool: AppServerPool, input: ConnectInput): Pr
   let offer: HostToolOffer | undefined
   try {
     offer = await HostToolOffer.open(input.hostTools)
-    const opened = await openThread(lease.server, input, offer?.config)
+    const opening = openThread(lease.server, input, offer?.config)
+    const opened = await unlessAborted(
+      opening,
+      input.signal,
+      'Cancelled while Codex opened the conversation.',
+    )
     return new CodexConnection(lease, input, { opened, offer })
   } catch (error) {
     await offer?.close()

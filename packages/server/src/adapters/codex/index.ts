@@ -3,7 +3,7 @@ import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { agentEnvironment, type Environment } from '../environment.ts'
 import { findProgram, pathWithNode } from '../find-program.ts'
-import { type AppServerPool, createAppServerPool } from './app-server-pool.ts'
+import { type AppServerPool, createAppServerPool, unlessAborted } from './app-server-pool.ts'
 import { connectCodex } from './connection.ts'
 import { codexMemory } from './memory.ts'
 import { readAccount, signInHint } from './open-thread.ts'
@@ -113,7 +113,8 @@ async function ask(pool: AppServerPool, path: string, signal: AbortSignal): Prom
   try {
     const { server, release } = await pool.acquire(signal)
     try {
-      const [{ signedIn }, models] = await Promise.all([readAccount(server), server.models().catch(() => [])])
+      const told = Promise.all([readAccount(server), server.models().catch(() => [])])
+      const [{ signedIn }, models] = await unlessAborted(told, signal, 'Codex did not answer in time.')
       const hint = signedIn ? {} : { hint: signInHint }
       return { found: true, path, version: server.version, signedIn, models, ...hint }
     } finally {

@@ -20,7 +20,7 @@ export async function introduce(
     server.models().catch(() => []),
     readSkills(server, cwd).catch(() => []),
     readAccount(server).catch(() => undefined),
-    isJudged(server, thread.id).catch(() => true),
+    isJudged(server, thread.id).catch(() => false),
   ])
   if (server.over) return skills
   const commands = [compact, ...skills.map(({ name, description = '' }) => ({ name, description }))]

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Diff, PermissionOption } from '@parley/protocol'
 import { hostToolServer, type PermissionAnswer, type PermissionAsk } from '../../core/agent-adapter.ts'
+import { isInsideFolders } from '../inside-folder.ts'
 import {
   type CallDescription,
   commandTool,
@@ -90,10 +91,16 @@ export function fileApproval(state: TranslateState, params: NativeFileApproval):
       title: call?.title ?? 'Change files',
       input: grantRoot ? { ...(call?.input as object), grantRoot } : (call?.input ?? {}),
       ...(reason && { reason }),
+      ...(reachesOutside(call, state.cwd) && { outside: true }),
       ...(diff && { diff }),
     },
     respond: decision,
   }
+}
+
+function reachesOutside(call: Call | undefined, cwd: string | undefined): boolean {
+  const { changes = [] } = (call?.input ?? {}) as { changes?: readonly { path: string }[] }
+  return cwd !== undefined && changes.some(({ path }) => !isInsideFolders(path, cwd))
 }
 
 function diffIn({ input }: Call): Diff | undefined {
@@ -190,7 +197,7 @@ export function hookAsk(state: TranslateState, call: NativeHookCall, cwd: string
 const ownTools: readonly { names: RegExp; tool: string; kind: 'read' | 'think' }[] = [
   { names: /^view_image$/, tool: 'view_image', kind: 'read' },
   { names: /^(list|read)_mcp_resource/, tool: 'mcp_resource', kind: 'read' },
-  { names: /spawn_agent$/, tool: 'spawn_agent', kind: 'think' },
+  { names: /^(multi_agent_v1|collaboration)?spawn_agent$/, tool: 'spawn_agent', kind: 'think' },
   {
     names:
       /^(multi_agent_v1|collaboration)?(send_input|send_message|followup_task|resume_agent|wait_agent|close_agent|interrupt_agent|list_agents)$/,

@@ -82,6 +82,10 @@ describe('a command that only reads', () => {
     'sort -o out in',
     'cat a &',
     'cat a\nrm b',
+    'cat a \nrm b',
+    'ls . \n touch b',
+    'ls \f rm',
+    'rg foo *',
     'toString x',
     '|| cat',
   ])('is not among them: %j', (command) => {

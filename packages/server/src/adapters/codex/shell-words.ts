@@ -11,23 +11,30 @@ const shells = /(^|\/)(ba|z|da|k)?sh$/
  */
 export function shellTokens(line: string): ShellToken[] | undefined {
   const tokens: ShellToken[] = []
-  let rest = line.trim()
+  let rest = withoutBlanks(line)
   while (rest !== '') {
     const operator = operators.find((one) => rest.startsWith(one))
     if (operator !== undefined) {
       tokens.push({ operator })
-      rest = rest.slice(operator.length).trimStart()
+      rest = withoutBlanks(rest.slice(operator.length))
       continue
     }
     const read = readWord(rest)
-    if (!read) return undefined
+    if (!read || read.length === 0) return undefined
     tokens.push({ word: read.word })
-    rest = rest.slice(read.length).trimStart()
+    rest = withoutBlanks(rest.slice(read.length))
   }
   return tokens
 }
 
+/** Not line breaks: they end a command. */
+function withoutBlanks(text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, '')
+}
+
+/** A word that begins with a pattern may become an option: a file can have any name. */
 function readWord(text: string): { word: string; length: number } | undefined {
+  if (/^[*?[]/.test(text)) return undefined
   let word = ''
   let at = 0
   while (at < text.length) {

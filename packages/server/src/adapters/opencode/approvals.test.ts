@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { AgentConnection, AgentOutput } from '../../core/agent-adapter.ts'
 import type { BenchSession, Turn } from '../../testing/adapter-contract/bench.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { opencodeConfig, opencodeEnvironment } from '../../testing/opencode-environment.ts'
@@ -80,28 +80,29 @@ describe('what OpenCode asks for', { timeout: 90_000 }, () => {
       expect(ends(turn)).toEqual(['completed'])
     }))
 
+  const never = () => new Promise<never>(() => undefined)
+  const say = (connection: AgentConnection, promptId: string, text: string) =>
+    connection.send({
+      type: 'prompt',
+      prompt: { promptId, parts: [{ type: 'text', text }], delivery: 'queue', at: 0 },
+    })
+
   it('is forgotten when the turn is stopped: no answer can come too late', async () => {
-    const never = () => new Promise<never>(() => undefined)
     const person = { forbids: () => false, permit: never, answer: never }
     const connection = await world.adapter().connect(connectInput({ cwd: world.home, person }))
-    const say = (promptId: string, text: string) =>
-      connection.send({
-        type: 'prompt',
-        prompt: { promptId, parts: [{ type: 'text', text }], delivery: 'queue', at: 0 },
-      })
     const isAsked = (output: AgentOutput) =>
       output.type === 'native' && (output.message as { type: string }).type === 'permission.asked'
-    await say('prm_1', modelPrompt('Touch it.', bash('touch late'), done))
+    await say(connection, 'prm_1', modelPrompt('Touch it.', bash('touch late'), done))
     await readUntil(connection, isAsked)
     const rest = readTurn(connection)
     await connection.interrupt()
     expect((await rest).at(-1)).toMatchObject({ type: 'turn.ended', outcome: 'cancelled' })
-    await say('prm_2', modelPrompt('Hello.', done))
+    await say(connection, 'prm_2', modelPrompt('Hello.', done))
     const outputs = await readTurn(connection)
     await connection.close()
     expect(outputs.at(-1)).toMatchObject({ outcome: 'completed' })
-    const replies = outputs.flatMap((output) => (output.type === 'native' ? [output.message] : []))
-    expect(replies).toContainEqual(
+    const natives = outputs.flatMap((output) => (output.type === 'native' ? [output.message] : []))
+    expect(natives).toContainEqual(
       expect.objectContaining({
         type: 'permission.replied',
         properties: expect.objectContaining({ reply: 'reject' }),
@@ -109,9 +110,23 @@ describe('what OpenCode asks for', { timeout: 90_000 }, () => {
     )
     expect(existsSync(join(world.home, 'late'))).toBe(false)
   })
+
+  it('does not run when the turn is stopped before OpenCode has even begun with it', async () => {
+    const connection = await world.adapter().connect(connectInput({ cwd: world.home }))
+    await say(connection, 'prm_1', modelPrompt('Touch it.', bash('touch early'), done))
+    const turn = readTurn(connection)
+    await connection.interrupt()
+    expect((await turn).at(-1)).toMatchObject({ type: 'turn.ended', outcome: 'cancelled' })
+    await say(connection, 'prm_2', modelPrompt('Hello.', done))
+    const outputs = await readTurn(connection)
+    await connection.close()
+    expect(outputs.at(-1)).toMatchObject({ type: 'turn.ended', outcome: 'completed' })
+    expect(existsSync(join(world.home, 'early'))).toBe(false)
+  })
 })
 
 describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
+  const wiping = modelPrompt('Wipe.', call('wipe', {}), done)
   const read = (filePath: string) => modelPrompt('Read it.', call('read', { filePath }), done)
 
   it('runs unasked if it is harmless, but not what OpenCode itself would ask about', () =>
@@ -202,6 +217,25 @@ describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
       },
       configured({ permission: { bash: { 'touch *': 'deny' } } }),
     ))
+
+  it('does not even reach the model if it would never ask: a tool that the person has added', async () => {
+    const folder = join(world.home, '.config', 'opencode', 'tool')
+    const wiped = join(world.home, 'wiped')
+    mkdirSync(folder, { recursive: true })
+    const wipe = `() => (writeFileSync(${JSON.stringify(wiped)}, ''), 'wiped')`
+    const tool = `export default { description: 'wipes', args: {}, execute: async ${wipe} }`
+    writeFileSync(join(folder, 'wipe.js'), `import { writeFileSync } from 'node:fs'\n${tool}\n`)
+    await world.onBench(async (bench) => {
+      const session = await bench.session({ mode: 'bypass' })
+      const task = call('task', { description: 'wipe', subagent_type: 'general', prompt: wiping })
+      await (await session.prompt(wiping)).completed()
+      await (await session.prompt(modelPrompt('Delegate.', task, done))).completed()
+      expect(session.all('tool-call.called').map(({ name }) => name)).toEqual(['invalid', 'task', 'invalid'])
+      expect(session.all('agent.noticed').map(({ code }) => code)).toContain('tools-left-out')
+    })
+    rmSync(folder, { recursive: true })
+    expect(existsSync(wiped)).toBe(false)
+  })
 
   it('makes plans only in plan mode, and works again after it', () =>
     world.onBench(async (bench) => {

@@ -41,11 +41,36 @@ async function tellMessages(client: OpencodeClient, now: Now): Promise<void> {
     const sessionID = Object.keys(now.state().sessions).find((id) => !seen.has(id))
     if (sessionID === undefined) return
     seen.add(sessionID)
+    const since = now.state().turn?.at ?? Number.POSITIVE_INFINITY
     const [messages, todos] = await Promise.all([
-      client.session.messages({ sessionID }, thrown),
+      messagesSince(client, sessionID, since),
       client.session.todo({ sessionID }, thrown),
     ])
-    const kept = { sessionID, messages: messages.data, todos: todos.data }
-    await now.give(reconcile(now.state(), kept))
+    await now.give(reconcile(now.state(), { sessionID, messages, todos: todos.data }))
+  }
+}
+
+const pageSize = 20
+type Messages = NonNullable<Awaited<ReturnType<OpencodeClient['session']['messages']>>['data']>
+
+/**
+ * From the newest back, a page at a time. OpenCode cannot show a prompt that asked for a result of a given shape: it
+ * refuses every page that holds one. Then the messages are read one by one, as far as to that prompt.
+ */
+async function messagesSince(client: OpencodeClient, sessionID: string, since: number): Promise<Messages> {
+  const found: Messages = []
+  let limit = pageSize
+  let before: string | undefined
+  for (;;) {
+    const page = { sessionID, limit, ...(before !== undefined && { before }) }
+    const { data, error, response } = await client.session.messages(page)
+    if (!data && response?.status === 400 && limit > 1) limit = 1
+    else if (!data && response?.status === 400) return found
+    else if (!data) throw error
+    else {
+      found.unshift(...data)
+      before = response.headers.get('x-next-cursor') ?? undefined
+      if (before === undefined || (data[0]?.info.time.created ?? 0) < since) return found
+    }
   }
 }

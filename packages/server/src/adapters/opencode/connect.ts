@@ -28,13 +28,17 @@ export async function connectOpenCode(shared: SharedServer, input: ConnectInput)
 async function open(shared: SharedServer, input: ConnectInput): Promise<AgentConnection> {
   const client = shared.server.client(input.cwd)
   const introduction = await introductionOf(client, input.settings.model)
-  const rules = sessionRules(agentFor(introduction, input.settings.mode))
+  const rules = sessionRules(agentFor(introduction, input.settings.mode), introduction.unasked)
   const session = await openConversation(client, input, rules)
   const used = await usageOf(client, session)
   const connection = new OpenCodeConnection(shared, input, { client, introduction, session, used })
   const abandon = () => void connection.close()
   input.signal.addEventListener('abort', abandon, { once: true })
   try {
+    if (input.signal.aborted) {
+      await connection.close()
+      throw new ParleyError('cancelled', 'Cancelled while OpenCode opened the conversation.')
+    }
     await connection.start()
     return connection
   } finally {

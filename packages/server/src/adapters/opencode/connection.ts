@@ -39,6 +39,8 @@ const goOn =
 const stopMs = 1_000
 /** How long after an error a prompt may still be taken up. */
 const takeUpMs = 1_000
+/** How often, and how soon after another, it is asked what was missed. */
+const mostAttempts = 25
 const againMs = 200
 
 /** What a connection is made of, once its conversation is open. */
@@ -100,7 +102,8 @@ export class OpenCodeConnection implements AgentConnection {
       person: input.person,
       client,
       calls: this.#calls,
-      isOver: () => this.#closing || !this.#server.alive || !this.#state.turn || this.#state.interrupting,
+      hasTurn: () => this.#state.turn !== undefined,
+      isOver: () => this.#closing || !this.#server.alive || this.#state.interrupting,
       problem: (doing, error) => this.#problem(doing, error),
       agentIn: (sessionID) => this.#agent(this.#agents.get(sessionID) ?? ''),
       agent: (name) => this.#agent(name),
@@ -168,6 +171,10 @@ export class OpenCodeConnection implements AgentConnection {
   async #introduce(): Promise<void> {
     await this.#queue.put(connectedOutput(this.#introduction, this.#session.id, this.#input))
     this.#configured(this.#outgoing.mode)
+    const { unasked } = this.#introduction
+    if (unasked.length === 0) return
+    const text = `OpenCode would run these tools without asking, so the model does not get them: ${unasked.join(', ')}`
+    void this.#queue.put({ type: 'agent.noticed', level: 'info', code: 'tools-left-out', text })
   }
 
   #configured(mode: PermissionMode | undefined): void {
@@ -184,7 +191,11 @@ export class OpenCodeConnection implements AgentConnection {
   async #useAgent(): Promise<void> {
     const { agent } = this.#outgoing
     if (agent && agent.name !== this.#agents.get(this.#session.id)) {
-      this.#session = await applyRules(this.#client, this.#session, sessionRules(agent))
+      this.#session = await applyRules(
+        this.#client,
+        this.#session,
+        sessionRules(agent, this.#introduction.unasked),
+      )
       this.#agents.set(this.#session.id, agent.name)
     }
     if (this.#nextMode) this.#configured(this.#nextMode)
@@ -202,8 +213,8 @@ export class OpenCodeConnection implements AgentConnection {
   }
 
   async #remembers(messageID: string): Promise<boolean> {
-    const { data } = await this.#client.session.message({ sessionID: this.#session.id, messageID })
-    return data !== undefined
+    const { response } = await this.#client.session.message({ sessionID: this.#session.id, messageID })
+    return response !== undefined && response.status !== 404
   }
 
   /** Its answer comes when all is over, which may be long after its connection gave up: what happens is told by events. */
@@ -286,11 +297,11 @@ export class OpenCodeConnection implements AgentConnection {
   }
 
   async #catchUp(certain = false): Promise<void> {
-    while (!this.#closing && this.#server.alive) {
+    for (let count = 1; !this.#closing && this.#server.alive; count++) {
       try {
         return await catchUp(this.#client, this.#now, certain)
       } catch (error) {
-        this.#problem('say what was missed', error)
+        if (count === mostAttempts) return this.#problem('say what was missed', error)
         await new Promise((resolve) => setTimeout(resolve, againMs))
       }
     }

@@ -116,7 +116,26 @@ describe('a stream of events that breaks', { timeout: 90_000 }, () => {
     await nothingLeft()
   })
 
-  it('with a question open: it is still answered, and none is asked twice', async () => {
+  it('in a turn that must give a result of a given shape: it does', async () => {
+    await world.onBench(async (bench) => {
+      const schema = { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] }
+      const session = await bench.session({ mode: 'bypass', options: { outputSchema: schema } })
+      const counting = [bash('echo two'), call('StructuredOutput', { count: 2 })]
+      const before = world.server.calls.length
+      const hold = world.server.hold(1)
+      const turn = await session.prompt(modelPrompt('Count.', ...counting))
+      await hold.reached
+      await make('cut')
+      hold.release()
+      await vi.waitFor(() => expect(world.server.calls[before]?.complete).toBe(true), waiting)
+      await make('whole')
+      expect(await turn.completed()).toMatchObject({ structuredOutput: { count: 2 } })
+      expect(turn.all('tool-call.ended')).toHaveLength(2)
+    }, proxied())
+    await nothingLeft()
+  })
+
+  it.each(['cut', 'whole'] as const)('with a question open: asked once, answered while %s', async (state) => {
     await world.onBench(async (bench) => {
       const options = ['red', 'blue'].map((label) => ({ label, description: label }))
       const questions = [{ question: 'Which colour?', header: 'Colour', options }]
@@ -125,10 +144,15 @@ describe('a stream of events that breaks', { timeout: 90_000 }, () => {
         modelPrompt('Ask.', call('question', { questions }), { say: 'history' }),
       )
       const asked = await turn.first(() => turn.all('question.asked')[0])
-      await make('cut')
-      await make('whole')
       const { requestId } = asked
-      await session.command({ type: 'question.answer', requestId, answers: { 1: 'blue' } })
+      const answer = () => session.command({ type: 'question.answer', requestId, answers: { 1: 'blue' } })
+      await make('cut')
+      if (state === 'cut') {
+        await answer()
+        await turn.first(() => turn.all('agent.noticed').some(({ code }) => code === 'not_done'))
+      }
+      await make('whole')
+      if (state === 'whole') await answer()
       await turn.completed()
       expect(turn.said).toContain('blue')
       expect(turn.all('question.asked')).toHaveLength(1)

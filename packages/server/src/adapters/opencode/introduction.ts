@@ -1,7 +1,7 @@
 import type { OpencodeClient, Provider } from '@opencode-ai/sdk/v2/client'
 import { type AgentCommand, type AgentModel, ParleyError } from '@parley/protocol'
 import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
-import type { NativeAgent } from './rules.ts'
+import { type NativeAgent, unaskedTools } from './rules.ts'
 import { wordsOf } from './words-of.ts'
 
 /** What a server says of itself, for one folder. */
@@ -14,6 +14,9 @@ export type Introduction = {
   readonly defaultModel: string | undefined
   readonly commands: readonly AgentCommand[]
   readonly agents: readonly NativeAgent[]
+  readonly tools: readonly string[]
+  /** Tools that would run without asking: they are left out. */
+  readonly unasked: readonly string[]
   readonly mcpServers: readonly { readonly name: string; readonly status: string }[]
 }
 
@@ -30,13 +33,15 @@ export async function introductionOf(
 ): Promise<Introduction> {
   const version = await versionOf(client)
   const thrown = { throwOnError: true } as const
-  const [providers, config, agents, commands, servers] = await Promise.all([
+  const [providers, config, agents, commands, servers, tools] = await Promise.all([
     client.config.providers({}, thrown),
     client.config.get({}, thrown),
     client.app.agents({}, thrown),
     client.command.list({}, thrown),
     client.mcp.status({}, thrown),
+    client.tool.ids({}, thrown),
   ])
+  const unasked = unaskedTools(tools.data)
   const { providers: list, default: defaults } = providers.data
   const chosen = model ?? config.data.model
   if (chosen === undefined && !list.some(isConfigured)) throw notSignedIn(list)
@@ -49,13 +54,15 @@ export async function introductionOf(
     defaultModel: chosen ?? firstDefault(defaults),
     commands: [compact, ...commands.data.map(agentCommand)],
     agents: agents.data,
+    tools: tools.data.filter((name) => name !== 'invalid' && !unasked.includes(name)),
+    unasked,
     mcpServers: Object.entries(servers.data).map(([name, { status }]) => ({ name, status })),
   }
 }
 
 /** The same as the host is told of it. */
 export function connectedOutput(
-  { version, models, commands, mcpServers, defaultModel, agents }: Introduction,
+  { version, models, commands, mcpServers, defaultModel, agents, tools }: Introduction,
   agentSessionId: string,
   { settings, trusted, cwd }: Pick<ConnectInput, 'settings' | 'trusted' | 'cwd'>,
 ): AgentOutput {
@@ -69,6 +76,7 @@ export function connectedOutput(
     models: [...models],
     commands: [...commands],
     mcpServers: [...mcpServers],
+    tools: [...tools],
     modes: ['ask', 'accept-edits', 'read-only', ...plans, 'bypass'],
     loaded: trusted ? ['user', 'project'] : ['user'],
     ...(model !== undefined && { model }),

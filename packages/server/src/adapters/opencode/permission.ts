@@ -16,7 +16,9 @@ export type DeskContext = {
   denied(toolCallId: string): void
   /** The person wants the turn to end with this refusal. */
   endTurn(): void
-  /** The turn is being stopped, or there is none: no answer is wanted. */
+  /** Without a turn there is nobody to ask: something works in the background. */
+  hasTurn(): boolean
+  /** The turn is being stopped, or all is over: no answer is wanted. */
   isOver(): boolean
   problem(doing: string, error: unknown): void
 }
@@ -27,6 +29,8 @@ type Request = {
   /** Set when it was refused here. OpenCode hears of it when nothing else of its session waits. */
   refusal?: string
 }
+
+type Answer = { readonly reply: 'once' | 'reject'; readonly message?: string }
 
 const noTurn = 'Nobody can be asked: no turn is open.'
 
@@ -40,6 +44,8 @@ export class PermissionDesk {
   readonly #context: DeskContext
   readonly #requests = new Map<string, Request>()
   readonly #permitted = new Set<string>()
+  /** What was answered, in case the answer did not arrive. */
+  readonly #answers = new Map<string, Answer>()
 
   constructor(context: DeskContext) {
     this.#context = context
@@ -47,8 +53,11 @@ export class PermissionDesk {
 
   async ask(native: NativePermission): Promise<void> {
     if (this.#requests.has(native.id)) return
+    const answered = this.#answers.get(native.id)
+    if (answered) return this.#reply(native.id, answered)
     const request: Request = { native, withdrawn: new AbortController() }
     this.#requests.set(native.id, request)
+    if (!this.#context.hasTurn()) return this.#refuse(request, noTurn)
     const call = native.tool && (await this.#context.calls.wait(callKey(native.tool)))
     const isOpen = () => this.#requests.get(native.id) === request
     if (!isOpen()) return
@@ -88,12 +97,14 @@ export class PermissionDesk {
   async refuseAll(): Promise<void> {
     const open = [...this.#requests.values()]
     this.#requests.clear()
-    await Promise.all(open.map(({ native }) => this.#reply(native.id, 'reject', 'The turn was stopped.')))
+    const answer = { reply: 'reject', message: 'The turn was stopped.' } as const
+    await Promise.all(open.map(({ native }) => this.#reply(native.id, answer)))
   }
 
   /** Another turn begins. */
   clear(): void {
     this.#permitted.clear()
+    this.#answers.clear()
   }
 
   #mayRunUnasked(native: NativePermission, call: Called | undefined): boolean {
@@ -127,6 +138,7 @@ export class PermissionDesk {
       title,
       input,
       ...(reason !== undefined && { reason }),
+      ...(permission === 'external_directory' && { outside: true }),
       ...change,
     }
   }
@@ -143,7 +155,7 @@ export class PermissionDesk {
 
   #allow({ native: { id, sessionID } }: Request): void {
     this.#requests.delete(id)
-    void this.#reply(id, 'once').then(() => this.#flush(sessionID))
+    void this.#reply(id, { reply: 'once' }).then(() => this.#flush(sessionID))
   }
 
   #refuse(request: Request, message: string): void {
@@ -154,18 +166,18 @@ export class PermissionDesk {
   #flush(sessionID: string): void {
     const waiting = [...this.#requests.values()].filter(({ native }) => native.sessionID === sessionID)
     if (waiting.some(({ refusal }) => refusal === undefined)) return
-    for (const { native, refusal } of waiting) {
+    for (const { native, refusal: message } of waiting) {
       this.#requests.delete(native.id)
-      void this.#reply(native.id, 'reject', refusal)
+      void this.#reply(native.id, { reply: 'reject', ...(message !== undefined && { message }) })
     }
   }
 
   /** One that OpenCode does not know any more needs no answer. */
-  async #reply(requestID: string, reply: 'once' | 'reject', message?: string): Promise<void> {
+  async #reply(requestID: string, answer: Answer): Promise<void> {
     const { client, problem } = this.#context
-    const more = message === undefined ? {} : { message }
+    this.#answers.set(requestID, answer)
     try {
-      const { error, response } = await client.permission.reply({ requestID, reply, ...more })
+      const { error, response } = await client.permission.reply({ requestID, ...answer })
       if (error && response?.status !== 404) problem('take an answer', error)
     } catch (error) {
       problem('take an answer', error)

@@ -9,6 +9,7 @@ export type QuestionContext = {
   readonly person: Person
   readonly client: OpencodeClient
   readonly calls: AnnouncedCalls
+  hasTurn(): boolean
   isOver(): boolean
   problem(doing: string, error: unknown): void
 }
@@ -17,16 +18,21 @@ export type QuestionContext = {
 export class QuestionDesk {
   readonly #context: QuestionContext
   readonly #withdrawals = new Map<string, AbortController>()
+  /** What was answered, in case the answer did not arrive. */
+  readonly #answers = new Map<string, string[][]>()
 
   constructor(context: QuestionContext) {
     this.#context = context
   }
 
   async ask(native: NativeQuestionRequest): Promise<void> {
-    const { calls, person, isOver } = this.#context
+    const { calls, person, hasTurn, isOver } = this.#context
     if (this.#withdrawals.has(native.id)) return
+    const answered = this.#answers.get(native.id)
+    if (answered) return this.#reply(native.id, answered)
     const withdrawn = new AbortController()
     this.#withdrawals.set(native.id, withdrawn)
+    if (!hasTurn()) return this.#reject(native.id)
     const call = native.tool && (await calls.wait(callKey(native.tool)))
     const isOpen = () => this.#withdrawals.get(native.id) === withdrawn
     if (!isOpen()) return
@@ -41,7 +47,7 @@ export class QuestionDesk {
     if (answer.outcome === 'cancelled') return isOver() ? undefined : this.#reject(native.id)
     this.#withdrawals.delete(native.id)
     const answers = native.questions.map((_, index) => [answer.answers[idOf(index)] ?? []].flat())
-    await this.#answered(this.#context.client.question.reply({ requestID: native.id, answers }))
+    await this.#reply(native.id, answers)
   }
 
   /** It is answered, by us or by someone else: then nobody need be asked any more. */
@@ -59,6 +65,16 @@ export class QuestionDesk {
 
   async rejectAll(): Promise<void> {
     await Promise.all([...this.#withdrawals.keys()].map((id) => this.#reject(id)))
+  }
+
+  /** Another turn begins. */
+  clear(): void {
+    this.#answers.clear()
+  }
+
+  #reply(requestID: string, answers: string[][]): Promise<void> {
+    this.#answers.set(requestID, answers)
+    return this.#answered(this.#context.client.question.reply({ requestID, answers }))
   }
 
   #reject(requestID: string): Promise<void> {

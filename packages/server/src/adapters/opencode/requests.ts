@@ -42,5 +42,6 @@ export class Requests {
   /** Another turn begins. */
   clear(): void {
     this.#permissions.clear()
+    this.#questions.clear()
   }
 }

@@ -7,6 +7,7 @@ import {
   ownVerdict,
   sessionRules,
   unaskedBy,
+  unaskedTools,
 } from './rules.ts'
 
 const rule = (permission: string, pattern: string, action: NativeRule['action']): NativeRule => ({
@@ -38,6 +39,15 @@ it('keeps refusals, and turns their exceptions into questions', () => {
 it('keeps the exceptions of an agent that is refused everything', () => {
   const rules = sessionRules(agent(free, rule('*', '*', 'deny'), rule('read', '*', 'allow')))
   expect(rules).toEqual([everything, rule('*', '*', 'deny'), rule('read', '*', 'ask')])
+})
+
+it('leaves out the tools that would run without asking', () => {
+  expect(unaskedTools(['bash', 'read', 'wipe', 'bash', 'write'])).toEqual(['wipe', 'bash'])
+  expect(sessionRules(agent(free), ['wipe', 'write'])).toEqual([
+    everything,
+    rule('wipe', '*', 'deny'),
+    rule('edit', '*', 'deny'),
+  ])
 })
 
 it('knows whether the rules are there already', () => {

@@ -14,12 +14,52 @@ const everything: NativeRule = { permission: '*', pattern: '*', action: 'ask' }
  */
 export const baseline = { '*': 'ask' } as const
 
-/** In this order, the last that fits holds: first everything asks, then what the agent is refused, with the exceptions. */
-export function sessionRules(agent: NativeAgent | undefined): NativeRule[] {
+/**
+ * In this order, the last that fits holds: first everything asks, then what the agent is refused, with the exceptions,
+ * then the tools that would run without asking.
+ */
+export function sessionRules(agent: NativeAgent | undefined, unasked: readonly string[] = []): NativeRule[] {
   const own = (agent?.permission ?? []).filter((rule) => !isBaseline(rule))
   const refused = new Set(own.filter(({ action }) => action === 'deny').map(({ permission }) => permission))
   const kept = own.filter(({ permission }) => refused.has('*') || refused.has(permission))
-  return [everything, ...kept.map((rule) => (rule.action === 'deny' ? rule : asking(rule)))]
+  return [
+    everything,
+    ...kept.map((rule) => (rule.action === 'deny' ? rule : asking(rule))),
+    ...unasked.map((tool) => ({ permission: permissionOf(tool), pattern: '*', action: 'deny' as const })),
+  ]
+}
+
+/** OpenCode's own tools, each of which asks. */
+const ownTools = new Set([
+  'invalid',
+  'question',
+  'bash',
+  'read',
+  'glob',
+  'grep',
+  'edit',
+  'write',
+  'apply_patch',
+  'task',
+  'webfetch',
+  'websearch',
+  'todowrite',
+  'skill',
+  'lsp',
+  'plan_exit',
+  'execute',
+])
+
+/**
+ * Tools that a person or a plugin has added run without asking, unless they were made to ask. A model does not get
+ * them. One that stands in for a tool of OpenCode's own is listed beside it.
+ */
+export function unaskedTools(tools: readonly string[]): string[] {
+  return [...new Set(tools.filter((name, index) => !ownTools.has(name) || tools.indexOf(name) < index))]
+}
+
+function permissionOf(tool: string): string {
+  return tool === 'write' || tool === 'apply_patch' ? 'edit' : tool
 }
 
 /** Whether a session has these rules already, as its last word. */

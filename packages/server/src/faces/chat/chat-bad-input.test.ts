@@ -274,6 +274,49 @@ describe('what a response looks like', () => {
     expect((await ask('/api/chat/shared/messages', { headers: foreign })).status).toBe(403)
   })
 
+  it('keeps the line open while nothing is said', async () => {
+    await using quiet = await chatUnderTest({ limits: { heartbeatMs: 2 } })
+    const script = JSON.stringify([{ type: 'wait', gate: 'quiet' }])
+    const body = JSON.stringify({ id: 'quiet', messages: [user(text(script))] })
+    const read = await new Promise<string>((resolve) => {
+      let heard = ''
+      const sent = open(body, { port: quiet.server.port })
+      sent.on('response', (response) => {
+        response.on('data', (bytes) => {
+          heard += bytes
+          if (heard.includes(': keep-alive\n\n')) quiet.under.gates.open('quiet')
+        })
+        response.on('end', () => resolve(heard))
+      })
+      sent.end(body)
+    })
+    expect(read).toMatch(/data: \[DONE\]\n\n$/)
+  })
+
+  it('breaks off when its page does not read it, and can be resumed', async () => {
+    await using small = await chatUnderTest({ limits: { bufferBytes: 10_000 } })
+    const flood = [
+      { type: 'flood', deltas: 20_000, size: 400 },
+      { type: 'text', text: 'the end' },
+    ]
+    const body = JSON.stringify({ id: 'slow', messages: [user(text(JSON.stringify(flood)))] })
+    const sent = open(body, { port: small.server.port })
+    const broken = new Promise<string>((resolve) => {
+      sent.on('response', async (response) => {
+        let read = ''
+        await endOf(small, 'slow')
+        response.on('data', (bytes) => {
+          read += bytes
+        })
+        response.on('close', () => resolve(read))
+        response.on('error', () => undefined)
+      })
+    })
+    sent.end(body)
+    expect(await broken).not.toContain('[DONE]')
+    expect(JSON.stringify((await small.messages('slow')).at(-1)?.parts)).toContain('the end')
+  })
+
   it('breaks off when the session goes, or the server', async () => {
     const hang = JSON.stringify([{ type: 'text', text: 'on my way' }, { type: 'hang' }])
     const sending = chat.send({ id: 'gone', messages: [user(text(hang))] })
@@ -291,7 +334,12 @@ describe('what a response looks like', () => {
   })
 })
 
-function open(body: string, length = Buffer.byteLength(body)) {
+async function endOf(under: ChatUnderTest, id: string): Promise<void> {
+  const outcome = async () => (await under.messages(id)).at(-1)?.metadata as { outcome?: string } | undefined
+  while ((await outcome())?.outcome === undefined);
+}
+
+function open(body: string, { length = Buffer.byteLength(body), port = chat.server.port } = {}) {
   const headers = {
     authorization: `Bearer ${testToken}`,
     'content-type': 'application/json',
@@ -299,7 +347,7 @@ function open(body: string, length = Buffer.byteLength(body)) {
   }
   const sent = request({
     host: '127.0.0.1',
-    port: chat.server.port,
+    port,
     path: '/api/chat',
     method: 'POST',
     headers,
@@ -324,7 +372,7 @@ async function sendAndLeave(body: object): Promise<void> {
 async function sendHalfAndLeave(id: string): Promise<void> {
   const half = `{"id":${JSON.stringify(id)},"messages":[`
   await new Promise<void>((resolve) => {
-    const sent = open(half, 100_000)
+    const sent = open(half, { length: 100_000 })
     sent.on('close', resolve)
     sent.write(half, () => sent.destroy())
   })

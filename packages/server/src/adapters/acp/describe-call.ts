@@ -1,0 +1,107 @@
+import { type ToolKind, ToolKind as ToolKinds } from '@parley/protocol'
+import type { NativeCall } from './native.ts'
+import { diffIn, textIn } from './translate-content.ts'
+import { type Call, inMeta, isRecord, type TranslateState } from './translate-state.ts'
+
+/** How a call is mentioned: announced, told more of, or asked about. */
+export type Mention = 'announced' | 'updated' | 'asked'
+
+const titleLength = 200
+
+/** What is known of a call, with what is said of it now. */
+export function mergedCall(state: TranslateState, call: Call, native: NativeCall, mention: Mention): Call {
+  const name = nameOf(state, native) ?? call.name
+  const kind = kindOf(state, name, native.kind) ?? call.kind
+  const title = native.title ?? call.title
+  return {
+    ...call,
+    name: name || unnamed(kind),
+    kind,
+    title: title || name || kind,
+    rawInput: isGiven(native.rawInput) ? native.rawInput : call.rawInput,
+    content: native.content ?? call.content,
+    locations: native.locations ? locationsOf(native.locations) : call.locations,
+    asked: call.asked || mention === 'asked',
+  }
+}
+
+/** A tool that cannot be told from others by name cannot be granted by name. */
+function unnamed(kind: ToolKind): string {
+  return kind === 'other' ? '*' : kind
+}
+
+function nameOf({ dialect }: TranslateState, native: NativeCall): string | undefined {
+  const { meta, callId = [] } = dialect.toolName ?? {}
+  const told = native.name ?? inMeta(native._meta, meta)
+  if (told) return told
+  for (const pattern of callId) {
+    const [, name] = new RegExp(pattern).exec(native.toolCallId) ?? []
+    if (name) return name
+  }
+  return undefined
+}
+
+function kindOf(
+  { dialect }: TranslateState,
+  name: string,
+  native: string | null | undefined,
+): ToolKind | undefined {
+  const known = dialect.kinds && Object.hasOwn(dialect.kinds, name) ? dialect.kinds[name] : undefined
+  if (known) return known
+  if (native === undefined || native === null) return undefined
+  if (native === 'switch_mode') return 'plan'
+  const { data } = ToolKinds.safeParse(native)
+  return data ?? 'other'
+}
+
+/** The input, or what the agent shows in its place: a decision is bound to it. */
+export function inputOf({ dialect }: TranslateState, call: Call): unknown {
+  const { rawInput, kind, title, content, locations } = call
+  if (isGiven(rawInput)) return rawInput
+  const text = textIn(content)
+  if (kind === 'execute' && dialect.commandInTitle)
+    return { command: title, ...(text && { description: text }) }
+  const parsed = dialect.inputInContent ? objectIn(text) : undefined
+  if (parsed) return parsed
+  const diff = diffIn(content)
+  if (diff)
+    return {
+      path: diff.path,
+      ...(diff.patch === undefined ? { content: diff.after } : { patch: diff.patch }),
+    }
+  const paths = locations.map(({ path }) => path)
+  return {
+    title,
+    ...(paths.length === 1 && { path: paths[0] }),
+    ...(paths.length > 1 && { paths }),
+    ...(text && { text }),
+  }
+}
+
+function objectIn(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function locationsOf(native: NonNullable<NativeCall['locations']>): Call['locations'] {
+  return native.map(({ path, line }) => (typeof line === 'number' ? { path, line } : { path }))
+}
+
+function isEmpty(value: unknown): boolean {
+  return isRecord(value) && Object.keys(value).length === 0
+}
+
+export function isGiven(input: unknown): boolean {
+  return input !== undefined && input !== null && !isEmpty(input)
+}
+
+/** One line, not too long. */
+export function shown(title: string): string {
+  const [first = '', ...rest] = title.trim().split('\n')
+  const line = rest.length > 0 ? `${first} …` : first
+  return line.length > titleLength ? `${line.slice(0, titleLength - 1)}…` : line
+}

@@ -7,6 +7,7 @@ import { InstallRow } from './install-button.tsx'
 
 const states = {
   ready: { text: 'Signed in', look: 'bg-good' },
+  unsure: { text: 'Found; whether it is signed in is not known', look: 'bg-edge' },
   'signed-out': { text: 'Not signed in', look: 'bg-wait-fill' },
   missing: { text: 'Not found on this machine', look: 'bg-edge' },
 }

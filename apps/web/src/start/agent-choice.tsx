@@ -6,6 +6,7 @@ import { InstallRow } from '../settings/install-button.tsx'
 
 const states = {
   ready: { text: 'ready', look: 'bg-good' },
+  unsure: { text: 'found', look: 'bg-edge' },
   'signed-out': { text: 'not signed in', look: 'bg-wait-fill' },
   missing: { text: 'not found', look: 'bg-edge' },
 }

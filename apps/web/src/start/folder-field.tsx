@@ -14,7 +14,7 @@ export function FolderField({ value, onChange }: { value: string; onChange: (fol
         aria-label="Folder"
         list={id}
         value={value}
-        placeholder={recents[0] ?? '~'}
+        placeholder="~"
         spellCheck={false}
         autoCapitalize="off"
         autoComplete="off"

@@ -74,6 +74,7 @@ const scenarios: Scenarios = {
   },
   plan: {
     prompt: modelPrompt('Plan it.', call('TaskCreate', { subject: 'First', description: 'this' }), done),
+    session: { model: 'claude-sonnet-4-5' },
   },
   planApproval: {
     prompt: modelPrompt('Plan.', call('ExitPlanMode', { plan: 'First this, then that.' }), done),

@@ -39,7 +39,7 @@ import {
 } from './translate-state.ts'
 import { describeCall } from './translate-tool-call.ts'
 import { grantedBySettings, willAsk } from './will-ask.ts'
-import { farewell, wordsOf } from './words-of.ts'
+import { farewell, notAsRoot, wordsOf } from './words-of.ts'
 
 export type ClaudeOptions = {
   readonly env: Record<string, string>
@@ -106,6 +106,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   async start({ env, executable, settingSources }: ClaudeOptions): Promise<void> {
+    if (this.#mode === 'bypass' && !this.#mayBypass) throw notAsRoot()
     const permissions = this.#permissions()
     this.#granted = grantedBySettings(env, this.#input.cwd, settingSources)
     const abortController = new AbortController()
@@ -121,6 +122,7 @@ class ClaudeConnection implements AgentConnection {
             parentOf: (toolCallId) => parentOfCall(this.#state, toolCallId),
           }),
           env,
+          allowDangerouslySkipPermissions: this.#mayBypass,
           settingSources,
           abortController,
           canUseTool: createCanUseTool(permissions),
@@ -149,6 +151,10 @@ class ClaudeConnection implements AgentConnection {
    * It was started to ask for everything: a deferred call must be asked about whatever the mode is by now, and the SDK
    * warns of what it holds to be a mistake where bypassing is asked for from the start.
    */
+  get #mayBypass(): boolean {
+    return process.getuid?.() !== 0 || this.#env.IS_SANDBOX === '1'
+  }
+
   async #widen(): Promise<void> {
     if (this.#isWide) return
     this.#isWide = true

@@ -188,19 +188,6 @@ it('a deferred call whose tool is gone does not spoil the conversation', async (
   await (await session.prompt(modelPrompt('Hello again.', done))).completed()
 })
 
-it('an answer outlives a second stop, before the agent has heard it', async () => {
-  await using place = new Place()
-  const session = await place.session()
-  const turn = await session.prompt(writing)
-  const ask = await turn.asked()
-  await place.restart(session)
-  await turn.decide(ask, 'allow')
-  await session.until(() => session.all('turn.resumed').length === 1)
-  await place.restart(session)
-  await turn.completed()
-  expect(place.file('note.txt')).toBe('once\n')
-})
-
 it('a question that is answered after a restart gets its answer to the model', async () => {
   await using place = new Place()
   const session = await place.session()

@@ -35,7 +35,6 @@ export function nativeOptions({ settings, cwd, resume, trusted }: ConnectInput, 
   return {
     cwd,
     permissionMode: startMode(mode),
-    allowDangerouslySkipPermissions: true,
     includePartialMessages: true,
     enableFileCheckpointing: true,
     forwardSubagentText: true,

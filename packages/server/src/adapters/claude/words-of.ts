@@ -1,3 +1,4 @@
+import { ParleyError } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { AgentProcess } from '../child-process.ts'
 
@@ -20,4 +21,10 @@ export function farewell(
     ...(stderrTail !== undefined && { details: { stderrTail } }),
   }
   return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
+}
+
+export function notAsRoot(): ParleyError {
+  const message =
+    'Claude Code does not bypass permissions for root. Run Parley as another user or, in a sandbox, set IS_SANDBOX=1.'
+  return new ParleyError('not_supported', message)
 }

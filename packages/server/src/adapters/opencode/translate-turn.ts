@@ -112,8 +112,8 @@ function endTurn(state: TranslateState, turn: Turn): Translation {
 }
 
 function outcomeOf({ interrupting }: TranslateState, { answer, error }: Turn): TurnOutcome {
+  if (interrupting && (error || answer?.finish !== 'stop')) return 'cancelled'
   if (error) return isAbort(error) ? 'cancelled' : 'failed'
-  if (interrupting && answer?.finish !== 'stop') return 'cancelled'
   return answer ? 'completed' : 'failed'
 }
 

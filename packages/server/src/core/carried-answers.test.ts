@@ -1,0 +1,46 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { hostUnderTest } from './host-under-test.ts'
+import { connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
+
+const write = { tool: 'Write', kind: 'edit' as const, title: 'Write a file', input: { path: 'a' } }
+
+it('an answer outlives a second stop before its agent has heard it, and applies once', async () => {
+  const answers: unknown[] = []
+  const asks = Promise.withResolvers<void>()
+  const agent = oddAgent((connection) => {
+    connection.say(connectedAs('own'))
+    return {
+      async send() {
+        if (connection.number === 1) return
+        void connection.input.person.permit(write).then((answer) => {
+          if (connection.number === 0) return
+          answers.push(answer)
+          connection.endTurn()
+        })
+        asks.resolve()
+      },
+    }
+  })
+  const world = await hostUnderTest({ adapter: agent.adapter })
+  onTestFinished(() => world[Symbol.asyncDispose]())
+  const session = await world.create()
+  await session.command({ type: 'prompt.submit', text: 'hello' })
+  await asks.promise
+  const { requests } = await session.when((state) => state.requests.length === 1)
+  await world.restart()
+  await session.command({
+    type: 'permission.decide',
+    requestId: requests[0]?.requestId ?? '',
+    decision: 'allow',
+  })
+  await until(() => agent.connections[1]?.heard.length === 1)
+  await world.restart()
+  await session.when(({ turns }) => turns === 1)
+  expect(answers).toMatchObject([{ outcome: 'allowed' }])
+  expect(agent.connections.map(({ heard }) => heard.map(({ type }) => type))).toEqual([
+    ['prompt'],
+    ['continue'],
+    ['continue'],
+  ])
+  expect((await session.state()).lastTurn).toMatchObject({ outcome: 'completed' })
+})

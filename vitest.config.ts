@@ -9,6 +9,8 @@ export default defineConfig({
   ssr,
   test: {
     expect: { requireAssertions: true },
+    // Real programs on a busy machine: what fails twice fails.
+    retry: 1,
     projects: [
       {
         extends: true,

@@ -16,9 +16,11 @@ export type Now = {
  * Tells what was missed while the stream of events was broken, from what OpenCode has kept. Call it once the stream runs
  * again: what happens meanwhile comes with it, and nothing is told twice.
  * That OpenCode is idle is the end of a turn that had begun before, and then the messages are read once more, so that
- * they are all there are. `certain`: a turn that has not begun will not.
+ * they are all there are. `certain`: a turn that has not begun will not. If it has begun meanwhile, or another has, the
+ * stream tells the rest.
  */
 export async function catchUp(client: OpencodeClient, now: Now, certain = false): Promise<void> {
+  const { turn: atFirst } = now.state()
   await tellMessages(client, now)
   const { data: statuses } = await client.session.status({}, thrown)
   const { root, turn } = now.state()
@@ -28,10 +30,12 @@ export async function catchUp(client: OpencodeClient, now: Now, certain = false)
     client.permission.list({}, thrown),
     client.question.list({}, thrown),
   ])
-  const isOurs = ({ sessionID }: { sessionID: string }) => sessionID in now.state().sessions
+  const after = now.state()
+  if (after.turn?.at !== atFirst?.at || (certain && after.turn?.begun)) return
+  const isOurs = ({ sessionID }: { sessionID: string }) => sessionID in after.sessions
   now.waiting(permissions.data.filter(isOurs), questions.data.filter(isOurs))
   const status = isOver ? ({ type: 'idle' } as const) : statuses[root]
-  if (status) await now.give(reconcileStatus(now.state(), status))
+  if (status) await now.give(reconcileStatus(after, status))
 }
 
 /** Of the conversation, and of every subagent that turns up in it. */

@@ -1,12 +1,12 @@
 import { ParleyError } from '@parley/protocol'
 import type { AgentConnection, ConnectInput } from '../../core/agent-adapter.ts'
+import { unlessAborted } from './bounded-wait.ts'
 import { OpenCodeConnection } from './connection.ts'
 import { openConversation, usageOf } from './conversation.ts'
 import { introductionOf } from './introduction.ts'
 import { agentFor } from './outgoing.ts'
 import { sessionRules } from './rules.ts'
 import type { SharedServer } from './server.ts'
-import { unlessAborted } from './unless-aborted.ts'
 import { wordsOf } from './words-of.ts'
 
 /** Opens a conversation on a server, and lets go of the server if that fails. */

@@ -3,6 +3,7 @@ import { ParleyError, type PermissionMode, type Prompt, type SessionSettings } f
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { AnnouncedCalls } from './announced-calls.ts'
+import { atMost } from './bounded-wait.ts'
 import { catchUp, type Now } from './catch-up.ts'
 import { applyRules, type usageOf } from './conversation.ts'
 import { readEvents } from './events.ts'
@@ -76,6 +77,8 @@ export class OpenCodeConnection implements AgentConnection {
     waiting: (permissions, questions) => this.#requests.reconcile(permissions, questions),
   }
   #isReady = false
+  /** The turn that may never begin, by the time it was sent. */
+  #doubted: number | undefined
   #closing = false
   #closed: Promise<void> | undefined
   #stopping: Promise<void> = Promise.resolve()
@@ -203,7 +206,7 @@ export class OpenCodeConnection implements AgentConnection {
   }
 
   async #begin({ type, prompt }: AgentMessage): Promise<void> {
-    const messageId = messageIdOf(prompt.promptId)
+    const messageId = messageIdOf(this.#session.id, prompt.promptId)
     if (type === 'continue' && (await this.#remembers(messageId))) {
       return this.#outgoing.prompt(newMessageId(), [{ type: 'text', text: goOn }])
     }
@@ -223,17 +226,13 @@ export class OpenCodeConnection implements AgentConnection {
       const output = await rewind(this.#client, this.#session.id, command.arguments)
       return void this.#give({ state: withoutTurn(this.#state), outputs: [output] })
     }
-    const done =
-      command.name === 'compact'
-        ? this.#outgoing.compact(this.#state.saidModel)
-        : this.#outgoing.command(messageId, command)
-    done.catch((error: unknown) => {
+    this.#outgoing.run(messageId, command, this.#state.saidModel).catch((error: unknown) => {
       if (!this.#state.turn?.begun) this.#fail(error)
     })
   }
 
   async #steer(prompt: Prompt): Promise<void> {
-    const messageId = messageIdOf(prompt.promptId)
+    const messageId = messageIdOf(this.#session.id, prompt.promptId)
     this.#state = withSteering(this.#state, messageId)
     try {
       await this.#outgoing.prompt(messageId, nativeParts(prompt.parts, this.#input.cwd))
@@ -289,8 +288,14 @@ export class OpenCodeConnection implements AgentConnection {
     }
     this.#state = afterGap(this.#state)
     await this.#catchUp()
+    this.#doubt()
+  }
+
+  /** OpenCode may have let go of a prompt without a word. If it does not begin with it soon, it will not. */
+  #doubt(): void {
     const { turn } = this.#state
-    if (!turn || turn.begun) return
+    if (!turn || turn.begun || this.#doubted === turn.at) return
+    this.#doubted = turn.at
     setTimeout(() => {
       if (this.#state.turn?.at === turn.at && !this.#state.turn.begun) void this.#catchUp(true)
     }, takeUpMs).unref()
@@ -357,6 +362,7 @@ export class OpenCodeConnection implements AgentConnection {
     if (turn?.begun && interrupting && !turn.answer) {
       this.#stopping = this.#stopping.then(() => this.#stop())
     }
+    if (interrupting && this.#state.messages.size > 0) this.#doubt()
     if (turn?.orphan === undefined) return
     this.#state = withoutOrphan(this.#state)
     this.#outgoing.prompt(turn.orphan, []).catch((error: unknown) => this.#fail(error))
@@ -380,14 +386,4 @@ export class OpenCodeConnection implements AgentConnection {
     const text = `OpenCode did not ${doing}: ${wordsOf(error)}`
     void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'not_done', text })
   }
-}
-
-function atMost(work: Promise<void>, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    void work.finally(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 }

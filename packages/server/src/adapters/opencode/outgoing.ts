@@ -70,8 +70,12 @@ export class Outgoing {
     )
   }
 
-  /** Resolves when the command's turn is over. */
-  async command(messageID: string, { name, arguments: words, files }: NativeCommand): Promise<void> {
+  /** Resolves when the command's turn is over. `used` is the model that answered last. */
+  run(messageID: string, command: NativeCommand, used: string | undefined): Promise<void> {
+    return command.name === 'compact' ? this.#compact(used) : this.#command(messageID, command)
+  }
+
+  async #command(messageID: string, { name, arguments: words, files }: NativeCommand): Promise<void> {
     const { model } = this.#settings
     this.#chosenModel()
     await this.#client.session.command(
@@ -88,8 +92,7 @@ export class Outgoing {
     )
   }
 
-  /** Resolves when it is done. `used` is the model that answered last. */
-  async compact(used: string | undefined): Promise<void> {
+  async #compact(used: string | undefined): Promise<void> {
     const model = this.#chosenModel() ?? nativeModel(used ?? this.#introduction.defaultModel ?? '')
     await this.#client.session.summarize({ sessionID: this.#sessionID, ...model, auto: false }, thrown)
   }

@@ -8,9 +8,13 @@ export type NativePromptPart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'file'; readonly mime: string; readonly url: string; readonly filename?: string }
 
-/** The id under which a prompt is given to the agent: the same after a restart, so that it can be looked for. */
-export function messageIdOf(promptId: string): string {
-  return `msg_${createHash('sha256').update(promptId).digest('hex').slice(0, 26)}`
+/**
+ * The id under which a prompt is given to a session of OpenCode's: the same after a restart, so that it can be looked
+ * for, and another in every session, since OpenCode keeps all messages in one place.
+ */
+export function messageIdOf(sessionID: string, promptId: string): string {
+  const hash = createHash('sha256').update(`${sessionID} ${promptId}`)
+  return `msg_${hash.digest('hex').slice(0, 26)}`
 }
 
 /** A prompt as the agent takes it. Commands are not for the model: see `commandIn`. */

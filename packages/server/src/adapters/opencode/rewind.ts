@@ -13,7 +13,7 @@ export async function rewind(
   promptId: string,
 ): Promise<AgentOutput> {
   try {
-    const files = await filesPutBack(client, sessionID, messageIdOf(promptId))
+    const files = await filesPutBack(client, sessionID, messageIdOf(sessionID, promptId))
     const result =
       files.length === 0
         ? 'No file had changed since that prompt.'

@@ -4,8 +4,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { createOpencodeClient, type OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { ParleyError } from '@parley/protocol'
 import { AgentProcess } from '../child-process.ts'
+import { unlessAborted } from './bounded-wait.ts'
 import { endMarked, markVariable, watchOver } from './leftovers.ts'
-import { unlessAborted } from './unless-aborted.ts'
 import { wordsOf } from './words-of.ts'
 
 /** How long a server that was asked to go may take: most go at once, some never. */

@@ -61,10 +61,12 @@ it('takes the name of a model apart at its first slash', () => {
   for (const bad of ['sonnet', '/a', 'a/', '']) expect(nativeModel(bad)).toBeUndefined()
 })
 
-it('gives a prompt the same id each time', () => {
-  expect(messageIdOf('prm_1')).toBe(messageIdOf('prm_1'))
-  expect(messageIdOf('prm_1')).not.toBe(messageIdOf('prm_2'))
-  expect(messageIdOf('prm_1')).toMatch(/^msg_\w+$/)
+it('gives a prompt the same id each time, and no other the same', () => {
+  const id = messageIdOf('ses_1', 'prm_1')
+  expect(id).toMatch(/^msg_\w+$/)
+  expect(messageIdOf('ses_1', 'prm_1')).toBe(id)
+  expect(messageIdOf('ses_1', 'prm_2')).not.toBe(id)
+  expect(messageIdOf('ses_2', 'prm_1')).not.toBe(id)
 })
 
 it('gives files with a prompt, and says so if one is not there', () => {

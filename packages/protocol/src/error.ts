@@ -70,3 +70,8 @@ export function validationError(what: string, error: z.ZodError): ParleyError {
     details: { issues },
   })
 }
+
+/** What a thrown thing says. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}

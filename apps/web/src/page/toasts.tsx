@@ -1,3 +1,4 @@
+import { messageOf } from '@parley/protocol'
 import { X } from 'lucide-react'
 import { IconButton } from '../parts/button.tsx'
 import { createStore, useStore } from './store.ts'
@@ -27,7 +28,7 @@ export function toast(
 
 /** What a command was refused with, in the server's words. */
 export function toastError(thrown: unknown): void {
-  toast(thrown instanceof Error ? thrown.message : String(thrown), { tone: 'bad', ms: 9000 })
+  toast(messageOf(thrown), { tone: 'bad', ms: 9000 })
 }
 
 export function Toasts() {

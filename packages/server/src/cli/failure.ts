@@ -1,4 +1,4 @@
-import { type ErrorCode, ParleyError } from '@parley/protocol'
+import { type ErrorCode, messageOf, ParleyError } from '@parley/protocol'
 
 /** How the program ends. The same table stands in the help of `run`. */
 export const exitCodes = { completed: 0, failed: 1, usage: 2, unknown: 3, cancelled: 130 } as const
@@ -14,7 +14,7 @@ export function failureOf(thrown: unknown, verbose: boolean): { line: string; ex
     return { line: `parley: ${thrown.message}${cause}`, exitCode }
   }
   if (verbose) return { line: `parley: ${describe(thrown)}`, exitCode: failed }
-  const message = thrown instanceof Error ? thrown.message : String(thrown)
+  const message = messageOf(thrown)
   return { line: `parley: something broke: ${message} (--verbose shows where)`, exitCode: failed }
 }
 

@@ -1,4 +1,4 @@
-import { hostToolName, type SessionState } from '@parley/protocol'
+import { hostToolName, messageOf, type SessionState } from '@parley/protocol'
 import type {
   AgentOutput,
   HostToolAnswer,
@@ -145,7 +145,7 @@ function failed(text: string): HostToolAnswer {
 
 /** A tool keeps its rules if it was made with `defineTool`; this one was not. */
 function broken(name: string, error: unknown): HostToolAnswer {
-  return failed(`The tool ${name} failed: ${error instanceof Error ? error.message : String(error)}`)
+  return failed(`The tool ${name} failed: ${messageOf(error)}`)
 }
 
 const cancelled = failed('Cancelled.')

@@ -3,6 +3,7 @@ import {
   applyToState,
   type EventDraft,
   emptyState,
+  messageOf,
   NewImport,
   ParleyError,
   type PromptPart,
@@ -108,7 +109,7 @@ async function inTime<T>({ name }: AgentAdapter, work: (signal: AbortSignal) => 
     return await work(signal)
   } catch (error) {
     if (error instanceof ParleyError) throw error
-    const why = signal.aborted ? 'it took too long' : error instanceof Error ? error.message : String(error)
+    const why = signal.aborted ? 'it took too long' : messageOf(error)
     const message = `The conversations of ${name} could not be read: ${why}. Try again.`
     throw new ParleyError(signal.aborted ? 'busy' : 'agent_failed', message, { cause: error })
   }

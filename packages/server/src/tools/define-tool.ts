@@ -1,4 +1,4 @@
-import { ParleyError } from '@parley/protocol'
+import { messageOf, ParleyError } from '@parley/protocol'
 import { z } from 'zod'
 import type { HostToolAnnotations } from '../core/agent-adapter.ts'
 import { type HostTool, type HostToolContext, nameProblem } from '../core/host-tool.ts'
@@ -71,8 +71,4 @@ function invalid(name: string, why: string): ParleyError {
   return new ParleyError('validation_error', `The host tool "${name}" cannot be defined. ${why}`, {
     details: { tool: name },
   })
-}
-
-function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown)
 }

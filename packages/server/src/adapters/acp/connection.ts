@@ -1,7 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { setTimeout } from 'node:timers/promises'
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
-import { ParleyError, type PromptPart, type SessionSettings } from '@parley/protocol'
+import { messageOf, ParleyError, type PromptPart, type SessionSettings } from '@parley/protocol'
 import type {
   AgentConnection,
   AgentMessage,
@@ -387,5 +387,5 @@ function isUpdate({ message }: Frame): boolean {
 
 function words(error: unknown): string {
   if (error instanceof RequestError) return errorOf(error).message
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '@parley/protocol'
 import {
   clientMethods,
   type Frame,
@@ -47,7 +48,7 @@ export function translate(state: TranslateState, { from, message }: Frame): Tran
     if (!isRecord(message)) return unrecognised(state, message, 'not a JSON-RPC message')
     return from === 'host' ? hearHost(state, message) : hearAgent(state, message)
   } catch (error) {
-    const what = error instanceof Error ? error.message : String(error)
+    const what = messageOf(error)
     return unrecognised(state, message, `not of the expected shape: ${what}`)
   }
 }

@@ -6,7 +6,7 @@ import {
   type SDKUserMessage,
   query as startQuery,
 } from '@anthropic-ai/claude-agent-sdk'
-import { ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
+import { messageOf, ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { AgentProcess } from '../child-process.ts'
 import { reachOf } from '../inside-folder.ts'
@@ -39,7 +39,7 @@ import {
 } from './translate-state.ts'
 import { describeCall } from './translate-tool-call.ts'
 import { grantedBySettings, willAsk } from './will-ask.ts'
-import { farewell, notAsRoot, wordsOf } from './words-of.ts'
+import { farewell, notAsRoot } from './farewell.ts'
 
 export type ClaudeOptions = {
   readonly env: Record<string, string>
@@ -373,7 +373,7 @@ class ClaudeConnection implements AgentConnection {
       const effective = { mode: this.#mode, ...(options && { options }) }
       await this.#queue.put({ type: 'session.configured', effective })
     } catch (error) {
-      const text = `Claude Code did not say what it can do: ${wordsOf(error)}`
+      const text = `Claude Code did not say what it can do: ${messageOf(error)}`
       void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'no_introduction', text })
     }
   }
@@ -381,7 +381,7 @@ class ClaudeConnection implements AgentConnection {
   /** The process may be going at this very moment: that is no failure of the call. */
   #notice(doing: string, error: unknown): void {
     if (this.#closing || this.#process.ended) return
-    const text = `Claude Code did not ${doing}: ${wordsOf(error)}`
+    const text = `Claude Code did not ${doing}: ${messageOf(error)}`
     void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'not_done', text })
   }
 
@@ -390,7 +390,7 @@ class ClaudeConnection implements AgentConnection {
     const lost = (this.#input.resume?.turns ?? 0) > 0 && this.#transcript === undefined
     const message = lost
       ? 'Claude Code no longer has this conversation: its transcript is gone. Go on in a new session.'
-      : `Claude Code could not be started: ${wordsOf(error)}`
+      : `Claude Code could not be started: ${messageOf(error)}`
     return new ParleyError('agent_failed', message, {
       details: { ...(stderrTail !== undefined && { stderrTail }) },
       cause: error,

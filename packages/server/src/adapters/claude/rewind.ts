@@ -1,8 +1,8 @@
 import type { Query } from '@anthropic-ai/claude-agent-sdk'
 import type { PromptPart } from '@parley/protocol'
+import { messageOf } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { promptUuid } from './transcript.ts'
-import { wordsOf } from './words-of.ts'
 
 /** The prompt whose files are wanted back, if that is what the parts ask for. */
 export function rewoundPrompt([part, ...others]: readonly PromptPart[]): string | undefined {
@@ -12,7 +12,7 @@ export function rewoundPrompt([part, ...others]: readonly PromptPart[]): string 
 
 /** Puts files back to what they were before a prompt: those that Claude changed with its own tools, not by commands. */
 export async function rewind(query: Query | undefined, promptId: string): Promise<AgentOutput> {
-  const failed = (error: unknown) => ({ canRewind: false, error: wordsOf(error), filesChanged: [] })
+  const failed = (error: unknown) => ({ canRewind: false, error: messageOf(error), filesChanged: [] })
   const asked = query?.rewindFiles(promptUuid(promptId)).catch(failed)
   const { canRewind, error, filesChanged = [] } = (await asked) ?? failed('Claude Code does not run.')
   if (canRewind) {

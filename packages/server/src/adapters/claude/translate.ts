@@ -1,3 +1,4 @@
+import { messageOf } from '@parley/protocol'
 import { ignored, ignoredFrames, type NativeKey } from './native.ts'
 import { translateAssistant } from './translate-assistant.ts'
 import { notices } from './translate-notice.ts'
@@ -138,7 +139,7 @@ function attempted(state: TranslateState, message: unknown, handler: Handler): T
   try {
     return handler(state, message as never)
   } catch (error) {
-    const what = error instanceof Error ? error.message : String(error)
+    const what = messageOf(error)
     return unrecognised(state, message, `not of the expected shape: ${what}`)
   }
 }

@@ -1,4 +1,4 @@
-import { ParleyError } from '@parley/protocol'
+import { unlessAborted } from '../unless-aborted.ts'
 import { AppServer, type AppServerOptions } from './app-server.ts'
 
 export type Lease = {
@@ -70,12 +70,3 @@ export function createAppServerPool(options: () => AppServerOptions) {
 }
 
 export type AppServerPool = ReturnType<typeof createAppServerPool>
-
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, message: string): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(new ParleyError('cancelled', message))
-    if (signal.aborted) return abort()
-    signal.addEventListener('abort', abort, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
-}

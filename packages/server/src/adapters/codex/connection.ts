@@ -1,9 +1,10 @@
-import type { PromptPart, SessionSettings } from '@parley/protocol'
+import { messageOf, type PromptPart, type SessionSettings } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import type { JsonRpcId } from '../json-rpc.ts'
 import { createOutputQueue } from '../output-queue.ts'
+import { unlessAborted } from '../unless-aborted.ts'
 import { type LastWords, type Listener, within } from './app-server.ts'
-import { type AppServerPool, type Lease, unlessAborted } from './app-server-pool.ts'
+import type { AppServerPool, Lease } from './app-server-pool.ts'
 import { HostToolOffer, hostToolNames } from './host-tools.ts'
 import { introduce } from './introduction.ts'
 import { createJudge } from './judge.ts'
@@ -186,7 +187,7 @@ class CodexConnection implements AgentConnection, Listener {
       type: 'turn.ended',
       outcome: 'failed',
       stopReason: 'error',
-      error: { code: 'agent_failed', message: `Codex did not take the prompt: ${wordsOf(error)}` },
+      error: { code: 'agent_failed', message: `Codex did not take the prompt: ${messageOf(error)}` },
     })
   }
 
@@ -346,11 +347,7 @@ class CodexConnection implements AgentConnection, Listener {
   /** The program may be going at this very moment: that is no failure of the call. */
   #notice(what: string, error: unknown): void {
     if (this.#over) return
-    const text = `${what}: ${wordsOf(error)}`
+    const text = `${what}: ${messageOf(error)}`
     void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'not_done', text })
   }
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -1,8 +1,9 @@
-import { type AgentConversation, ParleyError } from '@parley/protocol'
+import { type AgentConversation, messageOf, ParleyError } from '@parley/protocol'
 import type { AgentMemory, Remembered } from '../../core/agent-adapter.ts'
 import { JsonRpcError } from '../json-rpc.ts'
+import { unlessAborted } from '../unless-aborted.ts'
 import type { AppServer } from './app-server.ts'
-import { type Lease, unlessAborted } from './app-server-pool.ts'
+import type { Lease } from './app-server-pool.ts'
 import type { NativeItem, NativeTurn } from './native.ts'
 import { promptOf } from './remembered-prompt.ts'
 import { translate } from './translate.ts'
@@ -43,7 +44,7 @@ export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): A
 /** It answers with an error if there is nothing to tell, and not at all if it is gone. */
 function cannotTell(what: string, error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
-  const why = error instanceof Error ? error.message : String(error)
+  const why = messageOf(error)
   const code = error instanceof JsonRpcError ? 'not_found' : 'agent_failed'
   return new ParleyError(code, `Codex cannot tell ${what}: ${why}`, { cause: error })
 }

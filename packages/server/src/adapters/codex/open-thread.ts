@@ -1,4 +1,4 @@
-import { type AgentCommand, ParleyError } from '@parley/protocol'
+import { type AgentCommand, messageOf, ParleyError } from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import type { AppServer } from './app-server.ts'
@@ -68,7 +68,7 @@ async function open(
 
 function cannotOpen(error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
-  const why = error instanceof Error ? error.message : String(error)
+  const why = messageOf(error)
   return new ParleyError('agent_failed', `Codex could not open the conversation: ${why}`, { cause: error })
 }
 

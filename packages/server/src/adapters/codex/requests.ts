@@ -1,3 +1,4 @@
+import { messageOf } from '@parley/protocol'
 import type { AgentOutput, Person } from '../../core/agent-adapter.ts'
 import type { JsonRpcId } from '../json-rpc.ts'
 import type { AppServer } from './app-server.ts'
@@ -82,7 +83,7 @@ export class RequestDesk {
     try {
       this.#serve(id, this.#prepare(request))
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       put({ type: 'agent.unrecognised', native: request, reason })
       server.refuse(id, `Parley does not understand this: ${reason}`)
     }

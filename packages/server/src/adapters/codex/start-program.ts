@@ -1,5 +1,5 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
-import { ParleyError } from '@parley/protocol'
+import { messageOf, ParleyError } from '@parley/protocol'
 import { AgentProcess } from '../child-process.ts'
 import { type JsonLinesReader, readJsonLines } from '../json-lines.ts'
 import { createJsonRpc, type JsonRpcPeer } from '../json-rpc.ts'
@@ -89,7 +89,7 @@ async function greet(rpc: JsonRpcPeer, ended: Promise<void>): Promise<string> {
 }
 
 function cannotStart(program: string, error: unknown, process: AgentProcess): ParleyError {
-  const why = error instanceof Error ? error.message : String(error)
+  const why = messageOf(error)
   const { stderrTail, exitCode } = process.lastWords()
   return new ParleyError(
     'agent_failed',

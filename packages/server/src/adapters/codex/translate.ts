@@ -1,3 +1,4 @@
+import { messageOf } from '@parley/protocol'
 import { ignored, type NativeNotification, unintelligible } from './native.ts'
 import { streamOutput, updatePatch } from './translate-call.ts'
 import { completeItem, startItem } from './translate-item.ts'
@@ -63,7 +64,7 @@ function attempted(state: TranslateState, message: NativeNotification, handler: 
   try {
     return handler(state, message.params as never)
   } catch (error) {
-    const what = error instanceof Error ? error.message : String(error)
+    const what = messageOf(error)
     return unrecognised(state, message, `not of the expected shape: ${what}`)
   }
 }

@@ -1,6 +1,6 @@
 import { ParleyError } from '@parley/protocol'
 import type { AgentConnection, ConnectInput } from '../../core/agent-adapter.ts'
-import { unlessAborted } from './bounded-wait.ts'
+import { unlessAborted } from '../unless-aborted.ts'
 import { OpenCodeConnection } from './connection.ts'
 import { openConversation, usageOf } from './conversation.ts'
 import { introductionOf } from './introduction.ts'
@@ -13,7 +13,7 @@ import { wordsOf } from './words-of.ts'
 export async function connectOpenCode(shared: SharedServer, input: ConnectInput): Promise<AgentConnection> {
   const { server, release } = shared
   try {
-    return await unlessAborted(open(shared, input), input.signal)
+    return await unlessAborted(open(shared, input), input.signal, 'Cancelled while OpenCode was started.')
   } catch (error) {
     const { stderrTail } = server.lastWords()
     await release()

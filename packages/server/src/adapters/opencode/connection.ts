@@ -3,7 +3,7 @@ import { ParleyError, type PermissionMode, type Prompt, type SessionSettings } f
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { AnnouncedCalls } from './announced-calls.ts'
-import { atMost } from './bounded-wait.ts'
+import { atMost } from './at-most.ts'
 import { catchUp, type Now } from './catch-up.ts'
 import { applyRules, type usageOf } from './conversation.ts'
 import { readEvents } from './events.ts'

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { createOpencodeClient, type OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { ParleyError } from '@parley/protocol'
 import { AgentProcess } from '../child-process.ts'
-import { unlessAborted } from './bounded-wait.ts'
+import { unlessAborted } from '../unless-aborted.ts'
 import { endMarked, markVariable, watchOver } from './leftovers.ts'
 import { wordsOf } from './words-of.ts'
 
@@ -160,7 +160,7 @@ export class ServerPool {
       return released
     }
     try {
-      await unlessAborted(shared.ready, signal)
+      await unlessAborted(shared.ready, signal, 'Cancelled while OpenCode was started.')
     } catch (error) {
       await release()
       throw error

@@ -1,3 +1,4 @@
+import { messageOf } from '@parley/protocol'
 import { isRecord } from './describe-tool.ts'
 import { ignored, ignoredFrames, type NativeType } from './native.ts'
 import { translateDelta } from './translate-block.ts'
@@ -91,7 +92,7 @@ function attempted(state: TranslateState, event: unknown, handler: Handler): Tra
   try {
     return handler(state, propertiesOf(event) as never)
   } catch (error) {
-    const what = error instanceof Error ? error.message : String(error)
+    const what = messageOf(error)
     return unrecognised(state, event, `not of the expected shape: ${what}`)
   }
 }

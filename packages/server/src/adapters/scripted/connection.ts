@@ -2,6 +2,7 @@ import {
   type AgentCommand,
   type AgentModel,
   hostToolName,
+  messageOf,
   type PermissionMode,
   type Prompt,
   promptText,
@@ -101,7 +102,7 @@ export class ScriptedConnection implements AgentConnection {
 
   /** A script or a memory that fails is this agent's failure, so it is an output. */
   #crash(error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = messageOf(error)
     this.#queue.put({
       type: 'agent.disconnected',
       reason: 'crashed',

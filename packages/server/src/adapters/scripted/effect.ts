@@ -1,5 +1,6 @@
 import { appendFileSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
+import { messageOf } from '@parley/protocol'
 import type { Effect } from './script.ts'
 
 /**
@@ -16,7 +17,7 @@ export function applyEffect(cwd: string, effect: Effect, edited: unknown): strin
     appendFileSync(file, text)
     return undefined
   } catch (error) {
-    return `${path} could not be written: ${error instanceof Error ? error.message : String(error)}`
+    return `${path} could not be written: ${messageOf(error)}`
   }
 }
 

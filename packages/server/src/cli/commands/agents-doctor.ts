@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type AgentProbe, newId, ParleyError } from '@parley/protocol'
+import { type AgentProbe, messageOf, newId, ParleyError } from '@parley/protocol'
 import { builtInAdapters } from '../../adapters/index.ts'
 import type { AgentAdapter, AgentConnection, AgentOutput, Person } from '../../core/agent-adapter.ts'
 import { defaultLimits } from '../../core/limits.ts'
@@ -138,7 +138,7 @@ function startFailure(thrown: unknown, isLate: boolean, { adapter, timeoutMs }: 
 
 function asParleyError(thrown: unknown): ParleyError {
   if (thrown instanceof ParleyError) return thrown
-  return new ParleyError('internal_error', thrown instanceof Error ? thrown.message : String(thrown))
+  return new ParleyError('internal_error', messageOf(thrown))
 }
 
 async function converse(connection: AgentConnection, patient: Patient): Promise<void> {

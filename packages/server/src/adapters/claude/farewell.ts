@@ -2,10 +2,6 @@ import { ParleyError } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { AgentProcess } from '../child-process.ts'
 
-export function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
-}
-
 /** What is said when the process is gone. */
 export function farewell(
   isClosing: boolean,

@@ -12,6 +12,7 @@ import { AgentProcess } from '../child-process.ts'
 import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { DeferredCall } from './deferred-call.ts'
+import { farewell, notAsRoot } from './farewell.ts'
 import { HookWaits } from './hook-waits.ts'
 import { hostToolNames, mcpServersFor } from './host-tools.ts'
 import { createInput } from './input.ts'
@@ -39,7 +40,6 @@ import {
 } from './translate-state.ts'
 import { describeCall } from './translate-tool-call.ts'
 import { grantedBySettings, willAsk } from './will-ask.ts'
-import { farewell, notAsRoot } from './farewell.ts'
 
 export type ClaudeOptions = {
   readonly env: Record<string, string>

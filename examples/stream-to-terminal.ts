@@ -1,11 +1,14 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { isKnown, type SessionEvent } from '@parley/protocol'
 import { builtInAdapters, createHost, openSqliteStore } from '@parley/server'
 
 /**
  * What an agent writes, while it writes it. The session is kept: the same program goes on with it the next time.
- * node examples/stream-to-terminal.ts <database> [agent] [prompt]
+ * node examples/stream-to-terminal.ts [database] [agent] [prompt]
  */
-const [file = 'sessions.sqlite', agent = 'demo', prompt = 'think about it'] = process.argv.slice(2)
+const kept = join(tmpdir(), 'parley-example.sqlite')
+const [file = kept, agent = 'demo', prompt = 'think about it'] = process.argv.slice(2)
 
 const store = openSqliteStore({ file })
 const host = await createHost({ adapters: builtInAdapters({ env: process.env }), store })

@@ -44,7 +44,7 @@ test('nothing there: busy, with the address and what to do', async () => {
     .catch((error) => error)
   expect(isUnreachable(thrown)).toBe(true)
   expect(thrown).toMatchObject({ code: 'busy', message: expect.stringContaining(peer.url) })
-  expect(thrown).toMatchObject({ message: expect.stringContaining('parley serve') })
+  expect(thrown).toMatchObject({ message: expect.stringContaining('Start Parley') })
 })
 
 test('a server that does not answer in time is unreachable; a caller who gives up is told so', async () => {

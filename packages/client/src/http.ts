@@ -79,7 +79,7 @@ export function isUnreachable(thrown: unknown): thrown is ParleyError {
 }
 
 export function unreachable(url: string, cause?: unknown): ParleyError {
-  return new ParleyError('busy', `No Parley server answers at ${url}. Start one with: parley serve`, {
+  return new ParleyError('busy', `No Parley server answers at ${url}. Start Parley, or give the address it printed.`, {
     details: { reason: 'unreachable', url },
     cause,
   })

@@ -50,7 +50,7 @@ describe('parley agents doctor', () => {
     const { exitCode, out } = await examine({ probe: async () => ({ found: false }) })
     expect([exitCode, out]).toEqual([
       1,
-      'fail found          not found. Install it: parley agents install tiny\n',
+      'fail found               not found. Install it: parley agents install tiny\n',
     ])
   })
 

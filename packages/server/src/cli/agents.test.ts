@@ -172,7 +172,7 @@ describe('the program', () => {
   it.each([
     [['agents', 'install'], 2, "missing required argument 'agents'"],
     [['agents', 'install', 'nope'], 1, 'There is no agent "nope". npm start -- agents lists them.'],
-    [['agents', 'instal', 'demo'], 2, 'too many arguments'],
+    [['agents', 'instal', 'demo'], 2, 'it can install, update'],
     [['agents', 'update', 'demo'], 1, 'Parley has not installed demo'],
     [['agents', 'remove', 'demo'], 1, 'Parley has not installed demo'],
     [['agents', 'doctor', 'demo', '--timeout', 'soon'], 2, '--timeout takes a time'],

@@ -207,4 +207,17 @@ describe('parley attach', () => {
     expect(stdout).toContain('Thank you.')
     expect(exitCode).toBe(0)
   })
+
+  it('shows what waits where nobody can type, and where it can be answered', async () => {
+    await using home = createHome()
+    const server = home.start(['serve', '--port', '0', '--json'])
+    await server.until('"pid"')
+    const first = home.start(['run', 'demo', 'show a permission', '--on-permission', 'ask'])
+    await first.until('waiting for an answer from elsewhere')
+    const watching = home.start(['attach', 'last'])
+    await watching.until('The agent asks for permission: execute')
+    await watching.until('on a terminal: npm start -- attach ses_')
+    const { stdout } = await home.run(['sessions', '--waiting'])
+    expect(stdout).toContain('rm -rf build')
+  })
 })

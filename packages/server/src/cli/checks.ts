@@ -14,9 +14,12 @@ export function ok(name: string, text: string): Check {
   return { name, result: 'ok', text }
 }
 
+const resultWidth = 5
+const nameWidth = 20
+
 export function checkLine({ name, result, text, lines = [] }: Check, { output }: Context): string {
   const { green, yellow, red, dim } = output.outStyle
   const paint = { ok: green, warn: yellow, fail: red }[result]
-  const more = lines.map((line) => `${' '.repeat(20)}${dim(visible(line))}\n`)
-  return `${paint(result.padEnd(5))}${name.padEnd(15)}${oneLine(text)}\n${more.join('')}`
+  const more = lines.map((line) => `${' '.repeat(resultWidth + nameWidth)}${dim(visible(line))}\n`)
+  return `${paint(result.padEnd(resultWidth))}${name.padEnd(nameWidth - 1)} ${oneLine(text)}\n${more.join('')}`
 }

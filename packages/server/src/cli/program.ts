@@ -70,12 +70,15 @@ async function report(thrown: unknown, args: string[], context: Context): Promis
 
 function usageLine(
   { message, code }: CommanderError,
-  [command = '']: string[],
+  [command = '', word = '']: string[],
   { invocation }: Context,
 ): string {
   const words = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
   if (code === 'commander.excessArguments' && command === 'serve') {
     return `parley: ${words} Options stand behind the command, as in: ${invocation} sessions --data-dir <folder>`
+  }
+  if (code === 'commander.excessArguments' && command === 'agents') {
+    return `parley: agents cannot "${word}"; it can install, update, remove and doctor. See: ${invocation} agents --help`
   }
   const isCommand = code !== 'commander.unknownCommand' && code !== 'commander.help'
   return `parley: ${words.replace(/([^.)?])$/, '$1.')} See: ${invocation} ${isCommand ? `${command} ` : ''}--help`

@@ -27,7 +27,8 @@ describe('parley trust', () => {
       stderr: 'No folder is trusted. Trust one: npm start -- trust <folder>\n',
     })
     const app = folderIn(home, 'an app')
-    expect(await home.run(['trust'])).toMatchObject({
+    expect(await home.run(['trust'])).toMatchObject({ exitCode: 2 })
+    expect(await home.run(['trust', '.'])).toMatchObject({
       exitCode: 0,
       stdout: '',
       stderr: expect.stringContaining(`Trusted ${home.folder}, and all inside it.`),
@@ -42,7 +43,7 @@ describe('parley trust', () => {
     const still = await home.run(['trust', '--remove', 'an app'])
     expect(still.stderr).toContain(`No longer trusted: ${app}.`)
     expect(still.stderr).toContain(`but it lies in ${home.folder}, which still is trusted.`)
-    const last = await home.run(['trust', '--remove'])
+    const last = await home.run(['trust', '--remove', '.'])
     expect([last.exitCode, last.stderr]).toEqual([0, expect.not.stringContaining('still')])
     expect(await listed(home)).toEqual([])
   })

@@ -6,15 +6,14 @@ import { type Context, configurationOf } from '../context.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { findSession } from '../session-reference.ts'
-import { type Answerer, createPerson } from '../terminal/person.ts'
+import { createOnlooker } from '../terminal/onlooker.ts'
+import { createPerson } from '../terminal/person.ts'
 import { createScreen, type Screen } from '../terminal/screen.ts'
 import { createTranscript, type Transcript } from '../terminal/transcript.ts'
 import { oneLine } from '../terminal/visible.ts'
 import { watchSession } from '../watch-session.ts'
 
 export type AttachOptions = Flags & { readonly tail?: string }
-
-const nobody: Answerer = { requested: () => {}, resolved: () => {}, reconnected: () => {} }
 
 /** A session on the terminal, until the person leaves it. It goes on without them. */
 export async function attach(reference: string, options: AttachOptions, context: Context): Promise<number> {
@@ -59,7 +58,13 @@ export async function attach(reference: string, options: AttachOptions, context:
   })
   const answerer = output.canAsk
     ? createPerson({ client, sessionId: id, screen, style: output.errStyle, onEnd: typing.onEnd })
-    : nobody
+    : createOnlooker({
+        client,
+        sessionId: id,
+        screen,
+        style: output.errStyle,
+        commandLine: context.commandLine,
+      })
   try {
     screen.say(output.errStyle.dim(headline(state, context)))
     if (server.embedded) screen.say(output.errStyle.yellow(aloneWords(context)))

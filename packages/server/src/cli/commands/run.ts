@@ -274,7 +274,10 @@ function answererOf(run: Run, stop: (why: string | undefined) => void): Answerer
       run.decided.add(requestId)
       screen.say(`parley: ${line}`)
     },
-    onQuestion: () => stop('the agent asks a question and nobody is there to answer it; stopping the turn'),
+    onQuestion: () =>
+      stop(
+        'the agent asks a question and nobody is there to answer it; stopping the turn. Run it on a terminal, or prompt it from the console',
+      ),
     onError: (thrown) =>
       stop(`could not answer a permission (${(thrown as Error).message}); stopping the turn`),
   })

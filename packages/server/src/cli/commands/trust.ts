@@ -25,10 +25,14 @@ export async function trust(
   if (options.list && (options.remove || given !== undefined)) {
     throw new ParleyError('validation_error', '--list takes no folder and no --remove.')
   }
+  if (!options.list && given === undefined) {
+    const here = context.commandLine('trust .')
+    throw new ParleyError('validation_error', `Which folder? For this one: ${here}`)
+  }
   await using server = await connect(configurationOf(context, options), context)
   const { client } = server
-  if (options.list) return await list(client, options, context)
-  const folder = resolve(context.cwd, given ?? '.')
+  if (given === undefined) return await list(client, options, context)
+  const folder = resolve(context.cwd, given)
   try {
     return await (options.remove ? remove : add)(client, folder, options, context)
   } catch (thrown) {

@@ -10,6 +10,8 @@ export type RowFacts = {
   readonly prompts: boolean
   /** What a request was about. */
   readonly asked: (requestId: string) => Parameters<typeof resolutionRow>[1]
+  /** Whether these words of an error stand on the screen already, in this turn. */
+  readonly wasSaid: (words: string) => boolean
 }
 
 /** The rows of every event that is neither words nor a tool call. Pure. */
@@ -43,11 +45,11 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'turn.resumed':
       return [style.dim('the agent was started again and goes on')]
     case 'turn.ended':
-      return [turnEndRow(event, style)]
+      return [turnEndRow(event, style, event.error === undefined || !facts.wasSaid(event.error.message))]
     case 'session.renamed':
       return [style.dim(`title: ${oneLine(event.title)}`)]
     case 'agent.disconnected':
-      return disconnectedRows(event, style)
+      return disconnectedRows(event, facts)
     case 'agent.unrecognised':
       return [style.dim('the agent sent a message that Parley does not know; it is kept in the log')]
     default:
@@ -64,9 +66,10 @@ const parkWords: Readonly<Record<EventOf<'turn.parked'>['reason'], string>> = {
 }
 
 /** Quiet ends of a process are not news; a crash is. */
-function disconnectedRows(event: EventOf<'agent.disconnected'>, style: Style): string[] {
+function disconnectedRows(event: EventOf<'agent.disconnected'>, { style, wasSaid }: RowFacts): string[] {
   if (event.reason !== 'crashed' && event.reason !== 'failed-to-start') return []
   const text = event.error?.message ?? `The agent's process ended (${event.reason}).`
+  if (wasSaid(text)) return []
   const tail = (event.stderrTail ?? '').trim().split('\n').filter(Boolean).slice(-5)
   return [
     noticeRow({ level: 'error', code: 'agent_disconnected', text }, style),

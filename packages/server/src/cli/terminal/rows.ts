@@ -53,13 +53,13 @@ function changeWords(change: Diff): string {
   return `+${count('+')} -${count('-')}`
 }
 
-export function turnEndRow(end: TurnEnd, style: Style): string {
+export function turnEndRow(end: TurnEnd, style: Style, saysWhy = true): string {
   const facts = [
     durationWords(end.durationMs),
     ...(end.usage ? [`${end.usage.input} tokens in, ${end.usage.output} out`] : []),
     ...(end.costUsd !== undefined ? [`$${end.costUsd.toFixed(4)}`] : []),
   ].join(', ')
-  const why = end.error ? `: ${oneLine(end.error.message)}` : ''
+  const why = end.error && saysWhy ? `: ${oneLine(end.error.message)}` : ''
   const paint =
     end.outcome === 'completed' ? style.green : end.outcome === 'failed' ? style.red : style.yellow
   return `${paint(`${end.outcome}${why}`)} ${style.dim(`· ${facts}`)}`

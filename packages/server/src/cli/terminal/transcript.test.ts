@@ -191,6 +191,21 @@ describe('rows', () => {
     expect(pieces.map(({ text }) => text).join('')).toBe('half \n… execute npm test\n')
   })
 
+  it('say an error once, and again in the next turn', () => {
+    const error = { code: 'agent_failed', message: 'Sign in first.' }
+    const gone = () => event({ type: 'agent.disconnected', reason: 'failed-to-start', error })
+    const failed = () => event({ type: 'turn.ended', outcome: 'failed', durationMs: 5, error })
+    const one = transcript()
+    const turn = () =>
+      textTo(
+        'err',
+        [gone(), gone(), failed()].flatMap((told) => one.event(told)),
+      )
+    const said = 'error: Sign in first. (agent_disconnected)\nfailed · 5 ms\n'
+    expect([turn(), turn()]).toEqual([said, said])
+    expect(textTo('err', one.event(failed()))).toBe('failed: Sign in first. · 5 ms\n')
+  })
+
   it('show prompts only when asked to', () => {
     const prompt = event({
       type: 'prompt.submitted',

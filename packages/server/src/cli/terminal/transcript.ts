@@ -49,6 +49,7 @@ class FeedTranscript implements Transcript {
   /** By request, the tool call whose change a question shows. */
   readonly #changes = new Map<string, string>()
   readonly #knownChanges = new Set<string>()
+  readonly #saidErrors = new Set<string>()
   #pieces: Piece[] = []
   #streaming: Streamed | undefined
   /** Where the last line has no end yet. */
@@ -103,8 +104,10 @@ class FeedTranscript implements Transcript {
         this.#turnEnded(event)
     }
     const { style, prompts } = this.#options
-    const rows = eventRows(event, { style, prompts, asked: (requestId) => this.#asked.get(requestId) ?? {} })
+    const asked = (requestId: string) => this.#asked.get(requestId) ?? {}
+    const rows = eventRows(event, { style, prompts, asked, wasSaid: (words) => this.#saidErrors.has(words) })
     for (const row of rows) this.#row(row)
+    this.#remember(event)
   }
 
   #streamed(delta: Delta & { type: 'text.streamed' | 'thinking.streamed' }): void {
@@ -182,6 +185,12 @@ class FeedTranscript implements Transcript {
       this.#put('out', `${separator}${JSON.stringify(structuredOutput, null, 2)}\n`)
     }
     this.#hasWords = false
+  }
+
+  /** An agent that cannot start says why more than once: as a process, and as a turn. */
+  #remember(event: SessionEvent): void {
+    if (event.type === 'agent.disconnected' && event.error) this.#saidErrors.add(event.error.message)
+    if (event.type === 'turn.ended') this.#saidErrors.clear()
   }
 
   #row(text: string): void {

@@ -1,0 +1,39 @@
+import type { Client } from '@parley/client'
+import { messageOf } from '@parley/protocol'
+import type { CommandLine } from '../../faces/http/command-line.ts'
+import type { Answerer } from './person.ts'
+import { permissionLines, questionLines } from './request-lines.ts'
+import type { Screen } from './screen.ts'
+import type { Style } from './style.ts'
+
+export type OnlookerOptions = {
+  readonly client: Client
+  readonly sessionId: string
+  readonly screen: Screen
+  readonly style: Style
+  readonly commandLine: CommandLine
+}
+
+/** Where nobody can type: what waits is shown, with where it can be answered. */
+export function createOnlooker({ client, sessionId, screen, style, commandLine }: OnlookerOptions): Answerer {
+  async function show(requestId: string): Promise<void> {
+    const query = { tail: 0 }
+    const { cwd, requests } = await client.call('getSession', { params: { id: sessionId }, query })
+    const request = requests.find((open) => open.requestId === requestId)
+    if (!request) return
+    const lines =
+      request.type === 'permission'
+        ? permissionLines(request, cwd, style)
+        : request.questions.flatMap((question) => questionLines(question, style))
+    const where = `  answer it in the console, or on a terminal: ${commandLine(`attach ${sessionId}`)}`
+    screen.say([...lines, style.dim(where)].join('\n'))
+  }
+
+  return {
+    requested(requestId) {
+      show(requestId).catch((thrown: unknown) => screen.say(style.red(`parley: ${messageOf(thrown)}`)))
+    },
+    resolved: () => undefined,
+    reconnected: () => undefined,
+  }
+}

@@ -79,10 +79,14 @@ export function isUnreachable(thrown: unknown): thrown is ParleyError {
 }
 
 export function unreachable(url: string, cause?: unknown): ParleyError {
-  return new ParleyError('busy', `No Parley server answers at ${url}. Start Parley, or give the address it printed.`, {
-    details: { reason: 'unreachable', url },
-    cause,
-  })
+  return new ParleyError(
+    'busy',
+    `No Parley server answers at ${url}. Start Parley, or give the address it printed.`,
+    {
+      details: { reason: 'unreachable', url },
+      cause,
+    },
+  )
 }
 
 export function cancelled(signal: AbortSignal): ParleyError {

@@ -35,11 +35,21 @@ it('an adapter is removed by deleting its folder and its line: the rest passes c
   for (const recorder of ['record-codex-fixtures.ts', 'codex']) {
     rmSync(join(folder, 'packages/server/scripts', recorder), { recursive: true })
   }
-  const check = (...args: string[]) =>
-    execFileSync(process.execPath, [join(folder, 'node_modules/typescript/bin/tsc'), ...args], {
+  const bin = join(folder, 'node_modules/.bin')
+  const check = (program: string, ...args: string[]) =>
+    execFileSync(join(bin, program), args, {
       cwd: folder,
       encoding: 'utf8',
+      stdio: 'pipe',
+      env: withNode(bin),
     })
-  expect(check('-b')).toBe('')
-  expect(check('-p', 'tests')).toBe('')
+  const written = ['packages', 'apps', 'tests', 'bench', 'scripts', 'examples']
+  expect(check('biome', 'check', '--vcs-enabled=false', ...written)).toBe('')
+  expect(check('tsc', '-b')).toBe('')
+  expect(check('tsc', '-p', 'tests')).toBe('')
+  expect(check('vitest', 'run', '--project', 'architecture')).toContain('passed')
 })
+
+function withNode(bin: string): NodeJS.ProcessEnv {
+  return { ...process.env, PATH: `${bin}:${process.env.PATH}`, NO_COLOR: '1' }
+}

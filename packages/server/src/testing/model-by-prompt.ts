@@ -6,7 +6,7 @@ export type PromptedAnswer = ModelAnswer | { readonly say: 'history' }
 type Message = { readonly role: string; readonly text: string }
 
 const marker = /<<model (.*)>>/s
-const mostCalls = 1_000
+const mostCalls = 10_000
 /** What Claude Code and Gemini put in the model's mouth when a conversation was broken off. */
 const filler = /^No response requested\.$|^\[The previous response was interrupted/
 

@@ -2,14 +2,8 @@ import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { hostUnderTest } from '../../core/host-under-test.ts'
 import { logProblems } from '../../testing/invariants.ts'
-import {
-  allOutputs,
-  fixtureNames,
-  outputsOf,
-  readFixture,
-  replaying,
-  translateFixture,
-} from './fixtures-under-test.ts'
+import { outputsOf, replaying } from '../../testing/replaying.ts'
+import { allOutputs, fixtureNames, readFixture, translateFixture } from './fixtures-under-test.ts'
 
 /** What a reader of the log sees of each recording: every text once, in order. */
 const texts: Record<string, unknown[]> = {
@@ -118,7 +112,9 @@ describe.each(fixtureNames)('the recording %s', (name) => {
 
   it('makes a lawful log, every text in it once', async () => {
     const parts = translateFixture(name)
-    await using under = await hostUnderTest({ adapter: (scripted) => replaying(scripted, parts) })
+    await using under = await hostUnderTest({
+      adapter: (scripted) => replaying(scripted, parts.slice(1), parts[0]),
+    })
     const session = await under.create()
     for (const _ of parts.slice(1)) {
       await session.command({ type: 'prompt.submit', text: 'as recorded' })

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { outputsOf, readFixture, stateFor } from './fixtures-under-test.ts'
+import { outputsOf } from '../../testing/replaying.ts'
+import { readFixture, stateFor } from './fixtures-under-test.ts'
 import type { Frame, NativeMessage } from './native.ts'
 import { type TranslateState, translate } from './translate.ts'
 

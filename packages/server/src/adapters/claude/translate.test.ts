@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { allOutputs, outputsOf, readFixture } from './fixtures-under-test.ts'
+import { outputsOf } from '../../testing/replaying.ts'
+import { allOutputs, readFixture } from './fixtures-under-test.ts'
 import { callAgain, initialState, translate, withTurn } from './translate.ts'
 
 describe('a turn', () => {

@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AgentAdapter, AgentConnection, AgentOutput } from '../../core/agent-adapter.ts'
-import { createOutputQueue } from '../output-queue.ts'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { readRecording, recordingsIn } from '../../testing/replaying.ts'
 import type { NativeItem, NativeMessage, NativeTurn } from './native.ts'
 import { translate } from './translate.ts'
 import {
@@ -15,7 +14,7 @@ import {
 
 const folder = join(import.meta.dirname, 'fixtures')
 
-export const fixtureNames = readdirSync(folder).map((file) => file.replace(/\.jsonl$/, ''))
+export const fixtureNames = recordingsIn(folder)
 
 /** What Codex said, and between it what it was told. */
 export type FixtureLine =
@@ -23,10 +22,7 @@ export type FixtureLine =
   | { readonly sent: 'interrupt' | 'denied'; readonly toolCallId?: string }
 
 export function readFixture(name: string): FixtureLine[] {
-  const lines = readFileSync(join(folder, `${name}.jsonl`), 'utf8')
-    .trim()
-    .split('\n')
-  return lines.map((line) => JSON.parse(line))
+  return readRecording(folder, name)
 }
 
 /** What the translator gives for each turn of a recording, up to the next one. */
@@ -56,13 +52,6 @@ export function allOutputs(name: string, context?: Partial<TranslateContext>): A
   return translateFixture(name, context).flat()
 }
 
-export function outputsOf<Type extends AgentOutput['type']>(
-  outputs: readonly AgentOutput[],
-  type: Type,
-): Extract<AgentOutput, { type: Type }>[] {
-  return outputs.filter((output): output is Extract<AgentOutput, { type: Type }> => output.type === type)
-}
-
 function toldOf(state: TranslateState, { sent, toolCallId }: Extract<FixtureLine, { sent: string }>) {
   if (sent === 'interrupt') return withInterrupt(state)
   return toolCallId === undefined ? state : withDenied(state, toolCallId)
@@ -89,25 +78,4 @@ function compacts(lines: readonly FixtureLine[], begun: NativeMessage): boolean 
   return (
     ((first as NativeMessage | undefined)?.params as Params | undefined)?.item?.type === 'contextCompaction'
   )
-}
-
-/** The adapter `like`, whose agent answers the n-th prompt with the n-th turn. */
-export function replaying(like: AgentAdapter, turns: readonly AgentOutput[][]): AgentAdapter {
-  return { ...like, connect: async () => replay([...turns]) }
-}
-
-function replay(turns: AgentOutput[][]): AgentConnection {
-  const queue = createOutputQueue(() => undefined)
-  void queue.put({ type: 'agent.connected', agentSessionId: 'replayed' })
-  return {
-    events: queue.outputs,
-    async send() {
-      for (const output of turns.shift() ?? []) void queue.put(output)
-    },
-    async interrupt() {},
-    async configure() {},
-    async close() {
-      queue.end()
-    },
-  }
 }

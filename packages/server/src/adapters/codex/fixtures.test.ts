@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { hostUnderTest } from '../../core/host-under-test.ts'
 import { logProblems } from '../../testing/invariants.ts'
-import {
-  allOutputs,
-  fixtureNames,
-  outputsOf,
-  readFixture,
-  replaying,
-  translateFixture,
-} from './fixtures-under-test.ts'
+import { outputsOf, replaying } from '../../testing/replaying.ts'
+import { allOutputs, fixtureNames, readFixture, translateFixture } from './fixtures-under-test.ts'
 
 /** What a reader of the log sees of each recording: every text once, in order. */
 const texts: Record<string, string[]> = {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { allOutputs, outputsOf, translateFixture } from './fixtures-under-test.ts'
+import { outputsOf } from '../../testing/replaying.ts'
+import { allOutputs, translateFixture } from './fixtures-under-test.ts'
 import { translate } from './translate.ts'
 import { initialState, type TranslateState, withDenied, withSettings, withTurn } from './translate-state.ts'
 

@@ -1,6 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AgentAdapter, AgentConnection, AgentOutput } from '../../core/agent-adapter.ts'
+import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { readRecording, recordingsIn } from '../../testing/replaying.ts'
 import { translate } from './translate.ts'
 import {
   initialState,
@@ -13,16 +13,13 @@ import {
 
 const folder = join(import.meta.dirname, 'fixtures')
 
-export const fixtureNames = readdirSync(folder).map((file) => file.replace(/\.jsonl$/, ''))
+export const fixtureNames = recordingsIn(folder)
 
 /** An event, or a mark of what was said to OpenCode at that moment: its type begins with `parley.`. */
 export type FixtureLine = Readonly<Record<string, unknown>> & { readonly type: string }
 
 export function readFixture(name: string): FixtureLine[] {
-  const lines = readFileSync(join(folder, `${name}.jsonl`), 'utf8')
-    .trim()
-    .split('\n')
-  return lines.map((line) => JSON.parse(line))
+  return readRecording(folder, name)
 }
 
 /** The session that is recorded: the one that was prompted. */
@@ -67,54 +64,4 @@ export function translateFixture(name: string): AgentOutput[][] {
 
 export function allOutputs(name: string): AgentOutput[] {
   return translateFixture(name).flat()
-}
-
-export function outputsOf<Type extends AgentOutput['type']>(
-  outputs: readonly AgentOutput[],
-  type: Type,
-): Extract<AgentOutput, { type: Type }>[] {
-  return outputs.filter((output): output is Extract<AgentOutput, { type: Type }> => output.type === type)
-}
-
-/** The adapter `like`, whose agent answers the n-th prompt with the n-th turn. */
-export function replaying(like: AgentAdapter, turns: readonly AgentOutput[][]): AgentAdapter {
-  return { ...like, connect: async () => new Replay(turns) }
-}
-
-class Replay implements AgentConnection {
-  readonly events: AsyncIterable<AgentOutput>
-  readonly #turns: AgentOutput[][]
-  #waiting: AgentOutput[] = [{ type: 'agent.connected', agentSessionId: 'replayed' }]
-  #closed = false
-  #wake: () => void = () => undefined
-
-  constructor(turns: readonly AgentOutput[][]) {
-    this.#turns = [...turns]
-    this.events = this.#read()
-  }
-
-  async send(): Promise<void> {
-    this.#waiting.push(...(this.#turns.shift() ?? []))
-    this.#wake()
-  }
-
-  async interrupt(): Promise<void> {}
-  async configure(): Promise<void> {}
-
-  async close(): Promise<void> {
-    this.#closed = true
-    this.#wake()
-  }
-
-  async *#read(): AsyncGenerator<AgentOutput> {
-    while (!this.#closed) {
-      const next = this.#waiting.shift()
-      if (next) yield next
-      else {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve
-        })
-      }
-    }
-  }
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
+import { outputsOf } from '../../testing/replaying.ts'
 import {
   allOutputs,
   beginning,
   type FixtureLine,
   fixtureNames,
-  outputsOf,
   readFixture,
   step,
 } from './fixtures-under-test.ts'

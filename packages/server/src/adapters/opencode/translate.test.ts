@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import { allOutputs, beginning, outputsOf, readFixture, step } from './fixtures-under-test.ts'
+import { outputsOf } from '../../testing/replaying.ts'
+import { allOutputs, beginning, readFixture, step } from './fixtures-under-test.ts'
 import { translate } from './translate.ts'
 import { initialState, type TranslateState, withSteering, withTurn } from './translate-state.ts'
 

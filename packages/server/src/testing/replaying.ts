@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createOutputQueue } from '../adapters/output-queue.ts'
+import type { AgentAdapter, AgentConnection, AgentOutput } from '../core/agent-adapter.ts'
+
+/** Recordings of real agents, and an agent that says again what was recorded. */
+
+export function recordingsIn(folder: string): string[] {
+  return readdirSync(folder).map((file) => file.replace(/\.jsonl$/, ''))
+}
+
+export function readRecording<Line>(folder: string, name: string): Line[] {
+  const lines = readFileSync(join(folder, `${name}.jsonl`), 'utf8')
+    .trim()
+    .split('\n')
+  return lines.map((line) => JSON.parse(line))
+}
+
+export function outputsOf<Type extends AgentOutput['type']>(
+  outputs: readonly AgentOutput[],
+  type: Type,
+): Extract<AgentOutput, { type: Type }>[] {
+  return outputs.filter((output): output is Extract<AgentOutput, { type: Type }> => output.type === type)
+}
+
+const connected: AgentOutput = { type: 'agent.connected', agentSessionId: 'replayed' }
+
+/** The adapter `like`, whose agent says `first` at once and answers the n-th prompt with the n-th turn. */
+export function replaying(
+  like: AgentAdapter,
+  turns: readonly (readonly AgentOutput[])[],
+  first: readonly AgentOutput[] = [connected],
+): AgentAdapter {
+  return { ...like, connect: async () => replay([...turns], first) }
+}
+
+function replay(turns: (readonly AgentOutput[])[], first: readonly AgentOutput[]): AgentConnection {
+  const queue = createOutputQueue(() => undefined)
+  const say = (outputs: readonly AgentOutput[]) => {
+    for (const output of outputs) void queue.put(output)
+  }
+  say(first)
+  return {
+    events: queue.outputs,
+    async send() {
+      say(turns.shift() ?? [])
+    },
+    async interrupt() {},
+    async configure() {},
+    async close() {
+      queue.end()
+    },
+  }
+}

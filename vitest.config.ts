@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 const conditions = ['source', 'node', 'import', 'module', 'default']
@@ -11,6 +12,8 @@ export default defineConfig({
     expect: { requireAssertions: true },
     // Real programs on a busy machine: what fails twice fails.
     retry: 1,
+    // The tests wait for programs more than they compute: one worker a core, on the small machines too.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         extends: true,

@@ -1,4 +1,6 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { endMarked, markVariable } from './leftovers.ts'
 
 const stderrTailLength = 4_000
 
@@ -13,6 +15,8 @@ export type ProgramStart = {
 
 /** The process of an agent: what it says on stderr, how it ended, and an end by force. */
 export class AgentProcess {
+  /** What everything that it starts has in its environment. */
+  readonly mark = randomUUID()
   #child: ChildProcessWithoutNullStreams | undefined
   #stderr = ''
   #exit: { exitCode: number | null; signal: NodeJS.Signals | null } | undefined
@@ -21,7 +25,7 @@ export class AgentProcess {
   readonly spawn = ({ command, args, cwd, env, signal }: ProgramStart): ChildProcessWithoutNullStreams => {
     const child = spawn(command, args, {
       cwd,
-      env: env as NodeJS.ProcessEnv,
+      env: { ...env, [markVariable]: this.mark },
       signal,
       stdio: ['pipe', 'pipe', 'pipe'],
       detached: true,
@@ -65,7 +69,13 @@ export class AgentProcess {
     }
   }
 
-  /** Ends the process and everything it started. */
+  /** Ends by force the process and all that it started, wherever that runs by now. */
+  killAll(): void {
+    this.kill()
+    endMarked(this.mark)
+  }
+
+  /** Ends the process and its group. */
   kill(signal: NodeJS.Signals = 'SIGKILL'): void {
     const pid = this.#child?.pid
     if (pid === undefined) return

@@ -336,6 +336,7 @@ class ClaudeConnection implements AgentConnection {
       failure = error
     }
     for (const call of this.#called.values()) call.resolve()
+    this.#process.killAll()
     void this.#queue.put(farewell(this.#closing, failure, this.#process.lastWords()))
     this.#queue.end()
   }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type EventOf, type EventType, newId, type SessionEvent } from '@parley/protocol'
@@ -204,6 +204,24 @@ it('dies while it is idle: that is recorded, and the next prompt goes on with th
   await scene.until(({ connected }) => !connected)
   expect(await scene.all('agent.disconnected')).toMatchObject([{ reason: 'crashed', signal: 'SIGKILL' }])
   await remembers(scene)
+})
+
+it('dies while it runs a command: nothing of that is left running', async () => {
+  const { path, pid } = knownProgram(home)
+  await using scene = await Scene.open(path)
+  const input = { command: 'echo begun > begun; tail -f /dev/null', description: 'Wait' }
+  const call = { name: 'Bash', id: 'toolu_a', arguments: JSON.stringify(input) }
+  const waits = modelPrompt('Wait.', { toolCalls: [call] }, { content: 'Done.' })
+  const ended = scene.end()
+  await scene.prompt(waits)
+  await scene.until(({ requests }) => requests.length === 1)
+  const [{ requestId } = { requestId: '' }] = scene.state.requests
+  const decide = { type: 'permission.decide', decision: 'allow', commandId: newId('cmd'), requestId } as const
+  await scene.host.command(scene.state.id, decide)
+  await expect.poll(() => existsSync(join(home, 'begun')), goneIn).toBe(true)
+  process.kill(pid(), 'SIGKILL')
+  expect(await ended).toMatchObject({ outcome: 'failed', stopReason: 'agent_lost' })
+  await expect.poll(() => processesOf(home), goneIn).toEqual([])
 })
 
 /** The SDK asks a program to go before it makes it. */

@@ -41,7 +41,10 @@ export class CodexRun implements AsyncDisposable {
     this.#opened = parts.opened
     this.#options = options
     this.#take = take
-    this.#server.claim(this.threadId, this)
+    const { id: threadId, sessionId = threadId } = parts.opened.thread
+    // what nobody judges is refused
+    this.#server.desk.join({ threadId, sessionId, judge: async () => undefined })
+    this.#server.claim(threadId, this)
   }
 
   static async start(options: RunOptions, take: (line: Line) => void): Promise<CodexRun> {

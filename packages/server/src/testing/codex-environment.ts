@@ -9,6 +9,8 @@ export type CodexSetup = {
   readonly retries?: number
   /** Codex has two kinds of subagents; its newer models use the second. */
   readonly secondSubagents?: boolean
+  /** Whether Codex runs hooks at all. */
+  readonly hooks?: boolean
   /** More of Codex's own settings, as TOML. */
   readonly settings?: string
 }
@@ -18,7 +20,7 @@ export type CodexSetup = {
  * server, and nothing of this machine's. Its temporary folder is not above its home: it would complain.
  */
 export function codexEnvironment(setup: CodexSetup): Record<string, string> {
-  const { url, home, retries = 0, secondSubagents = true, settings = '' } = setup
+  const { url, home, retries = 0, secondSubagents = true, hooks = true, settings = '' } = setup
   const folders = { CODEX_HOME: join(home, '.codex'), TMPDIR: join(home, 'tmp') }
   for (const folder of Object.values(folders)) mkdirSync(folder, { recursive: true })
   writeFileSync(
@@ -29,6 +31,7 @@ model_reasoning_summary = "auto"
 ${settings}
 [features]
 multi_agent_v2 = ${secondSubagents}
+hooks = ${hooks}
 [model_providers.mock]
 name = "mock"
 base_url = "${url}/v1"

@@ -9,7 +9,7 @@ export type Lease = {
   release(): Promise<void>
 }
 
-type Shared = { readonly starting: Promise<AppServer>; holders: number }
+type Shared = { readonly starting: Promise<AppServer>; readonly giveUp: AbortController; holders: number }
 
 /**
  * One program for all sessions of an adapter: started for the first, ended with the last. After its death the next one
@@ -22,7 +22,12 @@ export function createAppServerPool(options: () => AppServerOptions) {
 
   function share(): Shared {
     if (current) return current
-    const shared: Shared = { starting: closing.then(() => AppServer.start(options())), holders: 0 }
+    const giveUp = new AbortController()
+    const starting = closing.then(() => {
+      giveUp.signal.throwIfAborted()
+      return AppServer.start(options(), giveUp.signal)
+    })
+    const shared: Shared = { starting, giveUp, holders: 0 }
     const forget = () => {
       if (current === shared) current = undefined
     }
@@ -35,6 +40,7 @@ export function createAppServerPool(options: () => AppServerOptions) {
     shared.holders--
     if (shared.holders > 0) return
     if (current === shared) current = undefined
+    shared.giveUp.abort()
     const gone = shared.starting.then(
       (server) => server.close(),
       () => undefined,
@@ -43,30 +49,44 @@ export function createAppServerPool(options: () => AppServerOptions) {
     await gone
   }
 
+  function lease(shared: Shared, server: AppServer): Lease {
+    let released: Promise<void> | undefined
+    return {
+      server,
+      get isShared() {
+        return shared.holders > 1
+      },
+      release() {
+        released ??= letGo(shared)
+        return released
+      },
+    }
+  }
+
   return {
     /** Rejects with a ParleyError; nothing is held then. */
     async acquire(signal: AbortSignal): Promise<Lease> {
-      const shared = share()
-      shared.holders++
-      try {
-        const server = await unlessAborted(shared.starting, signal, 'Cancelled while Codex was started.')
-        let released: Promise<void> | undefined
-        return {
-          server,
-          get isShared() {
-            return shared.holders > 1
-          },
-          release() {
-            released ??= letGo(shared)
-            return released
-          },
+      for (;;) {
+        const shared = share()
+        shared.holders++
+        try {
+          const server = await unlessAborted(ready(shared), signal, 'Cancelled while Codex was started.')
+          if (!server.stalled) return lease(shared, server)
+        } catch (error) {
+          await letGo(shared)
+          throw error
         }
-      } catch (error) {
         await letGo(shared)
-        throw error
       }
     },
   }
+}
+
+/** Nobody is given a program that others doubt. */
+async function ready({ starting }: Shared): Promise<AppServer> {
+  const server = await starting
+  await server.suspicion
+  return server
 }
 
 export type AppServerPool = ReturnType<typeof createAppServerPool>

@@ -2,6 +2,7 @@ import type { AgentModel } from '@parley/protocol'
 import type { AgentProcess } from '../child-process.ts'
 import { type JsonRpcId, methodNotFound } from '../json-rpc.ts'
 import { type NativeMessage, unintelligible } from './native.ts'
+import { isOwnHook, type NativeHook } from './native-hook.ts'
 import { RefusalDesk } from './refusal-desk.ts'
 import type { NativeConfig } from './settings.ts'
 import { type RunningProgram, startProgram } from './start-program.ts'
@@ -9,6 +10,7 @@ import { type RunningProgram, startProgram } from './start-program.ts'
 export type AppServerOptions = {
   readonly program: string
   readonly env: Readonly<Record<string, string>>
+  readonly startMs?: number | undefined
 }
 
 /** One who hears of a conversation and its subagents, and of what concerns everyone. */
@@ -23,7 +25,8 @@ export type LastWords = ReturnType<AgentProcess['lastWords']>
 const homeMs = 1_500
 const putAwayMs = 5_000
 const mostKept = 1_000
-const standing = new Set(['configWarning', unintelligible])
+/** A program that says nothing for so long, although it was asked, will not speak again. */
+const stalledMs = 4_000
 
 /** The program `codex app-server`, which serves many conversations: who says what to whom. */
 export class AppServer {
@@ -41,8 +44,14 @@ export class AppServer {
   readonly #closing = new Map<string, PromiseWithResolvers<void>>()
   /** What concerns everyone, also those who come later. */
   readonly #standing: NativeMessage[] = []
+  /** What it printed before anybody listened, for the first who does. */
+  #unheard: NativeMessage[] = []
   readonly #holding = new Set<Listener>()
   #over = false
+  #stalled = false
+  #suspicion: Promise<void> | undefined
+  /** How many messages were heard. */
+  #heard = 0
   #models: Promise<AgentModel[]> | undefined
   #hooks: Promise<NativeConfig | undefined> | undefined
 
@@ -54,11 +63,11 @@ export class AppServer {
     program.handOver((message) => this.#dispatch(message))
   }
 
-  static async start(options: AppServerOptions): Promise<AppServer> {
+  static async start(options: AppServerOptions, signal?: AbortSignal): Promise<AppServer> {
     const desk = await RefusalDesk.open()
     const hook = `hooks.PreToolUse=${toml(desk.hooks)}`
     try {
-      return new AppServer(await startProgram({ ...options, args: ['-c', hook] }), desk)
+      return new AppServer(await startProgram({ ...options, args: ['-c', hook], signal }), desk)
     } catch (error) {
       await desk.close()
       throw error
@@ -67,6 +76,35 @@ export class AppServer {
 
   get over(): boolean {
     return this.#over
+  }
+
+  /** It was ended because it said nothing any more. */
+  get stalled(): boolean {
+    return this.#stalled
+  }
+
+  /** What somebody doubts, until it is known. */
+  get suspicion(): Promise<void> | undefined {
+    return this.#suspicion
+  }
+
+  /** Somebody waited in vain. A program that does not even say a word when asked is ended, and everyone is told. */
+  suspect(): Promise<void> {
+    this.#suspicion ??= this.#expectSign().finally(() => {
+      this.#suspicion = undefined
+    })
+    return this.#suspicion
+  }
+
+  async #expectSign(): Promise<void> {
+    const heard = this.#heard
+    const answer = this.call('thread/loaded/list').catch(() => undefined)
+    const answered = await within(stalledMs, answer)
+    // while somebody holds it, it cannot be heard
+    if (answered || this.#heard !== heard || this.#holding.size > 0 || this.#over) return
+    this.#stalled = true
+    this.#program.process.kill()
+    await this.gone
   }
 
   lastWords(): LastWords {
@@ -104,7 +142,8 @@ export class AppServer {
   claim(threadId: string, listener: Listener): void {
     const isNew = ![...this.#listeners.values()].includes(listener)
     this.#listeners.set(threadId, listener)
-    if (isNew) for (const message of this.#standing) listener.hear(message)
+    if (isNew) for (const message of [...this.#standing, ...this.#unheard]) listener.hear(message)
+    this.#unheard = []
     for (const message of this.#unclaimed.get(threadId) ?? []) listener.hear(message)
     this.#unclaimed.delete(threadId)
   }
@@ -132,23 +171,32 @@ export class AppServer {
     return this.#models
   }
 
-  /** The hook that asks us about each call, with what makes Codex trust it; nothing if there is no such thing. */
-  hooks(cwd: string): Promise<NativeConfig | undefined> {
-    this.#hooks ??= this.#findHook(cwd).catch((error) => {
+  /** The hook that asks us about each call, with what makes Codex trust it; nothing if Codex has not taken it. */
+  hooks(): Promise<NativeConfig | undefined> {
+    this.#hooks ??= this.#findHook().catch((error) => {
       this.#hooks = undefined
       throw error
     })
     return this.#hooks
   }
 
-  async #findHook(cwd: string): Promise<NativeConfig | undefined> {
-    type Found = { key: string; source: string; eventName: string; currentHash: string }
-    const { data } = await this.call<{ data: { hooks: Found[] }[] }>('hooks/list', { cwds: [cwd] })
-    const found = data
-      .flatMap(({ hooks }) => hooks)
-      .find(({ source, eventName }) => source === 'sessionFlags' && eventName === 'preToolUse')
+  async #findHook(): Promise<NativeConfig | undefined> {
+    const found = await this.#hook({ cwds: [this.desk.folder] })
     if (!found) return undefined
     return { PreToolUse: this.desk.hooks, state: { [found.key]: { trusted_hash: found.currentHash } } }
+  }
+
+  /** Whether Codex runs the hook in this conversation: it tells, also where other settings have put it out of force. */
+  async isJudged(threadId: string): Promise<boolean> {
+    const found = await this.#hook({ threadId })
+    return found?.enabled === true && found.trustStatus === 'trusted'
+  }
+
+  async #hook(where: { cwds: string[] } | { threadId: string }): Promise<NativeHook | undefined> {
+    const { data } = await this.call<{ data: { hooks: NativeHook[] }[] }>('hooks/list', where)
+    return data
+      .flatMap(({ hooks }) => hooks)
+      .find((hook) => isOwnHook(hook) && hook.command === this.desk.command)
   }
 
   /** Tells it to go, and ends it by force if it does not. */
@@ -161,6 +209,7 @@ export class AppServer {
   }
 
   #dispatch(message: NativeMessage): void {
+    this.#heard++
     const threadId = threadOf(message)
     if (threadId === undefined) return this.#tellEveryone(message)
     if (message.method === 'thread/closed') this.#closed(threadId)
@@ -177,7 +226,8 @@ export class AppServer {
 
   #tellEveryone(message: NativeMessage): void {
     if ('id' in message) this.refuse(message.id, 'Nobody here can answer this.')
-    if (standing.has(message.method) && this.#standing.length < mostKept) this.#standing.push(message)
+    if (message.method === 'configWarning' && this.#standing.length < mostKept) this.#standing.push(message)
+    if (message.method === unintelligible && this.#listeners.size === 0) this.#unheard.push(message)
     for (const listener of new Set(this.#listeners.values())) listener.hear(message)
   }
 
@@ -197,11 +247,11 @@ export class AppServer {
   }
 }
 
-/** As long as it takes, but no longer than this. */
-export function within(ms: number, work: Promise<void>): Promise<void> {
-  const late = Promise.withResolvers<void>()
-  const timer = setTimeout(late.resolve, ms)
-  return Promise.race([work, late.promise]).finally(() => clearTimeout(timer))
+/** As long as it takes, but no longer than this. Whether it was in time. */
+export function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => late.resolve(false), ms)
+  return Promise.race([work.then(() => true), late.promise]).finally(() => clearTimeout(timer))
 }
 
 function threadOf({ params }: NativeMessage): string | undefined {

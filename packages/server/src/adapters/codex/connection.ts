@@ -9,8 +9,10 @@ import { HostToolOffer, hostToolNames } from './host-tools.ts'
 import { introduce } from './introduction.ts'
 import { createJudge } from './judge.ts'
 import type { NativeMessage, NativeThreadOpened } from './native.ts'
+import { type HookFailure, hookFailure } from './native-hook.ts'
 import { openThread, remembers, terminateCommands } from './open-thread.ts'
 import { isCompaction, type Skill, userInput } from './prompt.ts'
+import type { Judge } from './refusal-desk.ts'
 import { RequestDesk } from './requests.ts'
 import { turnParams } from './settings.ts'
 import { translate } from './translate.ts'
@@ -35,6 +37,8 @@ const goOn =
 const mostWaiting = 500
 const leaveMs = 1_000
 
+type Farewell = Pick<Extract<AgentOutput, { type: 'agent.disconnected' }>, 'reason' | 'error'>
+
 /** Opens a conversation on the program that all sessions share. */
 export async function connectCodex(pool: AppServerPool, input: ConnectInput): Promise<AgentConnection> {
   const lease = await pool.acquire(input.signal)
@@ -50,6 +54,7 @@ export async function connectCodex(pool: AppServerPool, input: ConnectInput): Pr
     return new CodexConnection(lease, input, { opened, offer })
   } catch (error) {
     await offer?.close()
+    if (input.signal.aborted) void lease.server.suspect()
     await lease.release()
     throw error
   }
@@ -63,6 +68,7 @@ class CodexConnection implements AgentConnection, Listener {
   readonly #offer: HostToolOffer | undefined
   readonly #queue = createOutputQueue(() => void this.close())
   readonly #requests: RequestDesk
+  readonly #judge: Judge
   readonly #skills: Promise<readonly Skill[]>
   #inbox: NativeMessage[] = []
   #wake: () => void = () => undefined
@@ -98,16 +104,21 @@ class CodexConnection implements AgentConnection, Listener {
     const put = (output: AgentOutput) => this.#queue.put(output)
     this.#sayConfigured()
     this.#skills = introduce(lease.server, input, opened, put)
-    lease.server.desk.join(
-      thread.id,
-      createJudge({ person: input.person, cwd: input.cwd, state: () => this.#state, put }),
-    )
+    this.#judge = createJudge({ person: input.person, cwd: input.cwd, state: () => this.#state, put })
     offer?.join({
       parentOf: (threadId) => parentOf(this.#state, threadId),
       denied: (toolCallId) => this.#deny(toolCallId),
     })
-    lease.server.claim(thread.id, this)
+    this.#follow(thread.id)
     void this.#pump()
+  }
+
+  /** Hears of this conversation, its own or a subagent's, and judges its calls. */
+  #follow(threadId: string): void {
+    const { server } = this.#lease
+    const { id, sessionId = id } = this.#opened.thread
+    server.desk.join({ threadId, sessionId, judge: this.#judge })
+    server.claim(threadId, this)
   }
 
   get #threadId(): string {
@@ -233,19 +244,21 @@ class CodexConnection implements AgentConnection, Listener {
   }
 
   close(): Promise<void> {
-    this.#closed ??= this.#shut()
+    this.#closed ??= this.#shut({ reason: 'closed' })
     return this.#closed
   }
 
-  async #shut(): Promise<void> {
+  async #shut(farewell: Farewell): Promise<void> {
     const { server } = this.#lease
     this.#requests.close()
-    server.desk.leave(this.#threadId)
+    server.desk.leave(this.#judge)
     server.leave(this)
     this.#wake()
-    if (this.#lease.isShared && !server.over) await within(leaveMs, this.#leaveThread())
+    const mustLeave = this.#lease.isShared || farewell.reason === 'crashed'
+    const left = !mustLeave || server.over || (await within(leaveMs, this.#leaveThread()))
+    if (!left) void server.suspect()
     await this.#lease.release()
-    void this.#queue.put({ type: 'agent.disconnected', reason: 'closed' })
+    void this.#queue.put({ type: 'agent.disconnected', ...farewell })
     this.#queue.end()
     await this.#offer?.close()
   }
@@ -268,6 +281,8 @@ class CodexConnection implements AgentConnection, Listener {
   // What Codex says
 
   hear(message: NativeMessage): void {
+    const failure = hookFailure(message)
+    if (failure) this.#breakOff(failure)
     this.#inbox.push(message)
     if (this.#inbox.length > mostWaiting) this.#lease.server.hold(this, true)
     this.#wake()
@@ -297,6 +312,8 @@ class CodexConnection implements AgentConnection, Listener {
     await this.#queue.put({ type: 'native', message })
     if (this.#closed) return
     if ('id' in message) return this.#requests.take(message)
+    const failure = hookFailure(message)
+    if (failure && !this.#state.interrupting) return this.#refuseToGoOn(failure)
     if (message.method === 'serverRequest/resolved') {
       this.#requests.resolved((message.params as { requestId: JsonRpcId }).requestId)
     }
@@ -307,14 +324,25 @@ class CodexConnection implements AgentConnection, Listener {
     for (const output of outputs) await this.#queue.put(output)
     this.#offer?.told(state.calls)
     for (const threadId of state.subagents.keys()) {
-      if (!known.has(threadId)) this.#lease.server.claim(threadId, this)
+      if (!known.has(threadId)) this.#follow(threadId)
     }
+  }
+
+  /** The call may run already: its turn is stopped before anything else is heard. */
+  #breakOff({ threadId, turnId }: HookFailure): void {
+    if (turnId !== null) void this.#call('turn/interrupt', { threadId, turnId }).catch(() => undefined)
+  }
+
+  #refuseToGoOn({ why }: HookFailure): void {
+    const message = `Codex could not ask Parley whether a call is refused, and was stopped: ${why}.`
+    this.#closed ??= this.#shut({ reason: 'crashed', error: { code: 'agent_failed', message } })
   }
 
   #sayFarewell(words: LastWords): void {
     this.#requests.close()
-    this.#lease.server.desk.leave(this.#threadId)
-    const message = 'Codex ended while the session was open. The next prompt starts it again.'
+    this.#lease.server.desk.leave(this.#judge)
+    const how = this.#lease.server.stalled ? 'did not answer any more, and was ended' : 'ended'
+    const message = `Codex ${how} while the session was open. The next prompt starts it again.`
     const error = { code: 'agent_failed' as const, message }
     void this.#queue.put({ type: 'agent.disconnected', reason: 'crashed', error, ...words })
     this.#queue.end()

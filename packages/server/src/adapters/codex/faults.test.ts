@@ -1,8 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ParleyError } from '@parley/protocol'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
@@ -13,6 +12,7 @@ import { type ModelAnswer, type ModelServer, startModelServer } from '../../test
 import { connectInput, promptMessage, readToEnd } from '../../testing/read-connection.ts'
 import { AppServer } from './app-server.ts'
 import { type CodexAdapterOptions, createCodexAdapter } from './index.ts'
+import { mark, processes, programPid, programs, until } from './programs-under-test.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'parley-faults-'))
 const agentsFolder = testAgentsFolder()
@@ -30,9 +30,6 @@ const run = (cmd: string): ModelAnswer => ({
 })
 const done: ModelAnswer = { content: 'That is done.' }
 const hello = modelPrompt('Hello.', { content: 'Hello there.' })
-/** A command that no other test runs, so that it can be looked for. */
-let marks = 0
-const mark = () => `parley-mark-${process.pid}-${++marks}`
 const forever = (name: string) => run(`while true; do sleep 0.2; done; echo ${name}`)
 
 function adapter(options: Partial<CodexAdapterOptions> & { retries?: number } = {}) {
@@ -47,30 +44,6 @@ async function play(work: (bench: Bench) => Promise<void>, options: Parameters<t
   await until(() => programs().length === 0)
 }
 
-/** The programs that this test has started, and lines of `ps` that hold a mark. */
-function programs(holding = 'app-server'): string[] {
-  const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n')
-  return lines.filter((line) =>
-    holding === 'app-server'
-      ? line.includes('codex app-server') && line.trim().split(/\s+/)[1] === String(process.pid)
-      : line.includes(holding),
-  )
-}
-
-const pidOf = (line: string | undefined) => Number.parseInt(line ?? '', 10)
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20))
-}
-
-/** A program to be used in Codex's place. */
-function script(text: string): string {
-  const path = join(mkdtempSync(join(home, 'program-')), 'codex')
-  writeFileSync(path, text)
-  chmodSync(path, 0o755)
-  return path
-}
-
 describe('killed', () => {
   beforeEach(() => answerByPrompt(server, /Parley was restarted/))
 
@@ -79,11 +52,11 @@ describe('killed', () => {
       const name = mark()
       const session = await bench.session({ mode: 'bypass' })
       const turn = await session.prompt(modelPrompt('Wait.', forever(name), done))
-      await until(() => programs(name).length > 0)
-      process.kill(pidOf(programs()[0]), 'SIGKILL')
+      await until(() => processes(name).length > 0)
+      process.kill(programPid(), 'SIGKILL')
       expect(await turn.ended()).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
       expect(session.all('agent.disconnected')).toMatchObject([{ reason: 'crashed', signal: 'SIGKILL' }])
-      await until(() => programs(name).length === 0)
+      await until(() => processes(name).length === 0)
       await (await session.prompt(hello)).completed()
       expect(programs()).toHaveLength(1)
     })
@@ -95,7 +68,7 @@ describe('killed', () => {
       await (await session.prompt(hello)).completed()
       const turn = await session.prompt(modelPrompt('Add.', run('echo once >> note.txt'), done))
       const ask = await turn.asked()
-      process.kill(-pidOf(programs()[0]), 'SIGKILL')
+      process.kill(-programPid(), 'SIGKILL')
       await session.until(() => session.all('turn.parked')[0])
       expect((await bench.host.state(session.id)).requests).toMatchObject([
         { requestId: ask.requestId, stale: true },
@@ -111,7 +84,7 @@ describe('killed', () => {
       const session = await bench.session()
       const turn = await session.prompt(modelPrompt('Add.', run('echo once >> note.txt'), done))
       const ask = await turn.asked()
-      process.kill(-pidOf(programs()[0]), 'SIGKILL')
+      process.kill(-programPid(), 'SIGKILL')
       await session.until(() => session.all('turn.parked')[0])
       const sessions = join(home, '.codex', 'sessions')
       const { connection } = await bench.host.state(session.id)
@@ -133,7 +106,7 @@ describe('killed', () => {
       )
       await Promise.all(turns.map((turn) => turn.begun()))
       expect(programs()).toHaveLength(1)
-      process.kill(pidOf(programs()[0]), 'SIGKILL')
+      process.kill(programPid(), 'SIGKILL')
       for (const turn of turns) expect(await turn.ended()).toMatchObject({ outcome: 'failed' })
       for (const session of sessions) await (await session.prompt(hello)).completed()
       expect(programs()).toHaveLength(1)
@@ -152,17 +125,17 @@ it('ends what a session runs when it is closed, and nothing of another', async (
       return { connection, outputs: readToEnd(connection) }
     }),
   )
-  await until(() => names.every((name) => programs(name).length > 0))
+  await until(() => names.every((name) => processes(name).length > 0))
   await connections[0]?.connection.close()
   expect((await connections[0]?.outputs)?.at(-1)).toMatchObject({
     type: 'agent.disconnected',
     reason: 'closed',
   })
-  await until(() => programs(names[0]).length === 0)
-  expect(programs(names[1])).not.toEqual([])
+  await until(() => processes(names[0]).length === 0)
+  expect(processes(names[1])).not.toEqual([])
   expect(programs()).toHaveLength(1)
   await connections[1]?.connection.close()
-  expect([programs(names[1]), programs()]).toEqual([[], []])
+  expect([processes(names[1]), programs()]).toEqual([[], []])
 })
 
 it('is ended also if nobody ever read what it said', async () => {
@@ -196,119 +169,6 @@ it('hears nothing while one who cannot take more holds it', async () => {
   await models
   await app.close()
   expect(programs()).toEqual([])
-})
-
-describe('a program that is odd', () => {
-  beforeEach(() => answerByPrompt(server, /Parley was restarted/))
-
-  it('prints garbage: it is kept, and the turn runs', async () => {
-    const executable = script(`#!/bin/sh
-echo 'Welcome!'
-echo '{"half": '
-echo '{"id": 4711, "result": "nobody asked"}'
-exec '${codex}' "$@"
-`)
-    await play(
-      async (bench) => {
-        const session = await bench.session()
-        const turn = await session.prompt(hello)
-        await turn.completed()
-        expect(turn.said).toContain('Hello there')
-        const kept = session
-          .all('agent.unrecognised')
-          .map(({ native }) => (native as { params: unknown }).params)
-        expect(kept).toEqual(['Welcome!', '{"half": ', { id: 4711, result: 'nobody asked' }])
-      },
-      { executable },
-    )
-  })
-
-  it('floods stderr: the turn runs, and only the end is kept', async () => {
-    const flooded = join(home, 'flooded')
-    const executable = script(`#!/bin/sh
-(head -c 20000000 /dev/zero | tr '\\0' 'x' >&2; touch '${flooded}') &
-exec '${codex}' "$@"
-`)
-    await play(
-      async (bench) => {
-        const session = await bench.session({ mode: 'bypass' })
-        await (await session.prompt(hello)).completed()
-        await until(() => readdirSync(home).includes('flooded'))
-        const turn = await session.prompt(modelPrompt('Wait.', forever(mark()), done))
-        await turn.begun()
-        process.kill(pidOf(programs()[0]), 'SIGKILL')
-        await turn.ended()
-        expect(session.all('agent.disconnected')[0]?.stderrTail?.length).toBeLessThanOrEqual(4_000)
-      },
-      { executable },
-    )
-  })
-
-  it.each([
-    [
-      'is no app-server',
-      `#!/bin/sh\necho "error: unrecognized subcommand 'app-server'" >&2\nexit 2\n`,
-      'ended at once',
-    ],
-    [
-      'is too old',
-      `#!/bin/sh\nread line\necho '{"id":1,"result":{"userAgent":"parley/0.98.0 (Linux)"}}'\nread line\n`,
-      'it is version 0.98.0',
-    ],
-    [
-      'does not say who it is',
-      `#!/bin/sh\nread line\necho '{"id":1,"result":{}}'\nread line\n`,
-      'which version',
-    ],
-    [
-      'refuses',
-      `#!/bin/sh\nread line\necho '{"id":1,"error":{"code":1,"message":"no!"}}'\nread line\n`,
-      'no!',
-    ],
-  ])('%s: it is refused with what to do', async (_what, text, why) => {
-    const executable = script(text)
-    const refusal = await adapter({ executable })
-      .connect(connectInput({ cwd: home }))
-      .catch((error: unknown) => error)
-    expect(refusal).toBeInstanceOf(ParleyError)
-    expect(refusal).toMatchObject({ code: 'agent_failed', message: expect.stringContaining(why) })
-    expect((refusal as Error).message).toContain('npm install -g @openai/codex@0.166.0')
-    expect(await adapter({ executable }).probe(AbortSignal.timeout(5_000))).toMatchObject({
-      found: true,
-      signedIn: false,
-      hint: expect.stringContaining(why),
-    })
-    expect(programs(executable)).toEqual([])
-  })
-
-  it('is not there, or is not signed in', async () => {
-    const nowhere = createCodexAdapter({ env: { PATH: home, HOME: home } })
-    await expect(nowhere.connect(connectInput({ cwd: home }))).rejects.toMatchObject({
-      code: 'agent_not_found',
-    })
-    expect(await nowhere.probe(AbortSignal.timeout(5_000))).toMatchObject({ found: false })
-    const env = {
-      ...codexEnvironment({ url: server.url, home }),
-      CODEX_HOME: mkdtempSync(join(home, 'nobody-')),
-    }
-    const nobody = createCodexAdapter({ env, agentsFolder })
-    const refusal = { code: 'agent_not_signed_in', message: expect.stringContaining('codex login') }
-    await expect(nobody.connect(connectInput({ cwd: home }))).rejects.toMatchObject(refusal)
-    expect(await nobody.probe(AbortSignal.timeout(5_000))).toMatchObject({ found: true, signedIn: false })
-    await expect(adapter().connect(connectInput({ cwd: join(home, 'no-such') }))).rejects.toMatchObject({
-      code: 'validation_error',
-    })
-    await until(() => programs().length === 0)
-  })
-
-  it('has settings that are broken: the refusal says where', async () => {
-    const env = codexEnvironment({ url: server.url, home: mkdtempSync(join(home, 'broken-')) })
-    writeFileSync(join(env.CODEX_HOME ?? '', 'config.toml'), 'model = [')
-    const broken = createCodexAdapter({ env, agentsFolder })
-    const refusal = await broken.connect(connectInput({ cwd: home })).catch((error: unknown) => error)
-    expect(refusal).toBeInstanceOf(ParleyError)
-    await until(() => programs().length === 0)
-  })
 })
 
 describe('a model that fails', () => {

@@ -19,6 +19,8 @@ export type CodexAdapterOptions = {
   readonly executable?: string
   /** Where Parley installs agents. */
   readonly agentsFolder?: string
+  /** How long Codex may take to start. */
+  readonly startMs?: number
 }
 
 /** What belongs to a Codex that Parley itself may run in. */
@@ -49,7 +51,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       env,
       installed: { folder: options.agentsFolder, agent: 'codex' },
     })
-  const pool = createAppServerPool(() => ({ program: find() ?? '', env }))
+  const pool = createAppServerPool(() => ({ program: find() ?? '', env, startMs: options.startMs }))
   const expectFound = () => {
     if (find() === undefined) throw new ParleyError('agent_not_found', notFound)
   }
@@ -119,6 +121,7 @@ async function ask(pool: AppServerPool, path: string, signal: AbortSignal): Prom
       const hint = signedIn ? {} : { hint: signInHint }
       return { found: true, path, version: server.version, signedIn, models, ...hint }
     } finally {
+      if (signal.aborted) void server.suspect()
       void release()
     }
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import type { AppServer } from './app-server.ts'
 import type { NativeThreadOpened } from './native.ts'
-import { isJudged, readAccount, readSkills } from './open-thread.ts'
+import { readAccount, readSkills } from './open-thread.ts'
 import type { Skill } from './prompt.ts'
 
 const compact = { name: 'compact', description: 'Shortens the conversation' }
@@ -16,20 +16,14 @@ export async function introduce(
   const loaded = trusted ? ['user', 'project'] : ['user']
   const version = server.version
   void put({ type: 'agent.connected', agentSessionId: thread.id, model, cwd, agentVersion: version, loaded })
-  const [models, skills, account, judged] = await Promise.all([
+  const [models, skills, account] = await Promise.all([
     server.models().catch(() => []),
     readSkills(server, cwd).catch(() => []),
     readAccount(server).catch(() => undefined),
-    isJudged(server, thread.id).catch(() => false),
   ])
   if (server.over) return skills
   const commands = [compact, ...skills.map(({ name, description = '' }) => ({ name, description }))]
   const credential = account?.credential
   void put({ type: 'agent.connected', models, commands, ...(credential !== undefined && { credential }) })
-  if (!judged) {
-    const text =
-      'Codex runs without the hook that asks Parley about each call: what your own rules of Codex allow runs, even where Parley refuses it.'
-    void put({ type: 'agent.noticed', level: 'warning', code: 'not_judged', text })
-  }
   return skills
 }

@@ -15,6 +15,8 @@ export const unintelligible = '(unintelligible)'
 // threads and turns
 export type NativeThread = {
   readonly id: string
+  /** Of the conversation that it is a subagent of, or its own. */
+  readonly sessionId?: string
   readonly parentThreadId?: string | null
   readonly cliVersion?: string
   readonly name?: string | null
@@ -98,14 +100,6 @@ export type NativeRateLimitWindow = {
   readonly usedPercent: number
   readonly windowDurationMins: number | null
   readonly resetsAt: number | null
-}
-export type NativeHookRun = {
-  readonly eventName: string
-  readonly source: string
-  readonly sourcePath: string
-  readonly status: 'running' | 'completed' | 'failed' | 'blocked' | 'stopped'
-  readonly statusMessage: string | null
-  readonly entries: readonly { readonly kind: string; readonly text: string }[]
 }
 
 // items
@@ -309,15 +303,6 @@ export type NativeElicitation = {
     readonly codex_approval_kind?: string
     readonly tool_params?: unknown
   } | null
-}
-
-/** What the hook is given that looks at every call before it runs. */
-export type NativeHookCall = {
-  readonly session_id: string
-  readonly agent_id?: string
-  readonly tool_name: string
-  readonly tool_input: Readonly<Record<string, unknown>>
-  readonly tool_use_id: string
 }
 
 /** Notifications that give no output, each by decision. */

@@ -13,17 +13,37 @@ export async function openThread(
   hostTools?: NativeConfig,
 ): Promise<NativeThreadOpened> {
   await expectSignedIn(server)
-  const hooks = await server.hooks(input.cwd).catch(() => undefined)
-  const config = nativeConfig(input, { hooks, hostTools })
-  const opened = await open(server, input, config).catch((error: unknown) => {
+  const open = async () => {
+    const hooks = await server.hooks()
+    if (!hooks) throw notJudged()
+    const opened = await openWith(server, input, nativeConfig(input, { hooks, hostTools }))
+    await expectAsking(server, opened)
+    return opened
+  }
+  return open().catch((error: unknown) => {
     throw cannotOpen(error)
   })
-  if (opened.approvalPolicy !== approvalPolicy) {
-    const message =
-      'The settings of your organisation do not let Codex ask before each call, and Parley needs it to.'
-    throw new ParleyError('agent_failed', message)
+}
+
+/** What is not asked about could not be refused: a conversation that does not ask is none of ours. */
+async function expectAsking(server: AppServer, { thread, ...opened }: NativeThreadOpened): Promise<void> {
+  try {
+    if (opened.approvalPolicy !== approvalPolicy) {
+      const message =
+        'The settings of your organisation do not let Codex ask before each call, and Parley needs it to.'
+      throw new ParleyError('agent_failed', message)
+    }
+    if (!(await server.isJudged(thread.id))) throw notJudged()
+  } catch (error) {
+    await server.putAway(thread.id)
+    throw error
   }
-  return opened
+}
+
+function notJudged(): ParleyError {
+  const message =
+    'Codex does not run the hook by which Parley refuses calls, so no session is started: hooks are switched off or not allowed. Remove "hooks = false" under [features] in the config.toml of Codex, or ask whoever manages its settings.'
+  return new ParleyError('agent_failed', message)
 }
 
 async function expectSignedIn(server: AppServer): Promise<void> {
@@ -46,7 +66,7 @@ export async function readAccount(
   return { signedIn: account !== null || !requiresOpenaiAuth, credential: credential ?? undefined }
 }
 
-async function open(
+async function openWith(
   server: AppServer,
   input: ConnectInput,
   config: NativeConfig,
@@ -70,18 +90,6 @@ function cannotOpen(error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
   const why = messageOf(error)
   return new ParleyError('agent_failed', `Codex could not open the conversation: ${why}`, { cause: error })
-}
-
-/** Whether Codex's own hook for us is in force in this conversation. */
-export async function isJudged(server: AppServer, threadId: string): Promise<boolean> {
-  type Listed = { data: { hooks: { source: string; eventName: string; trustStatus: string }[] }[] }
-  const { data } = await server.call<Listed>('hooks/list', { threadId })
-  return data
-    .flatMap(({ hooks }) => hooks)
-    .some(
-      (hook) =>
-        hook.source === 'sessionFlags' && hook.eventName === 'preToolUse' && hook.trustStatus === 'trusted',
-    )
 }
 
 /** Whether the conversation holds this prompt: one that was killed at once may not. */

@@ -7,7 +7,7 @@ import type {
   QuestionAsk,
 } from '../../core/agent-adapter.ts'
 import type { JsonRpcId } from '../json-rpc.ts'
-import type { NativeHookCall } from './native.ts'
+import type { NativeHookCall } from './native-hook.ts'
 import { hookAsk } from './permission.ts'
 import { RequestDesk } from './requests.ts'
 import { translate } from './translate.ts'

@@ -14,9 +14,9 @@ import type {
   NativeCommandApproval,
   NativeElicitation,
   NativeFileApproval,
-  NativeHookCall,
   NativePermissionsApproval,
 } from './native.ts'
+import type { NativeHookCall } from './native-hook.ts'
 import { withoutShell } from './shell-words.ts'
 import { type Call, isRecord, parentOf, type TranslateState } from './translate-state.ts'
 

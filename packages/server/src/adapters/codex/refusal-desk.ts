@@ -4,13 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import type { NativeHookCall } from './native.ts'
+import type { NativeHookCall } from './native-hook.ts'
 
 /** Why a call is refused, or nothing if it is not. */
 export type Judge = (call: NativeHookCall) => Promise<string | undefined>
 
+/** `sessionId` is Codex's own: the first conversation of a family, to which all its subagents belong. */
+export type Seat = { readonly threadId: string; readonly sessionId: string; readonly judge: Judge }
+
 const hookFile = `./refusal-hook.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`
+/** Codex lets a call run whose hook takes too long: the hook gives up, and refuses, before that. */
 const hookTimeoutS = 60
+const hookPatienceMs = 45_000
+const nobody = 'No session of Parley knows this conversation.'
 
 /**
  * Where Codex's hook asks about each call before it runs. Codex approves some calls by itself: what the rules of the
@@ -19,7 +25,8 @@ const hookTimeoutS = 60
 export class RefusalDesk {
   readonly #folder: string
   readonly #server: Server
-  readonly #judges = new Map<string, Judge>()
+  readonly #seats = new Set<Seat>()
+  readonly #asking = new Set<Socket>()
 
   private constructor(folder: string) {
     this.#folder = folder
@@ -42,39 +49,83 @@ export class RefusalDesk {
       : join(this.#folder, 'hook')
   }
 
+  /** What Codex runs before each call. */
+  get command(): string {
+    const program = fileURLToPath(new URL(hookFile, import.meta.url))
+    return hookCommand([process.execPath, program, this.#socket, String(hookPatienceMs)])
+  }
+
   /** The hook as Codex's settings have it. */
   get hooks(): readonly object[] {
-    const program = fileURLToPath(new URL(hookFile, import.meta.url))
-    const command = [process.execPath, program, this.#socket].map(quoted).join(' ')
-    return [{ matcher: '', hooks: [{ type: 'command', command, timeout: hookTimeoutS }] }]
+    return [{ matcher: '', hooks: [{ type: 'command', command: this.command, timeout: hookTimeoutS }] }]
   }
 
-  /** `threadId` is the conversation's; calls of its subagents come with it. */
-  join(threadId: string, judge: Judge): void {
-    this.#judges.set(threadId, judge)
+  /** Where no settings of a person lie. */
+  get folder(): string {
+    return this.#folder
   }
 
-  leave(threadId: string): void {
-    this.#judges.delete(threadId)
+  join(seat: Seat): void {
+    this.#seats.add(seat)
   }
 
+  /** From now on all that is asked about its conversations is refused. */
+  leave(judge: Judge): void {
+    for (const seat of this.#seats) if (seat.judge === judge) this.#seats.delete(seat)
+  }
+
+  /** Hooks that still wait are told nothing, and refuse. */
   async close(): Promise<void> {
     this.#server.close()
+    for (const socket of this.#asking) socket.destroy()
     await rm(this.#folder, { recursive: true, force: true })
   }
 
   async #answer(socket: Socket): Promise<void> {
+    this.#asking.add(socket)
     socket.on('error', () => undefined)
+    socket.on('close', () => this.#asking.delete(socket))
     try {
       const call = JSON.parse(await text(socket)) as NativeHookCall
-      const deny = await this.#judges.get(call.session_id)?.(call)
+      const deny = await this.#refusal(call)
       socket.end(JSON.stringify(deny === undefined ? {} : { deny }))
     } catch {
       socket.end(JSON.stringify({ deny: 'Parley does not understand this call.' }))
     }
   }
+
+  async #refusal(call: NativeHookCall): Promise<string | undefined> {
+    const judges = this.#judgesOf(call)
+    if (judges.size === 0) return nobody
+    for (const judge of judges) {
+      const deny = await judge(call)
+      if (deny !== undefined) return deny
+    }
+    return undefined
+  }
+
+  /** Whoever has this very conversation; of one that is not known yet, all who have one of its family. */
+  #judgesOf({ session_id: sessionId, agent_id: agentId }: NativeHookCall): ReadonlySet<Judge> {
+    const seats = [...this.#seats]
+    const own = seats.filter(({ threadId }) => threadId === (agentId ?? sessionId))
+    const family = seats.filter((seat) => seat.sessionId === sessionId)
+    return new Set((own.length > 0 ? own : family).map(({ judge }) => judge))
+  }
 }
 
-function quoted(word: string): string {
-  return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`
+/**
+ * A line for the shell that Codex runs hooks in. A hook that cannot be started, or breaks down, would let the call run:
+ * only an exit with 2 refuses it. Electron is the Node that it holds only if it is told so.
+ */
+export function hookCommand(
+  words: readonly string[],
+  { platform, electron }: { platform: NodeJS.Platform; electron: string | undefined } = {
+    platform: process.platform,
+    electron: process.versions.electron,
+  },
+): string {
+  const isWindows = platform === 'win32'
+  const quoted = (word: string) => (isWindows ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`)
+  const asNode = isWindows ? 'set "ELECTRON_RUN_AS_NODE=1" && ' : 'env ELECTRON_RUN_AS_NODE=1 '
+  return `${electron === undefined ? '' : asNode}${words.map(quoted).join(' ')} || exit 2`
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { NewRule, NewSessionInput, SessionEvent } from '@parley/protocol'
+import { type NewRule, type NewSessionInput, newId, type SessionEvent } from '@parley/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
@@ -51,11 +51,20 @@ async function play(
   const adapters = [createCodexAdapter({ env, agentsFolder: testAgentsFolder() })]
   const host = await createHost({ adapters, store: createMemoryStore() })
   if (rule) await host.addRule(rule)
-  const prompt = modelPrompt('Do it.', answer, { say: 'history' })
-  const { id } = await host.create({ agent: 'codex', cwd, prompt, ...session })
+  const { id } = await host.create({ agent: 'codex', cwd, ...session })
   const reader = new TestReader(id)
   await reader.follow(host)
-  await reader.until(({ state }) => state.turns === 1)
+  const say = async (text: string) => {
+    const turns = reader.view.state.turns + 1
+    await host.command(id, { type: 'prompt.submit', text, delivery: 'queue', commandId: newId('cmd') })
+    await reader.until(({ state }) => state.turns === turns)
+  }
+  if (session.mcpServers) {
+    // Codex begins a turn without the tools of a server that is slow to start
+    await say(modelPrompt('Hello.', { content: 'Hello.' }))
+    await reader.until(({ state }) => state.connection?.mcpServers?.[0]?.status === 'ready')
+  }
+  await say(modelPrompt('Do it.', answer, { say: 'history' }))
   const read = await host.read(id, { after: 0, limit: 1000 })
   await host.close()
   const events = read.events.map(({ json }) => JSON.parse(json) as SessionEvent)
@@ -143,8 +152,8 @@ it.each([
 ] as const)('refuses by a rule %s', async (_what, answer, tool) => {
   const rule: NewRule = { tool, decision: 'deny', scope: 'always' }
   const { events, heard } = await play(answer, { rule, mode: 'bypass', mcpServers: { echo } })
-  expect([decisions(events), ends(events)]).toEqual([[['denied', 'rule']], ['denied']])
   expect(heard).toContain(`A rule refuses ${tool}.`)
+  expect([decisions(events), ends(events)]).toEqual([[['denied', 'rule']], ['denied']])
 })
 
 it('does not even offer what a rule refuses and Codex never asks about', async () => {

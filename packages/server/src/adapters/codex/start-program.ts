@@ -9,6 +9,10 @@ export type ProgramOptions = {
   readonly program: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
+  /** How long it may take to say who it is. */
+  readonly startMs?: number | undefined
+  /** Gives up starting. Means nothing once it has started. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** A program that has said who it is. */
@@ -27,8 +31,10 @@ export type RunningProgram = {
 
 /** The oldest version that is known to work. */
 export const oldestVersion = '0.166.0'
-const initializeMs = 10_000
+const defaultStartMs = 30_000
 const drainMs = 500
+const mostGarbage = 20
+const longestGarbage = 1_000
 
 const client = {
   clientInfo: { name: 'parley', title: 'Parley', version: '1' },
@@ -36,21 +42,23 @@ const client = {
 }
 
 /** Starts `codex app-server` and greets it. Rejects with a ParleyError that says what is wrong; nothing is left then. */
-export async function startProgram({ program, args, env }: ProgramOptions): Promise<RunningProgram> {
+export async function startProgram(options: ProgramOptions): Promise<RunningProgram> {
+  const { program, args, env } = options
   const process = new AgentProcess()
   const child = process.spawn({ command: program, args: ['app-server', ...args], env })
   child.stdin.on('error', () => undefined)
   const heard = mailbox()
+  const garbage = garbageTo(heard.put)
   const rpc = createJsonRpc({
     send: (message) => void child.stdin.write(`${JSON.stringify(message)}\n`),
     request: heard.put,
     notification: heard.put,
-    stray: (message) => heard.put({ method: unintelligible, params: message }),
+    stray: garbage,
   })
   const drained = Promise.withResolvers<void>()
   const lines = readJsonLines(child.stdout, {
     message: (value) => rpc.take(value),
-    garbage: (line) => heard.put({ method: unintelligible, params: line }),
+    garbage,
     end: () => drained.resolve(),
   })
   const ended = endOf(child).then(async () => {
@@ -58,7 +66,7 @@ export async function startProgram({ program, args, env }: ProgramOptions): Prom
     await Promise.race([drained.promise, new Promise((resolve) => setTimeout(resolve, drainMs).unref())])
   })
   try {
-    const version = await greet(rpc, ended)
+    const version = await greet(rpc, ended, options)
     return { process, rpc, lines, version, ended, dismiss: () => child.stdin.end(), handOver: heard.handOver }
   } catch (error) {
     process.kill()
@@ -67,16 +75,20 @@ export async function startProgram({ program, args, env }: ProgramOptions): Prom
   }
 }
 
-async function greet(rpc: JsonRpcPeer, ended: Promise<void>): Promise<string> {
-  const timeout = Promise.withResolvers<never>()
-  const timer = setTimeout(
-    () => timeout.reject(new Error(`it did not answer within ${initializeMs / 1000} s`)),
-    initializeMs,
-  )
-  const exit = ended.then(() => Promise.reject(new Error('it ended at once')))
-  exit.catch(() => undefined)
+async function greet(
+  rpc: JsonRpcPeer,
+  ended: Promise<void>,
+  { startMs = defaultStartMs, signal }: ProgramOptions,
+): Promise<string> {
+  const failure = Promise.withResolvers<never>()
+  const fail = (why: string) => failure.reject(new Error(why))
+  const timer = setTimeout(fail, startMs, `it did not answer within ${startMs / 1000} s`)
+  const giveUp = () => fail('nobody waits for it any more')
+  signal?.addEventListener('abort', giveUp, { once: true })
+  if (signal?.aborted) giveUp()
+  void ended.then(() => fail('it ended at once'))
   try {
-    const answer = await Promise.race([rpc.call('initialize', client), timeout.promise, exit])
+    const answer = await Promise.race([rpc.call('initialize', client), failure.promise])
     const { userAgent } = (answer ?? {}) as { userAgent?: unknown }
     const version = /\/(\d+\.\d+\.\d+)/.exec(String(userAgent))?.[1]
     if (version === undefined) throw new Error('it does not say which version it is')
@@ -85,6 +97,7 @@ async function greet(rpc: JsonRpcPeer, ended: Promise<void>): Promise<string> {
     return version
   } finally {
     clearTimeout(timer)
+    signal?.removeEventListener('abort', giveUp)
   }
 }
 
@@ -128,4 +141,20 @@ function mailbox() {
       for (const message of waiting.splice(0)) listener(message)
     },
   }
+}
+
+/** Gives on the first of what is no message of the protocol, cut short, and then that there is more. */
+function garbageTo(put: (message: NativeMessage) => void): (value: unknown) => void {
+  let count = 0
+  return (value) => {
+    count++
+    if (count <= mostGarbage) put({ method: unintelligible, params: cutShort(value) })
+    else if (count === mostGarbage + 1)
+      put({ method: unintelligible, params: '(and more, which is not kept)' })
+  }
+}
+
+function cutShort(value: unknown): unknown {
+  const words = typeof value === 'string' ? value : JSON.stringify(value)
+  return words.length > longestGarbage ? words.slice(0, longestGarbage) : value
 }

@@ -1,5 +1,6 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
-import type { NativeHookRun, NativeRateLimits } from './native.ts'
+import type { NativeRateLimits } from './native.ts'
+import { isOwnHook, type NativeHookRun } from './native-hook.ts'
 import { nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
 
 type Notice = Extract<AgentOutput, { type: 'agent.noticed' }>
@@ -147,11 +148,6 @@ export const notices = {
       text: success ? `Signed in to ${name}.` : `Not signed in to ${name}: ${error ?? 'no reason given'}`,
     }),
 } as const
-
-/** The hook that asks us about each call is none that a person need hear of. */
-export function isOwnHook({ eventName, source }: Pick<NativeHookRun, 'eventName' | 'source'>): boolean {
-  return eventName === 'preToolUse' && source === 'sessionFlags'
-}
 
 const nearPercent = 90
 

@@ -1,0 +1,117 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { AgentAdapter, ConnectInput, Person } from '../../core/agent-adapter.ts'
+import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { type CodexSetup, codexEnvironment } from '../../testing/codex-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import {
+  allowingPerson,
+  connectInput,
+  promptMessage,
+  readToEnd,
+  readTurn,
+} from '../../testing/read-connection.ts'
+import { createCodexAdapter } from './index.ts'
+import { processes, programs, until } from './programs-under-test.ts'
+
+const homes: string[] = []
+let server: ModelServer
+let home: string
+beforeEach(async () => {
+  server = await startModelServer()
+  answerByPrompt(server, /Parley was restarted/)
+  home = mkdtempSync(join(tmpdir(), 'parley-hook-in-place-'))
+  homes.push(home)
+})
+afterEach(() => server.stop())
+afterAll(() => {
+  for (const folder of homes) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+})
+
+const adapter = (setup: Partial<CodexSetup> = {}): AgentAdapter =>
+  createCodexAdapter({
+    env: codexEnvironment({ url: server.url, home, ...setup }),
+    agentsFolder: testAgentsFolder(),
+  })
+
+/** The shell of a hook that one of our programs waits for, and what it runs. */
+function ownHook(): [number, number] | undefined {
+  const all = processes()
+  const parentOf = (pid: number) => all.find((one) => one.pid === pid)?.parent ?? 0
+  const isOurs = (pid: number): boolean => pid === process.pid || (pid > 1 && isOurs(parentOf(pid)))
+  const hooks = all.filter(({ line }) => line.includes('refusal-hook') && !line.includes('app-server'))
+  const program = hooks.find(({ pid, parent }) => isOurs(pid) && hooks.some((one) => one.pid === parent))
+  return program && [program.parent, program.pid]
+}
+
+async function refusalOf(codex: AgentAdapter, input: Partial<ConnectInput> = {}): Promise<unknown> {
+  return codex.connect(connectInput({ cwd: home, ...input })).then(
+    (connection) => connection.close(),
+    (error: unknown) => error,
+  )
+}
+
+describe('a session is not started if Codex does not run the hook', () => {
+  const key = '/<session-flags>/config.toml:pre_tool_use:0:0'
+
+  it.each([
+    ['hooks are switched off', { hooks: false }],
+    ['this hook is switched off', { settings: `[hooks.state."${key}"]\nenabled = false\n` }],
+  ])('because %s', async (_why, setup) => {
+    const refusal = await refusalOf(adapter(setup), { settings: { mode: 'read-only' } })
+    expect(refusal).toBeInstanceOf(ParleyError)
+    expect(refusal).toMatchObject({ code: 'agent_failed', message: expect.stringContaining('config.toml') })
+    expect(programs()).toEqual([])
+  })
+
+  it('because of the settings of the folder; the program serves the others', async () => {
+    const folder = join(home, 'project')
+    mkdirSync(join(folder, '.codex'), { recursive: true })
+    writeFileSync(join(folder, '.codex', 'config.toml'), '[features]\nhooks = false\n')
+    const codex = adapter()
+    const other = await codex.connect(connectInput({ cwd: home }))
+    const refusal = await refusalOf(codex, { cwd: folder, trusted: true })
+    expect(refusal).toMatchObject({ code: 'agent_failed', message: expect.stringContaining('hook') })
+    expect(await refusalOf(codex, { cwd: folder, trusted: false })).toBeUndefined()
+    await other.send(promptMessage(modelPrompt('Hello.', { content: 'Hello there.' })))
+    expect((await readTurn(other)).at(-1)).toMatchObject({ outcome: 'completed' })
+    await other.close()
+    expect(programs()).toEqual([])
+  })
+})
+
+it('a turn is broken off, and what it runs is ended, if the hook fails while it asks', async () => {
+  const env = codexEnvironment({ url: server.url, home })
+  mkdirSync(join(env.CODEX_HOME ?? '', 'rules'), { recursive: true })
+  const rule = 'prefix_rule(pattern=["sleep"], decision="allow")\n'
+  writeFileSync(join(env.CODEX_HOME ?? '', 'rules', 'default.rules'), rule)
+  const seconds = `98${process.pid}`
+  const never = new Promise<never>(() => undefined)
+  const person: Person = { ...allowingPerson, forbids: ({ tool }) => tool === 'Bash', permit: () => never }
+  const codex = adapter()
+  const [connection, other] = [
+    await codex.connect(connectInput({ cwd: home, person })),
+    await codex.connect(connectInput({ cwd: home })),
+  ]
+  const command = JSON.stringify({ cmd: `sleep ${seconds}` })
+  const toolCalls = [{ name: 'exec_command', id: 'toolu_a', arguments: command }]
+  await connection.send(promptMessage(modelPrompt('Wait.', { toolCalls }, { content: 'Done.' })))
+  const outputs = readToEnd(connection)
+  const [shell, program] = await until(ownHook)
+  // the shell first: it must not live to say that its program failed
+  for (const pid of [shell, program]) process.kill(pid, 'SIGKILL')
+  expect((await outputs).at(-1)).toMatchObject({
+    type: 'agent.disconnected',
+    reason: 'crashed',
+    error: { code: 'agent_failed', message: expect.stringContaining('could not ask Parley') },
+  })
+  await until(() => processes(`sleep ${seconds}`).length === 0)
+  await other.send(promptMessage(modelPrompt('Hello.', { content: 'Hello there.' })))
+  expect((await readTurn(other)).at(-1)).toMatchObject({ outcome: 'completed' })
+  await other.close()
+  expect(programs()).toEqual([])
+})

@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** For tests that look at processes: those of Codex, those in its place, and those that it starts. */
+
+export type Process = { readonly pid: number; readonly parent: number; readonly line: string }
+
+/** The processes of this machine whose command line holds these words. */
+export function processes(words = ''): Process[] {
+  const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n')
+  return lines
+    .filter((line) => line.includes(words))
+    .map((line) => {
+      const [pid, parent, ...rest] = line.trim().split(/\s+/)
+      return { pid: Number(pid), parent: Number(parent), line: rest.join(' ') }
+    })
+}
+
+/** Every Codex that this test has started. */
+export function programs(): Process[] {
+  return processes('codex app-server').filter(({ parent }) => parent === process.pid)
+}
+
+/** Of the one that there is; it leads its group. */
+export const programPid = () => programs()[0]?.pid ?? 0
+
+/** A word that no other test says, so that a command with it can be looked for. */
+let marks = 0
+export const mark = () => `parley-mark-${process.pid}-${++marks}`
+
+/** Waits for a fact; the test's own time limit is the only one. */
+export async function until<Found>(find: () => Found | undefined | false): Promise<Found> {
+  for (;;) {
+    const found = find()
+    if (found !== undefined && found !== false) return found
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** A program to be used in Codex's place. */
+export function script(folder: string, text: string): string {
+  const path = join(mkdtempSync(join(folder, 'program-')), 'codex')
+  writeFileSync(path, text)
+  chmodSync(path, 0o755)
+  return path
+}

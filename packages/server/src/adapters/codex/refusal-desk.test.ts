@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { NativeHookCall } from './native-hook.ts'
+import { hookCommand, type Judge, RefusalDesk } from './refusal-desk.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-desk-'))
+let desk: RefusalDesk
+beforeEach(async () => {
+  desk = await RefusalDesk.open()
+})
+afterEach(() => desk.close())
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** As Codex does it: only an exit with 2, and words on stderr, refuses the call. */
+async function run(command: string, call: object): Promise<{ refused: boolean; words: string }> {
+  const hook = spawn('/bin/sh', ['-c', command])
+  hook.stdin.on('error', () => undefined)
+  hook.stdin.end(JSON.stringify(call))
+  const exit = new Promise<number | null>((resolve) => hook.once('exit', resolve))
+  const [words, code] = await Promise.all([text(hook.stderr), exit])
+  return { refused: code === 2 && words.trim() !== '', words }
+}
+
+const ask = (call: Partial<NativeHookCall>) => run(desk.command, { tool_name: 'Bash', ...call })
+const yes: Judge = async () => undefined
+const no =
+  (words: string): Judge =>
+  async () =>
+    words
+
+describe('a call before it runs', () => {
+  it('is let through by whoever has the conversation', async () => {
+    desk.join({ threadId: 'a', sessionId: 'a', judge: yes })
+    expect(await ask({ session_id: 'a' })).toEqual({ refused: false, words: '' })
+  })
+
+  it('is refused if nobody has the conversation, not yet or not any more', async () => {
+    expect(await ask({ session_id: 'a' })).toMatchObject({ refused: true })
+    desk.join({ threadId: 'a', sessionId: 'a', judge: yes })
+    desk.join({ threadId: 'b', sessionId: 'b', judge: yes.bind(undefined) })
+    desk.leave(yes)
+    expect(await ask({ session_id: 'a' })).toMatchObject({ refused: true })
+    expect(await ask({ session_id: 'b' })).toMatchObject({ refused: false })
+  })
+
+  it('of a subagent is judged by whoever has the subagent, or else by all of its family', async () => {
+    desk.join({ threadId: 'root', sessionId: 'root', judge: yes })
+    expect(await ask({ session_id: 'root', agent_id: 'new' })).toMatchObject({ refused: false })
+    desk.join({ threadId: 'sub', sessionId: 'root', judge: no('Not in sub.') })
+    expect(await ask({ session_id: 'root' })).toMatchObject({ refused: false })
+    for (const agent_id of ['sub', 'new'])
+      expect(await ask({ session_id: 'root', agent_id })).toEqual({ refused: true, words: 'Not in sub.' })
+    expect(await ask({ session_id: 'other', agent_id: 'new' })).toMatchObject({ refused: true })
+  })
+
+  it('is refused if its judge has no words for it, or fails', async () => {
+    desk.join({ threadId: 'a', sessionId: 'a', judge: no(' ') })
+    expect(await ask({ session_id: 'a' })).toMatchObject({ refused: true })
+    desk.join({ threadId: 'b', sessionId: 'b', judge: () => Promise.reject(new Error('odd')) })
+    expect(await ask({ session_id: 'b' })).toMatchObject({ refused: true })
+  })
+
+  it('is refused if the desk is closed before it is answered', async () => {
+    const asked = Promise.withResolvers<void>()
+    const judge: Judge = () => {
+      asked.resolve()
+      return new Promise(() => undefined)
+    }
+    desk.join({ threadId: 'a', sessionId: 'a', judge })
+    const answer = ask({ session_id: 'a' })
+    await asked.promise
+    await desk.close()
+    expect(await answer).toMatchObject({ refused: true })
+  })
+
+  it('is refused if the hook cannot run, finds nobody, or waits too long', async () => {
+    const hook = fileURLToPath(new URL('./refusal-hook.ts', import.meta.url))
+    const silent = join(folder, 'silent')
+    const server = createServer({ allowHalfOpen: true })
+    await new Promise<void>((resolve) => server.listen(silent, resolve))
+    for (const words of [
+      [join(folder, 'no-such-node'), hook, silent, '1000'],
+      [process.execPath, join(folder, 'no-such-hook.ts'), silent, '1000'],
+      [process.execPath, hook, join(folder, 'no-such-socket'), '1000'],
+      [process.execPath, hook, silent, '1'],
+    ])
+      expect(await run(hookCommand(words), {})).toMatchObject({ refused: true })
+    server.close()
+  })
+})
+
+it('starts the hook as Node, also inside Electron', () => {
+  const words = ['/opt/it is/app', 'hook.js']
+  const inside = { electron: '40.0.0' }
+  expect(hookCommand(words, { platform: 'linux', electron: undefined })).toBe(
+    "'/opt/it is/app' 'hook.js' || exit 2",
+  )
+  expect(hookCommand(words, { platform: 'darwin', ...inside })).toBe(
+    "env ELECTRON_RUN_AS_NODE=1 '/opt/it is/app' 'hook.js' || exit 2",
+  )
+  expect(hookCommand(words, { platform: 'win32', ...inside })).toBe(
+    'set "ELECTRON_RUN_AS_NODE=1" && "/opt/it is/app" "hook.js" || exit 2',
+  )
+})

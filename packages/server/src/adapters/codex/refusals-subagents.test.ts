@@ -1,0 +1,97 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import type { AgentConnection, AgentOutput, Person } from '../../core/agent-adapter.ts'
+import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
+import {
+  type ModelAnswer,
+  type ModelRequest,
+  type ModelServer,
+  startModelServer,
+} from '../../testing/model-server.ts'
+import { allowingPerson, connectInput, promptMessage, readUntil } from '../../testing/read-connection.ts'
+import { createCodexAdapter } from './index.ts'
+
+/** A home whose owner has told Codex that `touch` needs no asking. */
+const home = mkdtempSync(join(tmpdir(), 'parley-subagents-'))
+let server: ModelServer
+let cwd: string
+beforeEach(async () => {
+  mkdirSync(join(home, '.codex', 'rules'), { recursive: true })
+  const rule = 'prefix_rule(pattern=["touch"], decision="allow")\n'
+  writeFileSync(join(home, '.codex', 'rules', 'default.rules'), rule)
+  cwd = mkdtempSync(join(home, 'work-'))
+  server = await startModelServer()
+  server.wire(withNamespaces)
+})
+afterEach(() => server.stop())
+afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
+
+const call = (name: string, input: unknown, id: string): ModelAnswer => ({
+  toolCalls: [{ name, id, arguments: JSON.stringify(input) }],
+})
+const touch = call('exec_command', { cmd: 'touch done.txt' }, 'toolu_touch')
+const done: ModelAnswer = { content: 'That is done.' }
+const isOf = (words: string) => (request: ModelRequest) => JSON.stringify(request.messages).includes(words)
+const steps = (...answers: ModelAnswer[]) => answers.map((response) => ({ response }))
+
+const refusing: Person = {
+  ...allowingPerson,
+  forbids: ({ tool }) => tool === 'Bash',
+  permit: async () => ({ outcome: 'denied', requestId: 'req', message: 'Not this.' }),
+}
+const adapter = (secondSubagents: boolean) =>
+  createCodexAdapter({
+    env: codexEnvironment({ url: server.url, home, secondSubagents }),
+    agentsFolder: testAgentsFolder(),
+  })
+const kinds = {
+  first: call('multi_agent_v1/spawn_agent', { message: 'Look.' }, 'toolu_spawn'),
+  second: call(
+    'collaboration/spawn_agent',
+    { task_name: 'look', fork_turns: 'none', message: 'Look.' },
+    'toolu_spawn',
+  ),
+}
+
+/** Has a subagent do these things, and waits until it is done. */
+async function delegate(connection: AgentConnection, kind: keyof typeof kinds, ...does: ModelAnswer[]) {
+  server.script(isOf('Delegate.'), steps(kinds[kind], done, done))
+  server.script((request) => !isOf('Delegate.')(request) && !isOf('Go on.')(request), steps(...does, done))
+  await connection.send(promptMessage('Delegate.'))
+  return readUntil(connection, (output) => output.type === 'task.updated' && output.status !== 'running')
+}
+
+const ends = (outputs: readonly AgentOutput[], id: string) =>
+  outputs.flatMap((output) =>
+    output.type === 'tool-call.ended' && output.toolCallId === id ? [output.outcome] : [],
+  )
+
+it.each(['first', 'second'] as const)('refuses what a subagent of the %s kind does', async (kind) => {
+  const settings = { mode: 'ask' as const }
+  const connection = await adapter(kind === 'second').connect(
+    connectInput({ cwd, settings, person: refusing }),
+  )
+  await delegate(connection, kind, touch)
+  await connection.close()
+  const heard = server.calls.map(({ body }) => JSON.stringify(body?.input ?? '')).join('\n')
+  expect(heard).toContain('Not this.')
+  expect(existsSync(join(cwd, 'done.txt'))).toBe(false)
+})
+
+it('refuses what a subagent does that is gone on with as a conversation of its own', async () => {
+  const codex = adapter(false)
+  const first = await codex.connect(connectInput({ cwd }))
+  const told = await delegate(first, 'first')
+  const subagent = told.find((output) => output.type === 'task.updated')?.taskId ?? ''
+  await first.close()
+  server.script(isOf('Go on.'), steps(touch, done))
+  const resume = { agentSessionId: subagent, turns: 1 }
+  const second = await codex.connect(connectInput({ cwd, person: refusing, resume }))
+  await second.send(promptMessage('Go on.'))
+  const outputs = await readUntil(second, ({ type }) => type === 'turn.ended')
+  await second.close()
+  expect([existsSync(join(cwd, 'done.txt')), ends(outputs, 'toolu_touch')]).toEqual([false, ['denied']])
+})

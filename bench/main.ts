@@ -21,6 +21,7 @@ import { opening } from './opening.ts'
 import { replay } from './replay.ts'
 import { start } from './start.ts'
 import { storedBytes } from './stored-bytes.ts'
+import { telemetry } from './telemetry.ts'
 
 /** Every figure there is, in the order of the table. To add one: a file that exports a Figure, and its name here. */
 const figures: readonly Figure[] = [
@@ -35,6 +36,7 @@ const figures: readonly Figure[] = [
   storedBytes,
   memory,
   start,
+  telemetry,
   claudeTurns,
   claudeStart,
   claudeFlood,

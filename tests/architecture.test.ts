@@ -75,6 +75,12 @@ const rules: Rule[] = [
     instead: 'workspace sees protocol and core.',
   },
   {
+    room: `${server}/telemetry`,
+    mayImport: ['packages/protocol/src', `${server}/core`, `${server}/telemetry`],
+    packages: ['node:diagnostics_channel', '@opentelemetry/api'],
+    instead: 'telemetry hears what core tells and sends nothing. What needs more is a face.',
+  },
+  {
     room: `${server}/cli`,
     mayImport: ['packages/protocol/src', 'packages/client/src', server],
     instead: 'the CLI may see all of the server and the client.',
@@ -86,7 +92,13 @@ const rules: Rule[] = [
   },
   {
     room: `${server}/embed.ts`,
-    mayImport: ['packages/protocol/src', `${server}/core`, `${server}/faces`, `${server}/cli/version.ts`],
+    mayImport: [
+      'packages/protocol/src',
+      `${server}/core`,
+      `${server}/faces`,
+      `${server}/telemetry`,
+      `${server}/cli/version.ts`,
+    ],
     instead: "embedding puts faces on a host that it is given; whatever else is the embedding program's.",
   },
   {
@@ -99,6 +111,8 @@ const rules: Rule[] = [
       `${server}/stores`,
       `${server}/tools`,
       `${server}/adapters`,
+      `${server}/telemetry`,
+      `${server}/cli/version.ts`,
     ],
     instead: 'the library door composes core with what it needs.',
   },

@@ -20,6 +20,8 @@ export type Task =
   | { readonly do: 'stamp'; readonly count: number; readonly rate: number }
   /** `count` small durable events. */
   | { readonly do: 'notice'; readonly count: number; readonly text: string }
+  /** `count` tool calls, two durable events each. */
+  | { readonly do: 'calls'; readonly count: number }
 
 /** An agent as lean as the port allows, so that what is measured is the server. */
 export function createBenchAgent(): AgentAdapter {
@@ -68,6 +70,7 @@ function connection(): AgentConnection {
       const task = JSON.parse(promptText(prompt.parts)) as Task
       if (task.do === 'stamp') void stamped(task, prompt.promptId, put)
       else if (task.do === 'notice') playing = { outputs: noticed(task) }
+      else if (task.do === 'calls') playing = { outputs: called(task, prompt.promptId) }
       else playing = { outputs: streamed(task, prompt.promptId), each: task.each }
       wake()
     },
@@ -97,6 +100,16 @@ function* streamed(
 function* noticed({ count, text }: Extract<Task, { do: 'notice' }>): Generator<AgentOutput> {
   for (let index = 0; index < count; index++) {
     yield { type: 'agent.noticed', level: 'info', code: 'bench', text }
+  }
+  yield ended
+}
+
+function* called({ count }: Extract<Task, { do: 'calls' }>, prefix: string): Generator<AgentOutput> {
+  for (let index = 0; index < count; index++) {
+    const toolCallId = `${prefix}.${index}`
+    const input = { path: 'src/index.ts' }
+    yield { type: 'tool-call.called', toolCallId, name: 'Read', kind: 'read', title: 'src/index.ts', input }
+    yield { type: 'tool-call.ended', toolCallId, outcome: 'completed', content: [] }
   }
   yield ended
 }

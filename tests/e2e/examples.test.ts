@@ -23,7 +23,11 @@ const start = (name: string, args: readonly string[]) => [
 ]
 
 async function run(name: string, ...args: string[]): Promise<string> {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, start(name, args), {
+  return runWith([], name, ...args)
+}
+
+async function runWith(options: readonly string[], name: string, ...args: string[]): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [...options, ...start(name, args)], {
     cwd: place,
     env,
   })
@@ -82,6 +86,23 @@ describe('the examples', () => {
   it('a custom adapter, in less than a hundred lines', async () => {
     expect(await run('custom-adapter')).toBe('The result is 7.\n')
     expect(readFileSync(program('custom-adapter'), 'utf8').split('\n').length).toBeLessThan(100)
+  })
+
+  it('watching a host: a channel and metrics, and spans where there is an SDK', async () => {
+    const said = await run('telemetry')
+    expect(said).toContain('demo: completed, 3400 tokens out, $0.1234\n')
+    expect(said).toContain('parley_turns_total{agent="demo",outcome="completed"} 1\n')
+    expect(said).not.toContain('invoke_agent')
+    const traced = await runWith(['--import', program('open-telemetry')], 'telemetry')
+    expect(traced).toContain("name: 'invoke_agent Demo'")
+    expect(traced).toContain("'gen_ai.usage.output_tokens': 3400")
+  })
+
+  it('an agent as a language model of the AI SDK', async () => {
+    const hooks = ['--import', program('ai-sdk-in-checkout'), ...start('language-model', [])]
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, hooks, { cwd: place, env })
+    expect(stderr).toBe('')
+    expect(stdout).toBe('The tool says: The door sticks.\nOil the hinges.\nsessions: 1\n')
   })
 
   it('embedding in a server of node:http: its own pages, and all of Parley under a path', async () => {

@@ -16,6 +16,7 @@ import { asParleyError, type Call, createHttp, type Http } from './http.ts'
 import { createSessionList, type SessionList, type SessionListOptions } from './session-list.ts'
 import { createMirror, type Mirror, type MirrorOptions } from './session-mirror.ts'
 import { createSocket } from './socket.ts'
+import { type TerminalListener, type TerminalWatch, watchTerminal } from './terminal.ts'
 import { createWaitingList, type WaitingList } from './waiting-list.ts'
 
 export type ClientOptions = {
@@ -47,6 +48,8 @@ export type Client = ClientParts &
     mirror(sessionId: string, options?: MirrorOptions): Mirror
     sessions(options?: SessionListOptions): SessionList
     waiting(): WaitingList
+    /** A terminal as it runs; `call('openTerminal', …)` opens one. */
+    watchTerminal(terminalId: string, listener: TerminalListener): TerminalWatch
     /** Ends every follow, mirror, list and command under way, and the connection. */
     close(): void
     [Symbol.dispose](): void
@@ -87,6 +90,10 @@ export function createClient(options: ClientOptions): Client {
     mirror: (sessionId, given) => createMirror(parts, sessionId, given),
     sessions: (given) => createSessionList(parts, given),
     waiting: () => createWaitingList(parts),
+    watchTerminal: (terminalId, listener) => {
+      const target = { url: http.url, token, WebSocket: options.WebSocket, clock, closing: controller.signal }
+      return watchTerminal({ ...target, backoff: createBackoff(options.backoff) }, terminalId, listener)
+    },
     close,
     [Symbol.dispose]: close,
   }

@@ -21,7 +21,11 @@ test('every command, over HTTP when nothing is followed', async () => {
   const mirror = client.mirror(id)
   const asked = await mirror.until(({ view }) => view.state.requests.length === 1)
   const later = await client.prompt(id, 'later')
-  await client.withdraw(id, later.promptId ?? '')
+  const last = await client.prompt(id, 'last')
+  await client.move(id, last.promptId ?? '', { before: later.promptId ?? '' })
+  const moved = await mirror.until(({ view }) => view.state.queue[0]?.promptId === last.promptId)
+  expect(moved.view.state.queue.map(({ promptId: one }) => one)).toEqual([last.promptId, later.promptId])
+  for (const one of [last, later]) await client.withdraw(id, one.promptId ?? '')
   const requestId = asked.view.state.requests[0]?.requestId ?? ''
   await client.decide(id, requestId, 'deny', { message: 'no', endTurn: true })
   await mirror.until(({ view }) => view.state.turns === 1)

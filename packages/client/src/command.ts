@@ -35,6 +35,8 @@ export type Commands = {
     options?: CommandOptions & { delivery?: Delivery },
   ): Promise<Receipt>
   withdraw(sessionId: string, promptId: string, options?: CommandOptions): Promise<Receipt>
+  /** In the queue, before another waiting prompt, or to its end. */
+  move(sessionId: string, promptId: string, options?: CommandOptions & { before?: string }): Promise<Receipt>
   cancel(sessionId: string, options?: CommandOptions & { turnId?: string }): Promise<Receipt>
   decide(
     sessionId: string,
@@ -100,6 +102,8 @@ export function createCommands(options: CommandsOptions): Commands {
     },
     withdraw: (sessionId, promptId, given) =>
       command(sessionId, { type: 'prompt.withdraw', promptId }, given),
+    move: (sessionId, promptId, { before, ...rest } = {}) =>
+      command(sessionId, { type: 'prompt.move', promptId, ...(before !== undefined && { before }) }, rest),
     cancel: (sessionId, { turnId, ...rest } = {}) =>
       command(sessionId, { type: 'turn.cancel', ...(turnId !== undefined && { turnId }) }, rest),
     decide(sessionId, requestId, decision, { signal, commandId, ...rest } = {}) {

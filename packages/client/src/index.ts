@@ -19,6 +19,7 @@ export {
 } from './follow.ts'
 export { type Call, type CallInput, createHttp, type Http, type HttpOptions, isUnreachable } from './http.ts'
 export type { LiveStore, Schedule } from './live-store.ts'
+export type { SessionTail } from './loaded-session.ts'
 export {
   createSessionList,
   type SessionList,
@@ -28,4 +29,5 @@ export {
 } from './session-list.ts'
 export { createMirror, type Mirror, type MirrorOptions, type MirrorSnapshot } from './session-mirror.ts'
 export { createSocket, type Socket, type SocketOptions, type SocketStatus } from './socket.ts'
+export type { TerminalListener, TerminalWatch } from './terminal.ts'
 export { createWaitingList, type WaitingList, type WaitingListSnapshot } from './waiting-list.ts'

@@ -13,7 +13,7 @@ import type { Client } from './client.ts'
 import type { LiveStore } from './live-store.ts'
 import { createSelection } from './selection.ts'
 import type { SessionListQuery, SessionListSnapshot } from './session-list.ts'
-import type { Mirror, MirrorSnapshot } from './session-mirror.ts'
+import type { Mirror, MirrorOptions, MirrorSnapshot } from './session-mirror.ts'
 import { createSharedStore, type SharedStore } from './shared-store.ts'
 import type { WaitingListSnapshot } from './waiting-list.ts'
 
@@ -103,14 +103,17 @@ function useSessionStore(source: SessionSource): LiveStore<MirrorSnapshot> {
 type SharedMirror = SharedStore<MirrorSnapshot, Mirror>
 const mirrors = new WeakMap<Client, Map<string, SharedMirror>>()
 
-/** The one mirror of a session that all components of a page look at. It lives while one of them does. */
-export function sharedMirror(client: Client, sessionId: string): SharedMirror {
+/**
+ * The one mirror of a session that all components of a page look at. It lives while one of them does. Whoever asks for
+ * it first says how it is made.
+ */
+export function sharedMirror(client: Client, sessionId: string, options?: MirrorOptions): SharedMirror {
   const ofClient = mirrors.get(client) ?? new Map<string, SharedMirror>()
   mirrors.set(client, ofClient)
   const known = ofClient.get(sessionId)
   if (known) return known
   const initial: MirrorSnapshot = { status: 'loading', view: emptyView(sessionId), atStart: false }
-  const made = createSharedStore(() => client.mirror(sessionId), initial)
+  const made = createSharedStore(() => client.mirror(sessionId, options), initial)
   ofClient.set(sessionId, made)
   return made
 }

@@ -163,3 +163,88 @@ test('closes with its client', async () => {
   const late: Mirror = client.mirror('any')
   await expect(late.until(() => false)).rejects.toMatchObject({ code: 'cancelled' })
 })
+
+test('goes on from what was kept: shown before the server answers, and only what is missing is fetched', async () => {
+  await using server = await startRealServer()
+  const id = await server.create()
+  const client = server.client()
+  const script = () => prompt({ type: 'tool', name: 'Read', output: ['x'] }, { type: 'text', text: 'said' })
+  for (let turn = 1; turn <= 3; turn++) await client.prompt(id, script())
+  const first = client.mirror(id, { tail: 12 })
+  await first.until(turns(3))
+  const kept = first.tail({ events: 8, characters: 100_000 })
+  expect(kept.events).toHaveLength(8)
+  expect(kept.firstSeq).toBe(kept.events[0]?.seq)
+  first.close()
+  await client.prompt(id, script())
+  await client.mirror(id, { tail: 'all' }).until(turns(4))
+
+  const asked: string[] = []
+  const listening: typeof fetch = (input, init) => {
+    asked.push(String(input))
+    return fetch(input, init)
+  }
+  server.proxy.refuse()
+  const later = server.client({ fetch: listening })
+  const mirror = later.mirror(id, { page: 5, start: async () => structuredClone(kept) })
+  const shown = await mirror.until(({ view }) => view.state.seq > 0)
+  expect(shown).toMatchObject({ status: 'loading', atStart: false })
+  expect(shown.view.timeline).toEqual(applyToTimeline([], kept.events))
+
+  server.proxy.accept()
+  await mirror.until((snapshot) => snapshot.status === 'live')
+  const { view, events } = await server.truth(id)
+  const read = asked.filter((address) => address.includes('/events?'))
+  expect(read.map((address) => new URL(address).searchParams.get('limit'))).toEqual([
+    `${view.state.seq - kept.state.seq}`,
+  ])
+  expect(mirror.getSnapshot().view).toEqual({
+    state: view.state,
+    timeline: applyToTimeline([], events.slice(kept.firstSeq - 1)),
+  })
+  while (!mirror.getSnapshot().atStart) {
+    const before = mirror.getSnapshot()
+    await mirror.loadOlder()
+    await mirror.until((snapshot) => snapshot !== before)
+  }
+  expect(mirror.getSnapshot().view).toEqual(view)
+})
+
+test('what was kept of another log, or of none, is left', async () => {
+  await using server = await startRealServer()
+  const id = await server.create()
+  const client = server.client()
+  await client.prompt(id, prompt({ type: 'text', text: 'said' }))
+  const first = client.mirror(id)
+  await first.until(turns(1))
+  const kept = first.tail({ events: 100, characters: 100_000 })
+  const starts = [
+    async () => ({ ...kept, state: { ...kept.state, epoch: 'another' }, events: kept.events.slice(1) }),
+    async () => ({ ...kept, state: { ...kept.state, seq: kept.state.seq + 1 } }),
+    async () => ({ ...kept, state: { ...kept.state, id: 'ses_another' } }),
+    async () => undefined,
+    () => Promise.reject(new Error('no room')),
+  ]
+  const { view } = await server.truth(id)
+  for (const start of starts) {
+    const mirror = client.mirror(id, { start })
+    expect((await mirror.until((snapshot) => snapshot.status === 'live')).view).toEqual(view)
+    mirror.close()
+  }
+})
+
+test('what is kept is bounded, and its events are whole', async () => {
+  await using server = await startRealServer()
+  const id = await server.create()
+  const client = server.client()
+  await client.prompt(id, prompt({ type: 'text', text: 'x'.repeat(5_000) }, { type: 'text', text: 'short' }))
+  const mirror = client.mirror(id)
+  await mirror.until(turns(1))
+  const small = mirror.tail({ events: 100, characters: 4_000 })
+  expect(JSON.stringify(small.events).length).toBeLessThan(4_000)
+  expect(small.events[0]).toMatchObject({ type: 'text.written', text: 'short' })
+  expect(mirror.tail({ events: 0, characters: 4_000 })).toMatchObject({
+    events: [],
+    firstSeq: small.state.seq + 1,
+  })
+})

@@ -1,20 +1,20 @@
-import {
-  applyDelta,
-  applyEvents,
-  applyToTimeline,
-  type Delta,
-  emptyView,
-  isKnown,
-  ParleyError,
-  type SessionEvent,
-  type SessionView,
-  touchesTimeline,
-  type UnknownEvent,
-} from '@parley/protocol'
+import { ParleyError, type SessionView } from '@parley/protocol'
 import type { ClientParts } from './client-parts.ts'
 import type { FollowListener, FollowStatus } from './follow.ts'
 import { asParleyError, cancelled } from './http.ts'
 import { type BatchedStore, createBatchedStore, type LiveStore, type Schedule } from './live-store.ts'
+import {
+  type Change,
+  type Loaded,
+  loadedFrom,
+  loadTail,
+  nothingLoaded,
+  readEvents,
+  type SessionTail,
+  tailOf,
+  withChanges,
+  withOlder,
+} from './loaded-session.ts'
 import { untilReached } from './retry.ts'
 
 /**
@@ -27,6 +27,8 @@ export type Mirror = LiveStore<MirrorSnapshot> & {
   loadOlder(): Promise<void>
   /** Resolves with the first snapshot that `holds`; rejects if the mirror fails or closes, or the signal fires. */
   until(holds: (snapshot: MirrorSnapshot) => boolean, signal?: AbortSignal): Promise<MirrorSnapshot>
+  /** The end of what is loaded, at most so much of it, to be kept and started from another time. */
+  tail(most: { readonly events: number; readonly characters: number }): SessionTail
   close(): void
 }
 
@@ -44,14 +46,10 @@ export type MirrorOptions = {
   readonly tail?: number | 'all'
   /** How many events `loadOlder` loads. */
   readonly page?: number
+  /** What `tail()` gave before: shown at once, and gone on from where the log still is the same one. */
+  readonly start?: () => Promise<SessionTail | undefined>
   readonly schedule?: Schedule
 }
-
-type AnyEvent = SessionEvent | UnknownEvent
-type Change = { readonly event: AnyEvent } | { readonly delta: Delta }
-type Loaded = { readonly view: SessionView; readonly kept: SessionEvent[]; readonly firstSeq: number }
-
-const mostPerPage = 5000
 
 export function createMirror(client: ClientParts, sessionId: string, options: MirrorOptions = {}): Mirror {
   return new SessionMirror(client, sessionId, options)
@@ -99,6 +97,11 @@ class SessionMirror implements Mirror {
     return until(this.#store, holds, signal)
   }
 
+  tail(most: { readonly events: number; readonly characters: number }): SessionTail {
+    this.#foldChanges()
+    return tailOf(this.#loaded, most)
+  }
+
   readonly close = (): void => this.#end('closed')
 
   get #signal(): AbortSignal {
@@ -110,7 +113,8 @@ class SessionMirror implements Mirror {
     const client = this.#client
     client.socket.open()
     if (tail !== 'all') {
-      const load = () => loadTail({ client, sessionId: this.sessionId, tail, signal: this.#signal })
+      const start = await this.#kept()
+      const load = () => loadTail({ client, sessionId: this.sessionId, tail, start, signal: this.#signal })
       this.#loaded = await untilReached(load, {
         clock: client.clock,
         socket: client.socket,
@@ -123,6 +127,15 @@ class SessionMirror implements Mirror {
     const { seq, epoch } = this.#loaded.view.state
     const from = { after: seq, ...(epoch && { epoch }), signal: this.#signal }
     client.follow(this.sessionId, this.#listener(), from)
+  }
+
+  /** What was kept, shown until the server answers. That it cannot be had is no reason to fail. */
+  async #kept(): Promise<Loaded | undefined> {
+    const kept = await this.#options.start?.().catch(() => undefined)
+    if (!kept || kept.state.id !== this.sessionId || this.#isOver()) return undefined
+    this.#loaded = loadedFrom(kept)
+    this.#become('loading', this.#error)
+    return this.#loaded
   }
 
   #listener(): FollowListener {
@@ -195,90 +208,10 @@ class SessionMirror implements Mirror {
   }
 }
 
-function nothingLoaded(sessionId: string, epoch: string): Loaded {
-  return { view: emptyView(sessionId, epoch), kept: [], firstSeq: 1 }
-}
-
 function statusOf(follow: FollowStatus, before: MirrorSnapshot['status']): MirrorSnapshot['status'] {
   if (follow === 'live') return 'live'
   if (follow === 'reconnecting') return 'reconnecting'
   return before
-}
-
-/** The small part as it is, and the events under its head, of one and the same log. */
-async function loadTail(input: {
-  client: ClientParts
-  sessionId: string
-  tail: number
-  signal: AbortSignal
-}): Promise<Loaded> {
-  const { client, sessionId, tail, signal } = input
-  for (let tries = 0; tries < 5; tries++) {
-    const detail = await client.http.call('getSession', {
-      params: { id: sessionId },
-      query: { tail: 0 },
-      signal,
-    })
-    const { blocks, firstSeq, trusted, ...state } = detail
-    const limit = Math.min(tail, mostPerPage, state.seq)
-    if (limit < 1) return { view: { state, timeline: [] }, kept: [], firstSeq: state.seq + 1 }
-    const { events, epoch } = await readEvents({ client, sessionId, before: state.seq + 1, limit, signal })
-    const sameLog = epoch === state.epoch && events.at(-1)?.seq === state.seq
-    if (!sameLog) continue
-    const kept = events.filter(isShown)
-    const view = { state, timeline: applyToTimeline([], kept) }
-    return { view, kept, firstSeq: events[0]?.seq ?? state.seq + 1 }
-  }
-  throw new ParleyError('internal_error', `The log of session ${sessionId} changes while it is read.`)
-}
-
-function readEvents(input: {
-  client: ClientParts
-  sessionId: string
-  before: number
-  limit: number
-  signal: AbortSignal
-}) {
-  const { client, sessionId, before, limit, signal } = input
-  const query = { before, limit: Math.min(limit, mostPerPage) }
-  return client.http.call('events', { params: { id: sessionId }, query, signal })
-}
-
-/** Folds in the order they came; runs of events at the price of one copy. Keeps what a re-fold will need. */
-function withChanges(loaded: Loaded, changes: readonly Change[]): Loaded {
-  if (changes.length === 0) return loaded
-  let { view } = loaded
-  let run: AnyEvent[] = []
-  const fold = () => {
-    if (run.length > 0) view = applyEvents(view, run)
-    run = []
-  }
-  for (const change of changes) {
-    if ('event' in change) {
-      run.push(change.event)
-      if (isShown(change.event)) loaded.kept.push(change.event)
-      continue
-    }
-    fold()
-    view = applyDelta(view, change.delta)
-  }
-  fold()
-  return { ...loaded, view }
-}
-
-/**
- * Folds the whole range again, because calls and requests above may have their ends below. Blocks that were shown
- * are the same as before, so they keep their identity.
- */
-function withOlder(loaded: Loaded, above: readonly AnyEvent[]): Loaded {
-  const kept = [...above.filter(isShown), ...loaded.kept]
-  const shown = new Map(loaded.view.timeline.map((block) => [block.seq, block]))
-  const timeline = applyToTimeline([], kept).map((block) => shown.get(block.seq) ?? block)
-  return { kept, firstSeq: above[0]?.seq ?? 1, view: { ...loaded.view, timeline } }
-}
-
-function isShown(event: AnyEvent): event is SessionEvent {
-  return isKnown(event) && touchesTimeline(event)
 }
 
 function until(

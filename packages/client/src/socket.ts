@@ -2,6 +2,7 @@ import type { ClientFrameInput, ParleyError, ServerFrame } from '@parley/protoco
 import { type Backoff, createBackoff } from './backoff.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { createListeners } from './listeners.ts'
+import { isBrowser, openWebSocket } from './open-websocket.ts'
 
 /**
  * One WebSocket for everything live. It keeps itself open from the first `open()` until `close()`, and stops only if
@@ -117,7 +118,8 @@ class ReconnectingSocket implements Socket {
 
   #connect(): void {
     const { connectTimeoutMs = 10_000, name = '@parley/client' } = this.#options
-    const socket = newWebSocket(this.#options)
+    const { url, token, WebSocket } = this.#options
+    const socket = openWebSocket({ url, path: '/api/ws', token, WebSocket })
     this.#current = socket
     this.#wait(connectTimeoutMs, () => this.#lose(socket))
     socket.onopen = () => socket.send(JSON.stringify({ type: 'hello', client: name }))
@@ -185,22 +187,6 @@ class ReconnectingSocket implements Socket {
     socket.onopen = socket.onmessage = socket.onclose = null
     socket.close()
   }
-}
-
-function newWebSocket(options: SocketOptions): WebSocket {
-  const Constructor = options.WebSocket ?? globalThis.WebSocket
-  const address = `${options.url.replace(/^http/, 'ws')}/api/ws`
-  if (options.token === undefined || isBrowser()) return new Constructor(address)
-  const withHeaders = Constructor as unknown as new (
-    address: string,
-    options: { headers: Record<string, string> },
-  ) => WebSocket
-  return new withHeaders(address, { headers: { authorization: `Bearer ${options.token}` } })
-}
-
-/** Pages and workers: there the second argument of WebSocket can only be a list of protocols. */
-function isBrowser(): boolean {
-  return 'document' in globalThis || 'WorkerGlobalScope' in globalThis
 }
 
 function parseFrame(data: unknown): ServerFrame | undefined {

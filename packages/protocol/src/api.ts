@@ -211,6 +211,14 @@ export const routes = {
     reply: z.array(UiMessage),
     status: 200,
   },
+  findFolders: {
+    method: 'GET',
+    path: '/api/folders',
+    summary: 'Folders whose path begins as was typed, e.g. ~/pro; hidden ones only after a dot',
+    query: z.object({ q: z.string().max(4096).default(''), limit: limit(200, 50) }),
+    reply: z.object({ folders: z.array(z.string()) }),
+    status: 200,
+  },
   findFiles: {
     method: 'GET',
     path: '/api/sessions/:id/files',
@@ -347,6 +355,14 @@ export const routes = {
     summary: 'Signs this browser out',
     reply: Nothing,
     status: 204,
+  },
+  metrics: {
+    method: 'GET',
+    path: '/metrics',
+    summary: 'Counters, histograms and gauges in the text format of Prometheus',
+    reply: z.string(),
+    status: 200,
+    also: ['text/plain'],
   },
   openapi: {
     method: 'GET',

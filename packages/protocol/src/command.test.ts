@@ -10,6 +10,7 @@ describe('a command with all it needs', () => {
     [{ type: 'prompt.submit', text: 'hi', delivery: 'steer' }, {}],
     [{ type: 'prompt.submit', parts: [{ type: 'text', text: 'hi' }, image] }, { delivery: 'queue' }],
     [{ type: 'prompt.withdraw', promptId: 'prm_1' }, {}],
+    [{ type: 'prompt.move', promptId: 'prm_2', before: 'prm_1' }, {}],
     [{ type: 'turn.cancel' }, {}],
     [{ type: 'turn.cancel', turnId: 'trn_1' }, {}],
     [{ type: 'permission.decide', requestId: 'req_1', decision: 'allow' }, { scope: 'once' }],

@@ -29,6 +29,14 @@ export const PromptSubmit = z
 export const Command = z.discriminatedUnion('type', [
   PromptSubmit,
   z.strictObject({ ...base, type: z.literal('prompt.withdraw'), promptId: PromptId }),
+  z.strictObject({
+    ...base,
+    type: z.literal('prompt.move'),
+    promptId: PromptId,
+    before: PromptId.optional().meta({
+      description: 'The waiting prompt that it shall come before; else last',
+    }),
+  }),
   z.strictObject({ ...base, type: z.literal('turn.cancel'), turnId: TurnId.optional() }),
   z.strictObject({
     ...base,

@@ -9,7 +9,7 @@ describe('the event types', () => {
   it.each([
     'session.created session.configured session.renamed session.archived session.unarchived session.forked',
     'agent.connected agent.disconnected agent.noticed agent.unrecognised',
-    'prompt.submitted prompt.queued prompt.withdrawn',
+    'prompt.submitted prompt.queued prompt.withdrawn prompt.moved',
     'turn.started turn.ended',
     'text.written thinking.written block.retracted',
     'tool-call.called tool-call.updated tool-call.ended',

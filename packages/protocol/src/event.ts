@@ -118,6 +118,12 @@ const PromptSubmitted = defineEvent({
 })
 const PromptQueued = defineEvent({ type: 'prompt.queued', version: 1, fields: { promptId: PromptId } })
 const PromptWithdrawn = defineEvent({ type: 'prompt.withdrawn', version: 1, fields: { promptId: PromptId } })
+/** In the queue: before another waiting prompt, or to the end. */
+const PromptMoved = defineEvent({
+  type: 'prompt.moved',
+  version: 1,
+  fields: { promptId: PromptId, before: PromptId.optional() },
+})
 
 // turn
 const TurnStarted = defineEvent({ type: 'turn.started', version: 1, fields: { promptId: PromptId } })
@@ -238,6 +244,7 @@ export const SessionEvent = z.discriminatedUnion('type', [
   PromptSubmitted.schema,
   PromptQueued.schema,
   PromptWithdrawn.schema,
+  PromptMoved.schema,
   TurnStarted.schema,
   TurnInterrupted.schema,
   TurnParked.schema,

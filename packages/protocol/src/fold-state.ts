@@ -64,6 +64,8 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
       return submitted(state, event)
     case 'prompt.withdrawn':
       return { queue: state.queue.filter((prompt) => prompt.promptId !== event.promptId) }
+    case 'prompt.moved':
+      return { queue: moved(state.queue, event) }
 
     // turn
     case 'turn.started':
@@ -163,7 +165,8 @@ function carried(
 }
 
 function created(event: EventOf<'session.created'>): Partial<SessionState> {
-  const { agent, cwd, title, model, mode, options, mcpServers, forkedFrom, importedFrom, at } = event
+  const { agent, cwd, title, model, mode, options, mcpServers, at } = event
+  const { forkedFrom, importedFrom, startCommit } = event
   return {
     agent,
     cwd,
@@ -173,7 +176,16 @@ function created(event: EventOf<'session.created'>): Partial<SessionState> {
     ...(mcpServers && { mcpServers }),
     ...(forkedFrom && { forkedFrom, forkPending: true }),
     ...(importedFrom && { importedFrom }),
+    ...(startCommit !== undefined && { startCommit }),
   }
+}
+
+function moved(queue: SessionState['queue'], event: EventOf<'prompt.moved'>): SessionState['queue'] {
+  const prompt = queue.find((one) => one.promptId === event.promptId)
+  if (!prompt) return queue
+  const others = queue.filter((one) => one !== prompt)
+  const before = others.findIndex((one) => one.promptId === event.before)
+  return others.toSpliced(before < 0 ? others.length : before, 0, prompt)
 }
 
 /** A prompt without a turn waits in the queue; one with a turn steers it. The first one names a nameless session. */

@@ -25,6 +25,7 @@ const silent: ReadonlySet<string> = new Set([
   'session.pinned',
   'session.unpinned',
   'agent.connected',
+  'prompt.moved',
   'turn.interrupted',
   'turn.resumed',
   'plan.updated',

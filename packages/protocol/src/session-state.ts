@@ -6,7 +6,7 @@ import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
 import { Prompt } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
-import { ForkOrigin, ImportOrigin, SessionSettings, SessionStatus } from './session.ts'
+import { ForkOrigin, ImportOrigin, SessionSettings, SessionStatus, StartCommit } from './session.ts'
 import { ParkReason, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
 
@@ -58,6 +58,7 @@ export const SessionState = z.object({
   pinned: z.boolean(),
   forkedFrom: ForkOrigin.optional(),
   importedFrom: ImportOrigin.optional(),
+  startCommit: StartCommit.optional(),
   status: SessionStatus,
   requested: SessionSettings,
   effective: SessionSettings,

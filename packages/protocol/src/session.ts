@@ -38,6 +38,10 @@ export type ForkOrigin = z.infer<typeof ForkOrigin>
 export const ImportOrigin = z.object({ agentSessionId: z.string() })
 export type ImportOrigin = z.infer<typeof ImportOrigin>
 
+export const StartCommit = z
+  .string()
+  .meta({ description: 'Where the folder stood when the session was made, if it is a git repository' })
+
 export const SessionCreation = z.object({
   agent: AgentId,
   cwd: z.string(),
@@ -48,5 +52,6 @@ export const SessionCreation = z.object({
   options: SessionOptions.optional(),
   forkedFrom: ForkOrigin.optional(),
   importedFrom: ImportOrigin.optional(),
+  startCommit: StartCommit.optional(),
 })
 export type SessionCreation = z.infer<typeof SessionCreation>

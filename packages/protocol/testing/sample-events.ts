@@ -23,6 +23,7 @@ export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
   },
   'prompt.queued': { type: 'prompt.queued', promptId: 'prm_1' },
   'prompt.withdrawn': { type: 'prompt.withdrawn', promptId: 'prm_1' },
+  'prompt.moved': { type: 'prompt.moved', promptId: 'prm_2', before: 'prm_1' },
   'turn.started': { type: 'turn.started', turnId: 'trn_1', promptId: 'prm_1' },
   'turn.interrupted': { type: 'turn.interrupted', turnId: 'trn_1', by: 'person' },
   'turn.parked': { type: 'turn.parked', turnId: 'trn_1', reason: 'server-stopped' },

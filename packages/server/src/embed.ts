@@ -6,6 +6,7 @@ import type { Host } from './core/host.ts'
 import { type ChatDefaults, createChatFace } from './faces/chat/index.ts'
 import { createHttpFace, type FaceSettings } from './faces/http/http-face.ts'
 import { createWebSocketFace } from './faces/websocket/index.ts'
+import type { Telemetry } from './telemetry/index.ts'
 
 export type EmbedOptions = Pick<FaceSettings, 'allowedHosts' | 'allowedOrigins' | 'limits' | 'workspace'> & {
   readonly host: Host
@@ -18,6 +19,8 @@ export type EmbedOptions = Pick<FaceSettings, 'allowedHosts' | 'allowedOrigins' 
   readonly logger?: FaceSettings['logger']
   /** What a new chat is made with where its page says nothing. */
   readonly chat?: ChatDefaults
+  /** The one that the host was made with; for /metrics. */
+  readonly telemetry?: Telemetry
 }
 
 /** Parley inside another server: HTTP, server-sent events, WebSocket and chat. */
@@ -32,7 +35,7 @@ export type Embedded = {
 
 /** For a server that exists already; it listens, this answers. */
 export function createEmbedded(options: EmbedOptions): Embedded {
-  const { host, url, logger = pino({ level: 'silent' }), chat: defaults, ...rest } = options
+  const { host, url, logger = pino({ level: 'silent' }), chat: defaults, telemetry, ...rest } = options
   const base = options.base?.replace(/\/+$/, '') ?? ''
   const websocket = createWebSocketFace({ host, logger, version })
   const chat = createChatFace({ host, logger, ...(defaults && { defaults }) })
@@ -43,6 +46,10 @@ export function createEmbedded(options: EmbedOptions): Embedded {
     logger,
     version,
     chat,
+    ...(telemetry && {
+      metrics: (now) =>
+        telemetry.metrics({ ...now, clients: { ...now.clients, websocket: websocket.peers } }),
+    }),
     bound: () => boundAt(typeof url === 'string' ? url : url()),
     websocket: ({ request, socket, head }) => websocket.accept(request, socket, head),
   })

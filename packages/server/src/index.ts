@@ -1,4 +1,6 @@
+import { version } from './cli/version.ts'
 import { createCoreHost, type Host, type HostOptions } from './core/host.ts'
+import { createTelemetry, type Telemetry } from './telemetry/index.ts'
 import { checkFolder } from './workspace/folder.ts'
 
 export { type BuiltInAdapterOptions, builtInAdapters } from './adapters/index.ts'
@@ -41,6 +43,15 @@ export type {
 } from './core/session-store.ts'
 export { createMemoryStore } from './stores/memory.ts'
 export { openSqliteStore } from './stores/sqlite.ts'
+export {
+  type CommandMessage,
+  channelNames,
+  createTelemetry,
+  type EventMessage,
+  type SessionMessage,
+  type Telemetry,
+  type TelemetryOptions,
+} from './telemetry/index.ts'
 export { defineTool, type ToolDefinition } from './tools/define-tool.ts'
 export type { ToolReturn } from './tools/tool-result.ts'
 export {
@@ -51,9 +62,17 @@ export {
 export { type RunEvent, runEventsOf } from './transcripts/run-events.ts'
 export { type UiMessage, uiMessagesOf } from './transcripts/ui-messages.ts'
 
+export type CreateHostOptions = Omit<HostOptions, 'checkFolder' | 'observer'> &
+  Partial<Pick<HostOptions, 'checkFolder'>> & {
+    /** What the host tells of itself, and to whom; see docs/telemetry.md. Without it, the usual: nothing is sent. */
+    readonly telemetry?: Telemetry
+  }
+
 /** The library door: a host on the adapters and the store given to it. */
-export function createHost(
-  options: Omit<HostOptions, 'checkFolder'> & Partial<Pick<HostOptions, 'checkFolder'>>,
-): Promise<Host> {
-  return createCoreHost({ checkFolder, ...options })
+export async function createHost({ telemetry: given, ...options }: CreateHostOptions): Promise<Host> {
+  const problem = (error: unknown) => options.problem?.({ error, doing: 'tell a subscriber of telemetry' })
+  const telemetry = given ?? createTelemetry({ problem })
+  await telemetry.begin({ agents: options.adapters, version })
+  const { observer } = telemetry
+  return telemetry.watch(await createCoreHost({ checkFolder, ...options, observer }))
 }

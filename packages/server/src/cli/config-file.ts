@@ -42,6 +42,12 @@ const chat = {
   model: z.string().min(1).optional(),
 }
 
+/** What is told of sessions, beyond counts and durations. */
+const telemetry = {
+  content: z.boolean().optional(),
+  openTelemetry: z.boolean().optional(),
+}
+
 /** What `config.json` in the data folder may say. A key that is not here is refused by name. */
 export const ConfigFile = z.strictObject({
   host: z.string().min(1).optional(),
@@ -54,10 +60,11 @@ export const ConfigFile = z.strictObject({
   limits: z.strictObject(limits).optional(),
   agents: z.record(agentId, z.strictObject(agent)).optional(),
   chat: z.strictObject(chat).optional(),
+  telemetry: z.strictObject(telemetry).optional(),
 })
 export type ConfigFile = z.infer<typeof ConfigFile>
 
-const knownIn: Readonly<Record<string, object>> = { limits, agents: agent, chat }
+const knownIn: Readonly<Record<string, object>> = { limits, agents: agent, chat, telemetry }
 
 /** Nothing if there is no such file; a ParleyError that names the file and the key if it cannot be used. */
 export function readConfigFile(file: string): ConfigFile {

@@ -35,6 +35,7 @@ describe('where a setting comes from', () => {
       limits: {},
       agents: {},
       chat: {},
+      telemetry: {},
     })
   })
 

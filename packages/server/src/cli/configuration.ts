@@ -3,6 +3,7 @@ import { ParleyError } from '@parley/protocol'
 import type { AgentSettings } from '../adapters/agent-settings.ts'
 import type { Limits } from '../core/limits.ts'
 import type { ChatDefaults } from '../faces/chat/index.ts'
+import type { TelemetryOptions } from '../telemetry/index.ts'
 import { type ConfigFile, type LogLevel, logLevels } from './config-file.ts'
 
 /** What the options of a command said, as they were typed. */
@@ -32,6 +33,7 @@ export type Configuration = {
   readonly agents: Readonly<Record<string, AgentSettings>>
   /** What a new chat is made with where its page says nothing. */
   readonly chat: ChatDefaults
+  readonly telemetry: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
 }
 
 export type ConfigurationSources = {
@@ -84,6 +86,7 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
     limits: defined(config.limits),
     agents: agentSettings(config.agents),
     chat: defined(config.chat),
+    telemetry: defined(config.telemetry),
   }
 }
 

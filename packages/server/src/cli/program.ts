@@ -113,6 +113,7 @@ PARLEY_LOG_LEVEL, then config.json in the data folder, then defaults (127.0.0.1,
   const finish = async (work: Promise<number>) => done(await work)
   addServe(add, context, finish)
   addRun(add, context, finish)
+  addAcp(add, context, finish)
   addSessionCommands(add, context, finish)
   addAgents(add, adder, context, finish)
   addCareCommands(add, context, finish)
@@ -185,6 +186,24 @@ A denied permission is not a failure: the code is that of the turn.`,
     .action((agent, prompt, options) =>
       finish(import('./commands/run.ts').then(({ run }) => run(agent, prompt, options, context))),
     )
+}
+
+function addAcp(add: Add, context: Context, finish: Finish): void {
+  add(
+    'acp',
+    'be an agent of the Agent Client Protocol on stdin and stdout, for an editor',
+    'parley acp --agent claude',
+  )
+    .requiredOption('--agent <agent>', `which agent the editor drives; see: ${context.invocation} agents`)
+    .option('--mode <mode>', 'the mode of new sessions: ask, accept-edits, read-only, plan or bypass')
+    .option('--model <model>', 'the model of new sessions')
+    .addHelpText(
+      'after',
+      `
+It joins the server of the data folder if one runs: the editor's sessions are then live in every other client too, and
+turns go on when the editor leaves. Else it runs them itself, and ends them with the editor. Logs go to stderr.`,
+    )
+    .action((options) => finish(import('./commands/acp.ts').then(({ acp }) => acp(options, context))))
 }
 
 const session = ['<session>', 'its id, the start of it, or "last"'] as const

@@ -14,6 +14,7 @@ import { createTerminalFace } from '../faces/terminal/index.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
 import { createHost } from '../index.ts'
 import { openSqliteStore } from '../stores/sqlite.ts'
+import { createTelemetry, type TelemetryOptions } from '../telemetry/index.ts'
 import { createWorkspace } from '../workspace/index.ts'
 import { createTerminals } from '../workspace/terminals.ts'
 import { createAgentInstaller } from './agent-installer.ts'
@@ -39,6 +40,7 @@ export type StartOptions = {
   readonly recover?: HostOptions['recover']
   /** What a new chat is made with where its page says nothing. */
   readonly chat?: ChatDefaults
+  readonly telemetry?: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
   /** How people call the program here, for the pages; without it, `parley`. */
@@ -56,16 +58,32 @@ export type Parley = {
 
 /** The whole server: a store in the data folder, a host on it, and its faces. Nothing is left open if it rejects. */
 export async function startParley(options: StartOptions): Promise<Parley> {
-  const { dataDir, adapters: given, agents, limits, recover, chat: defaults, ...serving } = options
+  const {
+    dataDir,
+    adapters: given,
+    agents,
+    limits,
+    recover,
+    chat: defaults,
+    telemetry: wished,
+    ...serving
+  } = options
   const { logger } = options
   const adapters = given ?? adaptersOf(dataDir, agents)
   makeDataFolder(dataDir)
   await using undo = new AsyncDisposableStack()
   const store = openSqliteStore({ file: join(dataDir, 'parley.sqlite') })
   undo.defer(() => store.close())
+  const workspace = createWorkspace({ env: process.env })
+  const telemetry = createTelemetry({
+    ...wished,
+    problem: (error) => logger.error({ err: error }, 'could not tell a subscriber of telemetry'),
+  })
   const host = await createHost({
     adapters,
     store,
+    telemetry,
+    commitOf: workspace.commit,
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
     ...(limits && { limits }),
     ...(recover && { recover }),
@@ -81,13 +99,14 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   let followers = 0
   const http = await startServer({
     consoleFolder: builtConsole,
-    workspace: createWorkspace({ env: process.env }),
+    workspace,
     terminals,
     terminal: (terminalId, upgrade) => terminalFace.accept(terminalId, upgrade),
     ...serving,
     host,
     version,
     chat,
+    metrics: (now) => telemetry.metrics({ ...now, clients: { ...now.clients, websocket: websocket.peers } }),
     websocket: ({ request, socket, head }) => {
       followers++
       socket.once('close', () => followers--)

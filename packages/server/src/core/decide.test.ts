@@ -164,6 +164,38 @@ describe('prompt.withdraw', () => {
   })
 })
 
+describe('prompt.move', () => {
+  const three = andThen(
+    queueing,
+    { type: 'prompt.submitted', promptId: 'prm_3', parts: [], delivery: 'queue' },
+    { type: 'prompt.submitted', promptId: 'prm_4', parts: [], delivery: 'queue' },
+  )
+  const orderAfter = (command: { promptId: string; before?: string }) => {
+    const { drafts } = when(three, { type: 'prompt.move', ...command })
+    return andThen(three, ...drafts).queue.map(({ promptId }) => promptId)
+  }
+
+  it('puts a waiting prompt before another one, or last', () => {
+    expect(orderAfter({ promptId: 'prm_4', before: 'prm_2' })).toEqual(['prm_4', 'prm_2', 'prm_3'])
+    expect(orderAfter({ promptId: 'prm_2', before: 'prm_4' })).toEqual(['prm_3', 'prm_2', 'prm_4'])
+    expect(orderAfter({ promptId: 'prm_2' })).toEqual(['prm_3', 'prm_4', 'prm_2'])
+  })
+
+  it('to where it is already changes nothing', () => {
+    for (const before of ['prm_2', 'prm_3']) {
+      expect(when(three, { type: 'prompt.move', promptId: 'prm_2', before })).toEqual({ drafts: [] })
+    }
+    expect(when(three, { type: 'prompt.move', promptId: 'prm_4' })).toEqual({ drafts: [] })
+  })
+
+  it.each([
+    ['one that runs', { promptId: 'prm_1' }],
+    ['one before another that does not wait', { promptId: 'prm_2', before: 'prm_1' }],
+  ])('is refused for %s', (_, command) => {
+    expect(refusal(three, { type: 'prompt.move', ...command })).toMatchObject({ code: 'conflict' })
+  })
+})
+
 describe('turn.cancel', () => {
   const cancel = { type: 'turn.cancel' } as const
 

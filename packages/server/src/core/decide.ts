@@ -41,6 +41,8 @@ export function decide(state: SessionState, command: Command, context: DecideCon
       return submit(state, { ...command, parts: partsOf(command) }, context)
     case 'prompt.withdraw':
       return withdraw(state, command)
+    case 'prompt.move':
+      return move(state, command)
     case 'turn.cancel':
       return cancel(state, command, context)
     case 'permission.decide':
@@ -131,17 +133,26 @@ function submit(
 }
 
 function withdraw(state: SessionState, { promptId }: CommandOf<'prompt.withdraw'>): Decision {
-  const queued = state.queue.some((prompt) => prompt.promptId === promptId)
-  if (!queued) {
-    throw new ParleyError(
-      'conflict',
-      'That prompt is not queued: it is unknown here, already runs, or was withdrawn.',
-      {
-        details: { promptId, queued: state.queue.map((prompt) => prompt.promptId) },
-      },
-    )
-  }
+  placeInQueue(state, promptId)
   return { drafts: [{ type: 'prompt.withdrawn', promptId }] }
+}
+
+/** To where it is already, or before itself, is no change. */
+function move(state: SessionState, { promptId, before }: CommandOf<'prompt.move'>): Decision {
+  const from = placeInQueue(state, promptId)
+  const to = before === undefined ? state.queue.length : placeInQueue(state, before)
+  if (to === from || to === from + 1) return { drafts: [] }
+  return { drafts: [{ type: 'prompt.moved', promptId, ...(before !== undefined && { before }) }] }
+}
+
+function placeInQueue({ queue }: SessionState, promptId: string): number {
+  const place = queue.findIndex((prompt) => prompt.promptId === promptId)
+  if (place >= 0) return place
+  throw new ParleyError(
+    'conflict',
+    'That prompt is not queued: it is unknown here, already runs, or was withdrawn.',
+    { details: { promptId, queued: queue.map((prompt) => prompt.promptId) } },
+  )
 }
 
 /** A parked turn has no process to interrupt: it ends at once. Otherwise the end follows from the agent, or by force. */

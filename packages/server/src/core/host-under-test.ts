@@ -6,7 +6,7 @@ import { createGates, type Gates } from '../adapters/scripted/gates.ts'
 import { createScriptedAdapter, type ScriptedAdapterOptions } from '../adapters/scripted/index.ts'
 import type { PermissionStep, QuestionStep, Script } from '../adapters/scripted/script.ts'
 import { memoryTranscript } from '../adapters/scripted/transcript.ts'
-import { createHost } from '../index.ts'
+import { type CreateHostOptions, createHost } from '../index.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { createHandClock, type HandClock } from '../testing/hand-clock.ts'
 import type { AgentAdapter, AgentConnection, ConnectInput } from './agent-adapter.ts'
@@ -22,6 +22,7 @@ export type HostUnderTestOptions = {
   readonly adapter?: (scripted: AgentAdapter) => AgentAdapter
   readonly store?: SessionStore
   readonly tools?: HostOptions['tools']
+  readonly telemetry?: CreateHostOptions['telemetry']
 }
 
 /** A real host on a memory store with the scripted agent, whose time a test moves on by hand. */
@@ -67,6 +68,7 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       clock,
       ...(options.limits && { limits: options.limits }),
       ...(options.tools && { tools: options.tools }),
+      ...(options.telemetry && { telemetry: options.telemetry }),
       problem: ({ doing, error }) => void problems.push(`${doing}: ${error}`),
     })
   let host = await start()

@@ -29,7 +29,8 @@ import { createFeedLoops, type FeedLoops } from './feed-loop.ts'
 import { createFolderTrust, type FolderTrust } from './folder-trust.ts'
 import { copyForFork } from './fork-session.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
-import { checkMcpServers, type HostTool, hostToolSet } from './host-tool.ts'
+import { eventsOf, guardedObserver, type HostObserver } from './host-observer.ts'
+import { checkMcpServers, type HostTool } from './host-tool.ts'
 import type { HostToolEnv } from './host-tool-desk.ts'
 import { createImporting, type Importing } from './import-session.ts'
 import { defaultLimits, type Limits } from './limits.ts'
@@ -48,6 +49,7 @@ import type {
   StoredReceipt,
 } from './session-store.ts'
 import { tailOf } from './session-tail.ts'
+import { createSessionTools } from './session-tools.ts'
 
 export type SessionChange = {
   readonly session: string
@@ -59,7 +61,12 @@ type HostParts = AgentList & ModelCatalogue & FolderTrust & Importing & FeedLoop
 
 /** Holds sessions, adapters and a store. Everything outside core speaks to this; whatever it refuses is a ParleyError. */
 export type Host = HostParts & {
-  create(input: NewSessionInput): Promise<SessionState>
+  /** `own` are tools for this session's agent alone, beside the host's. They last as long as this host. */
+  create(input: NewSessionInput, own?: { readonly tools: readonly HostTool[] }): Promise<SessionState>
+  /** Other tools of its own for a session that was made with some. They hold from its next turn on. */
+  offerTools(sessionId: string, tools: readonly HostTool[]): Promise<void>
+  /** Nobody will offer it others: they are let go with its agent. */
+  releaseTools(sessionId: string): void
   list(query: SessionQuery): Promise<SessionPage>
   state(sessionId: string): Promise<SessionState>
   /** The small part of the view, the last `tail` blocks, and whether the folder is trusted. */
@@ -93,6 +100,8 @@ export type HostOptions = {
   readonly store: SessionStore
   /** The folder as the session will keep it, or a ParleyError if it cannot be worked in. */
   readonly checkFolder: (cwd: string) => Promise<string>
+  /** The commit that a folder stands at, kept with a new session. It never rejects. */
+  readonly commitOf?: (folder: string) => Promise<string | undefined>
   readonly clock?: Clock
   readonly ids?: Ids
   readonly limits?: Partial<Limits>
@@ -104,6 +113,8 @@ export type HostOptions = {
   readonly agentInstaller?: AgentInstaller
   /** When what a restart left behind is looked at. On use: nothing starts by itself; each session waits for a command. */
   readonly recover?: 'at-start' | 'on-use'
+  /** Told of all that is recorded here; for telemetry. */
+  readonly observer?: HostObserver
   /** Told of what goes wrong where no caller could be told. */
   readonly problem?: (problem: { error: unknown; doing: string; sessionId?: string }) => void
 }
@@ -113,11 +124,12 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const { store, clock = systemClock, ids = randomIds, problem = () => undefined } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const adapters = new Map(options.adapters.map((adapter) => [adapter.id, adapter]))
-  const hostTools = hostToolSet(options.tools)
+  const sessionTools = createSessionTools(options.tools)
   const agents = createAgentList({ adapters, clock, installer: options.agentInstaller })
   const slots = createConnectionSlots(limits.maxConnections)
   const load = (sessionId: string) => loadState(store, sessionId).then(live)
-  const sessions = new OpenSessions({ load, clock, unloadMs: limits.unloadMs })
+  const observer = guardedObserver(options.observer, problem)
+  const sessions = new OpenSessions({ load, clock, unloadMs: limits.unloadMs, left: observer.left })
   const open = (sessionId: string) => sessions.open(sessionId)
   const listeners = new Set<(change: SessionChange) => void>()
   let rules = await store.rules()
@@ -167,9 +179,10 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       slots,
       rules: () => rules,
       trusts,
-      hostTools,
+      hostTools: sessionTools.of(state.id),
       toolEnv: options.toolEnv ?? (() => ({})),
       announced,
+      observer,
       fork,
       problem: (error, doing) => problem({ error, doing, sessionId: state.id }),
       broken: () => sessions.forget(state.id),
@@ -190,7 +203,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     }
   }
 
-  async function create(given: NewSessionInput): Promise<SessionState> {
+  const create: Host['create'] = async (given, own) => {
     if (sessions.closing) throw stopping()
     const input = parse(NewSession, given, 'The new session')
     const adapter = agents.adapterFor(input.agent)
@@ -198,11 +211,15 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     checkSettings(input, { agent: adapter })
     if (input.mcpServers) need({ agent: adapter }, 'mcp')
     checkMcpServers(input.mcpServers, input.options)
+    if (own && own.tools.length > 0) need({ agent: adapter }, 'hostTools')
     const id = input.commandId ? sessionIdFrom(input.commandId) : ids('ses')
-    const state = firstState({ ...input, cwd }, id, adapter)
+    const startCommit = await options.commitOf?.(cwd)
+    const place = { cwd, ...(startCommit !== undefined && { startCommit }) }
+    const state = firstState({ ...input, ...place }, id, adapter)
     const { commandId } = input
     const hash = hashOf({ ...input, cwd })
     const receipt = commandId && { commandId, hash, receipt: { commandId, seq: state.first.seq } }
+    if (own) sessionTools.offer(id, own.tools)
     if (input.trust && !(commandId && (await store.receipt(id, commandId)))) await trust.trust(cwd)
     try {
       await store.create({
@@ -215,8 +232,10 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     } catch (error) {
       if (receipt && error instanceof ParleyError && error.code === 'conflict')
         return createdBefore(id, receipt)
+      sessionTools.forget(id)
       throw error
     }
+    observer.recorded(eventsOf(state.events), state.first)
     if (sessions.closing) return state.first
     const session = live(state.first)
     sessions.add(id, session)
@@ -242,7 +261,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   }
 
   /** The first events, whole: a session and its first prompt are there together or not at all. */
-  function firstState(input: NewSession, id: string, adapter: AgentAdapter) {
+  function firstState(input: NewSession & { startCommit?: string }, id: string, adapter: AgentAdapter) {
     const { prompt, commandId, trust, ...creation } = input
     const at = clock.now()
     let first = emptyState(id, ids('epo'))
@@ -281,6 +300,12 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     ...trust,
     ...importing,
     create,
+    async offerTools(sessionId, tools) {
+      const { agent } = (await open(sessionId)).state
+      if (tools.length > 0) need({ agent: agents.adapterFor(agent) }, 'hostTools')
+      sessionTools.replace(sessionId, tools)
+    },
+    releaseTools: (sessionId) => sessionTools.forget(sessionId),
     list: (query) => store.list(query),
     async state(sessionId) {
       return (await open(sessionId)).state
@@ -306,6 +331,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     async delete(sessionId) {
       await sessions.delete(sessionId, (session) => session.destroy(() => store.delete(sessionId)))
       rules = rules.filter((rule) => rule.sessionId !== sessionId)
+      sessionTools.forget(sessionId)
       tell({ session: sessionId, change: 'deleted' })
     },
     async command(sessionId, given) {

@@ -15,6 +15,7 @@ import { type CommandDesk, createCommandDesk } from './command-desk.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
 import { createFactWaiters } from './fact-waiters.ts'
 import type { Trusts } from './folder-trust.ts'
+import type { HostObserver } from './host-observer.ts'
 import type { HostToolSet } from './host-tool.ts'
 import type { HostToolEnv } from './host-tool-desk.ts'
 import type { Limits } from './limits.ts'
@@ -39,6 +40,7 @@ export type LiveSessionOptions = {
   readonly hostTools: HostToolSet
   readonly toolEnv: HostToolEnv
   readonly announced: SessionLogOptions['announced']
+  readonly observer: HostObserver
   readonly fork: Parameters<typeof createCommandDesk>[0]['fork']
   readonly problem: (error: unknown, doing: string) => void
   /** It must not be used any more; whoever wants the session loads it anew. */
@@ -72,6 +74,7 @@ export class LiveSession {
   constructor(options: LiveSessionOptions) {
     const { store, clock, limits, problem } = options
     this.#options = options
+    options.observer.opened(options.state)
     this.log = createSessionLog({
       store,
       clock,
@@ -199,6 +202,7 @@ export class LiveSession {
     for (const event of events) this.#react(event)
     this.#agent.hear(events)
     this.#options.announced(events, state, granted)
+    if (events.length > 0) this.#options.observer.recorded(events, state)
     this.#tellActivity()
     this.#watchRequests()
     this.#facts.changed()

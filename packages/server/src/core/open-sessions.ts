@@ -7,6 +7,7 @@ export class OpenSessions {
   readonly #load: (sessionId: string) => Promise<LiveSession>
   readonly #clock: Clock
   readonly #unloadMs: number
+  readonly #left: (sessionId: string) => void
   readonly #sessions = new Map<string, Promise<LiveSession>>()
   readonly #usedAt = new Map<string, number>()
   readonly #deleting = new Set<string>()
@@ -17,10 +18,13 @@ export class OpenSessions {
     load: (sessionId: string) => Promise<LiveSession>
     clock: Clock
     unloadMs: number
+    /** Told of each that is no longer in memory; must not throw. */
+    left: (sessionId: string) => void
   }) {
     this.#load = options.load
     this.#clock = options.clock
     this.#unloadMs = options.unloadMs
+    this.#left = options.left
   }
 
   get closing(): boolean {
@@ -50,8 +54,9 @@ export class OpenSessions {
   }
 
   forget(sessionId: string): void {
-    this.#sessions.delete(sessionId)
+    const wasOpen = this.#sessions.delete(sessionId)
     this.#usedAt.delete(sessionId)
+    if (wasOpen) this.#left(sessionId)
   }
 
   /** Nobody opens it while it is deleted; whether that works or not, it is out of memory then. */
@@ -81,7 +86,7 @@ export class OpenSessions {
     await Promise.all(
       all.map((session) => (session.status === 'fulfilled' ? session.value.stop() : undefined)),
     )
-    this.#sessions.clear()
+    for (const id of [...this.#sessions.keys()]) this.forget(id)
   }
 
   /** Only what has not been asked for lately: whoever was just handed a session is about to use it. */

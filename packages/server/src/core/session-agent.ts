@@ -11,7 +11,7 @@ import {
   type SessionState,
   type TurnEnd,
 } from '@parley/protocol'
-import type { AgentAdapter, AgentMessage, AgentOutput } from './agent-adapter.ts'
+import type { AgentAdapter, AgentMessage, AgentOutput, HostTools } from './agent-adapter.ts'
 import type { AgentLink, CloseReason } from './agent-link.ts'
 import type { Clock, Ids } from './clock.ts'
 import { connectAgent } from './connect-agent.ts'
@@ -92,7 +92,11 @@ export class SessionAgent {
   get isOutdated(): boolean {
     const { requested: settings, mcpServers, cwd } = this.#state
     const now = { settings, trusted: this.#options.trusts(cwd), ...(mcpServers && { mcpServers }) }
-    return this.connected && this.#startedUnder !== startConditions(this.#adapter(), now)
+    return this.connected && this.#startedUnder !== startConditions(this.#adapter(), now, this.#offered())
+  }
+
+  #offered(): HostTools | undefined {
+    return this.#adapter().capabilities.hostTools ? this.#desk.offered() : undefined
   }
 
   get starting(): boolean {
@@ -216,17 +220,21 @@ export class SessionAgent {
 
   #connect(signal: AbortSignal): Promise<AgentLink> {
     const { ids } = this.#options
+    let offered: HostTools | undefined
     return connectAgent({
       ...this.#options,
       adapter: this.#adapter(),
       state: () => this.#state,
       connectionId: ids('con'),
       person: this.#desk.person,
-      hostTools: () => this.#desk.offered(),
+      hostTools: () => {
+        offered = this.#offered()
+        return offered
+      },
       signal,
       opened: (link, startedWith) => {
         this.#link = link
-        this.#startedUnder = startConditions(this.#adapter(), startedWith)
+        this.#startedUnder = startConditions(this.#adapter(), startedWith, offered)
         this.#hostToolsOnly = startedWith.settings.options?.hostToolsOnly === true
         this.#outbound = Promise.resolve()
         if (this.#state.requested !== startedWith.settings) this.#configure()

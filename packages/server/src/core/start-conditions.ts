@@ -4,8 +4,15 @@ import type { AgentAdapter, ConnectInput } from './agent-adapter.ts'
 export function startConditions(
   { restartsFor = [] }: Pick<AgentAdapter, 'restartsFor'>,
   { settings, trusted, mcpServers }: Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServers'>,
+  offered: ConnectInput['hostTools'],
 ): string {
   const { options = {} } = settings
   const fixed = [...restartsFor, 'hostToolsOnly' as const].toSorted()
-  return JSON.stringify([trusted, mcpServers ?? null, fixed.map((option) => options[option] ?? null)])
+  const tools = (offered?.tools ?? []).map(({ name, description, inputSchema, annotations }) => [
+    name,
+    description,
+    inputSchema,
+    annotations,
+  ])
+  return JSON.stringify([trusted, mcpServers ?? null, fixed.map((option) => options[option] ?? null), tools])
 }

@@ -81,6 +81,8 @@ class LogCheck {
       if (this.#prompts.has(event.promptId)) this.#wrong(event, 'is submitted a second time')
       this.#prompts.set(event.promptId, event.turnId ? 'steered' : 'submitted')
     }
+    if (event.type === 'prompt.moved' && this.#prompts.get(event.promptId) !== 'submitted')
+      this.#wrong(event, 'moves a prompt that does not wait')
     if (event.type !== 'turn.started' && event.type !== 'prompt.withdrawn') return
     if (this.#prompts.get(event.promptId) !== 'submitted')
       this.#wrong(event, 'takes a prompt that does not wait')

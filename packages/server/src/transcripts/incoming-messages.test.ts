@@ -122,11 +122,74 @@ it('shows the input of a call as it is written', () => {
   expect(messages.take(called as never)).toMatchObject([{ type: 'tool_call_update', rawInput: { a: 1 } }])
 })
 
-/** Pieces with one `msg_id` are one text; what a call shows before its end is gone with it. */
+it('tells a long input as often as it grows by a part of itself, so that the sum stays small', () => {
+  const messages = new IncomingMessages()
+  messages.stream({ type: 'tool-call.drafted', toolCallId: 'c1', name: 'Write' })
+  const text = '0123456789'
+  const told = Array.from({ length: 10_000 }, (_, index) =>
+    messages.stream({
+      type: 'tool-call.input-streamed',
+      toolCallId: 'c1',
+      offset: index * text.length,
+      text,
+    }),
+  ).flat()
+  const lengths = told.map((one) => ('rawInput' in one ? String(one.rawInput).length : 0))
+  expect(lengths.at(-1)).toBeGreaterThan(75_000)
+  expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThan(600_000)
+})
+
+it('takes back what was said, if anybody heard it', () => {
+  const retracted = { type: 'block.retracted', blockId: 'b1', reason: 'wrong' } as const
+  expect(messagesOf({ type: 'text.written', blockId: 'b1', text: '41' }, retracted)).toMatchObject([
+    { type: 'agent_text', msg_id: 'b1' },
+    { type: 'retraction', msg_id: 'b1', reason: 'wrong' },
+  ])
+  expect(messagesOf(retracted)).toEqual([])
+
+  const live = new IncomingMessages()
+  live.stream({ type: 'thinking.streamed', blockId: 'b1', offset: 0, text: 'hm' })
+  const [event] = itemsOf([retracted]).slice(3)
+  expect(live.take(event as never)).toMatchObject([{ type: 'retraction', msg_id: 'b1' }])
+})
+
+it.each([{ type: 'block.retracted', blockId: 'c1' } as const, done, { type: 'turn.parked' } as const])(
+  'ends a call that was never made: $type',
+  (said) => {
+    const live = new IncomingMessages()
+    live.stream({ type: 'tool-call.drafted', toolCallId: 'c1', name: 'Bash' })
+    const [event] = itemsOf([said as Said]).slice(3)
+    expect(live.take(event as never)).toMatchObject([
+      { type: 'tool_call_update', toolCallId: 'c1', status: 'cancelled' },
+    ])
+  },
+)
+
+it('says once that the agent is there, until there is something else to say of it', () => {
+  const connected = (connectionId: string, model: string): Said => ({
+    type: 'agent.connected',
+    connectionId,
+    model,
+  })
+  const said = messagesOf(
+    connected('con_1', 'small'),
+    connected('con_1', 'small'),
+    connected('con_2', 'small'),
+    connected('con_3', 'large'),
+  )
+  expect(said).toMatchObject([
+    { text: 'Session initialised, model small' },
+    { text: 'Session initialised, model large' },
+  ])
+})
+
+/** Pieces with one `msg_id` are one text, unless it is taken back; what a call shows before its end is gone with it. */
 function merged(messages: readonly IncomingMessage[]): object[] {
   const texts = new Map<string, { text: string }>()
+  const gone = new Set(messages.flatMap((one) => (one.type === 'retraction' ? one.msg_id : [])))
   return messages.flatMap((message): object[] => {
     const { at, ...said } = message
+    if ('msg_id' in said && gone.has(said.msg_id)) return []
     if (said.type === 'agent_text' || said.type === 'agent_thought') {
       const known = texts.get(said.msg_id)
       if (known) known.text += said.text

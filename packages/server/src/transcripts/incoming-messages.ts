@@ -22,6 +22,8 @@ export type IncomingMessage = { readonly at: number; readonly parentToolCallId?:
   | ({ readonly type: 'tool_call_update' } & Pick<CallInfo, 'toolCallId'> & Partial<CallInfo> & CallNews)
   | { readonly type: 'system'; readonly text: string; readonly level: Level; readonly error?: ErrorInfo }
   | ({ readonly type: 'permission_request' } & RequestInfo)
+  /** What was said under this id is taken back. */
+  | { readonly type: 'retraction'; readonly msg_id: string; readonly reason?: string }
 )
 
 type Level = 'info' | 'warning' | 'error'
@@ -53,6 +55,7 @@ type RequestInfo = {
   /** Of a question: what is asked, one by one. */
   readonly questions?: readonly Question[]
 }
+type Draft = { text: string; told: number }
 type News = IncomingMessage extends infer Message
   ? Message extends IncomingMessage
     ? Omit<Message, 'at'>
@@ -65,7 +68,10 @@ type News = IncomingMessage extends infer Message
  */
 export class IncomingMessages {
   readonly #sent = new Map<string, number>()
-  readonly #drafts = new Map<string, string>()
+  /** The texts of this turn, which may still be taken back. */
+  readonly #texts = new Set<string>()
+  readonly #drafts = new Map<string, Draft>()
+  #introduction = ''
   #held: EventOf<'permission.requested'> | undefined
   #at = 0
 
@@ -116,8 +122,17 @@ export class IncomingMessages {
         this.#sent.delete(toolCallId)
         return [{ type: 'tool_call_update', toolCallId, status: outcome, content }]
       }
+      case 'block.retracted':
+        return this.#retracted(event)
       case 'question.asked':
         return [questionRequest(event)]
+      case 'agent.connected':
+        return this.#connected(event)
+      case 'turn.parked':
+        return this.#dropDrafts()
+      case 'turn.ended':
+        this.#texts.clear()
+        return [...this.#dropDrafts(), ...turnNews(event)]
       default:
         return stateNews(event)
     }
@@ -126,6 +141,7 @@ export class IncomingMessages {
   #written({ type, blockId, text }: EventOf<'text.written'> | EventOf<'thinking.written'>): News[] {
     const rest = text.slice(this.#sent.get(blockId) ?? 0)
     this.#sent.delete(blockId)
+    this.#texts.add(blockId)
     const kind = type === 'text.written' ? 'agent_text' : 'agent_thought'
     return rest === '' ? [] : [{ type: kind, msg_id: blockId, text: rest }]
   }
@@ -135,28 +151,46 @@ export class IncomingMessages {
     return { type: this.#drafts.delete(toolCallId) ? 'tool_call_update' : 'tool_call', ...call }
   }
 
+  /** Of what nobody has heard there is nothing to take back. */
+  #retracted({ blockId, reason }: EventOf<'block.retracted'>): News[] {
+    if (this.#drafts.delete(blockId)) return [neverMade(blockId)]
+    this.#sent.delete(blockId)
+    if (!this.#texts.delete(blockId)) return []
+    return [{ type: 'retraction', msg_id: blockId, ...(reason !== undefined && { reason }) }]
+  }
+
+  #dropDrafts(): News[] {
+    const dropped = [...this.#drafts.keys()].map(neverMade)
+    this.#drafts.clear()
+    return dropped
+  }
+
+  /** An agent comes back whenever it was let go, and says more of itself as it learns it: only what is new is news. */
+  #connected({ model, cwd }: EventOf<'agent.connected'>): News[] {
+    const where = [model && `model ${model}`, cwd && `in ${cwd}`].filter(Boolean)
+    const introduction = ['Session initialised', ...where].join(', ')
+    if (introduction === this.#introduction) return []
+    this.#introduction = introduction
+    return [system('info', introduction)]
+  }
+
   #pieces(delta: Delta): News[] {
     switch (delta.type) {
       case 'text.streamed':
       case 'thinking.streamed': {
         const text = this.#fresh(delta.blockId, delta)
         const type = delta.type === 'text.streamed' ? 'agent_text' : 'agent_thought'
+        this.#texts.add(delta.blockId)
         return text === '' ? [] : [{ type, msg_id: delta.blockId, text }]
       }
       case 'tool-call.drafted': {
         const { toolCallId, name, kind = 'other', title = name } = delta
         if (this.#drafts.has(toolCallId)) return []
-        this.#drafts.set(toolCallId, '')
+        this.#drafts.set(toolCallId, { text: '', told: 0 })
         return [{ type: 'tool_call', toolCallId, name, title, kind, rawInput: {}, status: 'in_progress' }]
       }
-      case 'tool-call.input-streamed': {
-        const { toolCallId, offset, text } = delta
-        const before = this.#drafts.get(toolCallId)
-        if (before === undefined || offset > before.length) return []
-        const rawInput = before + text.slice(before.length - offset)
-        this.#drafts.set(toolCallId, rawInput)
-        return [{ type: 'tool_call_update', toolCallId, rawInput }]
-      }
+      case 'tool-call.input-streamed':
+        return this.#inputPiece(delta)
       case 'tool-call.output-streamed': {
         const text = this.#fresh(delta.toolCallId, delta)
         if (text === '') return []
@@ -165,6 +199,16 @@ export class IncomingMessages {
       default:
         return []
     }
+  }
+
+  /** All of it goes each time: only when it has grown by a part of itself, or the sum would grow with its square. */
+  #inputPiece({ toolCallId, offset, text }: Extract<Delta, { type: 'tool-call.input-streamed' }>): News[] {
+    const draft = this.#drafts.get(toolCallId)
+    if (!draft || offset > draft.text.length) return []
+    draft.text += text.slice(draft.text.length - offset)
+    if (draft.text.length <= 1.25 * draft.told) return []
+    draft.told = draft.text.length
+    return [{ type: 'tool_call_update', toolCallId, rawInput: draft.text }]
   }
 
   #fresh(id: string, { offset, text }: { offset: number; text: string }): string {
@@ -191,10 +235,6 @@ function stamped(news: News, at: number, of: object): IncomingMessage {
 
 function stateNews(event: SessionEvent): News[] {
   switch (event.type) {
-    case 'agent.connected': {
-      const where = [event.model && `model ${event.model}`, event.cwd && `in ${event.cwd}`].filter(Boolean)
-      return [system('info', ['Session initialised', ...where].join(', '))]
-    }
     case 'agent.disconnected': {
       const isBad = event.reason === 'crashed' || event.reason === 'failed-to-start'
       return isBad ? [system('error', event.error?.message ?? 'The agent has stopped.', event.error)] : []
@@ -209,8 +249,6 @@ function stateNews(event: SessionEvent): News[] {
       const { total, context, costUsd } = event
       return [{ type: 'agent_info', tokenUsage: total, context, ...(costUsd !== undefined && { costUsd }) }]
     }
-    case 'turn.ended':
-      return turnNews(event)
     default:
       return []
   }
@@ -229,6 +267,11 @@ function turnNews({ outcome, error, usage, costUsd }: EventOf<'turn.ended'>): Ne
 
 function system(level: Level, text: string, error?: ErrorInfo): News {
   return { type: 'system', level, text, ...(error && { error }) }
+}
+
+/** A call whose input was being written, and no more. */
+function neverMade(toolCallId: string): News {
+  return { type: 'tool_call_update', toolCallId, status: 'cancelled', content: [] }
 }
 
 function permissionRequest(event: EventOf<'permission.requested'>): News {

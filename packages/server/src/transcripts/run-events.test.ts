@@ -92,3 +92,10 @@ it('marks what a subagent did, and what needed no approval', () => {
   const [, started] = eventsOf({ ...called, parentToolCallId: 't1' } as Said, ended)
   expect(started?.data).toMatchObject({ requires_approval: false, parent_tool_call_id: 't1' })
 })
+
+it('does not tell what was taken back', () => {
+  const wrong: Said = { type: 'text.written', blockId: 'b1', text: '41' }
+  const right: Said = { type: 'text.written', blockId: 'b2', text: '42' }
+  const events = eventsOf(wrong, { type: 'block.retracted', blockId: 'b1' }, right)
+  expect(events.slice(1)).toMatchObject([{ type: 'message_streamed', data: { content: '42' } }])
+})

@@ -63,6 +63,8 @@ export class RunEvents {
         const kind = event.type === 'text.written' ? 'text' : 'thinking'
         return this.#add(event, 'message_streamed', { message_id: event.blockId, kind, content: event.text })
       }
+      case 'block.retracted':
+        return this.#retracted(event)
       case 'tool-call.called':
         return this.#called(event)
       case 'permission.requested': {
@@ -85,6 +87,12 @@ export class RunEvents {
       case 'turn.ended':
         return this.#ended(event)
     }
+  }
+
+  /** What was taken back was never said: a list that is read afterwards has no other word for it. */
+  #retracted({ blockId }: EventOf<'block.retracted'>): void {
+    const index = this.all.findLastIndex(({ data }) => data.message_id === blockId)
+    if (index >= 0) this.all.splice(index, 1)
   }
 
   #called(event: EventOf<'tool-call.called'>): void {

@@ -76,6 +76,12 @@ async function isUntracked(git: Git, folder: string, path: string): Promise<bool
   )
 }
 
+/** The commit that the folder stands at. Undefined where there is none: no git, no repository, nothing committed. */
+export async function headOf(git: Git): Promise<string | undefined> {
+  const found = await git(['rev-parse', '--verify', '-q', 'HEAD^{commit}']).catch(() => undefined)
+  return found?.code === 0 ? found.stdout.trim() : undefined
+}
+
 /** The commit by its hash; empty in a repository without one. */
 export async function commitOf(git: Git, base: string): Promise<string> {
   if (!/^(HEAD|[0-9a-f]{7,64})$/.test(base)) {

@@ -1,6 +1,7 @@
 import type { Changes } from '@parley/protocol'
-import { changesOf, patchOf } from './changes.ts'
+import { changesOf, headOf, patchOf } from './changes.ts'
 import { createFolderFiles } from './files.ts'
+import { foldersLike } from './folders.ts'
 import { createGitIn } from './git.ts'
 
 /** Looking at a folder that is not trusted runs nothing that lies in it. */
@@ -8,7 +9,11 @@ export type SeenFolder = { readonly path: string; readonly trusted: boolean }
 
 /** What there is to see of a folder that a session works in. */
 export type Workspace = {
+  /** Folders whose path begins as was typed, of the whole machine. */
+  findFolders(typed: string, limit: number): Promise<string[]>
   findFiles(folder: string, query: string, limit: number): Promise<string[]>
+  /** Where the folder stands in git; undefined where that cannot be told. */
+  commit(folder: string): Promise<string | undefined>
   changes(folder: SeenFolder, base: string): Promise<Changes>
   patch(folder: SeenFolder, path: string, base: string): Promise<{ patch: string; cut: boolean }>
 }
@@ -17,7 +22,9 @@ export function createWorkspace({ env }: { env: Readonly<Record<string, string |
   const gitIn = createGitIn(env)
   const files = createFolderFiles(gitIn)
   return {
+    findFolders: foldersLike,
     findFiles: (folder, query, limit) => files.find(folder, query, limit),
+    commit: async (folder) => headOf(await gitIn(folder, true)),
     changes: async (folder, base) => changesOf(await gitIn(folder.path, folder.trusted), base),
     patch: async (folder, path, base) =>
       patchOf(await gitIn(folder.path, folder.trusted), folder.path, path, base),

@@ -2,13 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { bestOf } from './files.ts'
 import { createWorkspace } from './index.ts'
 
 const workspace = createWorkspace({ env: process.env })
 const folders: string[] = []
 afterEach(() => {
+  vi.unstubAllEnvs()
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
@@ -58,6 +59,55 @@ describe('files', () => {
     const files = ['src/application/x.ts', 'src/app.ts', 'src/map.ts', 'a/p/p.md']
     expect(bestOf(files, 'app', 10)).toEqual(['src/app.ts', 'src/application/x.ts', 'a/p/p.md'])
     expect(bestOf(files, 'zzz', 10)).toEqual([])
+  })
+})
+
+describe('folders', () => {
+  const found = async (typed: string, limit = 10) =>
+    (await workspace.findFolders(typed, limit)).map((path) => path.slice(typed.lastIndexOf('/') + 1))
+
+  it('complete what was typed: folders and links to them, no files, hidden ones only after a dot', async () => {
+    const folder = folderWith({
+      'Projects/a': '',
+      'private/a': '',
+      '.git/a': '',
+      'prose.txt': '',
+      'other/a': '',
+    })
+    symlinkSync(join(folder, 'other'), join(folder, 'present'))
+    symlinkSync(join(folder, 'prose.txt'), join(folder, 'prefix'))
+    expect(await found(`${folder}/pr`)).toEqual(['present', 'private', 'Projects'])
+    expect(await found(`${folder}/`)).toEqual(['other', 'present', 'private', 'Projects'])
+    expect(await found(`${folder}/.`)).toEqual(['.git'])
+    expect(await found(`${folder}/p`, 1)).toEqual(['present'])
+    expect(await workspace.findFolders(`${folder}/oth`, 10)).toEqual([join(folder, 'other')])
+  })
+
+  it('of the home folder are written as people write them', async () => {
+    vi.stubEnv('HOME', folderWith({ 'projects/parley/a': '', '.cache/a': '' }))
+    for (const typed of ['', '~', '~/'])
+      expect(await workspace.findFolders(typed, 10)).toEqual(['~/projects'])
+    expect(await workspace.findFolders('~/projects/', 10)).toEqual(['~/projects/parley'])
+    expect(await workspace.findFolders('~/.', 10)).toEqual(['~/.cache'])
+  })
+
+  it('that are not there, or are none, are typed refusals', async () => {
+    const folder = folderWith({ file: '' })
+    await expect(workspace.findFolders(`${folder}/none/x`, 10)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(workspace.findFolders(`${folder}/file/x`, 10)).rejects.toMatchObject({ code: 'not_found' })
+    for (const bad of ['src/x', '../x', '~root/x', '/a\0/b'])
+      await expect(workspace.findFolders(bad, 10)).rejects.toMatchObject({ code: 'validation_error' })
+  })
+})
+
+describe('the commit of a folder', () => {
+  it('is where it stands; none where there is none', async () => {
+    const folder = repository({ 'a.txt': '' })
+    expect(await workspace.commit(folder)).toBe(git(folder, 'rev-parse', 'HEAD').trim())
+    expect(await workspace.commit(folderWith({ 'a.txt': '' }))).toBeUndefined()
+    const empty = folderWith({})
+    git(empty, 'init', '-q')
+    expect(await workspace.commit(empty)).toBeUndefined()
   })
 })
 

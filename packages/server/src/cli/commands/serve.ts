@@ -14,7 +14,7 @@ export type ServeOptions = Flags & { readonly json?: boolean }
 export async function serve(options: ServeOptions, context: Context): Promise<number> {
   const { output } = context
   const configuration = configurationOf(context, options)
-  const { dataDir, host, port, limits, agents, chat, allowedOrigins, allowedHosts } = configuration
+  const { dataDir, host, port, limits, agents, chat, telemetry, allowedOrigins, allowedHosts } = configuration
   assertBindable({
     hostname: host,
     tokenExplicit: configuration.token !== undefined,
@@ -34,6 +34,7 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
     logger,
     limits,
     chat,
+    telemetry,
     agents,
     allowedOrigins,
     allowedHosts,

@@ -15,6 +15,7 @@ import { type ChatDoor, mountChat } from './routes/chat.ts'
 import { mountEvents } from './routes/events.ts'
 import { mountExport } from './routes/export.ts'
 import { mountLinks } from './routes/links.ts'
+import { type MetricsDoor, mountMetrics } from './routes/metrics.ts'
 import { mountPermissions } from './routes/permissions.ts'
 import { mountRules } from './routes/rules.ts'
 import { mountSessions } from './routes/sessions.ts'
@@ -41,6 +42,8 @@ export type AppParts = {
   readonly commandLine: CommandLine
   /** The chat face; without it, its routes say that it is not there. */
   readonly chat?: ChatDoor | undefined
+  /** What there is to measure; without it, nothing. */
+  readonly metrics?: MetricsDoor | undefined
   /** Where the built console lies. */
   readonly consoleFolder?: string | undefined
 }
@@ -74,6 +77,7 @@ export function createApp(parts: AppParts): App {
   mountWorkspace(app, parts)
   mountTerminals(app, parts)
   mountLinks(app, parts)
+  mountMetrics(app, parts)
   mountConsole(app, parts)
 
   app.notFound((context) => problemResponse(nothingThere(app, context)))
@@ -82,6 +86,7 @@ export function createApp(parts: AppParts): App {
 }
 
 function needsToken(path: string): boolean {
+  if (path === routes.metrics.path) return true
   return (path === '/api' || path.startsWith('/api/')) && path !== routes.health.path
 }
 

@@ -8,7 +8,7 @@ import { problem, problemResponse } from './problem.ts'
 const shown = 20
 
 /** Every address of the console's own. The page reads the rest of it. */
-const places = ['/', '/new', '/inbox', '/settings', '/settings/:section', '/sessions/:id']
+const places = ['/', '/new', '/inbox', '/import', '/settings', '/settings/:section', '/sessions/:id']
 
 /** What must lie at the root: a worker for the whole page, and what its head names. */
 const filesBeside = ['/first.js', '/sw.js', '/icon.svg', '/icon-waiting.svg', '/icon-working.svg']

@@ -11,6 +11,7 @@ import { type CommandLine, createCommandLine } from './command-line.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { isWildcard, urlHost } from './request-source.ts'
 import type { ChatDoor } from './routes/chat.ts'
+import type { MetricsDoor } from './routes/metrics.ts'
 import { createEventStreams } from './sse.ts'
 import { createUpgrade, type Upgrade, type WebSocketDoor } from './upgrade.ts'
 
@@ -38,6 +39,8 @@ export type FaceSettings = {
   readonly websocket?: WebSocketDoor
   /** Answers what is asked under /api/chat. Close it before this. */
   readonly chat?: ChatDoor
+  /** Answers what is asked at /metrics. */
+  readonly metrics?: MetricsDoor
 }
 
 export type FaceLimits = {
@@ -94,6 +97,7 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
     commandLine,
     consoleFolder: settings.consoleFolder,
     chat: settings.chat,
+    metrics: settings.metrics,
   })
 
   const answer = getRequestListener(app.fetch, {

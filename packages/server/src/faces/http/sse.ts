@@ -7,6 +7,8 @@ import type { FeedBatch, FeedReader, FeedStart } from '../../core/session-feed.t
 export type EventStreams = {
   /** Writes to `outgoing` until the reader goes or nothing follows. Rejects, unwritten, if the follow is refused. */
   follow(request: FollowRequest): Promise<void>
+  /** How many are open. */
+  readonly count: number
   /** Ends every stream. */
   close(): void
 }
@@ -33,6 +35,9 @@ export function createEventStreams(parts: EventStreamParts): EventStreams {
   const streams = new Set<EventStream>()
 
   return {
+    get count() {
+      return streams.size
+    },
     async follow({ sessionId, after, epoch, native = false, outgoing }) {
       const from = { ...(after !== undefined && { after }), ...(epoch !== undefined && { epoch }) }
       if (after !== undefined || epoch !== undefined) await host.read(sessionId, { ...from, limit: 1 })

@@ -20,8 +20,6 @@ export type PageNote = { readonly at: number } /** A prompt that this page has n
       readonly text: string
       readonly parts: readonly PromptPart[]
     }
-  /** What was said under this id is taken back. */
-  | { readonly type: 'retraction'; readonly msg_id: string }
   /** The request needs no answer any more, whoever gave it. */
   | { readonly type: 'permission_resolved'; readonly id: string; readonly outcome: string }
   | { readonly type: 'activity'; readonly activity: Activity; readonly detail?: string }
@@ -91,8 +89,6 @@ export class PageMessages {
         const text = promptText(parts.filter(({ type }) => type === 'text' || type === 'command'))
         return [{ type: 'user_text', at, msg_id: messageId ?? promptId, text, parts }]
       }
-      case 'block.retracted':
-        return [{ type: 'retraction', at, msg_id: event.blockId }]
       case 'permission.resolved':
       case 'question.resolved': {
         const { requestId: id, outcome } = event

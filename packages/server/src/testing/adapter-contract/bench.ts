@@ -36,13 +36,18 @@ export async function onBench(
 export class Bench implements AsyncDisposable {
   readonly folder: string
   readonly #world: ContractWorld
+  readonly #agent: string
   readonly #store: SessionStore
   readonly #ownFolder: boolean
   readonly #sessions = new Set<BenchSession>()
   #host: Host
 
-  private constructor(world: ContractWorld, parts: { host: Host; store: SessionStore; folder: string }) {
+  private constructor(
+    world: ContractWorld,
+    parts: { agent: string; host: Host; store: SessionStore; folder: string },
+  ) {
     this.#world = world
+    this.#agent = parts.agent
     this.#host = parts.host
     this.#store = parts.store
     this.folder = parts.folder
@@ -52,7 +57,8 @@ export class Bench implements AsyncDisposable {
   static async open(world: ContractWorld, adapter: AgentAdapter): Promise<Bench> {
     const folder = (await world.folder?.()) ?? (await mkdtemp(join(tmpdir(), 'parley-contract-')))
     const store = world.store()
-    return new Bench(world, { store, folder, host: await createHost({ adapters: [adapter], store }) })
+    const host = await createHost({ adapters: [adapter], store })
+    return new Bench(world, { agent: adapter.id, store, folder, host })
   }
 
   newAdapter(): AgentAdapter {
@@ -64,8 +70,7 @@ export class Bench implements AsyncDisposable {
   }
 
   async session(settings: Scenario['session'] & Partial<NewSessionInput> = {}): Promise<BenchSession> {
-    const [agent] = await this.#host.agents()
-    const input = { agent: agent?.id ?? '', cwd: this.folder, ...settings }
+    const input = { agent: this.#agent, cwd: this.folder, ...settings }
     const { id } = await this.#host.create(input)
     return this.follow(id)
   }

@@ -98,13 +98,15 @@ export const capabilityCases: CapabilityCases = {
     },
   },
   planApproval: {
-    title: 'a plan is put before a person',
+    title: 'a plan is put before a person; approved, it is carried out in the mode that asks',
     async shows(bench, scenario) {
-      const { turn } = await start(bench, scenario)
+      const { session, turn } = await start(bench, scenario)
       const ask = await turn.asked()
       expect(ask.kind).toBe('plan')
       await turn.decide(ask, 'allow')
       await turn.completed()
+      const { requested, effective } = await bench.host.state(session.id)
+      expect([requested.mode, effective.mode]).toEqual(['ask', 'ask'])
     },
   },
   subagents: {

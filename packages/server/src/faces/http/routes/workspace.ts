@@ -8,6 +8,9 @@ export function mountWorkspace(app: App, parts: AppParts): void {
     const { cwd, trusted } = await host.detail(sessionId, 0)
     return { path: cwd, trusted }
   }
+  mount(app, parts, routes.findFolders, async ({ query }) => ({
+    folders: await workspace.findFolders(query.q, query.limit),
+  }))
   mount(app, parts, routes.findFiles, async ({ params, query }) => ({
     files: await workspace.findFiles((await folderOf(params.id)).path, query.q, query.limit),
   }))

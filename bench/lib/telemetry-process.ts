@@ -1,0 +1,76 @@
+import { subscribe } from 'node:diagnostics_channel'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { metrics, trace } from '@opentelemetry/api'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import { NoopSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import { createCoreHost } from '../../packages/server/src/core/host.ts'
+import { createHost } from '../../packages/server/src/index.ts'
+import { openSqliteStore } from '../../packages/server/src/stores/sqlite.ts'
+import { createBenchAgent, type Task } from './bench-agent.ts'
+import { answer, given } from './processes.ts'
+import { promptCommand } from './servers.ts'
+
+/**
+ * A host on SQLite that tells of itself: not at all; as usual, with nobody listening; to a subscriber of the channel; or
+ * to an OpenTelemetry SDK that throws its spans away.
+ */
+export type Telling = 'nothing' | 'usual' | 'channel' | 'sdk'
+
+const { folder, telling } = given<{ folder: string; telling: Telling }>()
+mkdirSync(folder, { recursive: true })
+let heard = 0
+if (telling === 'channel') subscribe('parley:event', () => void heard++)
+if (telling === 'sdk') {
+  trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new NoopSpanProcessor()] }))
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.DELTA)
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
+  metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }))
+}
+const store = openSqliteStore({ file: join(folder, 'parley.sqlite') })
+const options = { adapters: [createBenchAgent()], store, checkFolder: async (cwd: string) => cwd }
+const host = await (telling === 'nothing' ? createCoreHost(options) : createHost(options))
+
+const calls = {
+  /** Processor time in microseconds an event, for a turn that does this: what else the machine does counts little. */
+  async play(task: Task) {
+    const { id } = await host.create({ agent: 'bench', cwd: folder })
+    const ended = Promise.withResolvers<void>()
+    const stop = await host.follow(
+      id,
+      {},
+      {
+        following: () => undefined,
+        caughtUp: () => undefined,
+        ended: () => undefined,
+        deliver(batch) {
+          const isEnd = batch.some(
+            (item) => item.kind === 'event' && item.json.includes('"type":"turn.ended"'),
+          )
+          if (isEnd) ended.resolve()
+        },
+      },
+    )
+    const before = heard
+    const start = process.cpuUsage()
+    await host.command(id, promptCommand(task) as never)
+    await ended.promise
+    const { user, system } = process.cpuUsage(start)
+    stop()
+    const { head } = await host.read(id, { limit: 1 })
+    if (telling === 'channel' && heard - before < head - 2)
+      throw new Error(`${heard - before} of ${head} were heard.`)
+    return (user + system) / head
+  },
+}
+export type TelemetryCalls = typeof calls
+
+answer(calls, async () => {
+  await host.close()
+  await store.close()
+})

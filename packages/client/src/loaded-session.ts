@@ -1,0 +1,150 @@
+import {
+  applyDelta,
+  applyEvents,
+  applyToTimeline,
+  type Delta,
+  emptyView,
+  isKnown,
+  ParleyError,
+  type SessionEvent,
+  type SessionState,
+  type SessionView,
+  touchesTimeline,
+  type UnknownEvent,
+} from '@parley/protocol'
+import type { ClientParts } from './client-parts.ts'
+
+/** A session as far as it was read, to be kept somewhere and gone on from. Plain data. */
+export type SessionTail = {
+  readonly state: SessionState
+  /** Those of the timeline, from `firstSeq` on. */
+  readonly events: readonly SessionEvent[]
+  readonly firstSeq: number
+}
+
+export type AnyEvent = SessionEvent | UnknownEvent
+export type Change = { readonly event: AnyEvent } | { readonly delta: Delta }
+export type Loaded = { readonly view: SessionView; readonly kept: SessionEvent[]; readonly firstSeq: number }
+
+const mostPerPage = 5000
+/** Who is further behind than this reads the end of the log anew. */
+const mostBehind = 1000
+
+export function nothingLoaded(sessionId: string, epoch: string): Loaded {
+  return { view: emptyView(sessionId, epoch), kept: [], firstSeq: 1 }
+}
+
+export function loadedFrom({ state, events, firstSeq }: SessionTail): Loaded {
+  return { view: { state, timeline: applyToTimeline([], events) }, kept: [...events], firstSeq }
+}
+
+/** The last events that fit, whole. */
+export function tailOf(
+  loaded: Loaded,
+  most: { readonly events: number; readonly characters: number },
+): SessionTail {
+  const { view, kept, firstSeq } = loaded
+  let left = most.characters
+  let from = kept.length
+  while (from > 0 && kept.length - from < most.events) {
+    left -= JSON.stringify(kept[from - 1]).length
+    if (left < 0) break
+    from--
+  }
+  const events = kept.slice(from)
+  return {
+    state: view.state,
+    events,
+    firstSeq: from === 0 ? firstSeq : (events[0]?.seq ?? view.state.seq + 1),
+  }
+}
+
+/** The small part as it is, and the events under its head, of one and the same log. */
+export async function loadTail(input: {
+  client: ClientParts
+  sessionId: string
+  tail: number
+  start: Loaded | undefined
+  signal: AbortSignal
+}): Promise<Loaded> {
+  const { client, sessionId, tail, signal } = input
+  for (let tries = 0; tries < 5; tries++) {
+    const detail = await client.http.call('getSession', {
+      params: { id: sessionId },
+      query: { tail: 0 },
+      signal,
+    })
+    const { blocks, firstSeq, trusted, terminal, ...state } = detail
+    const before = goesOn(input.start, state) ? input.start : nothingBefore(state, tail)
+    const limit = state.seq - before.view.state.seq
+    if (limit < 1) return { ...before, view: { state, timeline: before.view.timeline } }
+    const { events, epoch } = await readEvents({ client, sessionId, before: state.seq + 1, limit, signal })
+    const sameLog = epoch === state.epoch && events.at(-1)?.seq === state.seq
+    if (!sameLog) continue
+    const shown = events.filter(isShown)
+    const timeline = applyToTimeline(before.view.timeline, shown)
+    return { view: { state, timeline }, kept: [...before.kept, ...shown], firstSeq: before.firstSeq }
+  }
+  throw new ParleyError('internal_error', `The log of session ${sessionId} changes while it is read.`)
+}
+
+/** Only of the same log, and not so far behind that its end is had faster anew. */
+function goesOn(start: Loaded | undefined, state: SessionState): start is Loaded {
+  if (!start) return false
+  const { epoch, seq } = start.view.state
+  return epoch === state.epoch && seq <= state.seq && state.seq - seq <= mostBehind
+}
+
+function nothingBefore(state: SessionState, tail: number): Loaded {
+  const seq = Math.max(0, state.seq - Math.min(tail, mostPerPage))
+  return { view: { state: { ...state, seq }, timeline: [] }, kept: [], firstSeq: seq + 1 }
+}
+
+export function readEvents(input: {
+  client: ClientParts
+  sessionId: string
+  before: number
+  limit: number
+  signal: AbortSignal
+}) {
+  const { client, sessionId, before, limit, signal } = input
+  const query = { before, limit: Math.min(limit, mostPerPage) }
+  return client.http.call('events', { params: { id: sessionId }, query, signal })
+}
+
+/** Folds in the order they came; runs of events at the price of one copy. Keeps what a re-fold will need. */
+export function withChanges(loaded: Loaded, changes: readonly Change[]): Loaded {
+  if (changes.length === 0) return loaded
+  let { view } = loaded
+  let run: AnyEvent[] = []
+  const fold = () => {
+    if (run.length > 0) view = applyEvents(view, run)
+    run = []
+  }
+  for (const change of changes) {
+    if ('event' in change) {
+      run.push(change.event)
+      if (isShown(change.event)) loaded.kept.push(change.event)
+      continue
+    }
+    fold()
+    view = applyDelta(view, change.delta)
+  }
+  fold()
+  return { ...loaded, view }
+}
+
+/**
+ * Folds the whole range again, because calls and requests above may have their ends below. Blocks that were shown
+ * are the same as before, so they keep their identity.
+ */
+export function withOlder(loaded: Loaded, above: readonly AnyEvent[]): Loaded {
+  const kept = [...above.filter(isShown), ...loaded.kept]
+  const shown = new Map(loaded.view.timeline.map((block) => [block.seq, block]))
+  const timeline = applyToTimeline([], kept).map((block) => shown.get(block.seq) ?? block)
+  return { kept, firstSeq: above[0]?.seq ?? 1, view: { ...loaded.view, timeline } }
+}
+
+function isShown(event: AnyEvent): event is SessionEvent {
+  return isKnown(event) && touchesTimeline(event)
+}

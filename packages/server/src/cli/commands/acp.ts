@@ -1,0 +1,51 @@
+import { Console } from 'node:console'
+import { Readable, Writable } from 'node:stream'
+import { ndJsonStream } from '@agentclientprotocol/sdk/unstable'
+import { messageOf } from '@parley/protocol'
+import { createAcpFace, modeFrom } from '../../faces/acp/index.ts'
+import type { Flags } from '../configuration.ts'
+import { connect } from '../connect.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { exitCodes } from '../failure.ts'
+import { onInterrupt } from '../interrupts.ts'
+import { createSteadyDoor } from '../steady-door.ts'
+import { version } from '../version.ts'
+
+export type AcpOptions = Flags & {
+  readonly agent: string
+  readonly mode?: string
+  readonly model?: string
+}
+
+/** Speaks the Agent Client Protocol on stdin and stdout until the editor leaves. */
+export async function acp(options: AcpOptions, context: Context): Promise<number> {
+  const { output, stdin, commandLine } = context
+  const configuration = configurationOf(context, options)
+  const defaults = defaultsOf(options)
+  // Whatever a library prints would be taken for a message.
+  globalThis.console = new Console(process.stderr)
+  if (stdin.isTTY) output.err('parley: this speaks the Agent Client Protocol: start it from an editor.\n')
+  const connected = () => connect(configuration, context)
+  await using server = createSteadyDoor(await connected(), connected)
+  const face = createAcpFace(ndJsonStream(toWeb(process.stdout), Readable.toWeb(stdin) as ReadableStream), {
+    agent: options.agent,
+    version,
+    defaults,
+    door: server.door,
+    opened: (sessionId) => server.own(sessionId),
+    elsewhere: (sessionId) => `Answer it in another client: ${commandLine(`attach ${sessionId}`)}`,
+    problem: (thrown, doing) => output.err(`parley: could not ${doing}: ${messageOf(thrown)}\n`),
+  })
+  using _interrupts = onInterrupt(() => face.close())
+  output.readerLeft.addEventListener('abort', () => face.close())
+  await face.closed
+  return exitCodes.completed
+}
+
+function toWeb(stream: Writable): WritableStream<Uint8Array> {
+  return Writable.toWeb(stream) as WritableStream<Uint8Array>
+}
+
+function defaultsOf({ mode, model }: AcpOptions) {
+  return { ...(mode !== undefined && { mode: modeFrom(mode) }), ...(model !== undefined && { model }) }
+}

@@ -1,0 +1,122 @@
+import { type Client, isUnreachable } from '@parley/client'
+import type { Door, DoorItem, FeedFrom } from '../faces/acp/index.ts'
+import type { Connected } from './connect.ts'
+
+export type SteadyDoor = AsyncDisposable & {
+  readonly door: Door
+  /** This session is ours: nobody needs to wait for it when we leave. */
+  own(sessionId: string): void
+}
+
+const pageSize = 100
+/** A server that is being started anew is waited for so long. */
+const graceMs = 5_000
+const retryMs = 200
+const healthMs = 2_000
+const commandMs = 30_000
+
+/**
+ * The sessions of a data folder for as long as an editor is there, which may be longer than the server: one that was
+ * another editor's goes with it. What is wanted after that is wanted of the next one, or of one of our own.
+ */
+export function createSteadyDoor(first: Connected, connectAnew: () => Promise<Connected>): SteadyDoor {
+  const ours = new Set<string>()
+  let current = first
+  let gone = new AbortController()
+  let replacing: Promise<Connected> | undefined
+
+  async function reachable(): Promise<Connected> {
+    if (current.embedded || current.client.socket.status.state === 'open') return current
+    replacing ??= replaceIfGone().finally(() => {
+      replacing = undefined
+    })
+    return replacing
+  }
+
+  async function replaceIfGone(): Promise<Connected> {
+    for (const deadline = performance.now() + graceMs; performance.now() < deadline; ) {
+      if (await answers(current.client)) return current
+      await new Promise((resolve) => setTimeout(resolve, retryMs))
+    }
+    const [before, left] = [current, gone]
+    current = await connectAnew()
+    gone = new AbortController()
+    for (const sessionId of ours) current.own(sessionId)
+    left.abort()
+    await before[Symbol.asyncDispose]()
+    return current
+  }
+
+  /** What was under way when the server went is wanted of the next: a command has the same id there. */
+  async function use<Reply>(work: (client: Client) => Promise<Reply>): Promise<Reply> {
+    const server = await reachable()
+    const forget = server.client.socket.onStatus(({ state }) => {
+      if (state === 'waiting') reachable().catch(() => undefined)
+    })
+    try {
+      return await work(server.client)
+    } catch (thrown) {
+      if (server === current && !isUnreachable(thrown)) throw thrown
+      const next = await reachable()
+      if (next === server) throw thrown
+      return work(next.client)
+    } finally {
+      forget()
+    }
+  }
+
+  async function* feed(sessionId: string, { signal, ...from }: FeedFrom): AsyncGenerator<DoorItem> {
+    let { after, epoch } = from
+    for (;;) {
+      const left = gone.signal
+      const following = { after, epoch, signal: AbortSignal.any([signal, left]) }
+      for await (const item of current.client.feed(sessionId, following)) {
+        if (item.type === 'event') after = item.event.seq
+        if (item.type === 'reset') [after, epoch] = [0, item.epoch]
+        yield item
+      }
+      if (signal.aborted || !left.aborted) return
+      yield { type: 'status', status: 'lost' }
+    }
+  }
+
+  return {
+    door: { ...verbs(use), feed },
+    own(sessionId) {
+      ours.add(sessionId)
+      current.own(sessionId)
+    },
+    [Symbol.asyncDispose]: () => current[Symbol.asyncDispose](),
+  }
+}
+
+type Use = <Reply>(work: (client: Client) => Promise<Reply>) => Promise<Reply>
+
+function verbs(use: Use): Omit<Door, 'feed'> {
+  return {
+    async agent(id) {
+      const { agents } = await use((client) => client.call('listAgents'))
+      return agents.find((agent) => agent.id === id)
+    },
+    create: (input) => use((client) => client.createSession(input)),
+    state: (id) => use((client) => client.call('getSession', { params: { id }, query: { tail: 0 } })),
+    list: ({ agent, cursor }) => {
+      const query = { agent, limit: pageSize, ...(cursor !== undefined && { cursor }) }
+      return use((client) => client.call('listSessions', { query }))
+    },
+    command: (sessionId, { commandId, ...command }) =>
+      use((client) =>
+        client.command(sessionId, command, { commandId, signal: AbortSignal.timeout(commandMs) }),
+      ),
+    async remove(id) {
+      await use((client) => client.call('deleteSession', { params: { id } }))
+    },
+  }
+}
+
+async function answers(client: Client): Promise<boolean> {
+  return client.call('health', { timeoutMs: healthMs }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+}

@@ -1,0 +1,204 @@
+import {
+  type PermissionOption as NativeOption,
+  RequestError,
+  type RequestPermissionResponse,
+} from '@agentclientprotocol/sdk/unstable'
+import {
+  type Answers,
+  newId,
+  type OpenRequest,
+  ParleyError,
+  type PermissionOption,
+  type Question,
+} from '@parley/protocol'
+import type { Door } from './door.ts'
+import type { Editor } from './editor.ts'
+import { answersIn, formOf } from './question-form.ts'
+import { callInQuestion } from './retell-tool-call.ts'
+
+type Request<Type extends OpenRequest['type']> = Extract<OpenRequest, { type: Type }>
+
+export type AskContext = {
+  readonly door: Door
+  readonly editor: Editor
+  readonly sessionId: string
+  readonly cwd: string
+  readonly agentName: string
+  /** The editor cannot put this before its person, who is told so and where it can be answered. */
+  cannotAsk(why: string): Promise<void>
+}
+
+/** So often a form may come back with something missing. */
+const mostForms = 3
+
+/**
+ * Puts a request that waits before the person at the editor, and what they say into the log. The signal takes it back,
+ * because it was answered elsewhere or its turn is over. Whoever is first is right: a late answer changes nothing.
+ */
+export async function askEditor(
+  context: AskContext,
+  request: OpenRequest,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    if (request.type === 'permission') await askPermission(context, request, signal)
+    else await askQuestions(context, request, signal)
+  } catch (thrown) {
+    if (signal.aborted || isLate(thrown)) return
+    if (!(thrown instanceof RequestError)) throw thrown
+    await context.cannotAsk(`This editor did not take the question (${thrown.message}).`)
+  }
+}
+
+async function askPermission(
+  context: AskContext,
+  request: Request<'permission'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { door, editor, sessionId, cwd } = context
+  const options = request.options.map((option, index) => ({ option, native: nativeOption(option, index) }))
+  const response = await editor.permission(
+    {
+      sessionId,
+      toolCall: callInQuestion(request, cwd),
+      options: options.map(({ native }) => native),
+    },
+    signal,
+  )
+  const optionId = chosenIn(response)
+  if (optionId === undefined) return cancelTurn(context, request)
+  const chosen = options.find(({ native }) => native.optionId === optionId)
+  if (!chosen) return context.cannotAsk(`This editor answered with an option that was not offered.`)
+  const { decision, scope } = chosen.option
+  await door.command(sessionId, {
+    type: 'permission.decide',
+    commandId: newId('cmd'),
+    requestId: request.requestId,
+    decision,
+    scope,
+  })
+}
+
+/** The protocol knows once and always; for how long always is, stands in the words. */
+function nativeOption({ decision, scope, label }: PermissionOption, index: number): NativeOption {
+  const verdict = decision === 'allow' ? 'allow' : 'reject'
+  const kind = `${verdict}_${scope === 'once' ? 'once' : 'always'}` as const
+  return { optionId: `${decision}-${scope}-${index}`, name: label, kind }
+}
+
+function chosenIn({ outcome }: RequestPermissionResponse): string | undefined {
+  return outcome.outcome === 'selected' && 'optionId' in outcome ? String(outcome.optionId) : undefined
+}
+
+/** Not answering is stopping: that is what the word `cancelled` means in the protocol. */
+async function cancelTurn({ door, sessionId }: AskContext, { turnId }: OpenRequest): Promise<void> {
+  await door.command(sessionId, { type: 'turn.cancel', commandId: newId('cmd'), ...(turnId && { turnId }) })
+}
+
+async function askQuestions(
+  context: AskContext,
+  request: Request<'question'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { questions, requestId } = request
+  const asked = context.editor.knows.forms ? askForm : askOneByOne
+  const said = await asked(context, request, signal)
+  if (said === 'not-possible') return
+  const answers = said === 'declined' ? refusalOf(questions) : said
+  if (answers === undefined || answers === 'cancelled') return cancelTurn(context, request)
+  await context.door.command(context.sessionId, {
+    type: 'question.answer',
+    commandId: newId('cmd'),
+    requestId,
+    answers,
+  })
+}
+
+/** An agent can be told that there is no answer only where it takes words; else there is nothing to go on with. */
+function refusalOf(questions: readonly Question[]): Answers | undefined {
+  if (!questions.every(({ freeText }) => freeText)) return undefined
+  return Object.fromEntries(questions.map(({ id }) => [id, 'I would rather not answer this.']))
+}
+
+type Said = Answers | 'declined' | 'cancelled' | 'not-possible'
+
+async function askForm(
+  context: AskContext,
+  { questions, toolCallId }: Request<'question'>,
+  signal: AbortSignal,
+): Promise<Said> {
+  const { editor, sessionId, agentName } = context
+  let message = `${agentName} asks:`
+  for (let forms = 0; forms < mostForms; forms++) {
+    const response = await editor.form(
+      {
+        mode: 'form',
+        sessionId,
+        message,
+        requestedSchema: formOf(questions),
+        ...(toolCallId && { toolCallId }),
+      },
+      signal,
+    )
+    if (response.action === 'decline') return 'declined'
+    if (response.action !== 'accept') return 'cancelled'
+    const content = 'content' in response ? response.content : undefined
+    const given = answersIn(questions, (content ?? {}) as Record<string, unknown>)
+    if ('answers' in given) return given.answers
+    message = `${agentName} asks (${given.problem}):`
+  }
+  await context.cannotAsk('The form came back without an answer.')
+  return 'not-possible'
+}
+
+/** An editor without forms can still show a choice of one, as it shows a permission. */
+async function askOneByOne(
+  context: AskContext,
+  request: Request<'question'>,
+  signal: AbortSignal,
+): Promise<Said> {
+  const { questions } = request
+  if (questions.some(({ multiple, options }) => multiple || options.length === 0)) {
+    const words = questions.map(({ text }) => text).join(' ')
+    await context.cannotAsk(`${context.agentName} asks: ${words} This editor has no forms to answer it with.`)
+    return 'not-possible'
+  }
+  const answers: Answers = {}
+  for (const [index, question] of questions.entries()) {
+    const toolCallId = request.toolCallId ?? `${request.requestId}-${index}`
+    const choice = await askChoice(context, { question, toolCallId }, signal)
+    if (typeof choice === 'string') return choice
+    answers[question.id] = choice.label
+  }
+  return answers
+}
+
+async function askChoice(
+  { editor, sessionId }: AskContext,
+  { question, toolCallId }: { question: Question; toolCallId: string },
+  signal: AbortSignal,
+): Promise<{ label: string } | 'declined' | 'cancelled'> {
+  const { text, options } = question
+  const choices = options.map(({ label, description }, at) => ({
+    optionId: `option-${at}`,
+    name: description ? `${label}: ${description}` : label,
+    kind: 'allow_once' as const,
+  }))
+  const response = await editor.permission(
+    {
+      sessionId,
+      toolCall: { toolCallId, title: text, kind: 'other', status: 'pending' },
+      options: [...choices, { optionId: 'no-answer', name: 'Do not answer', kind: 'reject_once' }],
+    },
+    signal,
+  )
+  const optionId = chosenIn(response)
+  if (optionId === undefined) return 'cancelled'
+  const label = options[choices.findIndex((choice) => choice.optionId === optionId)]?.label
+  return label === undefined ? 'declined' : { label }
+}
+
+/** It was answered elsewhere, or is over. */
+function isLate(thrown: unknown): boolean {
+  return thrown instanceof ParleyError && (thrown.code === 'conflict' || thrown.code === 'not_found')
+}

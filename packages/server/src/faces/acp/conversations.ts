@@ -1,0 +1,262 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import {
+  type ListSessionsRequest,
+  type ListSessionsResponse,
+  type LoadSessionRequest,
+  type NewSessionRequest,
+  RequestError,
+} from '@agentclientprotocol/sdk/unstable'
+import {
+  type AgentInfo,
+  type McpServers,
+  newId,
+  ParleyError,
+  type PermissionMode,
+  type SessionOptions,
+  type SessionState,
+} from '@parley/protocol'
+import type { Door } from './door.ts'
+import type { Editor } from './editor.ts'
+import { mcpServersOf } from './mcp-servers.ts'
+import { OpenSession } from './open-session.ts'
+
+export type ConversationsOptions = {
+  readonly door: Door
+  /** Which agent the editor drives. */
+  readonly agent: string
+  /** What new sessions are made with where the editor has no say. */
+  readonly defaults?: { readonly mode?: PermissionMode; readonly model?: string }
+  /** In words, where else a request of a session can be answered. */
+  readonly elsewhere?: (sessionId: string) => string
+  /** A session is shown in this editor from now on. */
+  readonly opened?: (sessionId: string) => void
+  /** Told of what goes wrong where the editor could not be told. */
+  readonly problem?: (thrown: unknown, doing: string) => void
+}
+
+/** An editor that has left waits for nothing. */
+const leaveMs = 2_000
+
+type Place = Pick<LoadSessionRequest, 'cwd' | 'additionalDirectories'> & {
+  readonly mcpServers?: LoadSessionRequest['mcpServers']
+}
+
+/** The sessions that are open in one editor, by their ids. */
+export class Conversations {
+  readonly #options: ConversationsOptions
+  readonly #open = new Map<string, OpenSession>()
+  /** Made here. Those that were never used are not kept: an editor makes one before its person has said a word. */
+  readonly #made = new Set<string>()
+  #agent: AgentInfo | undefined
+
+  constructor(options: ConversationsOptions) {
+    this.#options = options
+  }
+
+  /** The agent as it was found; to look for it takes a while. */
+  async agent({ again = false } = {}): Promise<AgentInfo> {
+    const { door, agent: id } = this.#options
+    if (this.#agent && !again) return this.#agent
+    this.#agent = await door.agent(id)
+    if (this.#agent) return this.#agent
+    throw new ParleyError('agent_not_found', `There is no agent "${id}". Give another one with --agent.`)
+  }
+
+  /** The agent, if there is somebody to talk to: an editor can help its person best before they have said a word. */
+  async #ready(): Promise<AgentInfo> {
+    const isReady = ({ found, signedIn }: AgentInfo) => found && signedIn !== false
+    const known = await this.agent()
+    const agent = isReady(known) ? known : await this.agent({ again: true })
+    if (isReady(agent)) return agent
+    const { found, name, hint = '' } = agent
+    if (found) throw new ParleyError('agent_not_signed_in', `${name} is not signed in. ${hint}`)
+    throw new ParleyError('agent_not_found', `${name} was not found. ${hint}`)
+  }
+
+  /** One that was made, loaded or resumed here. */
+  get(sessionId: string): OpenSession {
+    const session = this.#open.get(sessionId)
+    if (session) return session
+    throw RequestError.sessionNotFound(sessionId)
+  }
+
+  async create(request: NewSessionRequest, editor: Editor): Promise<OpenSession> {
+    const { door, agent, defaults } = this.#options
+    const info = await this.#ready()
+    const mcpServers = mcpServersOf(request.mcpServers)
+    const options = optionsOf(request)
+    const state = await door.create({
+      agent,
+      cwd: request.cwd,
+      ...defaults,
+      ...(mcpServers && { mcpServers }),
+      ...(options && { options }),
+      commandId: newId('cmd'),
+    })
+    const session = this.#show(state, info, editor)
+    this.#made.add(state.id)
+    session.goOn()
+    return session
+  }
+
+  async load(sessionId: string, place: Place, editor: Editor): Promise<OpenSession> {
+    const session = this.#show(...(await this.#prepared(sessionId, place)), editor)
+    await session.replay()
+    return session
+  }
+
+  async resume(sessionId: string, place: Place, editor: Editor): Promise<OpenSession> {
+    const session = this.#show(...(await this.#prepared(sessionId, place)), editor)
+    session.goOn()
+    return session
+  }
+
+  async fork(sessionId: string, place: Place, editor: Editor): Promise<OpenSession> {
+    const { door } = this.#options
+    await this.#prepared(sessionId, place)
+    const command = { type: 'session.fork', commandId: newId('cmd') } as const
+    const { sessionId: copy } = await door.command(sessionId, command)
+    if (copy === undefined)
+      throw new ParleyError('internal_error', 'The server did not say which session the copy is.')
+    return this.resume(copy, place, editor)
+  }
+
+  async list({ cwd, cursor }: ListSessionsRequest): Promise<ListSessionsResponse> {
+    const { door, agent } = this.#options
+    const page = await door.list({ agent, ...(cursor && { cursor }) })
+    const folder = cwd && (await realFolder(cwd))
+    return {
+      sessions: page.sessions
+        .filter((session) => !folder || session.cwd === folder)
+        .map(({ id, title, updatedAt, ...session }) => ({
+          sessionId: id,
+          cwd: session.cwd,
+          ...(title && { title }),
+          updatedAt: new Date(updatedAt).toISOString(),
+        })),
+      ...(page.cursor && { nextCursor: page.cursor }),
+    }
+  }
+
+  /** Ends the turn that runs, as the protocol says, and lets the agent's process go. The session stays. */
+  async close(sessionId: string): Promise<void> {
+    const session = this.get(sessionId)
+    await session.cancel()
+    await session.idle()
+    this.#forget(session)
+    await this.#options.door.command(sessionId, { type: 'session.close', commandId: newId('cmd') })
+    await this.#dropUnused(sessionId)
+  }
+
+  async remove(sessionId: string): Promise<void> {
+    await this.#own(sessionId)
+    const session = this.#open.get(sessionId)
+    if (session) this.#forget(session)
+    await this.#options.door.remove(sessionId)
+  }
+
+  /** The editor has left. */
+  async leave(): Promise<void> {
+    const { problem = () => undefined } = this.#options
+    for (const session of [...this.#open.values()]) this.#forget(session)
+    const dropped = [...this.#made].map((sessionId) => this.#dropUnused(sessionId))
+    const late = new Promise<void>((resolve) => setTimeout(resolve, leaveMs).unref())
+    await Promise.race([Promise.all(dropped), late]).catch((thrown: unknown) => problem(thrown, 'clear up'))
+  }
+
+  async #dropUnused(sessionId: string): Promise<void> {
+    const { door } = this.#options
+    if (!this.#made.delete(sessionId)) return
+    const state = await door.state(sessionId).catch(notThere)
+    if (state && isUnused(state)) await door.remove(sessionId).catch(notThere)
+  }
+
+  #forget(session: OpenSession): void {
+    session.close()
+    if (this.#open.get(session.id) === session) this.#open.delete(session.id)
+  }
+
+  #show(state: SessionState, agent: AgentInfo, editor: Editor): OpenSession {
+    const { door, opened, problem = () => undefined, elsewhere = () => '' } = this.#options
+    const before = this.#open.get(state.id)
+    if (before?.busy) {
+      const message = 'A prompt of this session is being worked on. Open it again when that has ended.'
+      throw new ParleyError('conflict', message)
+    }
+    if (before) this.#forget(before)
+    const session: OpenSession = new OpenSession({
+      door,
+      editor,
+      agent,
+      state,
+      elsewhere: elsewhere(state.id),
+      ended: (thrown) => {
+        this.#forget(session)
+        problem(thrown, `follow ${state.id}`)
+      },
+      problem,
+    })
+    this.#open.set(state.id, session)
+    opened?.(state.id)
+    return session
+  }
+
+  /** A session as it is found, in the folder that the editor means, with the servers that it names. */
+  async #prepared(sessionId: string, place: Place): Promise<[SessionState, AgentInfo]> {
+    const { door } = this.#options
+    const [state, agent] = await Promise.all([this.#own(sessionId), this.agent()])
+    if ((await realFolder(place.cwd)) !== state.cwd) {
+      const message = `Session ${sessionId} works in ${state.cwd}, not in ${place.cwd}. Open that folder.`
+      throw new ParleyError('validation_error', message, { details: { cwd: state.cwd } })
+    }
+    const mcpServers = mcpServersOf(place.mcpServers)
+    const options = optionsOf(place)
+    const isNew = differs(mcpServers, state.mcpServers) || differs(options, state.requested.options)
+    if (!isNew) return [state, agent]
+    await door.command(sessionId, {
+      type: 'session.configure',
+      commandId: newId('cmd'),
+      ...(mcpServers && { mcpServers }),
+      ...(options && { options }),
+    })
+    return [await door.state(sessionId), agent]
+  }
+
+  async #own(sessionId: string): Promise<SessionState> {
+    const { door, agent } = this.#options
+    const state = await door.state(sessionId)
+    if (state.agent === agent) return state
+    const message = `Session ${sessionId} is one of ${state.agent}. Open it with: parley acp --agent ${state.agent}`
+    throw new ParleyError('validation_error', message, { details: { agent: state.agent } })
+  }
+}
+
+/** Nobody has said anything in it, or given it a name. */
+function isUnused({ turns, turn, queue, title, pinned }: SessionState): boolean {
+  return turns === 0 && !turn && queue.length === 0 && title === '' && !pinned
+}
+
+function notThere(thrown: unknown): undefined {
+  if (thrown instanceof ParleyError && thrown.code === 'not_found') return undefined
+  throw thrown
+}
+
+function optionsOf({ additionalDirectories }: Place): SessionOptions | undefined {
+  return additionalDirectories?.length ? { directories: additionalDirectories } : undefined
+}
+
+/** Whether what an editor names is other than what is there. Naming nothing leaves it as it is. */
+function differs<Value extends McpServers | SessionOptions>(
+  named: Value | undefined,
+  there: Value | undefined,
+): boolean {
+  if (!named) return false
+  const now = (there ?? {}) as Readonly<Record<string, unknown>>
+  return Object.entries(named).some(([key, value]) => JSON.stringify(now[key]) !== JSON.stringify(value))
+}
+
+/** Sessions keep their folder with links resolved. */
+async function realFolder(folder: string): Promise<string> {
+  return realpath(folder).catch(() => resolve(folder))
+}

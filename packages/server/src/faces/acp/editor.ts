@@ -1,0 +1,34 @@
+import type {
+  AgentContext,
+  ClientCapabilities,
+  CreateElicitationRequest,
+  CreateElicitationResponse,
+  RequestPermissionRequest,
+  RequestPermissionResponse,
+  SessionUpdate,
+} from '@agentclientprotocol/sdk/unstable'
+
+/** The program at the other end, as far as it can be told and asked. */
+export type Editor = {
+  readonly knows: { readonly notices: boolean; readonly compaction: boolean; readonly forms: boolean }
+  /** Resolves when it is written: whoever waits for it is never faster than the editor reads. */
+  update(sessionId: string, update: SessionUpdate): Promise<void>
+  /** The signal takes the question back: the editor is told, and this rejects. */
+  permission(question: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>
+  form(question: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse>
+}
+
+export function createEditor(client: AgentContext, capabilities: ClientCapabilities | undefined): Editor {
+  const { session, elicitation } = capabilities ?? {}
+  const options = (signal: AbortSignal) => ({ cancellationSignal: signal, stopWaitingOnCancel: true })
+  return {
+    knows: {
+      notices: session?.notices != null,
+      compaction: session?.compaction != null,
+      forms: elicitation?.form != null,
+    },
+    update: (sessionId, update) => client.notify('session/update', { sessionId, update }),
+    permission: (question, signal) => client.request('session/request_permission', question, options(signal)),
+    form: (question, signal) => client.request('elicitation/create', question, options(signal)),
+  }
+}

@@ -1,0 +1,79 @@
+import type { ClientCapabilities } from '@agentclientprotocol/sdk/unstable'
+import type { SessionEvent } from '@parley/protocol'
+import { onTestFinished } from 'vitest'
+import { type HostUnderTest, type HostUnderTestOptions, hostUnderTest } from '../../core/host-under-test.ts'
+import { type EditorUnderTest, editorUnderTest, everything, wires } from './editor-under-test.ts'
+import { createAcpFace, hostDoor } from './index.ts'
+
+export type Given = { capabilities?: ClientCapabilities; host?: HostUnderTestOptions; agent?: string }
+
+/** A real host and an editor on it, which has not introduced itself yet. */
+export async function aStranger({ host, agent }: Given = {}) {
+  const world = await hostUnderTest(host)
+  onTestFinished(() => world[Symbol.asyncDispose]())
+  return { world, ...join(world, agent) }
+}
+
+/** One more editor on the same host. `type` gives it bytes that the SDK would never write. */
+export function join(
+  world: HostUnderTest,
+  agent = 'scripted',
+): {
+  editor: EditorUnderTest
+  closed: Promise<void>
+  type(text: string): Promise<void>
+  hangUp(): Promise<void>
+} {
+  const line = wires()
+  const { closed } = createAcpFace(line.face, {
+    door: hostDoor(world.host),
+    agent,
+    version: '1',
+    elsewhere: (id) => `attach ${id}`,
+    problem: (thrown, doing) => void world.problems.push(`${doing}: ${thrown}`),
+  })
+  const editor = editorUnderTest(line.editor)
+  onTestFinished(() => editor.leave())
+  return { editor, closed, type: line.type, hangUp: line.hangUp }
+}
+
+/** A host, and the editor's end of a line whose reading a test can stop. */
+export async function heldBack() {
+  const world = await hostUnderTest()
+  onTestFinished(() => world[Symbol.asyncDispose]())
+  let gate = Promise.withResolvers<void>()
+  gate.resolve()
+  const line = wires(() => gate.promise)
+  createAcpFace(line.face, { door: hostDoor(world.host), agent: 'scripted', version: '1' })
+  const letGo = {
+    hold() {
+      gate = Promise.withResolvers()
+    },
+    release: () => gate.resolve(),
+  }
+  return { world, line: line.editor, letGo }
+}
+
+export async function anEditor(given: Given = {}) {
+  const all = await aStranger(given)
+  await all.editor.introduce(given.capabilities ?? everything)
+  return all
+}
+
+/** A session in an editor; `play` prompts it with a script. */
+export async function aSession(given: Given = {}) {
+  const { world, editor, ...rest } = await anEditor(given)
+  const made = await editor.agent.request('session/new', { cwd: world.cwd, mcpServers: [] })
+  const { sessionId } = made
+  const play = (...script: object[]) =>
+    editor.agent.request('session/prompt', {
+      sessionId,
+      prompt: [{ type: 'text', text: JSON.stringify(script) }],
+    })
+  return { ...rest, world, editor, made, sessionId, play }
+}
+
+export async function logOf(world: HostUnderTest, sessionId: string): Promise<SessionEvent[]> {
+  const { events } = await world.host.read(sessionId, { after: 0, limit: 5000 })
+  return events.map(({ json }) => JSON.parse(json) as SessionEvent)
+}

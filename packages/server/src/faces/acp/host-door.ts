@@ -1,0 +1,18 @@
+import type { Host } from '../../core/host.ts'
+import type { Door } from './door.ts'
+
+const pageSize = 100
+
+/** The sessions of a host in this process. */
+export function hostDoor(host: Host): Door {
+  return {
+    agent: async (id) => (await host.agents()).find((agent) => agent.id === id),
+    create: (input) => host.create(input),
+    state: (sessionId) => host.state(sessionId),
+    list: ({ agent, cursor }) =>
+      host.list({ agent, limit: pageSize, archived: false, ...(cursor !== undefined && { cursor }) }),
+    command: (sessionId, command) => host.command(sessionId, command),
+    remove: (sessionId) => host.delete(sessionId),
+    feed: (sessionId, from) => host.feed(sessionId, from),
+  }
+}

@@ -1,0 +1,178 @@
+import {
+  type AgentApp,
+  type AgentContext,
+  type ContentBlock,
+  agent as createAgent,
+  type InitializeRequest,
+  type Stream,
+} from '@agentclientprotocol/sdk/unstable'
+import { Conversations, type ConversationsOptions } from './conversations.ts'
+import { createEditor, type Editor } from './editor.ts'
+import { introduction, signIn } from './introduction.ts'
+import type { OpenSession } from './open-session.ts'
+import { promptParts } from './prompt-parts.ts'
+import { toRequestError } from './request-error.ts'
+import { modeFrom, settingFrom } from './settings.ts'
+import { SteeringRequest, steeringMethod } from './steering.ts'
+
+export type { Door, DoorItem, FeedFrom } from './door.ts'
+export { hostDoor } from './host-door.ts'
+export { modeFrom } from './settings.ts'
+
+export type AcpFaceOptions = ConversationsOptions & { readonly version: string }
+
+/** An agent of the Agent Client Protocol, to one editor: any agent of ours, with our log, rules and permissions. */
+export type AcpFace = {
+  /** The editor has left, or the face was closed, and all is cleared up. */
+  readonly closed: Promise<void>
+  /** Tells and asks the editor nothing more. Sessions and their turns go on. */
+  close(): void
+}
+
+type Parts = { readonly options: AcpFaceOptions; readonly conversations: Conversations; editor: Editor }
+
+export function createAcpFace(stream: Stream, options: AcpFaceOptions): AcpFace {
+  const app = createAgent({ name: 'parley' })
+  const conversations = new Conversations(options)
+  const parts: Parts = { options, conversations, editor: nobody }
+  addIntroduction(app, parts)
+  addSessions(app, parts)
+  addTurns(app, parts)
+  addSettings(app, parts)
+  const connection = app.connect(stream)
+  return {
+    closed: connection.closed.then(() => conversations.leave()),
+    close: () => connection.close(),
+  }
+}
+
+/** Before it has introduced itself, an editor gets and is asked nothing: the SDK refuses all it wants. */
+const nobody = createEditor({} as AgentContext, undefined)
+
+/** Whatever a handler throws is an error of the protocol; what is not ours is a defect, and is told to whoever runs us. */
+function answering<Context extends { method: string }, Answer>(
+  { options }: Parts,
+  work: (context: Context) => Promise<Answer>,
+): (context: Context) => Promise<Answer> {
+  return async (context) => {
+    try {
+      return await work(context)
+    } catch (thrown) {
+      const error = toRequestError(thrown)
+      if (error.data && (error.data as { code?: string }).code === 'internal_error')
+        options.problem?.(thrown, context.method)
+      throw error
+    }
+  }
+}
+
+type Introducing = { method: string; params: InitializeRequest; client: AgentContext }
+
+function addIntroduction(app: AgentApp, parts: Parts): void {
+  const { conversations, options } = parts
+  app.onRequest(
+    'initialize',
+    answering(parts, async ({ params, client }: Introducing) => {
+      const agent = await conversations.agent()
+      parts.editor = createEditor(client, params.clientCapabilities)
+      return introduction(agent, options.version)
+    }),
+  )
+  app.onRequest(
+    'authenticate',
+    answering(parts, async ({ params }) =>
+      signIn(await conversations.agent({ again: true }), params.methodId),
+    ),
+  )
+}
+
+function addSessions(app: AgentApp, parts: Parts): void {
+  const { conversations } = parts
+  const opened = (session: OpenSession) => ({ sessionId: session.id, ...session.settings() })
+  app.onRequest(
+    'session/new',
+    answering(parts, async ({ params }) => opened(await conversations.create(params, parts.editor))),
+  )
+  app.onRequest(
+    'session/load',
+    answering(parts, async ({ params }) => {
+      const session = await conversations.load(params.sessionId, params, parts.editor)
+      return session.settings()
+    }),
+  )
+  app.onRequest(
+    'session/resume',
+    answering(parts, async ({ params }) => {
+      const session = await conversations.resume(params.sessionId, params, parts.editor)
+      return session.settings()
+    }),
+  )
+  app.onRequest(
+    'session/fork',
+    answering(parts, async ({ params }) =>
+      opened(await conversations.fork(params.sessionId, params, parts.editor)),
+    ),
+  )
+  app.onRequest(
+    'session/list',
+    answering(parts, async ({ params }) => conversations.list(params)),
+  )
+  app.onRequest(
+    'session/close',
+    answering(parts, async ({ params }) => {
+      await conversations.close(params.sessionId)
+      return {}
+    }),
+  )
+  app.onRequest(
+    'session/delete',
+    answering(parts, async ({ params }) => {
+      await conversations.remove(params.sessionId)
+      return {}
+    }),
+  )
+}
+
+function addTurns(app: AgentApp, parts: Parts): void {
+  const { conversations } = parts
+  const partsOf = ({ agent, state }: OpenSession, prompt: ContentBlock[]) =>
+    promptParts(prompt, { cwd: state.cwd, can: agent.capabilities })
+  app.onRequest(
+    'session/prompt',
+    answering(parts, async ({ params, signal }) => {
+      const session = conversations.get(params.sessionId)
+      return session.prompt(partsOf(session, params.prompt), signal)
+    }),
+  )
+  app.onRequest(
+    steeringMethod,
+    SteeringRequest,
+    answering(parts, async ({ params }) => {
+      const session = conversations.get(params.sessionId)
+      if (!session.state.turn) return { outcome: 'promptRequired' }
+      await session.steer(partsOf(session, params.prompt as ContentBlock[]))
+      return { outcome: 'steered' }
+    }),
+  )
+  app.onNotification('session/cancel', ({ params }) => conversations.get(params.sessionId).cancel())
+}
+
+function addSettings(app: AgentApp, parts: Parts): void {
+  const { conversations } = parts
+  app.onRequest(
+    'session/set_mode',
+    answering(parts, async ({ params }) => {
+      await conversations.get(params.sessionId).configure({ mode: modeFrom(params.modeId) })
+      return {}
+    }),
+  )
+  app.onRequest(
+    'session/set_config_option',
+    answering(parts, async ({ params }) => {
+      const session = conversations.get(params.sessionId)
+      const setting = settingFrom(params.configId, params.value)
+      if (setting) await session.configure(setting)
+      return { configOptions: session.settings().configOptions }
+    }),
+  )
+}

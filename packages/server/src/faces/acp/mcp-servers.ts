@@ -1,0 +1,29 @@
+import type { McpServer as NativeServer } from '@agentclientprotocol/sdk/unstable'
+import { type McpServer, type McpServers, ParleyError } from '@parley/protocol'
+
+/** The servers an editor names, or nothing if it names none. Two of one name are refused: one would be lost. */
+export function mcpServersOf(native: readonly NativeServer[] | null | undefined): McpServers | undefined {
+  if (!native || native.length === 0) return undefined
+  const servers: McpServers = {}
+  for (const server of native) {
+    if (Object.hasOwn(servers, server.name)) {
+      const message = `Two MCP servers are called "${server.name}". Give each a name of its own.`
+      throw new ParleyError('validation_error', message)
+    }
+    servers[server.name] = serverOf(server)
+  }
+  return servers
+}
+
+function serverOf(server: NativeServer): McpServer {
+  if (!('type' in server)) {
+    return { command: server.command, args: server.args, env: record(server.env) }
+  }
+  if (server.type !== 'acp') return { type: server.type, url: server.url, headers: record(server.headers) }
+  const message = `The MCP server "${server.name}" would be reached through the editor. Give its command or its address.`
+  throw new ParleyError('not_supported', message)
+}
+
+function record(pairs: readonly { name: string; value: string }[]): Record<string, string> {
+  return Object.fromEntries(pairs.map(({ name, value }) => [name, value]))
+}

@@ -1,0 +1,384 @@
+import { type PromptResponse, RequestError, type SessionUpdate } from '@agentclientprotocol/sdk/unstable'
+import {
+  type AgentInfo,
+  type EventOf,
+  emptyState,
+  isKnown,
+  newId,
+  type OpenRequest,
+  ParleyError,
+  type PromptPart,
+  type SessionEvent,
+  type SessionSettings,
+  type SessionState,
+  type UnknownEvent,
+} from '@parley/protocol'
+import { askEditor } from './ask-editor.ts'
+import type { Door, DoorItem } from './door.ts'
+import type { Editor } from './editor.ts'
+import { Retelling } from './retell.ts'
+import { promptResponse } from './stop-reason.ts'
+
+export type OpenSessionOptions = {
+  readonly door: Door
+  readonly editor: Editor
+  readonly agent: AgentInfo
+  readonly state: SessionState
+  /** In words, where else a request of this session can be answered. */
+  readonly elsewhere: string
+  /** It can be followed no more: it was deleted, or the server is gone for good. */
+  ended(thrown: unknown): void
+  problem(thrown: unknown, doing: string): void
+}
+
+/** A prompt of the editor's, until its turn has ended. */
+type Pending = {
+  readonly messageId: string
+  readonly response: PromiseWithResolvers<PromptResponse>
+  promptId?: string
+  turnId?: string
+  submitted: boolean
+  /** The server that is there now has it. */
+  delivered: boolean
+  cancelled: boolean
+}
+
+/** Output of calls is sent whole each time, so not for every piece. */
+const outputMs = 100
+/** A server that stays away so long is given up by whoever waits for a turn. */
+const lostMs = 60_000
+
+/** One session in an editor: what its log says is told, what it waits for is asked, what the editor wants is done. */
+export class OpenSession {
+  readonly id: string
+  readonly #options: OpenSessionOptions
+  readonly #closing = new AbortController()
+  readonly #asking = new Map<string, AbortController>()
+  readonly #caughtUp = Promise.withResolvers<void>()
+  /** What is in force when it goes live is told as well: a turn is begun after that, so that none of it is missed. */
+  readonly #ready = Promise.withResolvers<void>()
+  /** Prompts that the editor has just sent, and shows already. */
+  readonly #own = new Set<string>()
+  #retelling: Retelling
+  #live = false
+  /** After a reset: the editor has all of it, or some other past; nothing is told until all is known. */
+  #silent = false
+  #pending: Pending | undefined
+  #turnOver: PromiseWithResolvers<void> | undefined
+  #outputTimer: NodeJS.Timeout | undefined
+  #lostTimer: NodeJS.Timeout | undefined
+
+  constructor(options: OpenSessionOptions) {
+    this.id = options.state.id
+    this.#options = options
+    this.#retelling = this.#retellingFrom(options.state)
+    this.#caughtUp.promise.catch(() => undefined)
+  }
+
+  get state(): SessionState {
+    return this.#retelling.state
+  }
+
+  get agent(): AgentInfo {
+    return this.#options.agent
+  }
+
+  async configure(settings: SessionSettings): Promise<void> {
+    const command = { type: 'session.configure', commandId: newId('cmd'), ...settings } as const
+    await this.#options.door.command(this.id, command)
+    this.#retelling.choose(settings)
+  }
+
+  /** What the editor is told of the settings in an answer. */
+  settings() {
+    this.#retelling.answered()
+    const { modes, configOptions } = this.#retelling
+    return { modes, configOptions }
+  }
+
+  /** Tells all that was, then what comes. Resolves when all that was is told. */
+  async replay(): Promise<void> {
+    const { epoch, id } = this.#options.state
+    this.#retelling = this.#retellingFrom(emptyState(id, epoch))
+    void this.#follow(0)
+    await this.#caughtUp.promise
+  }
+
+  /** Tells what comes from here on, once the answer that names the session is on its way. */
+  goOn(): void {
+    setImmediate(() => {
+      void this.#follow(this.#options.state.seq)
+    })
+  }
+
+  async prompt(parts: PromptPart[], signal: AbortSignal): Promise<PromptResponse> {
+    if (this.#pending) {
+      const message = 'A prompt of this session is being worked on. Wait for its end, or cancel it.'
+      throw new ParleyError('conflict', message)
+    }
+    const pending: Pending = {
+      messageId: newId('cmd'),
+      response: Promise.withResolvers<PromptResponse>(),
+      submitted: false,
+      delivered: false,
+      cancelled: false,
+    }
+    pending.response.promise.catch(() => undefined)
+    this.#pending = pending
+    const cancel = () => {
+      if (isTakenBack(signal.reason)) void this.cancel()
+    }
+    signal.addEventListener('abort', cancel, { once: true })
+    try {
+      await Promise.race([this.#ready.promise, pending.response.promise])
+      if (pending.cancelled) return { stopReason: 'cancelled' }
+      pending.submitted = true
+      const delivered = this.#submit(parts, pending.messageId, 'queue').then(() => {
+        pending.delivered = true
+      })
+      await Promise.race([delivered, pending.response.promise])
+      return await pending.response.promise
+    } finally {
+      this.#pending = undefined
+      signal.removeEventListener('abort', cancel)
+    }
+  }
+
+  /** Words into the turn that runs. */
+  async steer(parts: PromptPart[]): Promise<void> {
+    await this.#submit(parts, newId('cmd'), 'steer')
+  }
+
+  async #submit(parts: PromptPart[], messageId: string, delivery: 'queue' | 'steer'): Promise<void> {
+    this.#own.add(messageId)
+    const command = { type: 'prompt.submit', commandId: messageId, messageId, parts, delivery } as const
+    try {
+      await this.#options.door.command(this.id, command)
+    } catch (thrown) {
+      this.#own.delete(messageId)
+      throw thrown
+    }
+  }
+
+  /** Stops the editor's own prompt, or else whatever runs. */
+  async cancel(): Promise<void> {
+    const pending = this.#pending
+    if (!pending) return this.#cancelTurn(undefined)
+    pending.cancelled = true
+    if (pending.submitted) await this.#stop(pending)
+    else pending.response.resolve({ stopReason: 'cancelled' })
+  }
+
+  /** A prompt of the editor's is being worked on. */
+  get busy(): boolean {
+    return this.#pending !== undefined
+  }
+
+  /** Resolves when no turn runs, or nothing more is heard of it. */
+  async idle(): Promise<void> {
+    while (this.state.turn && !this.#closing.signal.aborted) {
+      this.#turnOver ??= Promise.withResolvers()
+      await this.#turnOver.promise
+    }
+  }
+
+  /** Nothing more is told, nothing more is asked. The session itself goes on. */
+  close(): void {
+    if (this.#closing.signal.aborted) return
+    this.#closing.abort()
+    clearTimeout(this.#outputTimer)
+    clearTimeout(this.#lostTimer)
+    for (const asking of this.#asking.values()) asking.abort()
+    this.#asking.clear()
+    const closed = new ParleyError('cancelled', 'The session was closed.')
+    this.#caughtUp.reject(closed)
+    this.#pending?.response.reject(closed)
+    this.#turnOver?.resolve()
+  }
+
+  #retellingFrom(state: SessionState): Retelling {
+    const { agent, editor } = this.#options
+    return new Retelling({
+      agent,
+      state,
+      knows: editor.knows,
+      isOwn: (messageId) => messageId !== undefined && this.#own.delete(messageId),
+    })
+  }
+
+  async #follow(after: number): Promise<void> {
+    const { door, state, ended } = this.#options
+    const { signal } = this.#closing
+    try {
+      if (after > 0) await this.#tell(this.#retelling.openCalls())
+      for await (const item of door.feed(this.id, { after, epoch: state.epoch, signal })) {
+        await this.#take(item)
+      }
+      if (signal.aborted) return
+      throw new ParleyError('not_found', 'The session is gone, or its server was stopped.')
+    } catch (thrown) {
+      if (signal.aborted) return
+      this.#pending?.response.reject(thrown)
+      this.#caughtUp.reject(thrown)
+      this.close()
+      ended(thrown)
+    }
+  }
+
+  async #take(item: DoorItem): Promise<void> {
+    switch (item.type) {
+      case 'event':
+        return this.#event(item.event)
+      case 'delta':
+        await this.#tell(this.#retelling.delta(item.delta))
+        if (item.delta.type === 'tool-call.output-streamed') this.#outputSoon()
+        return
+      case 'reset':
+        this.#retelling = this.#retellingFrom(emptyState(this.id, item.epoch))
+        this.#silent = true
+        this.#live = false
+        return
+      case 'caught-up':
+        return this.#nowLive()
+      case 'status':
+        return this.#heardOfServer(item.status)
+      case 'native':
+        return
+    }
+  }
+
+  async #event(event: SessionEvent | UnknownEvent): Promise<void> {
+    await this.#tell(this.#retelling.event(event))
+    if (!isKnown(event)) return
+    if (this.#live) await this.#tell(this.#retelling.news())
+    if (event.type === 'permission.resolved' || event.type === 'question.resolved') {
+      this.#asking.get(event.requestId)?.abort()
+      this.#asking.delete(event.requestId)
+    }
+    if (this.#live && (event.type === 'permission.requested' || event.type === 'question.asked'))
+      void this.#ask(event.requestId)
+    await this.#followPrompt(event)
+  }
+
+  /** What follows from the past comes after the answer to the question for it. */
+  #nowLive(): void {
+    if (this.#live) return
+    this.#live = true
+    this.#silent = false
+    this.#caughtUp.resolve()
+    setImmediate(() => {
+      const told = this.#tell(this.#retelling.news()).catch(() => undefined)
+      void told.then(() => this.#ready.resolve())
+      for (const { requestId } of this.state.requests) void this.#ask(requestId)
+    })
+  }
+
+  async #tell(updates: readonly SessionUpdate[]): Promise<void> {
+    if (this.#silent) return
+    for (const update of updates) await this.#options.editor.update(this.id, update)
+  }
+
+  #outputSoon(): void {
+    this.#outputTimer ??= setTimeout(() => {
+      this.#outputTimer = undefined
+      void this.#tell(this.#retelling.outputs()).catch(() => undefined)
+    }, outputMs)
+  }
+
+  /** A rule or the mode may have answered meanwhile: the server knows, before anybody is asked. */
+  async #ask(requestId: string): Promise<void> {
+    const { door, editor, agent, elsewhere, problem } = this.#options
+    if (this.#asking.has(requestId)) return
+    const asking = new AbortController()
+    this.#asking.set(requestId, asking)
+    try {
+      const { requests, cwd } = await door.state(this.id)
+      const request = requests.find((open: OpenRequest) => open.requestId === requestId)
+      if (!request || asking.signal.aborted) return
+      const cannotAsk = (why: string) => this.#tell(this.#retelling.aside('warning', why, elsewhere))
+      const context = { door, editor, sessionId: this.id, cwd, agentName: agent.name, cannotAsk }
+      await askEditor(context, request, asking.signal)
+    } catch (thrown) {
+      if (!asking.signal.aborted) problem(thrown, 'ask the editor')
+    }
+  }
+
+  async #followPrompt(event: SessionEvent): Promise<void> {
+    const pending = this.#pending
+    switch (event.type) {
+      case 'prompt.submitted':
+        if (!pending || event.messageId !== pending.messageId) return
+        pending.promptId = event.promptId
+        pending.delivered = true
+        return
+      case 'prompt.queued':
+      case 'turn.started':
+        if (!pending || event.promptId !== pending.promptId) return
+        if (event.type === 'turn.started' && event.turnId) pending.turnId = event.turnId
+        if (pending.cancelled) void this.#stop(pending)
+        return
+      case 'prompt.withdrawn':
+        if (pending && event.promptId === pending.promptId)
+          pending.response.resolve({ stopReason: 'cancelled' })
+        return
+      case 'turn.ended':
+        return this.#turnEnded(event)
+    }
+  }
+
+  async #turnEnded(event: EventOf<'turn.ended'>): Promise<void> {
+    const pending = this.#pending
+    const isOwn = pending !== undefined && event.turnId === pending.turnId
+    this.#turnOver?.resolve()
+    this.#turnOver = undefined
+    try {
+      const response = promptResponse(event)
+      if (isOwn) pending.response.resolve(response)
+    } catch (thrown) {
+      if (isOwn && pending.cancelled) pending.response.resolve({ stopReason: 'cancelled' })
+      else if (isOwn) pending.response.reject(thrown)
+      else if (thrown instanceof ParleyError)
+        await this.#tell(this.#retelling.aside('error', 'The turn failed.', thrown.message))
+    }
+  }
+
+  async #stop({ promptId, turnId }: Pending): Promise<void> {
+    if (turnId !== undefined) return this.#cancelTurn(turnId)
+    if (promptId === undefined) return
+    await this.#attempt('withdraw a prompt', { type: 'prompt.withdraw', promptId })
+  }
+
+  async #cancelTurn(turnId: string | undefined): Promise<void> {
+    await this.#attempt('cancel a turn', { type: 'turn.cancel', ...(turnId !== undefined && { turnId }) })
+  }
+
+  /** A conflict means that it is over already, or that the turn has begun: its start is heard of in a moment. */
+  async #attempt(
+    doing: string,
+    command: { type: 'turn.cancel'; turnId?: string } | { type: 'prompt.withdraw'; promptId: string },
+  ): Promise<void> {
+    try {
+      await this.#options.door.command(this.id, { ...command, commandId: newId('cmd') })
+    } catch (thrown) {
+      const isOver = thrown instanceof ParleyError && thrown.code === 'conflict'
+      if (!isOver) this.#options.problem(thrown, doing)
+    }
+  }
+
+  #heardOfServer(status: Extract<DoorItem, { type: 'status' }>['status']): void {
+    clearTimeout(this.#lostTimer)
+    const lost = () => {
+      const message = `The server is gone, so it is unknown how this ended. ${this.#options.elsewhere}`
+      this.#pending?.response.reject(new ParleyError('busy', message, { details: { reason: 'lost' } }))
+    }
+    if (status === 'lost' && this.#pending?.delivered) lost()
+    if (status === 'connecting' || status === 'reconnecting') this.#lostTimer = setTimeout(lost, lostMs)
+  }
+}
+
+const requestCancelled = -32_800
+
+/** The editor does not want the answer any more. If it is gone, that says nothing of the turn. */
+function isTakenBack(reason: unknown): boolean {
+  return reason instanceof RequestError && reason.code === requestCancelled
+}

@@ -1,0 +1,206 @@
+import type { SessionUpdate, ToolCallStatus } from '@agentclientprotocol/sdk/unstable'
+import type { Delta, EventOf, OpenToolCall, PermissionRequest, ToolOutcome } from '@parley/protocol'
+import {
+  block,
+  fenced,
+  nativeContent,
+  nativeDiffs,
+  nativeKind,
+  nativeLocations,
+} from './tool-call-content.ts'
+
+type Drafted = Extract<Delta, { type: 'tool-call.drafted' }>
+type Output = Extract<Delta, { type: 'tool-call.output-streamed' }>
+type CallEvent = EventOf<
+  | 'tool-call.called'
+  | 'tool-call.updated'
+  | 'tool-call.ended'
+  | 'permission.requested'
+  | 'permission.resolved'
+>
+type Call = { output: string; length: number; unsaid: boolean; runs: boolean }
+
+/** Of what a call puts out while it runs, an editor gets the end: each time it is sent whole. */
+const longestOutput = 16_000
+
+const ends: Record<ToolOutcome, ToolCallStatus> = {
+  completed: 'completed',
+  failed: 'failed',
+  denied: 'failed',
+  cancelled: 'failed',
+}
+
+/**
+ * The tool calls of a turn, told. A call is pending until it is known to run: it was allowed, or it puts something out.
+ * The log does not say when a call that needs no permission begins.
+ */
+export class RetoldCalls {
+  readonly #cwd: () => string
+  readonly #calls = new Map<string, Call>()
+  /** Which call a permission is about. */
+  readonly #asked = new Map<string, string>()
+
+  constructor(cwd: () => string) {
+    this.#cwd = cwd
+  }
+
+  clear(): void {
+    this.#calls.clear()
+    this.#asked.clear()
+  }
+
+  drafted(draft: Drafted): SessionUpdate[] {
+    if (this.#calls.has(draft.toolCallId)) return []
+    const { toolCallId, name, title = name, kind = 'other' } = draft
+    this.#begin(toolCallId)
+    return [
+      {
+        sessionUpdate: 'tool_call',
+        toolCallId,
+        title,
+        name,
+        kind: nativeKind(kind),
+        status: 'pending',
+        ...withParent(draft),
+      },
+    ]
+  }
+
+  open(call: OpenToolCall): SessionUpdate[] {
+    const { id: toolCallId, turnId, type, ...rest } = call
+    return this.drafted({ type: 'tool-call.drafted', toolCallId, ...rest })
+  }
+
+  event(event: CallEvent): SessionUpdate[] {
+    switch (event.type) {
+      case 'tool-call.called':
+        return this.#called(event)
+      case 'tool-call.updated':
+        return this.#updated(event)
+      case 'tool-call.ended':
+        return this.#ended(event)
+      case 'permission.requested':
+        if (event.toolCallId) this.#asked.set(event.requestId, event.toolCallId)
+        return []
+      case 'permission.resolved':
+        return event.outcome === 'allowed' ? this.#runs(this.#asked.get(event.requestId)) : []
+    }
+  }
+
+  output({ toolCallId, offset, text }: Output): SessionUpdate[] {
+    const call = this.#calls.get(toolCallId)
+    if (!call || offset > call.length || offset + text.length <= call.length) return []
+    call.output = (call.output + text.slice(call.length - offset)).slice(-longestOutput)
+    call.length = offset + text.length
+    call.unsaid = true
+    return this.#runs(toolCallId)
+  }
+
+  outputs(): SessionUpdate[] {
+    return [...this.#calls].flatMap(([toolCallId, call]): SessionUpdate[] => {
+      if (!call.unsaid) return []
+      call.unsaid = false
+      const text = `${call.length > call.output.length ? '…' : ''}${call.output}`
+      return [
+        {
+          sessionUpdate: 'tool_call_update',
+          toolCallId,
+          content: [block({ type: 'text', text: fenced(text, 'console') })],
+        },
+      ]
+    })
+  }
+
+  #begin(toolCallId: string): void {
+    this.#calls.set(toolCallId, { output: '', length: 0, unsaid: false, runs: false })
+  }
+
+  #called(event: EventOf<'tool-call.called'>): SessionUpdate[] {
+    const { toolCallId, name, kind, title, input, locations } = event
+    const fields = {
+      toolCallId,
+      title,
+      name,
+      kind: nativeKind(kind),
+      status: 'pending' as const,
+      rawInput: input,
+      locations: nativeLocations(locations, this.#cwd()),
+      ...withParent(event),
+    }
+    if (this.#calls.has(toolCallId)) return [{ sessionUpdate: 'tool_call_update', ...fields }]
+    this.#begin(toolCallId)
+    return [{ sessionUpdate: 'tool_call', ...fields }]
+  }
+
+  #updated(event: EventOf<'tool-call.updated'>): SessionUpdate[] {
+    const { toolCallId, title, kind, input, locations, content } = event
+    if (!this.#calls.has(toolCallId)) return []
+    return [
+      {
+        sessionUpdate: 'tool_call_update',
+        toolCallId,
+        ...(title !== undefined && { title }),
+        ...(kind && { kind: nativeKind(kind) }),
+        ...(input !== undefined && { rawInput: input }),
+        ...(locations && { locations: nativeLocations(locations, this.#cwd()) }),
+        ...(content && { content: nativeContent(content, this.#cwd()) }),
+        ...withParent(event),
+      },
+    ]
+  }
+
+  #ended(event: EventOf<'tool-call.ended'>): SessionUpdate[] {
+    const { toolCallId, outcome, content } = event
+    if (!this.#calls.delete(toolCallId)) return []
+    const terminal = content.find((item) => item.type === 'terminal')
+    const { parentToolCallId } = event
+    return [
+      {
+        sessionUpdate: 'tool_call_update',
+        toolCallId,
+        status: ends[outcome],
+        content: nativeContent(content, this.#cwd()),
+        ...(terminal && { rawOutput: { output: terminal.output, exitCode: terminal.exitCode ?? null } }),
+        _meta: { parley: { outcome, ...(parentToolCallId && { parentToolCallId }) } },
+      },
+    ]
+  }
+
+  #runs(toolCallId: string | undefined): SessionUpdate[] {
+    const call = toolCallId === undefined ? undefined : this.#calls.get(toolCallId)
+    if (toolCallId === undefined || !call || call.runs) return []
+    call.runs = true
+    return [{ sessionUpdate: 'tool_call_update', toolCallId, status: 'in_progress' }]
+  }
+}
+
+/** Under which call of the main line something was said; the protocol has no place of its own for it. */
+export function withParent({ parentToolCallId }: { readonly parentToolCallId?: string | undefined }) {
+  return parentToolCallId === undefined ? {} : { _meta: { parley: { parentToolCallId } } }
+}
+
+/** The call that a permission is about, with what a person needs to see of it. */
+export function callInQuestion(request: PermissionRequest, cwd: string) {
+  const { requestId, toolCallId = requestId, title, tool, kind, input, diff, reason } = request
+  const plan = kind === 'plan' ? planIn(input) : undefined
+  const words = [reason, plan].filter((text) => text !== undefined)
+  const content = [
+    ...words.map((text) => block({ type: 'text', text })),
+    ...(diff ? nativeDiffs(diff, cwd) : []),
+  ]
+  return {
+    toolCallId,
+    title,
+    name: tool,
+    kind: nativeKind(kind),
+    status: 'pending' as const,
+    rawInput: input,
+    ...(content.length > 0 && { content }),
+    ...withParent(request),
+  }
+}
+
+function planIn(input: unknown): string | undefined {
+  const plan = typeof input === 'object' && input !== null && 'plan' in input ? input.plan : undefined
+  return typeof plan === 'string' ? plan : undefined
+}

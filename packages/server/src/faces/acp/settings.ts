@@ -1,0 +1,131 @@
+import type { SessionConfigOption, SessionModeState } from '@agentclientprotocol/sdk/unstable'
+import {
+  type AgentInfo,
+  type AgentModel,
+  ParleyError,
+  PermissionMode,
+  type SessionSettings,
+  type SessionState,
+} from '@parley/protocol'
+
+/** What the person chose last, or what the agent has made of it since. */
+export type Chosen = Readonly<SessionSettings>
+
+/** An agent that has not said what it uses: the editor needs a value all the same. Choosing it changes nothing. */
+const agentsOwn = 'default'
+
+const modeWords: Record<PermissionMode, { name: string; description: string }> = {
+  ask: { name: 'Ask', description: 'Asks before anything that changes something' },
+  'accept-edits': { name: 'Accept edits', description: 'Edits files in the folder without asking' },
+  'read-only': { name: 'Read only', description: 'Whatever is not read-only is refused' },
+  plan: { name: 'Plan', description: 'Makes a plan first and asks before it begins' },
+  bypass: { name: 'Allow everything', description: 'Asks for nothing' },
+}
+
+export type SettingsContext = { readonly agent: AgentInfo; readonly state: SessionState }
+
+/** For editors that know modes only. */
+export function modeState({ agent }: SettingsContext, { mode = 'ask' }: Chosen): SessionModeState {
+  return {
+    currentModeId: mode,
+    availableModes: agent.modes.map((id) => ({ id, ...modeWords[id] })),
+  }
+}
+
+/** Mode, model and effort, as far as the agent has a choice of them. */
+export function configOptions(context: SettingsContext, chosen: Chosen): SessionConfigOption[] {
+  const { agent } = context
+  const model = currentModel(context, chosen)
+  return [
+    {
+      id: 'mode',
+      name: 'Mode',
+      category: 'mode',
+      type: 'select',
+      currentValue: chosen.mode ?? 'ask',
+      options: agent.modes.map((value) => ({ value, ...modeWords[value] })),
+    },
+    ...(agent.capabilities.models ? modelOption(context, model) : []),
+    ...(agent.capabilities.effort ? effortOption(context, model, chosen.options?.effort) : []),
+  ]
+}
+
+/** What a choice of the editor's asks of the session; nothing if it changes nothing. */
+export function settingFrom(configId: string, value: unknown): SessionSettings | undefined {
+  if (typeof value !== 'string')
+    throw new ParleyError('validation_error', `The option "${configId}" takes a text.`)
+  switch (configId) {
+    case 'mode':
+      return { mode: modeFrom(value) }
+    case 'model':
+      return value === agentsOwn ? undefined : { model: value }
+    case 'effort':
+      return value === agentsOwn ? undefined : { options: { effort: value } }
+    default:
+      throw new ParleyError(
+        'validation_error',
+        `There is no option "${configId}". There are: mode, model, effort.`,
+      )
+  }
+}
+
+export function modeFrom(modeId: string): PermissionMode {
+  const { data } = PermissionMode.safeParse(modeId)
+  if (data) return data
+  const known = PermissionMode.options.join(', ')
+  throw new ParleyError('validation_error', `There is no mode "${modeId}". There are: ${known}.`)
+}
+
+/** Settings one over the other; options of a session each by itself. */
+export function overlaid(chosen: Chosen, next: SessionSettings | undefined): Chosen {
+  if (!next) return chosen
+  const options = { ...chosen.options, ...next.options }
+  return { ...chosen, ...next, ...(Object.keys(options).length > 0 && { options }) }
+}
+
+function modelsOf({ agent, state }: SettingsContext): readonly AgentModel[] {
+  return state.connection?.models ?? agent.models ?? []
+}
+
+function currentModel(context: SettingsContext, { model }: Chosen): string | undefined {
+  return model ?? context.state.connection?.model ?? modelsOf(context).find(({ isDefault }) => isDefault)?.id
+}
+
+function modelOption(context: SettingsContext, current: string | undefined): SessionConfigOption[] {
+  const models = modelsOf(context)
+  if (models.length === 0) return []
+  const known = models.map(({ id, name, description }) => ({
+    value: id,
+    name,
+    ...(description && { description }),
+  }))
+  return [select({ id: 'model', name: 'Model', category: 'model' }, current, known)]
+}
+
+function effortOption(
+  context: SettingsContext,
+  model: string | undefined,
+  current: string | undefined,
+): SessionConfigOption[] {
+  const efforts = modelsOf(context).find(({ id }) => id === model)?.efforts ?? []
+  if (efforts.length === 0) return []
+  const known = efforts.map((value) => ({ value, name: value }))
+  return [select({ id: 'effort', name: 'Effort', category: 'thought_level' }, current, known)]
+}
+
+type Choice = { value: string; name: string; description?: string }
+
+/** What is in force is always among the choices. */
+function select(
+  about: { id: string; name: string; category: string },
+  current: string | undefined,
+  known: Choice[],
+): SessionConfigOption {
+  const options =
+    current === undefined
+      ? [{ value: agentsOwn, name: 'As the agent is set' }, ...known]
+      : known.some(({ value }) => value === current)
+        ? known
+        : [{ value: current, name: current }, ...known]
+  return { ...about, type: 'select', currentValue: current ?? agentsOwn, options }
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod'
+
+/** Not of the protocol, but what other agents call it too: words into the turn that runs. */
+export const steeringMethod = '_session/steering'
+
+const text = z.string()
+const mimeType = text.nullish()
+
+/** The SDK checks the methods that it knows; this one is checked here. */
+export const SteeringRequest = z.object({
+  sessionId: text,
+  prompt: z
+    .array(
+      z.discriminatedUnion('type', [
+        z.object({ type: z.literal('text'), text }),
+        z.object({ type: z.literal('image'), data: text, mimeType: text }),
+        z.object({ type: z.literal('audio'), data: text, mimeType: text }),
+        z.object({ type: z.literal('resource_link'), name: text, uri: text, mimeType }),
+        z.object({
+          type: z.literal('resource'),
+          resource: z.union([
+            z.object({ uri: text, text, mimeType }),
+            z.object({ uri: text, blob: text, mimeType }),
+          ]),
+        }),
+      ]),
+    )
+    .min(1),
+})

@@ -1,0 +1,37 @@
+import type { PromptResponse, StopReason, Usage } from '@agentclientprotocol/sdk/unstable'
+import { type EventOf, ParleyError, type TokenUsage } from '@parley/protocol'
+
+/** How agents say it, in the words of the protocol. */
+const limits: Readonly<Record<string, StopReason>> = {
+  max_tokens: 'max_tokens',
+  length: 'max_tokens',
+  max_turns: 'max_turn_requests',
+  max_turn_requests: 'max_turn_requests',
+  refusal: 'refusal',
+}
+
+/** The end of a turn as the answer to its prompt. Throws a ParleyError for an end that is none. */
+export function promptResponse({ outcome, stopReason, error, usage }: EventOf<'turn.ended'>): PromptResponse {
+  const counted = usage && { usage: usageOf(usage) }
+  const limit = limits[stopReason]
+  if (outcome === 'cancelled') return { stopReason: 'cancelled', ...counted }
+  if (limit !== undefined) return { stopReason: limit, ...counted }
+  if (outcome === 'completed') return { stopReason: 'end_turn', ...counted }
+  if (error) throw ParleyError.from(error)
+  const words =
+    outcome === 'unknown'
+      ? 'It is unknown how this turn ended: look at what it has done.'
+      : 'The turn failed.'
+  throw new ParleyError('agent_failed', words, { details: { outcome, stopReason } })
+}
+
+function usageOf({ input, output, cacheRead, cacheWrite, reasoning }: TokenUsage): Usage {
+  return {
+    inputTokens: input,
+    outputTokens: output,
+    totalTokens: input + output + (cacheRead ?? 0) + (cacheWrite ?? 0),
+    ...(cacheRead !== undefined && { cachedReadTokens: cacheRead }),
+    ...(cacheWrite !== undefined && { cachedWriteTokens: cacheWrite }),
+    ...(reasoning !== undefined && { thoughtTokens: reasoning }),
+  }
+}

@@ -1,0 +1,111 @@
+import { isAbsolute, join } from 'node:path'
+import type {
+  ContentBlock,
+  ToolKind as NativeKind,
+  ToolCallContent,
+  ToolCallLocation,
+} from '@agentclientprotocol/sdk/unstable'
+import type { Diff, ToolContent, ToolKind, ToolLocation } from '@parley/protocol'
+
+/** A subagent is no thought: an editor may take those for harmless. */
+const kinds: Record<ToolKind, NativeKind> = {
+  read: 'read',
+  edit: 'edit',
+  delete: 'delete',
+  move: 'move',
+  search: 'search',
+  execute: 'execute',
+  fetch: 'fetch',
+  think: 'think',
+  plan: 'switch_mode',
+  subagent: 'other',
+  other: 'other',
+}
+
+export function nativeKind(kind: ToolKind): NativeKind {
+  return kinds[kind]
+}
+
+/** Editors want whole paths. */
+export function wholePath(path: string, cwd: string): string {
+  return isAbsolute(path) ? path : join(cwd, path)
+}
+
+export function nativeLocations(
+  locations: readonly ToolLocation[] | undefined,
+  cwd: string,
+): ToolCallLocation[] {
+  return (locations ?? []).map(({ path, line }) => ({
+    path: wholePath(path, cwd),
+    ...(line !== undefined && { line }),
+  }))
+}
+
+export function nativeContent(content: readonly ToolContent[], cwd: string): ToolCallContent[] {
+  return content.flatMap((item) => contentOf(item, cwd))
+}
+
+function contentOf(item: ToolContent, cwd: string): ToolCallContent[] {
+  switch (item.type) {
+    case 'text':
+      return item.text === '' ? [] : [block({ type: 'text', text: item.text })]
+    case 'image':
+      return [block({ type: 'image', mimeType: item.mimeType, data: item.data })]
+    case 'diff':
+      return nativeDiffs(item, cwd)
+    case 'terminal':
+      return terminal(item)
+    case 'resource':
+      return [block(resource(item))]
+  }
+}
+
+/** An editor shows two texts, old and new. Of a patch, each hunk is such a pair. */
+export function nativeDiffs(diff: Diff, cwd: string): ToolCallContent[] {
+  const path = wholePath(diff.path, cwd)
+  const { before, after, patch } = diff
+  const isWhole = before !== undefined || after !== undefined
+  if (isWhole || patch === undefined)
+    return [{ type: 'diff', path, oldText: before ?? null, newText: after ?? '' }]
+  const hunks = hunksOf(patch)
+  if (hunks.length === 0) return [block({ type: 'text', text: fenced(patch, 'diff') })]
+  return hunks.map((hunk) => ({ type: 'diff' as const, path, ...hunk }))
+}
+
+function hunksOf(patch: string): { oldText: string; newText: string }[] {
+  const [, ...hunks] = patch.split(/^@@.*$\n?/m)
+  return hunks.map((hunk) => {
+    const lines = hunk.replace(/\n$/, '').split('\n')
+    const side = (other: '+' | '-') =>
+      lines
+        .filter((line) => !line.startsWith(other) && !line.startsWith('\\'))
+        .map((line) => `${line.slice(1)}\n`)
+        .join('')
+    return { oldText: side('+'), newText: side('-') }
+  })
+}
+
+function terminal({ output, exitCode, signal }: Extract<ToolContent, { type: 'terminal' }>) {
+  const shown = output === '' ? [] : [block({ type: 'text', text: fenced(output, 'console') })]
+  if (signal === undefined && !exitCode) return shown
+  const text = signal === undefined ? `Exit code: ${exitCode}` : `Ended by ${signal}`
+  return [...shown, block({ type: 'text', text })]
+}
+
+function resource(item: Extract<ToolContent, { type: 'resource' }>): ContentBlock {
+  const { uri, mimeType, text } = item
+  const kind = mimeType === undefined ? {} : { mimeType }
+  if (text === undefined) return { type: 'resource_link', name: uri, uri, ...kind }
+  return { type: 'resource', resource: { uri, text, ...kind } }
+}
+
+/** Output as it stands, whatever signs are in it. */
+export function fenced(text: string, language: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length))
+  const fence = '`'.repeat(longest + 1)
+  return `${fence}${language}\n${text}${text.endsWith('\n') ? '' : '\n'}${fence}`
+}
+
+export function block(content: ContentBlock): ToolCallContent {
+  return { type: 'content', content }
+}

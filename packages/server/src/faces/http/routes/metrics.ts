@@ -1,0 +1,21 @@
+import { ParleyError, routes } from '@parley/protocol'
+import type { App, AppParts } from '../app.ts'
+import { mount } from '../mount.ts'
+
+/** The metrics as text, given what the face knows at the moment. */
+export type MetricsDoor = (now: {
+  readonly version: string
+  readonly clients: Readonly<Record<string, number>>
+  readonly waiting: Readonly<Record<string, number>>
+}) => string
+
+export function mountMetrics(app: App, parts: AppParts): void {
+  const { host, streams, version } = parts
+  mount(app, parts, routes.metrics, async () => {
+    if (!parts.metrics) throw new ParleyError('not_supported', 'This server runs without metrics.')
+    const waiting = { permission: 0, question: 0 }
+    for (const { request } of await host.waiting()) waiting[request.type]++
+    const text = parts.metrics({ version, clients: { sse: streams.count }, waiting })
+    return new Response(text, { headers: { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' } })
+  })
+}

@@ -1,0 +1,74 @@
+import type { SessionOptions } from '@parley/protocol'
+import type { CallOptions, FunctionTool, UnsupportedSetting, Warning } from './specification.ts'
+
+/** What of a call's settings goes into the session. An agent that does not take one of `wanted` refuses it by name. */
+export type CallSettings = {
+  readonly tools: readonly FunctionTool[]
+  readonly wanted: Pick<SessionOptions, 'effort' | 'outputSchema'>
+  /** The reply is to be JSON: `outputSchema` is there, or the agent is told in words. */
+  readonly json: boolean
+  readonly warnings: readonly Warning[]
+}
+
+const unsupported: readonly UnsupportedSetting[] = [
+  'maxOutputTokens',
+  'temperature',
+  'stopSequences',
+  'topP',
+  'topK',
+  'presencePenalty',
+  'frequencyPenalty',
+  'seed',
+]
+
+export function callSettings(options: CallOptions): CallSettings {
+  const { toolChoice, responseFormat, reasoning, providerOptions } = options
+  const warnings: Warning[] = unsupported
+    .filter((setting) => options[setting] !== undefined)
+    .map((feature) => ({
+      type: 'unsupported',
+      feature,
+      details: 'The agent decides; a session has no such setting.',
+    }))
+  const warn = (feature: string, details: string) => {
+    warnings.push({ type: 'unsupported', feature, details })
+  }
+  for (const name of Object.keys(providerOptions?.parley ?? {})) {
+    warn(`providerOptions.parley.${name}`, 'Give settings of the session to createParley or to the model.')
+  }
+  for (const tool of options.tools ?? []) {
+    if (tool.type === 'provider') warn(`tool ${tool.id}`, "Tools of another provider's cannot be offered.")
+  }
+  const choice = toolChoice?.type ?? 'auto'
+  if (choice !== 'auto' && choice !== 'none') warn('toolChoice', 'The agent decides which tools it calls.')
+  const tools = (options.tools ?? []).filter((tool) => tool.type === 'function')
+  const json = responseFormat?.type === 'json'
+  const schema = json ? responseFormat.schema : undefined
+  const effort = reasoning === undefined || reasoning === 'provider-default' ? undefined : reasoning
+  return {
+    tools: choice === 'none' ? [] : tools,
+    wanted: {
+      ...(effort !== undefined && { effort }),
+      ...(schema !== undefined && { outputSchema: schema as Record<string, unknown> }),
+    },
+    json,
+    warnings,
+  }
+}
+
+/** What the agent must be told in words, because it does not take it as a setting. */
+export function inWords(
+  { json, wanted }: CallSettings,
+  refused: readonly string[],
+): { words: string | undefined; warnings: Warning[] } {
+  const warnings: Warning[] = []
+  if (refused.includes('effort')) {
+    warnings.push({ type: 'unsupported', feature: 'reasoning', details: 'This agent has no efforts.' })
+  }
+  if (!json || (wanted.outputSchema && !refused.includes('outputSchema')))
+    return { words: undefined, warnings }
+  const details = 'The agent is asked for JSON in words; nothing makes sure of it.'
+  warnings.push({ type: 'compatibility', feature: 'responseFormat', details })
+  const fits = wanted.outputSchema ? ` that fits this schema: ${JSON.stringify(wanted.outputSchema)}` : ''
+  return { words: `[Answer with nothing but JSON${fits}.]`, warnings }
+}

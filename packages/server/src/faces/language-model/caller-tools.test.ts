@@ -1,0 +1,200 @@
+import { capabilities } from '@parley/protocol'
+import type { ModelMessage, ToolSet } from 'ai6'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { modelUnderTest, prompted, type Sdk, sdks } from './model-under-test.ts'
+
+const call = (name: string, input: unknown) => ({ type: 'host-tool', name, input, unasked: true }) as const
+const calling = (...words: string[]) =>
+  prompted(
+    { type: 'text', text: 'I look.' },
+    ...words.map((word) => call('lookup', { word })),
+    { type: 'text', text: 'Done.' },
+    { type: 'end', usage: { input: 7, output: 2 } },
+  )
+
+/** A tool of the caller's with a default that only the caller fills in. */
+function lookup(sdk: Sdk) {
+  const words: string[] = []
+  const tool = sdk.tool({
+    description: 'Looks a word up.',
+    inputSchema: z.object({ word: z.string(), language: z.string().default('en') }),
+    execute: async ({ word, language }: { word: string; language: string }) => {
+      words.push(`${word}:${language}`)
+      if (word === 'nothing') throw new Error('no such word')
+      return { herb: word }
+    },
+  })
+  return { tools: { lookup: tool }, words }
+}
+
+/** The same, for a caller that runs it when it likes. */
+const tools: ToolSet = {
+  lookup: { inputSchema: z.object({ word: z.string() }) } as unknown as ToolSet[string],
+}
+type Output = Extract<
+  Extract<ModelMessage, { role: 'tool' }>['content'][number],
+  { type: 'tool-result' }
+>['output']
+const resultOf = (toolCallId: string, output: Output): ModelMessage => ({
+  role: 'tool',
+  content: [{ type: 'tool-result', toolCallId, toolName: 'lookup', output }],
+})
+
+describe.each(sdks)('%s', (_, sdk) => {
+  it('runs a tool of the caller in the middle of one turn', async () => {
+    await using door = await modelUnderTest()
+    const { tools, words } = lookup(sdk)
+    const stopWhen = sdk.stepCountIs(5)
+    const result = await sdk.generateText({ model: door.model, prompt: calling('sage'), tools, stopWhen })
+    expect(words).toEqual(['sage:en'])
+    expect(result.steps.map(({ finishReason }) => finishReason)).toEqual(['tool-calls', 'stop'])
+    expect(result.steps.map(({ text }) => text)).toEqual(['I look.', 'The tool says: {"herb":"sage"}Done.'])
+    expect(result.totalUsage).toMatchObject({ inputTokens: 7, outputTokens: 2 })
+    expect(await door.events('turn.started')).toHaveLength(1)
+    expect(await door.events('tool-call.called')).toMatchObject([{ name: 'host:lookup' }])
+    expect(await door.events('tool-call.ended')).toMatchObject([
+      { outcome: 'completed', content: [{ type: 'text', text: '{"herb":"sage"}' }] },
+    ])
+  })
+
+  it('runs several, one after another, in a stream, and goes on in the same session afterwards', async () => {
+    await using door = await modelUnderTest()
+    const { tools, words } = lookup(sdk)
+    const user = { role: 'user', content: calling('sage', 'thyme', 'nothing') } as const
+    const stopWhen = sdk.stepCountIs(9)
+    const result = sdk.streamText({ model: door.model, messages: [user], tools, stopWhen })
+    const types: string[] = []
+    for await (const { type } of result.fullStream) if (type.startsWith('tool-')) types.push(type)
+    expect(words).toEqual(['sage:en', 'thyme:en', 'nothing:en'])
+    const one = ['tool-input-start', 'tool-input-delta', 'tool-input-end', 'tool-call']
+    expect(types).toEqual([...one, 'tool-result', ...one, 'tool-result', ...one, 'tool-error'])
+    expect((await result.steps).length).toBe(4)
+    const { messages } = await result.response
+    const next = { role: 'user', content: calling('mint') } as const
+    await sdk.generateText({ model: door.model, messages: [user, ...messages, next], tools, stopWhen })
+    expect(words.at(-1)).toBe('mint:en')
+    expect(await door.sessions()).toHaveLength(1)
+    expect(await door.events('turn.started')).toHaveLength(2)
+    expect(door.under.connections).toHaveLength(1)
+  })
+
+  it('offers other tools from the next turn on', async () => {
+    await using door = await modelUnderTest()
+    const { tools, words } = lookup(sdk)
+    const user = { role: 'user', content: prompted({ type: 'text', text: 'Hello.' }) } as const
+    const { response } = await sdk.generateText({ model: door.model, messages: [user] })
+    const messages = [user, ...response.messages, { role: 'user', content: calling('sage') } as const]
+    await sdk.generateText({ model: door.model, messages, tools, stopWhen: sdk.stepCountIs(3) })
+    expect(words).toEqual(['sage:en'])
+    expect(await door.sessions()).toHaveLength(1)
+    expect(door.under.connections).toHaveLength(2)
+  })
+
+  it('goes on when the caller comes back by itself with a result, or says no', async () => {
+    await using door = await modelUnderTest()
+    const user = { role: 'user', content: calling('sage') } as const
+    const first = await sdk.generateText({ model: door.model, messages: [user], tools })
+    expect(first.finishReason).toBe('tool-calls')
+    const toolCallId = first.toolCalls[0]?.toolCallId ?? ''
+    const output = { type: 'execution-denied', reason: 'not this one' } as const
+    const messages = [user, ...first.response.messages, resultOf(toolCallId, output)]
+    const second = await sdk.generateText({ model: door.model, messages, tools })
+    expect(second.text).toBe('The tool says: not this oneDone.')
+    expect(await door.events('tool-call.ended')).toMatchObject([{ outcome: 'failed' }])
+    expect(await door.sessions()).toHaveLength(1)
+  })
+
+  it('tells everything to a new session when the history was changed while a call waited', async () => {
+    await using door = await modelUnderTest()
+    const user = { role: 'user', content: calling('sage') } as const
+    const first = await sdk.generateText({ model: door.model, messages: [user], tools })
+    const toolCallId = first.toolCalls[0]?.toolCallId ?? ''
+    const output = { type: 'text', value: 'a herb' } as const
+    const changed = { role: 'user', content: 'What is sage?' } as const
+    const messages = [changed, ...first.response.messages, resultOf(toolCallId, output)]
+    const second = await sdk.generateText({ model: door.model, messages, tools })
+    expect(second.warnings).toMatchObject([{ type: 'other' }])
+    expect(second.text).toContain('What is sage?')
+    expect(second.text).toContain('a herb')
+    expect(await door.sessions()).toHaveLength(2)
+    await door.until('turn.ended')
+    expect((await door.events('turn.ended')).map(({ outcome }) => outcome)).toEqual([
+      'cancelled',
+      'completed',
+    ])
+  })
+
+  it('cancels a turn that nobody comes back to, and tells it anew to who comes late', async () => {
+    await using door = await modelUnderTest({ limits: { waitMs: 1 } })
+    const user = { role: 'user', content: calling('sage') } as const
+    const first = await sdk.generateText({ model: door.model, messages: [user], tools })
+    await door.until('turn.ended')
+    expect(await door.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    const toolCallId = first.toolCalls[0]?.toolCallId ?? ''
+    const output = { type: 'text', value: 'a herb' } as const
+    const messages = [user, ...first.response.messages, resultOf(toolCallId, output)]
+    const late = await sdk.generateText({ model: door.model, messages })
+    expect(late.text).toContain('a herb')
+    expect(await door.sessions()).toHaveLength(2)
+  })
+
+  it('cancels the turn when the caller aborts while it runs the tool', async () => {
+    await using door = await modelUnderTest()
+    const aborting = new AbortController()
+    const inputSchema = z.object({ word: z.string() })
+    const execute = async () => {
+      aborting.abort()
+      return 'too late'
+    }
+    const aborted = sdk.generateText({
+      model: door.model,
+      prompt: calling('sage'),
+      tools: { lookup: sdk.tool({ inputSchema, execute }) },
+      stopWhen: sdk.stepCountIs(5),
+      abortSignal: aborting.signal,
+    })
+    await expect(aborted).rejects.toMatchObject({ name: 'AbortError' })
+    await door.until('turn.ended')
+    expect(await door.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+  })
+
+  it('keeps a bounded number of turns waiting', async () => {
+    await using door = await modelUnderTest({ limits: { waiting: 1 } })
+    for (const word of ['sage', 'thyme']) {
+      await sdk.generateText({ model: door.model, prompt: calling(word), tools })
+    }
+    await door.until('turn.ended')
+    expect(await door.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    const [, second = ''] = await door.sessions()
+    expect((await door.under.host.state(second)).turn).toBeDefined()
+  })
+
+  it('lets a subagent call it, and a rule of the host refuse it', async () => {
+    await using door = await modelUnderTest()
+    const { tools, words } = lookup(sdk)
+    const steps = [call('lookup', { word: 'sage' })]
+    const prompt = prompted({ type: 'subagent', title: 'Look', steps }, { type: 'text', text: 'So be it.' })
+    const stopWhen = sdk.stepCountIs(5)
+    const result = await sdk.generateText({ model: door.model, prompt, tools, stopWhen })
+    expect(words).toEqual(['sage:en'])
+    expect(result.text).toContain('So be it.')
+    await door.under.host.addRule({ tool: 'host:lookup', decision: 'deny', scope: 'always' })
+    const refused = await sdk.generateText({ model: door.model, prompt: calling('thyme'), tools, stopWhen })
+    expect(refused.steps).toHaveLength(1)
+    expect(words).toEqual(['sage:en'])
+  })
+
+  it('refuses tools for an agent that takes none, and names that no agent takes', async () => {
+    const can = capabilities('streaming')
+    await using door = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
+    const { tools } = lookup(sdk)
+    const unable = sdk.generateText({ model: door.model, prompt: 'x', tools })
+    await expect(unable).rejects.toSatisfy(sdk.UnsupportedFunctionalityError.isInstance)
+    expect(await door.sessions()).toEqual([])
+    await using other = await modelUnderTest()
+    const odd = { 'a b': tools.lookup }
+    const wrong = sdk.generateText({ model: other.model, prompt: 'x', tools: odd })
+    await expect(wrong).rejects.toMatchObject({ code: 'validation_error', details: { tool: 'a b' } })
+  })
+})

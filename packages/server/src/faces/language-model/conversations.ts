@@ -1,0 +1,306 @@
+import {
+  type McpServers,
+  ParleyError,
+  type PermissionMode,
+  type PromptPart,
+  type SessionOptions,
+  type SessionState,
+} from '@parley/protocol'
+import { hashOf } from '../../core/hash.ts'
+import type { Host } from '../../core/host.ts'
+import { SessionFacts } from '../../transcripts/session-facts.ts'
+import { type CallSettings, callSettings, inWords } from './call-settings.ts'
+import { type HandOver, hostResultOf, hostToolsOf } from './caller-tools.ts'
+import { fingerprintOf, saidIn, saidInReply } from './fingerprint.ts'
+import { instructions, promptParts, replayParts } from './first-prompt.ts'
+import { type KnownSession, KnownSessions } from './known-sessions.ts'
+import { abortError } from './model-error.ts'
+import { ModelTurn } from './model-turn.ts'
+import { type Conversation, readPrompt } from './read-prompt.ts'
+import type { Reply } from './reply.ts'
+import type { RequestHandlers } from './requests.ts'
+import type { CallOptions, Content, Message, Warning } from './specification.ts'
+
+/** How the sessions of a model are made, and who answers for them. */
+export type SessionWishes = RequestHandlers & {
+  /** The folder that its agents work in. */
+  readonly cwd: string
+  readonly mode?: PermissionMode
+  readonly model?: string
+  readonly options?: SessionOptions
+  readonly mcpServers?: McpServers
+}
+
+export type DoorLimits = {
+  /** Sessions whose history is remembered; the one used least recently is forgotten first. */
+  readonly sessions: number
+  /** Turns that may wait for callers to run tools; the one that waits longest is cancelled first. */
+  readonly waiting: number
+  /** How long a turn waits for the result of a tool of the caller's. */
+  readonly waitMs: number
+  /** How long a response that ends with a tool call waits for others that the agent makes at once. */
+  readonly gatherMs: number
+}
+
+/** A response that was begun. `replied` must hear all of it before its end is told. */
+export type Begun = {
+  readonly turn: ModelTurn
+  readonly warnings: Warning[]
+  replied(reply: Reply): void
+}
+
+type Wanted = {
+  readonly call: CallOptions
+  readonly agent: string
+  readonly wishes: SessionWishes
+  readonly settings: CallSettings
+  readonly conversation: Conversation
+  /** What makes it another conversation, beside its history. */
+  readonly about: string
+}
+type Waiting = {
+  readonly turn: ModelTurn
+  /** The fingerprint of what its caller holds. */
+  readonly history: string
+  readonly begun: Wanted
+  readonly known: Known
+  readonly stop: () => void
+}
+type Known = Pick<KnownSession, 'sessionId' | 'refused'>
+
+/** Finds the session that a history is of, or makes one for it; and the turns that wait for their callers. */
+export class Conversations {
+  readonly #host: Host
+  readonly #limits: DoorLimits
+  readonly #known: KnownSessions
+  /** The turns that are open or about to begin, by session: an agent may be faster than we are. */
+  readonly #turns = new Map<string, Promise<ModelTurn>>()
+  /** By session, the one that waits longest first. */
+  readonly #waiting = new Map<string, Waiting>()
+
+  constructor(host: Host, limits: DoorLimits) {
+    this.#host = host
+    this.#limits = limits
+    this.#known = new KnownSessions(limits.sessions, (sessionId) => host.releaseTools(sessionId))
+  }
+
+  async begin(agent: string, wishes: SessionWishes, call: CallOptions): Promise<Begun> {
+    if (call.abortSignal?.aborted) throw abortError(call.abortSignal)
+    const conversation = readPrompt(call.prompt)
+    const settings = callSettings(call)
+    const { cwd, mode, model, options, mcpServers } = wishes
+    const { system } = conversation
+    const about = hashOf([agent, cwd, mode, model, options, mcpServers, settings.wanted, system])
+    const wanted = { call, agent, wishes, settings, conversation, about }
+    return this.#goOn(wanted) ?? (await this.#prompt(wanted))
+  }
+
+  /** The caller has the results that a turn waits for, and the history that it had. */
+  #goOn(wanted: Wanted): Begun | undefined {
+    const { conversation, settings, about } = wanted
+    const { history, asked } = conversation
+    const mentioned = new Set(callsIn(wanted.call.prompt))
+    const waiting = [...this.#waiting.values()].find(({ turn }) => turn.open.some((id) => mentioned.has(id)))
+    if (!waiting) return undefined
+    const { turn, known, begun } = waiting
+    this.#stopWaiting(turn.sessionId)
+    const isSame =
+      asked.type === 'results' &&
+      waiting.history === fingerprintOf(about, saidIn(history, new Set(turn.open)))
+    if (!isSame) {
+      turn.cancel()
+      return undefined
+    }
+    turn.answer(new Map(asked.results.map(({ toolCallId, output }) => [toolCallId, hostResultOf(output)])))
+    const replied = (reply: Reply) => this.#replied({ turn, known, wanted, begun }, reply)
+    return { turn, warnings: [...settings.warnings], replied }
+  }
+
+  async #prompt(wanted: Wanted): Promise<Begun> {
+    const { call, settings, conversation } = wanted
+    const before = await this.#knownSession(wanted)
+    const known = before ?? (await this.#create(wanted))
+    if (before) await this.#host.offerTools(known.sessionId, this.#toolsFor(wanted, known.sessionId))
+    const { words, warnings } = inWords(settings, known.refused)
+    const isReplay = !before && (conversation.history.length > 0 || conversation.asked.type === 'results')
+    const parts = isReplay ? replayParts(conversation, words) : promptParts(messagesOf(conversation), words)
+    if (call.abortSignal?.aborted) throw abortError(call.abortSignal)
+    const told = before ? parts : [...this.#toldInWords(wanted, known), ...parts]
+    const starting = this.#start(wanted, known, told, isReplay)
+    this.#turns.set(known.sessionId, starting)
+    const turn = await starting.catch((error) => {
+      this.#turns.delete(known.sessionId)
+      throw error
+    })
+    const replied = (reply: Reply) => this.#replied({ turn, known, wanted, begun: wanted }, reply)
+    return { turn, warnings: [...settings.warnings, ...warnings, ...(isReplay ? [replayed] : [])], replied }
+  }
+
+  async #start({ call, settings, wishes }: Wanted, known: Known, parts: PromptPart[], isReplay: boolean) {
+    const { sessionId, refused } = known
+    const command = { type: 'prompt.submit', commandId: crypto.randomUUID(), parts } as const
+    const { promptId = '', seq } = await this.#host.command(sessionId, command)
+    const { waitMs, gatherMs } = this.#limits
+    const turn: ModelTurn = new ModelTurn({
+      host: this.#host,
+      facts: new SessionFacts(sessionId, await this.#host.state(sessionId)),
+      promptId,
+      seq,
+      tools: new Set(settings.tools.map(({ name }) => name)),
+      handlers: wishes,
+      structured: settings.wanted.outputSchema !== undefined && !refused.includes('outputSchema'),
+      native: call.includeRawChunks === true,
+      about: isReplay ? { replayed: true } : {},
+      waitMs,
+      gatherMs,
+      over: () => this.#ended(turn),
+    })
+    return turn
+  }
+
+  /** The session of this history, if it is just where the caller's history ends. */
+  async #knownSession({ conversation, about }: Wanted): Promise<KnownSession | undefined> {
+    const { history, asked } = conversation
+    if (asked.type !== 'prompt' || history.length === 0) return undefined
+    const known = this.#known.take(fingerprintOf(about, saidIn(history)))
+    if (!known) return undefined
+    const state = await this.#host.state(known.sessionId).catch(notFound)
+    const isThere = state && !state.archived && !state.turn && state.queue.length === 0
+    if (isThere && state.lastTurn?.turnId === known.turnId) return known
+    this.#host.releaseTools(known.sessionId)
+    return undefined
+  }
+
+  /** What the agent does not take as a setting is left out and told in words. */
+  async #create(wanted: Wanted): Promise<Known> {
+    const { agent, wishes, settings, conversation } = wanted
+    const { cwd, mode, model, options = {}, mcpServers } = wishes
+    const { system } = conversation
+    const refused: string[] = []
+    for (;;) {
+      const own: SessionOptions = {
+        ...(system !== '' && { appendSystemPrompt: system }),
+        ...settings.wanted,
+        ...options,
+      }
+      for (const option of refused) delete own[option as keyof SessionOptions]
+      let sessionId: string | undefined
+      try {
+        const input = {
+          agent,
+          cwd,
+          ...(mode && { mode }),
+          ...(model !== undefined && { model }),
+          ...(Object.keys(own).length > 0 && { options: own }),
+          ...(mcpServers && { mcpServers }),
+        }
+        const tools = this.#toolsFor(wanted, () => sessionId)
+        sessionId = (await this.#host.create(input, { tools })).id
+        return { sessionId, refused }
+      } catch (error) {
+        const option = refusedOption(error)
+        if (option === undefined || !(option in own) || option in options) throw error
+        refused.push(option)
+      }
+    }
+  }
+
+  #toolsFor({ settings }: Wanted, sessionId: string | (() => string | undefined)) {
+    const handOver: HandOver = async (name, input, context) => {
+      const id = typeof sessionId === 'string' ? sessionId : sessionId()
+      const turn = id === undefined ? undefined : await this.#turns.get(id)
+      if (turn) return turn.handOver(name, input, context)
+      const text = 'The program that has this tool does not wait for it now.'
+      return { content: [{ type: 'text', text }], isError: true }
+    }
+    return hostToolsOf(settings.tools, handOver)
+  }
+
+  #toldInWords({ conversation: { system } }: Wanted, { refused }: Known): PromptPart[] {
+    return system !== '' && refused.includes('appendSystemPrompt') ? [instructions(system)] : []
+  }
+
+  /** What the caller will hold when it has this reply. */
+  #replied(of: { turn: ModelTurn; known: Known; wanted: Wanted; begun: Wanted }, reply: Reply): void {
+    const { turn, known, wanted, begun } = of
+    const { about, call } = wanted
+    const held = saidIn(withoutSystem(call.prompt))
+    const { content } = reply
+    if (turn.open.length > 0) {
+      const history = fingerprintOf(about, [...held, ...saidInReply(content, new Set(turn.open)).all])
+      return this.#wait({ turn, history, begun, known }, call.abortSignal)
+    }
+    const { turnId } = turn
+    if (!turn.isComplete || turnId === undefined) return
+    const { all, text } = saidInReply(content)
+    const fingerprints = [fingerprintOf(about, [...held, ...all])]
+    if (hasText(content)) {
+      const atFirst = saidIn(withoutSystem(begun.call.prompt))
+      fingerprints.push(fingerprintOf(about, [...held, ...text]), fingerprintOf(about, [...atFirst, ...text]))
+    }
+    this.#known.remember({ ...known, turnId }, [...new Set(fingerprints)])
+  }
+
+  /** Until the caller comes back, aborts while it runs its tools, or too many wait. */
+  #wait(waiting: Omit<Waiting, 'stop'>, signal: AbortSignal | undefined): void {
+    const { turn } = waiting
+    const abort = () => turn.cancel()
+    const stop = () => signal?.removeEventListener('abort', abort)
+    signal?.addEventListener('abort', abort, { once: true })
+    this.#waiting.set(turn.sessionId, { ...waiting, stop })
+    if (signal?.aborted) turn.cancel()
+    const [oldest] = this.#waiting.values()
+    if (this.#waiting.size <= this.#limits.waiting || !oldest) return
+    this.#stopWaiting(oldest.turn.sessionId)
+    oldest.turn.cancel()
+  }
+
+  /** The caller's history of it is remembered when the caller has heard its end; without one there is none. */
+  #ended({ sessionId, isComplete }: ModelTurn): void {
+    this.#turns.delete(sessionId)
+    this.#stopWaiting(sessionId)
+    if (!isComplete) this.#host.releaseTools(sessionId)
+  }
+
+  #stopWaiting(sessionId: string): void {
+    this.#waiting.get(sessionId)?.stop()
+    this.#waiting.delete(sessionId)
+  }
+}
+
+const replayed: Warning = {
+  type: 'other',
+  message:
+    'No session that is known here has this history: a new one was made, and its first prompt tells the history.',
+}
+
+function messagesOf({ asked }: Conversation) {
+  return asked.type === 'prompt' ? asked.messages : []
+}
+
+function withoutSystem(prompt: readonly Message[]): Message[] {
+  return prompt.slice(prompt.findIndex(({ role }) => role !== 'system'))
+}
+
+function hasText(content: readonly Content[]): boolean {
+  return content.some((part) => part.type === 'text' && part.text.trim() !== '')
+}
+
+function callsIn(prompt: readonly Message[]): string[] {
+  return prompt.flatMap((message) =>
+    message.role === 'assistant'
+      ? message.content.flatMap((part) => (part.type === 'tool-call' ? part.toolCallId : []))
+      : [],
+  )
+}
+
+function refusedOption(error: unknown): string | undefined {
+  if (!(error instanceof ParleyError) || error.code !== 'not_supported') return undefined
+  const option = error.details?.option
+  return typeof option === 'string' ? option : undefined
+}
+
+function notFound(error: unknown): SessionState | undefined {
+  if (error instanceof ParleyError && error.code === 'not_found') return undefined
+  throw error
+}

@@ -1,0 +1,78 @@
+import { hashOf } from '../../core/hash.ts'
+import { dataOf } from './file-data.ts'
+import type { AssistantPart, Content, FilePart, Message, TextPart, ToolOutput } from './specification.ts'
+
+/** One thing that was said, as it is compared. */
+type Said = readonly unknown[]
+
+/**
+ * A history as a fingerprint: who said what, whose tools were called with what, and what came of it. How it is cut into
+ * messages makes no difference, nor does what callers lose on the way (thinking, files of the agent's, metadata, the words
+ * of an error). `about` is what else makes it another conversation.
+ */
+export function fingerprintOf(about: unknown, said: readonly Said[]): string {
+  return hashOf([about, merged(said)])
+}
+
+/** The input of `open` calls is left out: callers fill in defaults, and are free to. */
+export function saidIn(messages: readonly Message[], open?: ReadonlySet<string>): Said[] {
+  return messages.flatMap((message): Said[] => {
+    if (message.role === 'system') return [['system', message.content]]
+    if (message.role === 'user') return [['user', message.content.map(given)]]
+    return message.content.flatMap((part) => of(part, open))
+  })
+}
+
+/** What was replied, in the two shapes that callers keep it in: all of it, or its text alone. */
+export function saidInReply(
+  content: readonly Content[],
+  open?: ReadonlySet<string>,
+): { all: Said[]; text: Said[] } {
+  const all = content.flatMap((part): Said[] => {
+    if (part.type === 'tool-call') return of({ ...part, input: JSON.parse(part.input) }, open)
+    if (part.type === 'tool-result') {
+      const { isError, result: value, ...rest } = part
+      return of({ ...rest, output: { type: isError ? 'error-json' : 'json', value } })
+    }
+    return part.type === 'file' ? [] : of(part)
+  })
+  return { all, text: all.filter(([what]) => what === 'text') }
+}
+
+function of(part: AssistantPart | { type: 'tool-approval-response' }, open?: ReadonlySet<string>): Said[] {
+  switch (part.type) {
+    case 'text':
+      return [['text', part.text]]
+    case 'tool-call': {
+      const { toolCallId, toolName, input, providerExecuted = false } = part
+      const given = open?.has(toolCallId) ? null : input
+      return [['call', toolCallId, toolName, given, providerExecuted]]
+    }
+    case 'tool-result':
+      return [['result', part.toolCallId, outputOf(part.output)]]
+    default:
+      return []
+  }
+}
+
+function outputOf(output: ToolOutput): unknown {
+  if (output.type === 'text' || output.type === 'json') return ['value', output.value]
+  return output.type === 'content' ? ['content', output.value] : ['error']
+}
+
+function given(part: TextPart | FilePart): unknown {
+  if (part.type === 'text') return part.text
+  return ['file', part.mediaType, part.data instanceof URL ? part.data.href : dataOf(part.data)]
+}
+
+function merged(said: readonly Said[]): Said[] {
+  const all: Said[] = []
+  for (const one of said) {
+    const last = all.at(-1)
+    if (one[0] === 'text' && last?.[0] === 'text') all[all.length - 1] = ['text', `${last[1]}${one[1]}`]
+    else all.push(one)
+  }
+  return all
+    .map((one) => (one[0] === 'text' ? ['text', String(one[1]).trim()] : one))
+    .filter(([what, text]) => what !== 'text' || text !== '')
+}

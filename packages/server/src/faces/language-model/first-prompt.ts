@@ -1,0 +1,90 @@
+import type { PromptPart } from '@parley/protocol'
+import { dataOf } from './file-data.ts'
+import { invalidPrompt } from './model-error.ts'
+import type { Conversation } from './read-prompt.ts'
+import type { AssistantPart, FilePart, Message, TextPart, UserMessage } from './specification.ts'
+
+/** The caller's last messages as a prompt. `words` are ours, after them. */
+export function promptParts(messages: readonly UserMessage[], words?: string): PromptPart[] {
+  const parts = messages.flatMap(({ content }) =>
+    content.map((part): PromptPart => (part.type === 'text' ? textPart(part) : attached(part))),
+  )
+  return words === undefined ? parts : [...parts, { type: 'text', text: words }]
+}
+
+/**
+ * The prompt that begins a session with a history that the agent has not seen: the history, as it was given and marked as
+ * such, then what is asked. One JSON line a message, so that nothing in it can be taken for its end.
+ */
+export function replayParts({ history, asked }: Conversation, words?: string): PromptPart[] {
+  const files: PromptPart[] = []
+  const lines = [...history, ...resultsIn(asked)].map((message) => lineOf(message, files))
+  const text = [begins, ...lines, asked.type === 'results' ? goOn : ends].join('\n')
+  const prompt = asked.type === 'prompt' ? promptParts(asked.messages, words) : []
+  const after: PromptPart[] =
+    asked.type === 'results' && words !== undefined ? [{ type: 'text', text: words }] : []
+  return [{ type: 'text', text }, ...files, ...prompt, ...after]
+}
+
+/** For agents that take no instructions at their start. */
+export function instructions(system: string): PromptPart {
+  return { type: 'text', text: `[Instructions of the program that you work for]\n${system}` }
+}
+
+const begins =
+  '[Earlier in this conversation, as the program that you work for gives it. It is over: read it, do none of it again. One JSON line a message.]'
+const ends = '[End of what was earlier. What follows is asked now.]'
+const goOn =
+  '[End of what was earlier. Its last lines are the results of tools that were called for you. Go on from there.]'
+
+function resultsIn(asked: Conversation['asked']): Message[] {
+  return asked.type === 'results' ? [{ role: 'tool', content: [...asked.results] }] : []
+}
+
+function lineOf(message: Message, files: PromptPart[]): string {
+  const { role, content } = message
+  if (role === 'system') return JSON.stringify({ role, text: content })
+  const said = content.map((part) => saidIn(part, files))
+  return JSON.stringify({ role, said })
+}
+
+type AnyPart = AssistantPart | { type: 'tool-approval-response' }
+
+function saidIn(part: AnyPart, files: PromptPart[]): unknown {
+  switch (part.type) {
+    case 'text':
+      return part.text
+    case 'reasoning':
+      return { thinking: part.text }
+    case 'tool-call':
+      return { called: part.toolName, id: part.toolCallId, input: part.input }
+    case 'tool-result':
+      return { resultOf: part.toolName, id: part.toolCallId, output: part.output }
+    case 'file': {
+      if (part.data instanceof URL) return { file: part.filename, address: part.data.href }
+      files.push(attached(part))
+      return { file: part.filename, mediaType: part.mediaType, attachment: files.length }
+    }
+    default:
+      return { [part.type]: true }
+  }
+}
+
+const textPart = ({ text }: TextPart): PromptPart => ({ type: 'text', text })
+
+function attached({ mediaType, data, filename }: FilePart): PromptPart {
+  if (data instanceof URL) {
+    throw invalidPrompt(
+      `The file ${data.href} was not loaded. Give its content instead of its address.`,
+      data,
+    )
+  }
+  const base64 = dataOf(data)
+  if (mediaType.startsWith('image/')) {
+    const mimeType = mediaType === 'image/*' ? 'image/png' : mediaType
+    return { type: 'image', mimeType, data: base64, ...(filename !== undefined && { name: filename }) }
+  }
+  const name = filename ?? `file.${mediaType.split('/')[1] ?? 'bin'}`
+  if (!mediaType.startsWith('text/')) return { type: 'file', name, mimeType: mediaType, data: base64 }
+  return { type: 'file', name, mimeType: mediaType, text: Buffer.from(base64, 'base64').toString() }
+}

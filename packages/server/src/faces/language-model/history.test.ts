@@ -1,0 +1,151 @@
+import { promptText } from '@parley/protocol'
+import type { ModelMessage } from 'ai6'
+import { describe, expect, it } from 'vitest'
+import { createParley } from './index.ts'
+import { modelUnderTest, prompted, sdks } from './model-under-test.ts'
+
+const rich = prompted(
+  { type: 'thinking', text: 'Hm.' },
+  { type: 'text', text: 'First. ' },
+  { type: 'tool', name: 'Read', input: { path: 'a' }, output: ['x'] },
+  { type: 'tool', name: 'Read', input: { path: 'b' }, outcome: 'failed', output: ['no such file'] },
+  { type: 'text', text: 'Second.' },
+)
+const say = (text: string) => ({ role: 'user', content: prompted({ type: 'text', text }) }) as const
+const asked = { role: 'user', content: rich } as const
+
+describe.each(sdks)('%s', (_, sdk) => {
+  it('goes on in the same session with all of the reply', async () => {
+    await using door = await modelUnderTest()
+    const { response } = await sdk.generateText({ model: door.model, messages: [asked] })
+    const two = [asked, ...response.messages, say('Two.')]
+    const second = await sdk.generateText({ model: door.model, messages: two })
+    expect(second.text).toBe('Two.')
+    expect(second.warnings ?? []).toEqual([])
+    const three = [...two, ...second.response.messages, say('Three.')]
+    const third = sdk.streamText({ model: door.model, messages: three })
+    expect(await third.text).toBe('Three.')
+    expect(await door.sessions()).toHaveLength(1)
+    expect(await door.events('turn.started')).toHaveLength(3)
+    expect(door.under.connections).toHaveLength(1)
+    const prompts = (await door.events('prompt.submitted')).map(({ parts }) => promptText(parts))
+    expect(prompts).toEqual([asked, say('Two.'), say('Three.')].map(({ content }) => content))
+  })
+
+  it('goes on with the text of the reply alone', async () => {
+    await using door = await modelUnderTest()
+    const { text } = await sdk.generateText({ model: door.model, messages: [asked] })
+    const reply = { role: 'assistant', content: text } as const
+    const second = await sdk.generateText({ model: door.model, messages: [asked, reply, say('Two.')] })
+    expect(second.text).toBe('Two.')
+    expect(await door.sessions()).toHaveLength(1)
+  })
+
+  it('goes on with what a page holds of the reply', async () => {
+    await using door = await modelUnderTest()
+    const page = [{ id: '1', role: 'user' as const, parts: [{ type: 'text' as const, text: rich }] }]
+    const result = sdk.streamText({ model: door.model, messages: await sdk.convertToModelMessages(page) })
+    let message = { id: '2', role: 'assistant', parts: [] } as (typeof page)[number] | object
+    for await (const one of sdk.readUIMessageStream({ stream: result.toUIMessageStream() })) message = one
+    const held = JSON.parse(JSON.stringify([...page, message])) as typeof page
+    const more = {
+      id: '3',
+      role: 'user' as const,
+      parts: [{ type: 'text' as const, text: say('Two.').content }],
+    }
+    const messages = await sdk.convertToModelMessages([...held, more])
+    expect((await sdk.generateText({ model: door.model, messages })).text).toBe('Two.')
+    expect(await door.sessions()).toHaveLength(1)
+  })
+
+  it('replays an edited history in a new session, whole and marked', async () => {
+    await using door = await modelUnderTest()
+    const { response } = await sdk.generateText({ model: door.model, messages: [asked] })
+    const edited = JSON.parse(JSON.stringify(response.messages).replace('Second.', 'Another.'))
+    const second = await sdk.generateText({ model: door.model, messages: [asked, ...edited, say('Two.')] })
+    expect(second.text).toBe('Two.')
+    expect(second.warnings).toMatchObject([{ type: 'other', message: expect.stringContaining('history') }])
+    expect(second.providerMetadata?.parley).toMatchObject({ replayed: true })
+    expect(await door.sessions()).toHaveLength(2)
+    const told = promptText((await door.events('prompt.submitted'))[1]?.parts ?? [])
+    expect(told).toMatch(/^\[Earlier in this conversation/)
+    for (const word of [
+      '"role":"user"',
+      'First. ',
+      'Another.',
+      'Read',
+      '"path":"b"',
+      'no such file',
+      'Hm.',
+    ]) {
+      expect(told).toContain(word)
+    }
+    expect(told.endsWith(`What follows is asked now.]\n${say('Two.').content}`)).toBe(true)
+    const third = [asked, ...edited, say('Two.'), ...second.response.messages, say('Three.')]
+    expect((await sdk.generateText({ model: door.model, messages: third })).warnings ?? []).toEqual([])
+    expect(await door.sessions()).toHaveLength(2)
+  })
+
+  it('replays a compacted history, other instructions, another agent, an image of the past', async () => {
+    await using door = await modelUnderTest()
+    const { response } = await sdk.generateText({ model: door.model, system: 'A', messages: [asked] })
+    const image = { type: 'image', image: Buffer.from('png'), mediaType: 'image/png' } as const
+    const summary: ModelMessage = { role: 'user', content: [{ type: 'text', text: 'So far: <x>' }, image] }
+    const compacted: ModelMessage[] = [summary, { role: 'assistant', content: 'Yes.' }, say('Two.')]
+    const messages = [asked, ...response.messages, say('Two.')]
+    const replays = [
+      { system: 'A', messages: compacted },
+      { system: 'B', messages },
+      { system: 'A', messages, model: door.parley('scripted', { mode: 'read-only' }) },
+    ]
+    for (const replay of replays) {
+      const { text, warnings } = await sdk.generateText({ model: door.model, ...replay })
+      expect([text.slice(-4), warnings?.length]).toEqual(['Two.', 1])
+    }
+    expect(await door.sessions()).toHaveLength(4)
+    const told = (await door.events('prompt.submitted')).map(({ parts }) => parts)
+    expect(told[1]).toContainEqual({ type: 'image', mimeType: 'image/png', data: 'cG5n' })
+    expect(promptText(told[1] ?? [])).toContain('So far: <x>')
+  })
+
+  it('gives a second branch of the same history a session of its own', async () => {
+    await using door = await modelUnderTest()
+    const { response } = await sdk.generateText({ model: door.model, messages: [asked] })
+    const two = [asked, ...response.messages, say('Two.')]
+    const branches = [two, two, two].map((messages) => sdk.generateText({ model: door.model, messages }))
+    for (const branch of await Promise.all(branches)) expect(branch.text).toBe('Two.')
+    expect(await door.sessions()).toHaveLength(3)
+  })
+
+  it('does not go on in a session that knows more than the caller, or is gone', async () => {
+    await using door = await modelUnderTest()
+    const { host } = door.under
+    const first = await sdk.generateText({ model: door.model, messages: [asked] })
+    const [id = ''] = await door.sessions()
+    const { seq } = await host.command(id, { type: 'prompt.submit', commandId: 'c', text: 'From elsewhere' })
+    for await (const event of host.events(id, { after: seq })) if (event.type === 'turn.ended') break
+    const messages = [asked, ...first.response.messages, say('Two.')]
+    const second = await sdk.generateText({ model: door.model, messages })
+    expect(second.warnings).toHaveLength(1)
+    for (const session of await door.sessions()) await host.delete(session)
+    const three = [...messages, ...second.response.messages, say('Three.')]
+    const third = await sdk.generateText({ model: door.model, messages: three })
+    expect([third.text, third.warnings?.length]).toEqual(['Three.', 1])
+  })
+
+  it('remembers a bounded number of sessions, and nothing beyond its own life', async () => {
+    await using door = await modelUnderTest({ limits: { sessions: 1 } })
+    const [a, b] = [say('A.'), say('B.')]
+    const ofA = await sdk.generateText({ model: door.model, messages: [a] })
+    const ofB = await sdk.generateText({ model: door.model, messages: [b] })
+    const forgotten = [a, ...ofA.response.messages, say('Two.')]
+    const known = [b, ...ofB.response.messages, say('Two.')]
+    const again = await sdk.generateText({ model: door.model, messages: known })
+    expect(again.warnings ?? []).toEqual([])
+    expect((await sdk.generateText({ model: door.model, messages: forgotten })).warnings).toHaveLength(1)
+    const parley = createParley({ host: door.under.host, cwd: door.under.cwd })
+    const three = [...known, ...again.response.messages, say('Three.')]
+    const other = await sdk.generateText({ model: parley('scripted'), messages: three })
+    expect([other.text, other.warnings?.length]).toEqual(['Three.', 1])
+  })
+})

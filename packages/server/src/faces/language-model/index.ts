@@ -1,0 +1,111 @@
+import { ParleyError } from '@parley/protocol'
+import type { Host } from '../../core/host.ts'
+import { type Begun, Conversations, type DoorLimits, type SessionWishes } from './conversations.ts'
+import { LanguageModelError, modelError } from './model-error.ts'
+import { Reply } from './reply.ts'
+import type { CallOptions, LanguageModel, StreamPart } from './specification.ts'
+
+export type { DoorLimits, SessionWishes } from './conversations.ts'
+export { LanguageModelError } from './model-error.ts'
+export type { PermissionDecision, RequestContext, RequestHandlers } from './requests.ts'
+export type { LanguageModel } from './specification.ts'
+
+export type ParleyOptions = SessionWishes & {
+  readonly host: Host
+  readonly limits?: Partial<DoorLimits>
+}
+
+/** An agent as a language model of the AI SDK: `parley('claude')`, or with one of its models `parley('claude/opus')`. */
+export type Parley = {
+  (modelId: string, wishes?: Partial<SessionWishes>): LanguageModel
+  readonly specificationVersion: 'v3'
+  languageModel(modelId: string): LanguageModel
+  embeddingModel(modelId: string): never
+  imageModel(modelId: string): never
+}
+
+const defaultLimits: DoorLimits = { sessions: 1_000, waiting: 64, waitMs: 10 * 60_000, gatherMs: 20 }
+
+/**
+ * The language-model door: agents of a host for programs that speak the AI SDK, version 6 or 7, and hold the history
+ * themselves. It owns no session: all of them are in the host, for every other face to see.
+ */
+export function createParley({ host, limits, ...usual }: ParleyOptions): Parley {
+  const conversations = new Conversations(host, { ...defaultLimits, ...limits })
+  const model = (modelId: string, wishes: Partial<SessionWishes> = {}): LanguageModel => {
+    const [agent = '', ...named] = modelId.split('/')
+    const all = { ...usual, ...(named.length > 0 && { model: named.join('/') }), ...wishes }
+    const begin = (call: CallOptions) =>
+      conversations.begin(agent, all, call).catch((error) => {
+        throw modelError(error, modelId)
+      })
+    return languageModel(modelId, begin)
+  }
+  return Object.assign(model, {
+    specificationVersion: 'v3' as const,
+    languageModel: (modelId: string) => model(modelId),
+    embeddingModel: (modelId: string) => noSuchModel(modelId, 'embeddingModel'),
+    imageModel: (modelId: string) => noSuchModel(modelId, 'imageModel'),
+  })
+}
+
+function languageModel(modelId: string, begin: (call: CallOptions) => Promise<Begun>): LanguageModel {
+  return {
+    specificationVersion: 'v3',
+    provider: 'parley',
+    modelId,
+    supportedUrls: {},
+    async doGenerate(call) {
+      const begun = await begin(call)
+      const reply = new Reply()
+      const never = new AbortController().signal
+      try {
+        for await (const _ of responseOf(begun, reply, call.abortSignal ?? never));
+        return reply.result(modelId, begun.warnings)
+      } catch (error) {
+        throw modelError(error, modelId)
+      }
+    },
+    async doStream(call) {
+      const begun = await begin(call)
+      const left = new AbortController()
+      const signal = call.abortSignal ? AbortSignal.any([call.abortSignal, left.signal]) : left.signal
+      const parts = responseOf(begun, new Reply(), signal)
+      const stream = new ReadableStream<StreamPart>({
+        start: (controller) => controller.enqueue({ type: 'stream-start', warnings: begun.warnings }),
+        async pull(controller) {
+          try {
+            const { done, value } = await parts.next()
+            if (done) controller.close()
+            else controller.enqueue(value.type === 'error' ? failed(value, modelId) : value)
+          } catch (error) {
+            controller.error(modelError(error, modelId))
+          }
+        },
+        cancel: () => left.abort(),
+      })
+      return { stream }
+    },
+  }
+}
+
+/** What the caller will hold is known before it hears the end: it may come back at once. */
+async function* responseOf(begun: Begun, reply: Reply, signal: AbortSignal): AsyncGenerator<StreamPart> {
+  for await (const part of begun.turn.step(signal)) {
+    reply.add(part)
+    if (part.type === 'finish') begun.replied(reply)
+    yield part
+  }
+}
+
+function failed(part: Extract<StreamPart, { type: 'error' }>, modelId: string): StreamPart {
+  return { type: 'error', error: modelError(part.error, modelId) }
+}
+
+function noSuchModel(modelId: string, modelType: string): never {
+  const message = `Agents are language models: there is no ${modelType} "${modelId}".`
+  throw new LanguageModelError(new ParleyError('not_supported', message), 'AI_NoSuchModelError', {
+    modelId,
+    modelType,
+  })
+}

@@ -1,0 +1,323 @@
+import { capabilities, ParleyError } from '@parley/protocol'
+import type { LanguageModel as LanguageModel6 } from 'ai6'
+import type { LanguageModel as LanguageModel7 } from 'ai7'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { createParley } from './index.ts'
+import { modelUnderTest, prompted, sdks } from './model-under-test.ts'
+
+const usage = { input: 3, output: 5, cacheRead: 10, reasoning: 2 }
+const hello = prompted(
+  { type: 'thinking', text: 'They greet me.' },
+  { type: 'text', text: 'Hello, you.' },
+  { type: 'end', usage, costUsd: 0.25 },
+)
+const say = (text: string) => prompted({ type: 'text', text })
+const running = { type: 'permission', name: 'Bash', kind: 'execute', input: { command: 'ls' } } as const
+
+it('is a model to the types of both generations', async () => {
+  await using door = await modelUnderTest()
+  const of6: LanguageModel6 = door.parley('demo')
+  const of7: LanguageModel7 = door.parley('demo')
+  expect([of6, of7]).toMatchObject([{ modelId: 'demo' }, { modelId: 'demo' }])
+})
+
+describe.each(sdks)('%s', (_, sdk) => {
+  it('generates text, with what was thought, used and paid', async () => {
+    await using door = await modelUnderTest()
+    const result = await sdk.generateText({ model: door.model, prompt: hello })
+    expect(result.text).toBe('Hello, you.')
+    expect(result.reasoningText).toBe('They greet me.')
+    expect(result.finishReason).toBe('stop')
+    expect(result.usage).toMatchObject({ inputTokens: 13, outputTokens: 5 })
+    expect(result.usage).toMatchObject({ inputTokenDetails: { cacheReadTokens: 10, noCacheTokens: 3 } })
+    expect(result.response.modelId).toBe('scripted-large')
+    const [session] = await door.sessions()
+    const about = { session, agent: 'scripted', outcome: 'completed', costUsd: 0.25 }
+    expect(result.providerMetadata?.parley).toMatchObject(about)
+    expect(result.warnings ?? []).toEqual([])
+  })
+
+  it('streams the parts in order', async () => {
+    await using door = await modelUnderTest()
+    const tool = { type: 'tool', name: 'Read', input: { path: 'a' }, inputPieces: 2, output: ['x'] } as const
+    const prompt = prompted(
+      { type: 'thinking', text: 'Hm.', pieces: 1 },
+      { type: 'text', text: 'One.', pieces: 1 },
+      tool,
+      { type: 'text', text: 'Two.', pieces: 1 },
+    )
+    const result = sdk.streamText({ model: door.model, prompt })
+    const types: string[] = []
+    for await (const part of result.fullStream) {
+      if (types.at(-1) !== part.type) types.push(part.type)
+    }
+    expect(types).toEqual([
+      'start',
+      'start-step',
+      'reasoning-start',
+      'reasoning-delta',
+      'reasoning-end',
+      'text-start',
+      'text-delta',
+      'text-end',
+      'tool-input-start',
+      'tool-input-delta',
+      'tool-input-end',
+      'tool-call',
+      'tool-result',
+      'text-start',
+      'text-delta',
+      'text-end',
+      'finish-step',
+      'finish',
+    ])
+    expect(await result.text).toBe('One.Two.')
+    expect(await result.toolCalls).toMatchObject([
+      { toolName: 'Read', input: { path: 'a' }, providerExecuted: true, dynamic: true },
+    ])
+    expect(await result.toolResults).toMatchObject([{ toolName: 'Read', output: 'x' }])
+  })
+
+  it('denies what the agent asks for unless told otherwise, and says so', async () => {
+    await using door = await modelUnderTest()
+    const prompt = prompted({ ...running, effect: { writeFile: { path: 'ran', text: 'x' } } })
+    const result = await sdk.generateText({ model: door.model, prompt })
+    expect(result.content).toContainEqual(
+      expect.objectContaining({
+        type: 'tool-error',
+        toolName: 'Bash',
+        error: expect.stringMatching(/denied/),
+      }),
+    )
+    expect(result.providerMetadata?.parley).toMatchObject({ denied: ['Bash'] })
+    expect(door.under.runs('ran')).toBe(0)
+  })
+
+  it.each([
+    ['allows what it allows', async () => 'allow' as const, 1],
+    ['denies what it denies', () => ({ decision: 'deny', message: 'not today' }) as const, 0],
+    ['denies where it throws', () => Promise.reject(new Error('lost')), 0],
+    ['denies where it gives nonsense', () => 'yes' as 'allow', 0],
+  ])('onPermission %s', async (_case, onPermission, runs) => {
+    await using door = await modelUnderTest({ onPermission })
+    const prompt = prompted({ ...running, effect: { writeFile: { path: 'ran', text: 'x' } } })
+    await sdk.generateText({ model: door.model, prompt })
+    expect(door.under.runs('ran')).toBe(runs)
+    const [resolved] = await door.events('permission.resolved')
+    expect(resolved?.outcome).toBe(runs === 1 ? 'allowed' : 'denied')
+  })
+
+  it('leaves permissions to other clients where it shall wait', async () => {
+    await using door = await modelUnderTest({ onPermission: 'wait' })
+    const result = sdk.generateText({ model: door.model, prompt: prompted(running) })
+    const off = door.under.host.onSessionChanged(async ({ session, summary }) => {
+      if (!summary?.waiting) return
+      off()
+      const { requests } = await door.under.host.state(session)
+      const requestId = requests[0]?.requestId ?? ''
+      const answer = { type: 'permission.decide', commandId: 'c', requestId, decision: 'allow' } as const
+      await door.under.host.command(session, answer)
+    })
+    expect((await result).toolResults).toMatchObject([{ toolName: 'Bash' }])
+  })
+
+  it('answers questions that take words, and fails where nobody can answer', async () => {
+    await using door = await modelUnderTest()
+    const question = { id: 'q', header: 'Q', text: 'Which?', options: [{ label: 'a' }], multiple: false }
+    const open = prompted({ type: 'question', questions: [{ ...question, freeText: true }] })
+    expect((await sdk.generateText({ model: door.model, prompt: open })).text).toContain('Decide yourself')
+    const closed = prompted({ type: 'question', questions: [{ ...question, freeText: false }] })
+    const failing = sdk.generateText({ model: door.model, prompt: closed })
+    await expect(failing).rejects.toSatisfy(sdk.UnsupportedFunctionalityError.isInstance)
+    const onQuestion = () => ({ q: 'a' })
+    const model = door.parley('scripted', { onQuestion })
+    expect((await sdk.generateText({ model, prompt: closed })).text).toContain('a')
+  })
+
+  it('warns of settings that an agent does not have', async () => {
+    await using door = await modelUnderTest()
+    const { warnings } = await sdk.generateText({
+      model: door.model,
+      prompt: hello,
+      temperature: 1,
+      maxOutputTokens: 5,
+      seed: 1,
+      providerOptions: { parley: { mode: 'bypass' } },
+    })
+    const features = warnings?.map((warning) => 'feature' in warning && warning.feature)
+    expect(features?.sort()).toEqual([
+      'maxOutputTokens',
+      'providerOptions.parley.mode',
+      'seed',
+      'temperature',
+    ])
+    const required = await door.model.doGenerate({
+      prompt: [{ role: 'user', content: [{ type: 'text', text: hello }] }],
+      toolChoice: { type: 'required' },
+      tools: [{ type: 'provider', id: 'other.search', name: 'search' }],
+    })
+    expect(required.warnings).toMatchObject([{ feature: 'tool other.search' }, { feature: 'toolChoice' }])
+  })
+
+  it('gives an object in a shape', async () => {
+    await using door = await modelUnderTest()
+    const { output } = await sdk.generateText({
+      model: door.model,
+      prompt: prompted({ type: 'text', text: 'I count.' }, { type: 'end', structuredOutput: { count: 3 } }),
+      output: sdk.Output.object({ schema: z.object({ count: z.number() }) }),
+    })
+    expect(output).toEqual({ count: 3 })
+    const [created] = await door.events('session.created')
+    expect(created?.options?.outputSchema).toMatchObject({ type: 'object' })
+  })
+
+  it('asks in words for a shape and tells instructions where the agent takes neither as a setting', async () => {
+    const can = capabilities('streaming')
+    await using door = await modelUnderTest({
+      hosting: { agent: { capabilities: can, script: () => [{ type: 'text', text: '{"count":1}' }] } },
+    })
+    const { output, warnings } = await sdk.generateText({
+      model: door.model,
+      system: 'Be brief.',
+      prompt: 'How many?',
+      output: sdk.Output.object({ schema: z.object({ count: z.number() }) }),
+    })
+    expect(output).toEqual({ count: 1 })
+    expect(warnings).toMatchObject([{ type: 'compatibility', feature: 'responseFormat' }])
+    const [prompt] = await door.events('prompt.submitted')
+    expect(prompt?.parts.map((part) => 'text' in part && part.text)).toEqual([
+      expect.stringContaining('Be brief.'),
+      'How many?',
+      expect.stringContaining('"count"'),
+    ])
+  })
+
+  it('cancels the turn when the caller aborts', async () => {
+    await using door = await modelUnderTest()
+    const aborting = new AbortController()
+    const prompt = prompted({ type: 'text', text: 'Wait.' }, { type: 'hang' })
+    const generating = sdk.generateText({ model: door.model, prompt, abortSignal: aborting.signal })
+    const ended = door.under.host.onSessionChanged(({ summary }) => {
+      if (summary?.status === 'working') aborting.abort()
+    })
+    await expect(generating).rejects.toMatchObject({ name: 'AbortError' })
+    ended()
+    await door.until('turn.ended')
+    expect(await door.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    await expect(
+      sdk.generateText({ model: door.model, prompt, abortSignal: aborting.signal }),
+    ).rejects.toMatchObject({ name: 'AbortError' })
+    expect((await door.sessions()).length).toBe(1)
+  })
+
+  it('cancels the turn when the reader of a stream aborts or leaves', async () => {
+    await using door = await modelUnderTest()
+    const aborting = new AbortController()
+    const prompt = prompted({ type: 'text', text: 'Wait.' }, { type: 'hang' })
+    const result = sdk.streamText({ model: door.model, prompt, abortSignal: aborting.signal })
+    const types: string[] = []
+    for await (const { type } of result.fullStream) {
+      types.push(type)
+      if (type === 'text-end') aborting.abort()
+    }
+    expect(types.at(-1)).toBe('abort')
+    await door.until('turn.ended')
+    const { stream } = await door.model.doStream({
+      prompt: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
+    })
+    const reader = stream.getReader()
+    while ((await reader.read()).value?.type !== 'text-end');
+    await reader.cancel()
+    const [, second = ''] = await door.sessions()
+    for await (const event of door.under.host.events(second)) if (event.type === 'turn.ended') break
+    expect(await door.events('turn.ended')).toMatchObject([
+      { outcome: 'cancelled' },
+      { outcome: 'cancelled' },
+    ])
+  })
+
+  it('fails as the AI SDK does, once, and with what to do', async () => {
+    await using door = await modelUnderTest()
+    const error = { code: 'agent_failed', message: 'The model is overloaded.' } as const
+    const failing = prompted({ type: 'text', text: 'Well' }, { type: 'end', outcome: 'failed', error })
+    const failed = await sdk.generateText({ model: door.model, prompt: failing }).catch((thrown) => thrown)
+    expect(failed).toMatchObject({ code: 'agent_failed', message: 'The model is overloaded.' })
+    expect(sdk.APICallError.isInstance(failed)).toBe(true)
+    expect(failed).toBeInstanceOf(ParleyError)
+    expect((await door.events('turn.started')).length).toBe(1)
+    const errors: unknown[] = []
+    const result = sdk.streamText({
+      model: door.model,
+      prompt: failing,
+      onError: ({ error }) => void errors.push(error),
+    })
+    await result.consumeStream()
+    expect(errors).toMatchObject([{ code: 'agent_failed' }])
+    expect(await result.finishReason).toBe('error')
+  })
+
+  it('refuses with types: an unknown agent, no sign-in, a history that does not end with the user, no words', async () => {
+    const refuse = () => new ParleyError('agent_not_signed_in', 'Run "scripted login".')
+    await using door = await modelUnderTest({ hosting: { agent: { refuse } } })
+    const { model, parley } = door
+    const thrown = (options: Partial<Parameters<typeof sdk.generateText>[0]>) =>
+      sdk.generateText({ model, prompt: 'x', ...options } as Parameters<typeof sdk.generateText>[0]).then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+    expect(await thrown({ model: parley('nobody') })).toSatisfy(sdk.NoSuchModelError.isInstance)
+    const signIn = await thrown({})
+    expect(signIn).toSatisfy(sdk.LoadAPIKeyError.isInstance)
+    expect(signIn).toMatchObject({ code: 'agent_not_signed_in', message: 'Run "scripted login".' })
+    const asked = { role: 'user', content: 'Hello' } as const
+    const messages = [asked, { role: 'assistant', content: 'Hi' } as const]
+    expect(await thrown({ prompt: undefined as never, messages })).toSatisfy(
+      sdk.InvalidPromptError.isInstance,
+    )
+    expect(await thrown({ prompt: ' ' })).toSatisfy(sdk.InvalidPromptError.isInstance)
+    await expect(model.doGenerate({ prompt: [] })).rejects.toSatisfy(sdk.InvalidPromptError.isInstance)
+    expect(() => parley.embeddingModel('x')).toThrow(/no embeddingModel/)
+  })
+
+  it('gives images and files to the agent, and native messages to who asks', async () => {
+    await using door = await modelUnderTest()
+    const image = { type: 'image', image: Buffer.from('png'), mediaType: 'image/png' } as const
+    const file = { type: 'file', data: Buffer.from('a,b'), mediaType: 'text/csv', filename: 'a.csv' } as const
+    const text = { type: 'text', text: say('Seen.') } as const
+    await sdk.generateText({ model: door.model, messages: [{ role: 'user', content: [image, file, text] }] })
+    const [prompt] = await door.events('prompt.submitted')
+    expect(prompt?.parts).toEqual([
+      { type: 'image', mimeType: 'image/png', data: Buffer.from('png').toString('base64') },
+      { type: 'file', name: 'a.csv', mimeType: 'text/csv', text: 'a,b' },
+      { type: 'text', text: say('Seen.') },
+    ])
+  })
+})
+
+it('is asked for a model of the agent by name', async () => {
+  await using door = await modelUnderTest()
+  const [, sdk] = sdks[1]
+  const { response } = await sdk.generateText({
+    model: door.parley('scripted/scripted-small'),
+    prompt: hello,
+  })
+  expect(response.modelId).toBe('scripted-small')
+})
+
+it('fails when its host closes in mid-turn', async () => {
+  await using door = await modelUnderTest()
+  const [, sdk] = sdks[1]
+  const generating = sdk.generateText({
+    model: door.model,
+    prompt: prompted({ type: 'wait', gate: 'never' }),
+  })
+  const refused = expect(generating).rejects.toBeInstanceOf(ParleyError)
+  const working = Promise.withResolvers<void>()
+  door.under.host.onSessionChanged(({ summary }) => summary?.status === 'working' && working.resolve())
+  await working.promise
+  await door.under.restart()
+  await refused
+  const parley = createParley({ host: door.under.host, cwd: door.under.cwd })
+  expect((await sdk.generateText({ model: parley('scripted'), prompt: hello })).text).toBe('Hello, you.')
+})

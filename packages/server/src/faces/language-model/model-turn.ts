@@ -1,0 +1,361 @@
+import { type EventOf, hostToolName, isKnown, ParleyError, type SessionEvent } from '@parley/protocol'
+import type { HostToolResult } from '../../core/agent-adapter.ts'
+import type { FeedValue } from '../../core/feed-loop.ts'
+import type { Host } from '../../core/host.ts'
+import type { SessionFacts } from '../../transcripts/session-facts.ts'
+import { finishReasonOf, usageOf } from './finish.ts'
+import { abortError } from './model-error.ts'
+import { answerRequest, type RequestHandlers } from './requests.ts'
+import type { Json, ProviderData, StreamPart } from './specification.ts'
+import { TurnParts } from './turn-parts.ts'
+
+export type ModelTurnOptions = {
+  readonly host: Host
+  readonly facts: SessionFacts
+  readonly promptId: string
+  /** The seq of its prompt's receipt: the turn begins there or later. */
+  readonly seq: number
+  /** The names of the caller's tools. */
+  readonly tools: ReadonlySet<string>
+  readonly handlers: RequestHandlers
+  /** The reply is the turn's structured output, as JSON. */
+  readonly structured: boolean
+  readonly native: boolean
+  /** Said of the response, beside what the turn says. */
+  readonly about: Readonly<Record<string, Json>>
+  readonly waitMs: number
+  readonly gatherMs: number
+  readonly over: () => void
+}
+
+type CallerCall = {
+  readonly id: string
+  readonly name: string
+  readonly input: unknown
+  readonly toolCallId: string | undefined
+  /** What was recorded before the call: it is said before it. */
+  after: number
+  sent: boolean
+  readonly answer: (result: HostToolResult) => void
+}
+
+/**
+ * One turn of an agent as one or several responses. A response ends with the turn, or where the agent calls a tool of the
+ * caller's: the call is held open, and the next response goes on with it once the caller has its result. Nobody comes back:
+ * the turn is cancelled. Requests are answered whether or not somebody reads.
+ */
+export class ModelTurn {
+  readonly sessionId: string
+  readonly #options: ModelTurnOptions
+  readonly #translate: TurnParts
+  readonly #over = new AbortController()
+  readonly #calls = new Map<string, CallerCall>()
+  readonly #denied: string[] = []
+  #parts: StreamPart[] = []
+  #turnId: string | undefined
+  #cursor = 0
+  #end: EventOf<'turn.ended'> | undefined
+  #failure: { readonly error: unknown } | undefined
+  #changed = Promise.withResolvers<void>()
+  #timer: NodeJS.Timeout | undefined
+  #steps = 0
+
+  constructor(options: ModelTurnOptions) {
+    this.#options = options
+    this.sessionId = options.facts.session
+    const names = new Set([...options.tools].map(hostToolName))
+    this.#translate = new TurnParts((name) => names.has(name), options.structured)
+    void this.#read()
+  }
+
+  /** Once it has begun. */
+  get turnId(): string | undefined {
+    return this.#turnId
+  }
+
+  /** It ended as it should: who has its reply can go on. */
+  get isComplete(): boolean {
+    return this.#end?.outcome === 'completed'
+  }
+
+  /** Calls that the caller was told of and has not answered. */
+  get open(): string[] {
+    return [...this.#calls.values()].filter(({ sent }) => sent).map(({ id }) => id)
+  }
+
+  handOver(
+    name: string,
+    input: unknown,
+    context: { signal: AbortSignal; toolCallId?: string },
+  ): Promise<HostToolResult> {
+    const { promise, resolve } = Promise.withResolvers<HostToolResult>()
+    const id = `call_${crypto.randomUUID()}`
+    const { toolCallId } = context
+    const call = {
+      id,
+      name,
+      input,
+      toolCallId,
+      after: Number.POSITIVE_INFINITY,
+      sent: false,
+      answer: resolve,
+    }
+    this.#calls.set(id, call)
+    const drop = () => {
+      this.#calls.delete(id)
+      resolve(failure('Cancelled.'))
+    }
+    if (context.signal.aborted || this.#isOver) drop()
+    else context.signal.addEventListener('abort', drop, { once: true })
+    this.#options.host.state(this.sessionId).then(
+      ({ seq }) => {
+        call.after = seq
+        this.#wake()
+      },
+      (error) => this.#fail(error),
+    )
+    return promise
+  }
+
+  /** What the caller made of the calls it was told of. */
+  answer(results: ReadonlyMap<string, HostToolResult>): void {
+    for (const id of this.open) {
+      const call = this.#calls.get(id)
+      this.#calls.delete(id)
+      call?.answer(results.get(id) ?? failure('The program gave no result for this call.'))
+    }
+  }
+
+  /** One response. Who leaves it before its end cancels the turn. */
+  async *step(signal: AbortSignal): AsyncGenerator<StreamPart> {
+    clearTimeout(this.#timer)
+    this.#steps++
+    let whole = false
+    // at once: who aborts reads no more, and a response that nobody reads stands still
+    const abort = () => this.cancel()
+    signal.addEventListener('abort', abort, { once: true })
+    try {
+      for (;;) {
+        if (signal.aborted) throw abortError(signal)
+        yield* this.#taken()
+        if (this.#parts.length > 0) continue
+        if (this.#failure) throw this.#failure.error
+        if (this.#end) {
+          whole = true
+          return yield* this.#ending(this.#end)
+        }
+        if (this.#due().length > 0) {
+          await this.#gathered()
+          yield* this.#taken()
+          if (this.#due().length === 0) continue
+          whole = true
+          return yield* this.#handing()
+        }
+        await this.#until(signal)
+      }
+    } finally {
+      signal.removeEventListener('abort', abort)
+      if (!whole) this.cancel()
+    }
+  }
+
+  /** Nobody wants it any more. It is in the log then; what could not be cancelled was over. */
+  cancel(): void {
+    if (this.#isOver) return
+    const { host, promptId } = this.#options
+    const commandId = crypto.randomUUID()
+    const cancelled = host.state(this.sessionId).then(({ turn, queue }) => {
+      if (turn?.prompt.promptId === promptId) {
+        return host.command(this.sessionId, { type: 'turn.cancel', commandId, turnId: turn.turnId })
+      }
+      const waits = queue.some((prompt) => prompt.promptId === promptId)
+      return waits
+        ? host.command(this.sessionId, { type: 'prompt.withdraw', commandId, promptId })
+        : undefined
+    })
+    cancelled.catch((error) => this.#fail(error))
+  }
+
+  get #isOver(): boolean {
+    return this.#end !== undefined || this.#failure !== undefined
+  }
+
+  async #read(): Promise<void> {
+    const { host, seq, native } = this.#options
+    try {
+      for await (const item of host.feed(this.sessionId, { after: seq - 1, native })) {
+        this.#take(item)
+        if (this.#isOver) break
+        this.#wake()
+      }
+      if (!this.#isOver) this.#fail(goneInMidTurn())
+    } catch (error) {
+      this.#fail(error)
+    }
+    this.#settle()
+  }
+
+  /** Before anybody hears of the end: the session may be used again at once. */
+  #settle(): void {
+    if (this.#over.signal.aborted) return
+    clearTimeout(this.#timer)
+    this.#over.abort()
+    this.#options.over()
+    this.#wake()
+  }
+
+  #take(item: FeedValue): void {
+    if (item.type === 'native') this.#parts.push({ type: 'raw', rawValue: item.native })
+    if (item.type === 'delta' && item.delta.turnId === this.#turnId && this.#turnId !== undefined) {
+      this.#parts.push(...this.#translate.stream(item.delta))
+    }
+    if (item.type !== 'event') return
+    if (isKnown(item.event)) this.#heard(item.event)
+    this.#cursor = item.event.seq
+  }
+
+  #heard(event: SessionEvent): void {
+    const { facts, promptId } = this.#options
+    if (event.type === 'prompt.withdrawn' && event.promptId === promptId) {
+      this.#fail(new ParleyError('cancelled', 'The prompt was withdrawn before its turn began.'))
+    }
+    if (event.type === 'turn.started' && event.promptId === promptId) this.#turnId = event.turnId
+    if (facts.take(event) && this.#turnId !== undefined) this.#parts.push(this.#metadata(event.at))
+    if (event.turnId === undefined || event.turnId !== this.#turnId) return
+    if (event.type === 'turn.started') this.#parts.push(this.#metadata(event.at))
+    this.#parts.push(...this.#translate.take(event))
+    if (event.type === 'permission.requested' || event.type === 'question.asked') void this.#answer(event)
+    if (event.type !== 'turn.ended') return
+    this.#end = event
+    this.#settle()
+  }
+
+  async #answer(event: EventOf<'permission.requested'> | EventOf<'question.asked'>): Promise<void> {
+    const { host, handlers } = this.#options
+    const context = { sessionId: this.sessionId, signal: this.#over.signal }
+    try {
+      const { denied } = await answerRequest(host, handlers, event, context)
+      if (denied !== undefined) this.#denied.push(denied)
+    } catch (error) {
+      this.cancel()
+      this.#fail(error)
+    }
+  }
+
+  #metadata(at: number): StreamPart {
+    const { agent, model = agent } = this.#options.facts
+    return {
+      type: 'response-metadata',
+      id: `${this.#turnId}.${this.#steps}`,
+      timestamp: new Date(at),
+      modelId: model,
+    }
+  }
+
+  // the two ends of a response
+
+  *#handing(): Generator<StreamPart> {
+    yield* this.#translate.close()
+    for (const call of this.#due()) {
+      const { id, name: toolName, toolCallId } = call
+      call.sent = true
+      const input = JSON.stringify(call.input ?? {})
+      yield { type: 'tool-input-start', id, toolName }
+      yield { type: 'tool-input-delta', id, delta: input }
+      yield { type: 'tool-input-end', id }
+      const known = toolCallId !== undefined && { providerMetadata: { parley: { toolCallId } } }
+      yield { type: 'tool-call', toolCallId: id, toolName, input, ...known }
+    }
+    this.#timer = setTimeout(() => this.cancel(), this.#options.waitMs)
+    this.#timer.unref()
+    const finishReason = { unified: 'tool-calls', raw: 'tool_use' } as const
+    yield { type: 'finish', finishReason, usage: usageOf(), providerMetadata: this.#about({}) }
+  }
+
+  *#ending(end: EventOf<'turn.ended'>): Generator<StreamPart> {
+    const { outcome, stopReason, usage, costUsd, durationMs, structuredOutput, error } = end
+    if (this.#options.structured && structuredOutput !== undefined) {
+      const id = `${this.#turnId}.output`
+      yield { type: 'text-start', id }
+      yield { type: 'text-delta', id, delta: JSON.stringify(structuredOutput) }
+      yield { type: 'text-end', id }
+    }
+    if (outcome === 'failed' || outcome === 'unknown') {
+      yield { type: 'error', error: error ? ParleyError.from(error) : unexplained(outcome) }
+    }
+    const about = { outcome, stopReason, durationMs, ...(costUsd !== undefined && { costUsd }) }
+    yield {
+      type: 'finish',
+      finishReason: finishReasonOf(end),
+      usage: usageOf(usage),
+      providerMetadata: this.#about(about),
+    }
+  }
+
+  #about(more: Record<string, Json>): ProviderData {
+    const { facts, about } = this.#options
+    const denied = this.#denied.splice(0)
+    return {
+      parley: {
+        session: this.sessionId,
+        agent: facts.agent,
+        ...(this.#turnId !== undefined && { turn: this.#turnId }),
+        ...(facts.model !== undefined && { model: facts.model }),
+        ...(denied.length > 0 && { denied }),
+        ...about,
+        ...more,
+      },
+    }
+  }
+
+  // waiting
+
+  /** Calls that the caller has not heard of, with all that comes before them read. */
+  #due(): CallerCall[] {
+    return [...this.#calls.values()].filter(({ sent, after }) => !sent && after <= this.#cursor)
+  }
+
+  /** Agents that call several tools at once do so within a moment. One that comes later is told with the next response. */
+  #gathered(): Promise<void> {
+    return new Promise((resolve) => void setTimeout(resolve, this.#options.gatherMs))
+  }
+
+  #taken(): StreamPart[] {
+    return this.#parts.splice(0)
+  }
+
+  async #until(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
+    const wake = () => this.#wake()
+    signal.addEventListener('abort', wake, { once: true })
+    await this.#changed.promise
+    signal.removeEventListener('abort', wake)
+  }
+
+  #wake(): void {
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error }
+    this.#wake()
+  }
+}
+
+function failure(text: string): HostToolResult {
+  return { content: [{ type: 'text', text }], isError: true }
+}
+
+function goneInMidTurn(): ParleyError {
+  return new ParleyError(
+    'cancelled',
+    'The session ended in the middle of the turn: it was deleted, or its host closed.',
+  )
+}
+
+function unexplained(outcome: 'failed' | 'unknown'): ParleyError {
+  const words =
+    outcome === 'failed' ? 'The turn failed.' : 'The agent was lost in mid-turn; what it did is unknown.'
+  return new ParleyError('agent_failed', words)
+}

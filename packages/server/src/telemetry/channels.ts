@@ -1,0 +1,85 @@
+import { type Channel, channel } from 'node:diagnostics_channel'
+import type { CommandInput, ErrorInfo, Receipt, SessionEvent } from '@parley/protocol'
+import type { SessionChange } from '../core/host.ts'
+
+/** The channels of `node:diagnostics_channel` that a program can subscribe to, by name. */
+export const channelNames = {
+  /** An EventMessage for every event, once it is stored. */
+  event: 'parley:event',
+  /** A CommandMessage for every command, once it is taken or refused. */
+  command: 'parley:command',
+  /** A SessionMessage for every session that was made (by a fork or an import too), changed in the list, or deleted. */
+  session: 'parley:session',
+} as const
+
+export type EventMessage = {
+  /** With `type`, `at`, `sessionId`, `turnId` and what the type brings, e.g. `usage` and `costUsd` of `turn.ended`. */
+  readonly event: SessionEvent
+  /** The id of the session's agent. */
+  readonly agent: string
+}
+
+export type CommandMessage = {
+  readonly sessionId: string
+  /** As it was sent: if it was refused, perhaps because it is none. */
+  readonly command: CommandInput
+  /** When it came, in milliseconds since 1970. */
+  readonly at: number
+  /** Until it was in the log, or refused. */
+  readonly durationMs: number
+  /** Either this: it is in the log. */
+  readonly receipt?: Receipt
+  /** Or this: it was refused. */
+  readonly error?: ErrorInfo
+}
+
+export type SessionMessage = SessionChange
+
+export type Channels = {
+  /** Somebody subscribed to events: only then is a message worth making. */
+  readonly hearsEvents: boolean
+  event(message: EventMessage): void
+  command(message: CommandMessage): void
+  session(message: SessionMessage): void
+}
+
+/** Held here, because Node forgets a channel that nobody holds. */
+const held = {
+  event: channel(channelNames.event),
+  command: channel(channelNames.command),
+  session: channel(channelNames.session),
+}
+
+/** Subscribers get a copy of their own, so that whatever they do to it, the server does not notice. */
+export function createChannels(problem: (error: unknown) => void): Channels {
+  const tell = (to: Channel, message: object) => {
+    if (to.hasSubscribers) deliver(to, JSON.parse(JSON.stringify(message)), problem)
+  }
+  return {
+    get hearsEvents() {
+      return held.event.hasSubscribers
+    },
+    event: (message) => tell(held.event, message),
+    command: (message) => tell(held.command, message),
+    session: (message) => tell(held.session, message),
+  }
+}
+
+type Subscriber = (message: unknown, name: string | symbol) => unknown
+
+/**
+ * What `publish` does, but for a subscriber that fails: Node rethrows its error as an uncaught one, which would end the
+ * server. Where Node keeps its subscribers is not documented; if they are not there, `publish` it is.
+ */
+function deliver(to: Channel, message: unknown, problem: (error: unknown) => void): void {
+  const { _subscribers: subscribers } = to as Channel & { _subscribers?: readonly Subscriber[] }
+  if (!Array.isArray(subscribers)) return to.publish(message)
+  for (const tell of subscribers as readonly Subscriber[]) {
+    try {
+      const promise = tell(message, to.name)
+      if (promise instanceof Promise) promise.catch(problem)
+    } catch (error) {
+      problem(error)
+    }
+  }
+}

@@ -1,0 +1,112 @@
+import { errorInfoOf } from '@parley/protocol'
+import type { Host } from '../core/host.ts'
+import type { HostObserver } from '../core/host-observer.ts'
+import { type CommandMessage, createChannels } from './channels.ts'
+import { createOpenTelemetry } from './open-telemetry.ts'
+import { createSessionMetrics, type MetricsNow } from './session-metrics.ts'
+import { type TurnListener, watchTurns } from './watch-turns.ts'
+
+export {
+  type CommandMessage,
+  channelNames,
+  type EventMessage,
+  type SessionMessage,
+} from './channels.ts'
+
+export type TelemetryOptions = {
+  /** Prompts, answers, and the inputs and results of tools in spans. Without it spans hold none of them. */
+  readonly content?: boolean
+  /** Speak to the OpenTelemetry SDK of the process, if it has one. Without a word, yes. */
+  readonly openTelemetry?: boolean
+  /** Told of subscribers that fail. */
+  readonly problem?: (error: unknown) => void
+}
+
+/** What a host tells of itself. Give one to `createHost`; the faces read its metrics. Sends nothing anywhere. */
+export type Telemetry = {
+  readonly observer: HostObserver
+  /** How many turns are watched now. */
+  readonly openTurns: number
+  /** The metrics in the text format of Prometheus. */
+  metrics(now: MetricsNow): string
+  /** Gets ready for a host with these agents. */
+  begin(about: { agents: readonly { id: string; name: string }[]; version: string }): Promise<void>
+  /** The host, telling of its commands too. */
+  watch(host: Host): Host
+}
+
+export function createTelemetry(options: TelemetryOptions = {}): Telemetry {
+  const { content = false, openTelemetry: isWanted = true, problem = () => undefined } = options
+  const channels = createChannels(problem)
+  const metrics = createSessionMetrics()
+  const names = new Map<string, string>()
+  const listeners: TurnListener[] = [metrics.turns]
+  let version = ''
+  const openTelemetry = createOpenTelemetry({
+    content,
+    problem,
+    listen: (listener) => void listeners.push(listener),
+    version: () => version,
+    nameOf: (agent) => names.get(agent) ?? agent,
+  })
+  const turns = watchTurns(listeners, problem)
+  const look = () => (isWanted ? openTelemetry.look() : Promise.resolve())
+
+  function commanded(message: CommandMessage) {
+    metrics.commanded(message)
+    channels.command(message)
+  }
+
+  return {
+    observer: {
+      opened(state) {
+        metrics.opened(state.id)
+        void look()
+        turns.opened(state)
+      },
+      recorded(events, state) {
+        const { agent } = state
+        for (const event of events) metrics.recorded(event, agent)
+        turns.recorded(events, state)
+        if (channels.hearsEvents) for (const event of events) channels.event({ event, agent })
+      },
+      left(sessionId) {
+        metrics.left(sessionId)
+        turns.left(sessionId)
+      },
+    },
+    get openTurns() {
+      return turns.open
+    },
+    metrics: (now) => metrics.text(now),
+    async begin(about) {
+      for (const { id, name } of about.agents) names.set(id, name)
+      version = about.version
+      await look()
+    },
+    watch: (host) => watched(host, { commanded, changed: channels.session }),
+  }
+}
+
+function watched(
+  host: Host,
+  told: { commanded(message: CommandMessage): void; changed: ReturnType<typeof createChannels>['session'] },
+): Host {
+  host.onSessionChanged(told.changed)
+  return {
+    ...host,
+    async command(sessionId, given) {
+      const at = Date.now()
+      const start = performance.now()
+      const seen = () => ({ sessionId, command: given, at, durationMs: performance.now() - start })
+      try {
+        const receipt = await host.command(sessionId, given)
+        told.commanded({ ...seen(), receipt })
+        return receipt
+      } catch (error) {
+        told.commanded({ ...seen(), error: errorInfoOf(error) })
+        throw error
+      }
+    },
+  }
+}

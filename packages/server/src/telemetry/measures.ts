@@ -1,0 +1,86 @@
+import type * as Api from '@opentelemetry/api'
+import type { OpenTelemetryOptions } from './open-telemetry.ts'
+import { attribute, boundaries, metric } from './span-names.ts'
+import { allInput, toolFailed, toolType, turnErrorType } from './spans.ts'
+import type { TurnListener } from './watch-turns.ts'
+
+/** Names of tools and models come from outside: of each only so many are told apart. */
+const mostNames = 200
+
+/** Metrics for OpenTelemetry. A duration is that of its span. */
+export function createMeasures(api: typeof Api, options: OpenTelemetryOptions): TurnListener {
+  const { nameOf } = options
+  const { agentSeconds, toolSeconds, waitSeconds, tokens, cost } = instruments(api, options.version())
+  const tools = boundedNames()
+  const models = boundedNames()
+
+  return {
+    turnEnded(turn, end) {
+      const { agent, model } = turn
+      const errorType = turnErrorType(end)
+      const name = { [attribute.agentName]: nameOf(agent) }
+      agentSeconds.record((end.at - turn.at) / 1000, {
+        ...name,
+        [attribute.turnOutcome]: end.outcome,
+        ...(errorType && { [attribute.errorType]: errorType }),
+      })
+      if (end.costUsd !== undefined && end.costUsd > 0) cost.add(end.costUsd, name)
+      if (!end.usage) return
+      const shared = {
+        ...name,
+        [attribute.operation]: 'invoke_agent',
+        [attribute.provider]: agent,
+        ...(model !== undefined && { [attribute.requestModel]: models(model) }),
+      }
+      tokens.record(allInput(end.usage), { ...shared, [attribute.tokenType]: 'input' })
+      tokens.record(end.usage.output, { ...shared, [attribute.tokenType]: 'output' })
+    },
+    callEnded(agent, end, call) {
+      if (!call || call.isFound) return
+      toolSeconds.record((end.at - call.at) / 1000, {
+        [attribute.toolName]: tools(call.name),
+        [attribute.toolType]: toolType(call.name),
+        [attribute.toolKind]: call.kind,
+        [attribute.toolOutcome]: end.outcome,
+        [attribute.agentName]: nameOf(agent),
+        ...(end.outcome === 'failed' && { [attribute.errorType]: toolFailed }),
+      })
+    },
+    requestEnded(agent, { outcome, by, at }, request) {
+      if (!request) return
+      waitSeconds.record((at - request.at) / 1000, {
+        [attribute.agentName]: nameOf(agent),
+        [attribute.requestType]: request.type,
+        [attribute.requestOutcome]: outcome,
+        [attribute.requestBy]: by,
+      })
+    },
+  }
+}
+
+function instruments({ metrics }: typeof Api, version: string) {
+  const meter = metrics.getMeter('@parley/server', version)
+  const histogram = (of: keyof typeof boundaries, unit: string, description: string) =>
+    meter.createHistogram(metric[of], {
+      unit,
+      description,
+      advice: { explicitBucketBoundaries: boundaries[of] },
+    })
+  return {
+    agentSeconds: histogram('agentSeconds', 's', 'How long turns took.'),
+    toolSeconds: histogram('toolSeconds', 's', 'How long tool calls took, waits for people included.'),
+    waitSeconds: histogram('waitSeconds', 's', 'How long permissions and questions waited.'),
+    tokens: histogram('tokens', '{token}', 'Tokens of turns, as agents tell.'),
+    cost: meter.createCounter(metric.cost, { unit: '{USD}', description: 'Cost of turns, as agents tell.' }),
+  }
+}
+
+function boundedNames(): (name: string) => string {
+  const known = new Set<string>()
+  return (name) => {
+    if (known.has(name)) return name
+    if (known.size >= mostNames) return '_OTHER'
+    known.add(name)
+    return name
+  }
+}

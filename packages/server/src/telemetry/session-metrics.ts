@@ -1,0 +1,218 @@
+import { Command, type SessionEvent, type TokenUsage } from '@parley/protocol'
+import type { CommandMessage } from './channels.ts'
+import { createCounter, createHistogram, gaugeLines } from './metrics.ts'
+import type { TurnListener } from './watch-turns.ts'
+
+/** What only whoever asks can know. */
+export type MetricsNow = {
+  readonly version: string
+  /** How many clients hold a connection open, by face. */
+  readonly clients: Readonly<Record<string, number>>
+  /** Requests that wait for a person, by type. */
+  readonly waiting: Readonly<Record<string, number>>
+}
+
+export type SessionMetrics = {
+  readonly turns: TurnListener
+  opened(sessionId: string): void
+  recorded(event: SessionEvent, agent: string): void
+  left(sessionId: string): void
+  commanded(message: CommandMessage): void
+  /** In the text format of Prometheus, version 0.0.4. */
+  text(now: MetricsNow): string
+}
+
+const commandTypes: ReadonlySet<string> = new Set(Command.options.map(({ shape }) => shape.type.value))
+const turnSeconds = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600]
+const callSeconds = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+const waitSeconds = [0.01, 0.1, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400]
+
+/**
+ * What Prometheus is told. Labels are ids of agents, kinds, types and outcomes: sets that do not grow with use. Never a
+ * session, a path or a word that somebody wrote.
+ */
+export function createSessionMetrics(): SessionMetrics {
+  const metrics = createInstruments()
+  const live = new Set<string>()
+  const connected = new Map<string, string>()
+
+  const turns: TurnListener = {
+    turnEnded({ agent }, { outcome, durationMs, usage, costUsd }) {
+      metrics.turns.add([agent, outcome])
+      metrics.turnSeconds.observe([agent, outcome], durationMs / 1000)
+      for (const [type, count] of tokensOf(usage)) metrics.tokens.add([agent, type], count)
+      metrics.cost.add([agent], costUsd ?? 0)
+    },
+    callEnded(agent, { outcome, at }, call) {
+      metrics.calls.add([agent, call?.kind ?? 'other', outcome])
+      if (call && !call.isFound) metrics.callSeconds.observe([agent, call.kind], (at - call.at) / 1000)
+    },
+    requestEnded(agent, end, request) {
+      const { by, outcome, at } = end
+      if (end.type === 'permission.resolved') {
+        metrics.permissions.add([agent, request?.kind ?? 'other', outcome, by])
+        if (request) metrics.permissionSeconds.observe([agent, by], (at - request.at) / 1000)
+      } else {
+        metrics.questions.add([agent, outcome, by])
+        if (request) metrics.questionSeconds.observe([agent, by], (at - request.at) / 1000)
+      }
+    },
+  }
+
+  return {
+    turns,
+    opened: (sessionId) => void live.add(sessionId),
+    recorded(event, agent) {
+      metrics.events.add([event.type])
+      if (event.type === 'agent.connected') connected.set(event.sessionId, agent)
+      if (event.type === 'agent.disconnected') connected.delete(event.sessionId)
+    },
+    left(sessionId) {
+      live.delete(sessionId)
+      connected.delete(sessionId)
+    },
+    commanded({ command, error }) {
+      const type = commandTypes.has(command?.type) ? command.type : 'unreadable'
+      metrics.commands.add([type, error ? error.code : 'accepted'])
+    },
+    text(now) {
+      const counted = Object.values(metrics).flatMap((metric) => metric.lines())
+      const lines = [...counted, ...sessionLines({ live: live.size, connected, now }), ...processLines()]
+      return `${lines.join('\n')}\n`
+    },
+  }
+}
+
+function createInstruments() {
+  return {
+    turns: createCounter({
+      name: 'parley_turns_total',
+      help: 'Turns that ended, by outcome.',
+      labels: ['agent', 'outcome'],
+    }),
+    turnSeconds: createHistogram({
+      name: 'parley_turn_duration_seconds',
+      help: 'How long turns took, waits for people included.',
+      labels: ['agent', 'outcome'],
+      buckets: turnSeconds,
+    }),
+    calls: createCounter({
+      name: 'parley_tool_calls_total',
+      help: 'Tool calls that ended, by kind of tool and outcome.',
+      labels: ['agent', 'kind', 'outcome'],
+    }),
+    callSeconds: createHistogram({
+      name: 'parley_tool_call_duration_seconds',
+      help: 'How long tool calls took, waits for people included.',
+      labels: ['agent', 'kind'],
+      buckets: callSeconds,
+    }),
+    permissions: createCounter({
+      name: 'parley_permission_requests_total',
+      help: 'Permission requests that were resolved, by kind of tool, outcome and what decided.',
+      labels: ['agent', 'kind', 'outcome', 'by'],
+    }),
+    permissionSeconds: createHistogram({
+      name: 'parley_permission_wait_seconds',
+      help: 'How long permission requests waited, by what decided.',
+      labels: ['agent', 'by'],
+      buckets: waitSeconds,
+    }),
+    questions: createCounter({
+      name: 'parley_questions_total',
+      help: 'Questions that were resolved, by outcome and what decided.',
+      labels: ['agent', 'outcome', 'by'],
+    }),
+    questionSeconds: createHistogram({
+      name: 'parley_question_wait_seconds',
+      help: 'How long questions waited, by what decided.',
+      labels: ['agent', 'by'],
+      buckets: waitSeconds,
+    }),
+    tokens: createCounter({
+      name: 'parley_tokens_total',
+      help: 'Tokens of ended turns, as agents tell; input does not include what was read from or written to a cache.',
+      labels: ['agent', 'type'],
+    }),
+    cost: createCounter({
+      name: 'parley_cost_usd_total',
+      help: 'Cost of ended turns in US dollars, as agents tell.',
+      labels: ['agent'],
+    }),
+    events: createCounter({
+      name: 'parley_events_total',
+      help: 'Events recorded, by type.',
+      labels: ['type'],
+    }),
+    commands: createCounter({
+      name: 'parley_commands_total',
+      help: 'Commands, by type and whether they were accepted or why they were refused.',
+      labels: ['type', 'outcome'],
+    }),
+  }
+}
+
+function tokensOf(usage: TokenUsage | undefined): [string, number][] {
+  if (!usage) return []
+  const { input, output, cacheRead = 0, cacheWrite = 0, reasoning = 0 } = usage
+  return [
+    ['input', input],
+    ['output', output],
+    ['cache_read', cacheRead],
+    ['cache_write', cacheWrite],
+    ['reasoning', reasoning],
+  ]
+}
+
+function sessionLines(facts: {
+  live: number
+  connected: ReadonlyMap<string, string>
+  now: MetricsNow
+}): string[] {
+  const { live, connected, now } = facts
+  const agents = Map.groupBy(connected.values(), (agent) => agent)
+  const rows = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts).map(([label, count]) => [[label], count] as const)
+  return [
+    ...gaugeLines({ name: 'parley_build_info', help: 'The version that runs.', labels: ['version'] }, [
+      [[now.version], 1],
+    ]),
+    ...gaugeLines({ name: 'parley_sessions_live', help: 'Sessions in memory.', labels: [] }, [[[], live]]),
+    ...gaugeLines(
+      { name: 'parley_agents_connected', help: 'Live connections to agents.', labels: ['agent'] },
+      [...agents].map(([agent, { length }]) => [[agent], length] as const),
+    ),
+    ...gaugeLines(
+      { name: 'parley_requests_waiting', help: 'Requests that wait for a person now.', labels: ['type'] },
+      rows(now.waiting),
+    ),
+    ...gaugeLines(
+      { name: 'parley_clients_connected', help: 'Clients that hold a connection open.', labels: ['face'] },
+      rows(now.clients),
+    ),
+  ]
+}
+
+function processLines(): string[] {
+  const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
+  const { user, system } = process.cpuUsage()
+  const plain = (name: string, help: string, value: number, type: 'gauge' | 'counter' = 'gauge') =>
+    gaugeLines({ name, help, labels: [], type }, [[[], value]])
+  return [
+    ...plain('process_resident_memory_bytes', 'Resident memory size in bytes.', rss),
+    ...plain('nodejs_heap_size_used_bytes', 'Heap in use, in bytes.', heapUsed),
+    ...plain('nodejs_heap_size_total_bytes', 'Heap reserved, in bytes.', heapTotal),
+    ...plain('nodejs_external_memory_bytes', 'Memory outside the heap, in bytes.', external),
+    ...plain(
+      'process_cpu_seconds_total',
+      'Processor time used, in seconds.',
+      (user + system) / 1e6,
+      'counter',
+    ),
+    ...plain(
+      'process_start_time_seconds',
+      'Start time of the process since 1970, in seconds.',
+      Math.round(performance.timeOrigin) / 1000,
+    ),
+  ]
+}

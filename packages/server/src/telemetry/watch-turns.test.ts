@@ -1,0 +1,88 @@
+import { emptyState, type SessionEvent, type SessionState } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { type TurnListener, watchTurns } from './watch-turns.ts'
+
+const stateOf = (id: string): SessionState => ({ ...emptyState(id, 'epoch'), agent: 'demo' })
+let seq = 0
+const event = (sessionId: string, more: object) =>
+  ({ seq: ++seq, at: seq, sessionId, turnId: 'turn', ...more }) as unknown as SessionEvent
+const started = (id: string) => event(id, { type: 'turn.started', promptId: 'prompt' })
+const ended = (id: string) =>
+  event(id, { type: 'turn.ended', outcome: 'completed', stopReason: 'end_turn', durationMs: 5 })
+const called = (id: string, toolCallId: string) =>
+  event(id, { type: 'tool-call.called', toolCallId, name: 'Read', kind: 'read', title: '', input: {} })
+const callEnded = (id: string, toolCallId: string) =>
+  event(id, { type: 'tool-call.ended', toolCallId, outcome: 'completed', content: [] })
+const fail = (error: unknown) => {
+  throw error
+}
+
+describe('watching turns', () => {
+  it('keeps a bounded number of turns, and still tells every end', () => {
+    let ends = 0
+    const turns = watchTurns([{ turnEnded: () => ends++ }], fail)
+    const ids = Array.from({ length: 10_500 }, (_, index) => `session ${index}`)
+    for (const id of ids) turns.recorded([started(id)], stateOf(id))
+    expect(turns.open).toBe(10_000)
+    for (const id of ids) turns.recorded([ended(id)], stateOf(id))
+    expect([turns.open, ends]).toEqual([0, 10_500])
+  })
+
+  it('keeps a bounded number of calls in a turn, and still tells every end', () => {
+    const told = { began: 0, ended: 0, known: 0 }
+    const listener: TurnListener = {
+      callStarted: () => void told.began++,
+      callEnded(_agent, _end, call) {
+        told.ended++
+        if (call) told.known++
+      },
+    }
+    const turns = watchTurns([listener], fail)
+    const state = stateOf('one')
+    const calls = Array.from({ length: 10_500 }, (_, index) => `call ${index}`)
+    turns.recorded([started('one'), ...calls.map((id) => called('one', id))], state)
+    turns.recorded([...calls.map((id) => callEnded('one', id)), ended('one')], state)
+    expect(told).toEqual({ began: 10_000, ended: 10_500, known: 10_000 })
+  })
+
+  it('takes over what a restart left open, once, and tells how long it really took', () => {
+    const began: string[] = []
+    const lengths: number[] = []
+    const turns = watchTurns(
+      [
+        {
+          turnStarted: ({ turnId, isFound }) => void began.push(`${turnId} ${isFound}`),
+          callStarted: ({ name, parent }) => void began.push(parent ? `${parent.name}/${name}` : name),
+          requestStarted: ({ tool, call }) => void began.push(`${tool} in ${call?.name}`),
+          turnEnded: (turn, end) => void lengths.push(end.at - turn.at),
+        },
+      ],
+      fail,
+    )
+    const block = { type: 'tool-call', turnId: 'turn', called: true, input: '', output: '' } as const
+    const state = {
+      ...stateOf('one'),
+      turn: { turnId: 'turn', startedAt: 1_000, prompt: { parts: [] }, carried: [] },
+      openBlocks: [
+        { ...block, id: 'outer', name: 'Task' },
+        { ...block, id: 'inner', name: 'Bash', parentToolCallId: 'outer' },
+        { ...block, id: 'unmade', name: 'Read', called: false },
+      ],
+      requests: [{ type: 'permission', requestId: 'request', toolCallId: 'inner', tool: 'Bash', at: 1_500 }],
+    } as unknown as SessionState
+    turns.opened(state)
+    turns.opened(state)
+    expect(began).toEqual(['turn true', 'Task', 'Task/Bash', 'Bash in Bash'])
+    turns.recorded([{ ...ended('one'), at: 61_000 }], stateOf('one'))
+    expect(lengths).toEqual([60_000])
+  })
+
+  it('tells the others when one listener fails', () => {
+    const problems: unknown[] = []
+    let told = 0
+    const bad: TurnListener = { turnStarted: () => fail('bad') }
+    const turns = watchTurns([bad, { turnStarted: () => told++ }], (problem) => void problems.push(problem))
+    turns.recorded([started('one')], stateOf('one'))
+    expect([told, problems]).toEqual([1, ['bad']])
+  })
+})

@@ -1,0 +1,245 @@
+import type { EventOf, PromptPart, SessionEvent, SessionState, ToolKind } from '@parley/protocol'
+import type { HostObserver } from '../core/host-observer.ts'
+
+/** A turn that runs, or waits. What a listener keeps about it, it keeps under this object. */
+export type WatchedTurn = {
+  readonly sessionId: string
+  readonly turnId: string
+  readonly agent: string
+  readonly agentVersion: string | undefined
+  readonly at: number
+  readonly model: string | undefined
+  readonly prompt: readonly PromptPart[]
+  /** Its beginning was another process's to see: it was found in the log when its session was loaded. */
+  readonly isFound: boolean
+}
+
+export type WatchedCall = {
+  readonly turn: WatchedTurn
+  readonly toolCallId: string
+  readonly name: string
+  readonly kind: ToolKind
+  readonly at: number
+  /** The call of the subagent that made it. */
+  readonly parent: WatchedCall | undefined
+  readonly input: unknown
+  /** When it began is not known: it was found in the log. */
+  readonly isFound: boolean
+}
+
+export type WatchedRequest = {
+  readonly turn: WatchedTurn
+  readonly requestId: string
+  readonly type: 'permission' | 'question'
+  readonly tool: string | undefined
+  readonly kind: ToolKind
+  readonly at: number
+  /** The call that waits for the answer. */
+  readonly call: WatchedCall | undefined
+}
+
+export type CallEnd = EventOf<'tool-call.ended'>
+export type RequestEnd = EventOf<'permission.resolved'> | EventOf<'question.resolved'>
+export type TurnMark = EventOf<'turn.interrupted'> | EventOf<'turn.parked'> | EventOf<'turn.resumed'>
+
+/** Told of turns and what is in them, each beginning before its end, each end once. */
+export type TurnListener = {
+  turnStarted?(turn: WatchedTurn): void
+  turnMarked?(turn: WatchedTurn, mark: TurnMark): void
+  said?(turn: WatchedTurn, event: EventOf<'text.written'>): void
+  turnEnded?(turn: WatchedTurn, end: EventOf<'turn.ended'>, state: SessionState): void
+  callStarted?(call: WatchedCall): void
+  /** Without a call if its beginning was not seen. */
+  callEnded?(agent: string, end: CallEnd, call: WatchedCall | undefined): void
+  requestStarted?(request: WatchedRequest): void
+  requestEnded?(agent: string, end: RequestEnd, request: WatchedRequest | undefined): void
+  /** The session left memory, last heard of at `at`. */
+  sessionLeft?(sessionId: string, at: number): void
+}
+
+type Open = {
+  readonly turn: WatchedTurn
+  readonly calls: Map<string, WatchedCall>
+  readonly requests: Map<string, WatchedRequest>
+}
+
+/** Of what is watched at once; beyond it, ends are told without their beginnings. */
+const mostTurns = 10_000
+const mostInTurn = 10_000
+
+/**
+ * Events to beginnings and ends, for whoever is in the list at the moment. Keeps only what is open: a turn's end, or its session's, lets go of all that was in it.
+ * Asks nobody and waits for nobody, so that it can stand in the way of no event.
+ */
+export function watchTurns(
+  listeners: readonly TurnListener[],
+  problem: (error: unknown) => void,
+): HostObserver & { readonly open: number } {
+  const turns = new Map<string, Open>()
+  const heardAt = new Map<string, number>()
+
+  /** One that fails must not keep the others from hearing. */
+  function tell(words: (listener: TurnListener) => void) {
+    for (const listener of listeners) {
+      try {
+        words(listener)
+      } catch (error) {
+        problem(error)
+      }
+    }
+  }
+
+  function begin(turn: WatchedTurn): Open {
+    const open: Open = { turn, calls: new Map(), requests: new Map() }
+    if (turns.size >= mostTurns) turns.delete(turns.keys().next().value ?? '')
+    turns.set(turn.sessionId, open)
+    tell((listener) => listener.turnStarted?.(turn))
+    return open
+  }
+
+  function beginCall(open: Open, call: WatchedCall) {
+    if (open.calls.size >= mostInTurn) return
+    open.calls.set(call.toolCallId, call)
+    tell((listener) => listener.callStarted?.(call))
+  }
+
+  function beginRequest(open: Open, request: WatchedRequest) {
+    if (open.requests.size >= mostInTurn) return
+    open.requests.set(request.requestId, request)
+    tell((listener) => listener.requestStarted?.(request))
+  }
+
+  function take(event: SessionEvent, state: SessionState) {
+    if (event.type === 'turn.started') return void begin(turnOf(event, state))
+    const open = turns.get(event.sessionId)
+    switch (event.type) {
+      case 'turn.interrupted':
+      case 'turn.parked':
+      case 'turn.resumed':
+        if (open) tell((listener) => listener.turnMarked?.(open.turn, event))
+        break
+      case 'text.written':
+        if (open) tell((listener) => listener.said?.(open.turn, event))
+        break
+      case 'tool-call.called':
+        if (open) beginCall(open, callOf(event, open))
+        break
+      case 'tool-call.ended': {
+        const call = open?.calls.get(event.toolCallId)
+        open?.calls.delete(event.toolCallId)
+        tell((listener) => listener.callEnded?.(state.agent, event, call))
+        break
+      }
+      case 'permission.requested':
+      case 'question.asked':
+        if (open) beginRequest(open, requestOf(event, open))
+        break
+      case 'permission.resolved':
+      case 'question.resolved': {
+        const request = open?.requests.get(event.requestId)
+        open?.requests.delete(event.requestId)
+        tell((listener) => listener.requestEnded?.(state.agent, event, request))
+        break
+      }
+      case 'turn.ended': {
+        const turn = open?.turn ?? unseen(event, state)
+        turns.delete(event.sessionId)
+        tell((listener) => listener.turnEnded?.(turn, event, state))
+      }
+    }
+  }
+
+  return {
+    get open() {
+      return turns.size
+    },
+    opened(state) {
+      if (!state.turn || turns.get(state.id)?.turn.turnId === state.turn.turnId) return
+      const open = begin(foundTurn(state, state.turn))
+      for (const call of foundCalls(state, open)) beginCall(open, call)
+      for (const request of foundRequests(state, open)) beginRequest(open, request)
+    },
+    recorded(events, state) {
+      for (const event of events) take(event, state)
+      const last = events.at(-1)
+      if (last) heardAt.set(state.id, last.at)
+    },
+    left(sessionId) {
+      turns.delete(sessionId)
+      const at = heardAt.get(sessionId)
+      heardAt.delete(sessionId)
+      if (at !== undefined) tell((listener) => listener.sessionLeft?.(sessionId, at))
+    },
+  }
+}
+
+function turnOf(event: EventOf<'turn.started'>, state: SessionState): WatchedTurn {
+  return {
+    ...turnFacts(state),
+    turnId: event.turnId ?? '',
+    at: event.at,
+    prompt: promptOf(state),
+    isFound: false,
+  }
+}
+
+function turnFacts(state: SessionState) {
+  const { id: sessionId, agent, requested, effective, connection } = state
+  const model = requested.model ?? effective.model
+  return { sessionId, agent, agentVersion: connection?.agentVersion, model }
+}
+
+function promptOf({ turn }: SessionState): readonly PromptPart[] {
+  return turn?.prompt.parts ?? []
+}
+
+/** A turn that began where nobody watched: its end tells how long it took. */
+function unseen(end: EventOf<'turn.ended'>, state: SessionState): WatchedTurn {
+  const at = end.at - end.durationMs
+  return { ...turnFacts(state), turnId: end.turnId ?? '', at, prompt: [], isFound: true }
+}
+
+function callOf(event: EventOf<'tool-call.called'>, { turn, calls }: Open): WatchedCall {
+  const { toolCallId, name, kind, at, input, parentToolCallId } = event
+  const parent = parentToolCallId === undefined ? undefined : calls.get(parentToolCallId)
+  return { turn, toolCallId, name, kind, at, input, parent, isFound: false }
+}
+
+function requestOf(
+  event: EventOf<'permission.requested'> | EventOf<'question.asked'>,
+  { turn, calls }: Open,
+): WatchedRequest {
+  const { requestId, toolCallId, parentToolCallId, at } = event
+  const call = calls.get(toolCallId ?? '') ?? calls.get(parentToolCallId ?? '')
+  const common = { turn, requestId, at, call }
+  return event.type === 'permission.requested'
+    ? { ...common, type: 'permission', tool: event.tool, kind: event.kind }
+    : { ...common, type: 'question', tool: undefined, kind: 'other' }
+}
+
+function foundTurn(
+  state: SessionState,
+  { turnId, startedAt }: { turnId: string; startedAt: number },
+): WatchedTurn {
+  return { ...turnFacts(state), turnId, at: startedAt, prompt: promptOf(state), isFound: true }
+}
+
+/** One at a time: a call is made by one that was found before it. */
+function* foundCalls(state: SessionState, { turn, calls }: Open): Generator<WatchedCall> {
+  for (const block of state.openBlocks) {
+    if (block.type !== 'tool-call' || !block.called) continue
+    const { id: toolCallId, name, kind = 'other', parentToolCallId } = block
+    const parent = parentToolCallId === undefined ? undefined : calls.get(parentToolCallId)
+    yield { turn, toolCallId, name, kind, at: turn.at, parent, input: undefined, isFound: true }
+  }
+}
+
+function foundRequests(state: SessionState, { turn, calls }: Open): WatchedRequest[] {
+  return state.requests.map((request) => {
+    const { requestId, toolCallId, at } = request
+    const common = { turn, requestId, at, call: calls.get(toolCallId ?? '') }
+    return request.type === 'permission'
+      ? { ...common, type: 'permission', tool: request.tool, kind: request.kind }
+      : { ...common, type: 'question', tool: undefined, kind: 'other' }
+  })
+}

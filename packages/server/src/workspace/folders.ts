@@ -1,0 +1,62 @@
+import { opendir, stat } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { ParleyError } from '@parley/protocol'
+
+/** A folder with more entries is read no further: typing on narrows nothing then, but answers stay fast. */
+const mostEntries = 20_000
+
+/**
+ * Folders whose path begins as was typed, as a person would write them: `~` stays `~`. Only names are told, nothing of
+ * what is in them; hidden ones only to those who begin with a dot.
+ */
+export async function foldersLike(typed: string, limit: number): Promise<string[]> {
+  const query = typed === '' || typed === '~' ? '~/' : typed
+  if (!/^(~\/|\/)/.test(query) || query.includes('\0')) {
+    throw new ParleyError('validation_error', 'Give a whole path, or one that begins with ~/.')
+  }
+  const cut = query.lastIndexOf('/') + 1
+  const [shown, start] = [query.slice(0, cut), query.slice(cut)]
+  const place = shown.startsWith('~/') ? join(homedir(), shown.slice(2)) : shown
+  const names = await namesIn(place, start, limit)
+  return names.map((name) => `${shown}${name}`)
+}
+
+async function namesIn(place: string, start: string, limit: number): Promise<string[]> {
+  const wanted = start.toLowerCase()
+  const fits = (name: string) =>
+    name.toLowerCase().startsWith(wanted) && (start.startsWith('.') || !name.startsWith('.'))
+  const names: string[] = []
+  const links: string[] = []
+  let read = 0
+  for await (const entry of await opened(place)) {
+    if (++read > mostEntries) break
+    if (!fits(entry.name)) continue
+    if (entry.isDirectory()) names.push(entry.name)
+    else if (entry.isSymbolicLink() && links.length < limit) links.push(entry.name)
+  }
+  const leading = await Promise.all(links.map((name) => isFolder(join(place, name))))
+  names.push(...links.filter((_, index) => leading[index]))
+  return names.toSorted((a, b) => a.localeCompare(b)).slice(0, limit)
+}
+
+async function opened(place: string) {
+  try {
+    return await opendir(place)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') {
+      throw new ParleyError('not_found', `There is no folder ${place}.`, { cause })
+    }
+    if (code === 'EACCES' || code === 'EPERM') {
+      throw new ParleyError('forbidden', `The folder ${place} may not be read by the server.`, { cause })
+    }
+    throw new ParleyError('validation_error', `The folder ${place} cannot be read (${code}).`, { cause })
+  }
+}
+
+const isFolder = (path: string) =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )

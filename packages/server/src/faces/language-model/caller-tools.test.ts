@@ -2,6 +2,7 @@ import { capabilities } from '@parley/protocol'
 import type { ModelMessage, ToolSet } from 'ai6'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { scriptedCapabilities } from '../../adapters/scripted/index.ts'
 import { modelUnderTest, prompted, type Sdk, sdks } from './model-under-test.ts'
 
 const call = (name: string, input: unknown) => ({ type: 'host-tool', name, input, unasked: true }) as const
@@ -103,6 +104,29 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(second.text).toBe('The tool says: not this oneDone.')
     expect(await door.events('tool-call.ended')).toMatchObject([{ outcome: 'failed' }])
     expect(await door.sessions()).toHaveLength(1)
+  })
+
+  it('goes on in the same turn when the user says more behind the result, and anew where an agent cannot', async () => {
+    const all = capabilities(...scriptedCapabilities)
+    for (const [steer, sessions] of [
+      [true, 1],
+      [false, 2],
+    ] as const) {
+      const agent = { capabilities: { ...all, steer } }
+      await using door = await modelUnderTest({ hosting: { agent } })
+      const { tools: own, words } = lookup(sdk)
+      const user = { role: 'user', content: calling('sage') } as const
+      const first = await sdk.generateText({ model: door.model, messages: [user], tools: own })
+      expect([first.finishReason, words]).toEqual(['tool-calls', ['sage:en']])
+      const messages = [user, ...first.response.messages, { role: 'user', content: 'Be quick.' } as const]
+      const second = await sdk.generateText({ model: door.model, messages, tools: own })
+      expect(second.text).toContain('sage')
+      expect(second.text).toContain('Be quick.')
+      expect(second.warnings ?? []).toHaveLength(sessions - 1)
+      expect(await door.sessions()).toHaveLength(sessions)
+      const { length } = await door.events('turn.started')
+      expect(length).toBe(sessions)
+    }
   })
 
   it('tells everything to a new session when the history was changed while a call waited', async () => {

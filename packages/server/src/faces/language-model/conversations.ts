@@ -66,6 +66,13 @@ type Waiting = {
   readonly known: Known
   readonly stop: () => void
 }
+type Start = {
+  readonly wanted: Wanted
+  readonly known: Known
+  readonly isNew: boolean
+  readonly isReplay: boolean
+  readonly words: string | undefined
+}
 type Known = Pick<KnownSession, 'sessionId' | 'refused'>
 
 /** Finds the session that a history is of, or makes one for it; and the turns that wait for their callers. */
@@ -92,52 +99,69 @@ export class Conversations {
     const { system } = conversation
     const about = hashOf([agent, cwd, mode, model, options, mcpServers, settings.wanted, system])
     const wanted = { call, agent, wishes, settings, conversation, about }
-    return this.#goOn(wanted) ?? (await this.#prompt(wanted))
+    return (await this.#goOn(wanted)) ?? this.#prompt(wanted)
   }
 
-  /** The caller has the results that a turn waits for, and the history that it had. */
-  #goOn(wanted: Wanted): Begun | undefined {
+  /** The caller has the results that a turn waits for, and the history that it had; perhaps something to say, too. */
+  async #goOn(wanted: Wanted): Promise<Begun | undefined> {
     const { conversation, settings, about } = wanted
-    const { history, asked } = conversation
     const mentioned = new Set(callsIn(wanted.call.prompt))
     const waiting = [...this.#waiting.values()].find(({ turn }) => turn.open.some((id) => mentioned.has(id)))
     if (!waiting) return undefined
     const { turn, known, begun } = waiting
     this.#stopWaiting(turn.sessionId)
-    const isSame =
-      asked.type === 'results' &&
-      waiting.history === fingerprintOf(about, saidIn(history, new Set(turn.open)))
-    if (!isSame) {
+    const { before, results } = resultsAtEnd(conversation)
+    const isSame = waiting.history === fingerprintOf(about, saidIn(before, new Set(turn.open)))
+    if (!isSame || !(await this.#steered(turn, conversation))) {
       turn.cancel()
       return undefined
     }
-    turn.answer(new Map(asked.results.map(({ toolCallId, output }) => [toolCallId, hostResultOf(output)])))
+    turn.answer(new Map(results.map(({ toolCallId, output }) => [toolCallId, hostResultOf(output)])))
     const replied = (reply: Reply) => this.#replied({ turn, known, wanted, begun }, reply)
     return { turn, warnings: [...settings.warnings], replied }
   }
 
+  /** What the user says behind the results goes into the turn that has them. Not every agent can hear it there. */
+  async #steered({ sessionId }: ModelTurn, { asked }: Conversation): Promise<boolean> {
+    if (asked.type === 'results') return true
+    const parts = promptParts(asked.messages)
+    const steer = { type: 'prompt.submit', commandId: crypto.randomUUID(), delivery: 'steer', parts } as const
+    return this.#host.command(sessionId, steer).then(
+      () => true,
+      (error) => {
+        if (error instanceof ParleyError) return false
+        throw error
+      },
+    )
+  }
+
   async #prompt(wanted: Wanted): Promise<Begun> {
-    const { call, settings, conversation } = wanted
+    const { settings, conversation } = wanted
     const before = await this.#knownSession(wanted)
     const known = before ?? (await this.#create(wanted))
-    if (before) await this.#host.offerTools(known.sessionId, this.#toolsFor(wanted, known.sessionId))
+    const { sessionId } = known
     const { words, warnings } = inWords(settings, known.refused)
     const isReplay = !before && (conversation.history.length > 0 || conversation.asked.type === 'results')
-    const parts = isReplay ? replayParts(conversation, words) : promptParts(messagesOf(conversation), words)
-    if (call.abortSignal?.aborted) throw abortError(call.abortSignal)
-    const told = before ? parts : [...this.#toldInWords(wanted, known), ...parts]
-    const starting = this.#start(wanted, known, told, isReplay)
-    this.#turns.set(known.sessionId, starting)
-    const turn = await starting.catch((error) => {
-      this.#turns.delete(known.sessionId)
+    const starting = this.#start({ wanted, known, isNew: !before, isReplay, words })
+    this.#turns.set(sessionId, starting)
+    const turn = await starting.catch(async (error) => {
+      this.#turns.delete(sessionId)
+      if (before) this.#host.releaseTools(sessionId)
+      else await this.#host.delete(sessionId)
       throw error
     })
     const replied = (reply: Reply) => this.#replied({ turn, known, wanted, begun: wanted }, reply)
     return { turn, warnings: [...settings.warnings, ...warnings, ...(isReplay ? [replayed] : [])], replied }
   }
 
-  async #start({ call, settings, wishes }: Wanted, known: Known, parts: PromptPart[], isReplay: boolean) {
+  async #start(start: Start): Promise<ModelTurn> {
+    const { wanted, known, isNew, isReplay, words } = start
+    const { call, settings, wishes, conversation } = wanted
     const { sessionId, refused } = known
+    if (!isNew) await this.#host.offerTools(sessionId, this.#toolsFor(wanted, sessionId))
+    const told = isReplay ? replayParts(conversation, words) : promptParts(messagesOf(conversation), words)
+    const parts = isNew ? [...this.#toldInWords(wanted, known), ...told] : told
+    if (call.abortSignal?.aborted) throw abortError(call.abortSignal)
     const command = { type: 'prompt.submit', commandId: crypto.randomUUID(), parts } as const
     const { promptId = '', seq } = await this.#host.command(sessionId, command)
     const { waitMs, gatherMs } = this.#limits
@@ -178,10 +202,11 @@ export class Conversations {
     const { system } = conversation
     const refused: string[] = []
     for (;;) {
+      const appendSystemPrompt = [options.appendSystemPrompt, system].filter(Boolean).join('\n\n')
       const own: SessionOptions = {
-        ...(system !== '' && { appendSystemPrompt: system }),
-        ...settings.wanted,
         ...options,
+        ...settings.wanted,
+        ...(appendSystemPrompt !== '' && { appendSystemPrompt }),
       }
       for (const option of refused) delete own[option as keyof SessionOptions]
       let sessionId: string | undefined
@@ -276,6 +301,14 @@ const replayed: Warning = {
 
 function messagesOf({ asked }: Conversation) {
   return asked.type === 'prompt' ? asked.messages : []
+}
+
+/** The results that the caller has for its last calls, and what it held before. */
+function resultsAtEnd({ history, asked }: Conversation) {
+  if (asked.type === 'results') return { before: history, results: asked.results }
+  const end = history.findLastIndex(({ role }) => role !== 'tool') + 1
+  const results = history.slice(end).flatMap((message) => (message.role === 'tool' ? message.content : []))
+  return { before: history.slice(0, end), results: results.filter((part) => part.type === 'tool-result') }
 }
 
 function withoutSystem(prompt: readonly Message[]): Message[] {

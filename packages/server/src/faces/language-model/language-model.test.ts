@@ -3,6 +3,7 @@ import type { LanguageModel as LanguageModel6 } from 'ai6'
 import type { LanguageModel as LanguageModel7 } from 'ai7'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { ai7 } from '../../transcripts/ai-sdk-modules-under-test.ts'
 import { createParley } from './index.ts'
 import { modelUnderTest, prompted, sdks } from './model-under-test.ts'
 
@@ -280,7 +281,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(() => parley.embeddingModel('x')).toThrow(/no embeddingModel/)
   })
 
-  it('gives images and files to the agent, and native messages to who asks', async () => {
+  it('gives images and files to the agent', async () => {
     await using door = await modelUnderTest()
     const image = { type: 'image', image: Buffer.from('png'), mediaType: 'image/png' } as const
     const file = { type: 'file', data: Buffer.from('a,b'), mediaType: 'text/csv', filename: 'a.csv' } as const
@@ -293,6 +294,33 @@ describe.each(sdks)('%s', (_, sdk) => {
       { type: 'text', text: say('Seen.') },
     ])
   })
+})
+
+it('refuses images for an agent that sees none, and leaves no session behind', async () => {
+  const can = capabilities('streaming')
+  await using door = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
+  const [, sdk] = sdks[1]
+  const image = { type: 'image', image: Buffer.from('png'), mediaType: 'image/png' } as const
+  const seeing = sdk.generateText({ model: door.model, messages: [{ role: 'user', content: [image] }] })
+  await expect(seeing).rejects.toSatisfy(sdk.UnsupportedFunctionalityError.isInstance)
+  expect(await door.sessions()).toEqual([])
+})
+
+it('refuses an option that it was given for its sessions and that the agent does not take', async () => {
+  await using door = await modelUnderTest({ options: { appendSystemPrompt: 'Be kind.' } })
+  const [, sdk] = sdks[1]
+  const asking = sdk.generateText({ model: door.model, system: 'Be brief.', prompt: hello })
+  await expect(asking).rejects.toMatchObject({ code: 'not_supported', functionality: 'appendSystemPrompt' })
+})
+
+it('takes the reasoning of AI SDK 7 for the effort', async () => {
+  await using door = await modelUnderTest()
+  await ai7.generateText({ model: door.model, prompt: hello, reasoning: 'high' })
+  expect(await door.events('session.created')).toMatchObject([{ options: { effort: 'high' } }])
+  const can = capabilities('streaming')
+  await using other = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
+  const { warnings } = await ai7.generateText({ model: other.model, prompt: hello, reasoning: 'high' })
+  expect(warnings).toMatchObject([{ type: 'unsupported', feature: 'reasoning' }])
 })
 
 it('is asked for a model of the agent by name', async () => {

@@ -51,6 +51,8 @@ export class ModelTurn {
   readonly #over = new AbortController()
   readonly #calls = new Map<string, CallerCall>()
   readonly #denied: string[] = []
+  /** An agent may have taken one of them back meanwhile; the caller does not know. */
+  #told: string[] = []
   #parts: StreamPart[] = []
   #turnId: string | undefined
   #cursor = 0
@@ -79,8 +81,8 @@ export class ModelTurn {
   }
 
   /** Calls that the caller was told of and has not answered. */
-  get open(): string[] {
-    return [...this.#calls.values()].filter(({ sent }) => sent).map(({ id }) => id)
+  get open(): readonly string[] {
+    return this.#told
   }
 
   handOver(
@@ -119,7 +121,7 @@ export class ModelTurn {
 
   /** What the caller made of the calls it was told of. */
   answer(results: ReadonlyMap<string, HostToolResult>): void {
-    for (const id of this.open) {
+    for (const id of this.#told.splice(0)) {
       const call = this.#calls.get(id)
       this.#calls.delete(id)
       call?.answer(results.get(id) ?? failure('The program gave no result for this call.'))
@@ -259,6 +261,7 @@ export class ModelTurn {
     for (const call of this.#due()) {
       const { id, name: toolName, toolCallId } = call
       call.sent = true
+      this.#told.push(id)
       const input = JSON.stringify(call.input ?? {})
       yield { type: 'tool-input-start', id, toolName }
       yield { type: 'tool-input-delta', id, delta: input }

@@ -68,7 +68,7 @@ export type CreateHostOptions = Omit<HostOptions, 'checkFolder' | 'observer'> &
     readonly telemetry?: Telemetry
   }
 
-/** The library door: a host on the adapters and the store given to it. */
+/** The library: a host on the adapters and the store given to it. */
 export async function createHost({ telemetry: given, ...options }: CreateHostOptions): Promise<Host> {
   const problem = (error: unknown) => options.problem?.({ error, doing: 'tell a subscriber of telemetry' })
   const telemetry = given ?? createTelemetry({ problem })

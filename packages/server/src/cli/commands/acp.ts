@@ -8,7 +8,7 @@ import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
-import { createSteadyDoor } from '../steady-door.ts'
+import { createSteadyAccess } from '../steady-access.ts'
 import { version } from '../version.ts'
 
 export type AcpOptions = Flags & {
@@ -26,14 +26,14 @@ export async function acp(options: AcpOptions, context: Context): Promise<number
   globalThis.console = new Console(process.stderr)
   if (stdin.isTTY) output.err('parley: this speaks the Agent Client Protocol: start it from an editor.\n')
   const connected = () => connect(configuration, context)
-  await using server = createSteadyDoor(await connected(), connected)
+  await using server = createSteadyAccess(await connected(), connected)
   const face = createAcpFace(ndJsonStream(toWeb(process.stdout), Readable.toWeb(stdin) as ReadableStream), {
     agent: options.agent,
     version,
     defaults,
-    door: server.door,
+    access: server.access,
     opened: (sessionId) => server.own(sessionId),
-    elsewhere: (sessionId) => `Answer it in another client: ${commandLine(`attach ${sessionId}`)}`,
+    elsewhere: (sessionId) => commandLine(`attach ${sessionId}`),
     problem: (thrown, doing) => output.err(`parley: could not ${doing}: ${messageOf(thrown)}\n`),
   })
   using _interrupts = onInterrupt(() => face.close())

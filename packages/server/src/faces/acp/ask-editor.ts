@@ -11,7 +11,7 @@ import {
   type PermissionOption,
   type Question,
 } from '@parley/protocol'
-import type { Door } from './door.ts'
+import type { Access } from './access.ts'
 import type { Editor } from './editor.ts'
 import { answersIn, formOf } from './question-form.ts'
 import { callInQuestion } from './retell-tool-call.ts'
@@ -19,7 +19,7 @@ import { callInQuestion } from './retell-tool-call.ts'
 type Request<Type extends OpenRequest['type']> = Extract<OpenRequest, { type: Type }>
 
 export type AskContext = {
-  readonly door: Door
+  readonly access: Access
   readonly editor: Editor
   readonly sessionId: string
   readonly cwd: string
@@ -55,7 +55,7 @@ async function askPermission(
   request: Request<'permission'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { door, editor, sessionId, cwd } = context
+  const { access, editor, sessionId, cwd } = context
   const options = request.options.map((option, index) => ({ option, native: nativeOption(option, index) }))
   const response = await editor.permission(
     {
@@ -70,7 +70,7 @@ async function askPermission(
   const chosen = options.find(({ native }) => native.optionId === optionId)
   if (!chosen) return context.cannotAsk(`This editor answered with an option that was not offered.`)
   const { decision, scope } = chosen.option
-  await door.command(sessionId, {
+  await access.command(sessionId, {
     type: 'permission.decide',
     commandId: newId('cmd'),
     requestId: request.requestId,
@@ -91,8 +91,8 @@ function chosenIn({ outcome }: RequestPermissionResponse): string | undefined {
 }
 
 /** Not answering is stopping: that is what the word `cancelled` means in the protocol. */
-async function cancelTurn({ door, sessionId }: AskContext, { turnId }: OpenRequest): Promise<void> {
-  await door.command(sessionId, { type: 'turn.cancel', commandId: newId('cmd'), ...(turnId && { turnId }) })
+async function cancelTurn({ access, sessionId }: AskContext, { turnId }: OpenRequest): Promise<void> {
+  await access.command(sessionId, { type: 'turn.cancel', commandId: newId('cmd'), ...(turnId && { turnId }) })
 }
 
 async function askQuestions(
@@ -106,7 +106,7 @@ async function askQuestions(
   if (said === 'not-possible') return
   const answers = said === 'declined' ? refusalOf(questions) : said
   if (answers === undefined || answers === 'cancelled') return cancelTurn(context, request)
-  await context.door.command(context.sessionId, {
+  await context.access.command(context.sessionId, {
     type: 'question.answer',
     commandId: newId('cmd'),
     requestId,

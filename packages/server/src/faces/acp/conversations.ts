@@ -16,18 +16,18 @@ import {
   type SessionOptions,
   type SessionState,
 } from '@parley/protocol'
-import type { Door } from './door.ts'
+import type { Access } from './access.ts'
 import type { Editor } from './editor.ts'
 import { mcpServersOf } from './mcp-servers.ts'
 import { OpenSession } from './open-session.ts'
 
 export type ConversationsOptions = {
-  readonly door: Door
+  readonly access: Access
   /** Which agent the editor drives. */
   readonly agent: string
   /** What new sessions are made with where the editor has no say. */
   readonly defaults?: { readonly mode?: PermissionMode; readonly model?: string }
-  /** In words, where else a request of a session can be answered. */
+  /** The command that opens a session in another client. */
   readonly elsewhere?: (sessionId: string) => string
   /** A session is shown in this editor from now on. */
   readonly opened?: (sessionId: string) => void
@@ -56,9 +56,9 @@ export class Conversations {
 
   /** The agent as it was found; to look for it takes a while. */
   async agent({ again = false } = {}): Promise<AgentInfo> {
-    const { door, agent: id } = this.#options
+    const { access, agent: id } = this.#options
     if (this.#agent && !again) return this.#agent
-    this.#agent = await door.agent(id)
+    this.#agent = await access.agent(id)
     if (this.#agent) return this.#agent
     throw new ParleyError('agent_not_found', `There is no agent "${id}". Give another one with --agent.`)
   }
@@ -82,11 +82,11 @@ export class Conversations {
   }
 
   async create(request: NewSessionRequest, editor: Editor): Promise<OpenSession> {
-    const { door, agent, defaults } = this.#options
+    const { access, agent, defaults } = this.#options
     const info = await this.#ready()
     const mcpServers = mcpServersOf(request.mcpServers)
     const options = optionsOf(request)
-    const state = await door.create({
+    const state = await access.create({
       agent,
       cwd: request.cwd,
       ...defaults,
@@ -113,18 +113,18 @@ export class Conversations {
   }
 
   async fork(sessionId: string, place: Place, editor: Editor): Promise<OpenSession> {
-    const { door } = this.#options
-    await this.#prepared(sessionId, place)
+    const { access } = this.#options
+    await this.#found(sessionId, place)
     const command = { type: 'session.fork', commandId: newId('cmd') } as const
-    const { sessionId: copy } = await door.command(sessionId, command)
+    const { sessionId: copy } = await access.command(sessionId, command)
     if (copy === undefined)
       throw new ParleyError('internal_error', 'The server did not say which session the copy is.')
     return this.resume(copy, place, editor)
   }
 
   async list({ cwd, cursor }: ListSessionsRequest): Promise<ListSessionsResponse> {
-    const { door, agent } = this.#options
-    const page = await door.list({ agent, ...(cursor && { cursor }) })
+    const { access, agent } = this.#options
+    const page = await access.list({ agent, ...(cursor && { cursor }) })
     const folder = cwd && (await realFolder(cwd))
     return {
       sessions: page.sessions
@@ -145,7 +145,7 @@ export class Conversations {
     await session.cancel()
     await session.idle()
     this.#forget(session)
-    await this.#options.door.command(sessionId, { type: 'session.close', commandId: newId('cmd') })
+    await this.#options.access.command(sessionId, { type: 'session.close', commandId: newId('cmd') })
     await this.#dropUnused(sessionId)
   }
 
@@ -153,7 +153,7 @@ export class Conversations {
     await this.#own(sessionId)
     const session = this.#open.get(sessionId)
     if (session) this.#forget(session)
-    await this.#options.door.remove(sessionId)
+    await this.#options.access.remove(sessionId)
   }
 
   /** The editor has left. */
@@ -166,10 +166,10 @@ export class Conversations {
   }
 
   async #dropUnused(sessionId: string): Promise<void> {
-    const { door } = this.#options
+    const { access } = this.#options
     if (!this.#made.delete(sessionId)) return
-    const state = await door.state(sessionId).catch(notThere)
-    if (state && isUnused(state)) await door.remove(sessionId).catch(notThere)
+    const state = await access.state(sessionId).catch(notThere)
+    if (state && isUnused(state)) await access.remove(sessionId).catch(notThere)
   }
 
   #forget(session: OpenSession): void {
@@ -178,7 +178,7 @@ export class Conversations {
   }
 
   #show(state: SessionState, agent: AgentInfo, editor: Editor): OpenSession {
-    const { door, opened, problem = () => undefined, elsewhere = () => '' } = this.#options
+    const { access, opened, problem = () => undefined, elsewhere } = this.#options
     const before = this.#open.get(state.id)
     if (before?.busy) {
       const message = 'A prompt of this session is being worked on. Open it again when that has ended.'
@@ -186,11 +186,11 @@ export class Conversations {
     }
     if (before) this.#forget(before)
     const session: OpenSession = new OpenSession({
-      door,
+      access,
       editor,
       agent,
       state,
-      elsewhere: elsewhere(state.id),
+      elsewhere: elsewhere?.(state.id),
       ended: (thrown) => {
         this.#forget(session)
         problem(thrown, `follow ${state.id}`)
@@ -202,30 +202,34 @@ export class Conversations {
     return session
   }
 
-  /** A session as it is found, in the folder that the editor means, with the servers that it names. */
+  /** A session in the folder that the editor means. */
+  async #found(sessionId: string, { cwd }: Place): Promise<SessionState> {
+    const state = await this.#own(sessionId)
+    if ((await realFolder(cwd)) === state.cwd) return state
+    const message = `Session ${sessionId} works in ${state.cwd}, not in ${cwd}. Open that folder.`
+    throw new ParleyError('validation_error', message, { details: { cwd: state.cwd } })
+  }
+
+  /** The same with the servers and folders that the editor names. */
   async #prepared(sessionId: string, place: Place): Promise<[SessionState, AgentInfo]> {
-    const { door } = this.#options
-    const [state, agent] = await Promise.all([this.#own(sessionId), this.agent()])
-    if ((await realFolder(place.cwd)) !== state.cwd) {
-      const message = `Session ${sessionId} works in ${state.cwd}, not in ${place.cwd}. Open that folder.`
-      throw new ParleyError('validation_error', message, { details: { cwd: state.cwd } })
-    }
+    const { access } = this.#options
+    const [state, agent] = await Promise.all([this.#found(sessionId, place), this.agent()])
     const mcpServers = mcpServersOf(place.mcpServers)
     const options = optionsOf(place)
     const isNew = differs(mcpServers, state.mcpServers) || differs(options, state.requested.options)
     if (!isNew) return [state, agent]
-    await door.command(sessionId, {
+    await access.command(sessionId, {
       type: 'session.configure',
       commandId: newId('cmd'),
       ...(mcpServers && { mcpServers }),
       ...(options && { options }),
     })
-    return [await door.state(sessionId), agent]
+    return [await access.state(sessionId), agent]
   }
 
   async #own(sessionId: string): Promise<SessionState> {
-    const { door, agent } = this.#options
-    const state = await door.state(sessionId)
+    const { access, agent } = this.#options
+    const state = await access.state(sessionId)
     if (state.agent === agent) return state
     const message = `Session ${sessionId} is one of ${state.agent}. Open it with: parley acp --agent ${state.agent}`
     throw new ParleyError('validation_error', message, { details: { agent: state.agent } })

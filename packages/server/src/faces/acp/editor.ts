@@ -27,7 +27,9 @@ export function createEditor(client: AgentContext, capabilities: ClientCapabilit
       compaction: session?.compaction != null,
       forms: elicitation?.form != null,
     },
-    update: (sessionId, update) => client.notify('session/update', { sessionId, update }),
+    // An editor that is gone is noticed by whoever holds the line.
+    update: (sessionId, update) =>
+      client.notify('session/update', { sessionId, update }).catch(() => undefined),
     permission: (question, signal) => client.request('session/request_permission', question, options(signal)),
     form: (question, signal) => client.request('elicitation/create', question, options(signal)),
   }

@@ -3,7 +3,7 @@ import type { SessionEvent } from '@parley/protocol'
 import { onTestFinished } from 'vitest'
 import { type HostUnderTest, type HostUnderTestOptions, hostUnderTest } from '../../core/host-under-test.ts'
 import { type EditorUnderTest, editorUnderTest, everything, wires } from './editor-under-test.ts'
-import { createAcpFace, hostDoor } from './index.ts'
+import { createAcpFace, hostAccess } from './index.ts'
 
 export type Given = { capabilities?: ClientCapabilities; host?: HostUnderTestOptions; agent?: string }
 
@@ -26,7 +26,7 @@ export function join(
 } {
   const line = wires()
   const { closed } = createAcpFace(line.face, {
-    door: hostDoor(world.host),
+    access: hostAccess(world.host),
     agent,
     version: '1',
     elsewhere: (id) => `attach ${id}`,
@@ -44,7 +44,7 @@ export async function heldBack() {
   let gate = Promise.withResolvers<void>()
   gate.resolve()
   const line = wires(() => gate.promise)
-  createAcpFace(line.face, { door: hostDoor(world.host), agent: 'scripted', version: '1' })
+  createAcpFace(line.face, { access: hostAccess(world.host), agent: 'scripted', version: '1' })
   const letGo = {
     hold() {
       gate = Promise.withResolvers()

@@ -4,6 +4,7 @@ import {
   type ContentBlock,
   agent as createAgent,
   type InitializeRequest,
+  RequestError,
   type Stream,
 } from '@agentclientprotocol/sdk/unstable'
 import { Conversations, type ConversationsOptions } from './conversations.ts'
@@ -15,8 +16,8 @@ import { toRequestError } from './request-error.ts'
 import { modeFrom, settingFrom } from './settings.ts'
 import { SteeringRequest, steeringMethod } from './steering.ts'
 
-export type { Door, DoorItem, FeedFrom } from './door.ts'
-export { hostDoor } from './host-door.ts'
+export type { Access, AccessItem, FeedFrom } from './access.ts'
+export { hostAccess } from './host-access.ts'
 export { modeFrom } from './settings.ts'
 
 export type AcpFaceOptions = ConversationsOptions & { readonly version: string }
@@ -29,12 +30,17 @@ export type AcpFace = {
   close(): void
 }
 
-type Parts = { readonly options: AcpFaceOptions; readonly conversations: Conversations; editor: Editor }
+type Parts = {
+  readonly options: AcpFaceOptions
+  readonly conversations: Conversations
+  /** Who has introduced itself; the SDK refuses everything before that. */
+  editor?: Editor
+}
 
 export function createAcpFace(stream: Stream, options: AcpFaceOptions): AcpFace {
   const app = createAgent({ name: 'parley' })
   const conversations = new Conversations(options)
-  const parts: Parts = { options, conversations, editor: nobody }
+  const parts: Parts = { options, conversations }
   addIntroduction(app, parts)
   addSessions(app, parts)
   addTurns(app, parts)
@@ -46,8 +52,10 @@ export function createAcpFace(stream: Stream, options: AcpFaceOptions): AcpFace 
   }
 }
 
-/** Before it has introduced itself, an editor gets and is asked nothing: the SDK refuses all it wants. */
-const nobody = createEditor({} as AgentContext, undefined)
+function editorOf({ editor }: Parts): Editor {
+  if (editor) return editor
+  throw RequestError.invalidRequest({ code: 'conflict' }, 'initialize comes first')
+}
 
 /** Whatever a handler throws is an error of the protocol; what is not ours is a defect, and is told to whoever runs us. */
 function answering<Context extends { method: string }, Answer>(
@@ -91,26 +99,26 @@ function addSessions(app: AgentApp, parts: Parts): void {
   const opened = (session: OpenSession) => ({ sessionId: session.id, ...session.settings() })
   app.onRequest(
     'session/new',
-    answering(parts, async ({ params }) => opened(await conversations.create(params, parts.editor))),
+    answering(parts, async ({ params }) => opened(await conversations.create(params, editorOf(parts)))),
   )
   app.onRequest(
     'session/load',
     answering(parts, async ({ params }) => {
-      const session = await conversations.load(params.sessionId, params, parts.editor)
+      const session = await conversations.load(params.sessionId, params, editorOf(parts))
       return session.settings()
     }),
   )
   app.onRequest(
     'session/resume',
     answering(parts, async ({ params }) => {
-      const session = await conversations.resume(params.sessionId, params, parts.editor)
+      const session = await conversations.resume(params.sessionId, params, editorOf(parts))
       return session.settings()
     }),
   )
   app.onRequest(
     'session/fork',
     answering(parts, async ({ params }) =>
-      opened(await conversations.fork(params.sessionId, params, parts.editor)),
+      opened(await conversations.fork(params.sessionId, params, editorOf(parts))),
     ),
   )
   app.onRequest(

@@ -13,19 +13,19 @@ import {
   type SessionState,
   type UnknownEvent,
 } from '@parley/protocol'
+import type { Access, AccessItem } from './access.ts'
 import { askEditor } from './ask-editor.ts'
-import type { Door, DoorItem } from './door.ts'
 import type { Editor } from './editor.ts'
 import { Retelling } from './retell.ts'
 import { promptResponse } from './stop-reason.ts'
 
 export type OpenSessionOptions = {
-  readonly door: Door
+  readonly access: Access
   readonly editor: Editor
   readonly agent: AgentInfo
   readonly state: SessionState
-  /** In words, where else a request of this session can be answered. */
-  readonly elsewhere: string
+  /** The command that opens it in another client. */
+  readonly elsewhere: string | undefined
   /** It can be followed no more: it was deleted, or the server is gone for good. */
   ended(thrown: unknown): void
   problem(thrown: unknown, doing: string): void
@@ -85,7 +85,7 @@ export class OpenSession {
 
   async configure(settings: SessionSettings): Promise<void> {
     const command = { type: 'session.configure', commandId: newId('cmd'), ...settings } as const
-    await this.#options.door.command(this.id, command)
+    await this.#options.access.command(this.id, command)
     this.#retelling.choose(settings)
   }
 
@@ -153,7 +153,7 @@ export class OpenSession {
     this.#own.add(messageId)
     const command = { type: 'prompt.submit', commandId: messageId, messageId, parts, delivery } as const
     try {
-      await this.#options.door.command(this.id, command)
+      await this.#options.access.command(this.id, command)
     } catch (thrown) {
       this.#own.delete(messageId)
       throw thrown
@@ -207,11 +207,11 @@ export class OpenSession {
   }
 
   async #follow(after: number): Promise<void> {
-    const { door, state, ended } = this.#options
+    const { access, state, ended } = this.#options
     const { signal } = this.#closing
     try {
       if (after > 0) await this.#tell(this.#retelling.openCalls())
-      for await (const item of door.feed(this.id, { after, epoch: state.epoch, signal })) {
+      for await (const item of access.feed(this.id, { after, epoch: state.epoch, signal })) {
         await this.#take(item)
       }
       if (signal.aborted) return
@@ -225,7 +225,7 @@ export class OpenSession {
     }
   }
 
-  async #take(item: DoorItem): Promise<void> {
+  async #take(item: AccessItem): Promise<void> {
     switch (item.type) {
       case 'event':
         return this.#event(item.event)
@@ -287,16 +287,17 @@ export class OpenSession {
 
   /** A rule or the mode may have answered meanwhile: the server knows, before anybody is asked. */
   async #ask(requestId: string): Promise<void> {
-    const { door, editor, agent, elsewhere, problem } = this.#options
+    const { access, editor, agent, elsewhere, problem } = this.#options
     if (this.#asking.has(requestId)) return
     const asking = new AbortController()
     this.#asking.set(requestId, asking)
     try {
-      const { requests, cwd } = await door.state(this.id)
+      const { requests, cwd } = await access.state(this.id)
       const request = requests.find((open: OpenRequest) => open.requestId === requestId)
       if (!request || asking.signal.aborted) return
-      const cannotAsk = (why: string) => this.#tell(this.#retelling.aside('warning', why, elsewhere))
-      const context = { door, editor, sessionId: this.id, cwd, agentName: agent.name, cannotAsk }
+      const where = elsewhere && `Answer it in another client: ${elsewhere}`
+      const cannotAsk = (why: string) => this.#tell(this.#retelling.aside('warning', why, where))
+      const context = { access, editor, sessionId: this.id, cwd, agentName: agent.name, cannotAsk }
       await askEditor(context, request, asking.signal)
     } catch (thrown) {
       if (!asking.signal.aborted) problem(thrown, 'ask the editor')
@@ -358,17 +359,19 @@ export class OpenSession {
     command: { type: 'turn.cancel'; turnId?: string } | { type: 'prompt.withdraw'; promptId: string },
   ): Promise<void> {
     try {
-      await this.#options.door.command(this.id, { ...command, commandId: newId('cmd') })
+      await this.#options.access.command(this.id, { ...command, commandId: newId('cmd') })
     } catch (thrown) {
       const isOver = thrown instanceof ParleyError && thrown.code === 'conflict'
       if (!isOver) this.#options.problem(thrown, doing)
     }
   }
 
-  #heardOfServer(status: Extract<DoorItem, { type: 'status' }>['status']): void {
+  #heardOfServer(status: Extract<AccessItem, { type: 'status' }>['status']): void {
     clearTimeout(this.#lostTimer)
     const lost = () => {
-      const message = `The server is gone, so it is unknown how this ended. ${this.#options.elsewhere}`
+      const { elsewhere } = this.#options
+      const where = elsewhere ? ` What it has done: ${elsewhere}` : ''
+      const message = `The server is gone, so it is unknown how this ended.${where}`
       this.#pending?.response.reject(new ParleyError('busy', message, { details: { reason: 'lost' } }))
     }
     if (status === 'lost' && this.#pending?.delivered) lost()

@@ -80,7 +80,10 @@ describe('a permission', () => {
     editor.answerPermission = () => Promise.reject(new Error('no dialogs today'))
     const turn = play(permission('a'))
     const notice = await editor.until(() => editor.updates('notice')[0])
-    expect(notice).toMatchObject({ severity: 'warning', description: `attach ${sessionId}` })
+    expect(notice).toMatchObject({
+      severity: 'warning',
+      description: `Answer it in another client: attach ${sessionId}`,
+    })
     const { requests } = await world.host.state(sessionId)
     const requestId = requests[0]!.requestId
     await world.host.command(sessionId, {

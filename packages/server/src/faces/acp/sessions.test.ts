@@ -2,8 +2,10 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join as joinPath } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { NewSessionRequest } from '@agentclientprotocol/sdk/unstable'
 import { capabilities } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
+import { scriptedCapabilities } from '../../adapters/scripted/index.ts'
 import { colour, permission } from '../../core/host-under-test.ts'
 import { choosing, type EditorUnderTest, everything } from './editor-under-test.ts'
 import { anEditor, aSession, join, logOf } from './face-under-test.ts'
@@ -169,6 +171,18 @@ describe('sessions', () => {
     expect(await editor.agent.request('session/list', {})).toEqual({ sessions: [] })
   })
 
+  it('that are deleted elsewhere end their prompts', async () => {
+    const { editor, play, world, sessionId } = await aSession()
+    const turn = play({ type: 'text', text: 'Waiting.' }, { type: 'hang' })
+    const refusal = expect(turn).rejects.toMatchObject({ code: -32_002 })
+    await editor.until(() => editor.text() !== '')
+    const deleted = world.host.delete(sessionId)
+    await refusal
+    await expect(play({ type: 'text', text: 'x' })).rejects.toMatchObject({ code: -32_002 })
+    world.time.advance(60_000)
+    await deleted
+  })
+
   it('of another folder or unknown ones are refused with what is wrong', async () => {
     const { editor, sessionId } = await aSession()
     const cwd = mkdtempSync(joinPath(tmpdir(), 'parley-elsewhere-'))
@@ -183,6 +197,23 @@ describe('sessions', () => {
     await expect(
       editor.agent.request('session/new', { cwd: joinPath(cwd, 'gone'), mcpServers: [] }),
     ).rejects.toMatchObject({ code: -32_602, message: expect.stringContaining('does not exist') })
+  })
+
+  it('get the MCP servers that the editor names', async () => {
+    const can = capabilities(...scriptedCapabilities, 'mcp')
+    const { editor, world } = await anEditor({ host: { agent: { capabilities: can } } })
+    const stdio = { name: 'files', command: 'serve-files', args: ['-v'], env: [{ name: 'A', value: 'b' }] }
+    const http = { type: 'http' as const, name: 'web', url: 'http://127.0.0.1:1/', headers: [] }
+    const servers = { files: { command: 'serve-files', args: ['-v'], env: { A: 'b' } } }
+    const place: NewSessionRequest = { cwd: world.cwd, mcpServers: [stdio] }
+    const { sessionId } = await editor.agent.request('session/new', place)
+    expect((await world.host.state(sessionId)).mcpServers).toEqual(servers)
+    await editor.agent.request('session/load', { sessionId, cwd: world.cwd, mcpServers: [] })
+    expect((await world.host.state(sessionId)).mcpServers).toEqual(servers)
+    await editor.agent.request('session/resume', { sessionId, cwd: world.cwd, mcpServers: [http] })
+    expect((await world.host.state(sessionId)).mcpServers).toEqual({
+      web: { type: 'http', url: 'http://127.0.0.1:1/', headers: {} },
+    })
   })
 
   it('prompted elsewhere are told here too', async () => {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permission } from '../../core/host-under-test.ts'
 import { refusalOfMessages } from '../../transcripts/ai-sdk-under-test.ts'
-import { comparable } from '../../transcripts/turn-under-test.ts'
 import { type ChatUnderTest, chatUnderTest, type Page } from './chat-under-test.ts'
 
 let chat: ChatUnderTest
@@ -343,90 +342,6 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     expect(ends.map(({ outcome }) => outcome)).toEqual(['cancelled', 'completed'])
     expect(chat.under.runs(file)).toBe(0)
     expect(await refusalOfMessages(await chat.messages(page.id))).toBeUndefined()
-  })
-
-  it('sees in one tab what another one did', async () => {
-    const page = chat.page(sdk)
-    const file = newFile()
-    const gate = `tabs-${sdk}`
-    await page.say([permission(file), { type: 'wait', gate }, { type: 'text', text: 'Written.' }])
-    await page.asked()
-    const other = chat.page(sdk, { id: page.id, messages: page.messages })
-    await page.decide(page.tools()[0], true)
-    await chat.session(page.id).when(({ requests }) => requests.length === 0)
-    const resuming = other.chat.resumeStream()
-    await other.when('resumed', (it) => it.tools('output-available').length === 1)
-    chat.under.gates.open(gate)
-    await resuming
-    await Promise.all([page.ended(), other.ended()])
-    await holdsTheSame(page)
-    const [mine, theirs] = [page.last, other.last].map((message) => comparable(message, sdk))
-    expect(theirs).toEqual(mine)
-  })
-
-  it('may answer in two tabs: the same twice is one answer, another one is refused', async () => {
-    const page = chat.page(sdk)
-    const file = newFile()
-    const gate = `answers-${sdk}`
-    await page.say([permission(file), { type: 'wait', gate }, { type: 'text', text: 'Written.' }])
-    await page.asked()
-    const [same, other] = [0, 1].map(() => chat.page(sdk, { id: page.id, messages: page.messages }))
-    await page.decide(page.tools()[0], true)
-    await chat.session(page.id).when(({ requests }) => requests.length === 0)
-    await other?.decide(other.tools()[0], false)
-    await other?.when('refused', (it) => it.chat.status === 'error')
-    expect(JSON.parse(other?.chat.error?.message ?? '')).toMatchObject({
-      error: { code: 'conflict', details: { outcome: 'allowed' } },
-    })
-    await same?.decide(same.tools()[0], true)
-    await same?.when('going on', (it) => it.tools('output-available').length === 1)
-    chat.under.gates.open(gate)
-    await Promise.all([page.ended(), same?.ended()])
-    expect(chat.under.runs(file)).toBe(1)
-    expect(await chat.session(page.id).events('permission.resolved')).toHaveLength(1)
-    expect(same?.messages).toEqual(page.messages)
-  })
-
-  it('gets its own response when its message waits for another turn', async () => {
-    const page = chat.page(sdk)
-    const gate = `queue-${sdk}`
-    const first = page.say([
-      { type: 'wait', gate },
-      { type: 'text', text: 'first' },
-    ])
-    await page.when('begun', (it) => it.chat.messages.length === 2)
-    const other = chat.page(sdk, { id: page.id, messages: page.messages })
-    const second = other.say('second')
-    await chat.session(page.id).when(({ queue }) => queue.length === 1)
-    chat.under.gates.open(gate)
-    await Promise.all([first, second])
-    expect(page.text).toBe('first')
-    expect(other.text).toBe('second')
-    expect((await chat.messages(page.id)).map(({ role }) => role)).toEqual([
-      'user',
-      'assistant',
-      'user',
-      'assistant',
-    ])
-  })
-
-  it('is told when the turn that its message waits for waits for an answer', async () => {
-    const page = chat.page(sdk)
-    const gate = `blocked-${sdk}`
-    const first = page.say([{ type: 'wait', gate }, permission(newFile())])
-    await page.when('begun', (it) => it.chat.messages.length === 2)
-    const other = chat.page(sdk, { id: page.id, messages: page.messages })
-    const second = other.say('second')
-    await chat.session(page.id).when(({ queue }) => queue.length === 1)
-    chat.under.gates.open(gate)
-    await Promise.all([first, second])
-    expect(other.chat.status).toBe('error')
-    expect(other.chat.error?.message).toContain('waits for an answer')
-    expect((await chat.messages(page.id)).map(({ role }) => role)).toEqual(['user', 'assistant'])
-    await page.decide(page.tools()[0], true)
-    await page.ended()
-    await chat.session(page.id).idle()
-    expect((await chat.messages(page.id)).map(({ role }) => role)).toHaveLength(4)
   })
 
   it('chooses another model and mode with a message; another agent is another chat', async () => {

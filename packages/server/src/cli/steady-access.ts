@@ -1,9 +1,9 @@
 import { type Client, isUnreachable } from '@parley/client'
-import type { Door, DoorItem, FeedFrom } from '../faces/acp/index.ts'
+import type { Access, AccessItem, FeedFrom } from '../faces/acp/index.ts'
 import type { Connected } from './connect.ts'
 
-export type SteadyDoor = AsyncDisposable & {
-  readonly door: Door
+export type SteadyAccess = AsyncDisposable & {
+  readonly access: Access
   /** This session is ours: nobody needs to wait for it when we leave. */
   own(sessionId: string): void
 }
@@ -19,7 +19,7 @@ const commandMs = 30_000
  * The sessions of a data folder for as long as an editor is there, which may be longer than the server: one that was
  * another editor's goes with it. What is wanted after that is wanted of the next one, or of one of our own.
  */
-export function createSteadyDoor(first: Connected, connectAnew: () => Promise<Connected>): SteadyDoor {
+export function createSteadyAccess(first: Connected, connectAnew: () => Promise<Connected>): SteadyAccess {
   const ours = new Set<string>()
   let current = first
   let gone = new AbortController()
@@ -65,7 +65,7 @@ export function createSteadyDoor(first: Connected, connectAnew: () => Promise<Co
     }
   }
 
-  async function* feed(sessionId: string, { signal, ...from }: FeedFrom): AsyncGenerator<DoorItem> {
+  async function* feed(sessionId: string, { signal, ...from }: FeedFrom): AsyncGenerator<AccessItem> {
     let { after, epoch } = from
     for (;;) {
       const left = gone.signal
@@ -81,7 +81,7 @@ export function createSteadyDoor(first: Connected, connectAnew: () => Promise<Co
   }
 
   return {
-    door: { ...verbs(use), feed },
+    access: { ...verbs(use), feed },
     own(sessionId) {
       ours.add(sessionId)
       current.own(sessionId)
@@ -92,7 +92,7 @@ export function createSteadyDoor(first: Connected, connectAnew: () => Promise<Co
 
 type Use = <Reply>(work: (client: Client) => Promise<Reply>) => Promise<Reply>
 
-function verbs(use: Use): Omit<Door, 'feed'> {
+function verbs(use: Use): Omit<Access, 'feed'> {
   return {
     async agent(id) {
       const { agents } = await use((client) => client.call('listAgents'))

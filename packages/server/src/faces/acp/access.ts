@@ -14,7 +14,7 @@ import type {
  * What the face needs of the sessions it shows, wherever they are: a server that runs, reached as a client, or a host in
  * this process. Every verb rejects with a ParleyError.
  */
-export type Door = {
+export type Access = {
   /** As it is found now; nothing if there is no such agent. */
   agent(id: string): Promise<AgentInfo | undefined>
   create(input: NewSessionInput): Promise<SessionState>
@@ -26,12 +26,12 @@ export type Door = {
   command(sessionId: string, command: CommandInput): Promise<Receipt>
   remove(sessionId: string): Promise<void>
   /** The log after the cursor, then what comes; the signal ends it. Only as much waits in it as it bounds itself. */
-  feed(sessionId: string, from: FeedFrom): AsyncIterable<DoorItem>
+  feed(sessionId: string, from: FeedFrom): AsyncIterable<AccessItem>
 }
 
 export type FeedFrom = { readonly after: number; readonly epoch: string; readonly signal: AbortSignal }
 
-export type DoorItem =
+export type AccessItem =
   | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
   | { readonly type: 'delta'; readonly delta: Delta }
   | { readonly type: 'native'; readonly native: unknown }

@@ -1,10 +1,10 @@
 import type { Host } from '../../core/host.ts'
-import type { Door } from './door.ts'
+import type { Access } from './access.ts'
 
 const pageSize = 100
 
 /** The sessions of a host in this process. */
-export function hostDoor(host: Host): Door {
+export function hostAccess(host: Host): Access {
   return {
     agent: async (id) => (await host.agents()).find((agent) => agent.id === id),
     create: (input) => host.create(input),

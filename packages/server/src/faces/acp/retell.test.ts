@@ -1,0 +1,86 @@
+import { type AgentInfo, capabilities, type Delta, emptyState, type SessionEvent } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { Retelling } from './retell.ts'
+
+const agent: AgentInfo = {
+  id: 'any',
+  name: 'Any',
+  found: true,
+  capabilities: capabilities(),
+  modes: ['ask'],
+}
+
+function aRetelling() {
+  let seq = 0
+  const retelling = new Retelling({
+    agent,
+    state: { ...emptyState('ses_1', 'epo_1'), cwd: '/code' },
+    knows: { notices: false, compaction: false },
+    isOwn: () => false,
+  })
+  const event = (fields: object) =>
+    retelling.event({ seq: ++seq, at: 0, sessionId: 'ses_1', turnId: 'trn_1', ...fields } as SessionEvent)
+  return { retelling, event, delta: (delta: Delta) => retelling.delta(delta) }
+}
+
+const piece = (offset: number, text: string): Delta => ({ type: 'text.streamed', blockId: 'b', offset, text })
+const printed = (offset: number, text: string): Delta => ({
+  type: 'tool-call.output-streamed',
+  toolCallId: 'c',
+  offset,
+  text,
+})
+
+describe('a block', () => {
+  it('is told once, whatever pieces come twice or not at all', () => {
+    const { event, delta } = aRetelling()
+    const told = [
+      ...delta(piece(0, 'One ')),
+      ...delta(piece(0, 'One two ')),
+      ...delta(piece(2, 'e ')),
+      ...delta(piece(14, 'lost')),
+      ...event({ type: 'text.written', blockId: 'b', text: 'One two three lost.' }),
+    ]
+    const texts = told.map((update) => (update as { content: { text: string } }).content.text)
+    expect(texts).toEqual(['One ', 'two ', 'three lost.'])
+  })
+})
+
+describe('a call', () => {
+  const called = {
+    type: 'tool-call.called',
+    toolCallId: 'c',
+    name: 'Bash',
+    kind: 'execute',
+    title: 'ls',
+    input: {},
+  }
+
+  it('runs when it puts something out, which is told from time to time, and its end in any case', () => {
+    const { retelling, event, delta } = aRetelling()
+    expect(event(called)).toMatchObject([{ sessionUpdate: 'tool_call', status: 'pending' }])
+    expect(delta(printed(0, 'one\n'))).toMatchObject([{ status: 'in_progress' }])
+    expect(delta(printed(0, 'one\ntwo\n'))).toEqual([])
+    const told = retelling.outputs()
+    expect(told).toMatchObject([{ content: [{ content: { text: '```console\none\ntwo\n```' } }] }])
+    expect(retelling.outputs()).toEqual([])
+    delta(printed(8, 'x'.repeat(20_000)))
+    const [longer] = retelling.outputs() as { content: { content: { text: string } }[] }[]
+    expect(longer?.content[0]?.content.text).toMatch(/^```console\n…x{16000}\n```$/)
+    const content = [{ type: 'terminal', output: 'all of it' }]
+    expect(event({ type: 'tool-call.ended', toolCallId: 'c', outcome: 'cancelled', content })).toMatchObject([
+      { status: 'failed', _meta: { parley: { outcome: 'cancelled' } } },
+    ])
+    expect(delta(printed(20_008, 'late'))).toEqual([])
+    expect(retelling.outputs()).toEqual([])
+  })
+
+  it('has its output fenced, whatever is in it', () => {
+    const { event } = aRetelling()
+    event(called)
+    const content = [{ type: 'terminal', output: '```\ncode\n```', exitCode: 0 }]
+    expect(event({ type: 'tool-call.ended', toolCallId: 'c', outcome: 'completed', content })).toMatchObject([
+      { content: [{ content: { text: '````console\n```\ncode\n```\n````' } }] },
+    ])
+  })
+})

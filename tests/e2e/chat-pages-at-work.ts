@@ -1,0 +1,217 @@
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { testAgentsFolder } from '../../packages/server/src/testing/agents-folder.ts'
+import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
+import { answerByPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import { type ModelServer, startModelServer } from '../../packages/server/src/testing/model-server.ts'
+import { opencodeEnvironment } from '../../packages/server/src/testing/opencode-environment.ts'
+import type { UiMessage } from '../../packages/server/src/transcripts/ui-message.ts'
+import { buildPage, PageServer, type Sdk } from './chat-pages-server.ts'
+import { seen } from './claude-at-work.ts'
+import { ConsoleServer, launchBrowser, listen } from './console-browser.ts'
+import { eventually } from './console-page.ts'
+
+export type PageAgent = 'claude' | 'opencode'
+
+/** Pages that others built, in a real browser, on the real program with real agents; only their model is scripted. */
+export class ChatPages implements AsyncDisposable {
+  readonly parley = new ConsoleServer()
+  readonly #undo = new AsyncDisposableStack()
+  readonly #pages = new Map<Sdk, PageServer>()
+  /** What is in each page besides packages of others. */
+  readonly madeFrom: string[][] = []
+  model!: ModelServer
+  browser!: Browser
+  #chats = 0
+
+  static async start(script: (model: ModelServer) => void): Promise<ChatPages> {
+    const pages = new ChatPages()
+    try {
+      await pages.#start(script)
+    } catch (error) {
+      await pages[Symbol.asyncDispose]()
+      throw error
+    }
+    return pages
+  }
+
+  async #start(script: (model: ModelServer) => void): Promise<void> {
+    const { parley } = this
+    this.#undo.defer(() => this.#endParley())
+    this.model = await startModelServer()
+    this.#undo.defer(() => this.model.stop())
+    script(this.model)
+    answerByPrompt(this.model, /Parley was restarted/)
+    for (const sdk of [6, 7] as const) {
+      const folder = join(parley.folder, `page-${sdk}`)
+      this.madeFrom.push(await buildPage(sdk, folder))
+      this.#pages.set(sdk, this.#undo.use(await PageServer.start(folder)))
+    }
+    await this.#startParley()
+    this.browser = await launchBrowser()
+    this.#undo.defer(() => this.browser.close())
+  }
+
+  async #startParley(): Promise<void> {
+    const { parley } = this
+    const data = join(parley.folder, 'data')
+    const home = join(parley.folder, 'home')
+    for (const folder of [data, home]) mkdirSync(folder, { mode: 0o700 })
+    symlinkSync(testAgentsFolder(), join(data, 'agents'))
+    const allowOrigins = [...this.#pages.values()].map(({ origin }) => origin)
+    writeFileSync(join(data, 'config.json'), JSON.stringify({ allowOrigins, limits: { maxConnections: 3 } }))
+    const at = { url: this.model.url, home }
+    parley.environment = { ...claudeEnvironment(at), ...opencodeEnvironment(at) }
+    await parley.start()
+    for (const page of this.#pages.values()) page.parley = { port: parley.port, token: parley.token }
+  }
+
+  /** Its agents go when it is gone; until then they write into their home. */
+  async #endParley(): Promise<void> {
+    await this.parley.kill()
+    await seen(() => !isAnyoneAt(this.parley.folder))
+    await this.parley.dispose()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#undo.disposeAsync()
+  }
+
+  /** A new chat in a browser of its own. */
+  async open(sdk: Sdk, agent: PageAgent): Promise<ChatTab> {
+    const id = `chat ${++this.#chats}/${sdk}`
+    const cwd = join(this.parley.folder, `work-${this.#chats}`)
+    mkdirSync(cwd)
+    const context = await this.browser.newContext()
+    const access = agent === 'opencode' ? {} : await this.#access(context, sdk)
+    const hash = new URLSearchParams({ ...access, sdk: String(sdk), id, agent, cwd })
+    const address = `${this.#pages.get(sdk)?.origin}/#${hash}`
+    return await new ChatTab(this, { id, cwd, address }).load(context)
+  }
+
+  /**
+   * The three ways in: the page holds the token; the browser is signed in; and without either the page talks to its own server,
+   * which holds the token.
+   */
+  async #access(context: BrowserContext, sdk: Sdk): Promise<Record<string, string>> {
+    const { url, token } = this.parley
+    const api = `${url}/api/chat`
+    if (sdk === 6) return { api, token }
+    const page = await context.newPage()
+    await page.goto(await this.parley.newLink())
+    await page.waitForURL(`${url}/`)
+    await page.close()
+    return { api, signedIn: 'yes' }
+  }
+
+  messages(id: string): Promise<UiMessage[]> {
+    return this.parley.call(`/api/chat/${encodeURIComponent(id)}/messages`)
+  }
+}
+
+/** A process has this folder in its environment. */
+function isAnyoneAt(folder: string): boolean {
+  return readdirSync('/proc').some((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(folder)
+    } catch {
+      return false
+    }
+  })
+}
+
+const patienceMs = 20_000
+
+type Place = { readonly id: string; readonly cwd: string; readonly address: string }
+type Part = UiMessage['parts'][number]
+
+/** One tab with one such page. */
+export class ChatTab {
+  readonly complaints: string[] = []
+  readonly place: Place
+  readonly #pages: ChatPages
+  #page: Page | undefined
+
+  constructor(pages: ChatPages, place: Place) {
+    this.#pages = pages
+    this.place = place
+  }
+
+  get page(): Page {
+    if (!this.#page) throw new Error('This tab is not open.')
+    return this.#page
+  }
+
+  async load(context: BrowserContext): Promise<this> {
+    this.#page = await context.newPage()
+    this.page.setDefaultTimeout(patienceMs)
+    listen(this.page, this.complaints)
+    await this.page.goto(this.place.address)
+    await this.page.getByRole('main').waitFor()
+    return this
+  }
+
+  /** Another tab of the same browser, on the same chat. */
+  beside(): Promise<ChatTab> {
+    return new ChatTab(this.#pages, this.place).load(this.page.context())
+  }
+
+  async reload(): Promise<void> {
+    await this.page.reload()
+    await this.page.getByRole('main').waitFor()
+  }
+
+  async say(words: string): Promise<void> {
+    await this.page.getByLabel('Message').fill(words)
+    await this.press('Send')
+  }
+
+  press(name: string): Promise<void> {
+    return this.page.getByRole('button', { name, exact: true }).last().click()
+  }
+
+  /** Among what the agent said. */
+  async shows(text: string | RegExp): Promise<void> {
+    await this.page.getByRole('article', { name: 'assistant' }).getByText(text).last().waitFor()
+  }
+
+  status(): Promise<string | null> {
+    return this.page.getByRole('status').textContent()
+  }
+
+  async messages(): Promise<UiMessage[]> {
+    return JSON.parse((await this.page.locator('pre').textContent()) ?? '')
+  }
+
+  async last(): Promise<UiMessage> {
+    return (await this.messages()).at(-1) ?? { id: '', role: 'assistant', parts: [] }
+  }
+
+  async tools(): Promise<Part[]> {
+    return (await this.last()).parts.filter(({ type }) => type === 'dynamic-tool')
+  }
+
+  /** The agent waits, and the page knows it. */
+  async asked(): Promise<void> {
+    await this.page.getByRole('button', { name: 'Approve' }).last().waitFor()
+    await eventually(() => this.status()).toBe('ready')
+  }
+
+  /** The end of a turn, not only of a response; and what the page holds then is what the server holds. */
+  async ended(outcome = 'completed'): Promise<void> {
+    await eventually(async () => (await this.last()).metadata).toMatchObject({ outcome })
+    await eventually(() => this.status()).toBe(outcome === 'failed' ? 'error' : 'ready')
+    await this.holdsTheSame()
+  }
+
+  async holdsTheSame(): Promise<void> {
+    expect(await this.messages()).toEqual(await this.#pages.messages(this.place.id))
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close()
+    expect(this.complaints).toEqual([])
+  }
+}

@@ -1,4 +1,6 @@
 import { execFileSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createHome } from '../../packages/server/src/cli/program-under-test.ts'
 import { testAgentsFolder } from '../../packages/server/src/testing/agents-folder.ts'
@@ -7,7 +9,10 @@ import { codexEnvironment } from '../../packages/server/src/testing/codex-enviro
 import { geminiEnvironment } from '../../packages/server/src/testing/gemini-environment.ts'
 import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import { startModelServer } from '../../packages/server/src/testing/model-server.ts'
-import { opencodeEnvironment } from '../../packages/server/src/testing/opencode-environment.ts'
+import {
+  opencodeEnvironment,
+  quietEnvironment,
+} from '../../packages/server/src/testing/opencode-environment.ts'
 
 /** The program starts each real agent, speaks to it, and leaves nothing behind. */
 
@@ -43,6 +48,45 @@ it.each(Object.entries(environments))('parley agents doctor %s', async (agent, e
     await model.stop()
   }
 })
+
+type Place = { url: string; home: string }
+
+/** As a machine is on which nobody has signed in yet. */
+const strangers: Record<string, (place: Place) => Record<string, string>> = {
+  claude: (place) => without(claudeEnvironment(place), 'ANTHROPIC_API_KEY'),
+  codex: (place) => ({
+    ...without(codexEnvironment(place), 'OPENAI_API_KEY'),
+    CODEX_HOME: mkdtempSync(join(place.home, 'nobody-')),
+  }),
+  opencode: ({ home }) => quietEnvironment(home),
+  gemini: (place) => without(geminiEnvironment(place), 'GEMINI_API_KEY'),
+  'claude-acp': (place) => without(claudeEnvironment(place), 'ANTHROPIC_API_KEY'),
+}
+
+it.each([
+  ['claude', 'claude login'],
+  ['codex', 'codex login'],
+  ['opencode', 'opencode auth login'],
+  ['gemini', 'GEMINI_API_KEY'],
+  ['claude-acp', 'claude login'],
+])('parley agents doctor %s says that nobody is signed in, and what to do', async (agent, hint) => {
+  await using home = createHome()
+  // Nobody listens there: whatever an agent would fetch without being asked, it does not get.
+  const env = strangers[agent]?.({ url: 'http://127.0.0.1:9', home: home.folder }) ?? {}
+  const proxy = { HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' }
+  const examine = ['agents', 'doctor', agent, '--into', testAgentsFolder()]
+  const { exitCode, stdout } = await home.run(examine, { env: { ...env, ...proxy } })
+  const failures = stdout.split('\n').filter((line) => line.startsWith('fail'))
+  expect(failures).toEqual([expect.stringMatching(/not signed in|no provider/)])
+  expect(failures[0]).toContain(hint)
+  expect(exitCode).toBe(1)
+  expect(processesIn(home.folder)).toEqual([])
+})
+
+function without(env: Record<string, string>, name: string): Record<string, string> {
+  const { [name]: _, ...rest } = env
+  return rest
+}
 
 /** Those whose environment names the folder. */
 function processesIn(folder: string): string[] {

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -18,6 +18,8 @@ export class ConsoleServer {
   /** The one-time link that it printed when it started. */
   link = ''
   log = ''
+  /** What the server's agents are told besides, e.g. where their model is. */
+  environment: Readonly<Record<string, string>> = {}
   #process: ChildProcess | undefined
 
   static build(): void {
@@ -83,6 +85,16 @@ export class ConsoleServer {
     return (await this.call<{ id: string }>('/api/sessions', input)).id
   }
 
+  /** A folder under git with one committed file, `src/greet.ts`. */
+  repository(name: string): string {
+    const folder = join(this.folder, name)
+    mkdirSync(join(folder, 'src'), { recursive: true })
+    writeFileSync(join(folder, 'src/greet.ts'), "export const greet = () => 'Hello'\n")
+    git(folder, 'init', '-q', '-b', 'main')
+    commit(folder, 'start')
+    return folder
+  }
+
   async newLink(): Promise<string> {
     return (await this.call<{ url: string }>('/api/links', {})).url
   }
@@ -97,8 +109,36 @@ export class ConsoleServer {
       PARLEY_DATA_DIR: join(this.folder, 'data'),
       PARLEY_TOKEN: this.token,
       PARLEY_LOG_LEVEL: 'warn',
+      ...this.environment,
     }
   }
+}
+
+function git(folder: string, ...args: string[]): void {
+  execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], { cwd: folder })
+}
+
+export function commit(folder: string, words: string): void {
+  git(folder, 'add', '-A')
+  git(folder, 'commit', '-q', '-m', words)
+}
+
+/** A conversation as Claude Code writes it down in a home folder. */
+export function rememberConversation(home: string, { title, reply }: { title: string; reply: string }): void {
+  const folder = join(home, '.claude', 'projects', 'app')
+  mkdirSync(folder, { recursive: true })
+  const sessionId = '4f2b8a1e-0000-4000-8000-000000000001'
+  const entry = (type: string, content: unknown) =>
+    JSON.stringify({
+      type,
+      uuid: `${type}-1`,
+      timestamp: '2026-01-01T00:00:00.000Z',
+      cwd: home,
+      sessionId,
+      message: { role: type, content, id: 'msg_1', type: 'message', model: 'm', usage: {} },
+    })
+  const lines = [entry('user', title), entry('assistant', [{ type: 'text', text: reply }])]
+  writeFileSync(join(folder, `${sessionId}.jsonl`), `${lines.join('\n')}\n`)
 }
 
 async function printedLink(child: ChildProcess): Promise<string> {
@@ -136,7 +176,7 @@ export const phone = {
 /** A signed-in browser of its own. Whatever the page complains of, the content security policy above all, is kept. */
 export async function openTab(
   browser: Browser,
-  server: ConsoleServer,
+  server: { readonly url: string; newLink(): Promise<string> },
   options: Parameters<Browser['newContext']>[0] = {},
 ): Promise<Tab> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })

@@ -5,15 +5,18 @@ import { useConnection } from './page/client.ts'
 import { ConnectionNote } from './page/connection-note.tsx'
 import { startKeys } from './page/keys.ts'
 import { showInTab } from './page/news.ts'
+import { problemWords } from './page/problem-words.logic.ts'
 import type { Route } from './page/route.logic.ts'
 import { useRoute } from './page/route.ts'
 import { Toasts } from './page/toasts.tsx'
+import { Link } from './parts/link.tsx'
 import { Problem } from './parts/problem.tsx'
 import { SessionPage } from './session/session-page.tsx'
 import { Sidebar } from './sessions/sidebar.tsx'
 import { StartPage } from './start/start-page.tsx'
 
 const SettingsPage = lazy(() => import('./settings/settings-page.tsx'))
+const ImportPage = lazy(() => import('./import/import-page.tsx'))
 const Palette = lazy(() => import('./palette/palette.tsx'))
 
 export function App() {
@@ -26,7 +29,7 @@ export function App() {
   if (connection.state === 'stopped') {
     return (
       <main className="h-dvh">
-        <Problem title="This browser is not signed in" text={connection.error.message} />
+        <Problem title="This browser is not signed in" text={problemWords(connection.error)} />
       </main>
     )
   }
@@ -63,6 +66,20 @@ function Place({ route }: { route: Route }) {
       return <SessionPage id={route.id} />
     case 'inbox':
       return <InboxPage />
+    case 'import':
+      return (
+        <Suspense>
+          <ImportPage />
+        </Suspense>
+      )
+    case 'nowhere':
+      return (
+        <Problem title="There is nothing at this address" text="The link may be old, or mistyped.">
+          <Link to={{ name: 'home' }} className="inline-block pt-3 text-sm text-mark hover:underline">
+            All sessions
+          </Link>
+        </Problem>
+      )
     case 'settings':
       return (
         <Suspense>

@@ -2,16 +2,16 @@ import type { LiveStore, MirrorSnapshot } from '@parley/client'
 import { sharedMirror } from '@parley/client/react'
 import { client } from '../page/client.ts'
 import { cachedSession, cacheSession, forgetSession } from './cache.ts'
-import { recordOf } from './record.logic.ts'
+import { mostKept, recordOf } from './record.logic.ts'
 
-/** Soon after it opened, for whoever goes offline at once; then now and then. */
+/** Soon after it opened, for whoever goes offline at once; then now and then, and when the server is lost. */
 const firstSaveMs = 100
 const nextSaveMs = 1500
 const sources = new Map<string, LiveStore<MirrorSnapshot>>()
 
 /**
- * A session as the page shows it: what this browser kept of it first, then the mirror of the server's, which takes its
- * place as soon as it has loaded. Blocks keep their ids, so what is on screen stays where it is.
+ * A session as the page shows it: what this browser kept of it first, gone on with from there as soon as the server
+ * answers. It is kept anew while it is shown.
  */
 export function sessionSource(id: string): LiveStore<MirrorSnapshot> {
   const known = sources.get(id)
@@ -22,63 +22,36 @@ export function sessionSource(id: string): LiveStore<MirrorSnapshot> {
 }
 
 function createSource(id: string): LiveStore<MirrorSnapshot> {
-  const mirror = sharedMirror(client, id)
-  const listeners = new Set<() => void>()
-  let kept: MirrorSnapshot | undefined
-  let asked = false
-  let shown: { from: MirrorSnapshot; kept: MirrorSnapshot | undefined; snapshot: MirrorSnapshot } | undefined
+  const mirror = sharedMirror(client, id, { start: () => cachedSession(id) })
   let timer: ReturnType<typeof setTimeout> | undefined
   let savedSeq = 0
-
-  const tell = () => {
-    for (const listener of [...listeners]) listener()
-  }
-
-  async function ask(): Promise<void> {
-    asked = true
-    const record = await cachedSession(id)
-    if (!record || mirror.getSnapshot().view.state.seq > 0) return
-    const { state, timeline, atStart } = record
-    kept = { status: 'loading', view: { state, timeline }, atStart }
-    tell()
-  }
+  let subscribers = 0
 
   function save(): void {
     clearTimeout(timer)
     timer = undefined
-    const { status, view, atStart, error } = mirror.getSnapshot()
+    const { status, view, error } = mirror.getSnapshot()
     if (status === 'failed' && error?.code === 'not_found') return forgetSession(id)
-    if ((status !== 'live' && status !== 'reconnecting') || view.state.seq === savedSeq) return
+    const isTheServers = status === 'live' || status === 'reconnecting'
+    const tail = mirror.current?.tail(mostKept)
+    if (!isTheServers || !tail || view.state.seq === savedSeq) return
     savedSeq = view.state.seq
-    void cacheSession(recordOf({ ...view, atStart, now: Date.now() }))
-  }
-
-  function getSnapshot(): MirrorSnapshot {
-    const from = mirror.getSnapshot()
-    if (shown?.from === from && shown.kept === kept) return shown.snapshot
-    const stillOld = kept !== undefined && from.view.state.seq === 0 && from.status !== 'failed'
-    const snapshot = stillOld && kept ? { ...from, view: kept.view, atStart: kept.atStart } : from
-    shown = { from, kept, snapshot }
-    return snapshot
+    void cacheSession(recordOf(tail, Date.now()))
   }
 
   return {
-    getSnapshot,
+    getSnapshot: mirror.getSnapshot,
     subscribe(listener) {
-      if (!asked) void ask()
-      if (listeners.size === 0) addEventListener('pagehide', save)
-      listeners.add(listener)
+      if (subscribers++ === 0) addEventListener('pagehide', save)
       const stop = mirror.subscribe(() => {
         listener()
-        timer ??= setTimeout(save, savedSeq === 0 ? firstSaveMs : nextSaveMs)
+        if (mirror.getSnapshot().status === 'reconnecting') save()
+        else timer ??= setTimeout(save, savedSeq === 0 ? firstSaveMs : nextSaveMs)
       })
       return () => {
-        listeners.delete(listener)
-        if (listeners.size === 0) {
+        if (--subscribers === 0) {
           removeEventListener('pagehide', save)
           save()
-          kept = undefined
-          asked = false
         }
         stop()
       }

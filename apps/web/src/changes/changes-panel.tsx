@@ -1,21 +1,23 @@
-import { type Changes, ParleyError } from '@parley/protocol'
+import type { Changes } from '@parley/protocol'
 import { Columns2, RefreshCw, Rows2 } from 'lucide-react'
 import { useCallback, useEffect, useState } from 'react'
 import { submit } from '../composer/outbox.ts'
 import { DiffCount } from '../diff/diff-view.tsx'
-import { client } from '../page/client.ts'
+import { client, useConnection } from '../page/client.ts'
 import { prefer, preferences } from '../page/preferences.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
 import { useStore } from '../page/store.ts'
 import { plural } from '../page/words.logic.ts'
 import { Button, IconButton } from '../parts/button.tsx'
-import { usePart, useSessionId } from '../session/session-context.tsx'
+import { usePart, useSessionId, useStatePart } from '../session/session-context.tsx'
 import { promptOf } from './comments.logic.ts'
 import { commentsOf } from './comments.ts'
 import { FileChanges } from './file-changes.tsx'
 
 /** What differs in the session's folder, to be read and remarked on beside the conversation. */
 export default function ChangesPanel() {
-  const { changes, error, stamp, load } = useChanges()
+  const since = useSince()
+  const { changes, error, stamp, load } = useChanges(since.base)
   const split = useStore(preferences, (state) => state.splitChanges)
   if (error) {
     return (
@@ -31,10 +33,12 @@ export default function ChangesPanel() {
   return (
     <div className="flex min-h-full flex-col">
       <div className="flex items-center gap-2 border-b border-line py-1 pr-2 pl-4 text-xs text-soft">
-        <span className="min-w-0 flex-1 truncate">
-          {plural(changes.files.length, 'file')}
-          {changes.branch !== undefined && ` on ${changes.branch}`}, against{' '}
-          {changes.base === '' ? 'nothing: there is no commit yet' : 'the last commit'}
+        <span className="flex min-w-0 flex-1 items-center gap-1">
+          <span className="truncate">
+            {plural(changes.files.length, 'file')}
+            {changes.branch !== undefined && ` on ${changes.branch}`}, since
+          </span>
+          <Since since={since} noCommit={changes.base === ''} />
         </span>
         <DiffCount added={added} removed={removed} />
         <IconButton
@@ -50,11 +54,14 @@ export default function ChangesPanel() {
         </IconButton>
       </div>
       {changes.files.length === 0 && (
-        <p className="px-4 py-3 text-sm text-soft">Nothing differs from the last commit.</p>
+        <p className="px-4 py-3 text-sm text-soft">
+          Nothing differs from{' '}
+          {since.chosen === 'start' ? 'the commit the session began at' : 'the last commit'}.
+        </p>
       )}
       <div className="flex-1">
         {changes.files.map((file) => (
-          <FileChanges key={file.path} file={file} split={split} stamp={stamp} />
+          <FileChanges key={file.path} file={file} base={since.base} split={split} stamp={stamp} />
         ))}
         {changes.cut && (
           <p className="px-4 py-3 text-sm text-soft">There are more files than can be shown here.</p>
@@ -65,27 +72,54 @@ export default function ChangesPanel() {
   )
 }
 
-/** Looks when the panel opens, when a step of the agent ends, and when the person comes back to the page. */
-function useChanges() {
+type Since = { readonly chosen: 'commit' | 'start'; readonly base: string; readonly canChoose: boolean }
+
+/** What the changes are compared with. A session that began outside a repository knows no other start. */
+function useSince(): Since {
+  const start = useStatePart((state) => state.startCommit)
+  const wanted = useStore(preferences, (state) => state.changesSince)
+  const chosen = start === undefined ? 'commit' : wanted
+  return { chosen, base: chosen === 'start' && start ? start : 'HEAD', canChoose: start !== undefined }
+}
+
+function Since({ since, noCommit }: { since: Since; noCommit: boolean }) {
+  if (!since.canChoose) return noCommit ? 'nothing: there is no commit yet' : 'the last commit'
+  return (
+    <select
+      aria-label="Changes since"
+      title="The start is the commit that the folder stood at when the session was made"
+      value={since.chosen}
+      onChange={(event) => prefer({ changesSince: event.target.value as Since['chosen'] })}
+      className="field-sizing-content h-7 max-w-44 shrink-0 rounded-md bg-transparent px-1 text-xs text-ink hover:bg-hover pointer-coarse:h-11"
+    >
+      <option value="commit">the last commit</option>
+      <option value="start">the session’s start</option>
+    </select>
+  )
+}
+
+/** Looks when the panel opens, when a step ends, when the server is back, and when the person is. */
+function useChanges(base: string) {
   const id = useSessionId()
   const [changes, setChanges] = useState<Changes>()
   const [error, setError] = useState<string>()
   const [stamp, setStamp] = useState(0)
   const ended = usePart((snapshot) => endedSteps(snapshot.view.timeline))
+  const online = useConnection().state === 'open'
   const load = useCallback(async () => {
     try {
-      setChanges(await client.call('listChanges', { params: { id } }))
+      setChanges(await client.call('listChanges', { params: { id }, query: { base } }))
       setError(undefined)
       setStamp((before) => before + 1)
     } catch (thrown) {
-      setError(thrown instanceof ParleyError ? thrown.message : 'The changes cannot be had.')
+      setError(problemWords(thrown))
     }
-  }, [id])
+  }, [id, base])
   // biome-ignore lint/correctness/useExhaustiveDependencies: each step that ended may have changed something
   useEffect(() => {
     const timer = setTimeout(() => void load(), changes ? 600 : 0)
     return () => clearTimeout(timer)
-  }, [load, ended])
+  }, [load, ended, online])
   useEffect(() => {
     const look = () => void (document.hidden || load())
     addEventListener('focus', look)

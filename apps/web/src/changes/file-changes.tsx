@@ -4,6 +4,7 @@ import { memo, useEffect, useRef, useState } from 'react'
 import { DiffCount } from '../diff/diff-view.tsx'
 import { type DiffLines, diffLines } from '../diff/lines.logic.ts'
 import { client } from '../page/client.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
 import { visible } from '../page/words.logic.ts'
 import { useSessionId } from '../session/session-context.tsx'
 import { PatchView } from './patch-view.tsx'
@@ -18,10 +19,12 @@ export function opensAtFirst({ generated, binary, added = 0, removed = 0, status
 
 export const FileChanges = memo(function FileChanges({
   file,
+  base,
   split,
   stamp,
 }: {
   file: FileChange
+  base: string
   split: boolean
   stamp: number
 }) {
@@ -49,13 +52,23 @@ export const FileChanges = memo(function FileChanges({
           <DiffCount added={file.added ?? 0} removed={file.removed ?? 0} />
         </button>
       </h3>
-      {open && !file.binary && <Patch file={file} split={split} stamp={stamp} />}
+      {open && !file.binary && <Patch file={file} base={base} split={split} stamp={stamp} />}
     </section>
   )
 })
 
 /** Fetched when it comes near the screen, and again when the list is. */
-function Patch({ file, split, stamp }: { file: FileChange; split: boolean; stamp: number }) {
+function Patch({
+  file,
+  base,
+  split,
+  stamp,
+}: {
+  file: FileChange
+  base: string
+  split: boolean
+  stamp: number
+}) {
   const id = useSessionId()
   const place = useRef<HTMLDivElement>(null)
   const [near, setNear] = useState(false)
@@ -73,11 +86,11 @@ function Patch({ file, split, stamp }: { file: FileChange; split: boolean; stamp
     const controller = new AbortController()
     const { signal } = controller
     client
-      .call('getPatch', { params: { id }, query: { path: file.path }, signal })
+      .call('getPatch', { params: { id }, query: { path: file.path, base }, signal })
       .then(({ patch: text, cut }) => setPatch({ lines: diffLines({ path: file.path, patch: text }), cut }))
-      .catch((thrown: Error) => signal.aborted || setPatch({ error: thrown.message }))
+      .catch((thrown: Error) => signal.aborted || setPatch({ error: problemWords(thrown) }))
     return () => controller.abort()
-  }, [near, id, file.path, stamp])
+  }, [near, id, file.path, base, stamp])
   if (!patch) {
     const height = Math.min(400, ((file.added ?? 8) + (file.removed ?? 0)) * 19 + 20)
     return <div ref={place} style={{ height }} />

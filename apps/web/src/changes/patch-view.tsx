@@ -1,6 +1,6 @@
 import { MessageSquarePlus } from 'lucide-react'
 import { Fragment, memo, useState } from 'react'
-import type { DiffLine, DiffLines, Hunk } from '../diff/lines.logic.ts'
+import { type DiffLine, type DiffLines, type Hunk, lineWords } from '../diff/lines.logic.ts'
 import { useStore } from '../page/store.ts'
 import { plural } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
@@ -89,7 +89,7 @@ function StackedRows({ hunk, ...rest }: RowsProps) {
       <tr className={`group/line ${line.type}`}>
         <LineNumber line={line} path={rest.path} onEdit={rest.onEdit} />
         <td className="sign">{signs[line.type]}</td>
-        <td className="words">{shortened(line.text)}</td>
+        <td className="words">{lineWords(line.text)}</td>
       </tr>
       <Remark line={line} {...rest} />
     </Fragment>
@@ -134,13 +134,11 @@ function HalfLine({
       )}
       <td className={`sign ${look}`}>{line.type === 'same' ? '' : signs[line.type]}</td>
       <td className={`words whitespace-pre-wrap! [overflow-wrap:anywhere] ${look}`}>
-        {shortened(line.text)}
+        {lineWords(line.text)}
       </td>
     </>
   )
 }
-
-const shortened = (text: string) => (text.length > 2000 ? `${text.slice(0, 2000)}…` : text)
 
 function LineNumber({
   line,

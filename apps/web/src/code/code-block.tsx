@@ -1,10 +1,11 @@
 import { memo, useEffect, useState } from 'react'
 import { CopyButton } from '../page/copy-button.tsx'
+import { visible } from '../page/words.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { highlight, highlighted, type Lines } from './highlight.ts'
 import { languageNamed } from './languages.ts'
 
-/** Code, plain until it is complete, then coloured in place: colours change no size. */
+/** Code, plain until it is complete, then coloured in place: colours change no size. What hides in it is shown. */
 export const CodeBlock = memo(function CodeBlock({
   code,
   language,
@@ -22,7 +23,7 @@ export const CodeBlock = memo(function CodeBlock({
       </figcaption>
       <ScrollRegion label={language ? `Code, ${language}` : 'Code'} className="overflow-x-auto">
         <pre>
-          <Coloured code={code} language={language} done={done} />
+          <Coloured code={visible(code)} language={language} done={done} />
         </pre>
       </ScrollRegion>
     </figure>

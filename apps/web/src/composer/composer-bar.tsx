@@ -23,13 +23,13 @@ export function ComposerBar({
   const working = useStatePart((state) => state.turn !== undefined)
   const interrupted = useStatePart((state) => state.turn?.interrupted ?? false)
   return (
-    <div className="flex items-center gap-0.5 px-1.5 pb-1.5">
+    <div className="flex items-center gap-0.5 px-1.5 pb-1.5 max-md:flex-wrap">
       <AttachButton onFiles={onFiles} />
-      <div className="hide-scroll flex min-w-0 flex-1 items-center gap-0.5 overflow-x-auto">
+      <div className="hide-scroll flex min-w-0 flex-1 items-center gap-0.5 overflow-x-auto max-md:-order-1 max-md:basis-full">
         <SettingsRow />
         <Meter />
       </div>
-      <span className="flex shrink-0 items-center gap-1">
+      <span className="ml-auto flex shrink-0 items-center gap-1">
         {canSteer && !empty && (
           <button
             type="button"

@@ -4,10 +4,11 @@ import { useAgent } from '../page/agents.ts'
 import { client } from '../page/client.ts'
 import { useStore } from '../page/store.ts'
 import { toastError } from '../page/toasts.tsx'
+import { ChoiceList } from '../parts/choice-list.tsx'
 import { useSessionId, useStatePart } from '../session/session-context.tsx'
 import { AttachmentChips, useAttachments } from './attachments.tsx'
 import { completionAt, withChoice } from './completion.logic.ts'
-import { CompletionList, useCompletions } from './completions.tsx'
+import { useCompletions } from './completions.tsx'
 import { ComposerBar } from './composer-bar.tsx'
 import { draftOf } from './draft.ts'
 import { submit } from './outbox.ts'
@@ -97,9 +98,11 @@ export function Composer() {
       onDrop={onDrop}
     >
       {completion && completions.choices.length > 0 && (
-        <CompletionList
+        <ChoiceList
           id={completions.listId}
-          kind={completion.kind}
+          label={completion.kind === 'command' ? 'Commands' : 'Files'}
+          sign={completion.kind === 'command' ? '/' : ''}
+          side="above"
           choices={completions.choices}
           place={completions.place}
           onChoose={choose}

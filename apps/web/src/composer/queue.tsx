@@ -1,5 +1,5 @@
 import { type Prompt, promptText } from '@parley/protocol'
-import { CornerDownRight, ListOrdered, Pencil, Send, X } from 'lucide-react'
+import { ArrowUp, CornerDownRight, ListOrdered, Pencil, Send, X } from 'lucide-react'
 import { client } from '../page/client.ts'
 import { toastError } from '../page/toasts.tsx'
 import { visible } from '../page/words.logic.ts'
@@ -8,7 +8,7 @@ import { useSessionId, useStatePart } from '../session/session-context.tsx'
 import { draftOf } from './draft.ts'
 import { type Outgoing, takeBack, useOutgoing } from './outbox.ts'
 
-/** What waits its turn: each can be taken back, or taken back to be written anew. */
+/** What waits its turn: each can be put earlier, taken back, or taken back to be written anew. */
 export function Queue() {
   const sessionId = useSessionId()
   const queue = useStatePart((state) => state.queue)
@@ -17,7 +17,7 @@ export function Queue() {
   return (
     <ul aria-label="Queue" className="flex flex-col gap-1 px-1 pb-2">
       {queue.map((prompt, index) => (
-        <QueuedPrompt key={prompt.promptId} prompt={prompt} place={index + 1} />
+        <QueuedPrompt key={prompt.promptId} prompt={prompt} place={index + 1} above={queue[index - 1]} />
       ))}
       {outgoing.map((one) => (
         <OutgoingPrompt key={one.commandId} outgoing={one} />
@@ -26,7 +26,15 @@ export function Queue() {
   )
 }
 
-function QueuedPrompt({ prompt, place }: { prompt: Prompt; place: number }) {
+function QueuedPrompt({
+  prompt,
+  place,
+  above,
+}: {
+  prompt: Prompt
+  place: number
+  above: Prompt | undefined
+}) {
   const sessionId = useSessionId()
   const text = promptText(prompt.parts)
   const withdraw = () => client.withdraw(sessionId, prompt.promptId)
@@ -43,6 +51,16 @@ function QueuedPrompt({ prompt, place }: { prompt: Prompt; place: number }) {
       <ListOrdered size={14} aria-hidden className="shrink-0 text-faint" />
       <span className="shrink-0 text-xs text-faint">{place === 1 ? 'Next' : `${place}.`}</span>
       <span className="min-w-0 flex-1 truncate">{visible(text)}</span>
+      {above && (
+        <IconButton
+          label={`Run queued prompt ${place} earlier`}
+          onClick={() =>
+            void client.move(sessionId, prompt.promptId, { before: above.promptId }).catch(toastError)
+          }
+        >
+          <ArrowUp size={14} />
+        </IconButton>
+      )}
       <IconButton label={`Edit queued prompt ${place}`} onClick={() => void edit()}>
         <Pencil size={13} />
       </IconButton>

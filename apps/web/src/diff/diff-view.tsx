@@ -3,7 +3,7 @@ import { memo, useState } from 'react'
 import { CopyButton } from '../page/copy-button.tsx'
 import { plural, visible, within } from '../page/words.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
-import { type DiffLine, diffLines, type Hunk } from './lines.logic.ts'
+import { type DiffLine, diffLines, type Hunk, lineWords } from './lines.logic.ts'
 
 const shownAtFirst = 400
 const shownAtMost = 5000
@@ -91,7 +91,7 @@ function LineRow({ line }: { line: DiffLine }) {
     <tr className={line.type}>
       <td className="number">{line.after ?? line.before}</td>
       <td className="sign">{signs[line.type]}</td>
-      <td className="words">{line.text.length > 4000 ? `${line.text.slice(0, 4000)}…` : line.text}</td>
+      <td className="words">{lineWords(line.text)}</td>
     </tr>
   )
 }

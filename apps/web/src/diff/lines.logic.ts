@@ -1,4 +1,5 @@
 import type { Diff } from '@parley/protocol'
+import { visible } from '../page/words.logic.ts'
 import { compareLines, type Step } from './compare.logic.ts'
 
 export type DiffLine = Step & {
@@ -60,6 +61,14 @@ function hunksOf(lines: readonly DiffLine[]): Hunk[] {
     shownTo = Math.max(shownTo, to)
   })
   return hunks.map((shown) => ({ lines: shown }))
+}
+
+const longestLine = 4000
+
+/** A line as it can be trusted: what would change the order of its letters, or hide some, is shown. */
+export function lineWords(text: string): string {
+  const line = visible(text.replace(/\r$/, ''))
+  return line.length > longestLine ? `${line.slice(0, longestLine)}…` : line
 }
 
 const header = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/

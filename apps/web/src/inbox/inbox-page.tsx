@@ -3,6 +3,7 @@ import { ChevronLeft, CircleCheck } from 'lucide-react'
 import { useAgents } from '../page/agents.ts'
 import { useNow } from '../page/clock.ts'
 import { NotificationPermission } from '../page/notification-permission.tsx'
+import { problemWords } from '../page/problem-words.logic.ts'
 import { useWaiting } from '../page/waiting.ts'
 import { ago, folderName, visible } from '../page/words.logic.ts'
 import { Link } from '../parts/link.tsx'
@@ -30,7 +31,7 @@ export function InboxPage() {
             {status === 'loading' && !error ? (
               'Looking…'
             ) : error && status !== 'live' ? (
-              error.message
+              problemWords(error)
             ) : (
               <>
                 <CircleCheck size={16} className="text-good" aria-hidden /> Nothing waits. Agents that ask for

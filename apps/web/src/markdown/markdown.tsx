@@ -1,6 +1,7 @@
 import type { Token, Tokens } from 'marked'
 import { Fragment, memo, type ReactNode, useRef } from 'react'
 import { CodeBlock } from '../code/code-block.tsx'
+import { visible } from '../page/words.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import {
   chunksOf,
@@ -180,7 +181,7 @@ function inline(token: Token, depth: number): ReactNode {
         </del>
       )
     case 'codespan':
-      return <code>{token.text}</code>
+      return <code>{visible(token.text)}</code>
     case 'br':
       return <br />
     case 'link':

@@ -1,5 +1,6 @@
 import { CloudOff, LoaderCircle } from 'lucide-react'
 import { client, useConnection } from './client.ts'
+import { problemWords } from './problem-words.logic.ts'
 
 /** Says when the server cannot be heard, and nothing when all is well. */
 export function ConnectionNote() {
@@ -22,7 +23,9 @@ export function ConnectionNote() {
       <CloudOff size={14} className="mt-0.5 shrink-0" aria-hidden />
       <span className="min-w-0 flex-1">
         {connection.state === 'stopped'
-          ? (error?.message ?? 'The server does not let this browser in.')
+          ? error
+            ? problemWords(error)
+            : 'The server does not let this browser in.'
           : 'The server does not answer. What you see may be old; what you send waits here.'}
       </span>
       <button

@@ -12,6 +12,10 @@ export type Preferences = {
   readonly folder?: string
   readonly sidePanel: 'none' | 'plan' | 'events' | 'changes' | 'terminal'
   readonly splitChanges: boolean
+  /** What changes are compared with: the last commit, or the one that the session began at. */
+  readonly changesSince: 'commit' | 'start'
+  /** In pixels, where a person has chosen one. */
+  readonly panelWidths: { readonly [panel: string]: number | undefined }
 }
 
 export const preferences = createKeptStore<Preferences>('preferences', {
@@ -20,6 +24,8 @@ export const preferences = createKeptStore<Preferences>('preferences', {
   notifications: true,
   sidePanel: 'none',
   splitChanges: false,
+  changesSince: 'commit',
+  panelWidths: {},
 })
 
 export function prefer(change: Partial<Preferences>): void {

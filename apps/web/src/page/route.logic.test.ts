@@ -11,6 +11,8 @@ describe('addresses', () => {
     { name: 'home' },
     { name: 'new' },
     { name: 'inbox' },
+    { name: 'import' },
+    { name: 'nowhere' },
     { name: 'settings', section: 'permissions' },
     { name: 'session', id: 'ses_1' },
     { name: 'session', id: 'a/b c', seq: 12 },
@@ -19,9 +21,10 @@ describe('addresses', () => {
     expect(at(addressOf(route))).toEqual(route)
   })
 
-  it('that say nothing lead home', () => {
-    expect(at('/what/is/this')).toEqual({ name: 'home' })
-    expect(at('/settings/nothing')).toEqual({ name: 'settings', section: 'agents' })
+  it('that nothing is at lead nowhere', () => {
+    expect(at('/what/is/this')).toEqual({ name: 'nowhere' })
+    expect(at('/settings/nothing')).toEqual({ name: 'nowhere' })
+    expect(at('/settings')).toEqual({ name: 'settings', section: 'agents' })
   })
 
   it('survive a hash and an escape that make no sense', () => {

@@ -3,7 +3,10 @@ export type Route =
   | { readonly name: 'home' }
   | { readonly name: 'new' }
   | { readonly name: 'inbox' }
+  | { readonly name: 'import' }
   | { readonly name: 'settings'; readonly section: SettingsSection }
+  /** An address that leads nowhere. */
+  | { readonly name: 'nowhere' }
   /** `seq`: the block that the link is about, by the event that began it. */
   | { readonly name: 'session'; readonly id: string; readonly seq?: number }
 
@@ -18,11 +21,12 @@ export function routeOf({ pathname, hash }: { pathname: string; hash: string }):
   }
   if (first === 'new') return { name: 'new' }
   if (first === 'inbox') return { name: 'inbox' }
+  if (first === 'import') return { name: 'import' }
   if (first === 'settings') {
-    const section = settingsSections.find((one) => one === second)
-    return { name: 'settings', section: section ?? 'agents' }
+    const section = settingsSections.find((one) => one === (second ?? 'agents'))
+    return section ? { name: 'settings', section } : { name: 'nowhere' }
   }
-  return { name: 'home' }
+  return { name: first === undefined ? 'home' : 'nowhere' }
 }
 
 export function addressOf(route: Route): string {

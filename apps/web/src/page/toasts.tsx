@@ -1,6 +1,6 @@
-import { messageOf } from '@parley/protocol'
 import { X } from 'lucide-react'
 import { IconButton } from '../parts/button.tsx'
+import { problemWords } from './problem-words.logic.ts'
 import { createStore, useStore } from './store.ts'
 
 export type Toast = {
@@ -26,9 +26,9 @@ export function toast(
   return dismiss
 }
 
-/** What a command was refused with, in the server's words. */
+/** What a command was refused with. */
 export function toastError(thrown: unknown): void {
-  toast(messageOf(thrown), { tone: 'bad', ms: 9000 })
+  toast(problemWords(thrown), { tone: 'bad', ms: 9000 })
 }
 
 export function Toasts() {

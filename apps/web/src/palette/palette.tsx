@@ -1,6 +1,6 @@
 import { useSessions } from '@parley/client/react'
 import { Command } from 'cmdk'
-import { Archive, Inbox, Moon, Plus, Settings, Sun, UnfoldVertical } from 'lucide-react'
+import { Archive, History, Inbox, Moon, Plus, Settings, Sun, UnfoldVertical } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { useAgents } from '../page/agents.ts'
 import { prefer, preferences } from '../page/preferences.ts'
@@ -32,6 +32,9 @@ export default function Palette({ onClose }: { onClose: () => void }) {
           <Command.Group heading="Do" className={groupLook}>
             <Entry icon={<Plus size={15} />} onSelect={run(() => go({ name: 'new' }))}>
               New session
+            </Entry>
+            <Entry icon={<History size={15} />} onSelect={run(() => go({ name: 'import' }))}>
+              Go on with a conversation of an agent (import)
             </Entry>
             <Entry icon={<Inbox size={15} />} onSelect={run(() => go({ name: 'inbox' }))}>
               Inbox: what waits for you

@@ -5,6 +5,7 @@ import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
 import { useAgent } from '../page/agents.ts'
 import { visible, within } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
+import { LongText } from '../parts/long-text.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { CommandText } from '../timeline/call-detail.tsx'
 import { asJson, commandOf, planOf } from '../timeline/call-words.logic.ts'
@@ -131,7 +132,9 @@ function Wanted({ ask, folder }: { ask: PermissionAsk; folder: string }) {
     <div>
       <p className="text-sm font-medium [overflow-wrap:anywhere]">{visible(within(ask.title, folder))}</p>
       <ScrollRegion label="Input" className="mt-1 max-h-60 overflow-y-auto rounded-md bg-sunk">
-        <pre className="terminal px-2.5 py-2">{visible(asJson(ask.input))}</pre>
+        <pre className="terminal px-2.5 py-2">
+          <LongText text={visible(asJson(ask.input))} />
+        </pre>
       </ScrollRegion>
     </div>
   )

@@ -4,6 +4,7 @@ import { Queue } from '../composer/queue.tsx'
 import { prefetchMarkdown } from '../markdown/lazy-markdown.tsx'
 import { announce } from '../page/announcer.tsx'
 import { preferences } from '../page/preferences.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
 import { useStore } from '../page/store.ts'
 import { Problem } from '../parts/problem.tsx'
 import { RequestCard } from '../request/request-card.tsx'
@@ -36,7 +37,7 @@ function Session() {
     return (
       <Problem
         title={gone ? 'This session is not here' : 'This session cannot be shown'}
-        text={error.message}
+        text={gone ? 'It was deleted, or the link is not right.' : problemWords(error)}
       />
     )
   }

@@ -6,6 +6,7 @@ import { useDeferredValue, useState } from 'react'
 import { useAgents } from '../page/agents.ts'
 import { useNow } from '../page/clock.ts'
 import { ConnectionNote } from '../page/connection-note.tsx'
+import { problemWords } from '../page/problem-words.logic.ts'
 import type { Route } from '../page/route.logic.ts'
 import { useRoute } from '../page/route.ts'
 import { useKeptSessions } from '../page/sessions.ts'
@@ -140,7 +141,7 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
     <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-1.5 pb-3" tabIndex={-1}>
       {shown.length === 0 && list.status !== 'loading' && (
         <p className="px-3 py-6 text-sm text-pretty text-soft">
-          {list.status === 'failed' ? list.error?.message : emptyText}
+          {list.status === 'failed' && list.error ? problemWords(list.error) : emptyText}
         </p>
       )}
       {sections.map(([name, sessions]) => (

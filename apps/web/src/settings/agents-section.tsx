@@ -1,6 +1,7 @@
 import type { AgentInfo, CapabilityName } from '@parley/protocol'
 import { RefreshCw } from 'lucide-react'
 import { askForAgents, readinessOf, useAgents } from '../page/agents.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Hint } from '../start/agent-choice.tsx'
 import { InstallRow } from './install-button.tsx'
@@ -24,7 +25,7 @@ export function AgentsSection() {
           <RefreshCw size={14} aria-hidden className={status === 'asking' ? 'animate-spin' : ''} /> Look again
         </Button>
       </div>
-      {error && <p className="text-sm text-bad">{error.message}</p>}
+      {error && <p className="text-sm text-bad">{problemWords(error)}</p>}
       {agents.map((agent) => (
         <AgentCard key={agent.id} agent={agent} />
       ))}

@@ -47,7 +47,7 @@ export function AgentChoice({
         {others.length > 0 && (
           <details>
             <summary className="w-fit rounded py-1.5 text-sm text-soft hover:text-ink">
-              {others.length} more that can be installed: {others.map(({ name }) => name).join(', ')}
+              Not on this machine: {others.map(({ name }) => name).join(', ')}
             </summary>
             <div className="flex flex-col gap-1.5 pt-1.5">
               {others.map((agent) => (

@@ -1,31 +1,91 @@
 import { useSessions } from '@parley/client/react'
 import { Folder } from 'lucide-react'
-import { useId } from 'react'
+import { type KeyboardEvent, useEffect, useId, useState } from 'react'
+import { client } from '../page/client.ts'
+import { ChoiceList } from '../parts/choice-list.tsx'
+import { folderChoices } from './folder-choices.logic.ts'
 
-/** The folder to work in: typed, or one that was worked in before. */
+/** The folder to work in: typed and completed, or one that was worked in before. Nothing is chosen by itself. */
 export function FolderField({ value, onChange }: { value: string; onChange: (folder: string) => void }) {
   const { sessions } = useSessions({ archived: 'all' })
-  const recents = [...new Set(sessions.map((session) => session.cwd))].slice(0, 20)
+  const recents = [...new Set(sessions.map((session) => session.cwd))]
   const id = useId()
+  const [open, setOpen] = useState(false)
+  const [place, setPlace] = useState(-1)
+  const found = useFolders(value, open)
+  const choices = open ? folderChoices(value, recents, found) : []
+  const shown = choices.length > 0
+
+  const write = (folder: string) => {
+    onChange(folder)
+    setPlace(-1)
+    setOpen(true)
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    const chosen = choices[place]
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      if (!open) setOpen(true)
+      const count = choices.length + 1
+      setPlace((before) => ((before + 1 + (event.key === 'ArrowDown' ? 1 : -1) + count) % count) - 1)
+    } else if (chosen && (event.key === 'Enter' || (event.key === 'Tab' && !event.shiftKey))) {
+      write(`${chosen.value}/`)
+    } else if (event.key === 'Escape' && shown) {
+      setOpen(false)
+    } else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
   return (
-    <label className="flex h-8 min-w-0 flex-1 basis-56 items-center gap-1.5 rounded-md px-1.5 text-soft focus-within:bg-hover hover:bg-hover pointer-coarse:h-11 max-md:basis-full">
-      <Folder size={14} aria-hidden className="shrink-0" />
-      <input
-        aria-label="Folder"
-        list={id}
-        value={value}
-        placeholder="~"
-        spellCheck={false}
-        autoCapitalize="off"
-        autoComplete="off"
-        onChange={(event) => onChange(event.target.value)}
-        className="min-w-0 flex-1 bg-transparent font-mono text-xs text-ink outline-none"
-      />
-      <datalist id={id}>
-        {recents.map((folder) => (
-          <option key={folder} value={folder} />
-        ))}
-      </datalist>
-    </label>
+    <div className="relative flex min-w-0 flex-1 basis-56 max-md:basis-full">
+      <label className="flex h-8 min-w-0 flex-1 items-center gap-1.5 rounded-md px-1.5 text-soft focus-within:bg-hover hover:bg-hover pointer-coarse:h-11">
+        <Folder size={14} aria-hidden className="shrink-0" />
+        <input
+          aria-label="Folder"
+          role="combobox"
+          aria-expanded={shown}
+          aria-controls={shown ? id : undefined}
+          aria-activedescendant={shown && place >= 0 ? `${id}-${place}` : undefined}
+          aria-autocomplete="list"
+          value={value}
+          placeholder="~"
+          spellCheck={false}
+          autoCapitalize="off"
+          autoComplete="off"
+          onFocus={() => setOpen(true)}
+          onBlur={() => setOpen(false)}
+          onKeyDown={onKeyDown}
+          onChange={(event) => write(event.target.value)}
+          className="min-w-0 flex-1 bg-transparent font-mono text-xs text-ink outline-none"
+        />
+      </label>
+      {shown && (
+        <ChoiceList
+          id={id}
+          label="Folders"
+          choices={choices}
+          place={place}
+          side="below"
+          onChoose={(folder) => write(`${folder}/`)}
+        />
+      )}
+    </div>
   )
+}
+
+const noFolders: readonly string[] = []
+
+/** What lies there. Nothing where it cannot be told: starting the session says why. */
+function useFolders(typed: string, wanted: boolean): readonly string[] {
+  const [found, setFound] = useState(noFolders)
+  useEffect(() => {
+    if (!wanted) return
+    const controller = new AbortController()
+    const { signal } = controller
+    client
+      .call('findFolders', { query: { q: typed.trim(), limit: 40 }, signal })
+      .then(({ folders }) => signal.aborted || setFound(folders))
+      .catch(() => signal.aborted || setFound(noFolders))
+    return () => controller.abort()
+  }, [typed, wanted])
+  return found
 }

@@ -5,6 +5,7 @@ import { Choice, modeNames, modeNotes } from '../composer/settings-row.tsx'
 import { readinessOf, useAgents } from '../page/agents.ts'
 import { client } from '../page/client.ts'
 import { prefer, preferences } from '../page/preferences.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
 import { go, useRoute } from '../page/route.ts'
 import { useStore } from '../page/store.ts'
 import { toastError } from '../page/toasts.tsx'
@@ -135,11 +136,17 @@ export function StartPage() {
           <AgentChoice
             agents={agents}
             status={status}
-            error={error?.message}
+            error={error && problemWords(error)}
             chosen={agent?.id}
             onChoose={setChosen}
           />
         </form>
+        <p className="pt-4 text-sm text-soft">
+          Begun elsewhere?{' '}
+          <Link to={{ name: 'import' }} className="text-mark hover:underline">
+            Go on with a conversation that an agent keeps
+          </Link>
+        </p>
       </div>
     </div>
   )

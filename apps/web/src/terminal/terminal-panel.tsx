@@ -1,8 +1,9 @@
-import { ParleyError, type Terminal } from '@parley/protocol'
+import type { Terminal } from '@parley/protocol'
 import { Plus, X } from 'lucide-react'
 import { useCallback, useEffect, useState } from 'react'
 import { useAgent } from '../page/agents.ts'
-import { client } from '../page/client.ts'
+import { client, useConnection } from '../page/client.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
 import { toastError } from '../page/toasts.tsx'
 import { visible } from '../page/words.logic.ts'
 import { Button, IconButton } from '../parts/button.tsx'
@@ -90,6 +91,7 @@ function useTerminals() {
   const load = useCallback(async () => {
     try {
       const reply = await client.call('listTerminals', { params: { id } })
+      setProblem(undefined)
       setTerminals(reply.terminals)
       show((before) =>
         reply.terminals.some(({ terminalId }) => terminalId === before)
@@ -97,10 +99,12 @@ function useTerminals() {
           : reply.terminals.at(-1)?.terminalId,
       )
     } catch (thrown) {
-      setProblem(thrown instanceof ParleyError ? thrown.message : 'Terminals cannot be had here.')
+      setProblem(problemWords(thrown))
     }
   }, [id])
-  useEffect(() => void load(), [load])
+  const online = useConnection().state === 'open'
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a server that is back is asked again
+  useEffect(() => void load(), [load, online])
   const open = async (run: 'shell' | 'agent') => {
     try {
       const terminal = await client.call('openTerminal', { params: { id }, body: { ...size, run } })

@@ -3,8 +3,8 @@ import { SearchAddon } from '@xterm/addon-search'
 import { type ITheme, Terminal } from '@xterm/xterm'
 import '@xterm/xterm/css/xterm.css'
 import { type RefObject, useEffect, useRef, useState } from 'react'
+import { client } from '../page/client.ts'
 import { forgetSheets, withStyleSheets } from './style-sheets.ts'
-import { openTerminalSocket } from './terminal-socket.ts'
 
 /** One terminal on screen. What it shows lives in the server; this only shows it and passes keys on. */
 export function TerminalView({ terminalId, onGone }: { terminalId: string; onGone: () => void }) {
@@ -25,7 +25,7 @@ export function TerminalView({ terminalId, onGone }: { terminalId: string; onGon
     terminal.loadAddon(finder)
     const sheets = withStyleSheets(() => terminal.open(element))
     search.current = finder
-    const socket = openTerminalSocket(terminalId, {
+    const socket = client.watchTerminal(terminalId, {
       onState(next) {
         setState(next)
         if (next === 'gone') gone.current()

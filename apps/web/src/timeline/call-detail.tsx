@@ -3,6 +3,7 @@ import { TerminalText } from '../code/terminal-text.tsx'
 import { DiffView } from '../diff/diff-view.tsx'
 import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
 import { visible } from '../page/words.logic.ts'
+import { LongText } from '../parts/long-text.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { asJson, commandOf, planOf } from './call-words.logic.ts'
 import { Picture } from './picture.tsx'
@@ -62,7 +63,7 @@ export function CommandText({ command }: { command: string }) {
     <ScrollRegion label="Command" className="max-h-72 overflow-y-auto rounded-md bg-sunk">
       <pre className="terminal px-2.5 py-2">
         <span className="text-faint select-none">$ </span>
-        {visible(command)}
+        <LongText text={visible(command)} />
       </pre>
     </ScrollRegion>
   )

@@ -43,7 +43,11 @@ describe('the words of a call', () => {
   it('write out what cannot be written', () => {
     const circle: { self?: unknown } = {}
     circle.self = circle
-    expect(asJson(circle)).toContain('object')
+    expect(asJson(circle)).toContain('cannot be written out')
+    let deep: unknown = '[[['
+    expect(asJson({ deep })).toBe('{\n  "deep": "[[["\n}')
+    for (let level = 0; level < 100; level++) deep = [deep]
+    expect(asJson(deep)).toBe(JSON.stringify(deep))
     expect(asJson(undefined)).toBe('')
   })
 })

@@ -38,12 +38,26 @@ export function planOf(input: unknown): string | undefined {
   return typeof plan === 'string' ? plan : undefined
 }
 
+/** Indented where that helps reading: indenting what is nested a thousand deep would be all spaces. */
 export function asJson(value: unknown): string {
   try {
-    return JSON.stringify(value, null, 2) ?? ''
+    const text = JSON.stringify(value) ?? ''
+    return depthOf(text) > deepestIndented ? text : (JSON.stringify(value, null, 2) ?? text)
   } catch {
-    return String(value)
+    return '(This cannot be written out.)'
   }
+}
+
+const deepestIndented = 40
+
+function depthOf(json: string): number {
+  let deepest = 0
+  let depth = 0
+  for (const bracket of json.replace(/"(?:[^"\\]|\\.)*"/g, '').match(/[[\]{}]/g) ?? []) {
+    depth += bracket === '{' || bracket === '[' ? 1 : -1
+    deepest = Math.max(deepest, depth)
+  }
+  return deepest
 }
 
 export function exitCodeOf(content: readonly ToolContent[]): number | undefined {

@@ -11,6 +11,7 @@ import { useOpened } from './opened.ts'
 import { RowView } from './row-view.tsx'
 import { liveCall, type Row, rowsOf, writingRows } from './rows.logic.ts'
 import { useShowBlock } from './show-block.ts'
+import { nearEnd, useStayAtEnd } from './stay-at-end.ts'
 import { WorkingRow } from './working-row.tsx'
 
 export type TimelineVirtualizer = Virtualizer<HTMLDivElement, HTMLDivElement>
@@ -49,9 +50,10 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
     anchorTo: 'end',
     followOnAppend: true,
     scrollEndThreshold: 60,
-    onChange: (instance) => setAtEnd(instance.isAtEnd(80)),
+    onChange: (instance) => setAtEnd(instance.isAtEnd(nearEnd)),
   })
   useStartAtEnd(virtualizer)
+  useStayAtEnd(virtualizer, scroller)
   useKeepPlace(virtualizer, rows, scroller)
   useOlderPages(virtualizer, scroller)
   const marked = useShowBlock({ rows, segments, toggle, virtualizer })

@@ -28,7 +28,19 @@ import type { Host } from './host.ts'
 type Action =
   | { do: 'submit'; script: Script; delivery: 'queue' | 'steer' }
   | { do: 'answer'; allow: boolean; endTurn: boolean; twice: boolean }
-  | { do: 'cancel' | 'withdraw' | 'repeat' | 'leave' | 'return' | 'rename' | 'compact' | 'close' | 'park' }
+  | {
+      do:
+        | 'cancel'
+        | 'withdraw'
+        | 'move'
+        | 'repeat'
+        | 'leave'
+        | 'return'
+        | 'rename'
+        | 'compact'
+        | 'close'
+        | 'park'
+    }
   | { do: 'configure'; settings: { model?: string; mode?: PermissionMode } }
   | { do: 'fill'; appends: number }
   | { do: 'breathe'; times: number }
@@ -59,6 +71,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       do: fc.constantFrom(
         'cancel' as const,
         'withdraw' as const,
+        'move' as const,
         'repeat' as const,
         'leave' as const,
         'return' as const,
@@ -226,6 +239,11 @@ class Run {
       case 'withdraw': {
         const promptId = (await this.#host.state(this.#sessionId)).queue[0]?.promptId ?? 'none'
         return this.#command({ type: 'prompt.withdraw', promptId })
+      }
+      case 'move': {
+        const { queue } = await this.#host.state(this.#sessionId)
+        const [before, promptId] = [queue[0]?.promptId ?? 'none', queue.at(-1)?.promptId ?? 'none']
+        return this.#command({ type: 'prompt.move', promptId, before })
       }
       case 'repeat':
         return this.#repeat()

@@ -34,6 +34,7 @@ export const Dialect = z.strictObject({
   wholeThoughts: z.boolean().optional().describe('Each chunk of a thought is a whole one'),
   thoughtHead: Pattern.optional().describe('Left out of thoughts'),
   notThePerson: Pattern.optional().describe('In a replay, what comes as said by the person and is not'),
+  notTheAgent: Pattern.optional().describe('In a replay, what comes as said by the agent and is not'),
   modeInText: z.string().optional().describe('A text that begins so says that the mode has changed'),
   customAnswer: z
     .string()
@@ -83,6 +84,10 @@ export const AcpAgent = z.strictObject({
       hint: z.string().describe('What a person does to sign in'),
       variables: z.array(z.string()).default([]).describe('One of them set: signed in'),
       files: z.array(z.string()).default([]).describe('In the home folder; one of them there: signed in'),
+      required: z
+        .boolean()
+        .default(false)
+        .describe('It makes no session for whoever is not signed in: one that is made says yes'),
       methods: z
         .record(z.string(), z.string())
         .default({})
@@ -113,6 +118,16 @@ export const AcpAgent = z.strictObject({
     .array(z.enum(['read', 'write']))
     .default(['read', 'write'])
     .describe('What the host does with files for it'),
+  conversations: z
+    .union([z.literal('listed'), z.strictObject({ home: z.string(), folder: z.string() })])
+    .optional()
+    .describe('Its conversations can be imported: it lists them, or they lie in files as those of Gemini do'),
+  terminal: z
+    .array(z.string())
+    .optional()
+    .describe(
+      'What goes on with a conversation in its own program: these words and the id of the conversation',
+    ),
   startsAhead: z.boolean().default(false),
   dialect: Dialect.default({}),
 })

@@ -1,7 +1,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { setTimeout } from 'node:timers/promises'
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
-import { messageOf, ParleyError, type PromptPart, type SessionSettings } from '@parley/protocol'
+import { ParleyError, type PromptPart, type SessionSettings } from '@parley/protocol'
 import type {
   AgentConnection,
   AgentMessage,
@@ -12,6 +12,7 @@ import type {
 import { AgentProcess } from '../child-process.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import type { KnownAgent } from './agent.ts'
+import { cannotStart, words } from './cannot-start.ts'
 import { createFileMethods } from './files.ts'
 import type { Frame, NativeInitialized } from './native.ts'
 import { answerPermission } from './permission.ts'
@@ -22,7 +23,7 @@ import { applyMode, applyModel, commandLine } from './settings.ts'
 import { startSession } from './start.ts'
 import { initialState, type TranslateState, translate } from './translate.ts'
 import { ourMode, withRequestedMode } from './translate-state.ts'
-import { askFor } from './translate-tool-call.ts'
+import { askFor, openCalls } from './translate-tool-call.ts'
 import { errorOf } from './translate-turn.ts'
 import { Wire } from './wire.ts'
 
@@ -36,6 +37,8 @@ export type AcpConnectionOptions = {
 const stopWaitMs = 700
 const homeWaitMs = 1_500
 const lastWordsMs = 300
+/** How long an agent that tells whether it is signed in may take to find out. */
+const signInWaitMs = 6_000
 /** Lines on stdout that are no messages: so many are kept, the rest is counted. */
 const mostGarbage = 20
 
@@ -69,6 +72,7 @@ class AcpConnection implements AgentConnection {
   #closing: Promise<void> | undefined
   /** Nothing more comes from the process, stderr included. */
   readonly #silent = Promise.withResolvers<void>()
+  readonly #signInTold = Promise.withResolvers<void>()
   #turnOver = Promise.withResolvers<void>()
 
   constructor(options: AcpConnectionOptions, input: ConnectInput) {
@@ -78,7 +82,8 @@ class AcpConnection implements AgentConnection {
     this.#input = input
     const { dialect, modes } = agent
     this.#state = initialState({ dialect, modes, connectionId, requestedMode: settings.mode ?? 'ask' })
-    this.#files = createFileMethods({ folders: [cwd, ...(settings.options?.directories ?? [])], person })
+    const folders = [cwd, ...(settings.options?.directories ?? [])]
+    this.#files = createFileMethods({ folders, person, calls: () => openCalls(this.#state) })
     this.events = this.#queue.outputs
     this.#child = this.#process.spawn({ command: program, args: commandLine(agent, input), cwd, env })
     this.#wire = new Wire(this.#child, {
@@ -114,10 +119,13 @@ class AcpConnection implements AgentConnection {
           this.#replayed = false
           return replayed
         },
+        signInTold: () => Promise.race([this.#signInTold.promise, this.#process.gone(signInWaitMs)]),
       })
     } catch (error) {
-      this.#process.kill()
-      throw await this.#cannotStart(error)
+      this.#process.killAll()
+      await this.#process.gone(homeWaitMs)
+      const about = { name: agent.name, process: this.#process, failure: this.#failure }
+      throw cannotStart(error, { ...about, signal: this.#input.signal })
     } finally {
       this.#input.signal.removeEventListener('abort', giveUp)
     }
@@ -240,6 +248,7 @@ class AcpConnection implements AgentConnection {
     const { state, outputs, unasked = [] } = translate(this.#state, frame)
     const { mode } = this.#state.config
     this.#state = state
+    if (state.signedIn !== undefined) this.#signInTold.resolve()
     for (const output of outputs) await this.#put(output)
     for (const ask of unasked) void this.#checkUnasked(ask)
     if (state.config.mode !== mode && this.#live) void this.#keepMode()
@@ -298,9 +307,9 @@ class AcpConnection implements AgentConnection {
               person,
               dialect: agent.dialect,
               askFor: (nativeId) => askFor(this.#state, nativeId),
-              allowed: async (ask, paths) => {
+              allowed: async (ask, changes) => {
                 if (ask.kind === 'plan') this.#leavePlan()
-                await this.#files.allow(ask, paths)
+                await this.#files.allow(ask, changes)
               },
               endTurn: () => void this.interrupt(),
             },
@@ -315,7 +324,7 @@ class AcpConnection implements AgentConnection {
         return this.#whileAsking(() => answerElicitation(context, params, withdrawn))
       }
       case 'fs/read_text_file':
-        return this.#files.read(params)
+        return this.#whileAsking(() => this.#files.read(params, withdrawn))
       case 'fs/write_text_file':
         return this.#whileAsking(() => this.#files.write(params, withdrawn))
       default:
@@ -364,28 +373,8 @@ class AcpConnection implements AgentConnection {
       ...last,
     }
   }
-
-  async #cannotStart(error: unknown): Promise<ParleyError> {
-    if (error instanceof ParleyError) return error
-    const { agent } = this.#options
-    if (this.#input.signal.aborted)
-      return new ParleyError('cancelled', `Cancelled while ${agent.name} was started.`)
-    await this.#process.gone(homeWaitMs)
-    const { exitCode, stderrTail } = this.#process.lastWords()
-    const ended = this.#failure?.message ?? `It ended${exitCode ? ` with code ${exitCode}` : ''}.`
-    const why = error instanceof RequestError ? ` It says: ${words(error)}` : ` ${ended}`
-    return new ParleyError('agent_failed', `${agent.name} could not be started.${why} See "parley doctor".`, {
-      details: { ...(stderrTail !== undefined && { stderrTail }) },
-      cause: error,
-    })
-  }
 }
 
 function isUpdate({ message }: Frame): boolean {
   return message?.method === 'session/update'
-}
-
-function words(error: unknown): string {
-  if (error instanceof RequestError) return errorOf(error).message
-  return messageOf(error)
 }

@@ -1,95 +1,22 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PermissionMode } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { type Bench, type BenchSession, onBench } from '../../testing/adapter-contract/bench.ts'
-import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { claudeEnvironment } from '../../testing/claude-environment.ts'
-import { geminiEnvironment } from '../../testing/gemini-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
-import { claudeAcp, createAcpAdapter, gemini } from './index.ts'
-import { alive, childrenWith, isAmong, killChildren, treeOf } from './processes-under-test.ts'
+import type { Bench, BenchSession } from '../../testing/adapter-contract/bench.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import { AcpWorld, agentNames, agents, call, done } from './acp-world-under-test.ts'
+import { isAmong, killChildren } from './processes-under-test.ts'
 
-/** The real programs, killed, refused and cut off. */
-const home = mkdtempSync(join(tmpdir(), 'parley-faults-'))
-const agentsFolder = testAgentsFolder()
-let server: ModelServer
+/** The real programs, killed, and refused what they ask for. */
+let world: AcpWorld
 beforeAll(async () => {
-  server = await startModelServer()
-  server.script(({ messages }) => /fail with (\d+)/.test(lastWords(messages)), failures())
-  answerByPrompt(server, /Parley was restarted/)
+  world = await AcpWorld.start()
 })
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-})
-
-function lastWords(messages: readonly { content?: unknown }[]): string {
-  return JSON.stringify(messages.at(-1)?.content ?? '')
-}
-
-/** A prompt that says how the model is to fail. */
-function failures() {
-  return [
-    { response: { error: { message: 'Too many requests.', type: 'error' }, status: 429 } as ModelAnswer },
-    { response: { error: { message: 'The service is down.', type: 'error' }, status: 500 } as ModelAnswer },
-    { response: { content: 'This answer is cut off in the middle.' }, truncateAfterChunks: 3, latency: 20 },
-  ]
-}
-
-const call = (name: string, input: unknown): ModelAnswer =>
-  ({ toolCalls: [{ name, arguments: JSON.stringify(input) }] }) as ModelAnswer
-const agents = {
-  gemini: {
-    adapter: () =>
-      createAcpAdapter(gemini, { env: geminiEnvironment({ url: server.url, home }), agentsFolder }),
-    program: 'bin/gemini',
-    shell: (command: string) => call('run_shell_command', { command }),
-  },
-  'claude-acp': {
-    adapter: () =>
-      createAcpAdapter(claudeAcp, { env: claudeEnvironment({ url: server.url, home }), agentsFolder }),
-    program: 'claude-agent-acp',
-    shell: (command: string): ModelAnswer => ({
-      toolCalls: [
-        { name: 'Bash', id: 'toolu_a', arguments: JSON.stringify({ command, description: 'as asked' }) },
-      ],
-    }),
-  },
-}
-type AgentName = keyof typeof agents
-
-const { shell } = agents.gemini
-const done: ModelAnswer = { content: 'That is done.' }
-const hello = modelPrompt('Hello.', { content: 'Hello there.' })
-const adding = modelPrompt('Add a line.', shell('echo once >> note.txt'), done)
-
-/** Runs it, and looks afterwards that nothing is left of any process that was there. */
-async function play(
-  work: (bench: Bench, processes: () => number[]) => Promise<void>,
-  name: AgentName = 'gemini',
-): Promise<void> {
-  const { adapter, program } = agents[name]
-  const seen = new Set<number>()
-  const processes = () => {
-    const now = childrenWith(program).flatMap(treeOf)
-    for (const pid of now) seen.add(pid)
-    return now
-  }
-  await onBench({ adapter, store: createMemoryStore }, adapter(), async (bench) => {
-    await work(bench, processes)
-    processes()
-  })
-  expect(seen.size).toBeGreaterThan(0)
-  await vi.waitFor(() => expect(alive([...seen])).toEqual([]), 5_000)
-}
+afterAll(async () => world.stop())
 
 const ended = (session: BenchSession) => session.all('tool-call.ended').map(({ outcome }) => outcome)
 
-describe.each(Object.keys(agents) as AgentName[])('%s is killed', { timeout: 60_000 }, (name) => {
+describe.each(agentNames)('%s is killed', { timeout: 60_000 }, (name) => {
+  const play = (work: Parameters<AcpWorld['play']>[1]) => world.play(name, work)
   const { program, shell } = agents[name]
   const adding = modelPrompt('Add a line.', shell('echo once >> note.txt'), done)
   const kill = () => killChildren(program)
@@ -107,7 +34,7 @@ describe.each(Object.keys(agents) as AgentName[])('%s is killed', { timeout: 60_
       const next = await session.prompt(modelPrompt('What did I say?', { say: 'history' }))
       await next.completed()
       expect(next.said).toContain('The word is parsley.')
-    }, name))
+    }))
 
   it.each([
     ['allow', 'once\n', 'completed'],
@@ -126,7 +53,7 @@ describe.each(Object.keys(agents) as AgentName[])('%s is killed', { timeout: 60_
       await turn.completed()
       expect(await bench.file('note.txt')).toBe(text)
       expect(ended(session)).toEqual(['cancelled', outcome])
-    }, name),
+    }),
   )
 
   it('in the second step of a turn: what was done is not done again', () =>
@@ -142,47 +69,13 @@ describe.each(Object.keys(agents) as AgentName[])('%s is killed', { timeout: 60_
       await turn.decide({ requestId }, 'allow')
       await turn.completed()
       expect(await bench.file('note.txt')).toBe('one\ntwo\n')
-    }, name))
+    }))
 })
 
-describe('the model fails', { timeout: 60_000 }, () => {
-  it.each([
-    [429, 'rate_limited', /Too many requests/],
-    [500, 'agent_failed', /The service is down/],
-    [0, 'agent_failed', /terminated|fetch failed/],
-  ])('with %i: the turn fails in its words, and the session goes on', (status, code, message) =>
-    play(async (bench) => {
-      const session = await bench.session()
-      const turn = await session.prompt(`Please fail with ${status}.`)
-      expect(await turn.ended()).toMatchObject({
-        outcome: 'failed',
-        error: { code, message: expect.stringMatching(message) },
-      })
-      await (await session.prompt(hello)).completed()
-      expect(session.all('agent.disconnected')).toEqual([])
-    }),
-  )
-})
-
-it('says that it is not signed in, and what to do', { timeout: 60_000 }, async () => {
-  const unsigned = () =>
-    createAcpAdapter(gemini, {
-      env: { PATH: process.env.PATH, HOME: mkdtempSync(join(home, 'nobody-')) },
-      agentsFolder,
-    })
-  const world = { adapter: unsigned, store: createMemoryStore }
-  await onBench(world, unsigned(), async (bench) => {
-    const session = await bench.session()
-    const turn = await session.prompt(hello)
-    expect(await turn.ended()).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'agent_not_signed_in', message: expect.stringContaining('GEMINI_API_KEY') },
-    })
-  })
-  await vi.waitFor(() => expect(childrenWith('bin/gemini')).toEqual([]), 5_000)
-})
-
-describe('refusals', { timeout: 60_000 }, () => {
+describe('refusals of Gemini', { timeout: 60_000 }, () => {
+  const play = (work: Parameters<AcpWorld['play']>[1]) => world.play('gemini', work)
+  const { shell } = agents.gemini
+  const adding = modelPrompt('Add a line.', shell('echo once >> note.txt'), done)
   const file = (bench: Bench) =>
     call('write_file', { file_path: join(bench.folder, 'new.txt'), content: 'new\n' })
 
@@ -199,6 +92,43 @@ describe('refusals', { timeout: 60_000 }, () => {
       expect(await bench.file('new.txt')).toBe(outcome === 'allowed' ? 'new\n' : undefined)
     }),
   )
+
+  it('are asked for once a change, and a change that was allowed is written without asking again', () =>
+    play(async (bench) => {
+      const path = join(bench.folder, 'new.txt')
+      const change = {
+        file_path: path,
+        old_string: 'new',
+        new_string: 'newer',
+        instruction: 'Make it newer.',
+      }
+      const session = await bench.session()
+      const turn = await session.prompt(modelPrompt('Write.', file(bench), call('replace', change), done))
+      const writing = await turn.asked()
+      expect(await bench.file('new.txt')).toBeUndefined()
+      await turn.decide(writing, 'allow')
+      const replacing = await turn.asked()
+      expect(await bench.file('new.txt')).toBe('new\n')
+      await turn.decide(replacing, 'allow')
+      await turn.completed()
+      expect(await bench.file('new.txt')).toBe('newer\n')
+      expect(turn.all('permission.requested').map(({ tool }) => tool)).toEqual(['write_file', 'replace'])
+    }))
+
+  it('of a rule on the writing itself hold, whatever was allowed', () =>
+    play(async (bench) => {
+      const match = { path: '*/new.txt' }
+      await bench.host.addRule({ tool: 'write_text_file', match, decision: 'deny', scope: 'always' })
+      const session = await bench.session()
+      const turn = await session.prompt(modelPrompt('Write.', file(bench), done))
+      await turn.decide(await turn.asked(), 'allow')
+      await turn.completed()
+      expect(await bench.file('new.txt')).toBeUndefined()
+      expect(turn.all('permission.resolved')).toMatchObject([
+        { outcome: 'allowed', by: 'person' },
+        { outcome: 'denied', by: 'rule' },
+      ])
+    }))
 
   it('do not stand in the way of reading', () =>
     play(async (bench) => {

@@ -12,21 +12,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
-import { createFileMethods, type FileMethods } from './files.ts'
+import { createFileMethods, type FileMethods, type OpenCall } from './files.ts'
 
 let place: string
 let cwd: string
 let other: string
 let asked: PermissionAsk[]
 let allow: boolean
-let forbidden: boolean
+let forbidden: (ask: PermissionAsk) => boolean
+let running: OpenCall[]
 let files: FileMethods
 
 const person: Person = {
-  forbids: () => forbidden,
+  forbids: (ask) => forbidden(ask),
   permit: async (ask) => {
     asked.push(ask)
-    return allow
+    return allow && !forbidden(ask)
       ? { outcome: 'allowed', requestId: 'r' }
       : { outcome: 'denied', requestId: 'r', message: 'Not today.' }
   },
@@ -42,21 +43,51 @@ beforeEach(() => {
   writeFileSync(join(place, 'secret/key.txt'), 'secret')
   asked = []
   allow = true
-  forbidden = false
-  files = createFileMethods({ folders: [cwd, other], person })
+  forbidden = () => false
+  running = []
+  files = createFileMethods({ folders: [cwd, other], person, calls: () => running })
 })
 afterEach(() => rmSync(place, { recursive: true, force: true }))
 
 const { signal } = new AbortController()
 const write = (path: string, content = 'new\n') => files.write({ sessionId: 's', path, content }, signal)
-const read = (path: string, more = {}) => files.read({ sessionId: 's', path, ...more })
-const edit = (title: string): PermissionAsk => ({ tool: 'Edit', kind: 'edit', title, input: {} })
+const read = (path: string, more = {}) => files.read({ sessionId: 's', path, ...more }, signal)
+const inputOf = ({ input }: PermissionAsk) => input as { path?: string }
+
+/** A call that runs. */
+function call(fields: Partial<PermissionAsk> = {}, ...paths: string[]): PermissionAsk {
+  const toolCallId = `call${running.length}`
+  const ask: PermissionAsk = { toolCallId, tool: 'Edit', kind: 'edit', title: 'Edit', input: {}, ...fields }
+  running.push({ ask, paths })
+  return ask
+}
 
 describe('reading', () => {
   it('gives a file of the session, or lines of it', async () => {
     expect(await read(join(cwd, 'poem.txt'))).toEqual({ content: 'one\ntwo\nthree\n' })
     expect(await read(join(cwd, 'poem.txt'), { line: 2, limit: 1 })).toEqual({ content: 'two' })
     expect(asked).toEqual([])
+  })
+
+  it('is refused by a rule on the file, by whichever way it is named', async () => {
+    mkdirSync(join(cwd, 'private'))
+    writeFileSync(join(cwd, 'private/key.txt'), 'secret')
+    symlinkSync(join(cwd, 'private/key.txt'), join(cwd, 'harmless.txt'))
+    symlinkSync(join(cwd, 'poem.txt'), join(cwd, 'private/poem.txt'))
+    forbidden = (ask) => ask.tool === 'read_text_file' && (inputOf(ask).path?.includes('/private/') ?? false)
+    for (const name of ['private/key.txt', 'harmless.txt', 'private/poem.txt'])
+      await expect(read(join(cwd, name))).rejects.toThrow('Not today.')
+    expect(asked).toMatchObject(Array(3).fill({ tool: 'read_text_file', kind: 'read' }))
+    expect(await read(join(cwd, 'poem.txt'))).toMatchObject({ content: expect.stringContaining('one') })
+  })
+
+  it('is refused by a rule on the call that it is done for', async () => {
+    call({ tool: 'Read', kind: 'read' }, join(cwd, 'poem.txt'))
+    forbidden = ({ tool }) => tool === 'Read'
+    await expect(read(join(cwd, 'poem.txt'))).rejects.toThrow('Not today.')
+    expect(asked).toMatchObject([{ tool: 'Read', toolCallId: 'call0' }])
+    running = []
+    expect(await read(join(cwd, 'poem.txt'))).toMatchObject({ content: expect.stringContaining('one') })
   })
 
   it('says of a file that is not there that it is not', async () => {
@@ -101,25 +132,64 @@ describe('writing', () => {
     expect(readFileSync(join(cwd, 'poem.txt'), 'utf8')).toBe('one\ntwo\nthree\n')
   })
 
-  it('asks nothing of a file that was allowed in this turn, and again in the next', async () => {
-    await files.allow(edit('Edit poem.txt'), [join(cwd, 'poem.txt'), join(place, 'secret/key.txt')])
-    await write(join(cwd, 'poem.txt'))
+  it('asks nothing of the very change that was allowed, once', async () => {
+    const path = join(cwd, 'poem.txt')
+    await files.allow(call({}, path), [{ path, oldText: 'old', newText: 'new\n' }])
+    await write(path)
     expect(asked).toEqual([])
-    files.forget()
-    await write(join(cwd, 'poem.txt'))
+    await write(path)
+    expect(asked).toMatchObject([{ tool: 'Edit', title: 'Write poem.txt' }])
+  })
+
+  it('asks of a file that was allowed with other words, with what is written now', async () => {
+    const path = join(cwd, 'poem.txt')
+    await files.allow(call({}, path), [{ path, oldText: 'one\ntwo\nthree\n', newText: 'new\n' }])
+    allow = false
+    await expect(write(path, 'other\n')).rejects.toThrow('Not today.')
+    expect(asked).toMatchObject([{ diff: { patch: expect.stringContaining('+other') } }])
+    expect(readFileSync(path, 'utf8')).toBe('one\ntwo\nthree\n')
+    await write(path)
     expect(asked).toHaveLength(1)
   })
 
-  it('asks once more when a rule speaks against what was allowed', async () => {
-    await files.allow(edit('Edit poem.txt'), [join(cwd, 'poem.txt')])
-    forbidden = true
-    allow = false
-    await expect(write(join(cwd, 'poem.txt'))).rejects.toThrow()
-    expect(asked).toMatchObject([{ tool: 'Edit' }])
+  it('takes a change of a part for that part', async () => {
+    const path = join(cwd, 'poem.txt')
+    await files.allow(call({}, path), [{ path, oldText: 'two', newText: '2' }])
+    await write(path, 'one\n2\nthree\n')
+    expect(asked).toEqual([])
+  })
+
+  it('where a call names only the file, it covers one writing, while it runs', async () => {
+    const path = join(cwd, 'poem.txt')
+    await files.allow(call({}, path), [{ path }])
+    await write(path, 'anything\n')
+    expect(asked).toEqual([])
+    await files.allow(call({}, path), [{ path }])
+    running = []
+    await write(path, 'more\n')
+    expect(asked).toMatchObject([{ tool: 'write_text_file' }])
+  })
+
+  it('covers nothing of the next turn, nor by a call that changes no files', async () => {
+    const path = join(cwd, 'poem.txt')
+    await files.allow(call({}, path), [{ path }])
+    files.forget()
+    await write(path)
+    await files.allow(call({ kind: 'execute' }, path), [{ path }])
+    await write(path)
+    expect(asked).toHaveLength(2)
+  })
+
+  it.each(['Edit', 'write_text_file'])('is refused when a rule speaks against %s since', async (tool) => {
+    const path = join(cwd, 'poem.txt')
+    await files.allow(call({}, path), [{ path }])
+    forbidden = (ask) => ask.tool === tool
+    await expect(write(path)).rejects.toThrow('Not today.')
+    expect(asked).toMatchObject([{ tool }])
   })
 
   it('is refused outside, whatever is allowed', async () => {
-    await files.allow(edit('Edit it'), [join(place, 'secret/key.txt')])
+    await files.allow(call(), [{ path: join(place, 'secret/key.txt') }])
     symlinkSync(join(place, 'secret/new.txt'), join(cwd, 'dangling.txt'))
     symlinkSync(join(place, 'secret'), join(cwd, 'way-out'))
     for (const path of [

@@ -9,43 +9,100 @@ const largestFile = 32 * 1024 * 1024
 
 /** What the host does with files for an agent: nothing outside the session's folders, and no change unasked. */
 export type FileMethods = {
-  read(params: unknown): Promise<{ content: string }>
+  read(params: unknown, signal: AbortSignal): Promise<{ content: string }>
   write(params: unknown, signal: AbortSignal): Promise<Record<string, never>>
-  /** This was allowed in this turn: files that it names may be written. */
-  allow(ask: PermissionAsk, paths: readonly string[]): Promise<void>
+  /** This call was allowed: while it runs, each of its changes may be written once. */
+  allow(ask: PermissionAsk, changes: readonly Change[]): Promise<void>
   /** A new turn: nothing is allowed yet. */
   forget(): void
 }
 
-export function createFileMethods(options: { folders: readonly string[]; person: Person }): FileMethods {
-  const { folders, person } = options
-  const allowed = new Map<string, PermissionAsk>()
+/** What a call would do to a file, as far as it says so. */
+export type Change = {
+  readonly path: string
+  readonly oldText?: string | null | undefined
+  readonly newText?: string | undefined
+}
 
-  /** The question is asked unless it was answered in this turn, and no rule speaks against it since. */
-  async function permit(path: string, content: string, signal: AbortSignal): Promise<void> {
-    const covered = allowed.get(path)
-    if (covered && !person.forbids(covered)) return
-    const before = await textOf(path)
-    const near = relative(folders[0] ?? '', path)
-    const change = before === undefined ? { content } : { patch: patchOf(before, content) }
-    const ask: PermissionAsk = {
-      tool: covered?.tool ?? 'write_text_file',
-      kind: 'edit',
-      title: `Write ${near.startsWith('..') ? path : near}`,
-      input: { path, ...change },
-      diff:
-        before === undefined ? { path, before: null, after: content } : { path, patch: change.patch ?? '' },
-    }
+/** A call that runs, and the files it names. */
+export type OpenCall = { readonly ask: PermissionAsk; readonly paths: readonly string[] }
+
+type Approval = { readonly ask: PermissionAsk; readonly place: string; readonly change: Change }
+
+export function createFileMethods(options: {
+  folders: readonly string[]
+  person: Person
+  calls: () => readonly OpenCall[]
+}): FileMethods {
+  const { folders, person, calls } = options
+  let approvals: readonly Approval[] = []
+
+  const placeOrNone = (path: string) => placeOf(path, folders).catch(() => undefined)
+  const shown = (place: string) => {
+    const near = relative(folders[0] ?? '', place)
+    return near.startsWith('..') ? place : near
+  }
+
+  async function callsOn(place: string): Promise<readonly PermissionAsk[]> {
+    const found = calls().map(async ({ ask, paths }) => {
+      const places = await Promise.all(paths.map(placeOrNone))
+      return places.includes(place) ? [ask] : []
+    })
+    return (await Promise.all(found)).flat()
+  }
+
+  async function permit(ask: PermissionAsk, signal: AbortSignal): Promise<void> {
     const answer = await person.permit(ask, signal)
     if (answer.outcome === 'allowed') return
     const why = answer.outcome === 'denied' ? answer.message : undefined
-    throw new RequestError(-32603, why ?? 'The person did not allow this file to be written.')
+    throw new RequestError(-32603, why ?? `This is not allowed: ${ask.title}.`)
+  }
+
+  /** Reading is not asked about, only refused: by a rule on this method, or on the call that it is done for. */
+  async function permitReading(path: string, place: string, signal: AbortSignal): Promise<void> {
+    const about = { tool: 'read_text_file', kind: 'read', title: `Read ${shown(place)}` } as const
+    const asked = [...new Set([place, path])].map((one) => ({ ...about, input: { path: one } }))
+    const refused = [...asked, ...(await callsOn(place))].find((ask) => person.forbids(ask))
+    if (refused) await permit(refused, signal)
+  }
+
+  /** Asked, unless this is the very change of a call that was allowed and runs, and no rule speaks against it. */
+  async function permitWriting(place: string, content: string, signal: AbortSignal): Promise<void> {
+    const before = await textOf(place)
+    const change = before === undefined ? { content } : { patch: patchOf(before, content) }
+    const own: PermissionAsk = {
+      tool: 'write_text_file',
+      kind: 'edit',
+      title: `Write ${shown(place)}`,
+      input: { path: place, ...change },
+      diff:
+        before === undefined
+          ? { path: place, before: null, after: content }
+          : { path: place, patch: change.patch ?? '' },
+    }
+    const covered = takeApproval(place, { before, content })
+    const refused = [own, ...(covered ? [covered] : [])].find((ask) => person.forbids(ask))
+    if (refused) return permit(refused, signal)
+    if (covered) return
+    const [call] = (await callsOn(place)).filter(({ kind }) => changing.has(kind))
+    await permit(call ? { ...own, tool: call.tool } : own, signal)
+  }
+
+  function takeApproval(place: string, written: Written): PermissionAsk | undefined {
+    const open = new Set(calls().map(({ ask }) => ask.toolCallId))
+    const found = approvals.find(
+      (one) => one.place === place && open.has(one.ask.toolCallId) && isDone(one.change, written),
+    )
+    approvals = approvals.filter((one) => one !== found)
+    return found?.ask
   }
 
   return {
-    async read(params) {
+    async read(params, signal) {
       const { path, line, limit } = params as { path: string; line?: number | null; limit?: number | null }
-      const text = await readText(await placeOf(path, folders))
+      const place = await placeOf(path, folders)
+      await permitReading(path, place, signal)
+      const text = await readText(place)
       if (!line && !limit) return { content: text }
       const start = Math.max(0, (line ?? 1) - 1)
       const lines = text.split('\n')
@@ -55,18 +112,35 @@ export function createFileMethods(options: { folders: readonly string[]; person:
       const { path, content } = params as { path: string; content: string }
       if (typeof content !== 'string') throw RequestError.invalidParams(undefined, 'content must be a string')
       const place = await placeOf(path, folders)
-      await permit(place, content, signal)
-      await writeText(await placeOf(path, folders), content)
+      await permitWriting(place, content, signal)
+      if ((await placeOf(path, folders)) !== place)
+        throw RequestError.invalidParams(undefined, `${path} leads elsewhere than when it was allowed`)
+      await writeText(place, content)
       return {}
     },
-    async allow(ask, paths) {
-      for (const path of paths) {
-        const place = await placeOf(path, folders).catch(() => undefined)
-        if (place !== undefined) allowed.set(place, ask)
+    async allow(ask, changes) {
+      if (!changing.has(ask.kind)) return
+      for (const change of changes) {
+        const place = await placeOrNone(change.path)
+        if (place !== undefined) approvals = [...approvals, { ask, place, change }]
       }
     },
-    forget: () => allowed.clear(),
+    forget() {
+      approvals = []
+    },
   }
+}
+
+const changing: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
+
+type Written = { readonly before: string | undefined; readonly content: string }
+
+/** Whether what is written is what the change says: the file, or the part of it that it names. Without words, anything. */
+function isDone({ oldText, newText }: Change, { before = '', content }: Written): boolean {
+  if (newText === undefined || newText === content) return true
+  if (!oldText) return false
+  const at = before.indexOf(oldText)
+  return at >= 0 && before.slice(0, at) + newText + before.slice(at + oldText.length) === content
 }
 
 /** Where a path really leads, through every link; refused if that is outside the folders. The file need not be there. */

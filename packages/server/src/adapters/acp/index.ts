@@ -8,10 +8,11 @@ import {
   type PermissionMode,
   validationError,
 } from '@parley/protocol'
-import type { AgentAdapter, ConnectInput } from '../../core/agent-adapter.ts'
+import type { AgentAdapter, AgentMemory, ConnectInput } from '../../core/agent-adapter.ts'
 import { agentEnvironment, type Environment } from '../environment.ts'
 import { findProgram, installedVersion, pathWithNode } from '../find-program.ts'
 import { AcpAgent, type KnownAgent } from './agent.ts'
+import { acpAgents } from './presets.ts'
 
 export { AcpAgent } from './agent.ts'
 export {
@@ -43,7 +44,7 @@ export type AcpAdapterOptions = {
 /** Any agent that speaks the Agent Client Protocol over stdio: one live process a session. The SDK is loaded when needed. */
 export function createAcpAdapter(preset: AcpAgent, options: AcpAdapterOptions): AgentAdapter {
   const agent = known(preset, options)
-  const find = () => findAgent(agent, options)
+  const { terminal } = agent
   return {
     id: agent.id,
     name: agent.name,
@@ -54,10 +55,11 @@ export function createAcpAdapter(preset: AcpAgent, options: AcpAdapterOptions): 
     restartsFor: agent.options.filter((option) => option === 'directories'),
     ...(agent.install && { install: agent.install }),
     ...(agent.startsAhead && { startsAhead: true }),
-    probe: async () => probe(agent, options, find()),
+    ...(agent.conversations && { conversations: createMemory(agent, options) }),
+    ...(terminal && { terminalCommand: (id: string) => [...terminal, id] }),
+    probe: createProbe(agent, options),
     async connect(input) {
-      const program = find()
-      if (program === undefined) throw new ParleyError('agent_not_found', notFound(agent))
+      const program = expectFound(agent, options)
       if (!existsSync(input.cwd))
         throw new ParleyError('validation_error', `The folder ${input.cwd} does not exist.`)
       const env = environment(agent, options, input)
@@ -97,30 +99,58 @@ function environment(
   return env
 }
 
-function probe(agent: KnownAgent, options: AcpAdapterOptions, path: string | undefined): AgentProbe {
-  if (path === undefined) return { found: false, hint: notFound(agent) }
-  const version = versionOf(agent, options, path)
-  const signedIn = hasCredential(agent, environment(agent, options))
+function expectFound(agent: KnownAgent, options: AcpAdapterOptions): string {
+  const program = findAgent(agent, options)
+  if (program !== undefined) return program
+  throw new ParleyError('agent_not_found', notFound(agent))
+}
+
+function createMemory(agent: KnownAgent, options: AcpAdapterOptions): AgentMemory {
+  const load = async () => {
+    const program = expectFound(agent, options)
+    const env = environment(agent, options)
+    const { acpMemory } = await import('./memory.ts')
+    return acpMemory({ agent, program, env, folder: steadyFolder(env, options) })
+  }
   return {
-    found: true,
-    path,
-    ...(version !== undefined && { version }),
-    ...(signedIn ? { signedIn } : agent.signIn && { hint: agent.signIn.hint }),
+    list: async (query, signal) => (await load()).list(query, signal),
+    async *read(agentSessionId, signal) {
+      yield* (await load()).read(agentSessionId, signal)
+    },
   }
 }
 
-function notFound({ name, command, install }: KnownAgent): string {
-  const how = install
-    ? `Install it: npm install -g ${install.package}@${install.version}`
-    : 'Install it first.'
-  return `${name} was not found: there is no program "${command}". ${how}`
+/** Where a program is started that is only asked something: some take a note of every folder they have ever been in. */
+function steadyFolder(env: Readonly<Record<string, string>>, { agentsFolder }: AcpAdapterOptions): string {
+  return agentsFolder !== undefined && existsSync(agentsFolder) ? agentsFolder : (env.HOME ?? homedir())
 }
 
-/** That it is signed in can be seen; that it is not, only the agent itself can say. */
-function hasCredential({ signIn }: KnownAgent, env: Readonly<Record<string, string>>): boolean {
-  const { variables = [], files = [] } = signIn ?? {}
-  if (variables.some((name) => env[name])) return true
-  return files.some((file) => existsSync(join(env.HOME ?? homedir(), file)))
+/** How long it is believed that all is well: to ask the program takes seconds. */
+const believedMs = 60_000
+
+function createProbe(agent: KnownAgent, options: AcpAdapterOptions): AgentAdapter['probe'] {
+  let believed: { probe: AgentProbe; at: number } | undefined
+  return async (signal) => {
+    const program = findAgent(agent, options)
+    if (program === undefined) return { found: false, hint: notFound(agent) }
+    if (believed?.probe.path === program && Date.now() - believed.at < believedMs) return believed.probe
+    const env = environment(agent, options)
+    const version = versionOf(agent, options, program)
+    const { probeProgram } = await import('./probe.ts')
+    const folder = steadyFolder(env, options)
+    const probe = await probeProgram({ agent, program, env, version, folder }, signal)
+    believed = probe.signedIn ? { probe, at: Date.now() } : undefined
+    return probe
+  }
+}
+
+function notFound({ id, name, command, install }: KnownAgent): string {
+  const how = install
+    ? `Install it: npm install -g ${install.package}@${install.version}`
+    : acpAgents.some((preset) => preset.id === id)
+      ? 'Install it first.'
+      : 'Correct its "command" in config.json, or install it.'
+  return `${name} was not found: there is no program "${command}". ${how}`
 }
 
 /** As its package says, which stands around the program; asking the program itself takes seconds. */

@@ -101,12 +101,13 @@ export type NativeInitialized = {
   readonly protocolVersion?: number
   readonly agentInfo?: { readonly name?: string; readonly title?: string; readonly version?: string } | null
   readonly authMethods?: readonly { readonly id: string }[] | null
-  readonly agentCapabilities?: {
-    readonly loadSession?: boolean
-    readonly promptCapabilities?: { readonly image?: boolean; readonly embeddedContext?: boolean } | null
-    readonly mcpCapabilities?: { readonly http?: boolean; readonly sse?: boolean } | null
-    readonly sessionCapabilities?: Readonly<Record<string, unknown>> | null
-  } | null
+  readonly agentCapabilities?: NativeAbilities | null
+}
+export type NativeAbilities = Meta & {
+  readonly loadSession?: boolean
+  readonly promptCapabilities?: { readonly image?: boolean; readonly embeddedContext?: boolean } | null
+  readonly mcpCapabilities?: { readonly http?: boolean; readonly sse?: boolean } | null
+  readonly sessionCapabilities?: Readonly<Record<string, unknown>> | null
 }
 export type NativeCommand = {
   readonly name: string
@@ -175,7 +176,7 @@ export const notOffered = {
 export const clientMethods = {
   'session/update': 'translated',
   'session/request_permission': 'answered by a rule, the mode or a person',
-  'fs/read_text_file': 'done, inside the folders of the session',
+  'fs/read_text_file': 'done, inside the folders of the session, unless a rule refuses it',
   'fs/write_text_file': 'done, inside the folders of the session, when it is allowed',
   'elicitation/create': 'answered by a person',
   'elicitation/complete': 'takes the question back',
@@ -194,7 +195,7 @@ export const agentMethods = {
   initialize: 'first of all',
   authenticate: 'when the agent says that it must be, and a variable of the environment says how',
   'session/new': 'begins a conversation',
-  'session/load': 'goes on with one; what it replays is not recorded again',
+  'session/load': 'goes on with one; what it replays is recorded only when it is imported',
   'session/resume': 'goes on with one, where the agent cannot load',
   'session/fork': 'begins with a copy of one',
   'session/prompt': 'a turn',
@@ -202,14 +203,15 @@ export const agentMethods = {
   'session/set_mode': 'sets the mode',
   'session/set_config_option': 'sets the model, the effort, and the mode where that is an option',
   'session/close': 'before an idle process is let go',
-  'session/list': 'when a conversation could not be loaded: whether the agent still has it',
+  'session/list':
+    'what can be imported; and whether the agent still has a conversation that it could not load',
   'session/delete': 'left out: the conversation in the agent belongs to the person',
   'session/archive': 'left out: sessions are archived in the host',
   'session/unarchive': 'left out: sessions are archived in the host',
   'session/set_title': 'left out: the title is the one of the host',
   'session/status': 'left out: the host knows whether a turn runs',
   logout: 'left out: people sign in and out with the program itself',
-  'auth/status': 'left out: a failure to sign in is told when a session is made',
+  'auth/status': 'left out: agents tell it by themselves, or when a session is made',
   'providers/list': 'left out: which service an agent uses is set in the agent',
   'providers/set': 'left out: which service an agent uses is set in the agent',
   'providers/disable': 'left out: which service an agent uses is set in the agent',

@@ -80,6 +80,22 @@ const manners: Record<string, (rest: string) => unknown> = {
     const { answer } = ask('fs/write_text_file', { path, content: 'written\n' })
     text(`The answer: ${JSON.stringify(await answer)}`)
   },
+  read: async (path) => {
+    const { answer } = ask('fs/read_text_file', { path })
+    text(`The answer: ${JSON.stringify(await answer)}`)
+  },
+  /** Asks for one change of a file, makes it, and then one that nobody has seen. */
+  edit: async (path) => {
+    const content = [{ type: 'diff', path, oldText: null, newText: 'as shown\n' }]
+    const toolCall = call({ title: 'Edit it', kind: 'edit', content, locations: [{ path }] })
+    const options = [{ optionId: 'a', name: 'Yes', kind: 'allow_once' }]
+    await ask('session/request_permission', { toolCall, options }).answer
+    for (const words of ['as shown\n', 'not as shown\n']) {
+      const { answer } = ask('fs/write_text_file', { path, content: words })
+      text(`The answer: ${JSON.stringify(await answer)}`)
+    }
+    update('tool_call_update', { toolCallId: toolCall.toolCallId, status: 'completed' })
+  },
   terminal: async () => {
     const { answer } = ask('terminal/create', { command: 'touch', args: ['it'] })
     text(`The answer: ${JSON.stringify(await answer)}`)
@@ -116,6 +132,12 @@ async function answerPrompt(id: Message['id'], params: Record<string, unknown>):
 const abilities: Record<string, object> = {
   forgetful: { loadSession: true, sessionCapabilities: { list: {} } },
   absent: { loadSession: true, sessionCapabilities: { list: {} } },
+  nobody: { _meta: { authStatus: {} } },
+  somebody: { _meta: { authStatus: {} } },
+}
+const authStatus: Record<string, object> = {
+  nobody: { kind: 'none', label: 'Not logged in' },
+  somebody: { kind: 'account', label: 'A friend' },
 }
 let signedIn = false
 const modes = { currentModeId: 'tame', availableModes: [{ id: 'tame', name: 'Tame' }] }
@@ -144,7 +166,10 @@ function answer({ id, method, params = {} }: Message): void {
       if (manner === 'unsigned' && !signedIn)
         return say({ id, error: { code: -32000, message: 'Authentication required' } })
       if (manner === 'short') process.exit(3)
-      return say({ id, result: { sessionId: 'odd', modes } })
+      say({ id, result: { sessionId: 'odd', modes } })
+      if (authStatus[manner])
+        say({ method: '_auth/status_update', params: { authStatus: authStatus[manner] } })
+      return
     case 'session/prompt':
       return void answerPrompt(id, params)
     default:

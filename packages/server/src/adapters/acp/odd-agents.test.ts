@@ -1,37 +1,32 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { NewRule, PermissionMode } from '@parley/protocol'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, type BenchSession, onBench, type Turn } from '../../testing/adapter-contract/bench.ts'
-import { connectInput } from '../../testing/read-connection.ts'
-import { type AcpAgent, createAcpAdapter } from './index.ts'
+import { oddAgent } from './odd-adapter-under-test.ts'
 import { alive, childrenWith } from './processes-under-test.ts'
 
 /** Agents that no real program can be made to be: a small one of our own, a process like any other. */
 const home = mkdtempSync(join(tmpdir(), 'parley-odd-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-const program = join(import.meta.dirname, 'odd-agent-under-test.ts')
-const odd = (manner = '', more: Partial<AcpAgent> = {}, env = {}) =>
-  createAcpAdapter(
-    {
-      id: 'odd',
-      name: 'Odd',
-      command: process.execPath,
-      args: [program],
-      capabilities: ['streaming', 'permissions', 'questions', 'interrupt', 'modes'],
-      modes: { ask: 'tame', 'read-only': 'tame', bypass: 'tame' },
-      ...more,
-    },
-    { env: { PATH: process.env.PATH, HOME: home }, add: { ODD: manner, ...env } },
-  )
+const odd = () => oddAgent({ home })
 const world = { adapter: () => odd(), store: createMemoryStore }
 
 type Played = { bench: Bench; session: BenchSession; turn: Turn }
 
-async function play(words: string, work: (played: Played) => Promise<void>, mode?: 'read-only' | 'bypass') {
+type Setting = { mode?: PermissionMode; rule?: NewRule; files?: readonly string[] }
+
+async function play(
+  words: string,
+  work: (played: Played) => Promise<void>,
+  { mode, rule, files = [] }: Setting = {},
+): Promise<void> {
   await onBench(world, odd(), async (bench) => {
+    if (rule) await bench.host.addRule(rule)
+    for (const name of files) writeFileSync(join(bench.folder, name), `this is ${name}`)
     const session = await bench.session(mode ? { mode } : {})
     await work({ bench, session, turn: await session.prompt(words.replace('FOLDER', bench.folder)) })
   })
@@ -70,16 +65,45 @@ describe('what nobody has heard of', () => {
         expect(turn.said).toContain('"outcome":"cancelled"')
         expect(turn.all('permission.resolved')).toMatchObject([{ outcome: 'denied', by: 'mode' }])
       },
-      'read-only',
+      { mode: 'read-only' },
     ))
 })
 
-it('takes an answer that lasts only where there is no other', () =>
-  play('always', async ({ turn }) => {
-    await turn.decide(await turn.asked(), 'deny')
-    await turn.completed()
-    expect(turn.said).toContain('"optionId":"never"')
-  }))
+describe('an agent that offers nothing that holds once', () => {
+  it.each(['ask', 'bypass'] as const)('has a person choose what holds for ever, in mode %s', (mode) =>
+    play(
+      'always',
+      async ({ session, turn }) => {
+        const { requestId, questions } = await turn.first(() => turn.all('question.asked')[0])
+        expect(questions).toMatchObject([
+          {
+            text: expect.stringContaining('no answer that allows this once'),
+            options: [
+              { label: 'Never' },
+              { label: 'Always', description: expect.stringContaining('not ask') },
+            ],
+          },
+        ])
+        await session.command({ type: 'question.answer', requestId, answers: { 1: 'Always' } })
+        await turn.completed()
+        expect(turn.said).toContain('"optionId":"always"')
+        expect(turn.all('permission.requested')).toEqual([])
+      },
+      { mode },
+    ),
+  )
+
+  it('is not told that something is refused for ever, if it is refused by a rule', () =>
+    play(
+      'always',
+      async ({ turn }) => {
+        await turn.completed()
+        expect(turn.said).toContain('"outcome":"cancelled"')
+        expect(turn.all('permission.resolved')).toMatchObject([{ outcome: 'denied', by: 'rule' }])
+      },
+      { rule: { tool: '*', decision: 'deny', scope: 'always' } },
+    ))
+})
 
 it('puts a form before a person, and answers in its words', () =>
   play('form', async ({ session, turn }) => {
@@ -111,6 +135,57 @@ describe('files', () => {
       expect(await bench.file('new.txt')).toBe('written\n')
     }))
 
+  it('are asked about again when other words are written than were allowed', () =>
+    play('edit FOLDER/new.txt', async ({ bench, turn }) => {
+      const first = await turn.asked()
+      expect(first).toMatchObject({ kind: 'edit', title: 'Edit it', diff: { after: 'as shown\n' } })
+      await turn.decide(first, 'allow')
+      const second = await turn.asked()
+      expect(second).toMatchObject({
+        title: 'Write new.txt',
+        diff: { patch: expect.stringContaining('not as') },
+      })
+      expect(await bench.file('new.txt')).toBe('as shown\n')
+      await turn.decide(second, 'deny')
+      await turn.completed()
+      expect(await bench.file('new.txt')).toBe('as shown\n')
+      expect(turn.all('permission.requested')).toHaveLength(2)
+    }))
+
+  it.each(['accept-edits', 'bypass'] as const)('are written by mode %s, each in the log', (mode) =>
+    play(
+      'edit FOLDER/new.txt',
+      async ({ bench, turn }) => {
+        await turn.completed()
+        expect(await bench.file('new.txt')).toBe('not as shown\n')
+        const allowed = { outcome: 'allowed', by: 'mode' }
+        expect(turn.all('permission.resolved')).toMatchObject([allowed, allowed])
+      },
+      { mode },
+    ),
+  )
+
+  const rule: NewRule = {
+    tool: 'read_text_file',
+    match: { path: '*/secret.txt' },
+    decision: 'deny',
+    scope: 'always',
+  }
+  it.each([
+    ['secret.txt', false, [{ outcome: 'denied', by: 'rule' }]],
+    ['other.txt', true, []],
+  ] as const)('are read unless a rule refuses it, even with bypass: %s', (name, isRead, resolved) =>
+    play(
+      `read FOLDER/${name}`,
+      async ({ turn }) => {
+        await turn.completed()
+        expect(turn.said.includes(`this is ${name}`)).toBe(isRead)
+        expect(turn.all('permission.resolved')).toMatchObject(resolved)
+      },
+      { mode: 'bypass', rule, files: [name] },
+    ),
+  )
+
   it('outside the folder are not written, even with bypass', () =>
     play(
       `write ${home}/outside.txt`,
@@ -119,7 +194,7 @@ describe('files', () => {
         expect(turn.said).toContain('outside the folders')
         expect(existsSync(join(home, 'outside.txt'))).toBe(false)
       },
-      'bypass',
+      { mode: 'bypass' },
     ))
 
   it('are not written in a read-only session', () =>
@@ -130,7 +205,7 @@ describe('files', () => {
         expect(await bench.file('new.txt')).toBeUndefined()
         expect(turn.all('permission.resolved')).toMatchObject([{ outcome: 'denied', by: 'mode' }])
       },
-      'read-only',
+      { mode: 'read-only' },
     ))
 })
 
@@ -148,7 +223,7 @@ it('stops a turn in which the agent does unasked what is refused', () =>
       expect(turn.all('permission.resolved')).toMatchObject([{ outcome: 'denied', by: 'mode' }])
       expect(session.all('agent.noticed')).toMatchObject([{ level: 'error', code: 'unasked' }])
     },
-    'read-only',
+    { mode: 'read-only' },
   ))
 
 it('puts an agent back that changes its mode to one that is not ours', () =>
@@ -174,91 +249,3 @@ it('is not stopped by a flood on stderr, and keeps its end', () =>
       { reason: 'crashed', exitCode: 7, stderrTail: expect.stringContaining('the last words') },
     ])
   }))
-
-describe('an agent that cannot be started', () => {
-  const refusal = (manner: string, changes = {}) =>
-    odd(manner)
-      .connect(connectInput({ cwd: home, ...changes }))
-      .catch((error: unknown) => error)
-
-  it.each([
-    ['version', 'agent_failed', /speaks version 9/],
-    ['short', 'agent_failed', /ended with code 3/],
-    ['unsigned', 'agent_not_signed_in', /not signed in/],
-  ])('is refused with a code: %s', async (manner, code, message) => {
-    expect(await refusal(manner)).toMatchObject({ code, message: expect.stringMatching(message) })
-    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
-  })
-
-  it('is given up when the host gives up, and leaves nothing behind', async () => {
-    const giveUp = new AbortController()
-    const refused = refusal('slow', { signal: giveUp.signal })
-    await vi.waitFor(() => expect(childrenWith('odd-agent-under-test')).toHaveLength(1))
-    giveUp.abort()
-    expect(await refused).toMatchObject({ code: 'cancelled' })
-    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
-  })
-
-  it('is refused with the reason if it is no program', async () => {
-    const file = join(home, 'no-program')
-    writeFileSync(file, 'this is no program', { mode: 0o755 })
-    const adapter = createAcpAdapter({ id: 'x', name: 'X', command: file }, { env: { HOME: home } })
-    await expect(adapter.connect(connectInput({ cwd: home }))).rejects.toMatchObject({ code: 'agent_failed' })
-    expect(readFileSync(file, 'utf8')).toBe('this is no program')
-  })
-})
-
-it('starts in spite of words on stdout before the first message', async () => {
-  const connection = await odd('noisy').connect(connectInput({ cwd: home }))
-  await connection.close()
-  await connection.close()
-  const outputs: string[] = []
-  for await (const output of connection.events) outputs.push(output.type)
-  expect(outputs).toContain('agent.unrecognised')
-  expect(outputs.at(-1)).toBe('agent.disconnected')
-})
-
-describe('a conversation that the agent cannot load', () => {
-  const resume = (manner: string, turns: number) =>
-    odd(manner)
-      .connect(connectInput({ cwd: home, resume: { agentSessionId: 'kept', turns } }))
-      .then(async (connection) => {
-        await connection.close()
-        return 'begun anew'
-      })
-      .catch((error: { code: string }) => error.code)
-
-  it.each([
-    ['is begun anew if nothing was completed in it', 'forgetful', 0, 'begun anew'],
-    ['is not begun anew if something was', 'forgetful', 1, 'agent_failed'],
-    ['is not begun anew if the agent still has it', 'absent', 0, 'agent_failed'],
-    ['is refused if the agent can load none', '', 1, 'not_supported'],
-  ])('%s', async (_, manner, turns, result) => {
-    expect(await resume(manner, turns)).toBe(result)
-  })
-})
-
-describe('an agent that wants to be signed in', () => {
-  const signIn = {
-    hint: 'Set ODD_KEY.',
-    methods: { ODD_KEY: 'key' },
-    chosen: { file: 'chosen.json', holds: 'other' },
-  }
-  const connect = (env: object) =>
-    odd('unsigned', { signIn, vendor: ['ODD_'] }, env)
-      .connect(connectInput({ cwd: home }))
-      .then(async (connection) => connection.close())
-
-  it('is, where a variable says how', async () => {
-    await expect(connect({ ODD_KEY: 'k' })).resolves.toBeUndefined()
-    await expect(connect({})).rejects.toMatchObject({
-      code: 'agent_not_signed_in',
-      message: expect.stringContaining('Set ODD_KEY.'),
-    })
-  })
-
-  it('is not, where the person chose another way', async () => {
-    writeFileSync(join(home, 'chosen.json'), '{ "way": "other" }')
-    await expect(connect({ ODD_KEY: 'k' })).rejects.toMatchObject({ code: 'agent_not_signed_in' })
-  })
-})

@@ -1,15 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
 import type { Dialect } from './agent.ts'
-import type { NativeOption, NativePermission } from './native.ts'
+import type { Change } from './files.ts'
+import type { NativeCall, NativeOption, NativePermission } from './native.ts'
 
 export type PermissionContext = {
   readonly person: Person
   readonly dialect: Dialect
   /** The call that is asked about, as the host knows it. */
   askFor(nativeId: string): PermissionAsk | undefined
-  /** It may run: the files that it names may be written. */
-  allowed(ask: PermissionAsk, paths: readonly string[]): Promise<void>
+  /** It may run, and make these changes. */
+  allowed(ask: PermissionAsk, changes: readonly Change[]): Promise<void>
   /** The person wants the turn to end with this refusal. */
   endTurn(): void
 }
@@ -20,7 +21,7 @@ const cancelled: Outcome = { outcome: { outcome: 'cancelled' } }
 
 /**
  * The agent's question whether a call may run, to the host and back. The answer is always one that holds once: what
- * holds longer is the host's to remember. Where no option says yes in words that are known, a person chooses among them.
+ * holds longer is the host's to remember. Where no option says yes for once, a person chooses among those there are.
  */
 export async function answerPermission(
   context: PermissionContext,
@@ -31,22 +32,28 @@ export async function answerPermission(
   const found = context.askFor(toolCall.toolCallId)
   if (!found) return cancelled
   const ask = await withPlan(found, context.dialect)
-  const allow = optionOf(options, 'allow')
+  const allow = optionOf(options, 'allow_once')
   if (!allow && !context.person.forbids(ask)) return choose(context, ask, options, signal)
   const answer = await context.person.permit(ask, signal)
-  if (answer.outcome === 'allowed') {
-    const paths = [...(toolCall.locations ?? []), ...(toolCall.content ?? [])].flatMap(
-      ({ path }) => path ?? [],
-    )
-    if (ask.kind === 'edit' || ask.kind === 'delete' || ask.kind === 'move') await context.allowed(ask, paths)
-    return allow ? selected(allow) : cancelled
+  if (answer.outcome === 'allowed' && allow) {
+    await context.allowed(ask, changesOf(toolCall))
+    return selected(allow)
   }
-  if (answer.outcome === 'denied' && answer.endTurn) context.endTurn()
-  const reject = optionOf(options, 'reject')
-  return answer.outcome === 'denied' && reject ? selected(reject) : cancelled
+  if (answer.outcome !== 'denied') return cancelled
+  if (answer.endTurn) context.endTurn()
+  const reject = optionOf(options, 'reject_once')
+  return reject ? selected(reject) : cancelled
 }
 
-/** Options of kinds that nobody has heard of: what they mean, a person must say. */
+/** What a person was shown: the changes, or if there are none, which files. */
+function changesOf({ content, locations }: NativeCall): Change[] {
+  const diffs = (content ?? []).flatMap(({ type, path, oldText, newText }) =>
+    type === 'diff' && path !== undefined ? [{ path, oldText, newText: newText ?? '' }] : [],
+  )
+  return diffs.length > 0 ? diffs : (locations ?? []).map(({ path }) => ({ path }))
+}
+
+/** What holds for ever, or is of a kind that nobody has heard of, is chosen by a person, never by a rule or a mode. */
 async function choose(
   { person }: PermissionContext,
   { toolCallId, title }: PermissionAsk,
@@ -56,8 +63,11 @@ async function choose(
   const question = {
     id: '1',
     header: 'Permission',
-    text: title,
-    options: options.map(({ name, kind }) => ({ label: name, ...(kind && { description: kind }) })),
+    text: `${title}\nThe agent offers no answer that allows this once, so the choice is yours alone.`,
+    options: options.map(({ name, kind = '' }) => {
+      const description = meanings[kind] ?? kind
+      return { label: name, ...(description && { description }) }
+    }),
     multiple: false,
     freeText: false,
   }
@@ -67,11 +77,17 @@ async function choose(
   return option ? selected(option) : cancelled
 }
 
-function optionOf(options: readonly NativeOption[], verdict: 'allow' | 'reject'): NativeOption | undefined {
-  const kinds = [`${verdict}_once`, `${verdict}_always`]
-  return kinds
-    .map((kind) => options.find((option) => option.kind === kind))
-    .find((option) => option !== undefined)
+const meanings: Readonly<Record<string, string>> = {
+  allow_always: 'The agent will not ask for this again.',
+  reject_always: 'The agent will refuse this from now on.',
+  reject_once: 'Not now.',
+}
+
+function optionOf(
+  options: readonly NativeOption[],
+  kind: 'allow_once' | 'reject_once',
+): NativeOption | undefined {
+  return options.find((option) => option.kind === kind)
 }
 
 function selected({ optionId }: NativeOption): Outcome {

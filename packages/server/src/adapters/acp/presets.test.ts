@@ -44,24 +44,26 @@ it('says how to get an agent that is not there', async () => {
   await expect(adapter.connect(connectInput())).rejects.toMatchObject({ code: 'agent_not_found' })
 })
 
-it('finds what Parley installed, with its version, and sees a credential', async () => {
+it('finds what Parley installed, with its version, and asks it who is signed in', async () => {
   const folder = join(home, 'gemini/node_modules/.bin')
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'gemini'), '#!/bin/sh\n', { mode: 0o755 })
+  const odd = join(import.meta.dirname, 'odd-agent-under-test.ts')
+  const script = `#!/bin/sh\nODD=$GEMINI_ODD exec ${process.execPath} ${odd}\n`
+  writeFileSync(join(folder, 'gemini'), script, { mode: 0o755 })
   mkdirSync(join(home, 'gemini/node_modules/@google/gemini-cli'), { recursive: true })
   writeFileSync(join(home, 'gemini/node_modules/@google/gemini-cli/package.json'), '{ "version": "1.2.3" }')
-  const env = { HOME: home, PATH: '/nowhere' }
+  const env = { HOME: home, PATH: process.env.PATH }
   const probe = (more = {}) =>
     createAcpAdapter(gemini, { env: { ...env, ...more }, agentsFolder: home }).probe(
-      new AbortController().signal,
+      AbortSignal.timeout(15_000),
     )
-  expect(await probe()).toEqual({
-    found: true,
-    path: join(folder, 'gemini'),
-    version: '1.2.3',
-    hint: expect.any(String),
+  const found = { found: true, path: join(folder, 'gemini'), version: '1.2.3' }
+  expect(await probe({ GEMINI_ODD: 'unsigned' })).toEqual({
+    ...found,
+    signedIn: false,
+    hint: expect.stringContaining('GEMINI_API_KEY'),
   })
-  expect(await probe({ GEMINI_API_KEY: 'k' })).toMatchObject({ signedIn: true })
+  expect(await probe()).toEqual({ ...found, signedIn: true })
 })
 
 it('refuses MCP servers where the agent would drop them in silence', async () => {

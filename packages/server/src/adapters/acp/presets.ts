@@ -21,6 +21,7 @@ export const gemini: AcpAgent = {
     hint: 'Set GEMINI_API_KEY, or sign in once with the program itself: run gemini and choose.',
     variables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA'],
     files: ['.gemini/oauth_creds.json'],
+    required: true,
     methods: { GEMINI_API_KEY: 'gemini-api-key', GOOGLE_GENAI_USE_VERTEXAI: 'vertex-ai' },
     chosen: { file: '.gemini/settings.json', holds: '"selectedType"' },
   },
@@ -50,6 +51,8 @@ export const gemini: AcpAgent = {
   directories: '--include-directories',
   // A file that is not there makes it believe that reading has failed, and it writes no new files.
   files: ['write'],
+  conversations: { home: 'GEMINI_CLI_HOME', folder: '.gemini/tmp' },
+  terminal: ['gemini', '--resume'],
   startsAhead: true,
   dialect: {
     toolName: { callId: ['^(.+)__\\1_\\d+_\\d+$', '^(.+?)__'] },
@@ -77,7 +80,8 @@ export const gemini: AcpAgent = {
     planFile: '^Requesting plan approval for: (.+)$',
     wholeThoughts: true,
     thoughtHead: '^\\*{4}\\n',
-    notThePerson: '^\\[Function Response: ',
+    notThePerson: '^(\\[Function Response: |\\s*<session_context>)',
+    notTheAgent: '^(\\[(Thought: true|Function Call: [^\\]]*)\\])+$',
     modeInText: '[MODE_UPDATE] ',
     replayAfterLoad: true,
     forgetsOpenCall: true,
@@ -95,7 +99,13 @@ export const claudeAcp: AcpAgent = {
   install: { package: '@agentclientprotocol/claude-agent-acp', version: '0.99.0' },
   signIn: {
     hint: 'Set ANTHROPIC_API_KEY, or sign in once with Claude Code itself: claude login',
-    variables: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
+    variables: [
+      'ANTHROPIC_API_KEY',
+      'ANTHROPIC_AUTH_TOKEN',
+      'CLAUDE_CODE_OAUTH_TOKEN',
+      'CLAUDE_CODE_USE_BEDROCK',
+      'CLAUDE_CODE_USE_VERTEX',
+    ],
     files: ['.claude/.credentials.json'],
   },
   capabilities: [
@@ -129,6 +139,8 @@ export const claudeAcp: AcpAgent = {
     bypass: 'default',
   },
   options: ['effort', 'directories'],
+  conversations: 'listed',
+  terminal: ['claude', '--resume'],
   dialect: {
     toolName: { meta: ['claudeCode', 'toolName'] },
     parentCall: ['claudeCode', 'parentToolUseId'],
@@ -168,6 +180,7 @@ export const codexAcp: AcpAgent = {
     hint: 'Set OPENAI_API_KEY, or sign in once with Codex itself: codex login',
     variables: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
     files: ['.codex/auth.json'],
+    required: true,
   },
 }
 

@@ -5,14 +5,17 @@ const waitMs = 500
 const stepMs = 20
 const goneMs = 1_500
 
-/** Ends what is left of an agent and of what it started: with a word first, so that they can end their own. */
+/**
+ * Ends what is left of an agent and of what it started: with a word first, so that they can end their own. Commands may
+ * run in groups of their own, which an agent that is killed or stands still does not end.
+ */
 export async function endGroup(agent: AgentProcess, pid: number | undefined): Promise<void> {
   if (pid === undefined) return
   for (let waited = 0; waited < waitMs && isAlive(-pid); waited += stepMs) {
     if (waited === 0) agent.kill('SIGTERM')
     await setTimeout(stepMs)
   }
-  if (isAlive(-pid)) agent.kill()
+  agent.killAll()
   await agent.gone(goneMs)
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { dateBack } from './session-file.ts'
+import { dateBack, dropEmpty, storedSessions } from './session-file.ts'
 
 let home: string
 let chats: string
@@ -39,4 +39,39 @@ it('leaves an older one alone, and needs none', () => {
   expect(date()).toEqual([])
   rmSync(home, { recursive: true })
   expect(date()).toEqual([])
+})
+
+const line = (value: object) => `${JSON.stringify(value)}\n`
+const head = line({ sessionId, kind: 'main' })
+const user = (text: string) => ({ type: 'user', content: [{ text }] })
+const context = line({ $set: { messages: [user('<session_context>\nThis is the Gemini CLI.')] } })
+const write = (minute: string, text: string) =>
+  writeFileSync(join(chats, `session-2026-01-01T${minute}-abcdef12.jsonl`), text)
+
+it('takes away only files of the session in which nobody speaks', () => {
+  write('11-50', head + context + line(user('Look at the herbs.')))
+  write('11-51', head + line({ $set: { messages: [user('Said before.')] } }))
+  write('11-52', head + context)
+  write('11-53', line({ sessionId: 'abcdef12-another' }) + context)
+  write('11-54', 'damaged')
+  expect(dropEmpty({ folder: '.gemini/tmp', home, sessionId })).toEqual([
+    'session-2026-01-01T11-52-abcdef12.jsonl',
+  ])
+  expect(readdirSync(chats)).toHaveLength(4)
+})
+
+it('lists the conversations in which somebody speaks, each once', async () => {
+  const list = () => storedSessions({ folder: '.gemini/tmp', home, signal: new AbortController().signal })
+  write('11-50', `${head}${context}${line(user('Look at\nthe herbs.'))}{ damaged`)
+  write('11-51', head + context)
+  expect(await list()).toEqual([])
+  writeFileSync(join(home, '.gemini/tmp/project/.project_root'), '/somewhere')
+  expect(await list()).toEqual([
+    {
+      agentSessionId: sessionId,
+      cwd: '/somewhere',
+      title: 'Look at the herbs.',
+      updatedAt: expect.any(Number),
+    },
+  ])
 })

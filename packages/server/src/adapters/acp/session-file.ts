@@ -1,30 +1,119 @@
-import { readdirSync, renameSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import type { AgentConversation } from '@parley/protocol'
 
 const namePattern = /^session-(\d{4}-\d\d-\d\dT\d\d-\d\d)-(.{8})\.jsonl?$/
+
+type FileSearch = {
+  /** Where Gemini keeps its things, under the home folder. */
+  readonly folder: string
+  readonly home: string | undefined
+  readonly sessionId: string
+}
 
 /**
  * Gemini names the file of a session by the minute and the first letters of its id. One that is loaded in the minute
  * it was begun in would be begun anew under the same name, and its history lost: so such a file is dated back first.
  */
-export function dateBack(options: {
-  /** Where Gemini keeps its things, under the home folder. */
-  folder: string
-  home: string | undefined
-  sessionId: string
-  now: Date
-}): string[] {
-  const { folder, home = homedir(), sessionId, now } = options
+export function dateBack({ now, ...search }: FileSearch & { now: Date }): string[] {
+  return filesOf(search).flatMap(({ chats, name, minute }) =>
+    minute < minuteOf(now) ? [] : rename(chats, name, { minute, now }),
+  )
+}
+
+/**
+ * Each time that Gemini loads a session it begins an empty file for it as well. When it finds that the next time, it
+ * deletes all files of that session: so those in which nobody speaks are taken away, before and after.
+ */
+export function dropEmpty(search: FileSearch): string[] {
+  return filesOf(search).flatMap(({ chats, name }) => {
+    try {
+      const lines = readFileSync(join(chats, name), 'utf8').split('\n').flatMap(lineOf)
+      const isOfSession = lines.some((line) => line.sessionId === search.sessionId)
+      if (!isOfSession || wordsIn(lines).length > 0) return []
+      rmSync(join(chats, name))
+      return [name]
+    } catch {
+      return []
+    }
+  })
+}
+
+function filesOf({ folder, home = homedir(), sessionId }: FileSearch) {
   const root = join(home, folder)
   return namesIn(root).flatMap((project) => {
     const chats = join(root, project, 'chats')
     return namesIn(chats).flatMap((name) => {
       const [, minute, id] = namePattern.exec(name) ?? []
-      if (minute === undefined || id !== sessionId.slice(0, 8) || minute < minuteOf(now)) return []
-      return rename(chats, name, { minute, now })
+      return minute !== undefined && id === sessionId.slice(0, 8) ? [{ chats, name, minute }] : []
     })
   })
+}
+
+/** The conversations that Gemini keeps: it has no way to be asked for them. Nothing of those in which nobody spoke. */
+export async function storedSessions(options: {
+  folder: string
+  home: string | undefined
+  signal: AbortSignal
+}): Promise<AgentConversation[]> {
+  const { folder, home = homedir(), signal } = options
+  const root = join(home, folder)
+  const found = new Map<string, AgentConversation>()
+  for (const project of namesIn(root)) {
+    const cwd = await readFile(join(root, project, '.project_root'), 'utf8').catch(() => '')
+    const chats = join(root, project, 'chats')
+    for (const name of cwd === '' ? [] : namesIn(chats)) {
+      signal.throwIfAborted()
+      if (!namePattern.test(name)) continue
+      const one = await storedSession(join(chats, name), cwd.trim()).catch(() => undefined)
+      const known = one && found.get(one.agentSessionId)
+      if (one && !(known && known.updatedAt > one.updatedAt)) found.set(one.agentSessionId, one)
+    }
+  }
+  return [...found.values()]
+}
+
+type StoredMessage = { readonly type?: string; readonly content?: readonly { readonly text?: string }[] }
+type StoredLine = StoredMessage & {
+  readonly sessionId?: string
+  readonly kind?: string
+  readonly $set?: { readonly messages?: readonly StoredMessage[] }
+}
+
+const titleLength = 80
+/** What Gemini tells the model in the person's name. */
+const ofProgram = /^\s*<session_context>/
+
+async function storedSession(file: string, cwd: string): Promise<AgentConversation | undefined> {
+  const [{ mtimeMs }, text] = await Promise.all([stat(file), readFile(file, 'utf8')])
+  const lines = text.split('\n').flatMap(lineOf)
+  const head = lines.find(({ sessionId }) => sessionId !== undefined)
+  const [title] = wordsIn(lines)
+  if (head?.sessionId === undefined || title === undefined || (head.kind ?? 'main') !== 'main')
+    return undefined
+  const words = title.replace(/\s+/g, ' ').trim().slice(0, titleLength)
+  return { agentSessionId: head.sessionId, cwd, title: words, updatedAt: Math.round(mtimeMs) }
+}
+
+/** What the person said, in order. */
+function wordsIn(lines: readonly StoredLine[]): string[] {
+  const messages = lines.flatMap((line) => [line, ...(line.$set?.messages ?? [])])
+  return messages.flatMap(({ type, content }) => {
+    if (type !== 'user' || !Array.isArray(content)) return []
+    return content.flatMap(({ text }) => (text && !ofProgram.test(text) ? [text] : []))
+  })
+}
+
+/** A line that is cut off or damaged tells nothing. */
+function lineOf(text: string): StoredLine[] {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? [value] : []
+  } catch {
+    return []
+  }
 }
 
 /** The latest minute before this one under which there is no file. */

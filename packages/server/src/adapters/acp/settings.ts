@@ -24,10 +24,9 @@ export function commandLine({ args, directories }: KnownAgent, { settings }: Con
 
 /** What a session is made with, or gone on with. */
 export function sessionParams(agent: KnownAgent, input: ConnectInput, about: NativeInitialized) {
-  const { meta } = agent.dialect
   const abilities = about.agentCapabilities?.sessionCapabilities ?? {}
   const directories = input.settings.options?.directories ?? []
-  const _meta = input.trusted ? meta?.always : merged(meta?.always, meta?.untrusted)
+  const _meta = sessionMeta(agent, input)
   return {
     cwd: input.cwd,
     mcpServers: nativeServers(agent, input, about),
@@ -35,6 +34,10 @@ export function sessionParams(agent: KnownAgent, input: ConnectInput, about: Nat
       'additionalDirectories' in abilities && { additionalDirectories: directories }),
     ...(_meta && { _meta }),
   }
+}
+
+export function sessionMeta({ dialect: { meta } }: KnownAgent, { trusted }: { trusted: boolean }) {
+  return trusted ? meta?.always : merged(meta?.always, meta?.untrusted)
 }
 
 function nativeServers(agent: KnownAgent, input: ConnectInput, about: NativeInitialized): NativeServer[] {

@@ -5,8 +5,10 @@ import { type ClientContext, PROTOCOL_VERSION, RequestError } from '@agentclient
 import { ParleyError } from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
 import type { KnownAgent } from './agent.ts'
+import { hasCredential } from './credential.ts'
 import type { NativeInitialized } from './native.ts'
-import { dateBack } from './session-file.ts'
+import { dateBack, dropEmpty } from './session-file.ts'
+import { sessionPages } from './session-pages.ts'
 import { applyMode, applyModel, clientCapabilities, sessionParams } from './settings.ts'
 import type { TranslateState } from './translate-state.ts'
 
@@ -18,30 +20,25 @@ export type StartContext = {
   state(): TranslateState
   /** Something was replayed since this was last asked. */
   replayed(): boolean
+  /** Resolves when the agent has said whether it is signed in, or does not say it for long. */
+  signInTold(): Promise<void>
 }
 
 const authRequired = -32_000
 const methodNotFound = -32_601
 /** A method that no agent has: that it is refused shows that all before it was heard. */
 const ping = '_parley/ping'
-const mostPages = 20
 
 /** From a process that was just started to a session that takes prompts. Rejects with what the agent refuses. */
 export async function startSession(context: StartContext): Promise<NativeInitialized> {
   const { wire, agent, input } = context
-  const about: NativeInitialized = await wire.request('initialize', {
-    protocolVersion: PROTOCOL_VERSION,
-    clientCapabilities: clientCapabilities(agent),
-    clientInfo: { name: 'parley', title: 'Parley', version: '1' },
-  })
-  if (about.protocolVersion !== PROTOCOL_VERSION) {
-    const spoken = `${agent.name} speaks version ${about.protocolVersion} of the Agent Client Protocol`
-    throw new ParleyError(
-      'agent_failed',
-      `${spoken}, Parley speaks ${PROTOCOL_VERSION}. Install another version.`,
-    )
-  }
+  const about = await initialize(wire, agent)
   await signedIn(context, about, () => openSession(context, about))
+  if (!hasCredential(agent, context.env)) {
+    // Some make sessions for anybody, and tell by themselves who it is.
+    if (about.agentCapabilities?._meta?.authStatus !== undefined) await context.signInTold()
+    if (context.state().signedIn === false) throw notSignedIn(agent)
+  }
   try {
     await applyMode(wire, context.state(), input.settings.mode)
     await applyModel(wire, context.state, input.settings)
@@ -51,9 +48,21 @@ export async function startSession(context: StartContext): Promise<NativeInitial
   return about
 }
 
+export async function initialize(wire: ClientContext, agent: KnownAgent): Promise<NativeInitialized> {
+  const about: NativeInitialized = await wire.request('initialize', {
+    protocolVersion: PROTOCOL_VERSION,
+    clientCapabilities: clientCapabilities(agent),
+    clientInfo: { name: 'parley', title: 'Parley', version: '1' },
+  })
+  if (about.protocolVersion === PROTOCOL_VERSION) return about
+  const spoken = `${agent.name} speaks version ${about.protocolVersion} of the Agent Client Protocol`
+  const message = `${spoken}, Parley speaks ${PROTOCOL_VERSION}. Install another version.`
+  throw new ParleyError('agent_failed', message)
+}
+
 /** Once more after signing in, if the agent wants that and the environment says how. */
-async function signedIn(
-  { wire, agent, env }: StartContext,
+export async function signedIn(
+  { wire, agent, env }: Pick<StartContext, 'wire' | 'agent' | 'env'>,
   about: NativeInitialized,
   open: () => Promise<void>,
 ): Promise<void> {
@@ -114,16 +123,23 @@ async function openSession(context: StartContext, about: NativeInitialized): Pro
   }
 }
 
-async function load(
-  { wire, agent, env, replayed }: StartContext,
+/** Resolves when the agent has replayed all of it. */
+export async function load(
+  { wire, agent, env, replayed }: Pick<StartContext, 'wire' | 'agent' | 'env' | 'replayed'>,
   params: ReturnType<typeof sessionParams> & { sessionId: string },
 ): Promise<void> {
   const { minuteInSessionFile: file, replayAfterLoad } = agent.dialect
-  if (file) {
-    const home = env[file.home] ?? env.HOME
-    dateBack({ folder: file.folder, home, sessionId: params.sessionId, now: new Date() })
+  const kept = file && {
+    folder: file.folder,
+    home: env[file.home] ?? env.HOME,
+    sessionId: params.sessionId,
+  }
+  if (kept) {
+    dropEmpty(kept)
+    dateBack({ ...kept, now: new Date() })
   }
   await wire.request('session/load', params)
+  if (kept) dropEmpty(kept)
   if (!replayAfterLoad) return
   // While it replays, a message is always on its way: one comes before the answer to whatever is asked meanwhile.
   do {
@@ -141,16 +157,8 @@ async function stillThere(
   sessionId: string,
 ): Promise<boolean> {
   if (about.agentCapabilities?.sessionCapabilities?.list == null) return false
-  let cursor: string | null | undefined
-  for (let page = 0; page < mostPages; page++) {
-    const { sessions, nextCursor } = await wire.request('session/list', {
-      cwd: input.cwd,
-      ...(cursor && { cursor }),
-    })
-    if (sessions.some((session) => session.sessionId === sessionId)) return true
-    if (!nextCursor) return false
-    cursor = nextCursor
-  }
+  for await (const session of sessionPages(wire, { cwd: input.cwd }))
+    if (session.sessionId === sessionId) return true
   return false
 }
 
@@ -160,7 +168,7 @@ export function notSignedIn({ name, signIn }: KnownAgent, cause?: unknown): Parl
   return new ParleyError('agent_not_signed_in', `${name} is not signed in. ${hint}${why}`, { cause })
 }
 
-function cannot({ name }: KnownAgent, what: string): ParleyError {
+export function cannot({ name }: KnownAgent, what: string): ParleyError {
   return new ParleyError('not_supported', `${name} cannot ${what}.`)
 }
 

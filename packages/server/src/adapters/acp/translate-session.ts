@@ -153,15 +153,21 @@ export function takeNotice(
   return { state, outputs: [{ type: 'agent.noticed', level, code: 'notice', text }] }
 }
 
-/** Who pays, as the agent says it. */
+/** Who pays, as the agent says it, or that nobody does. */
 export function takeAuthStatus(state: TranslateState, params: unknown): Translation {
   const { authStatus, accounts } = (params ?? {}) as {
-    authStatus?: { label?: string }
+    authStatus?: { kind?: string; label?: string }
     accounts?: readonly { label?: string; active?: boolean }[]
+  }
+  if (authStatus?.kind === 'none') {
+    const text = 'The agent is no longer signed in.'
+    const noticed: AgentOutput = { type: 'agent.noticed', level: 'warning', code: 'signed-out', text }
+    return { state: { ...state, signedIn: false }, outputs: state.signedIn ? [noticed] : [] }
   }
   const credential = authStatus?.label ?? (accounts?.find(({ active }) => active) ?? accounts?.[0])?.label
   if (!credential) return nothing(state)
-  return sayOnce(state, 'credential', credential, [{ type: 'agent.connected', credential }])
+  const next = { ...state, signedIn: true }
+  return sayOnce(next, 'credential', credential, [{ type: 'agent.connected', credential }])
 }
 
 export function takeCompaction(state: TranslateState, native: NativeCompaction): Translation {

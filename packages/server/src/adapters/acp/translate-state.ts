@@ -21,6 +21,8 @@ export type TranslateState = TranslateContext & {
   readonly asked: ReadonlyMap<NativeId, Asked>
   readonly sessionId: string | undefined
   readonly agentVersion: string | undefined
+  /** As the agent says; undefined: it does not say. */
+  readonly signedIn: boolean | undefined
   /** What is told of the conversation was told before: it is loaded, and no prompt was given since. */
   readonly replaying: boolean
   /** The last thing that the person said in the replay. */
@@ -112,6 +114,7 @@ export function initialState(context: TranslateContext): TranslateState {
     asked: new Map(),
     sessionId: undefined,
     agentVersion: undefined,
+    signedIn: undefined,
     replaying: false,
     lastHeard: '',
     hearing: false,

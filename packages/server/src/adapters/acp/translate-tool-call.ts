@@ -275,6 +275,15 @@ export function askFor(state: TranslateState, nativeId: string): PermissionAsk |
   }
 }
 
+/** The calls that run or wait for an answer, with the files they name. */
+export function openCalls(state: TranslateState): { ask: PermissionAsk; paths: string[] }[] {
+  return [...state.calls].flatMap(([nativeId, { stage, locations, content }]) => {
+    const ask = stage === 'called' ? askFor(state, nativeId) : undefined
+    const paths = [...locations, ...content].flatMap(({ path }) => path ?? [])
+    return ask ? [{ ask, paths }] : []
+  })
+}
+
 /** Blocks and calls have no place outside of the turn they belong to: what is said there becomes a notice. */
 function inTurn(call: Call, outputs: readonly AgentOutput[], now = call.turn): AgentOutput[] {
   if (call.turn !== undefined && call.turn === now) return [...outputs]

@@ -138,6 +138,9 @@ function hearMethod(
       const { toolCallId } = params as { toolCallId?: string | null }
       return sequence(state, settleCalls(), (now) => noteQuestion(now, toolCallId))
     }
+    case 'fs/read_text_file':
+    case 'fs/write_text_file':
+      return callDrafts(state)
     case 'auth/status_update':
     case '_auth/status_update':
       return session.takeAuthStatus(state, params)

@@ -12,7 +12,7 @@ import type { Frame, NativeMessage } from './native.ts'
 export type WireEvents = {
   /** Everything that the agent says, in order; the next is taken when this one is done with. Must not reject. */
   heard(frame: Frame): Promise<void>
-  /** A line on stdout that is no JSON. */
+  /** A line on stdout that is no message. */
   garbage(line: string): Promise<void>
   /** Everything that is said to the agent, before it is written. */
   sent(frame: Frame): void
@@ -95,13 +95,14 @@ export class Wire {
   }
 
   async #hear(message: unknown): Promise<void> {
+    if (typeof message !== 'object' || message === null) return this.#events.garbage(JSON.stringify(message))
     await this.#events.heard({ from: 'agent', message: message as NativeMessage })
     if (this.#isForSdk(message)) this.#inbox?.enqueue(message as AnyMessage)
   }
 
   /** Answers that it waits for, questions that it must answer, and that one of them was taken back. */
-  #isForSdk(message: unknown): boolean {
-    if (typeof message !== 'object' || message === null || this.#connection.signal.aborted) return false
+  #isForSdk(message: object): boolean {
+    if (this.#connection.signal.aborted) return false
     const { id, method } = message as { id?: JsonRpcId; method?: string }
     if (method !== undefined) return id !== undefined || method === '$/cancel_request'
     return id !== undefined && this.#waiting.delete(id)

@@ -16,6 +16,7 @@ export async function connectOpenCode(shared: SharedServer, input: ConnectInput)
     return await unlessAborted(open(shared, input), input.signal, 'Cancelled while OpenCode was started.')
   } catch (error) {
     const { stderrTail } = server.lastWords()
+    if (input.signal.aborted) server.doubt()
     await release()
     if (error instanceof ParleyError) throw error
     throw new ParleyError('agent_failed', `OpenCode could not open the conversation: ${wordsOf(error)}`, {

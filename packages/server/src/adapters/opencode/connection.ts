@@ -4,7 +4,6 @@ import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '.
 import { createOutputQueue } from '../output-queue.ts'
 import { AnnouncedCalls } from './announced-calls.ts'
 import { atMost } from './at-most.ts'
-import { catchUp, type Now } from './catch-up.ts'
 import { applyRules, type usageOf } from './conversation.ts'
 import { readEvents } from './events.ts'
 import { connectedOutput, type Introduction } from './introduction.ts'
@@ -30,6 +29,7 @@ import {
   withTurn,
 } from './translate-state.ts'
 import { failToBegin } from './translate-turn.ts'
+import { TurnWatch } from './turn-watch.ts'
 import { wordsOf } from './words-of.ts'
 
 /** What makes the model go on after a restart: it was told that its call was interrupted, and asks again. */
@@ -38,11 +38,8 @@ const goOn =
 
 /** How long a turn that runs may take to stop when the connection is closed. */
 const stopMs = 1_000
-/** How long after an error a prompt may still be taken up. */
-const takeUpMs = 1_000
-/** How often, and how soon after another, it is asked what was missed. */
-const mostAttempts = 25
-const againMs = 200
+/** How long OpenCode may take to say that it stops. Usually it says so at once: a server that does not may be stuck. */
+const answerMs = 3_000
 
 /** What a connection is made of, once its conversation is open. */
 export type Opened = {
@@ -67,18 +64,12 @@ export class OpenCodeConnection implements AgentConnection {
   readonly #ready = Promise.withResolvers<void>()
   /** The agent of each session, by its name; of the root the one whose rules are in force. */
   readonly #agents = new Map<string, string>()
-  #session: Session
+  readonly #session: Session
   #state: TranslateState
   /** A mode that holds from the next turn on. */
   #nextMode: PermissionMode | undefined
-  readonly #now: Now = {
-    state: () => this.#state,
-    give: (translation) => this.#give(translation),
-    waiting: (permissions, questions) => this.#requests.reconcile(permissions, questions),
-  }
+  readonly #watch: TurnWatch
   #isReady = false
-  /** The turn that may never begin, by the time it was sent. */
-  #doubted: number | undefined
   #closing = false
   #closed: Promise<void> | undefined
   #stopping: Promise<void> = Promise.resolve()
@@ -115,6 +106,16 @@ export class OpenCodeConnection implements AgentConnection {
       },
       endTurn: () => void this.interrupt(),
     })
+    this.#watch = new TurnWatch({
+      client,
+      now: {
+        state: () => this.#state,
+        give: (translation) => this.#give(translation),
+        waiting: (permissions, questions) => this.#requests.reconcile(permissions, questions),
+      },
+      isOver: () => this.#closing || !this.#server.alive,
+      problem: (doing, error) => this.#problem(doing, error),
+    })
     this.events = this.#queue.outputs
   }
 
@@ -132,12 +133,13 @@ export class OpenCodeConnection implements AgentConnection {
     if (type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn) return this.#steer(prompt)
     this.#calls.clear()
     this.#requests.clear()
+    const round = this.#watch.begin()
     this.#state = withTurn(this.#state, Date.now())
     try {
       await this.#useAgent()
       await this.#begin(message)
     } catch (error) {
-      this.#fail(error)
+      this.#fail(error, round)
     }
   }
 
@@ -166,6 +168,7 @@ export class OpenCodeConnection implements AgentConnection {
 
   async #close(): Promise<void> {
     this.#closing = true
+    this.#watch.begin()
     if (this.#state.turn) await atMost(this.#stop(), stopMs)
     this.#reading.abort()
     await this.#release()
@@ -193,14 +196,8 @@ export class OpenCodeConnection implements AgentConnection {
   /** The rules of the agent that will work hold before its prompt is sent. */
   async #useAgent(): Promise<void> {
     const { agent } = this.#outgoing
-    if (agent && agent.name !== this.#agents.get(this.#session.id)) {
-      this.#session = await applyRules(
-        this.#client,
-        this.#session,
-        sessionRules(agent, this.#introduction.unasked),
-      )
-      this.#agents.set(this.#session.id, agent.name)
-    }
+    await applyRules(this.#client, this.#session.id, sessionRules(agent, this.#introduction.unasked))
+    if (agent) this.#agents.set(this.#session.id, agent.name)
     if (this.#nextMode) this.#configured(this.#nextMode)
     this.#nextMode = undefined
   }
@@ -226,8 +223,9 @@ export class OpenCodeConnection implements AgentConnection {
       const output = await rewind(this.#client, this.#session.id, command.arguments)
       return void this.#give({ state: withoutTurn(this.#state), outputs: [output] })
     }
+    const { round } = this.#watch
     this.#outgoing.run(messageId, command, this.#state.saidModel).catch((error: unknown) => {
-      if (!this.#state.turn?.begun) this.#fail(error)
+      if (!this.#state.turn?.begun) this.#fail(error, round)
     })
   }
 
@@ -242,9 +240,9 @@ export class OpenCodeConnection implements AgentConnection {
     }
   }
 
-  /** Nothing came of the prompt. */
-  #fail(error: unknown): void {
-    if (this.#closing || !this.#server.alive || !this.#state.turn) return
+  /** Nothing came of the prompt of this round. */
+  #fail(error: unknown, round: number): void {
+    if (this.#closing || !this.#server.alive || !this.#state.turn || round !== this.#watch.round) return
     const told = failToBegin(this.#state)
     if (told.outputs.length > 0) return void this.#give(told)
     const failure =
@@ -256,12 +254,17 @@ export class OpenCodeConnection implements AgentConnection {
   }
 
   async #stop(): Promise<void> {
+    const stopped = await atMost(this.#abort(), answerMs)
+    if (!stopped) this.#server.doubt()
+    await atMost(this.#requests.refuseAll(), answerMs)
+  }
+
+  async #abort(): Promise<void> {
     try {
       await this.#client.session.abort({ sessionID: this.#session.id }, { throwOnError: true })
     } catch (error) {
       this.#problem('stop', error)
     }
-    await this.#requests.refuseAll()
   }
 
   async #pump(): Promise<void> {
@@ -287,29 +290,8 @@ export class OpenCodeConnection implements AgentConnection {
       return this.#ready.resolve()
     }
     this.#state = afterGap(this.#state)
-    await this.#catchUp()
-    this.#doubt()
-  }
-
-  /** OpenCode may have let go of a prompt without a word. If it does not begin with it soon, it will not. */
-  #doubt(): void {
-    const { turn } = this.#state
-    if (!turn || turn.begun || this.#doubted === turn.at) return
-    this.#doubted = turn.at
-    setTimeout(() => {
-      if (this.#state.turn?.at === turn.at && !this.#state.turn.begun) void this.#catchUp(true)
-    }, takeUpMs).unref()
-  }
-
-  async #catchUp(certain = false): Promise<void> {
-    for (let count = 1; !this.#closing && this.#server.alive; count++) {
-      try {
-        return await catchUp(this.#client, this.#now, certain)
-      } catch (error) {
-        if (count === mostAttempts) return this.#problem('say what was missed', error)
-        await new Promise((resolve) => setTimeout(resolve, againMs))
-      }
-    }
+    await this.#watch.catchUp()
+    this.#watch.doubt()
   }
 
   async #take(event: unknown): Promise<void> {
@@ -340,20 +322,11 @@ export class OpenCodeConnection implements AgentConnection {
         return void this.#agents.set(id, agent ?? '')
       }
       case 'session.error':
-        return this.#awaitTakingUp()
+        return this.#watch.awaitTakingUp()
       case 'session.status':
       case 'session.idle':
         return this.#followUp()
     }
-  }
-
-  /** An error before the work began: if it does not begin, the error was why. */
-  #awaitTakingUp(): void {
-    const { turn } = this.#state
-    if (!turn?.error || turn.begun) return
-    setTimeout(() => {
-      if (this.#state.turn?.at === turn.at) void this.#give(failToBegin(this.#state))
-    }, takeUpMs).unref()
   }
 
   /** OpenCode can be stopped only once it works; and words that it did not get to need a push. */
@@ -362,10 +335,11 @@ export class OpenCodeConnection implements AgentConnection {
     if (turn?.begun && interrupting && !turn.answer) {
       this.#stopping = this.#stopping.then(() => this.#stop())
     }
-    if (interrupting && this.#state.messages.size > 0) this.#doubt()
+    if (interrupting && this.#state.messages.size > 0) this.#watch.doubt()
     if (turn?.orphan === undefined) return
     this.#state = withoutOrphan(this.#state)
-    this.#outgoing.prompt(turn.orphan, []).catch((error: unknown) => this.#fail(error))
+    const { round } = this.#watch
+    this.#outgoing.prompt(turn.orphan, []).catch((error: unknown) => this.#fail(error, round))
   }
 
   async #farewell(): Promise<AgentOutput> {

@@ -3,6 +3,7 @@ import { ParleyError, type TokenUsage } from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
 import { endsWith, type NativeRule } from './rules.ts'
 import { sum, tokensOf } from './translate-usage.ts'
+import { getAnother } from './version.ts'
 
 const thrown = { throwOnError: true } as const
 
@@ -20,22 +21,30 @@ export async function openConversation(
     if (resume && resume.turns > 0) throw forgotten(resume.agentSessionId)
     // With a title, OpenCode asks no model for one: the host has its own.
     const { data } = await client.session.create({ title: `Parley ${sessionId}`, permission: rules }, thrown)
-    return data
+    return applyRules(client, data.id, rules)
   }
   const { data } = resume.fork ? await client.session.fork({ sessionID: known.id }, thrown) : { data: known }
-  return applyRules(client, data, rules)
+  return applyRules(client, data.id, rules)
 }
 
-/** OpenCode appends: the last rule that fits holds. */
+/**
+ * OpenCode appends: the last rule that fits holds, also one that another program has added since. What it has is read
+ * back, since without our rules it would run everything unasked. Rejects if it does not take them.
+ */
 export async function applyRules(
   client: OpencodeClient,
-  session: Session,
+  sessionID: string,
   rules: NativeRule[],
 ): Promise<Session> {
+  const { data: session } = await client.session.get({ sessionID }, thrown)
   if (endsWith(session.permission ?? [], rules)) return session
-  const { data } = await client.session.update({ sessionID: session.id, permission: rules }, thrown)
-  return data
+  await client.session.update({ sessionID, permission: rules }, thrown)
+  const { data: updated } = await client.session.get({ sessionID }, thrown)
+  if (endsWith(updated.permission ?? [], rules)) return updated
+  throw new ParleyError('agent_failed', rulesNotTaken, { details: { version: updated.version } })
 }
+
+const rulesNotTaken = `OpenCode did not take the rules by which it asks before it acts, so nothing is sent to it. ${getAnother}`
 
 /** What it has used so far, with its subagents. */
 export async function usageOf(

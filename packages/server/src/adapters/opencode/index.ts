@@ -6,8 +6,10 @@ import { agentEnvironment, type Environment } from '../environment.ts'
 import { agentFolder, findProgram, installedVersion } from '../find-program.ts'
 import { runProgram } from '../run-program.ts'
 import { hasEvidentCredential, ofAnotherServer, providerVariables } from './credentials.ts'
-import type { ServerPool } from './server.ts'
-import { honouredOptions, serverEnvironment, serverKey } from './settings.ts'
+import { opencodeMemory } from './memory.ts'
+import type { ServerPool, SharedServer } from './server.ts'
+import { honouredOptions, type ServerNeeds, serverEnvironment, serverKey } from './settings.ts'
+import { tooOld } from './version.ts'
 
 export type OpenCodeAdapterOptions = {
   /** The environment of this process, of which the agent gets what it needs. */
@@ -36,6 +38,13 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
   })
   const find = () => findProgram({ name: executable, env, installed: { folder: agentsFolder, agent: id } })
   let pool: ServerPool | undefined
+  const acquire = async (needs: ServerNeeds, signal: AbortSignal): Promise<SharedServer> => {
+    const program = find()
+    if (program === undefined) throw new ParleyError('agent_not_found', notFound(executable))
+    const { ServerPool } = await import('./server.ts')
+    pool ??= new ServerPool()
+    return pool.acquire(serverKey(needs), () => ({ program, env: serverEnvironment(env, needs) }), signal)
+  }
   return {
     id,
     name: 'OpenCode',
@@ -70,17 +79,14 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
     options: honouredOptions,
     install,
     startsAhead: true,
+    conversations: opencodeMemory((signal) => acquire({ trusted: false }, signal)),
+    terminalCommand: (agentSessionId) => [id, '--session', agentSessionId],
     probe: (signal) => probe(find(), { env, agentsFolder, signal }),
     async connect(input) {
-      const program = find()
-      if (program === undefined) throw new ParleyError('agent_not_found', notFound(executable))
       if (!existsSync(input.cwd))
         throw new ParleyError('validation_error', `The folder ${input.cwd} does not exist.`)
-      const { ServerPool } = await import('./server.ts')
+      const shared = await acquire(input, input.signal)
       const { connectOpenCode } = await import('./connect.ts')
-      pool ??= new ServerPool()
-      const start = () => ({ program, env: serverEnvironment(env, input) })
-      const shared = await pool.acquire(serverKey(input), start, input.signal)
       return connectOpenCode(shared, input)
     },
   }
@@ -96,6 +102,8 @@ type ProbeContext = {
 async function probe(path: string | undefined, context: ProbeContext): Promise<AgentProbe> {
   if (path === undefined) return { found: false, hint: notFound(id) }
   const version = await versionOf(path, context)
+  const refusal = version === undefined ? undefined : tooOld(version)
+  if (version !== undefined && refusal !== undefined) return { found: true, path, version, hint: refusal }
   const signedIn = hasEvidentCredential(context.env) ? { signedIn: true } : { hint: signInHint }
   return { found: true, path, ...(version !== undefined && { version }), ...signedIn }
 }

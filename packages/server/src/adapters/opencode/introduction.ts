@@ -2,6 +2,7 @@ import type { OpencodeClient, Provider } from '@opencode-ai/sdk/v2/client'
 import { type AgentCommand, type AgentModel, ParleyError } from '@parley/protocol'
 import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { type NativeAgent, unaskedTools } from './rules.ts'
+import { getAnother, oldestVersion, tooOld } from './version.ts'
 import { wordsOf } from './words-of.ts'
 
 /** What a server says of itself, for one folder. */
@@ -26,12 +27,15 @@ const mostModels = 200
 const descriptionLength = 200
 const compact: AgentCommand = { name: 'compact', description: 'Sum up the conversation so far' }
 
-/** Asks a server what it has. Rejects with a ParleyError: it is no OpenCode, or it has no model to ask. */
+/** Asks a server what it has. Rejects with a ParleyError: it is no OpenCode, or too old, or it has no model to ask. */
 export async function introductionOf(
   client: OpencodeClient,
   model: string | undefined,
 ): Promise<Introduction> {
   const version = await versionOf(client)
+  const refusal = tooOld(version)
+  if (refusal !== undefined)
+    throw new ParleyError('agent_failed', refusal, { details: { version, needed: oldestVersion } })
   const thrown = { throwOnError: true } as const
   const [providers, config, agents, commands, servers, tools] = await Promise.all([
     client.config.providers({}, thrown),
@@ -89,7 +93,7 @@ async function versionOf(client: OpencodeClient): Promise<string> {
     if (typeof data.version === 'string') return data.version
     throw new Error('it does not say its version')
   } catch (error) {
-    const message = `What answers is no server of OpenCode: ${wordsOf(error)}. Check agents.opencode.executable.`
+    const message = `What answers is no server of OpenCode, or of an old one: ${wordsOf(error)}. Check agents.opencode.executable. ${getAnother}`
     throw new ParleyError('agent_failed', message, { cause: error })
   }
 }

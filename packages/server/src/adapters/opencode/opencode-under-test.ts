@@ -8,7 +8,7 @@ import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import { answerByPrompt } from '../../testing/model-by-prompt.ts'
 import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
-import { opencodeEnvironment } from '../../testing/opencode-environment.ts'
+import { opencodeEnvironment, opencodeProgram } from '../../testing/opencode-environment.ts'
 import { createOpenCodeAdapter, type OpenCodeAdapterOptions } from './index.ts'
 
 /** A model, a home and a folder of programs, gone when the tests are over; and no process that outlives them. */
@@ -43,6 +43,18 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     const path = join(folder, name)
     writeFileSync(path, `#!/bin/sh\n${lines}\n`, { mode: 0o755 })
     return path
+  }
+
+  /** A file that a program that lies looks for. */
+  get lies(): string {
+    return join(this.home, 'lies')
+  }
+
+  /** For `executable`: the real program behind one that lies. */
+  lying(lie: 'version' | 'rules' | 'late'): string {
+    const proxy = join(import.meta.dirname, 'lying-proxy-under-test.ts')
+    const node = `exec ${process.execPath} --conditions=source`
+    return this.script(`lying-${lie}`, `${node} ${proxy} ${lie} ${this.lies} ${opencodeProgram()} "$@"`)
   }
 
   /** Whatever runs with this home, by its process id. */

@@ -64,7 +64,9 @@ function permissionOf(tool: string): string {
 
 /** Whether a session has these rules already, as its last word. */
 export function endsWith(rules: readonly NativeRule[], last: readonly NativeRule[]): boolean {
-  return JSON.stringify(rules.slice(-last.length)) === JSON.stringify(last)
+  const wordsOf = (list: readonly NativeRule[]) =>
+    JSON.stringify(list.map(({ permission, pattern, action }) => [permission, pattern, action]))
+  return wordsOf(rules.slice(-last.length)) === wordsOf(last)
 }
 
 /** What OpenCode itself would do, by the rules of the agent without ours. */

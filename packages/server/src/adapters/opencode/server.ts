@@ -6,10 +6,13 @@ import { ParleyError } from '@parley/protocol'
 import { AgentProcess } from '../child-process.ts'
 import { unlessAborted } from '../unless-aborted.ts'
 import { endMarked, markVariable, watchOver } from './leftovers.ts'
+import { oldestVersion } from './version.ts'
 import { wordsOf } from './words-of.ts'
 
 /** How long a server that was asked to go may take: most go at once, some never. */
 const termGraceMs = 1_500
+/** How long one that is doubted may take to say that it lives. */
+const aliveMs = 10_000
 const longestLine = 10_000
 const listening = /^opencode server listening on (http:\/\/\S+)/
 
@@ -27,6 +30,7 @@ export class OpenCodeServer {
   #pid: number | undefined
   #url = ''
   #ended: Promise<void> | undefined
+  #doubting = false
   #stopWatch: () => void = () => undefined
 
   /** Resolves when it listens. Rejects if it does not come to that; nothing is left running then. */
@@ -72,14 +76,38 @@ export class OpenCodeServer {
     return this.#process.lastWords()
   }
 
-  /** For one folder: OpenCode keeps apart what belongs to which. */
-  client(directory: string): OpencodeClient {
+  /** For one folder, since OpenCode keeps apart what belongs to which; or for what belongs to none. */
+  client(directory?: string): OpencodeClient {
     const credential = Buffer.from(`opencode:${this.#password}`).toString('base64')
     return createOpencodeClient({
       baseUrl: this.#url,
-      directory,
+      ...(directory !== undefined && { directory }),
       headers: { authorization: `Basic ${credential}` },
     })
+  }
+
+  /** Not for anybody new: somebody waits for an answer in vain, or it is being ended. */
+  get doubted(): boolean {
+    return this.#doubting || this.#ended !== undefined
+  }
+
+  /** Asks it whether it lives. If it does not say so, it is ended, for all who have it. */
+  doubt(): void {
+    if (this.#doubting || !this.alive) return
+    this.#doubting = true
+    void this.#lives().then((lives) => {
+      this.#doubting = false
+      if (!lives) return this.end()
+    })
+  }
+
+  async #lives(): Promise<boolean> {
+    try {
+      await this.client().global.health({ throwOnError: true, signal: AbortSignal.timeout(aliveMs) })
+      return true
+    } catch {
+      return false
+    }
   }
 
   /** Ends it, and everything it started. Idempotent. */
@@ -107,7 +135,7 @@ export class OpenCodeServer {
   #cannotStart(program: string, error: unknown): ParleyError {
     const { exitCode, stderrTail } = this.lastWords()
     const code = exitCode === undefined || exitCode === null ? '' : ` (exit code ${exitCode})`
-    const message = `${program} did not start as a server of OpenCode: ${wordsOf(error)}${code}. Is it OpenCode 1.18 or later? See "parley doctor".`
+    const message = `${program} did not start as a server of OpenCode: ${wordsOf(error)}${code}. Is it OpenCode ${oldestVersion} or later? See "parley doctor".`
     return new ParleyError('agent_failed', message, {
       details: { ...(stderrTail !== undefined && { stderrTail }) },
       cause: error,
@@ -162,6 +190,7 @@ export class ServerPool {
     try {
       await unlessAborted(shared.ready, signal, 'Cancelled while OpenCode was started.')
     } catch (error) {
+      shared.server.doubt()
       await release()
       throw error
     }
@@ -170,7 +199,7 @@ export class ServerPool {
 
   #shared(key: string, start: () => ServerStart): Shared {
     const known = this.#servers.get(key)
-    if (known) return known
+    if (known && !known.server.doubted) return known
     const given = start()
     const server = new OpenCodeServer()
     const shared = { server, ready: server.start(given), users: 0 }

@@ -26,8 +26,8 @@ export function reconcile(state: TranslateState, snapshot: SessionSnapshot): Tra
   for (const { info, parts } of messages) {
     if (info.time.created < since) continue
     next = then(next, { type: 'message.updated', properties: { sessionID, info } })
-    for (const part of parts) next = takePart(next, sessionID, part)
-    next = compacted(next, sessionID, info)
+    for (const part of parts) next = also(next, tellPart(next.state, sessionID, part))
+    next = also(next, tellCompaction(next.state, info))
   }
   return then(next, { type: 'todo.updated', properties: { sessionID, todos } })
 }
@@ -41,23 +41,27 @@ export function reconcileStatus(state: TranslateState, status: NativeStatus): Tr
   return then(then(nothing(state), busy), now)
 }
 
-function takePart(before: Translation, sessionID: string, part: NativePart): Translation {
-  const message = before.state.messages.get(part.messageID)
+/** A part as it is now. Of a text that is still being written, only its end can tell what it is. */
+export function tellPart(state: TranslateState, sessionID: string, part: NativePart): Translation {
+  const message = state.messages.get(part.messageID)
   if ((part.type === 'text' || part.type === 'reasoning') && message?.role === 'assistant') {
-    const { state, outputs } = translateBlock(before.state, part, true)
-    return { state, outputs: [...before.outputs, ...outputs] }
+    return translateBlock(state, part, true)
   }
-  return then(before, { type: 'message.part.updated', properties: { sessionID, part } })
+  return translate(state, { type: 'message.part.updated', properties: { sessionID, part } })
 }
 
 /** The word that says so was missed: the summary is whole. */
-function compacted(before: Translation, sessionID: string, info: NativeMessage): Translation {
+export function tellCompaction(state: TranslateState, info: NativeMessage): Translation {
+  const { sessionID } = info
   const whole = info.role === 'assistant' && info.summary && info.finish !== undefined && !info.error
-  if (!whole || !before.state.compaction) return before
-  return then(before, { type: 'session.compacted', properties: { sessionID } })
+  if (!whole || !state.compaction) return nothing(state)
+  return translate(state, { type: 'session.compacted', properties: { sessionID } })
 }
 
 function then(before: Translation, event: unknown): Translation {
-  const { state, outputs } = translate(before.state, event)
+  return also(before, translate(before.state, event))
+}
+
+function also(before: Translation, { state, outputs }: Translation): Translation {
   return { state, outputs: [...before.outputs, ...outputs] }
 }

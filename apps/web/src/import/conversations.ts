@@ -1,0 +1,56 @@
+import { type AgentConversation, type AgentInfo, ParleyError } from '@parley/protocol'
+import { useEffect, useState } from 'react'
+import { client } from '../page/client.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
+
+export type Found = AgentConversation & { readonly agent: AgentInfo }
+export type Conversations = {
+  readonly found: readonly Found[]
+  /** How many agents have not answered yet. */
+  readonly asking: number
+  readonly problems: readonly string[]
+}
+
+const nothing: Conversations = { found: [], asking: 0, problems: [] }
+
+/** What the agents that are here remember by themselves, each as soon as it answers, the latest first. */
+export function useConversations(agents: readonly AgentInfo[]): Conversations {
+  const here = agents.filter((agent) => agent.found)
+  const ids = here.map(({ id }) => id).join(' ')
+  const [conversations, setConversations] = useState(nothing)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the same agents remember the same
+  useEffect(() => {
+    const controller = new AbortController()
+    const { signal } = controller
+    setConversations({ ...nothing, asking: here.length })
+    for (const agent of here) {
+      void ask(agent, signal).then(({ found, problems }) => {
+        if (signal.aborted) return
+        setConversations((before) => ({
+          found: [...before.found, ...found].toSorted((one, other) => other.updatedAt - one.updatedAt),
+          asking: before.asking - 1,
+          problems: [...before.problems, ...problems],
+        }))
+      })
+    }
+    return () => controller.abort()
+  }, [ids])
+  return conversations
+}
+
+async function ask(
+  agent: AgentInfo,
+  signal: AbortSignal,
+): Promise<Pick<Conversations, 'found' | 'problems'>> {
+  try {
+    const { conversations } = await client.call('listConversations', {
+      params: { id: agent.id },
+      query: {},
+      signal,
+    })
+    return { found: conversations.map((one) => ({ ...one, agent })), problems: [] }
+  } catch (thrown) {
+    const isSilent = thrown instanceof ParleyError && thrown.code === 'not_supported'
+    return { found: [], problems: isSilent ? [] : [problemWords(thrown)] }
+  }
+}

@@ -1,0 +1,116 @@
+import { ChevronLeft, LoaderCircle } from 'lucide-react'
+import { useState } from 'react'
+import { useAgents } from '../page/agents.ts'
+import { client } from '../page/client.ts'
+import { useNow } from '../page/clock.ts'
+import { go } from '../page/route.ts'
+import { toastError } from '../page/toasts.tsx'
+import { ago, folderName, plural, visible } from '../page/words.logic.ts'
+import { Button } from '../parts/button.tsx'
+import { Link } from '../parts/link.tsx'
+import { type Found, useConversations } from './conversations.ts'
+import { matching } from './matching.logic.ts'
+
+const atFirst = 50
+
+/** Conversations that agents keep by themselves: to be read here, and gone on with. */
+export default function ImportPage() {
+  const { agents, status } = useAgents()
+  const { found, asking, problems } = useConversations(agents)
+  const [words, setWords] = useState('')
+  const [most, setMost] = useState(atFirst)
+  const fitting = matching(found, words)
+  const looking = asking > 0 || status === 'asking' || status === 'unasked'
+  return (
+    <div className="h-full overflow-y-auto" tabIndex={-1}>
+      <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
+        <div className="flex items-center">
+          <Link
+            to={{ name: 'home' }}
+            aria-label="All sessions"
+            className="inline-flex size-11 items-center justify-center rounded-md text-soft md:hidden"
+          >
+            <ChevronLeft size={20} />
+          </Link>
+          <h1 className="text-xl font-semibold tracking-tight">Go on with a conversation</h1>
+        </div>
+        <p className="pt-1 pb-3 text-sm text-soft">
+          What the agents on this machine remember from their own programs. Opening one reads it into a
+          session; the agent’s own copy stays as it is.
+        </p>
+        <input
+          aria-label="Search conversations"
+          placeholder="Search by words, folder or agent"
+          value={words}
+          onChange={(event) => setWords(event.target.value)}
+          className="field mb-3 w-full pointer-coarse:min-h-11 pointer-coarse:text-base"
+        />
+        {problems.map((problem) => (
+          <p key={problem} className="pb-2 text-sm text-bad">
+            {problem}
+          </p>
+        ))}
+        <ul className="flex flex-col gap-1.5">
+          {fitting.slice(0, most).map((one) => (
+            <Conversation key={`${one.agent.id} ${one.agentSessionId}`} conversation={one} />
+          ))}
+        </ul>
+        {fitting.length > most && (
+          <Button look="quiet" onClick={() => setMost(most + 200)}>
+            Show {plural(fitting.length - most, 'older one')}
+          </Button>
+        )}
+        <p className="flex items-center gap-2 py-2 text-sm text-soft" aria-live="polite">
+          {looking ? (
+            <>
+              <LoaderCircle size={14} aria-hidden className="animate-spin" /> Asking the agents…
+            </>
+          ) : (
+            fitting.length === 0 && noneText(found.length, words)
+          )}
+        </p>
+      </div>
+    </div>
+  )
+}
+
+function noneText(all: number, words: string): string {
+  if (all > 0) return `None of the ${all} conversations has “${words}” in it.`
+  return 'The agents on this machine remember no conversation, or do not tell.'
+}
+
+function Conversation({ conversation }: { conversation: Found }) {
+  const { agent, agentSessionId, title, cwd, updatedAt, sessionId } = conversation
+  const now = useNow()
+  const [reading, setReading] = useState(false)
+  const open = async () => {
+    setReading(true)
+    try {
+      const session = await client.call('importConversation', { body: { agent: agent.id, agentSessionId } })
+      go({ name: 'session', id: session.id })
+    } catch (thrown) {
+      toastError(thrown)
+      setReading(false)
+    }
+  }
+  return (
+    <li>
+      <button
+        type="button"
+        disabled={reading}
+        onClick={() => void open()}
+        className="flex min-h-12 w-full items-center gap-3 rounded-lg border border-line bg-card px-3 py-1.5 text-left hover:border-edge hover:bg-hover disabled:opacity-70"
+      >
+        <span className="min-w-0 flex-1">
+          <span className="block truncate text-sm font-medium">{visible(title) || 'Untitled'}</span>
+          <span className="block truncate text-xs text-soft" title={cwd}>
+            {agent.name} · {visible(folderName(cwd))} · {ago(updatedAt, now)}
+          </span>
+        </span>
+        <span className="shrink-0 text-xs text-soft">
+          {reading ? 'Reading…' : sessionId === undefined ? '' : 'is here already'}
+        </span>
+      </button>
+    </li>
+  )
+}

@@ -1,0 +1,15 @@
+type Searchable = {
+  readonly title: string
+  readonly cwd: string
+  readonly agent: { readonly id: string; readonly name: string }
+}
+
+/** Those that have every word somewhere: in the title, the folder or the name of the agent. */
+export function matching<Item extends Searchable>(items: readonly Item[], words: string): readonly Item[] {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
+  if (wanted.length === 0) return items
+  return items.filter(({ title, cwd, agent }) => {
+    const text = `${title} ${cwd} ${agent.id} ${agent.name}`.toLowerCase()
+    return wanted.every((word) => text.includes(word))
+  })
+}

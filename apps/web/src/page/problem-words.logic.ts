@@ -1,0 +1,20 @@
+import { messageOf, ParleyError } from '@parley/protocol'
+
+/** What went wrong, for people: routes, headers and numbers of the wire mean nothing to them. */
+export function problemWords(thrown: unknown): string {
+  if (!(thrown instanceof ParleyError)) return messageOf(thrown)
+  const { code, details } = thrown
+  if (details?.reason === 'unreachable') {
+    return 'The server does not answer. It may have stopped, or the network is away; what is here is kept.'
+  }
+  if (code === 'unauthorized') {
+    return 'Open the link that the server printed when it started, or a new one: parley token --link prints it.'
+  }
+  if (typeof details?.status === 'number') {
+    return 'What answered was not the Parley server. Something between it and this browser may be in the way.'
+  }
+  if (code === 'validation_error' && typeof details?.cwd === 'string') {
+    return `${details.cwd} is not a folder that can be worked in. Choose one that exists.`
+  }
+  return thrown.message
+}

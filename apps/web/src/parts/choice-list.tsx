@@ -1,0 +1,86 @@
+import type { RefObject } from 'react'
+import { visible } from '../page/words.logic.ts'
+
+export type Choice = { readonly value: string; readonly note?: string }
+
+/** What can be chosen beside a field, which keeps the focus and handles the keys. */
+export function ChoiceList({
+  id,
+  label,
+  sign = '',
+  choices,
+  place,
+  side,
+  onChoose,
+}: {
+  id: string
+  label: string
+  /** Stands before each. */
+  sign?: string
+  choices: readonly Choice[]
+  place: number
+  side: 'above' | 'below'
+  onChoose: (value: string) => void
+}) {
+  return (
+    <div
+      id={id}
+      role="listbox"
+      aria-label={label}
+      className={`absolute inset-x-0 z-20 max-h-72 overflow-y-auto rounded-lg border border-edge bg-card p-1 shadow-xl ${side === 'above' ? 'bottom-full mb-1' : 'top-full mt-1'}`}
+    >
+      {choices.map((choice, index) => (
+        <Option
+          key={choice.value}
+          id={`${id}-${index}`}
+          selected={index === place}
+          sign={sign}
+          choice={choice}
+          onChoose={onChoose}
+        />
+      ))}
+    </div>
+  )
+}
+
+/** What does not fit is cut at its start: of a path, the end tells them apart. */
+function Option({
+  id,
+  selected,
+  sign,
+  choice,
+  onChoose,
+}: {
+  id: string
+  selected: boolean
+  sign: string
+  choice: Choice
+  onChoose: (value: string) => void
+}) {
+  const scroll = (element: HTMLElement | null) => {
+    if (selected) element?.scrollIntoView({ block: 'nearest' })
+  }
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys
+    <div
+      id={id}
+      ref={scroll as unknown as RefObject<HTMLDivElement>}
+      role="option"
+      tabIndex={-1}
+      aria-selected={selected}
+      onPointerDown={(event) => event.preventDefault()}
+      onClick={() => onChoose(choice.value)}
+      className={`flex min-h-7 cursor-pointer items-center gap-3 rounded-md px-2 py-1 text-sm pointer-coarse:min-h-11 ${selected ? 'bg-mark-wash' : 'hover:bg-hover'}`}
+    >
+      <span className="truncate text-left font-mono text-[0.8125rem] [direction:rtl]">
+        <bdi dir="ltr">
+          {sign}
+          {visible(choice.value)}
+        </bdi>
+      </span>
+      {choice.note && (
+        <span className="min-w-14 flex-1 truncate text-xs text-soft">{visible(choice.note)}</span>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,14 @@
+const size = 8000
+
+/** Pieces that end with a line where there is one near; each stands on lines of its own. */
+export function chunksOf(text: string): readonly string[] {
+  const chunks: string[] = []
+  for (let from = 0; from < text.length; ) {
+    const newline = text.lastIndexOf('\n', from + size)
+    const whole = from + size >= text.length
+    const end = whole ? text.length : newline > from ? newline : from + size
+    chunks.push(text.slice(from, end))
+    from = !whole && newline > from ? end + 1 : end
+  }
+  return chunks.length === 0 ? [''] : chunks
+}

@@ -1,0 +1,17 @@
+import { memo } from 'react'
+import { chunksOf } from './long-text.logic.ts'
+
+/** All of a text inside a `pre`, however long: what is not on screen is not laid out. */
+export const LongText = memo(function LongText({ text }: { text: string }) {
+  const chunks = chunksOf(text)
+  if (chunks.length === 1) return text
+  return chunks.map((chunk, index) => (
+    <span
+      // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
+      key={index}
+      className="block [contain-intrinsic-size:auto_60rem] [content-visibility:auto]"
+    >
+      {chunk}
+    </span>
+  ))
+})

@@ -1,0 +1,15 @@
+import type { Choice } from '../parts/choice-list.tsx'
+
+const mostRecents = 8
+
+/** Folders worked in before that hold the words typed, then those that the server found; each once. */
+export function folderChoices(typed: string, recents: readonly string[], found: readonly string[]): Choice[] {
+  const words = typed.trim().toLowerCase().replace(/^~\//, '')
+  const known = recents
+    .filter((folder) => folder.toLowerCase().includes(words) && folder !== typed)
+    .slice(0, mostRecents)
+  return [
+    ...known.map((value) => ({ value, note: 'recent' })),
+    ...found.filter((value) => !known.includes(value)).map((value) => ({ value })),
+  ]
+}

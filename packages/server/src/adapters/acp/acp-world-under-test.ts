@@ -1,0 +1,128 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { expect, vi } from 'vitest'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
+import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { geminiEnvironment } from '../../testing/gemini-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { claudeAcp, createAcpAdapter, gemini } from './index.ts'
+import { alive, childrenWith, treeOf } from './processes-under-test.ts'
+
+export const call = (name: string, input: unknown): ModelAnswer => ({
+  toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify(input) }],
+})
+export const done: ModelAnswer = { content: 'That is done.' }
+export const hello = modelPrompt('Hello.', { content: 'Hello there.' })
+
+/** The real agents: what they are, what the command line of their process has in it, and how their model asks for a command. */
+export const agents = {
+  gemini: {
+    preset: gemini,
+    environment: geminiEnvironment,
+    key: 'GEMINI_API_KEY',
+    program: 'bin/gemini',
+    shell: (command: string) => call('run_shell_command', { command }),
+  },
+  'claude-acp': {
+    preset: claudeAcp,
+    environment: claudeEnvironment,
+    key: 'ANTHROPIC_API_KEY',
+    program: 'claude-agent-acp',
+    shell: (command: string) => call('Bash', { command, description: 'as asked' }),
+  },
+}
+export type AgentName = keyof typeof agents
+export const agentNames = Object.keys(agents) as AgentName[]
+
+/** Said with a number as in `fail with 429`: the model refuses with this status, or with 0 breaks off, each time. */
+export const failing = (status: number) => `Please fail with ${status}.`
+
+/** The real programs with a home of their own, and one model on loopback. */
+export class AcpWorld {
+  readonly home = mkdtempSync(join(tmpdir(), 'parley-acp-'))
+  readonly server: ModelServer
+
+  private constructor(server: ModelServer) {
+    this.server = server
+  }
+
+  static async start(): Promise<AcpWorld> {
+    const server = await startModelServer()
+    const errors = { 429: 'Too many requests.', 500: 'The service is down.' }
+    for (const [status, message] of Object.entries(errors)) {
+      const response = { error: { message, type: 'error' }, status: Number(status) }
+      server.script(isAsked(failing(Number(status))), Array(100).fill({ response }))
+    }
+    const cut = { response: { content: 'This answer is cut off.' }, truncateAfterChunks: 3, latency: 20 }
+    server.script(isAsked(failing(0)), Array(100).fill(cut))
+    answerByPrompt(server, /Parley was restarted/)
+    return new AcpWorld(server)
+  }
+
+  async stop(): Promise<void> {
+    await this.server.stop()
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 5 })
+  }
+
+  adapter(name: AgentName, options: { executable?: string; env?: Record<string, string> } = {}) {
+    const { preset } = agents[name]
+    const { env = this.env(name), executable } = options
+    const agentsFolder = testAgentsFolder()
+    return createAcpAdapter(preset, { env, agentsFolder, ...(executable && { executable }) })
+  }
+
+  env(name: AgentName): Record<string, string> {
+    return agents[name].environment({ url: this.server.url, home: this.home })
+  }
+
+  /** The same, as if nobody had signed in. */
+  strangersEnv(name: AgentName): Record<string, string> {
+    const { environment, key } = agents[name]
+    const home = mkdtempSync(join(this.home, 'nobody-'))
+    const { [key]: _, ...env } = environment({ url: this.server.url, home })
+    return env
+  }
+
+  /** A program that stands for the real one: `$REAL` in its lines. */
+  wrapped(name: AgentName, lines: string): string {
+    const { program, preset } = agents[name]
+    const file = join(mkdtempSync(join(this.home, 'wrapped-')), program)
+    const real = join(testAgentsFolder(), name, 'node_modules/.bin', preset.command)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, `#!/bin/sh\nREAL=${real}\n${lines}\n`, { mode: 0o755 })
+    return file
+  }
+
+  /** Runs it, and looks afterwards that nothing is left of any process that was there. */
+  async play(
+    name: AgentName,
+    work: (bench: Bench, processes: () => number[]) => Promise<void>,
+    options: Parameters<AcpWorld['adapter']>[1] = {},
+  ): Promise<void> {
+    const adapter = () => this.adapter(name, options)
+    const seen = new Set<number>()
+    const processes = () => {
+      const now = childrenWith(agents[name].program).flatMap(treeOf)
+      for (const pid of now) seen.add(pid)
+      return now
+    }
+    await onBench({ adapter, store: createMemoryStore }, adapter(), async (bench) => {
+      await work(bench, processes)
+      processes()
+    })
+    await vi.waitFor(() => expect(alive([...seen])).toEqual([]), 5_000)
+    await vi.waitFor(() => expect(childrenWith(agents[name].program)).toEqual([]), 5_000)
+  }
+}
+
+/** Prompts that had no answer may come again, together with the one after them. */
+function isAsked(words: string) {
+  return ({ messages }: { messages: readonly { content?: unknown }[] }) => {
+    const last = JSON.stringify(messages.at(-1)?.content ?? '')
+    return last.includes(words) && !last.includes('<<model')
+  }
+}

@@ -1,0 +1,11 @@
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { KnownAgent } from './agent.ts'
+
+/** That it is signed in can be seen; that it is not, only the agent itself can say. */
+export function hasCredential({ signIn }: KnownAgent, env: Readonly<Record<string, string>>): boolean {
+  const { variables = [], files = [] } = signIn ?? {}
+  if (variables.some((name) => env[name])) return true
+  return files.some((file) => existsSync(join(env.HOME ?? homedir(), file)))
+}

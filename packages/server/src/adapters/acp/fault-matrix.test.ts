@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { BenchSession } from '../../testing/adapter-contract/bench.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import { connectInput } from '../../testing/read-connection.ts'
+import { AcpWorld, agentNames, agents, done, failing, hello } from './acp-world-under-test.ts'
+import { childrenWith, isAmong } from './processes-under-test.ts'
+
+/** The real programs in bad company: what stands before them, what they speak to, and a machine that lets them wait. */
+let world: AcpWorld
+beforeAll(async () => {
+  world = await AcpWorld.start()
+})
+afterAll(async () => world.stop())
+
+const codes = (session: BenchSession) => session.all('agent.noticed').map(({ code }) => code)
+
+describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
+  const { shell, program, key } = agents[name]
+  const expectHello = async (session: BenchSession) => {
+    const turn = await session.prompt(hello)
+    await turn.completed()
+    expect(turn.said).toBe('Hello there.')
+  }
+
+  it('works in spite of garbage on stdout, and tells of it', async () => {
+    const lines = `printf 'Welcome!\\n{"half": \\n\\377\\n'; seq 1 30
+"$REAL" "$@" | while IFS= read -r line; do printf 'noise\\n%s\\n' "$line"; done`
+    await world.play(
+      name,
+      async (bench, processes) => {
+        const session = await bench.session({ mode: 'bypass' })
+        await expectHello(session)
+        const turn = await session.prompt(modelPrompt('Write it.', shell('echo once >> note.txt'), done))
+        await turn.completed()
+        processes()
+        expect(await bench.file('note.txt')).toBe('once\n')
+        const kept = session.all('agent.unrecognised').map(({ native }) => native)
+        expect(kept).toHaveLength(20)
+        expect(kept.slice(0, 2)).toEqual(['Welcome!', '{"half": '])
+        expect(codes(session)).toContain('garbage')
+      },
+      { executable: world.wrapped(name, lines) },
+    )
+  })
+
+  it.each([
+    ['a flood on stderr', `head -c 3000000 /dev/zero | tr '\\0' 'x' >&2; exec "$REAL" "$@"`],
+    ['a slow start', `sleep 3; exec "$REAL" "$@"`],
+  ])('works in spite of %s', async (_, lines) => {
+    await world.play(
+      name,
+      async (bench) => {
+        const session = await bench.session()
+        await expectHello(session)
+        expect(session.all('agent.unrecognised')).toEqual([])
+      },
+      { executable: world.wrapped(name, lines) },
+    )
+  })
+
+  it('is refused with what to do if it speaks another version of the protocol', async () => {
+    const lines = `"$REAL" "$@" | sed -u 's/"protocolVersion":1/"protocolVersion":9/'`
+    await world.play(
+      name,
+      async (bench) => {
+        const session = await bench.session()
+        const message = expect.stringMatching(/speaks version 9 .*Install another version/)
+        for (let round = 0; round < 2; round++) {
+          const turn = await session.prompt(hello)
+          const error = { code: 'agent_failed', message }
+          expect(await turn.ended()).toMatchObject({ outcome: 'failed', error })
+        }
+      },
+      { executable: world.wrapped(name, lines) },
+    )
+  })
+
+  it('says that it is not signed in, and what to do; the session goes on when it is', async () => {
+    const env = world.strangersEnv(name)
+    await world.play(
+      name,
+      async (bench) => {
+        const session = await bench.session()
+        const error = { code: 'agent_not_signed_in', message: expect.stringContaining(key) }
+        expect(await (await session.prompt(hello)).ended()).toMatchObject({ outcome: 'failed', error })
+        env[key] = 'placeholder'
+        await expectHello(session)
+      },
+      { env },
+    )
+  })
+
+  it.each([
+    [429, 'rate_limited', /Too many requests/],
+    [500, 'agent_failed', /The service is down/],
+    [0, 'agent_failed', /terminated|fetch failed|closed|connection/i],
+  ])(
+    'ends the turn in the words of a model that fails with %i, and goes on',
+    async (status, code, message) => {
+      await world.play(name, async (bench) => {
+        const session = await bench.session()
+        const turn = await session.prompt(failing(status))
+        expect(await turn.ended()).toMatchObject({
+          outcome: 'failed',
+          error: { code, message: expect.stringMatching(message) },
+        })
+        await expectHello(session)
+        expect(session.all('agent.disconnected')).toEqual([])
+      })
+    },
+  )
+
+  it('that stands still is ended with what it runs when its turn is cancelled, and started anew', async () => {
+    await world.play(name, async (bench, processes) => {
+      const session = await bench.session({ mode: 'bypass' })
+      await (await session.prompt(modelPrompt('The word is parsley.', done))).completed()
+      const turn = await session.prompt(modelPrompt('Wait.', shell('tail -f /dev/null'), done))
+      await vi.waitFor(() => expect(isAmong(processes(), 'tail -f /dev/null')).toBe(true), 20_000)
+      for (const pid of processes()) process.kill(pid, 'SIGSTOP')
+      await session.command({ type: 'turn.cancel' })
+      expect(await turn.ended()).toMatchObject({ outcome: 'cancelled' })
+      const next = await session.prompt(modelPrompt('What did I say?', { say: 'history' }))
+      await next.completed()
+      expect(next.said).toContain('The word is parsley.')
+    })
+  })
+
+  it('that stands still while it is started is given up, and leaves nothing behind', async () => {
+    const giveUp = new AbortController()
+    const input = connectInput({ cwd: world.home, signal: giveUp.signal })
+    const connecting = world.adapter(name).connect(input)
+    await vi.waitFor(() => expect(childrenWith(program)).toHaveLength(1), 20_000)
+    for (const pid of childrenWith(program)) process.kill(pid, 'SIGSTOP')
+    giveUp.abort()
+    await expect(connecting).rejects.toMatchObject({ code: 'cancelled' })
+    await vi.waitFor(() => expect(childrenWith(program)).toEqual([]), 5_000)
+  })
+})

@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { EventOf, EventType, SessionEvent } from '@parley/protocol'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Remembered } from '../../core/agent-adapter.ts'
+import { createHost, type Host } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { BenchSession } from '../../testing/adapter-contract/bench.ts'
+import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { geminiEnvironment } from '../../testing/gemini-environment.ts'
+import { logProblems } from '../../testing/invariants.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { connectInput } from '../../testing/read-connection.ts'
+import { claudeAcp, createAcpAdapter, gemini } from './index.ts'
+import { alive, childrenWith } from './processes-under-test.ts'
+
+/** Conversations that a person had with the agent's own program in a terminal, before there was Parley. */
+
+const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-memory-')))
+const agentsFolder = testAgentsFolder()
+let server: ModelServer
+beforeAll(async () => {
+  server = await startModelServer()
+  answerByPrompt(server, /Parley was restarted/)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
+})
+
+const call = (name: string, input: unknown): ModelAnswer => ({
+  toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify(input) }],
+})
+
+const agents = {
+  gemini: {
+    env: () => geminiEnvironment({ url: server.url, home }),
+    adapter: () => createAcpAdapter(gemini, { env: agents.gemini.env(), agentsFolder }),
+    program: () => join(agentsFolder, 'gemini/node_modules/.bin/gemini'),
+    unasked: ['--yolo', '--skip-trust'],
+    command: 'run_shell_command',
+    running: 'bin/gemini',
+  },
+  'claude-acp': {
+    env: () => claudeEnvironment({ url: server.url, home }),
+    adapter: () => createAcpAdapter(claudeAcp, { env: agents['claude-acp'].env(), agentsFolder }),
+    program: () => claudeProgram(),
+    unasked: ['--allowedTools', 'Bash'],
+    command: 'Bash',
+    running: 'claude-agent-acp',
+  },
+}
+type AgentName = keyof typeof agents
+
+/** The Claude Code that claude-agent-acp brings for this platform. */
+function claudeProgram(): string {
+  const folder = join(agentsFolder, 'claude-acp/node_modules/@anthropic-ai')
+  const name = readdirSync(folder).find((one) => one.startsWith('claude-agent-sdk-')) ?? ''
+  return join(folder, name, 'claude')
+}
+
+async function inTerminal(name: AgentName, cwd: string, args: readonly string[]): Promise<string> {
+  const { env, program } = agents[name]
+  const run = promisify(execFile)(program(), [...args], { cwd, env: { ...env(), ...nodeFirst } })
+  run.child.stdin?.end()
+  return (await run).stdout
+}
+
+const nodeFirst = { PATH: `${join(process.execPath, '..')}:${process.env.PATH}` }
+
+async function hostOf(name: AgentName): Promise<Host & AsyncDisposable> {
+  const host = await createHost({ adapters: [agents[name].adapter()], store: createMemoryStore() })
+  return Object.assign(host, { [Symbol.asyncDispose]: () => host.close() })
+}
+
+async function logOf(host: Host, sessionId: string) {
+  const { events } = await host.read(sessionId, { after: 0, limit: 1000 })
+  const log = events.map(({ json }) => JSON.parse(json) as SessionEvent)
+  expect(logProblems(log)).toEqual([])
+  const all = <Type extends EventType>(type: Type) =>
+    log.filter((event): event is EventOf<Type> => event.type === type)
+  return { log, all }
+}
+
+describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (name) => {
+  const { command, unasked, running } = agents[name]
+  const nothingLeft = () => vi.waitFor(() => expect(alive(childrenWith(running))).toEqual([]), 5_000)
+  const look = { reasoning: 'Herbs.', ...call(command, { command: 'echo parsley', description: 'look' }) }
+  const herbs = modelPrompt('Look at the herbs.', look, { content: 'I see parsley.' })
+
+  it('a conversation of the terminal program is listed, imported once, and gone on with', async () => {
+    const cwd = realpathSync(mkdtempSync(join(home, 'project-')))
+    await inTerminal(name, cwd, ['-p', herbs, ...unasked])
+    {
+      await using host = await hostOf(name)
+      const [found, ...others] = await host.conversations(name, { cwd })
+      expect(others).toEqual([])
+      expect(found).toMatchObject({ cwd, title: expect.stringContaining('Look at the herbs.') })
+      expect(await host.conversations(name, { cwd: home })).toEqual([])
+
+      const { agentSessionId = '' } = found ?? {}
+      const state = await host.importConversation({ agent: name, agentSessionId })
+      expect((await host.importConversation({ agent: name, agentSessionId })).id).toBe(state.id)
+      expect((await host.conversations(name, { cwd })).map(({ sessionId }) => sessionId)).toEqual([state.id])
+      expect(state).toMatchObject({ status: 'idle', importedFrom: { agentSessionId }, turns: 1 })
+      const { log, all } = await logOf(host, state.id)
+      expect(log.map(({ type }) => type).filter((type) => type !== 'thinking.written')).toEqual([
+        'session.created',
+        'agent.connected',
+        'prompt.submitted',
+        'turn.started',
+        'tool-call.called',
+        'tool-call.ended',
+        'text.written',
+        'turn.ended',
+        'agent.disconnected',
+      ])
+      expect(all('tool-call.called')).toMatchObject([{ name: command, kind: 'execute' }])
+      expect(all('tool-call.ended')).toMatchObject([
+        { outcome: 'completed', content: [{ type: 'terminal', output: expect.stringContaining('parsley') }] },
+      ])
+      expect(all('text.written')).toMatchObject([{ text: 'I see parsley.' }])
+
+      const session = await BenchSession.follow(() => host, state.id)
+      const turn = await session.prompt(modelPrompt('What was it?', { say: 'history' }))
+      await turn.completed()
+      expect(turn.said).toContain('Look at the herbs.')
+      expect(logProblems(session.events)).toEqual([])
+      const { terminal = [] } = await host.detail(state.id, 10)
+      expect(terminal.at(-1)).toBe(agentSessionId)
+      await host.close()
+      const again = modelPrompt('And in the terminal?', { say: 'history' })
+      const said = await inTerminal(name, cwd, [...terminal.slice(1), '-p', again, ...unasked])
+      expect(said).toContain('What was it?')
+    }
+    await nothingLeft()
+  })
+
+  it('a conversation is still there, however often it is looked at and gone on with in silence', async () => {
+    const cwd = realpathSync(mkdtempSync(join(home, 'project-')))
+    await inTerminal(name, cwd, ['-p', herbs, ...unasked])
+    const { conversations, connect } = agents[name].adapter()
+    const signal = AbortSignal.timeout(80_000)
+    const [{ agentSessionId = '' } = {}] = (await conversations?.list({ cwd }, signal)) ?? []
+    const read = async () => {
+      const remembered: Remembered[] = []
+      for await (const one of conversations?.read(agentSessionId, signal) ?? []) remembered.push(one)
+      return remembered.map((one) => (one.type === 'prompt' ? one.parts : one.output))
+    }
+    const first = await read()
+    expect(first).toContainEqual(expect.objectContaining({ type: 'text.written', text: 'I see parsley.' }))
+    for (let round = 0; round < 2; round++) {
+      const resume = { agentSessionId, turns: 1 }
+      const connection = await connect(connectInput({ cwd, resume, connectionId: `con${round}` }))
+      await connection.close()
+    }
+    expect(await read()).toEqual(first)
+    await nothingLeft()
+  })
+
+  it('a conversation that is not there is not found', async () => {
+    await using host = await hostOf(name)
+    const refused = host.importConversation({ agent: name, agentSessionId: 'no-such-id' })
+    await expect(refused).rejects.toMatchObject({ code: 'not_found' })
+    const unknown = agents[name].adapter().conversations?.read('no-such-id', AbortSignal.timeout(20_000))
+    const read = async () => {
+      for await (const _ of unknown ?? []) throw new Error('something was remembered')
+    }
+    await expect(read()).rejects.toMatchObject({ code: 'not_found' })
+    await nothingLeft()
+  })
+})

@@ -1,0 +1,181 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { onBench } from '../../testing/adapter-contract/bench.ts'
+import { connectInput } from '../../testing/read-connection.ts'
+import { type AcpAgent, createAcpAdapter } from './index.ts'
+import { oddAgent } from './odd-adapter-under-test.ts'
+import { alive, childrenWith } from './processes-under-test.ts'
+
+/** How agents that no real program can be made to be are looked at, started and asked what they remember. */
+const home = mkdtempSync(join(tmpdir(), 'parley-odd-'))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+const odd = (manner = '', more: Partial<AcpAgent> = {}, env = {}) => oddAgent({ home, manner, more, env })
+const world = { adapter: () => odd(), store: createMemoryStore }
+
+describe('an agent that cannot be started', () => {
+  const refusal = (manner: string, changes = {}) =>
+    odd(manner)
+      .connect(connectInput({ cwd: home, ...changes }))
+      .catch((error: unknown) => error)
+
+  it.each([
+    ['version', 'agent_failed', /speaks version 9/],
+    ['short', 'agent_failed', /ended with code 3/],
+    ['unsigned', 'agent_not_signed_in', /not signed in/],
+    ['nobody', 'agent_not_signed_in', /not signed in/],
+  ])('is refused with a code: %s', async (manner, code, message) => {
+    expect(await refusal(manner)).toMatchObject({ code, message: expect.stringMatching(message) })
+    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+  })
+
+  it('is given up when the host gives up, and leaves nothing behind', async () => {
+    const giveUp = new AbortController()
+    const refused = refusal('slow', { signal: giveUp.signal })
+    await vi.waitFor(() => expect(childrenWith('odd-agent-under-test')).toHaveLength(1))
+    giveUp.abort()
+    expect(await refused).toMatchObject({ code: 'cancelled' })
+    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+  })
+
+  it('is refused with the reason if it is no program', async () => {
+    const file = join(home, 'no-program')
+    writeFileSync(file, 'this is no program', { mode: 0o755 })
+    const adapter = createAcpAdapter({ id: 'x', name: 'X', command: file }, { env: { HOME: home } })
+    await expect(adapter.connect(connectInput({ cwd: home }))).rejects.toMatchObject({ code: 'agent_failed' })
+    expect(readFileSync(file, 'utf8')).toBe('this is no program')
+  })
+})
+
+it('starts in spite of words on stdout before the first message', async () => {
+  const connection = await odd('noisy').connect(connectInput({ cwd: home }))
+  await connection.close()
+  await connection.close()
+  const outputs: string[] = []
+  for await (const output of connection.events) outputs.push(output.type)
+  expect(outputs).toContain('agent.unrecognised')
+  expect(outputs.at(-1)).toBe('agent.disconnected')
+})
+
+describe('a look at an agent starts it', () => {
+  const signIn = { hint: 'Set ODD_KEY.', variables: ['ODD_KEY'] }
+  const look = async (manner: string, more: Partial<AcpAgent> = { signIn }, env = {}) => {
+    const probe = await odd(manner, { vendor: ['ODD_'], ...more }, env).probe(AbortSignal.timeout(15_000))
+    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+    return probe
+  }
+  const hint = 'Set ODD_KEY.'
+
+  it.each([
+    ['it makes a session for nobody in particular', '', {}, { hint }],
+    ['it refuses to', 'unsigned', {}, { signedIn: false, hint }],
+    ['it says that nobody is signed in', 'nobody', {}, { signedIn: false, hint }],
+    ['it says so, and a key is set', 'nobody', { ODD_KEY: 'k' }, { signedIn: true }],
+    ['it says who is', 'somebody', {}, { signedIn: true }],
+    ['it ends', 'short', {}, { hint: expect.stringContaining('ended with code 3') }],
+    ['it is of another version', 'version', {}, { hint: expect.stringContaining('speaks version 9') }],
+  ])('and tells what it says: %s', async (_, manner, env, told) => {
+    expect(await look(manner, { signIn }, env)).toEqual({ found: true, path: process.execPath, ...told })
+  })
+
+  it('takes a session as a yes where the agent makes none for strangers', async () => {
+    expect(await look('', { signIn: { ...signIn, required: true } })).toMatchObject({ signedIn: true })
+  })
+
+  it('ends in time with one that does not answer', async () => {
+    const giveUp = new AbortController()
+    const looking = odd('slow').probe(giveUp.signal)
+    await vi.waitFor(() => expect(childrenWith('odd-agent-under-test')).toHaveLength(1))
+    giveUp.abort()
+    expect(await looking).toMatchObject({ found: true, hint: expect.stringContaining('agents doctor odd') })
+    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+  })
+})
+
+describe('a conversation that the agent cannot load', () => {
+  const resume = (manner: string, turns: number) =>
+    odd(manner)
+      .connect(connectInput({ cwd: home, resume: { agentSessionId: 'kept', turns } }))
+      .then(async (connection) => {
+        await connection.close()
+        return 'begun anew'
+      })
+      .catch((error: { code: string }) => error.code)
+
+  it.each([
+    ['is begun anew if nothing was completed in it', 'forgetful', 0, 'begun anew'],
+    ['is not begun anew if something was', 'forgetful', 1, 'agent_failed'],
+    ['is not begun anew if the agent still has it', 'absent', 0, 'agent_failed'],
+    ['is refused if the agent can load none', '', 1, 'not_supported'],
+  ])('%s', async (_, manner, turns, result) => {
+    expect(await resume(manner, turns)).toBe(result)
+  })
+})
+
+describe('conversations of an agent', () => {
+  const signal = AbortSignal.timeout(15_000)
+  const memoryOf = (manner: string) => odd(manner, { conversations: 'listed' }).conversations
+  const read = async (manner: string) => {
+    for await (const one of memoryOf(manner)?.read('kept', signal) ?? []) return one
+  }
+
+  it('are not supported by one that does not announce it', async () => {
+    await expect(memoryOf('')?.list({}, signal)).rejects.toMatchObject({ code: 'not_supported' })
+    const adapter = odd('')
+    expect(adapter.conversations).toBeUndefined()
+    await onBench({ ...world, adapter: () => adapter }, adapter, async ({ host }) => {
+      await expect(host.conversations('odd')).rejects.toMatchObject({ code: 'not_supported' })
+      const refused = host.importConversation({ agent: 'odd', agentSessionId: 'kept' })
+      await expect(refused).rejects.toMatchObject({ code: 'not_supported' })
+    })
+  })
+
+  it('are listed, and refused in its words where it cannot load one', async () => {
+    const kept = { agentSessionId: 'kept', cwd: '/', title: 'kept', updatedAt: 0 }
+    expect(await memoryOf('absent')?.list({}, signal)).toEqual([kept])
+    expect(await memoryOf('absent')?.list({ cwd: home }, signal)).toEqual([])
+    await expect(read('absent')).rejects.toMatchObject({
+      code: 'agent_failed',
+      message: expect.stringContaining('Resource not found'),
+    })
+    await expect(read('forgetful')).rejects.toMatchObject({ code: 'not_found' })
+    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+  })
+
+  it('are given up when nobody wants them any more, and nothing is left behind', async () => {
+    const giveUp = new AbortController()
+    const listing = memoryOf('slow')?.list({}, giveUp.signal)
+    await vi.waitFor(() => expect(childrenWith('odd-agent-under-test')).toHaveLength(1))
+    giveUp.abort()
+    await expect(listing).rejects.toMatchObject({ code: 'cancelled' })
+    await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
+  })
+})
+
+describe('an agent that wants to be signed in', () => {
+  const signIn = {
+    hint: 'Set ODD_KEY.',
+    methods: { ODD_KEY: 'key' },
+    chosen: { file: 'chosen.json', holds: 'other' },
+  }
+  const connect = (env: object) =>
+    odd('unsigned', { signIn, vendor: ['ODD_'] }, env)
+      .connect(connectInput({ cwd: home }))
+      .then(async (connection) => connection.close())
+
+  it('is, where a variable says how', async () => {
+    await expect(connect({ ODD_KEY: 'k' })).resolves.toBeUndefined()
+    await expect(connect({})).rejects.toMatchObject({
+      code: 'agent_not_signed_in',
+      message: expect.stringContaining('Set ODD_KEY.'),
+    })
+  })
+
+  it('is not, where the person chose another way', async () => {
+    writeFileSync(join(home, 'chosen.json'), '{ "way": "other" }')
+    await expect(connect({ ODD_KEY: 'k' })).rejects.toMatchObject({ code: 'agent_not_signed_in' })
+  })
+})

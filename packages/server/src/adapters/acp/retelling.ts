@@ -1,0 +1,116 @@
+import { basename } from 'node:path'
+import type { PromptPart } from '@parley/protocol'
+import type { AgentOutput, Remembered } from '../../core/agent-adapter.ts'
+import type { KnownAgent } from './agent.ts'
+import type { Frame, NativeContent, NativeMessage } from './native.ts'
+import { initialState, type TranslateState, translate } from './translate.ts'
+
+/** What is of a turn. The rest, such as which mode is in force, is of the process that tells it. */
+const kept: ReadonlySet<AgentOutput['type']> = new Set([
+  'text.written',
+  'thinking.written',
+  'tool-call.called',
+  'tool-call.updated',
+  'tool-call.ended',
+  'plan.updated',
+  'context.compacted',
+  'agent.unrecognised',
+] as const)
+
+type Heard = {
+  readonly sessionUpdate: string
+  readonly content: NativeContent
+  readonly messageId?: string | null
+}
+
+/**
+ * What an agent replays when it loads a conversation, as it would have been told live: what the person says begins a
+ * turn. How turns ended and when things were said, a replay does not tell.
+ */
+export class Retelling {
+  readonly #at: number
+  readonly #notThePerson: RegExp | undefined
+  readonly #notTheAgent: RegExp | undefined
+  readonly #remembered: Remembered[] = []
+  #state: TranslateState
+  #parts: PromptPart[] = []
+  #messageId: string | null | undefined
+  #turns = 0
+
+  constructor({ dialect, modes }: KnownAgent, { id, at }: { id: string; at: number }) {
+    this.#at = at
+    this.#notThePerson = dialect.notThePerson ? new RegExp(dialect.notThePerson) : undefined
+    this.#notTheAgent = dialect.notTheAgent ? new RegExp(dialect.notTheAgent) : undefined
+    // Titles and content of a call that is over no longer stand for its input.
+    const told = { ...dialect, commandInTitle: false, inputInContent: false }
+    this.#state = initialState({ dialect: told, modes, connectionId: id, requestedMode: 'ask' })
+  }
+
+  hear({ message }: Frame): void {
+    if (message?.method !== 'session/update') return
+    const { update } = (message.params ?? {}) as { update?: Partial<Heard> }
+    if (update?.sessionUpdate === 'user_message_chunk') return this.#hearPerson(update as Heard)
+    if (this.#parts.length > 0) this.#begin()
+    if (this.#turns === 0 || this.#isNotSaid(update)) return
+    for (const params of inSteps(update)) this.#tell('agent', { ...message, params })
+  }
+
+  /** All of it; nothing is heard after that. */
+  end(): readonly Remembered[] {
+    if (this.#parts.length > 0) this.#begin()
+    this.#endTurn()
+    return this.#remembered
+  }
+
+  #isNotSaid({ sessionUpdate, content }: Partial<Heard> = {}): boolean {
+    return sessionUpdate === 'agent_message_chunk' && Boolean(this.#notTheAgent?.test(content?.text ?? ''))
+  }
+
+  #hearPerson({ content, messageId }: Heard): void {
+    if (this.#notThePerson?.test(content?.text ?? '')) return
+    if (this.#parts.length > 0 && messageId !== this.#messageId) this.#begin()
+    this.#messageId = messageId
+    this.#parts.push(...partOf(content))
+  }
+
+  #begin(): void {
+    this.#endTurn()
+    this.#remembered.push({ type: 'prompt', at: this.#at, parts: this.#parts })
+    const prompt = this.#parts.map((part) => (part.type === 'text' ? part : { type: part.type }))
+    this.#parts = []
+    this.#turns++
+    this.#tell('host', { id: this.#turns, method: 'session/prompt', params: { prompt } })
+  }
+
+  #endTurn(): void {
+    if (this.#turns > 0) this.#tell('agent', { id: this.#turns, result: { stopReason: 'end_turn' } })
+  }
+
+  #tell(from: Frame['from'], message: NativeMessage): void {
+    const { state, outputs } = translate(this.#state, { from, message })
+    this.#state = state
+    for (const output of outputs)
+      if (kept.has(output.type)) this.#remembered.push({ type: 'output', at: this.#at, output })
+  }
+}
+
+const ended = new Set(['completed', 'failed', 'cancelled'])
+
+/** A call that is first told of when it is over, and what it gave: the call, and then its end. */
+function inSteps(update: object | undefined): { update: object | undefined }[] {
+  const { sessionUpdate, status, content, rawOutput, ...call } = (update ?? {}) as Record<string, unknown>
+  if (sessionUpdate !== 'tool_call' || !ended.has(String(status))) return [{ update }]
+  const { toolCallId } = call
+  const end = { sessionUpdate: 'tool_call_update', toolCallId, status, content, rawOutput }
+  return [{ update: { ...call, sessionUpdate } }, { update: end }]
+}
+
+function partOf(content: NativeContent): PromptPart[] {
+  const { type, text, mimeType, data, uri, resource } = content
+  if (type === 'text') return text ? [{ type: 'text', text }] : []
+  if (type === 'image' && data !== undefined)
+    return [{ type: 'image', mimeType: mimeType ?? 'image/png', data }]
+  const from = resource?.uri ?? uri ?? ''
+  if (resource?.text !== undefined) return [{ type: 'file', name: basename(from), text: resource.text }]
+  return [{ type: 'text', text: `[${type}${from && `: ${from}`}]` }]
+}

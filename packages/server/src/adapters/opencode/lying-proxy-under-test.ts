@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createServer, request, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/**
+ * A program that stands in for OpenCode: it starts the real one and changes what goes to and fro.
+ * - `version`: it says that it is an old one;
+ * - `rules`: for as long as there is the file, it loses the rules of sessions;
+ * - `late`: a command gets no answer; it fails when the next prompt comes, before OpenCode has that.
+ */
+const [lie = '', file = '', program = '', ...args] = process.argv.slice(2)
+const real = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+real.on('exit', (code) => process.exit(code ?? 1))
+
+let said = ''
+real.stdout.setEncoding('utf8').on('data', (text: string) => {
+  const before = said
+  said += text
+  const port = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(said)?.[1]
+  if (port !== undefined && !before.includes('listening on')) open(Number(port))
+})
+
+let unanswered: ServerResponse | undefined
+const beforeItMs = 500
+
+function open(port: number): void {
+  const proxy = createServer(async (near, response) => {
+    const { method, url = '', headers } = near
+    if (lie === 'version' && url.startsWith('/global/health'))
+      return response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ healthy: true, version: '1.10.0' }))
+    const body = withoutRules(
+      method,
+      url,
+      Buffer.concat(await Array.fromAsync(near as AsyncIterable<Buffer>)),
+    )
+    const isCommand = lie === 'late' && method === 'POST' && /\/(command|summarize)(\?|$)/.test(url)
+    if (isCommand) unanswered = response
+    else if (url.includes('/prompt_async') && unanswered) {
+      unanswered.destroy()
+      unanswered = undefined
+      await new Promise((resolve) => setTimeout(resolve, beforeItMs))
+    }
+    const length = body.length > 0 ? { 'content-length': body.length } : {}
+    const { 'transfer-encoding': _, ...others } = headers
+    const far = request({ host: '127.0.0.1', port, method, path: url, headers: { ...others, ...length } })
+    far.on('error', () => response.destroy())
+    far.on('response', (answer) => {
+      if (isCommand) return answer.resume()
+      response.writeHead(answer.statusCode ?? 502, answer.headers)
+      response.flushHeaders()
+      answer.pipe(response)
+    })
+    if (!isCommand) response.on('close', () => far.destroy())
+    far.end(body)
+  })
+  proxy.listen(0, '127.0.0.1', () => {
+    const { port: mine } = proxy.address() as AddressInfo
+    console.log(`opencode server listening on http://127.0.0.1:${mine}`)
+  })
+}
+
+function withoutRules(method: string | undefined, url: string, body: Buffer): Buffer {
+  const changes = (method === 'POST' || method === 'PATCH') && /^\/session(\/\w+)?(\?|$)/.test(url)
+  if (lie !== 'rules' || !changes || !existsSync(file)) return body
+  const { permission: _, ...kept } = JSON.parse(body.toString() || '{}') as Record<string, unknown>
+  return Buffer.from(JSON.stringify(kept))
+}

@@ -1,0 +1,119 @@
+import type { GlobalSession, OpencodeClient } from '@opencode-ai/sdk/v2/client'
+import { type AgentConversation, ParleyError } from '@parley/protocol'
+import type { AgentMemory } from '../../core/agent-adapter.ts'
+import { unlessAborted } from '../unless-aborted.ts'
+import { type KeptMessage, type KeptSession, remembered } from './remembered.ts'
+import type { SharedServer } from './server.ts'
+import { wordsOf } from './words-of.ts'
+
+/** What OpenCode remembers, as its own server tells it: no folder is named to it, so it loads nothing of any. */
+export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedServer>): AgentMemory {
+  return {
+    async list({ cwd }, signal) {
+      const { server, release } = await acquire(signal)
+      try {
+        return await asked(conversations(server.client(), cwd, signal), signal)
+      } catch (error) {
+        throw cannotTell('of its conversations', error)
+      } finally {
+        await release()
+      }
+    },
+    async *read(agentSessionId, signal) {
+      const { server, release } = await acquire(signal)
+      const client = server.client()
+      try {
+        const session = await asked(sessionBy(client, agentSessionId, signal), signal)
+        yield* remembered(session, (id) => asked(messagesOf(client, id, signal), signal))
+      } catch (error) {
+        throw cannotTell(`of the conversation ${agentSessionId}`, error)
+      } finally {
+        await release()
+      }
+    },
+  }
+}
+
+function cannotTell(what: string, error: unknown): ParleyError {
+  if (error instanceof ParleyError) return error
+  return new ParleyError('agent_failed', `OpenCode cannot tell ${what}: ${wordsOf(error)}`, { cause: error })
+}
+
+const listSize = 500
+
+/** Those that a person began. Pages go by the time of the last change, which two of them may share. */
+async function conversations(
+  client: OpencodeClient,
+  cwd: string | undefined,
+  signal: AbortSignal,
+): Promise<AgentConversation[]> {
+  const found = new Map<string, AgentConversation>()
+  const seen = new Set<string>()
+  for (let before: number | undefined; ; ) {
+    const page = { roots: true, limit: listSize, ...(before !== undefined && { cursor: before + 1 }) }
+    const { data } = await client.experimental.session.list(page, { throwOnError: true, signal })
+    const fresh = data.filter(({ id }) => !seen.has(id))
+    for (const session of fresh) {
+      seen.add(session.id)
+      if (cwd !== undefined && session.directory !== cwd) continue
+      if (await isBegun(client, session, signal)) found.set(session.id, conversationOf(session))
+    }
+    before = data.at(-1)?.time.updated
+    if (data.length < listSize || fresh.length === 0) return [...found.values()]
+  }
+}
+
+function conversationOf({ id, directory, title, time }: GlobalSession): AgentConversation {
+  return { agentSessionId: id, cwd: directory, title, updatedAt: time.updated }
+}
+
+/** Where nothing was used, nobody may have said anything: a session that was started ahead, for one. */
+async function isBegun(
+  client: OpencodeClient,
+  session: GlobalSession,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (session.tokens && session.tokens.input + session.tokens.output > 0) return true
+  const { data } = await client.session.messages({ sessionID: session.id, limit: 1 }, { signal })
+  // one that cannot be shown is one
+  return data === undefined || data.length > 0
+}
+
+async function sessionBy(
+  client: OpencodeClient,
+  sessionID: string,
+  signal: AbortSignal,
+): Promise<KeptSession> {
+  const { data, error, response } = await client.session.get({ sessionID }, { signal })
+  if (data) return data
+  if (response?.status !== 404) throw error
+  throw new ParleyError('not_found', `OpenCode knows no conversation ${sessionID} on this machine.`)
+}
+
+const pageSize = 50
+
+/** From the newest back, a page at a time. */
+async function messagesOf(
+  client: OpencodeClient,
+  sessionID: string,
+  signal: AbortSignal,
+): Promise<KeptMessage[]> {
+  const found: KeptMessage[] = []
+  for (let before: string | undefined; ; ) {
+    const page = { sessionID, limit: pageSize, ...(before !== undefined && { before }) }
+    const { data, error, response } = await client.session.messages(page, { signal })
+    if (!data) throw response?.status === 400 ? notShown(sessionID) : error
+    found.unshift(...data)
+    before = response.headers.get('x-next-cursor') ?? undefined
+    if (before === undefined) return found
+  }
+}
+
+function notShown(sessionID: string): ParleyError {
+  const message = `OpenCode cannot show the conversation ${sessionID}: a prompt in it asked for a result of a given shape. Go on with it in the session it was begun in.`
+  return new ParleyError('agent_failed', message)
+}
+
+function asked<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return unlessAborted(work, signal, 'Cancelled while OpenCode told of its conversations.')
+}

@@ -1,0 +1,171 @@
+import type { Session } from '@opencode-ai/sdk/v2/client'
+import type { PromptPart } from '@parley/protocol'
+import type { Remembered } from '../../core/agent-adapter.ts'
+import type { NativeMessage, NativePart, NativeTodo, NativeTool } from './native.ts'
+import { promptOf } from './remembered-prompt.ts'
+import { translate } from './translate.ts'
+import { reconcileStatus, tellCompaction, tellPart } from './translate-snapshot.ts'
+import {
+  initialState,
+  type TranslateState,
+  type Translation,
+  withInterrupt,
+  withoutTurn,
+  withTurn,
+} from './translate-state.ts'
+import { metadataOf } from './translate-tool.ts'
+
+export type KeptSession = Pick<Session, 'id' | 'directory' | 'title' | 'time' | 'revert'>
+export type KeptMessage = { readonly info: NativeMessage; readonly parts: readonly NativePart[] }
+
+/** A conversation from its beginning, subagents included. `messagesOf` reads a session of OpenCode's. */
+export async function* remembered(
+  session: KeptSession,
+  messagesOf: (sessionID: string) => Promise<readonly KeptMessage[]>,
+): AsyncGenerator<Remembered> {
+  const teller = new Teller(session)
+  const subagents = new Map<string, readonly KeptMessage[]>()
+  async function* tellAll(messages: readonly KeptMessage[]): AsyncGenerator<Remembered> {
+    for (const [index, message] of messages.entries()) {
+      if (message.info.sessionID === session.id) {
+        yield* teller.prompt(message, promptOf(message, messages[index + 1], session.directory))
+      }
+      yield* teller.message(message.info)
+      for (const part of message.parts) {
+        const work = workOf(part)
+        if (work) {
+          yield* teller.part(message.info, work.begun)
+          const all = subagents.get(work.sessionID) ?? (await messagesOf(work.sessionID))
+          subagents.set(work.sessionID, all)
+          yield* tellAll(
+            all.filter(({ info }) => info.time.created >= work.from && info.time.created <= work.to),
+          )
+        }
+        yield* teller.part(message.info, part)
+      }
+      yield* teller.afterParts(message.info)
+    }
+  }
+  yield* tellAll(shown(session, await messagesOf(session.id)))
+  yield* teller.end()
+}
+
+/** What a person took back OpenCode forgets with the next prompt, and shows no more. */
+function shown({ revert }: KeptSession, messages: readonly KeptMessage[]): readonly KeptMessage[] {
+  const index = messages.findIndex(({ info }) => info.id === revert?.messageID)
+  const first = messages[index]
+  if (!revert || !first) return messages
+  const kept = first.parts.findIndex(({ id }) => id === revert.partID)
+  const partly = kept > 0 ? [{ info: first.info, parts: first.parts.slice(0, kept) }] : []
+  return [...messages.slice(0, index), ...partly]
+}
+
+type Work = {
+  readonly sessionID: string
+  /** Its call, while it ran. */
+  readonly begun: NativePart
+  /** One session may be given work more than once. */
+  readonly from: number
+  readonly to: number
+}
+
+/** The session of a subagent that this call gave work to. */
+function workOf(part: NativePart): Work | undefined {
+  if (part.type !== 'tool' || part.tool !== 'task' || part.state.status === 'pending') return undefined
+  const { sessionId } = metadataOf(part)
+  if (sessionId === undefined) return undefined
+  const { input, time } = part.state
+  const running = { status: 'running', input, metadata: { sessionId }, time: { start: time.start } } as const
+  const to = 'end' in time ? time.end : Number.POSITIVE_INFINITY
+  return { sessionID: sessionId, begun: { ...part, state: running }, from: time.start, to }
+}
+
+/** Puts what was kept in the words in which it is told live, and translates it as such. */
+class Teller {
+  #state: TranslateState
+  /** Never goes back. */
+  #at: number
+
+  constructor({ id, directory, title, time }: KeptSession) {
+    this.#state = initialState({ root: id, cwd: directory, title })
+    this.#at = time.created
+  }
+
+  /** A message without words of a person's belongs to the turn before it. */
+  *prompt({ info }: KeptMessage, parts: readonly PromptPart[]): Generator<Remembered> {
+    if (parts.length === 0) return
+    yield* this.end()
+    this.#pass(info.time.created)
+    this.#state = withTurn(this.#state, this.#at)
+    yield { type: 'prompt', at: this.#at, parts }
+  }
+
+  *message(info: NativeMessage): Generator<Remembered> {
+    this.#pass(info.time.created)
+    const { sessionID } = info
+    const stopped = info.role === 'assistant' && info.error?.name === 'MessageAbortedError'
+    if (stopped && sessionID === this.#state.root) this.#state = withInterrupt(this.#state)
+    yield* this.#give(
+      translate(this.#state, { type: 'message.updated', properties: { sessionID, info: closed(info) } }),
+    )
+  }
+
+  *part({ sessionID, time }: NativeMessage, part: NativePart): Generator<Remembered> {
+    this.#pass(timeOf(part))
+    yield* this.#give(tellPart(this.#state, sessionID, written(part, time.created)))
+    const todos = todosOf(part)
+    if (todos)
+      yield* this.#give(translate(this.#state, { type: 'todo.updated', properties: { sessionID, todos } }))
+  }
+
+  *afterParts(info: NativeMessage): Generator<Remembered> {
+    if (info.role === 'assistant') this.#pass(info.time.completed)
+    yield* this.#give(tellCompaction(this.#state, info))
+  }
+
+  /** An answer that never came to its end was broken off, whatever it was. */
+  *end(): Generator<Remembered> {
+    const { turn } = this.#state
+    if (!turn) return
+    if (turn.answer?.completed) return yield* this.#give(reconcileStatus(this.#state, { type: 'idle' }))
+    const { usage, costUsd } = turn
+    this.#state = withoutTurn(this.#state)
+    const output = { outcome: 'cancelled', stopReason: 'interrupted', usage, costUsd } as const
+    yield { type: 'output', at: this.#at, output: { type: 'turn.ended', ...output } }
+  }
+
+  *#give({ state, outputs }: Translation): Generator<Remembered> {
+    this.#state = state
+    for (const output of outputs) yield { type: 'output', at: this.#at, output }
+  }
+
+  #pass(time: number | undefined): void {
+    this.#at = Math.max(this.#at, time ?? 0)
+  }
+}
+
+/** One that failed is over. */
+function closed(info: NativeMessage): NativeMessage {
+  if (info.role !== 'assistant' || !info.error || info.time.completed !== undefined) return info
+  return { ...info, time: { ...info.time, completed: info.time.created } }
+}
+
+/** Nothing is written on: what there is of a text is all of it. */
+function written(part: NativePart, at: number): NativePart {
+  if (part.type !== 'text' && part.type !== 'reasoning') return part
+  const { start = at, end = start } = part.time ?? {}
+  return { ...part, time: { start, end } }
+}
+
+function timeOf(part: NativePart): number | undefined {
+  if (part.type === 'text' || part.type === 'reasoning') return part.time?.end ?? part.time?.start
+  if (part.type !== 'tool' || part.state.status === 'pending') return undefined
+  return 'end' in part.state.time ? part.state.time.end : part.state.time.start
+}
+
+/** OpenCode keeps only the last plan; the calls that made it hold them all. */
+function todosOf(part: NativePart): readonly NativeTodo[] | undefined {
+  if (part.type !== 'tool' || part.tool !== 'todowrite' || part.state.status !== 'completed') return undefined
+  const { todos } = (part satisfies NativeTool).state.input as { todos?: readonly NativeTodo[] }
+  return Array.isArray(todos) ? todos : undefined
+}

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { Bench } from '../../testing/adapter-contract/bench.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import { connectInput } from '../../testing/read-connection.ts'
+import { bash, done, OpenCodeUnderTest } from './opencode-under-test.ts'
+
+/** What does not answer, and what answers too late. */
+
+let world: OpenCodeUnderTest
+beforeAll(async () => {
+  world = await OpenCodeUnderTest.start()
+})
+afterAll(async () => {
+  await world[Symbol.asyncDispose]()
+})
+
+const waiting = { timeout: 60_000, interval: 50 }
+const nothingLeft = () => vi.waitFor(() => expect(world.processes()).toEqual([]), waiting)
+const busy = (words: string) => modelPrompt(words, bash('tail -f /dev/null'), done)
+const history = modelPrompt('What did I say?', { say: 'history' })
+
+/** The processes of the one server, which are stopped. */
+function stall(): number[] {
+  const pids = world.running('opencode serve')
+  expect(pids).not.toEqual([])
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  return pids
+}
+
+async function expectGone(pids: readonly number[]): Promise<void> {
+  await vi.waitFor(() => expect(world.processes().filter((pid) => pids.includes(pid))).toEqual([]), waiting)
+}
+
+async function twoTurns(bench: Bench) {
+  const sessions = [await bench.session({ mode: 'bypass' }), await bench.session({ mode: 'bypass' })]
+  return Promise.all(
+    sessions.map(async (session, index) => {
+      const words = ['The word is parsley.', 'The word is sage.'][index] ?? ''
+      const turn = await session.prompt(busy(words))
+      await turn.begun()
+      return { session, turn, words }
+    }),
+  )
+}
+
+describe('a server that stands still under two sessions', { timeout: 240_000 }, () => {
+  it('both are cancelled: their turns end, it is ended, and another goes on with both', async () => {
+    await world.onBench(async (bench) => {
+      const both = await twoTurns(bench)
+      const pids = stall()
+      await Promise.all(both.map(({ session }) => session.command({ type: 'turn.cancel' })))
+      for (const { turn } of both) expect(await turn.ended()).toMatchObject({ outcome: 'cancelled' })
+      for (const { session, words } of both) {
+        const next = await session.prompt(history)
+        await next.completed()
+        expect(next.said).toContain(words)
+      }
+      await expectGone(pids)
+    })
+    await nothingLeft()
+  })
+
+  it('one is cancelled: the turn of the other fails, and another server goes on with both', async () => {
+    await world.onBench(async (bench) => {
+      const [one, other] = await twoTurns(bench)
+      const pids = stall()
+      await one?.session.command({ type: 'turn.cancel' })
+      expect(await one?.turn.ended()).toMatchObject({ outcome: 'cancelled' })
+      expect(await other?.turn.ended()).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
+      await expectGone(pids)
+      for (const { session, words } of [one, other].flatMap((found) => found ?? [])) {
+        const next = await session.prompt(history)
+        await next.completed()
+        expect(next.said).toContain(words)
+      }
+    })
+    await nothingLeft()
+  })
+
+  it('whoever gives up opening a conversation on it has it ended', async () => {
+    const adapter = world.adapter()
+    const first = await adapter.connect(connectInput({ cwd: world.home }))
+    const pids = stall()
+    const cancelled = new AbortController()
+    const second = adapter.connect(connectInput({ cwd: world.home, signal: cancelled.signal }))
+    cancelled.abort()
+    await expect(second).rejects.toMatchObject({ code: 'cancelled' })
+    const third = await adapter.connect(connectInput({ cwd: world.home }))
+    await expectGone(pids)
+    await Promise.all([first.close(), third.close()])
+    await nothingLeft()
+  })
+})
+
+it('a command that fails when its turn is long over does not fail the next one', async () => {
+  await world.onBench(
+    async (bench) => {
+      const session = await bench.session()
+      await (await session.prompt(modelPrompt('Hello.', { content: 'Hello there.' }))).completed()
+      await (await session.prompt([{ type: 'command', name: 'compact' }])).completed()
+      const turn = await session.prompt(modelPrompt('Hello again.', { content: 'Hello again, you.' }))
+      await turn.completed()
+      expect(turn.said).toBe('Hello again, you.')
+    },
+    world.adapter({ executable: world.lying('late') }),
+  )
+  await nothingLeft()
+})

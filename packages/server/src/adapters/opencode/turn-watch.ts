@@ -1,0 +1,85 @@
+import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
+import { catchUp, type Now } from './catch-up.ts'
+import { failToBegin } from './translate-turn.ts'
+
+/** How long after an error, or after a gap, a prompt may still be taken up. */
+const takeUpMs = 1_000
+/** How often, and how soon after another, it is asked what was missed. */
+const mostAttempts = 25
+const againMs = 200
+
+export type WatchContext = {
+  readonly client: OpencodeClient
+  readonly now: Now
+  isOver(): boolean
+  problem(doing: string, error: unknown): void
+}
+
+/**
+ * What is looked after beside the stream of events: a prompt that nothing came of, and what was missed. Whatever waits
+ * here waits for one turn, and does nothing once another has begun or all is over.
+ */
+export class TurnWatch {
+  readonly #context: WatchContext
+  readonly #timers = new Set<NodeJS.Timeout>()
+  #round = 0
+  /** The turn that may never begin. */
+  #doubted: number | undefined
+
+  constructor(context: WatchContext) {
+    this.#context = context
+  }
+
+  /** The turn that is watched, as a number of its own. */
+  get round(): number {
+    return this.#round
+  }
+
+  /** Another turn begins, or all is over. */
+  begin(): number {
+    for (const timer of this.#timers) clearTimeout(timer)
+    this.#timers.clear()
+    this.#round++
+    return this.#round
+  }
+
+  /** OpenCode may have let go of a prompt without a word. If it does not begin with it soon, it will not. */
+  doubt(): void {
+    const { turn } = this.#context.now.state()
+    if (!turn || turn.begun || this.#doubted === this.#round) return
+    this.#doubted = this.#round
+    this.#later(() => {
+      if (!this.#context.now.state().turn?.begun) void this.catchUp(true)
+    })
+  }
+
+  /** An error before the work began: if it does not begin, the error was why. */
+  awaitTakingUp(): void {
+    const { turn } = this.#context.now.state()
+    if (!turn?.error || turn.begun) return
+    this.#later(() => void this.#context.now.give(failToBegin(this.#context.now.state())))
+  }
+
+  /** `certain`: the turn that is open now will not begin any more, if it has not. */
+  async catchUp(certain = false): Promise<void> {
+    const { client, now, isOver, problem } = this.#context
+    const round = this.#round
+    for (let count = 1; !isOver(); count++) {
+      if (certain && round !== this.#round) return
+      try {
+        return await catchUp(client, now, certain)
+      } catch (error) {
+        if (count === mostAttempts) return problem('say what was missed', error)
+        await new Promise((resolve) => setTimeout(resolve, againMs))
+      }
+    }
+  }
+
+  #later(act: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      if (!this.#context.isOver() && this.#context.now.state().turn) act()
+    }, takeUpMs)
+    this.#timers.add(timer.unref())
+  }
+}

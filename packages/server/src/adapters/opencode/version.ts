@@ -1,0 +1,25 @@
+/** The oldest that is known to ask before it acts, and to say what it does in the words that are translated here. */
+export const oldestVersion = '1.18.33'
+
+export const getAnother =
+  'Run "parley agents update opencode", or "parley agents install opencode" if Parley did not bring it.'
+
+/** Why this version is refused, or nothing. One that cannot be read is. */
+export function tooOld(version: string): string | undefined {
+  const given = numbersOf(version)
+  const needed = numbersOf(oldestVersion) ?? []
+  if (given && compare(given, needed) >= 0) return undefined
+  return `OpenCode ${version} is too old: Parley needs ${oldestVersion} or later. ${getAnother}`
+}
+
+/** What comes before a version, such as its beta, is older than that. */
+function numbersOf(version: string): number[] | undefined {
+  const [, major, minor, patch, before] = /^v?(\d+)\.(\d+)\.(\d+)(-)?/.exec(version) ?? []
+  if (major === undefined) return undefined
+  return [Number(major), Number(minor), Number(patch) - (before === undefined ? 0 : 0.5)]
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  const index = a.findIndex((number, at) => number !== b[at])
+  return index === -1 ? 0 : (a[index] ?? 0) - (b[index] ?? 0)
+}

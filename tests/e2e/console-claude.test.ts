@@ -1,0 +1,199 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import {
+  type ModelRequest,
+  type ModelServer,
+  startModelServer,
+} from '../../packages/server/src/testing/model-server.ts'
+import { bash, call, done } from './claude-at-work.ts'
+import { ConsoleServer, launchBrowser, listen, openTab } from './console-browser.ts'
+import { allowOnce, card, conversation, eventually, openSession, panel, shows } from './console-page.ts'
+
+/** The console in a real browser, on the real server, with the real Claude Code; only its model is scripted. */
+const server = new ConsoleServer()
+let model: ModelServer
+let browser: Browser
+
+beforeAll(async () => {
+  ConsoleServer.build()
+  model = await startModelServer()
+  writeThePlan()
+  answerByPrompt(model, /Parley was restarted/)
+  const home = join(server.folder, 'home')
+  mkdirSync(home)
+  server.environment = claudeEnvironment({ url: model.url, home })
+  await server.start()
+  browser = await launchBrowser()
+}, 180_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await server.dispose()
+  await model?.stop()
+})
+
+/** In its plan mode Claude Code names a file for the plan: the model writes it, as a real one does. */
+function writeThePlan(): void {
+  const response = () => {
+    const [path] = /[^\s"'\\]+\/plans\/[^\s"'\\]+\.md/.exec(JSON.stringify(model.calls.at(-1)?.body)) ?? []
+    return call('Write', { file_path: path, content: '# Two steps\n\n1. First this\n2. Then that' })
+  }
+  const isMine = ({ messages }: ModelRequest) => {
+    const last = messages.findLast(({ role }) => role !== 'system')
+    return last?.role === 'user' && JSON.stringify(last).includes('Plan it.')
+  }
+  model.script(isMine, [{ response }])
+}
+
+async function session(page: Page, words: string, settings: { cwd?: string; mode?: string } = {}) {
+  const { id } = await server.call<{ id: string }>('/api/sessions', {
+    agent: 'claude',
+    cwd: server.project,
+    prompt: words,
+    ...settings,
+  })
+  await openSession(page, server, id)
+  return id
+}
+
+/** Nothing but these words: the prompts here hold everything that the model will say. */
+async function says(page: Page, words: string): Promise<void> {
+  await conversation(page).getByText(words, { exact: true }).last().waitFor()
+}
+
+describe('the first five minutes with Claude Code', () => {
+  it('lead from the printed link to an approved edit that is seen in the diff', async () => {
+    const folder = server.repository('greeting')
+    const path = join(folder, 'src/greet.ts')
+    const edit = { file_path: path, old_string: "'Hello'", new_string: "'Good morning'" }
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+    const page = await context.newPage()
+    const complaints: string[] = []
+    listen(page, complaints)
+    await page.goto(server.link)
+
+    const claude = page.getByRole('radio', { name: /^Claude [\d.]+.*ready/ })
+    await claude.check()
+    await page.getByLabel('Folder', { exact: true }).fill(folder)
+    await page.getByRole('textbox', { name: 'Prompt' }).fill(
+      modelPrompt('Greet politely.', call('Read', { file_path: path }), call('Edit', edit, 'toolu_b'), {
+        content: 'It greets **politely** now.',
+      }),
+    )
+    await page.getByRole('textbox', { name: 'Prompt' }).press('Enter')
+    await page.waitForURL(/\/sessions\//)
+
+    await card(page).getByText("'Good morning'").waitFor()
+    await card(page).getByText('src/greet.ts').first().waitFor()
+    expect(readFileSync(path, 'utf8')).toContain("'Hello'")
+    await allowOnce(page).click()
+    await says(page, 'politely')
+    await shows(page, /1 file changed/)
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    expect(readFileSync(path, 'utf8')).toContain("'Good morning'")
+
+    await page.getByRole('button', { name: 'Changes' }).click()
+    const changes = panel(page, 'Changes')
+    await changes.getByRole('row', { name: /Good morning/ }).waitFor()
+    await changes.getByText('1 file on main').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('what Claude Code asks', () => {
+  it('a permission, denied with a reason that the model hears', async () => {
+    const { page, context, complaints } = await openTab(browser, server)
+    await session(page, modelPrompt('Write.', bash('printf x > denied'), { say: 'history' }))
+    await card(page).getByText('printf x > denied').waitFor()
+    await card(page).getByRole('button', { name: 'Deny, and say why' }).click()
+    await page.getByLabel('Why not, and what to do instead').fill('Not in this folder')
+    await page.keyboard.press('Enter')
+    await shows(page, 'Denied by you: Not in this folder')
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    expect(existsSync(join(server.project, 'denied'))).toBe(false)
+    expect(JSON.stringify(model.calls.at(-1)?.body)).toContain('Not in this folder')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('a permission, with another command than was asked for', async () => {
+    const { page, context } = await openTab(browser, server)
+    await session(page, modelPrompt('Write it.', bash('printf a > asked'), done))
+    await card(page).getByRole('button', { name: /^Edit/ }).click()
+    await page.getByLabel('Edit what will run').fill('printf b > edited')
+    await card(page)
+      .getByRole('button', { name: /^Allow/ })
+      .first()
+      .click()
+    await says(page, 'That is done.')
+    expect(existsSync(join(server.project, 'asked'))).toBe(false)
+    expect(readFileSync(join(server.project, 'edited'), 'utf8')).toBe('b')
+    await context.close()
+  })
+
+  it('a question, whose answer reaches the model', async () => {
+    const { page, context, complaints } = await openTab(browser, server)
+    const options = [
+      { label: 'red', description: 'warm' },
+      { label: 'blue', description: 'cold' },
+    ]
+    const question = { question: 'Which colour?', header: 'Colour', multiSelect: false, options }
+    await session(page, modelPrompt('Ask.', call('AskUserQuestion', { questions: [question] }), done))
+    await card(page).getByText('Which colour?').waitFor()
+    await card(page).getByLabel('blue').check()
+    await card(page).getByRole('button', { name: 'Answer' }).click()
+    await says(page, 'That is done.')
+    await says(page, 'blue')
+    expect(JSON.stringify(model.calls.at(-1)?.body)).toContain('blue')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('a plan, approved; then the work begins and asks as usual', async () => {
+    const { page, context, complaints } = await openTab(browser, server)
+    const words = modelPrompt('Plan it.', done, call('ExitPlanMode', {}), bash('printf p > planned'), done)
+    await session(page, words, { mode: 'plan' })
+    await card(page).getByRole('heading', { name: 'Two steps' }).waitFor()
+    await card(page).getByText('Then that').waitFor()
+    await card(page)
+      .getByRole('button', { name: /Approve the plan/ })
+      .click()
+    await card(page).getByText('printf p > planned').waitFor()
+    await eventually(() => page.getByLabel('Mode', { exact: true }).inputValue()).toBe('ask')
+    await allowOnce(page).click()
+    await says(page, 'That is done.')
+    expect(existsSync(join(server.project, 'planned'))).toBe(true)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('for a subagent, whose steps are nested under it', async () => {
+    const { page, context, complaints } = await openTab(browser, server)
+    const inside = modelPrompt('Write it down.', bash('printf s > by-subagent'), {
+      content: 'It is written.',
+    })
+    const delegate = call('Agent', {
+      description: 'Write a note',
+      subagent_type: 'general-purpose',
+      run_in_background: false,
+      prompt: inside,
+    })
+    await session(page, modelPrompt('Delegate.', delegate, done))
+    await card(page).getByText('printf s > by-subagent').waitFor()
+    const step = conversation(page).getByRole('article', { name: /a command|printf s/ })
+    await step.waitFor()
+    await allowOnce(page).click()
+    await says(page, 'That is done.')
+    await step.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: /Subagent Write a note/ }).click()
+    await step.waitFor()
+    expect(existsSync(join(server.project, 'by-subagent'))).toBe(true)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})

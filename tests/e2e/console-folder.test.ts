@@ -1,0 +1,146 @@
+import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ConsoleServer, commit, launchBrowser, openTab, seriousFindings } from './console-browser.ts'
+import { boxOf, eventually, openSession, panel, prompt, shows } from './console-page.ts'
+
+/** The folder that a session works in, as the console shows it: choosing it, its files, its changes, its terminals. */
+const server = new ConsoleServer()
+let browser: Browser
+
+beforeAll(async () => {
+  ConsoleServer.build()
+  await server.start()
+  browser = await launchBrowser()
+}, 180_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await server.dispose()
+})
+
+describe('the folder', () => {
+  it('is completed as it is typed, by keys and by the pointer', async () => {
+    const place = join(server.folder, 'places')
+    for (const name of ['alpha/one', 'alpha/two', 'Alps', '.hidden'])
+      mkdirSync(join(place, name), { recursive: true })
+    const { page, context, complaints } = await openTab(browser, server)
+    await page.getByRole('radio', { name: /^Demo/ }).check()
+    const folder = page.getByRole('combobox', { name: 'Folder' })
+    const options = page.getByRole('listbox', { name: 'Folders' }).getByRole('option')
+    await folder.fill(`${place}/al`)
+    await eventually(() => options.allTextContents()).toEqual([`${place}/alpha`, `${place}/Alps`])
+    expect(await seriousFindings(page)).toEqual([])
+    await folder.press('ArrowDown')
+    await folder.press('Enter')
+    await eventually(() => folder.inputValue()).toBe(`${place}/alpha/`)
+    await options.filter({ hasText: 'two' }).click()
+    await eventually(() => folder.inputValue()).toBe(`${place}/alpha/two/`)
+    await folder.fill(`${place}/.h`)
+    await options.filter({ hasText: '.hidden' }).waitFor()
+    await folder.press('Escape')
+    await options.first().waitFor({ state: 'detached' })
+    await folder.fill(`${place}/alpha/one`)
+    await folder.press('Enter')
+    await page.waitForURL(/\/sessions\//)
+    const id = page.url().split('/').at(-1)
+    const { cwd } = await server.call<{ cwd: string }>(`/api/sessions/${id}?tail=0`)
+    expect(cwd).toBe(realpathSync(join(place, 'alpha/one')))
+
+    const next = await context.newPage()
+    await next.goto(`${server.url}/new`)
+    await next.getByRole('combobox', { name: 'Folder' }).fill('alpha/o')
+    await next.getByRole('option', { name: /alpha\/one.*recent/ }).waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is compared with its last commit, or with what it was when the session began', async () => {
+    const folder = server.repository('committed')
+    const { page, context, complaints } = await openTab(browser, server, {
+      viewport: { width: 1440, height: 900 },
+    })
+    const session = await server.call<{ id: string }>('/api/sessions', { agent: 'demo', cwd: folder })
+    writeFileSync(join(folder, 'src/greet.ts'), "export const greet = () => 'Good morning'\n")
+    commit(folder, 'politer')
+    writeFileSync(join(folder, 'src/part.ts'), "export const part = () => 'Goodbye'\n")
+    await openSession(page, server, session.id)
+    await page.getByRole('button', { name: 'Changes' }).click()
+    const changes = panel(page, 'Changes')
+    await changes.getByRole('row', { name: /Goodbye/ }).waitFor()
+    expect(await changes.getByText('src/greet.ts').count()).toBe(0)
+    await changes.getByLabel('Changes since').selectOption('start')
+    await changes.getByRole('row', { name: /Good morning/ }).waitFor()
+    await changes.getByText('2 files on main').waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+
+    await page.reload()
+    await changes.getByRole('row', { name: /Good morning/ }).waitFor()
+    const { width } = await boxOf(changes)
+    await changes.getByRole('separator', { name: 'Width of Changes' }).focus()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    await eventually(async () => (await boxOf(changes)).width).toBe(Math.round(width - 64))
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('is trusted by choice, completes its files, and shows what differs', async () => {
+    const folder = server.repository('repository')
+    writeFileSync(join(folder, 'src/greet.ts'), "export const greet = (name: string) => 'Hello, ' + name\n")
+
+    const { page, context, complaints } = await openTab(browser, server)
+    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await page.getByLabel('Folder', { exact: true }).fill(folder)
+    await page.getByLabel('I trust this folder’s own settings').check()
+    await page.getByRole('button', { name: 'Start' }).click()
+    await page.waitForURL(/\/sessions\//)
+    await prompt(page).pressSequentially('look at @gre')
+    await page.getByRole('option', { name: 'src/greet.ts' }).click()
+    await eventually(() => prompt(page).inputValue()).toBe('look at @src/greet.ts ')
+    await prompt(page).fill('')
+
+    await page.getByRole('button', { name: 'Changes' }).click()
+    const changes = page.getByRole('complementary', { name: 'Changes' })
+    const line = changes.getByRole('row', { name: /name: string/ })
+    await line.hover()
+    await line.getByRole('button', { name: 'Remark on line 1 of src/greet.ts' }).click()
+    await changes.getByRole('textbox', { name: 'Remark' }).fill('Could this be a template?')
+    await changes.getByRole('button', { name: 'Keep' }).click()
+    await changes.getByRole('button', { name: 'Send as one prompt' }).click()
+    await shows(page, /src\/greet.ts:1/)
+    expect(await seriousFindings(page)).toEqual([])
+
+    await page.goto(`${server.url}/settings/permissions`)
+    await page.getByRole('button', { name: /^Revoke trust of .*repository/ }).click()
+    await page.getByText('Agents load only your own settings.').waitFor()
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('a terminal', () => {
+  it('is a real shell in the folder, and is still there after a reload', async () => {
+    const { page, context, complaints } = await openTab(browser, server)
+    await openSession(page, server, await server.session())
+    await page.getByRole('button', { name: 'Terminals' }).click()
+    const panel = page.getByRole('complementary', { name: 'Terminals' })
+    await panel.getByRole('button', { name: 'Open a terminal' }).click()
+    const screen = panel.locator('.xterm-rows')
+    await panel.locator('.xterm-helper-textarea').focus()
+    await page.keyboard.type('echo here-$((40+2)); pwd')
+    await page.keyboard.press('Enter')
+    await eventually(() => screen.textContent()).toContain('here-42')
+    await eventually(() => screen.textContent()).toContain('/project')
+    await page.reload()
+    await eventually(() => screen.textContent()).toContain('here-42')
+    await panel
+      .getByRole('button', { name: /^Close / })
+      .first()
+      .waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})

@@ -1,0 +1,324 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
+import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
+import { type Parley, startParley } from '../../packages/server/src/cli/start.ts'
+import { ConsoleServer, launchBrowser, openTab } from './console-browser.ts'
+import {
+  allowOnce,
+  card,
+  conversation,
+  eventually,
+  openSession,
+  panel,
+  prompt,
+  shows,
+} from './console-page.ts'
+
+/** What an agent may write to break the page: it is shown, it does nothing, and the page still works. */
+const folder = mkdtempSync(join(tmpdir(), 'parley-hostile-'))
+const token = 'hostile-test-token'
+let parley: Parley
+let browser: Browser
+
+const turned = '\u202eevil\u2066'
+const bell = '\u0007\u0000\u001b]0;title\u0007'
+const lines = (count: number, words: string) => Array.from({ length: count }, (_, at) => `${words} ${at}`)
+const deep = (depth: number): unknown => {
+  let value: unknown = 'the innermost'
+  for (let level = 0; level < depth; level++) value = { inside: [value] }
+  return value
+}
+const nested = (depth: number): Script =>
+  depth === 0
+    ? [{ type: 'text', text: 'as deep as it goes' }]
+    : [{ type: 'subagent', title: `level ${depth}`, steps: nested(depth - 1), summary: 'back' }]
+
+const scripts: Record<string, Script> = {
+  'ten megabytes': [
+    { type: 'flood', deltas: 1000, size: 10_000, of: 'tool-output' },
+    {
+      type: 'tool',
+      name: 'Bash',
+      kind: 'execute',
+      title: 'make noise',
+      input: { command: 'make noise' },
+      content: [{ type: 'terminal', output: 'a long line of it\n'.repeat(600_000), exitCode: 1 }],
+      outcome: 'failed',
+    },
+    { type: 'text', text: 'That was all of it.' },
+  ],
+  'a long diff': [
+    {
+      type: 'permission',
+      name: 'Edit',
+      kind: 'edit',
+      title: 'Edit big.txt',
+      input: { path: 'big.txt' },
+      diff: {
+        path: 'big.txt',
+        before: lines(25_000, 'old').join('\n'),
+        after: lines(25_000, 'new').join('\n'),
+      },
+      content: [
+        {
+          type: 'diff',
+          path: 'big.txt',
+          before: lines(25_000, 'old').join('\n'),
+          after: lines(25_000, 'new').join('\n'),
+        },
+      ],
+      reply: { allowed: 'It is changed.' },
+    },
+  ],
+  'a long command': [
+    {
+      type: 'permission',
+      name: 'Bash',
+      kind: 'execute',
+      title: `echo ${turned}`,
+      input: {
+        command: `echo ${'x'.repeat(3_000_000)}\n${lines(50_000, 'echo').join('\n')}\nrm -rf the-end`,
+      },
+      reply: { allowed: 'It ran.' },
+    },
+  ],
+  'hidden letters': [
+    {
+      type: 'text',
+      text: `Some \`co${turned}de\` and a block:\n\n\`\`\`js\nconst a = '${turned}'\n\`\`\`\n\n![x](https://pictures.invalid/x.png)`,
+    },
+    {
+      type: 'tool',
+      name: 'Bash',
+      kind: 'execute',
+      title: `cat ${turned} ${bell}`,
+      input: { command: `cat ${turned} ${bell}` },
+      content: [{ type: 'terminal', output: `out ${turned} ${bell} put`, exitCode: 1 }],
+      outcome: 'failed',
+    },
+    {
+      type: 'tool',
+      name: 'Edit',
+      kind: 'edit',
+      title: 'Edit a.txt',
+      content: [{ type: 'diff', path: `a${turned}.txt`, before: 'a', after: `b ${turned} ${bell}` }],
+      outcome: 'failed',
+    },
+    {
+      type: 'tool',
+      name: 'Look',
+      kind: 'read',
+      title: 'Look at a picture',
+      content: [
+        { type: 'image', mimeType: 'image/png', data: 'bm90IGEgcGljdHVyZQ==' },
+        { type: 'image', mimeType: 'image/svg+xml', data: 'PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+' },
+        { type: 'image', mimeType: 'text/html', data: 'PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==' },
+      ],
+      outcome: 'failed',
+    },
+    { type: 'text', text: 'Nothing of that was done.' },
+  ],
+  'deep nesting': [
+    {
+      type: 'text',
+      text: `${'> '.repeat(3000)}quoted\n\n${lines(400, '')
+        .map((_, at) => `${'  '.repeat(at)}- item`)
+        .join('\n')}`,
+    },
+    { type: 'text', text: `${'['.repeat(20_000)}${'*'.repeat(20_000)}${'`'.repeat(9_999)}` },
+    ...nested(40),
+    {
+      type: 'permission',
+      name: 'Odd',
+      title: 'something odd',
+      input: deep(400),
+      reply: { allowed: 'Odd it was.' },
+    },
+  ],
+}
+
+const server = {
+  get url() {
+    return parley.http.url
+  },
+  newLink: async () => (await call<{ url: string }>('/api/links', {})).url,
+}
+
+async function call<Reply>(path: string, body: unknown): Promise<Reply> {
+  const response = await fetch(`${server.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+  return (await response.json()) as Reply
+}
+
+const session = async (words: string, cwd = folder) =>
+  (await parley.host.create({ agent: 'scripted', cwd, prompt: words })).id
+
+beforeAll(async () => {
+  ConsoleServer.build()
+  parley = await startParley({
+    dataDir: join(folder, 'data'),
+    hostname: '127.0.0.1',
+    port: 0,
+    token,
+    logger: pino({ level: 'silent' }),
+    adapters: [createScriptedAdapter({ script: (text) => scripts[text] ?? [] })],
+  })
+  browser = await launchBrowser()
+}, 180_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await parley?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Keys, clicks and the palette still do what they do. */
+async function stillWorks(page: Page): Promise<void> {
+  await prompt(page).fill('')
+  await prompt(page).pressSequentially('still here')
+  await eventually(() => prompt(page).inputValue()).toBe('still here')
+  await page.keyboard.press('Control+k')
+  await page.getByPlaceholder('Go to a session').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByPlaceholder('Go to a session').waitFor({ state: 'detached' })
+}
+
+/** So much of the page is elements: what is shown of something endless is not endless. */
+const elements = (page: Page) => page.evaluate(() => document.querySelectorAll('*').length)
+
+describe('endless things', () => {
+  it('ten megabytes of output, in one line and in many', async () => {
+    const { page, context, complaints } = await openTab(browser, server)
+    await openSession(page, server, await session('ten megabytes'))
+    await shows(page, 'That was all of it.')
+    await shows(page, /a long line of it/)
+    await page.getByRole('button', { name: /Flood/ }).first().click()
+    await shows(page, /flood flood/)
+    await conversation(page).getByRole('button', { name: 'Show more' }).first().click()
+    await stillWorks(page)
+    expect(await elements(page)).toBeLessThan(5_000)
+    await page.keyboard.press('Control+f')
+    await page.getByRole('textbox', { name: 'Find in this session' }).fill('a long line of it')
+    await page.getByText(/^1 of \d/).waitFor()
+    await page.reload()
+    await shows(page, 'That was all of it.')
+    await stillWorks(page)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('a diff of 50,000 lines, asked for and done', async () => {
+    const { page, context, complaints } = await openTab(browser, server)
+    await openSession(page, server, await session('a long diff'))
+    await card(page).getByText('+25000').waitFor()
+    await stillWorks(page)
+    await prompt(page).fill('')
+    await allowOnce(page).click()
+    await shows(page, 'It is changed.')
+    await page
+      .getByRole('button', { name: /Edit big.txt/ })
+      .first()
+      .click()
+    await conversation(page).getByText('old 0', { exact: true }).waitFor()
+    await conversation(page)
+      .getByRole('button', { name: /more lines/ })
+      .click()
+    await stillWorks(page)
+    expect(await elements(page)).toBeLessThan(40_000)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('a command of megabytes: all of it is there to be read', async () => {
+    const { page, context, complaints } = await openTab(browser, server)
+    await openSession(page, server, await session('a long command'))
+    await card(page).getByText('rm -rf the-end').waitFor()
+    await stillWorks(page)
+    await prompt(page).fill('')
+    await allowOnce(page).click()
+    await shows(page, 'It ran.')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('50,000 changed lines in the folder', async () => {
+    const repository = join(folder, 'repository')
+    mkdirSync(repository)
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], {
+        cwd: repository,
+      })
+    writeFileSync(join(repository, 'big.txt'), lines(25_000, 'old').join('\n'))
+    git('init', '-q', '-b', 'main')
+    git('add', '-A')
+    git('commit', '-q', '-m', 'start')
+    writeFileSync(join(repository, 'big.txt'), lines(25_000, `new${turned}`).join('\n'))
+    const { page, context, complaints } = await openTab(browser, server)
+    await openSession(page, server, await session('nothing', repository))
+    await page.getByRole('button', { name: 'Changes' }).click()
+    const file = panel(page, 'Changes').getByRole('button', { name: /big.txt/ })
+    await file.waitFor()
+    expect(await file.getAttribute('aria-expanded')).toBe('false')
+    await file.click()
+    await panel(page, 'Changes').getByText('old 0', { exact: true }).waitFor()
+    await panel(page, 'Changes')
+      .getByRole('button', { name: /more lines/ })
+      .click()
+    await stillWorks(page)
+    expect(await panel(page, 'Changes').textContent()).not.toContain('\u202e')
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('things that pretend', () => {
+  it('hidden letters are shown, pictures that are none say so, and nothing is fetched', async () => {
+    const { page, context, complaints } = await openTab(browser, server)
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    await openSession(page, server, await session('hidden letters'))
+    await shows(page, 'Nothing of that was done.')
+    await shows(page, /co\\u202eevil/)
+    await eventually(() =>
+      conversation(page)
+        .getByText(/A picture that cannot be shown/)
+        .count(),
+    ).toBe(3)
+    const text = (await page.locator('body').textContent()) ?? ''
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
+    expect(text.match(/[\u0000-\u0008\u001b\u202a-\u202e\u2066-\u2069]/g)).toBeNull()
+    expect(await page.title()).toBe('hidden letters · Parley')
+    expect(
+      asked.filter((address) => !address.startsWith(server.url) && !address.startsWith('data:')),
+    ).toEqual([])
+    expect(await conversation(page).locator('script, iframe, object, svg [onload]').count()).toBe(0)
+    await stillWorks(page)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('deep nesting is flat on screen, and what is asked is still readable', async () => {
+    const { page, context, complaints } = await openTab(browser, server)
+    await openSession(page, server, await session('deep nesting'))
+    await card(page)
+      .getByText(/the innermost/)
+      .waitFor()
+    await stillWorks(page)
+    await prompt(page).fill('')
+    await allowOnce(page).click()
+    await shows(page, 'Odd it was.')
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})

@@ -1,0 +1,189 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, BrowserContext } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { Door } from './claude-at-work.ts'
+import { ConsoleServer, launchBrowser, openTab } from './console-browser.ts'
+import {
+  allowOnce,
+  card,
+  conversation,
+  eventually,
+  keptSeq,
+  openSession,
+  prompt,
+  say,
+  shows,
+} from './console-page.ts'
+
+/** The console on a network that fails, what it keeps, and whom it calls. */
+const server = new ConsoleServer()
+let browser: Browser
+
+beforeAll(async () => {
+  ConsoleServer.build()
+  const dataDir = join(server.folder, 'data')
+  mkdirSync(dataDir)
+  // Any port of this address: the door that is cut has another one than the server.
+  writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
+  await server.start()
+  browser = await launchBrowser()
+}, 180_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await server.dispose()
+})
+
+const submit = (id: string, text: string) =>
+  server.call(`/api/sessions/${id}/commands`, { type: 'prompt.submit', commandId: `cmd_${text}`, text })
+
+const stateOf = (id: string) =>
+  server.call<{ seq: number; turns: number; blocks: { type: string }[] }>(`/api/sessions/${id}?tail=500`)
+
+describe('what the browser keeps', () => {
+  it('is shown first, and only what came since is fetched', async () => {
+    const { page, context, complaints } = await openTab(browser, server)
+    const id = await server.session('markdown')
+    await openSession(page, server, id)
+    await shows(page, /And a quotation/)
+    await eventually(async () => (await stateOf(id)).turns).toBe(1)
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    const { seq } = await stateOf(id)
+    await eventually(() => keptSeq(page, id)).toBe(seq)
+    await page.goto(`${server.url}/inbox`)
+    await submit(id, 'think about it')
+    await eventually(async () => (await stateOf(id)).turns).toBe(2)
+
+    const asked: URL[] = []
+    page.on('request', (request) => asked.push(new URL(request.url())))
+    await openSession(page, server, id)
+    await shows(page, /second way is better/)
+    await shows(page, /And a quotation/)
+    const reads = asked.filter(({ pathname }) => pathname === `/api/sessions/${id}/events`)
+    const { seq: now } = await stateOf(id)
+    expect(reads.map(({ searchParams }) => searchParams.get('limit'))).toEqual([`${now - seq}`])
+    await eventually(() => conversation(page).getByText('And a quotation').count()).toBe(1)
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})
+
+describe('offline and back', () => {
+  async function openThroughDoor() {
+    const door = await Door.open(server.port)
+    onTestFinished(() => door.shut())
+    const context = await browser.newContext()
+    const page = await context.newPage()
+    await page.goto((await server.newLink()).replace(server.url, door.url))
+    await page.waitForURL(`${door.url}/`)
+    return { door, page, context }
+  }
+
+  it('loses nothing: reading goes on, prompts wait, and what happened meanwhile is there', async () => {
+    const { door, page, context } = await openThroughDoor()
+    const id = await server.session('markdown')
+    await openSession(page, { url: door.url }, id)
+    await shows(page, /And a quotation/)
+    await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+    await eventually(() => page.evaluate(async () => (await caches.keys()).length)).toBe(1)
+    await eventually(async () => (await stateOf(id)).turns).toBe(1)
+    const { seq } = await stateOf(id)
+    await eventually(() => keptSeq(page, id)).toBe(seq)
+
+    await context.setOffline(true)
+    await door.shut()
+    await page.getByTestId('offline').first().waitFor()
+    await submit(id, 'think meanwhile')
+    await eventually(async () => (await stateOf(id)).turns).toBe(2)
+    await say(page, 'ask me')
+    await page.getByTestId('outgoing').waitFor()
+    await page.reload()
+    await shows(page, /And a quotation/)
+    await page.getByTestId('outgoing').waitFor()
+    expect(
+      await conversation(page)
+        .getByText(/second way is better/)
+        .count(),
+    ).toBe(0)
+
+    await door.open()
+    await context.setOffline(false)
+    await card(page).getByText('Where should the data live?').waitFor()
+    await shows(page, /second way is better/)
+    await page.getByTestId('offline').first().waitFor({ state: 'detached' })
+    await eventually(() => page.getByTestId('outgoing').count()).toBe(0)
+    const { blocks } = await stateOf(id)
+    expect(blocks.filter(({ type }) => type === 'prompt')).toHaveLength(3)
+    await context.close()
+  })
+
+  it('goes on by itself when only the connection was cut in mid-turn', async () => {
+    const { door, page, context } = await openThroughDoor()
+    const id = await server.session()
+    await openSession(page, { url: door.url }, id)
+    await say(page, 'flood')
+    await shows(page, /flood flood/)
+    for (let cut = 0; cut < 3; cut++) door.cut()
+    await shows(page, 'That was 240,000 characters.')
+    await prompt(page).fill('still here')
+    expect((await stateOf(id)).blocks.filter(({ type }) => type === 'prompt')).toHaveLength(1)
+    await context.close()
+  })
+})
+
+describe('notifications', () => {
+  /** The browser's own, noted as they are made: headless, nobody could see them. */
+  async function noteNotifications(context: BrowserContext): Promise<string[]> {
+    const noted: string[] = []
+    await context.exposeFunction('noteNotification', (title: string) => noted.push(title))
+    await context.addInitScript(() => {
+      const note = (window as unknown as { noteNotification(title: string): void }).noteNotification
+      window.Notification = new Proxy(window.Notification, {
+        construct(target, args: ConstructorParameters<typeof Notification>) {
+          note(args[0])
+          return new target(...args)
+        },
+      })
+    })
+    return noted
+  }
+
+  it('come once each over all tabs, never for what was there before or is being looked at', async () => {
+    const old = await server.session('show a permission, long ago')
+    await eventually(async () => (await waitingIn(old)).length).toBe(1)
+    const { page, context, complaints } = await openTab(browser, server, { permissions: ['notifications'] })
+    const noted = await noteNotifications(context)
+    await page.goto(`${server.url}/inbox`)
+    const other = await context.newPage()
+    await other.goto(`${server.url}/inbox`)
+    for (const tab of [page, other]) await tab.getByText('long ago').first().waitFor()
+
+    const asking = await server.session('show a permission, now')
+    for (const tab of [page, other])
+      await tab.getByRole('main').getByText('show a permission, now').first().waitFor()
+    await eventually(() => noted).toEqual(['show a permission, now waits for you'])
+
+    await page.reload()
+    await page.getByRole('main').getByText('show a permission, now').first().waitFor()
+    await other.close()
+    await page.bringToFront()
+    await openSession(page, server, asking)
+    await allowOnce(page).click()
+    await shows(page, /Thank you/)
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+
+    await page.goto(`${server.url}/inbox`)
+    await page.getByText('long ago').first().waitFor()
+    const ending = await server.session('think, and be done')
+    await eventually(async () => (await stateOf(ending)).turns).toBe(1)
+    await eventually(() => noted).toEqual(['show a permission, now waits for you', 'think, and be done'])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  const waitingIn = async (id: string) =>
+    (await server.call<{ requests: { session: { id: string } }[] }>('/api/permissions')).requests.filter(
+      ({ session }) => session.id === id,
+    )
+})

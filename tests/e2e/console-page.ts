@@ -1,0 +1,57 @@
+import type { Locator, Page } from 'playwright-core'
+import { expect } from 'vitest'
+
+/** Where things are on the console's page, and how a test waits for them. */
+export const card = (page: Page) => page.getByTestId('request')
+export const allowOnce = (page: Page) => card(page).getByRole('button', { name: /Allow once/ })
+export const prompt = (page: Page) => page.getByRole('combobox', { name: 'Prompt' })
+export const conversation = (page: Page) => page.getByRole('feed', { name: 'Conversation' })
+export const panel = (page: Page, name: string) => page.getByRole('complementary', { name })
+
+export async function shows(page: Page, text: string | RegExp): Promise<void> {
+  const words = conversation(page).getByText(text).first()
+  await words.waitFor().catch(async () => {
+    const shown = (await page.locator('body').textContent())?.slice(0, 3000)
+    throw new Error(`The conversation never showed ${text}. The page says:\n${shown}`)
+  })
+  expect(await words.isVisible()).toBe(true)
+}
+
+export async function say(page: Page, words: string): Promise<void> {
+  await prompt(page).fill(words)
+  await page.getByRole('button', { name: /^(Send|Queue)$/ }).click()
+}
+
+/** Waits for a fact as long as a busy machine may take. */
+export const eventually = <Value>(look: () => Value) => expect.poll(look, { timeout: 20_000 })
+
+export async function openSession(page: Page, server: { readonly url: string }, id: string): Promise<void> {
+  await page.goto(`${server.url}/sessions/${id}`)
+  await conversation(page).waitFor()
+}
+
+/** A place on screen. It fails where there is none. */
+export async function boxOf(element: Locator) {
+  const box = await element.boundingBox()
+  if (!box) throw new Error('It is not on screen.')
+  return { top: box.y, bottom: box.y + box.height, left: box.x, right: box.x + box.width, ...box }
+}
+
+/** How far the copy goes that the browser keeps of a session. */
+export function keptSeq(page: Page, id: string): Promise<number> {
+  return page.evaluate(
+    (sessionId) =>
+      new Promise<number>((resolve, reject) => {
+        const opening = indexedDB.open('parley')
+        opening.onerror = () => reject(opening.error)
+        opening.onsuccess = () => {
+          const read = opening.result.transaction('sessions').objectStore('sessions').get(sessionId)
+          read.onsuccess = () => {
+            opening.result.close()
+            resolve(read.result?.state.seq ?? 0)
+          }
+        }
+      }),
+    id,
+  )
+}

@@ -1,0 +1,114 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ConsoleServer, launchBrowser, openTab, phone } from './console-browser.ts'
+import { allowOnce, boxOf, card, conversation, eventually, openSession, say, shows } from './console-page.ts'
+
+/** Where the rows of a conversation are on screen, in a real browser. */
+const server = new ConsoleServer()
+let browser: Browser
+
+beforeAll(async () => {
+  ConsoleServer.build()
+  await server.start()
+  browser = await launchBrowser()
+}, 180_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await server.dispose()
+})
+
+/** A conversation that is longer than the screen. */
+async function longSession(page: Page): Promise<string> {
+  const id = await server.session('markdown')
+  await openSession(page, server, id)
+  await page.getByTestId('working').waitFor({ state: 'detached' })
+  await say(page, 'show markdown again')
+  await eventually(() => turnsEnded(id)).toBe(2)
+  return id
+}
+
+const turnsEnded = async (id: string) =>
+  (await server.call<{ turns: number }>(`/api/sessions/${id}?tail=0`)).turns
+
+const timeline = (page: Page) => page.getByTestId('timeline')
+
+/** Within what the timeline shows, so neither under the card nor out of sight. */
+async function isInSight(page: Page, words: RegExp): Promise<boolean> {
+  const row = conversation(page).getByRole('article').filter({ hasText: words }).last()
+  if ((await row.count()) === 0) return false
+  const [box, frame] = [await boxOf(row), await boxOf(timeline(page))]
+  return box.top >= frame.top - 1 && box.bottom <= frame.bottom + 1
+}
+
+describe('what waits for an answer', () => {
+  const screens = [
+    { name: 'a wide screen', options: { viewport: { width: 1280, height: 700 } } },
+    { name: 'a phone', options: phone },
+  ]
+  it.each(screens)(
+    'takes room from the conversation and hides nothing of it, on $name',
+    async ({ options }) => {
+      const { page, context, complaints } = await openTab(browser, server, options)
+      await longSession(page)
+      const before = await boxOf(timeline(page))
+      await say(page, 'show a permission')
+      await card(page).getByText('rm -rf build').waitFor()
+      await eventually(() => isInSight(page, /would like to remove it/)).toBe(true)
+      const [asked, frame] = [await boxOf(card(page)), await boxOf(timeline(page))]
+      expect(frame.bottom).toBeLessThanOrEqual(asked.top)
+      expect(frame.height).toBeLessThan(before.height)
+      await eventually(() => timeline(page).getAttribute('data-at-end')).toBe('true')
+
+      await allowOnce(page).click()
+      await shows(page, /Thank you/)
+      await eventually(() => isInSight(page, /Thank you/)).toBe(true)
+      await say(page, 'show markdown once more')
+      await page.getByTestId('working').waitFor()
+      await page.getByTestId('working').waitFor({ state: 'detached' })
+      await eventually(() => isInSight(page, /And a quotation/)).toBe(true)
+      await eventually(() => timeline(page).getAttribute('data-at-end')).toBe('true')
+      expect(complaints).toEqual([])
+      await context.close()
+    },
+  )
+
+  it('does not pull a reader down who has scrolled up', async () => {
+    const { page, context } = await openTab(browser, server, { viewport: { width: 1280, height: 700 } })
+    const id = await longSession(page)
+    await timeline(page).hover()
+    await page.mouse.wheel(0, -400)
+    await eventually(() => timeline(page).getAttribute('data-at-end')).toBe('false')
+    const first = conversation(page).getByRole('article').first()
+    const key = await first.getAttribute('data-key')
+    const top = () =>
+      page.locator(`article[data-key="${key}"]`).evaluate((row) => row.getBoundingClientRect().top)
+    const before = await top()
+    await server.call(`/api/sessions/${id}/commands`, {
+      type: 'prompt.submit',
+      commandId: 'cmd_permission',
+      text: 'show a permission',
+    })
+    await card(page).waitFor()
+    expect(Math.abs((await top()) - before)).toBeLessThan(2)
+    await page.getByRole('button', { name: 'Latest' }).click()
+    await eventually(() => isInSight(page, /would like to remove it/)).toBe(true)
+    await context.close()
+  })
+})
+
+describe('a phone', () => {
+  it('shows mode, model and effort whole, above the buttons', async () => {
+    const { page, context } = await openTab(browser, server, phone)
+    await openSession(page, server, await server.session('hang'))
+    await page.getByRole('button', { name: /^Stop/ }).waitFor()
+    const send = await boxOf(page.getByRole('button', { name: 'Queue' }))
+    for (const label of ['Mode', 'Model', 'Effort']) {
+      const box = await boxOf(page.getByLabel(label, { exact: true }))
+      expect(box.left).toBeGreaterThanOrEqual(0)
+      expect(box.right).toBeLessThanOrEqual(phone.viewport.width)
+      expect(box.bottom).toBeLessThanOrEqual(send.top)
+    }
+    await context.close()
+  })
+})

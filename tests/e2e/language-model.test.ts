@@ -7,7 +7,7 @@ import { createParley, type ParleyOptions } from '@parley/server/language-model'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createClaudeAdapter } from '../../packages/server/src/adapters/claude/index.ts'
-import { createCodexAdapter } from '../../packages/server/src/adapters/codex/index.ts'
+import { builtInAdapters } from '../../packages/server/src/adapters/index.ts'
 import { sdks } from '../../packages/server/src/faces/language-model/model-under-test.ts'
 import { testAgentsFolder } from '../../packages/server/src/testing/agents-folder.ts'
 import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
@@ -276,7 +276,8 @@ it("calls the caller's tool in one turn of the real Codex, and goes on in its se
   model.wire(withNamespaces)
   answerByPrompt(model, /Parley was restarted/)
   const env = codexEnvironment({ url: model.url, home: mkdtempSync(join(home, 'codex-')) })
-  const adapters = [createCodexAdapter({ env, agentsFolder: testAgentsFolder() })]
+  const all = builtInAdapters({ env, agentsFolder: testAgentsFolder() })
+  const adapters = all.filter(({ id }) => id === 'codex')
   const host = await createHost({ adapters, store: createMemoryStore() })
   try {
     const codex = createParley({ host, cwd: mkdtempSync(join(home, 'work-')) })('codex')

@@ -15,7 +15,7 @@ export function endMarked(mark: string): void {
   }
 }
 
-export function markedProcesses(mark: string): number[] {
+function markedProcesses(mark: string): number[] {
   return processes().filter((pid) => {
     try {
       return readFileSync(`/proc/${pid}/environ`, 'latin1').includes(`${markVariable}=${mark}`)

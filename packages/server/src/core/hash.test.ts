@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { hashOf } from './hash.ts'
@@ -33,6 +34,17 @@ describe('hashOf', () => {
         expect(hashOf(JSON.parse(JSON.stringify(value)))).toBe(hashOf(value))
       }),
     )
+  })
+
+  it('is that of the JSON text when its keys are in order', () => {
+    const value = { a: [1, 'two', null, { b: [] }], c: {}, d: true }
+    expect(hashOf(value)).toBe(createHash('sha256').update(JSON.stringify(value)).digest('base64url'))
+  })
+
+  it('takes what is nested deep and what is long', () => {
+    const deep = JSON.parse(`${'{"a":['.repeat(20_000)}${']}'.repeat(20_000)}`)
+    expect(hashOf(deep)).not.toBe(hashOf(deep.a))
+    expect(hashOf(Array(300_000).fill(1))).not.toBe(hashOf(Array(300_001).fill(1)))
   })
 
   it('can stand in an id', () => {

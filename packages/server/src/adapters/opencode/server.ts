@@ -1,12 +1,12 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { createOpencodeClient, type OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { ParleyError } from '@parley/protocol'
 import { AgentProcess } from '../child-process.ts'
 import { unlessAborted } from '../unless-aborted.ts'
-import { endMarked, markVariable, watchOver } from './leftovers.ts'
 import { oldestVersion } from './version.ts'
+import { watchOver } from './watch-over.ts'
 import { wordsOf } from './words-of.ts'
 
 /** How long a server that was asked to go may take: most go at once, some never. */
@@ -25,7 +25,6 @@ export type ServerStart = {
 export class OpenCodeServer {
   readonly #process = new AgentProcess()
   readonly #password = randomBytes(24).toString('base64url')
-  readonly #mark = randomUUID()
   readonly #gone = Promise.withResolvers<void>()
   #pid: number | undefined
   #url = ''
@@ -42,12 +41,12 @@ export class OpenCodeServer {
       args: ['serve', '--hostname', '127.0.0.1', '--port', String(port)],
       // Not in the session's folder: the program reads a file .env where it is started.
       cwd: env.HOME !== undefined && existsSync(env.HOME) ? env.HOME : '/',
-      env: { ...env, OPENCODE_SERVER_PASSWORD: this.#password, [markVariable]: this.#mark },
+      env: { ...env, OPENCODE_SERVER_PASSWORD: this.#password },
     })
     child.stdin.on('error', () => undefined)
     child.once('exit', () => this.#leave())
     this.#pid = child.pid
-    if (child.pid !== undefined) this.#stopWatch = watchOver(child.pid, this.#mark)
+    if (child.pid !== undefined) this.#stopWatch = watchOver(child.pid, this.#process.mark)
     try {
       this.#url = await new Promise<string>((resolve, reject) => {
         child.once('error', (error) => reject(error))
@@ -128,7 +127,7 @@ export class OpenCodeServer {
 
   #leave(): void {
     this.#stopWatch()
-    endMarked(this.#mark)
+    this.#process.killAll()
     this.#gone.resolve()
   }
 

@@ -1,0 +1,232 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createClient, type FeedItem } from '@parley/client'
+import type { Delta, SessionEvent } from '@parley/protocol'
+import fc from 'fast-check'
+import { pino } from 'pino'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { AgentOutput } from '../core/agent-adapter.ts'
+import type { HostUnderTestOptions } from '../core/host-under-test.ts'
+import { randomScript } from '../testing/random-script.ts'
+import { replaying } from '../testing/replaying.ts'
+import type { Sdk } from '../transcripts/ai-sdk-under-test.ts'
+import type { IncomingMessage } from '../transcripts/incoming-messages.ts'
+import { everything } from './acp/editor-under-test.ts'
+import { join as joinEditor } from './acp/face-under-test.ts'
+import { type ChatUnderTest, chatUnderTest, type Page } from './chat/chat-under-test.ts'
+import { serverUnderTest, testToken } from './http/server-under-test.ts'
+import { createIpcFace } from './ipc/index.ts'
+import { wireUnderTest } from './ipc/port-under-test.ts'
+import { createPreload } from './ipc/preload.ts'
+import {
+  inOne,
+  streamedTexts,
+  type Told,
+  toldByEvents,
+  toldByIncoming,
+  toldByMessages,
+  toldByRuns,
+  toldByUpdates,
+} from './told-under-test.ts'
+import { createWebSocketFace } from './websocket/index.ts'
+
+/** One session, heard live by every face at once and read through each afterwards: all of them tell the same. */
+
+type Recorded = {
+  readonly fixtureNames: readonly string[]
+  translateFixture(name: string): AgentOutput[][]
+}
+const adapters = join(import.meta.dirname, '../adapters')
+const connected: AgentOutput[] = [{ type: 'agent.connected', agentSessionId: 'replayed' }]
+
+const isEnded = (turn: AgentOutput[]) => turn.some(({ type }) => type === 'turn.ended')
+
+/** Of every adapter that has recordings, those whose turns end. Those of ACP begin with what comes before the first prompt. */
+const recordings = await Promise.all(
+  readdirSync(adapters).map(async (agent) => {
+    const file = join(adapters, agent, 'fixtures-under-test.ts')
+    if (!existsSync(file)) return []
+    const { fixtureNames, translateFixture }: Recorded = await import(file)
+    const parts = (name: string) =>
+      agent === 'acp' ? translateFixture(name) : [connected, ...translateFixture(name)]
+    const ended = fixtureNames.filter((name) => parts(name).slice(1).every(isEnded))
+    return ended.map((name) => [agent, name, () => parts(name)] as const)
+  }),
+)
+
+/** Everybody who listens while a session is at work. */
+async function listeners(chat: ChatUnderTest, sessionId: string) {
+  const { under, server: chatServer } = chat
+  const gone = new AbortController()
+  const websocket = createWebSocketFace({ host: under.host, logger: pino({ level: 'silent' }), version: '1' })
+  const server = await serverUnderTest(under.host, {
+    websocket: ({ request, socket, head }) => websocket.accept(request, socket, head),
+  })
+  const client = createClient({ url: server.url, token: testToken })
+  const socket = listenTo(client.feed(sessionId, { after: 0, signal: gone.signal }))
+  const library = listenTo(
+    under.host.feed(sessionId, { after: 0, signal: gone.signal }) as AsyncIterable<FeedItem>,
+  )
+  const followed = await chatServer.follow(sessionId)
+  const wire = wireUnderTest()
+  const face = createIpcFace({ host: under.host, ...wire.main })
+  const desktop = createPreload(wire.page)
+  const messages: IncomingMessage[] = []
+  desktop.onMessage(({ message }) => void messages.push(message as IncomingMessage))
+  await desktop.connect('task', { type: 'scripted', payload: { cwd: under.cwd } }, { createSession: false })
+  await desktop.loadSession('task', sessionId)
+  const { editor } = joinEditor(under)
+  await editor.introduce(everything)
+  await editor.agent.request('session/load', { sessionId, cwd: under.cwd, mcpServers: [] })
+  onTestFinished(async () => {
+    gone.abort()
+    client.close()
+    followed.leave()
+    face.close()
+    wire.close()
+    websocket.close()
+    await server.close()
+  })
+  const sse = {
+    get events() {
+      return followed.frames
+        .filter(({ event }) => event === 'message')
+        .map(({ data }) => data as SessionEvent)
+    },
+    get deltas() {
+      return followed.frames
+        .filter(({ event }) => event === 'delta')
+        .map(({ data }) => data as unknown as Delta)
+    },
+  }
+  return { feeds: { socket, library, sse }, messages, editor }
+}
+
+type Heard = { readonly events: SessionEvent[]; readonly deltas: Delta[] }
+
+function listenTo(feed: AsyncIterable<FeedItem>): Heard {
+  const heard: Heard = { events: [], deltas: [] }
+  const listen = async () => {
+    for await (const item of feed) {
+      if (item.type === 'event') heard.events.push(item.event as SessionEvent)
+      if (item.type === 'delta') heard.deltas.push(item.delta)
+    }
+  }
+  void listen().catch(() => undefined)
+  return heard
+}
+
+const endOf = (page: Page) =>
+  (page.chat.messages.at(-1)?.metadata as { outcome?: string } | undefined)?.outcome
+const rests = ({ chat }: Page) => chat.status === 'ready' || chat.status === 'error'
+
+/** A page says each prompt; whoever listens hears of it. Gives what the log says. */
+async function playAndCompare(
+  sdk: Sdk,
+  hosting: Omit<HostUnderTestOptions, 'limits'>,
+  prompts: readonly string[],
+): Promise<Told> {
+  await using chat = await chatUnderTest(hosting)
+  const session = await chat.under.create({ mode: 'bypass' })
+  const { feeds, messages, editor } = await listeners(chat, session.id)
+  const page = chat.page(sdk, { id: session.id })
+  for (const prompt of prompts) {
+    await page.say(prompt)
+    await session.idle()
+    await page.when('at the end of its turn', (one) => rests(one) && endOf(one) !== undefined)
+  }
+  const log = await session.log()
+  const told = toldByEvents(log)
+  const isTakenBack = log.some(({ type }) => type === 'block.retracted')
+  const expected = isTakenBack ? amongOthers(told) : told
+
+  for (const [name, heard] of Object.entries(feeds)) {
+    await expect.poll(() => heard.events, { message: name }).toEqual(log)
+    const written = new Map(
+      log.flatMap((event) =>
+        event.type === 'text.written' || event.type === 'thinking.written'
+          ? [[event.blockId, event.text]]
+          : [],
+      ),
+    )
+    for (const [blockId, text] of streamedTexts(heard.deltas)) {
+      expect(written.get(blockId) ?? text, `${name}, streamed`).toBe(text)
+    }
+  }
+  expect(toldByMessages(page.messages), `chat of version ${sdk}`).toEqual(expected)
+  expect(toldByMessages(await chat.messages(session.id)), 'messages').toEqual(expected)
+  await expect.poll(() => toldByIncoming(messages), { message: 'desktop' }).toEqual(told)
+  const live = () => toldByUpdates(editor.heard.map(({ update }) => update))
+  if (!isTakenBack) await expect.poll(live, { message: 'editor' }).toEqual(inOne(told))
+  await compareExports(chat, session.id, told, isTakenBack)
+  return told
+}
+
+/** A page and an editor cannot unsay words: they are told which ones were taken back. */
+function amongOthers({ said, thought, calls }: Told): Told {
+  return {
+    said: expect.arrayContaining([...said]),
+    thought: expect.arrayContaining([...thought]),
+    calls: expect.objectContaining(calls),
+  }
+}
+
+async function compareExports(
+  chat: ChatUnderTest,
+  id: string,
+  told: Told,
+  isTakenBack: boolean,
+): Promise<void> {
+  const read = async (as: string) => {
+    const { text } = await chat.server.ask(`/api/sessions/${id}/export?as=${as}`)
+    return text.startsWith('[')
+      ? JSON.parse(text)
+      : text
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line))
+  }
+  expect(toldByMessages(await read('ui-messages')), 'UI messages').toEqual(
+    isTakenBack ? amongOthers(told) : told,
+  )
+  expect(toldByIncoming(await read('incoming-messages')), 'incoming messages').toEqual(told)
+  expect(toldByRuns(await read('run-events')), 'run events').toEqual(told)
+  const { editor } = joinEditor(chat.under)
+  await editor.introduce(everything)
+  await editor.agent.request('session/load', { sessionId: id, cwd: chat.under.cwd, mcpServers: [] })
+  const loaded = toldByUpdates(editor.heard.map(({ update }) => update))
+  if (!isTakenBack) expect(loaded, 'loaded by an editor').toEqual(inOne(told))
+}
+
+describe.each([6, 7] as const)('with a page of version %i', (sdk) => {
+  it.each(recordings.flat())('every face tells what %s did: %s', async (_agent, name, read) => {
+    const [first = [], ...turns] = read()
+    const adapter: HostUnderTestOptions['adapter'] = (scripted) => replaying(scripted, turns, first)
+    const prompts = turns.map((_, index) => `${name} ${index}`)
+    const told = await playAndCompare(sdk, { adapter }, prompts)
+    expect(Object.keys(told)).toEqual(['said', 'thought', 'calls'])
+  })
+})
+
+const runs = Number(process.env.PARLEY_PROPERTY_RUNS ?? 20)
+/** But for what waits until somebody answers or stops it. */
+const script = randomScript.map((steps) =>
+  steps.filter((step) => !/"type":"(hang|question)"/.test(JSON.stringify(step))),
+)
+
+it.each([6, 7] as const)(
+  'every face tells whatever an agent does, with a page of version %i',
+  async (sdk) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(script, { minLength: 1, maxLength: 3 }), async (scripts) => {
+        await playAndCompare(
+          sdk,
+          {},
+          scripts.map((steps) => JSON.stringify(steps)),
+        )
+      }),
+      { numRuns: runs },
+    )
+    expect.hasAssertions()
+  },
+)

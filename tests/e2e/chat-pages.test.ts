@@ -45,7 +45,10 @@ const words: Record<PageAgent, Words> = {
     ask: call('AskUserQuestion', { questions: [question] }),
   },
   opencode: {
-    command: (command) => call('bash', { command, description: 'a command' }),
+    command: (command) => ({
+      content: 'I will see to it.',
+      ...call('bash', { command, description: 'a command' }),
+    }),
     ask: call('question', { questions: [question] }),
   },
 }

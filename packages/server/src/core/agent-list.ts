@@ -28,7 +28,7 @@ export type AgentListOptions = {
 
 type Running = { state: Installing; readonly stop: AbortController; readonly ended: Promise<void> }
 
-const probeMs = 5_000
+const probeMs = 10_000
 
 /** The agents of a host as people see them: what was found of each, and its installation. */
 export function createAgentList({ adapters, installer, clock }: AgentListOptions) {

@@ -1,3 +1,5 @@
+export type { HostOptions } from './host-options.ts'
+
 import {
   applyToState,
   Command,
@@ -20,8 +22,8 @@ import {
   type WaitingRequest,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
-import { type AgentInstaller, type AgentList, createAgentList } from './agent-list.ts'
-import { type Clock, type Ids, randomIds, systemClock } from './clock.ts'
+import { type AgentList, createAgentList } from './agent-list.ts'
+import { randomIds, systemClock } from './clock.ts'
 import type { ForkCopy } from './command-desk.ts'
 import { createConnectionSlots } from './connection-slots.ts'
 import { checkSettings, decide, need } from './decide.ts'
@@ -29,9 +31,9 @@ import { createFeedLoops, type FeedLoops } from './feed-loop.ts'
 import { createFolderTrust, type FolderTrust } from './folder-trust.ts'
 import { copyForFork } from './fork-session.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
-import { eventsOf, guardedObserver, type HostObserver } from './host-observer.ts'
+import { eventsOf, guardedObserver } from './host-observer.ts'
+import type { HostOptions } from './host-options.ts'
 import { checkMcpServers, type HostTool } from './host-tool.ts'
-import type { HostToolEnv } from './host-tool-desk.ts'
 import { createImporting, type Importing } from './import-session.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { LiveSession, type LiveSessionOptions } from './live-session.ts'
@@ -40,14 +42,7 @@ import { OpenSessions, stopping } from './open-sessions.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { loadState, numbered } from './session-log.ts'
 import { changesList, patchDrafts } from './session-patch.ts'
-import type {
-  ReadRange,
-  SessionPage,
-  SessionQuery,
-  SessionStore,
-  StoredEvent,
-  StoredReceipt,
-} from './session-store.ts'
+import type { ReadRange, SessionPage, SessionQuery, StoredEvent, StoredReceipt } from './session-store.ts'
 import { tailOf } from './session-tail.ts'
 import { createSessionTools } from './session-tools.ts'
 
@@ -93,30 +88,6 @@ export type Host = HostParts & {
   onSessionChanged(listener: (change: SessionChange) => void): () => void
   /** Parks or ends what runs, and closes every connection. The store is the caller's to close. */
   close(): Promise<void>
-}
-
-export type HostOptions = {
-  readonly adapters: readonly AgentAdapter[]
-  readonly store: SessionStore
-  /** The folder as the session will keep it, or a ParleyError if it cannot be worked in. */
-  readonly checkFolder: (cwd: string) => Promise<string>
-  /** The commit that a folder stands at, kept with a new session. It never rejects. */
-  readonly commitOf?: (folder: string) => Promise<string | undefined>
-  readonly clock?: Clock
-  readonly ids?: Ids
-  readonly limits?: Partial<Limits>
-  /** What agents can call beside their own tools; made with `defineTool`. */
-  readonly tools?: readonly HostTool[]
-  /** The environment that a tool is run with; empty unless given. */
-  readonly toolEnv?: HostToolEnv
-  /** Without it, people install agents themselves. */
-  readonly agentInstaller?: AgentInstaller
-  /** When what a restart left behind is looked at. On use: nothing starts by itself; each session waits for a command. */
-  readonly recover?: 'at-start' | 'on-use'
-  /** Told of all that is recorded here; for telemetry. */
-  readonly observer?: HostObserver
-  /** Told of what goes wrong where no caller could be told. */
-  readonly problem?: (problem: { error: unknown; doing: string; sessionId?: string }) => void
 }
 
 /** Opens the store's sessions for use. Whatever a restart left behind is looked at before this resolves. */

@@ -19,7 +19,7 @@ export function translateBlock(
   part: NativeText | NativeReasoning,
   gap = false,
 ): Translation {
-  if (state.done.has(part.id)) return nothing(state)
+  if (state.done.has(part.id)) return rest(state, part)
   if (state.messages.get(part.messageID)?.summary) return takeSummary(state, part)
   const open = state.blocks.get(part.id)
   if (part.time?.end !== undefined) return finish(state, part, open)
@@ -87,11 +87,40 @@ export function retractOpen(
   }
 }
 
-function finish(
+/**
+ * A call follows: what the model said and thought before it in the same message is over, though OpenCode may say so
+ * only later. In the log it stands before the call, as it was said.
+ */
+export function finishBefore(
   state: TranslateState,
-  part: NativeText | NativeReasoning,
-  open: OpenBlock | undefined,
+  { id: before, messageID }: { readonly id: string; readonly messageID: string },
 ): Translation {
+  let next = nothing(state)
+  for (const [id, open] of state.blocks) {
+    if (open.messageID !== messageID || id > before || open.gapped || open.text === '') continue
+    const { text, sessionID } = open
+    const type = open.type === 'text' ? 'text' : 'reasoning'
+    const { state: done, outputs } = finish(next.state, { id, type, text, sessionID, messageID }, open)
+    const early = new Map(done.early).set(id, text)
+    next = { state: { ...done, early }, outputs: [...next.outputs, ...outputs] }
+  }
+  return next
+}
+
+/** If it went on after all, the rest is a block of its own: no word is lost. */
+function rest(state: TranslateState, part: NativeText | NativeReasoning): Translation {
+  const told = state.early.get(part.id)
+  if (told === undefined || part.time?.end === undefined || !part.text.startsWith(told)) return nothing(state)
+  const text = part.text.slice(told.length)
+  const early = new Map(state.early)
+  early.delete(part.id)
+  if (text.trim() === '') return nothing({ ...state, early })
+  return finish({ ...state, early }, { ...part, id: `${part.id}-rest`, text }, undefined)
+}
+
+type Finished = Pick<NativeText | NativeReasoning, 'id' | 'type' | 'text' | 'sessionID' | 'messageID'>
+
+function finish(state: TranslateState, part: Finished, open: OpenBlock | undefined): Translation {
   const { id, text, sessionID, messageID } = part
   const type = part.type === 'text' ? 'text' : 'thinking'
   const told = open?.text ?? ''

@@ -33,6 +33,8 @@ export type TranslateState = {
   readonly calls: ReadonlyMap<string, Call>
   /** Parts of which everything was said. */
   readonly done: ReadonlySet<string>
+  /** Of those, the texts that were over for us before OpenCode said so: what was told of them. */
+  readonly early: ReadonlyMap<string, string>
   /** The call that a request for permission is about. */
   readonly requests: ReadonlyMap<string, string>
   readonly plans: Readonly<Record<string, string>>
@@ -132,6 +134,7 @@ export function initialState(context: TranslateContext): TranslateState {
     blocks: new Map(),
     calls: new Map(),
     done: new Set(),
+    early: new Map(),
     requests: new Map(),
     plans: {},
     usage: { total, costUsd, context: 0, window: undefined },
@@ -163,6 +166,7 @@ export function withTurn(state: TranslateState, at: number): TranslateState {
     blocks: new Map(),
     calls: new Map(),
     done: new Set(),
+    early: new Map(),
     requests: new Map(),
     compaction: undefined,
     saidError: false,

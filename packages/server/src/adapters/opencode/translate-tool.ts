@@ -1,6 +1,7 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { describeTool } from './describe-tool.ts'
 import type { NativeMetadata, NativeTool } from './native.ts'
+import { finishBefore } from './translate-block.ts'
 import {
   type Call,
   callKey,
@@ -23,7 +24,7 @@ export function translateTool(state: TranslateState, part: NativeTool): Translat
   const known = state.calls.get(id)
   if (now.status === 'pending') return known ? nothing(state) : draft(state, part)
   if (!known?.called && wasCutOff(part)) return nothing(withDone(state, id))
-  const called = known?.called ? nothing(state) : call(state, part)
+  const called = known?.called ? nothing(state) : callAfterWords(state, part)
   if (now.status === 'running') return also(called, progress(called.state, part))
   return also(called, end(called.state, part))
 }
@@ -40,6 +41,11 @@ function draft(state: TranslateState, part: NativeTool): Translation {
     state: withCall(state, id, newCall(part)),
     outputs: [{ type: 'tool-call.drafted', toolCallId: id, name: tool, ...parentOf(state, sessionID) }],
   }
+}
+
+function callAfterWords(state: TranslateState, part: NativeTool): Translation {
+  const said = finishBefore(state, part)
+  return also(said, call(said.state, part))
 }
 
 function call(state: TranslateState, part: NativeTool): Translation {

@@ -24,6 +24,37 @@ it('tells how calls end', () => {
   expect(outcomes('tool-unknown')).toEqual(['completed', 'failed'])
 })
 
+it('tells words before the call that they came before, though OpenCode ends them later', () => {
+  const order = allOutputs('tool-allowed').flatMap(({ type }) =>
+    type === 'text.written' || type === 'tool-call.called' ? [type] : [],
+  )
+  expect(order).toEqual(['text.written', 'tool-call.called', 'text.written'])
+})
+
+it('loses no word of a text that goes on behind a call', () => {
+  const lines = readFixture('tool-allowed')
+  const grown = lines.map((line) => {
+    const { part } = (line.properties ?? {}) as {
+      part?: { type: string; text?: string; time?: { end?: number } }
+    }
+    if (part?.type !== 'text' || part.time?.end === undefined) return line
+    return {
+      ...line,
+      properties: { ...(line.properties as object), part: { ...part, text: `${part.text} And more.` } },
+    }
+  })
+  let state = beginning(grown)
+  const outputs: AgentOutput[] = []
+  for (const line of grown) {
+    const next = step(state, line)
+    state = next.state
+    outputs.push(...next.outputs)
+  }
+  const texts = outputsOf(outputs, 'text.written').map(({ text }) => text)
+  const before = one('tool-allowed', 'text.written').map(({ text }) => text)
+  expect(texts).toEqual([before[0], ' And more.', `${before[1]} And more.`])
+})
+
 it('tells what calls are', () => {
   const [first, second] = one('parallel-tools', 'tool-call.called')
   expect(first).toMatchObject({ name: 'bash', kind: 'execute', title: 'echo a' })
@@ -168,6 +199,6 @@ it('tells what OpenCode does without a turn of ours as notices', () => {
     outputs.push(...next.outputs)
   }
   const codes = outputsOf(outputs, 'agent.noticed').map(({ code }) => code)
-  expect(codes).toEqual(['background-call', 'background-text', 'background-text'])
+  expect(codes).toEqual(['background-text', 'background-call', 'background-text'])
   expect(outputs.filter(({ type }) => /^(text|tool-call|turn)\./.test(type))).toEqual([])
 })

@@ -13,7 +13,7 @@ import { isTokenExposed, tokenFile } from '../token-file.ts'
 
 export type DoctorOptions = Flags & { readonly json?: boolean }
 
-const probeMs = 5_000
+const probeMs = 10_000
 const oldestNode = [22, 18] as const
 const largestChecked = 256 * 1024 * 1024
 

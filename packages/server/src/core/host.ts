@@ -183,6 +183,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     if (input.mcpServers) need({ agent: adapter }, 'mcp')
     checkMcpServers(input.mcpServers, input.options)
     if (own && own.tools.length > 0) need({ agent: adapter }, 'hostTools')
+    if (own) sessionTools.check(own.tools)
     const id = input.commandId ? sessionIdFrom(input.commandId) : ids('ses')
     const startCommit = await options.commitOf?.(cwd)
     const place = { cwd, ...(startCommit !== undefined && { startCommit }) }
@@ -190,7 +191,6 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     const { commandId } = input
     const hash = hashOf({ ...input, cwd })
     const receipt = commandId && { commandId, hash, receipt: { commandId, seq: state.first.seq } }
-    if (own) sessionTools.offer(id, own.tools)
     if (input.trust && !(commandId && (await store.receipt(id, commandId)))) await trust.trust(cwd)
     try {
       await store.create({
@@ -201,11 +201,12 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
         ...(receipt && { receipt }),
       })
     } catch (error) {
-      if (receipt && error instanceof ParleyError && error.code === 'conflict')
-        return createdBefore(id, receipt)
-      sessionTools.forget(id)
-      throw error
+      if (!receipt || !(error instanceof ParleyError) || error.code !== 'conflict') throw error
+      const before = await createdBefore(id, receipt)
+      if (own) sessionTools.offer(id, own.tools)
+      return before
     }
+    if (own) sessionTools.offer(id, own.tools)
     observer.recorded(eventsOf(state.events), state.first)
     if (sessions.closing) return state.first
     const session = live(state.first)

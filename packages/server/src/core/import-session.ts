@@ -27,6 +27,8 @@ export type Importing = {
 }
 
 const listMs = 30_000
+/** A long conversation takes its time. */
+const readMs = 300_000
 const importedEnd = { outcome: 'completed', stopReason: 'imported' } as const
 
 export function createImporting(options: {
@@ -86,9 +88,10 @@ export function createImporting(options: {
       const cwd = await checkFolder(conversation.cwd)
       const writer = new ImportWriter(emptyState(id, ids('epo')), ids)
       writer.begin({ agent, cwd, title: conversation.title, agentSessionId })
-      await inTime(adapterFor(agent), async (signal) => {
+      const read = async (signal: AbortSignal) => {
         for await (const one of memoryOf(agent).read(agentSessionId, signal)) writer.take(one)
-      })
+      }
+      await inTime(adapterFor(agent), read, readMs)
       const { events, state } = writer.end(clock.now())
       try {
         await store.create({ sessionId: id, epoch: state.epoch, events, state })
@@ -103,8 +106,12 @@ export function createImporting(options: {
   }
 }
 
-async function inTime<T>({ name }: AgentAdapter, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const signal = AbortSignal.timeout(listMs)
+async function inTime<T>(
+  { name }: AgentAdapter,
+  work: (signal: AbortSignal) => Promise<T>,
+  ms = listMs,
+): Promise<T> {
+  const signal = AbortSignal.timeout(ms)
   try {
     return await work(signal)
   } catch (error) {

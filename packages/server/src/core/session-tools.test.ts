@@ -34,6 +34,16 @@ it('starts the agent anew for other tools, and only then', async () => {
   expect(await outcomes(under, id)).toEqual(['completed', 'completed', 'completed', 'failed'])
 })
 
+it('leaves the tools of a session as they are when its command is refused as another', async () => {
+  await using under = await hostUnderTest()
+  const session = { agent: 'scripted', cwd: under.cwd, commandId: 'one' }
+  const { id } = await under.host.create(session, { tools: [tool] })
+  const another = under.host.create({ ...session, title: 'Another' }, { tools: [other] })
+  await expect(another).rejects.toMatchObject({ code: 'conflict' })
+  await submit(under, id, script('lookup'))
+  expect(await outcomes(under, id)).toEqual(['completed'])
+})
+
 it('refuses tools for an agent that takes none, names that are taken, and sessions made without', async () => {
   await using under = await hostUnderTest({ tools: [other] })
   const session = { agent: 'scripted', cwd: under.cwd }

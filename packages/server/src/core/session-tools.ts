@@ -8,7 +8,9 @@ import { type HostTool, type HostToolSet, hostToolSet } from './host-tool.ts'
 export type SessionTools = {
   /** As they are now; the set of a session with tools of its own changes with them. */
   of(sessionId: string): HostToolSet
-  /** To a session that is being made. Throws a ParleyError for names that cannot be. */
+  /** Throws a ParleyError for names that cannot be. */
+  check(tools: readonly HostTool[]): void
+  /** To a session that was just made. */
   offer(sessionId: string, tools: readonly HostTool[]): void
   /** The same in place of those before, if it was made with some, or none, of its own. */
   replace(sessionId: string, tools: readonly HostTool[]): void
@@ -29,6 +31,7 @@ export function createSessionTools(tools: readonly HostTool[] = []): SessionTool
 
   return {
     of: (sessionId) => own.get(sessionId) ?? shared,
+    check: (given) => void hostToolSet([...tools, ...given]),
     offer,
     replace(sessionId, given) {
       if (own.has(sessionId)) return offer(sessionId, given)

@@ -1,4 +1,4 @@
-import { ChevronLeft, LoaderCircle } from 'lucide-react'
+import { LoaderCircle } from 'lucide-react'
 import { useState } from 'react'
 import { useAgents } from '../page/agents.ts'
 import { client } from '../page/client.ts'
@@ -6,8 +6,8 @@ import { useNow } from '../page/clock.ts'
 import { go } from '../page/route.ts'
 import { toastError } from '../page/toasts.tsx'
 import { ago, folderName, plural, visible } from '../page/words.logic.ts'
+import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Button } from '../parts/button.tsx'
-import { Link } from '../parts/link.tsx'
 import { type Found, useConversations } from './conversations.ts'
 import { matching } from './matching.logic.ts'
 
@@ -25,13 +25,7 @@ export default function ImportPage() {
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
         <div className="flex items-center">
-          <Link
-            to={{ name: 'home' }}
-            aria-label="All sessions"
-            className="inline-flex size-11 items-center justify-center rounded-md text-soft md:hidden"
-          >
-            <ChevronLeft size={20} />
-          </Link>
+          <BackToSessions />
           <h1 className="text-xl font-semibold tracking-tight">Go on with a conversation</h1>
         </div>
         <p className="pt-1 pb-3 text-sm text-soft">

@@ -1,11 +1,12 @@
 import type { WaitingRequest } from '@parley/protocol'
-import { ChevronLeft, CircleCheck } from 'lucide-react'
+import { CircleCheck } from 'lucide-react'
 import { useAgents } from '../page/agents.ts'
 import { useNow } from '../page/clock.ts'
 import { NotificationPermission } from '../page/notification-permission.tsx'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { useWaiting } from '../page/waiting.ts'
 import { ago, folderName, visible } from '../page/words.logic.ts'
+import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
 import { RequestCard } from '../request/request-card.tsx'
 
@@ -16,13 +17,7 @@ export function InboxPage() {
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
         <div className="flex items-center pb-4">
-          <Link
-            to={{ name: 'home' }}
-            aria-label="All sessions"
-            className="inline-flex size-11 items-center justify-center rounded-md text-soft md:hidden"
-          >
-            <ChevronLeft size={20} />
-          </Link>
+          <BackToSessions />
           <h1 className="flex-1 text-xl font-semibold tracking-tight">Waiting for you</h1>
           <NotificationPermission />
         </div>

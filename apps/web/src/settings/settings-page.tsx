@@ -1,6 +1,6 @@
-import { ChevronLeft } from 'lucide-react'
 import type { SettingsSection } from '../page/route.logic.ts'
 import { settingsSections } from '../page/route.logic.ts'
+import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
 import { AgentsSection } from './agents-section.tsx'
 import { AppearanceSection } from './appearance-section.tsx'
@@ -20,13 +20,7 @@ export default function SettingsPage({ section }: { section: SettingsSection }) 
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
         <div className="flex items-center pb-3">
-          <Link
-            to={{ name: 'home' }}
-            aria-label="All sessions"
-            className="inline-flex size-11 items-center justify-center rounded-md text-soft md:hidden"
-          >
-            <ChevronLeft size={20} />
-          </Link>
+          <BackToSessions />
           <h1 className="text-xl font-semibold tracking-tight">Settings</h1>
         </div>
         <nav

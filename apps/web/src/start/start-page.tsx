@@ -1,5 +1,5 @@
 import type { AgentInfo, PermissionMode } from '@parley/protocol'
-import { ArrowUp, ChevronLeft } from 'lucide-react'
+import { ArrowUp } from 'lucide-react'
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Choice, modeNames, modeNotes } from '../composer/settings-row.tsx'
 import { readinessOf, useAgents } from '../page/agents.ts'
@@ -9,6 +9,7 @@ import { problemWords } from '../page/problem-words.logic.ts'
 import { go, useRoute } from '../page/route.ts'
 import { useStore } from '../page/store.ts'
 import { toastError } from '../page/toasts.tsx'
+import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
 import { AgentChoice } from './agent-choice.tsx'
 import { FolderField } from './folder-field.tsx'
@@ -63,13 +64,7 @@ export function StartPage() {
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto flex min-h-full w-full max-w-2xl flex-col justify-center px-5 py-8 max-md:justify-start max-md:px-3 max-md:py-2">
         <div className="flex items-center pb-4">
-          <Link
-            to={{ name: 'home' }}
-            aria-label="All sessions"
-            className="inline-flex size-11 items-center justify-center rounded-md text-soft md:hidden"
-          >
-            <ChevronLeft size={20} />
-          </Link>
+          <BackToSessions />
           <h1 className="text-2xl font-semibold tracking-tight max-md:text-xl">What should be done?</h1>
         </div>
         <form onSubmit={(event) => void start(event)}>

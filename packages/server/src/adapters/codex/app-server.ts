@@ -25,6 +25,9 @@ export type LastWords = ReturnType<AgentProcess['lastWords']>
 const homeMs = 1_500
 const putAwayMs = 5_000
 const mostKept = 1_000
+/** Of how many conversations something is kept that nobody has claimed, and of how many it is known that they were left. */
+const mostUnclaimed = 100
+const mostLeft = 1_000
 /** A program that says nothing for so long, although it was asked, will not speak again. */
 const stalledMs = 4_000
 
@@ -127,12 +130,27 @@ export class AppServer {
   async expect(threadId: string): Promise<void> {
     const closed = this.#closing.get(threadId)?.promise ?? Promise.resolve()
     await within(putAwayMs, closed)
+    this.#closed(threadId)
     this.#left.delete(threadId)
+  }
+
+  /**
+   * Nobody waits for this conversation any more: it is put away as soon as it is open, unless somebody else expects it by
+   * then. `threadId`, if it is known before. Never rejects.
+   */
+  async abandon(opening: Promise<{ thread: { id: string } }>, threadId = ''): Promise<void> {
+    const closing = Promise.withResolvers<void>()
+    if (threadId !== '' && !this.#closing.has(threadId)) this.#closing.set(threadId, closing)
+    const opened = await opening.catch(() => undefined)
+    const isMine = this.#closing.get(threadId) === closing
+    if (isMine && opened?.thread.id !== threadId) this.#closed(threadId)
+    if (opened && (isMine || opened.thread.id !== threadId)) await this.putAway(opened.thread.id)
   }
 
   /** Nobody wants to hear of this thread any more: Codex puts it away. */
   async putAway(threadId: string): Promise<void> {
-    this.#closing.set(threadId, Promise.withResolvers())
+    if (!this.#closing.has(threadId)) this.#closing.set(threadId, Promise.withResolvers())
+    this.#forget(threadId)
     const answer = this.call<{ status: string }>('thread/unsubscribe', { threadId })
     const { status } = await answer.catch(() => ({ status: 'unknown' }))
     if (status !== 'unsubscribed') this.#closed(threadId)
@@ -152,9 +170,25 @@ export class AppServer {
     for (const [threadId, one] of this.#listeners) {
       if (one !== listener) continue
       this.#listeners.delete(threadId)
-      this.#left.add(threadId)
+      this.#forget(threadId)
     }
     this.hold(listener, false)
+  }
+
+  #forget(threadId: string): void {
+    this.#drop(threadId)
+    this.#left.add(threadId)
+    if (this.#left.size > mostLeft) this.#left.delete(oldestOf(this.#left))
+  }
+
+  /** What has waited for someone who will not come. A question among it is not left open. */
+  #drop(threadId: string): void {
+    for (const message of this.#unclaimed.get(threadId) ?? []) this.#turnAway(message)
+    this.#unclaimed.delete(threadId)
+  }
+
+  #turnAway(message: NativeMessage): void {
+    if ('id' in message) this.refuse(message.id, 'Nobody waits for this any more.')
   }
 
   /** One who cannot take more pauses the program, and so everyone: they share its one output. */
@@ -216,7 +250,7 @@ export class AppServer {
     const listener = this.#listeners.get(threadId)
     if (listener) listener.hear(message)
     else if (!this.#left.has(threadId)) this.#keep(threadId, message)
-    else if ('id' in message) this.refuse(message.id, 'Nobody waits for this any more.')
+    else this.#turnAway(message)
   }
 
   #closed(threadId: string): void {
@@ -234,7 +268,9 @@ export class AppServer {
   #keep(threadId: string, message: NativeMessage): void {
     const kept = this.#unclaimed.get(threadId) ?? []
     if (kept.length < mostKept) kept.push(message)
+    else this.#turnAway(message)
     this.#unclaimed.set(threadId, kept)
+    if (this.#unclaimed.size > mostUnclaimed) this.#drop(oldestOf(this.#unclaimed))
   }
 
   async #end(): Promise<void> {
@@ -252,6 +288,11 @@ export function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   const late = Promise.withResolvers<boolean>()
   const timer = setTimeout(() => late.resolve(false), ms)
   return Promise.race([work.then(() => true), late.promise]).finally(() => clearTimeout(timer))
+}
+
+function oldestOf(threads: ReadonlySet<string> | ReadonlyMap<string, unknown>): string {
+  const [oldest = ''] = threads.keys()
+  return oldest
 }
 
 function threadOf({ params }: NativeMessage): string | undefined {

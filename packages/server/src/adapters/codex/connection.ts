@@ -43,9 +43,10 @@ type Farewell = Pick<Extract<AgentOutput, { type: 'agent.disconnected' }>, 'reas
 export async function connectCodex(pool: AppServerPool, input: ConnectInput): Promise<AgentConnection> {
   const lease = await pool.acquire(input.signal)
   let offer: HostToolOffer | undefined
+  let opening: ReturnType<typeof openThread> | undefined
   try {
     offer = await HostToolOffer.open(input.hostTools)
-    const opening = openThread(lease.server, input, offer?.config)
+    opening = openThread(lease.server, input, offer?.config)
     const opened = await unlessAborted(
       opening,
       input.signal,
@@ -54,10 +55,18 @@ export async function connectCodex(pool: AppServerPool, input: ConnectInput): Pr
     return new CodexConnection(lease, input, { opened, offer })
   } catch (error) {
     await offer?.close()
-    if (input.signal.aborted) void lease.server.suspect()
+    if (input.signal.aborted && opening) await giveUp(lease, input, opening)
     await lease.release()
     throw error
   }
+}
+
+/** What was asked for may still be opened: it is put away then, and waited for only as long as it takes to leave. */
+async function giveUp(lease: Lease, { resume }: ConnectInput, opening: ReturnType<typeof openThread>) {
+  const { server, isShared } = lease
+  void server.suspect()
+  const abandoned = server.abandon(opening, resume?.fork ? undefined : resume?.agentSessionId)
+  if (isShared) await within(leaveMs, abandoned)
 }
 
 class CodexConnection implements AgentConnection, Listener {
@@ -323,6 +332,7 @@ class CodexConnection implements AgentConnection, Listener {
     if (state.turn?.nativeId !== undefined) this.#turn.resolve(state.turn.nativeId)
     for (const output of outputs) await this.#queue.put(output)
     this.#offer?.told(state.calls)
+    this.#requests.told(state.calls)
     for (const threadId of state.subagents.keys()) {
       if (!known.has(threadId)) this.#follow(threadId)
     }

@@ -76,6 +76,7 @@ async function openWith(
   if (!resume) return server.call('thread/start', params)
   const threadId = resume.agentSessionId
   await server.expect(threadId)
+  input.signal.throwIfAborted()
   const method = resume.fork ? 'thread/fork' : 'thread/resume'
   try {
     return await server.call(method, { ...params, threadId, excludeTurns: true })

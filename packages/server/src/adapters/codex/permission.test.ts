@@ -17,11 +17,11 @@ const cwd = '/somewhere'
 const began = (item: object, state = withTurn(initialState({ threadId: 'root', cwd }))): TranslateState =>
   translate(state, { method: 'item/started', params: { threadId: 'root', turnId: 't', item } }).state
 
-const mcpCall = (id: string, words: string) => ({
+const mcpCall = (id: string, words: string, tool = 'say') => ({
   type: 'mcpToolCall',
   id,
   server: 'echo',
-  tool: 'say',
+  tool,
   status: 'inProgress',
   arguments: { words },
   result: null,
@@ -44,7 +44,8 @@ const toolAsk = (words: string) => ({
 })
 
 /** A desk whose person answers when the test says so; `said` is all that Codex hears, in order. */
-function desk(state: TranslateState) {
+function desk(first: TranslateState) {
+  let state = first
   const asked: (PermissionAsk | QuestionAsk)[] = []
   const signals: (AbortSignal | undefined)[] = []
   const answers: ((answer: never) => void)[] = []
@@ -72,7 +73,11 @@ function desk(state: TranslateState) {
     answers[index]?.({ requestId: 'req', ...given } as never)
     await new Promise((resolve) => setImmediate(resolve))
   }
-  return { requests, asked, signals, said, outputs, denied, answer }
+  const goOn = (next: TranslateState) => {
+    state = next
+    requests.told(state.calls)
+  }
+  return { requests, asked, signals, said, outputs, denied, answer, goOn }
 }
 
 const answers: [PermissionAnswer['outcome'], object, string][] = [
@@ -113,11 +118,11 @@ describe('a command', () => {
 
   it('that only reads says so, and lasting answers are about this very command', () => {
     const { requests, asked } = desk(initialState({ threadId: 'root', cwd }))
-    requests.take({ id: 1, ...shell('call', 'cat src/*.ts', { cwd: '/elsewhere' }) })
-    expect(asked[0]).toMatchObject({ kind: 'read', input: { command: 'cat src/*.ts', cwd: '/elsewhere' } })
+    requests.take({ id: 1, ...shell('call', 'cat "src/*.ts"', { cwd: '/elsewhere' }) })
+    expect(asked[0]).toMatchObject({ kind: 'read', input: { command: 'cat "src/*.ts"', cwd: '/elsewhere' } })
     const { suggestions = [] } = asked[0] as PermissionAsk
     expect(suggestions.map(({ scope }) => scope)).toEqual(['session', 'project', 'always'])
-    expect(suggestions[0]?.rule).toEqual({ tool: 'Bash', match: { command: 'cat src/\\*.ts' } })
+    expect(suggestions[0]?.rule).toEqual({ tool: 'Bash', match: { command: 'cat "src/\\*.ts"' } })
   })
 
   it('that Codex takes back is withdrawn, and not answered', async () => {
@@ -165,6 +170,38 @@ describe('a tool of an MCP server', () => {
       { id: 0, result: { action: 'accept', content: {}, _meta: null } },
       { id: 1, result: { action: 'decline', content: null, _meta: null } },
     ])
+  })
+
+  it('is never taken for another that was allowed and still runs with the same arguments', async () => {
+    const listing = began(mcpCall('one', 'sage', 'list'))
+    const { requests, asked, answer, goOn } = desk(listing)
+    requests.take({ id: 1, ...toolAsk('sage') })
+    await answer(0, { outcome: 'allowed' })
+    goOn(began(mcpCall('two', 'sage', 'delete_all'), listing))
+    requests.take({ id: 2, ...toolAsk('sage') })
+    expect(asked).toMatchObject([
+      { toolCallId: 'one', tool: 'mcp__echo__list' },
+      { toolCallId: 'two', tool: 'mcp__echo__delete_all' },
+    ])
+  })
+
+  it('is asked about by its server where it could be one of several', () => {
+    const state = began(mcpCall('two', 'sage', 'delete_all'), began(mcpCall('one', 'sage', 'list')))
+    const { requests, asked } = desk(state)
+    requests.take({ id: 1, ...toolAsk('sage') })
+    expect(asked).toMatchObject([{ tool: 'mcp__echo', input: { words: 'sage' } }])
+    expect(asked[0]).not.toHaveProperty('toolCallId')
+  })
+
+  it('is found again under an id that was used before', async () => {
+    const state = began(mcpCall('one', 'sage'))
+    const { requests, asked, answer, goOn } = desk(state)
+    requests.take({ id: 1, ...toolAsk('sage') })
+    await answer(0, { outcome: 'allowed' })
+    goOn(initialState({ threadId: 'root', cwd }))
+    goOn(state)
+    requests.take({ id: 2, ...toolAsk('sage') })
+    expect(asked.map(({ toolCallId }) => toolCallId)).toEqual(['one', 'one'])
   })
 
   it('that is of the host and of no known call is let through: the host asks when it is called', () => {
@@ -230,6 +267,14 @@ it('shows the change that a patch would make', () => {
     diff: { path: '/somewhere/a.ts', patch: change.diff },
     input: { paths: ['/somewhere/a.ts'] },
   })
+  expect(asked[0]).not.toHaveProperty('outside')
+})
+
+it('does not count a patch of which nothing is known as one of the folder', () => {
+  const { requests, asked } = desk(withTurn(initialState({ threadId: 'root', cwd })))
+  const params = { threadId: 'root', turnId: 't', itemId: 'call' }
+  requests.take({ id: 1, method: 'item/fileChange/requestApproval', params })
+  expect(asked).toMatchObject([{ tool: 'apply_patch', kind: 'edit', outside: true }])
 })
 
 it('refuses what it does not answer, and keeps what it does not know', () => {

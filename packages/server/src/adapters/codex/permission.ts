@@ -78,6 +78,7 @@ function grantsOf({ kind }: CallDescription, command: string): { suggestions?: P
   }
 }
 
+/** A patch of which nothing is known may change anything: no mode accepts it as an edit of the folder. */
 export function fileApproval(state: TranslateState, params: NativeFileApproval): Approval {
   const { threadId, itemId, reason, grantRoot } = params
   const call = state.calls.get(itemId)
@@ -91,7 +92,7 @@ export function fileApproval(state: TranslateState, params: NativeFileApproval):
       title: call?.title ?? 'Change files',
       input: grantRoot ? { ...(call?.input as object), grantRoot } : (call?.input ?? {}),
       ...(reason && { reason }),
-      ...(reachesOutside(call, state.cwd) && { outside: true }),
+      ...((!call || reachesOutside(call, state.cwd)) && { outside: true }),
       ...(diff && { diff }),
     },
     respond: decision,
@@ -136,22 +137,17 @@ export function isToolApproval({ _meta }: NativeElicitation): boolean {
 
 /**
  * Whether a tool of an MCP server may run. Codex does not say which call it means: one with these arguments, and none of
- * those that are asked about already. Of a host tool whose call is not found nobody is asked here: the host asks by
- * itself when it is called.
+ * those that were asked about already. Where that leaves several tools, the server alone is named: a rule about one of them
+ * must not answer for another. Of a host tool whose call is not found nobody is asked here: the host asks by itself when
+ * it is called.
  */
 export function toolApproval(
   state: TranslateState,
   params: NativeElicitation,
-  pending: ReadonlySet<string>,
+  asked: ReadonlySet<string>,
 ): Approval | undefined {
   const input = params._meta?.tool_params ?? {}
-  const found = [...state.calls].find(
-    ([id, call]) =>
-      call.threadId === params.threadId &&
-      call.server === params.serverName &&
-      !pending.has(id) &&
-      isDeepStrictEqual(call.input ?? {}, input),
-  )
+  const found = callOf(state, params, { input, asked })
   if (!found && params.serverName === hostToolServer && state.hostTools.size > 0) return undefined
   const [toolCallId, call] = found ?? []
   return {
@@ -168,6 +164,22 @@ export function toolApproval(
       return { action, content: action === 'accept' ? {} : null, _meta: null }
     },
   }
+}
+
+function callOf(
+  state: TranslateState,
+  { threadId, serverName }: NativeElicitation,
+  { input, asked }: { input: unknown; asked: ReadonlySet<string> },
+): [string, Call] | undefined {
+  const candidates = [...state.calls].filter(
+    ([id, call]) =>
+      call.threadId === threadId &&
+      call.server === serverName &&
+      !asked.has(id) &&
+      isDeepStrictEqual(call.input ?? {}, input),
+  )
+  const names = new Set(candidates.map(([, { name }]) => name))
+  return names.size === 1 ? candidates[0] : undefined
 }
 
 const patchCommand = /^\s*apply_patch\s+<<\s*(['"]?)(\w+)\1\n([\s\S]*)\n\2\s*$/

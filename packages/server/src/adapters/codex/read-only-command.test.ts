@@ -43,6 +43,16 @@ describe('the words of a command line', () => {
     'a\nb',
     "a 'b",
     'a {b,c}',
+    'a b*',
+    'a b?',
+    'a b[c]',
+    'a ~',
+    'a ~b/c',
+    'a b=~',
+    'a ^b',
+    'a !b',
+    'a =b',
+    'a "b\\\nc"',
   ])('are not told of %j', (line) => {
     expect(shellTokens(line)).toBeUndefined()
   })
@@ -55,6 +65,9 @@ describe('a command that only reads', () => {
     ['cd src && ls -la', 'search'],
     [`rg -n "one two" src | head -20`, 'search'],
     [`find . -name '*.ts' -type f`, 'search'],
+    ['find . -name \\*.ts', 'search'],
+    [`rg "[a-z]+ ?=" 'src/~old' "x^2!"`, 'search'],
+    ['ls --color=never', 'search'],
     ['pwd; wc -l a b', 'read'],
   ])('%s', (command, kind) => {
     expect(readingOf(command)).toBe(kind)
@@ -86,6 +99,19 @@ describe('a command that only reads', () => {
     'ls . \n touch b',
     'ls \f rm',
     'rg foo *',
+    'find . -dele*',
+    'find . -[d]elete',
+    'find . -delet?',
+    'find . -{delete,print}',
+    'find . "-del\\\nete"',
+    'find -f* out',
+    'rg --pr* x',
+    'rg -[z] x',
+    'rg -0z x',
+    'ls ~',
+    'cat src/*.ts',
+    `sed -n '1,20p' src/*.ts`,
+    'c?t a',
     'toString x',
     '|| cat',
   ])('is not among them: %j', (command) => {

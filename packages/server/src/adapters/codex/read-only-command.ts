@@ -20,7 +20,7 @@ const programs: Readonly<Record<string, { readonly kind: Reading; readonly unles
   pwd: { kind: 'read' },
   readlink: { kind: 'read' },
   realpath: { kind: 'read' },
-  rg: { kind: 'search', unless: /^(--pre|--hostname-bin|--search-zip|-[A-Za-z]*z)/ },
+  rg: { kind: 'search', unless: /^(--pre|--hostname-bin|--search-zip|-[^-]*z)/ },
   stat: { kind: 'read' },
   tail: { kind: 'read' },
   tr: { kind: 'read' },

@@ -69,6 +69,16 @@ const ends = (outputs: readonly AgentOutput[], id: string) =>
     output.type === 'tool-call.ended' && output.toolCallId === id ? [output.outcome] : [],
   )
 
+const heard = () => server.calls.map(({ body }) => JSON.stringify(body?.input ?? '')).join('\n')
+
+it.each(['first', 'second'] as const)('gives no terminal to a subagent of the %s kind', async (kind) => {
+  const connection = await adapter(kind === 'second').connect(connectInput({ cwd }))
+  await delegate(connection, kind, call('exec_command', { cmd: 'touch done.txt', tty: true }, 'toolu_touch'))
+  await connection.close()
+  expect(heard()).toContain('TTY execution is disabled')
+  expect(existsSync(join(cwd, 'done.txt'))).toBe(false)
+})
+
 it.each(['first', 'second'] as const)('refuses what a subagent of the %s kind does', async (kind) => {
   const settings = { mode: 'ask' as const }
   const connection = await adapter(kind === 'second').connect(
@@ -76,8 +86,7 @@ it.each(['first', 'second'] as const)('refuses what a subagent of the %s kind do
   )
   await delegate(connection, kind, touch)
   await connection.close()
-  const heard = server.calls.map(({ body }) => JSON.stringify(body?.input ?? '')).join('\n')
-  expect(heard).toContain('Not this.')
+  expect(heard()).toContain('Not this.')
   expect(existsSync(join(cwd, 'done.txt'))).toBe(false)
 })
 

@@ -34,7 +34,7 @@ export type RequestContext = {
 }
 
 type Prepared = { readonly approval: Approval } | { readonly inquiry: Inquiry } | { readonly answer: unknown }
-type Prepare = (state: TranslateState, params: never, pending: ReadonlySet<string>) => Prepared
+type Prepare = (state: TranslateState, params: never, asked: ReadonlySet<string>) => Prepared
 
 /** One entry for every request that is not refused. */
 export const requestKinds = {
@@ -53,10 +53,10 @@ export const requestKinds = {
   'mcpServer/elicitation/request': (
     state: TranslateState,
     params: NativeElicitation,
-    pending: ReadonlySet<string>,
+    asked: ReadonlySet<string>,
   ): Prepared => {
     if (isToolApproval(params)) {
-      const approval = toolApproval(state, params, pending)
+      const approval = toolApproval(state, params, asked)
       return approval ? { approval } : { answer: { action: 'accept', content: {}, _meta: null } }
     }
     const inquiry = elicitationInquiry(state, params)
@@ -70,6 +70,8 @@ type Open = { readonly withdrawal: AbortController; readonly toolCallId: string 
 export class RequestDesk {
   readonly #context: RequestContext
   readonly #open = new Map<JsonRpcId, Open>()
+  /** Calls that have not ended, and were asked about. */
+  readonly #asked = new Set<string>()
 
   constructor(context: RequestContext) {
     this.#context = context
@@ -92,14 +94,19 @@ export class RequestDesk {
   #prepare({ method, params }: NativeRequest): Prepared {
     if (!Object.hasOwn(requestKinds, method)) throw new Error(`the request ${method}`)
     const prepare = requestKinds[method as keyof typeof requestKinds] as Prepare
-    const pending = new Set([...this.#open.values()].flatMap(({ toolCallId }) => toolCallId ?? []))
-    return prepare(this.#context.state(), params as never, pending)
+    const pending = [...this.#open.values()].flatMap(({ toolCallId }) => toolCallId ?? [])
+    return prepare(this.#context.state(), params as never, new Set([...this.#asked, ...pending]))
   }
 
   #serve(id: JsonRpcId, prepared: Prepared): void {
     if ('approval' in prepared) void this.#permit(id, prepared.approval)
     else if ('inquiry' in prepared) void this.#answer(id, prepared.inquiry)
     else this.#context.server.respond(id, prepared.answer)
+  }
+
+  /** These calls have not ended; of the others nothing will be asked any more. */
+  told(calls: ReadonlyMap<string, unknown>): void {
+    for (const id of this.#asked) if (!calls.has(id)) this.#asked.delete(id)
   }
 
   /** The agent no longer wants an answer: it took its question back, or the turn has ended. */
@@ -116,6 +123,7 @@ export class RequestDesk {
 
   async #permit(id: JsonRpcId, { ask, respond }: Approval): Promise<void> {
     const { server, person, denied, explain, state } = this.#context
+    if (ask.toolCallId !== undefined) this.#asked.add(ask.toolCallId)
     const answer = await person.permit(ask, this.#begin(id, ask.toolCallId))
     if (!this.#open.has(id)) return
     if (answer.outcome === 'denied') {

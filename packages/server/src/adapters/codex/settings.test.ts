@@ -91,7 +91,11 @@ it('takes away what is refused and would never be asked about', () => {
   })
   const config = nativeConfig(connectInput({ person: silentPerson }))
   expect(config).not.toHaveProperty('web_search')
-  expect(config.features).toEqual({ default_mode_request_user_input: true, goals: false })
+  expect(config.features).toEqual({
+    default_mode_request_user_input: true,
+    goals: false,
+    unified_exec_tty: false,
+  })
 })
 
 it('starts with the options of the session', () => {

@@ -116,6 +116,8 @@ export function nativeConfig(
     features: {
       default_mode_request_user_input: true,
       goals: false,
+      // nobody is asked about what is typed into a terminal: without one, a command has no input
+      unified_exec_tty: false,
       ...(forbidden('spawn_agent', 'think') && { multi_agent: false, multi_agent_v2: false }),
       ...(forbidden('image_generation', 'think') && { image_generation: false }),
     },

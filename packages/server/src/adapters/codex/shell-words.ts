@@ -1,13 +1,16 @@
 export type ShellToken = { readonly word: string } | { readonly operator: string }
 
 const operators = ['&&', '||', '|', ';'] as const
-/** Outside quotes these mean more than themselves; what holds one is not understood here. */
-const special = /[$`<>(){}#&\n\r!]/
+/**
+ * Outside quotes these mean more than themselves, in one shell or another; what holds one is not understood here. Patterns
+ * are among them wherever they stand: they become names of files, and a file can be named like an option.
+ */
+const special = /[$`<>(){}#&\n\r!*?[~^]/
 const shells = /(^|\/)(ba|z|da|k)?sh$/
 
 /**
  * The words of a command line and what joins them, or nothing if it holds anything that a shell would work on further:
- * expansions, redirections, subshells, comments, more lines.
+ * expansions, patterns, redirections, subshells, comments, more lines.
  */
 export function shellTokens(line: string): ShellToken[] | undefined {
   const tokens: ShellToken[] = []
@@ -32,9 +35,9 @@ function withoutBlanks(text: string): string {
   return text.replace(/^[ \t]+|[ \t]+$/g, '')
 }
 
-/** A word that begins with a pattern may become an option: a file can have any name. */
+/** For zsh, a word that begins with an equals sign is the path of a program. */
 function readWord(text: string): { word: string; length: number } | undefined {
-  if (/^[*?[]/.test(text)) return undefined
+  if (text.startsWith('=')) return undefined
   let word = ''
   let at = 0
   while (at < text.length) {
@@ -60,7 +63,7 @@ function readQuoted(text: string, at: number): Piece | undefined {
   for (let next = at + 1; next < text.length; next++) {
     const char = text.charAt(next)
     if (char === '"') return { text: quoted, length: next + 1 - at }
-    if (char === '$' || char === '`') return undefined
+    if (char === '$' || char === '`' || text.startsWith('\\\n', next)) return undefined
     if (char === '\\' && /[$`"\\]/.test(text.charAt(next + 1))) quoted += text.charAt(++next)
     else quoted += char
   }

@@ -123,7 +123,7 @@ export const notices = {
       text: 'Codex looks at every call of this turn closely.',
     }),
 
-  /** Nobody is asked about what is typed into a command that runs, so at least it is told. */
+  /** Our commands have no terminal, so nothing can be typed into them. If it is all the same, it was not asked about: it is told. */
   'item/commandExecution/terminalInteraction': (
     state: TranslateState,
     { threadId, itemId, stdin }: OfThread & { itemId: string; stdin: string },

@@ -1,0 +1,168 @@
+import { once } from 'node:events'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { ConnectInput } from '../../core/agent-adapter.ts'
+import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { connectInput, promptMessage, readTurn, silentPerson } from '../../testing/read-connection.ts'
+import { AppServer, type Listener } from './app-server.ts'
+import { createAppServerPool } from './app-server-pool.ts'
+import { connectCodex } from './connection.ts'
+import type { NativeMessage } from './native.ts'
+import { script } from './programs-under-test.ts'
+
+const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-abandoned-')))
+const program = join(testAgentsFolder(), 'codex', 'node_modules', '.bin', 'codex')
+const signal = new AbortController().signal
+let server: ModelServer
+beforeAll(async () => {
+  server = await startModelServer()
+  server.wire(withNamespaces)
+  answerByPrompt(server, /Parley was restarted/)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
+})
+
+/** A program that somebody else needs, too. */
+async function sharedProgram() {
+  const env = codexEnvironment({ url: server.url, home: mkdtempSync(join(home, 'home-')) })
+  const pool = createAppServerPool(() => ({ program, env }))
+  const other = await pool.acquire(signal)
+  return {
+    pool,
+    loaded: async () => (await other.server.call<{ data: string[] }>('thread/loaded/list')).data,
+    [Symbol.asyncDispose]: () => other.release(),
+  }
+}
+
+/** Gives up at the moment in which Codex is asked for the conversation. */
+function givingUp(changes: Partial<ConnectInput> = {}): ConnectInput {
+  const giveUp = new AbortController()
+  const forbids = () => {
+    giveUp.abort()
+    return false
+  }
+  return connectInput({ ...changes, cwd: home, signal: giveUp.signal, person: { ...silentPerson, forbids } })
+}
+
+async function untilLoaded(shared: { loaded(): Promise<string[]> }, expected: string[]): Promise<void> {
+  for (;;) {
+    const loaded = await shared.loaded()
+    if (loaded.length === expected.length && expected.every((id) => loaded.includes(id))) return
+  }
+}
+
+const refusal = { code: 'cancelled' }
+const hello = promptMessage(modelPrompt('Hello.', { content: 'Hello there.' }))
+
+async function turnOf(connection: Awaited<ReturnType<typeof connectCodex>>) {
+  await connection.send(hello)
+  return readTurn(connection)
+}
+
+it('puts a conversation away that nobody waits for any more, while others use the program', async () => {
+  await using shared = await sharedProgram()
+  await expect(connectCodex(shared.pool, givingUp())).rejects.toMatchObject(refusal)
+  const next = await connectCodex(shared.pool, connectInput({ cwd: home }))
+  const connected = (await turnOf(next)).find(({ type }) => type === 'agent.connected')
+  await untilLoaded(shared, [(connected as { agentSessionId: string }).agentSessionId])
+  await next.close()
+  await untilLoaded(shared, [])
+})
+
+it('does not put it away under the next one who resumes it', async () => {
+  await using shared = await sharedProgram()
+  const first = await connectCodex(shared.pool, connectInput({ cwd: home }))
+  const connected = (await turnOf(first)).find(({ type }) => type === 'agent.connected')
+  await first.close()
+  const { agentSessionId } = connected as { agentSessionId: string }
+  const resume = { agentSessionId, turns: 1 }
+  const input = givingUp({ resume })
+  const given = connectCodex(shared.pool, input).catch((error: unknown) => error)
+  await once(input.signal, 'abort')
+  const next = await connectCodex(shared.pool, connectInput({ cwd: home, resume }))
+  expect(await given).toMatchObject(refusal)
+  expect(await turnOf(next)).toContainEqual(expect.objectContaining({ type: 'text.written' }))
+  expect(await shared.loaded()).toEqual([agentSessionId])
+  await next.close()
+})
+
+/** A program that says no more than it is asked to. */
+const speaker = `#!${process.execPath}
+const say = (message) => console.log(JSON.stringify(message))
+const heard = { refused: 0, away: 0 }
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, error } = JSON.parse(line)
+  if (method === 'initialize') say({ id, result: { userAgent: 'parley/0.166.0 (Linux)' } })
+  if (method === 'speak') {
+    for (let one = 0; one < 300; one++) {
+      say({ id: 'ask-' + one, method: 'item/tool/call', params: { threadId: 'thread-' + one } })
+    }
+    say({ id, result: {} })
+  }
+  if (method === 'thread/unsubscribe') {
+    heard.away++
+    say({ id, result: { status: 'notLoaded' } })
+  }
+  if (method === 'count') say({ id, result: heard })
+  if (error) heard.refused++
+})
+`
+
+async function withSpeaker(work: (odd: AppServer) => Promise<void>): Promise<void> {
+  const env = { PATH: process.env.PATH ?? '', HOME: home }
+  const odd = await AppServer.start({ program: script(home, speaker), env })
+  await work(odd)
+  await odd.close()
+}
+
+it('lets nobody resume it before it is put away', () =>
+  withSpeaker(async (odd) => {
+    const opening = Promise.withResolvers<{ thread: { id: string } }>()
+    const abandoned = odd.abandon(opening.promise, 'one')
+    const expected = odd.expect('one').then(() => 'expected')
+    const first = await Promise.race([expected, odd.call('count')])
+    expect(first).toEqual({ refused: 0, away: 0 })
+    opening.resolve({ thread: { id: 'one' } })
+    await abandoned
+    expect(await expected).toBe('expected')
+    expect(await odd.call('count')).toEqual({ refused: 0, away: 1 })
+  }))
+
+it('lets it be resumed at once if it could not be opened, and puts another away that was', () =>
+  withSpeaker(async (odd) => {
+    await odd.abandon(Promise.reject(new Error('no')), 'one')
+    await odd.expect('one')
+    await odd.abandon(Promise.resolve({ thread: { id: 'anew' } }), 'one')
+    await odd.expect('one')
+    expect(await odd.call('count')).toEqual({ refused: 0, away: 1 })
+  }))
+
+it('keeps what is said in conversations that nobody claims of some, and leaves no question open', () =>
+  withSpeaker(async (odd) => {
+    await odd.call('speak')
+    const heard: NativeMessage[] = []
+    const listener: Listener = { hear: (message) => void heard.push(message), lost: () => undefined }
+    for (let one = 0; one < 300; one++) odd.claim(`thread-${one}`, listener)
+    const ids = heard.flatMap((message) => ('id' in message ? [message.id] : []))
+    expect([ids.length, ids[0], ids.at(-1)]).toEqual([100, 'ask-200', 'ask-299'])
+    expect(await odd.call('count')).toEqual({ refused: 200, away: 0 })
+  }))
+
+it('does not remember for ever which conversations were left', () =>
+  withSpeaker(async (odd) => {
+    const heard: NativeMessage[] = []
+    const listener: Listener = { hear: (message) => void heard.push(message), lost: () => undefined }
+    for (let one = 0; one < 1_010; one++) odd.claim(`thread-${one}`, listener)
+    odd.leave(listener)
+    await odd.call('speak')
+    for (let one = 0; one < 300; one++) odd.claim(`thread-${one}`, listener)
+    expect(heard).toHaveLength(10)
+    expect(await odd.call('count')).toEqual({ refused: 290, away: 0 })
+  }))

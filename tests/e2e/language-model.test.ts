@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { createClaudeAdapter } from '../../packages/server/src/adapters/claude/index.ts'
 import { builtInAdapters } from '../../packages/server/src/adapters/index.ts'
-import { sdks } from '../../packages/server/src/faces/language-model/model-under-test.ts'
+import { repliedIn, sdks } from '../../packages/server/src/faces/language-model/model-under-test.ts'
 import { testAgentsFolder } from '../../packages/server/src/testing/agents-folder.ts'
 import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
 import { codexEnvironment, withNamespaces } from '../../packages/server/src/testing/codex-environment.ts'
@@ -167,7 +167,7 @@ describe.each(sdks)('%s on the real Claude Code', (_, sdk) => {
     expect(door.modelCalls()).toHaveLength(3)
     expect(JSON.stringify(door.modelCalls().at(-1)?.body)).toContain('mint is a herb')
     const more = user(modelPrompt('Once more.', calls(look('dill', 'toolu_d')), { content: 'Enough.' }))
-    const messages = [asked, ...first.response.messages, more]
+    const messages = [asked, ...(await repliedIn(first)), more]
     const second = sdk.streamText({ model: door.model, messages, tools, stopWhen })
     expect(await second.text).toBe('Enough.')
     expect(looked.at(-1)).toBe('dill')
@@ -294,7 +294,7 @@ it("calls the caller's tool in one turn of the real Codex, and goes on in its se
     expect(first.steps.map(({ finishReason }) => finishReason)).toEqual(['tool-calls', 'stop'])
     expect(first.text).toBe('A herb.')
     const next = user(modelPrompt('And now?', { say: 'history' }))
-    const messages = [asked, ...first.response.messages, next]
+    const messages = [asked, ...(await repliedIn(first)), next]
     const second = await sdk.generateText({ model: codex, messages, tools, stopWhen })
     expect(second.text).toContain('sage is a herb')
     expect((await host.list({ limit: 10 })).sessions).toHaveLength(1)

@@ -24,6 +24,8 @@ export type AskContext = {
   readonly sessionId: string
   readonly cwd: string
   readonly agentName: string
+  /** It was begun by a prompt of this editor's, which waits for its end. */
+  isOwnTurn(turnId: string | undefined): boolean
   /** The editor cannot put this before its person, who is told so and where it can be answered. */
   cannotAsk(why: string): Promise<void>
 }
@@ -90,8 +92,13 @@ function chosenIn({ outcome }: RequestPermissionResponse): string | undefined {
   return outcome.outcome === 'selected' && 'optionId' in outcome ? String(outcome.optionId) : undefined
 }
 
-/** Not answering is stopping: that is what the word `cancelled` means in the protocol. */
-async function cancelTurn({ access, sessionId }: AskContext, { turnId }: OpenRequest): Promise<void> {
+/**
+ * Not answering is stopping: that is what the word `cancelled` means in the protocol. But it is said of the editor's own
+ * prompt; who only looks on at another's turn leaves the request to others.
+ */
+async function cancelTurn(context: AskContext, { turnId }: OpenRequest): Promise<void> {
+  const { access, sessionId, isOwnTurn } = context
+  if (!isOwnTurn(turnId)) return
   await access.command(sessionId, { type: 'turn.cancel', commandId: newId('cmd'), ...(turnId && { turnId }) })
 }
 

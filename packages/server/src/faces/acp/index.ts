@@ -7,8 +7,8 @@ import {
   RequestError,
   type Stream,
 } from '@agentclientprotocol/sdk/unstable'
-import { Conversations, type ConversationsOptions } from './conversations.ts'
 import { createEditor, type Editor } from './editor.ts'
+import { EditorSessions, type EditorSessionsOptions } from './editor-sessions.ts'
 import { introduction, signIn } from './introduction.ts'
 import type { OpenSession } from './open-session.ts'
 import { promptParts } from './prompt-parts.ts'
@@ -20,7 +20,7 @@ export type { Access, AccessItem, FeedFrom } from './access.ts'
 export { hostAccess } from './host-access.ts'
 export { modeFrom } from './settings.ts'
 
-export type AcpFaceOptions = ConversationsOptions & { readonly version: string }
+export type AcpFaceOptions = EditorSessionsOptions & { readonly version: string }
 
 /** An agent of the Agent Client Protocol, to one editor: any agent of ours, with our log, rules and permissions. */
 export type AcpFace = {
@@ -32,22 +32,22 @@ export type AcpFace = {
 
 type Parts = {
   readonly options: AcpFaceOptions
-  readonly conversations: Conversations
+  readonly sessions: EditorSessions
   /** Who has introduced itself; the SDK refuses everything before that. */
   editor?: Editor
 }
 
 export function createAcpFace(stream: Stream, options: AcpFaceOptions): AcpFace {
   const app = createAgent({ name: 'parley' })
-  const conversations = new Conversations(options)
-  const parts: Parts = { options, conversations }
+  const sessions = new EditorSessions(options)
+  const parts: Parts = { options, sessions }
   addIntroduction(app, parts)
   addSessions(app, parts)
   addTurns(app, parts)
   addSettings(app, parts)
   const connection = app.connect(stream)
   return {
-    closed: connection.closed.then(() => conversations.leave()),
+    closed: connection.closed.then(() => sessions.leave()),
     close: () => connection.close(),
   }
 }
@@ -77,78 +77,76 @@ function answering<Context extends { method: string }, Answer>(
 type Introducing = { method: string; params: InitializeRequest; client: AgentContext }
 
 function addIntroduction(app: AgentApp, parts: Parts): void {
-  const { conversations, options } = parts
+  const { sessions, options } = parts
   app.onRequest(
     'initialize',
     answering(parts, async ({ params, client }: Introducing) => {
-      const agent = await conversations.agent()
+      const agent = await sessions.agent()
       parts.editor = createEditor(client, params.clientCapabilities)
       return introduction(agent, options.version)
     }),
   )
   app.onRequest(
     'authenticate',
-    answering(parts, async ({ params }) =>
-      signIn(await conversations.agent({ again: true }), params.methodId),
-    ),
+    answering(parts, async ({ params }) => signIn(await sessions.agent({ again: true }), params.methodId)),
   )
 }
 
 function addSessions(app: AgentApp, parts: Parts): void {
-  const { conversations } = parts
+  const { sessions } = parts
   const opened = (session: OpenSession) => ({ sessionId: session.id, ...session.settings() })
   app.onRequest(
     'session/new',
-    answering(parts, async ({ params }) => opened(await conversations.create(params, editorOf(parts)))),
+    answering(parts, async ({ params }) => opened(await sessions.create(params, editorOf(parts)))),
   )
   app.onRequest(
     'session/load',
     answering(parts, async ({ params }) => {
-      const session = await conversations.load(params.sessionId, params, editorOf(parts))
+      const session = await sessions.load(params.sessionId, params, editorOf(parts))
       return session.settings()
     }),
   )
   app.onRequest(
     'session/resume',
     answering(parts, async ({ params }) => {
-      const session = await conversations.resume(params.sessionId, params, editorOf(parts))
+      const session = await sessions.resume(params.sessionId, params, editorOf(parts))
       return session.settings()
     }),
   )
   app.onRequest(
     'session/fork',
     answering(parts, async ({ params }) =>
-      opened(await conversations.fork(params.sessionId, params, editorOf(parts))),
+      opened(await sessions.fork(params.sessionId, params, editorOf(parts))),
     ),
   )
   app.onRequest(
     'session/list',
-    answering(parts, async ({ params }) => conversations.list(params)),
+    answering(parts, async ({ params }) => sessions.list(params)),
   )
   app.onRequest(
     'session/close',
     answering(parts, async ({ params }) => {
-      await conversations.close(params.sessionId)
+      await sessions.close(params.sessionId)
       return {}
     }),
   )
   app.onRequest(
     'session/delete',
     answering(parts, async ({ params }) => {
-      await conversations.remove(params.sessionId)
+      await sessions.remove(params.sessionId)
       return {}
     }),
   )
 }
 
 function addTurns(app: AgentApp, parts: Parts): void {
-  const { conversations } = parts
+  const { sessions } = parts
   const partsOf = ({ agent, state }: OpenSession, prompt: ContentBlock[]) =>
     promptParts(prompt, { cwd: state.cwd, can: agent.capabilities })
   app.onRequest(
     'session/prompt',
     answering(parts, async ({ params, signal }) => {
-      const session = conversations.get(params.sessionId)
+      const session = sessions.get(params.sessionId)
       return session.prompt(partsOf(session, params.prompt), signal)
     }),
   )
@@ -156,28 +154,28 @@ function addTurns(app: AgentApp, parts: Parts): void {
     steeringMethod,
     SteeringRequest,
     answering(parts, async ({ params }) => {
-      const session = conversations.get(params.sessionId)
+      const session = sessions.get(params.sessionId)
       if (!session.state.turn) return { outcome: 'promptRequired' }
       await session.steer(partsOf(session, params.prompt as ContentBlock[]))
       return { outcome: 'steered' }
     }),
   )
-  app.onNotification('session/cancel', ({ params }) => conversations.get(params.sessionId).cancel())
+  app.onNotification('session/cancel', ({ params }) => sessions.get(params.sessionId).cancel())
 }
 
 function addSettings(app: AgentApp, parts: Parts): void {
-  const { conversations } = parts
+  const { sessions } = parts
   app.onRequest(
     'session/set_mode',
     answering(parts, async ({ params }) => {
-      await conversations.get(params.sessionId).configure({ mode: modeFrom(params.modeId) })
+      await sessions.get(params.sessionId).configure({ mode: modeFrom(params.modeId) })
       return {}
     }),
   )
   app.onRequest(
     'session/set_config_option',
     answering(parts, async ({ params }) => {
-      const session = conversations.get(params.sessionId)
+      const session = sessions.get(params.sessionId)
       const setting = settingFrom(params.configId, params.value)
       if (setting) await session.configure(setting)
       return { configOptions: session.settings().configOptions }

@@ -297,7 +297,9 @@ export class OpenSession {
       if (!request || asking.signal.aborted) return
       const where = elsewhere && `Answer it in another client: ${elsewhere}`
       const cannotAsk = (why: string) => this.#tell(this.#retelling.aside('warning', why, where))
-      const context = { access, editor, sessionId: this.id, cwd, agentName: agent.name, cannotAsk }
+      const isOwnTurn = (turnId: string | undefined) =>
+        turnId !== undefined && turnId === this.#pending?.turnId
+      const context = { access, editor, sessionId: this.id, cwd, agentName: agent.name, isOwnTurn, cannotAsk }
       await askEditor(context, request, asking.signal)
     } catch (thrown) {
       if (!asking.signal.aborted) problem(thrown, 'ask the editor')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { colour, type HostUnderTest, permission } from '../../core/host-under-test.ts'
-import { choosing } from './editor-under-test.ts'
-import { aSession, logOf } from './face-under-test.ts'
+import { choosing, type EditorUnderTest, everything } from './editor-under-test.ts'
+import { aSession, join, logOf } from './face-under-test.ts'
 
 describe('a permission', () => {
   it.each([
@@ -72,6 +72,36 @@ describe('a permission', () => {
     const { editor, play, world } = await aSession()
     editor.answerPermission = () => ({ outcome: { outcome: 'cancelled' } })
     expect(await play(permission('a'))).toMatchObject({ stopReason: 'cancelled' })
+    expect(world.runs('a')).toBe(0)
+  })
+
+  it('that an editor calls cancelled which only looks on stays open for the one whose turn it is', async () => {
+    const { editor, play, world, sessionId } = await aSession()
+    const onlooker = await anOnlooker(world, sessionId)
+    onlooker.answerPermission = () => ({ outcome: { outcome: 'cancelled' } })
+    const allowed = Promise.withResolvers<void>()
+    editor.answerPermission = async (request, signal) => {
+      await allowed.promise
+      return choosing('allow_once')(request, signal)
+    }
+    const turn = play(permission('a'))
+    await onlooker.until(() => onlooker.permissions[0])
+    await heardOut(onlooker)
+    allowed.resolve()
+    expect(await turn).toMatchObject({ stopReason: 'end_turn' })
+    expect(world.runs('a')).toBe(1)
+  })
+
+  it('of a turn that was begun in another client stays open when the editor calls it cancelled', async () => {
+    const { editor, world, sessionId } = await aSession()
+    editor.answerPermission = () => ({ outcome: { outcome: 'cancelled' } })
+    const text = JSON.stringify([permission('a')])
+    await world.host.command(sessionId, { type: 'prompt.submit', commandId: 'elsewhere', text })
+    await editor.until(() => editor.permissions[0])
+    await heardOut(editor)
+    expect(await world.host.state(sessionId)).toMatchObject({ requests: [{ type: 'permission' }] })
+    await editor.agent.notify('session/cancel', { sessionId })
+    await editor.until(() => editor.updates('tool_call_update').some(({ status }) => status === 'failed'))
     expect(world.runs('a')).toBe(0)
   })
 
@@ -183,6 +213,26 @@ describe('a question', () => {
     expect(await turn).toMatchObject({ stopReason: 'end_turn' })
   })
 
+  it.each(['cancel', 'decline'] as const)(
+    'that an onlooking editor answers with %s stays open',
+    async (action) => {
+      const { editor, play, world, sessionId } = await aSession()
+      const onlooker = await anOnlooker(world, sessionId)
+      onlooker.answerForm = () => ({ action })
+      const answered = Promise.withResolvers<void>()
+      editor.answerForm = async () => {
+        await answered.promise
+        return { action: 'accept', content: { colour: 'blue' } }
+      }
+      const turn = play(colour)
+      await onlooker.until(() => onlooker.forms[0])
+      await heardOut(onlooker)
+      answered.resolve()
+      expect(await turn).toMatchObject({ stopReason: 'end_turn' })
+      expect(await answers(world, sessionId)).toEqual([{ colour: 'blue' }])
+    },
+  )
+
   it('that is declined ends the turn if the agent takes no words, and else tells it so', async () => {
     const { editor, play, world, sessionId } = await aSession()
     editor.answerForm = () => ({ action: 'decline' })
@@ -195,6 +245,19 @@ describe('a question', () => {
     ])
   })
 })
+
+/** Another editor, in which the session is open as well. */
+async function anOnlooker(world: HostUnderTest, sessionId: string): Promise<EditorUnderTest> {
+  const { editor } = join(world)
+  await editor.introduce(everything)
+  await editor.agent.request('session/load', { sessionId, cwd: world.cwd, mcpServers: [] })
+  return editor
+}
+
+/** What an editor has said before was heard when two more questions of its are answered. */
+async function heardOut({ agent }: EditorUnderTest): Promise<void> {
+  for (let asked = 0; asked < 2; asked++) await agent.request('session/list', {})
+}
 
 async function resolutions(world: HostUnderTest, sessionId: string) {
   return (await logOf(world, sessionId)).filter(({ type }) => type === 'permission.resolved')

@@ -90,7 +90,7 @@ export class Retelling {
       this.#chosen = overlaid(overlaid(this.#chosen, event.requested), event.effective)
     if (event.type === 'session.created')
       this.#chosen = overlaid(this.#chosen, { mode: event.mode, ...this.#state.requested })
-    return this.#conversation(event)
+    return this.#said(event)
   }
 
   delta(delta: Delta): SessionUpdate[] {
@@ -163,7 +163,7 @@ export class Retelling {
     return [update]
   }
 
-  #conversation(event: SessionEvent): SessionUpdate[] {
+  #said(event: SessionEvent): SessionUpdate[] {
     switch (event.type) {
       case 'prompt.submitted':
         return this.#submitted(event)
@@ -199,7 +199,7 @@ export class Retelling {
     }
   }
 
-  /** Something beside the conversation. Editors that know no notices get it among the thoughts. */
+  /** Something beside what is said. Editors that know no notices get it among the thoughts. */
   aside(severity: 'info' | 'warning' | 'error', title: string, description?: string): SessionUpdate[] {
     if (this.#options.knows.notices)
       return [{ sessionUpdate: 'notice', severity, title, ...(description && { description }) }]

@@ -10,7 +10,7 @@ import { colour, permission } from '../../core/host-under-test.ts'
 import { choosing, type EditorUnderTest, everything } from './editor-under-test.ts'
 import { anEditor, aSession, join, logOf } from './face-under-test.ts'
 
-/** What an editor shows of the conversation, chunks put together. */
+/** What an editor shows of the session, chunks put together. */
 function shown(editor: EditorUnderTest, from = 0): string[] {
   const rows: { key: string; text: string }[] = []
   for (const { update } of editor.heard.slice(from)) {

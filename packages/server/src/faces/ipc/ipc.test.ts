@@ -1,8 +1,10 @@
 import { once } from 'node:events'
+import { tmpdir } from 'node:os'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { capabilities } from '@parley/protocol'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
 import {
   colour,
   type HostUnderTest,
@@ -10,6 +12,8 @@ import {
   hostUnderTest,
   permission,
 } from '../../core/host-under-test.ts'
+import { createHost } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
 import { randomScript } from '../../testing/random-script.ts'
 import { type IncomingMessage, incomingMessagesOf } from '../../transcripts/incoming-messages.ts'
 import type { AgentConfig, TaskMessage } from './agent-calls.ts'
@@ -191,6 +195,24 @@ describe('agent:send and the message channel', () => {
       await page.until((message) => message.type === 'user_text' && message.text === 'from elsewhere')
       expect(typesOf(page).filter((type) => type === 'user_text')).toHaveLength(echoPrompts ? 2 : 1)
     }
+  })
+
+  it('takes a prompt for its own once, and in the session that it was sent to', async () => {
+    const { page, world } = await aPage()
+    const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
+    await page.play('t', { type: 'text', text: 'mine' })
+    const { events } = await world.host.read(sessionId, { after: 0, limit: 100 })
+    const { messageId } = events
+      .map(({ json }) => JSON.parse(json))
+      .find(({ type }) => type === 'prompt.submitted')
+    const { sessionId: other } = (await page.newSession('t')) as { sessionId: string }
+    const named = { type: 'prompt.submit', commandId: 'x', text: 'of the same name', messageId } as const
+    const from = page.heard.length
+    await world.host.command(other, named)
+    await page.until(is('turn_ended'), from)
+    expect(page.heard.map(({ message }) => message)).toContainEqual(
+      expect.objectContaining({ type: 'user_text', text: 'of the same name', msg_id: messageId }),
+    )
   })
 
   it('sends images, and is refused by an agent that sees none', async () => {
@@ -400,6 +422,29 @@ describe('capabilities, models and status', () => {
     expect(answer).toMatchObject({ success: true, agent: 'scripted', capabilities: { streaming: true } })
     expect(answer).toMatchObject({ models: [{ id: 'scripted-large' }, { id: 'scripted-small' }] })
     expect(await page.setModel('t', 'scripted-small')).toEqual({ success: true })
+  })
+
+  it('are those of the agent whose session is active', async () => {
+    const models = [{ id: 'tiny', name: 'Tiny' }]
+    const other = createScriptedAdapter({ id: 'other', name: 'Other', models })
+    const adapters = [createScriptedAdapter(), other]
+    const host = await createHost({ adapters, store: createMemoryStore() })
+    const wire = wireUnderTest()
+    const face = createIpcFace({ host, ...wire.main })
+    onTestFinished(async () => {
+      face.close()
+      wire.close()
+      await host.close()
+    })
+    const page = createPreload(wire.page)
+    const cwd = tmpdir()
+    await page.connect('t', { type: 'scripted', payload: { cwd } })
+    const { id } = await host.create({ agent: 'other', cwd })
+    expect(await page.loadSession('t', id)).toMatchObject({ success: true })
+    expect(await page.getCapabilities('t')).toMatchObject({ agent: 'other', name: 'Other', models })
+    expect(await page.getStatus('t')).toMatchObject({ status: { agent: 'other', sessionId: id } })
+    expect(await page.newSession('t')).toMatchObject({ success: true })
+    expect(await page.getStatus('t')).toMatchObject({ status: { agent: 'scripted' } })
   })
 
   it('refuse what the agent cannot', async () => {

@@ -30,7 +30,7 @@ export type PageNote = { readonly at: number } /** A prompt that this page has n
 )
 
 export type PageMessagesOptions = {
-  /** True for the id of a prompt that the page has shown itself. */
+  /** True for the id of a prompt that the page has shown itself. Each is asked about once. */
   readonly isOwn: (messageId: string) => boolean
   /** Up to here all prompts are told: the page asked for the whole session. */
   readonly promptsUpTo?: number

@@ -28,7 +28,12 @@ export type TaskParts = {
 }
 
 /** A session that the task has had: how far the page was told, and what it remembers of open blocks. */
-type Heard = { cursor: number; readonly messages: PageMessages }
+type Heard = {
+  cursor: number
+  readonly messages: PageMessages
+  /** Prompts that the page has sent and shows already, until they are heard. */
+  readonly own: Set<string>
+}
 
 type WithoutId<Input> = Input extends unknown ? Omit<Input, 'commandId'> : never
 
@@ -37,7 +42,6 @@ export class Task {
   readonly #parts: TaskParts
   readonly #config: CheckedConfig
   readonly #sessions = new Map<string, Heard>()
-  readonly #own = new Set<string>()
   #active: string | undefined
   #leaving = new AbortController()
   #lastError: string | undefined
@@ -90,11 +94,17 @@ export class Task {
 
   async send(text: string, images: readonly PromptPart[]): Promise<string> {
     const messageId = newId('prm')
-    if (!this.#parts.echoPrompts) this.#own.add(messageId)
+    const { own } = this.#sessions.get(this.#session()) ?? {}
+    if (!this.#parts.echoPrompts) own?.add(messageId)
     const words: PromptPart[] = text === '' && images.length > 0 ? [] : [{ type: 'text', text }]
     const parts = [...words, ...images]
-    const { promptId } = await this.#command({ type: 'prompt.submit', parts, messageId })
-    return promptId ?? messageId
+    try {
+      const { promptId } = await this.#command({ type: 'prompt.submit', parts, messageId })
+      return promptId ?? messageId
+    } catch (error) {
+      own?.delete(messageId)
+      throw error
+    }
   }
 
   async stop(): Promise<void> {
@@ -121,11 +131,12 @@ export class Task {
   }
 
   async abilities(): Promise<AgentAbilities> {
-    const agent = this.#parts.agentFor(this.#config.type)
+    const state = this.#active === undefined ? undefined : await this.#state()
+    const agent = this.#agentOf(state)
     const info = (await this.#parts.host.agents()).find(({ id }) => id === agent)
     if (!info) throw new ParleyError('agent_not_found', `There is no agent "${agent}" here.`)
     const { name, capabilities } = info
-    const connection = this.#active === undefined ? undefined : (await this.#state()).connection
+    const connection = state?.connection
     return {
       agent,
       name,
@@ -140,7 +151,7 @@ export class Task {
     const state = this.#active === undefined ? undefined : await this.#state().catch(() => undefined)
     return {
       connected: true,
-      agent: this.#parts.agentFor(this.#config.type),
+      agent: this.#agentOf(state),
       sessionId: this.#active ?? null,
       sessions: [...this.#sessions.keys()],
       activity: activityOf(state?.status ?? 'idle'),
@@ -166,9 +177,15 @@ export class Task {
     }
   }
 
+  /** A session that was loaded may be of another agent than the task was connected with. */
+  #agentOf(state: SessionState | undefined): string {
+    return state?.agent ?? this.#parts.agentFor(this.#config.type)
+  }
+
   #fresh(cursor: number, promptsUpTo = 0): Heard {
-    const isOwn = (messageId: string) => this.#own.has(messageId)
-    return { cursor, messages: new PageMessages({ isOwn, promptsUpTo }) }
+    const own = new Set<string>()
+    const isOwn = (messageId: string) => own.delete(messageId)
+    return { cursor, messages: new PageMessages({ isOwn, promptsUpTo }), own }
   }
 
   /** Resolves when the page was told all there is. The session before it is left only once this one is there. */

@@ -34,6 +34,7 @@ export function callSettings(options: CallOptions): CallSettings {
     warnings.push({ type: 'unsupported', feature, details })
   }
   for (const name of Object.keys(providerOptions?.parley ?? {})) {
+    if (name === 'person') continue
     warn(`providerOptions.parley.${name}`, 'Give settings of the session to createParley or to the model.')
   }
   for (const tool of options.tools ?? []) {

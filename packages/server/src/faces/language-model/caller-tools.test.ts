@@ -3,7 +3,15 @@ import type { ModelMessage, ToolSet } from 'ai6'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { scriptedCapabilities } from '../../adapters/scripted/index.ts'
-import { modelUnderTest, prompted, type Sdk, sdks } from './model-under-test.ts'
+import { systemClock } from '../../core/clock.ts'
+import {
+  type ModelUnderTest,
+  modelUnderTest,
+  prompted,
+  repliedIn,
+  type Sdk,
+  sdks,
+} from './model-under-test.ts'
 
 const call = (name: string, input: unknown) => ({ type: 'host-tool', name, input, unasked: true }) as const
 const calling = (...words: string[]) =>
@@ -71,7 +79,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     const one = ['tool-input-start', 'tool-input-delta', 'tool-input-end', 'tool-call']
     expect(types).toEqual([...one, 'tool-result', ...one, 'tool-result', ...one, 'tool-error'])
     expect((await result.steps).length).toBe(4)
-    const { messages } = await result.response
+    const messages = await repliedIn(result)
     const next = { role: 'user', content: calling('mint') } as const
     await sdk.generateText({ model: door.model, messages: [user, ...messages, next], tools, stopWhen })
     expect(words.at(-1)).toBe('mint:en')
@@ -104,6 +112,21 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(second.text).toBe('The tool says: not this oneDone.')
     expect(await door.events('tool-call.ended')).toMatchObject([{ outcome: 'failed' }])
     expect(await door.sessions()).toHaveLength(1)
+  })
+
+  it('leaves a turn that waits to the person whose it is', async () => {
+    await using door = await modelUnderTest({ person: 'ada' })
+    const user = { role: 'user', content: calling('sage') } as const
+    const first = await sdk.generateText({ model: door.model, messages: [user], tools })
+    const toolCallId = first.toolCalls[0]?.toolCallId ?? ''
+    const output = { type: 'text', value: 'a herb' } as const
+    const messages = [user, ...first.response.messages, resultOf(toolCallId, output)]
+    const providerOptions = { parley: { person: 'bob' } }
+    const ofBob = await sdk.generateText({ model: door.model, messages, providerOptions })
+    expect(ofBob.warnings).toHaveLength(1)
+    const ofAda = await sdk.generateText({ model: door.model, messages, tools })
+    expect([ofAda.text, ofAda.warnings ?? []]).toEqual(['The tool says: a herbDone.', []])
+    expect(await door.sessions()).toHaveLength(2)
   })
 
   it('goes on in the same turn when the user says more behind the result, and anew where an agent cannot', async () => {
@@ -220,5 +243,56 @@ describe.each(sdks)('%s', (_, sdk) => {
     const odd = { 'a b': tools.lookup }
     const wrong = sdk.generateText({ model: other.model, prompt: 'x', tools: odd })
     await expect(wrong).rejects.toMatchObject({ code: 'validation_error', details: { tool: 'a b' } })
+  })
+})
+
+describe('a stream that ends with a call', () => {
+  const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: calling('sage') }] }]
+  const offered = [{ type: 'function', name: 'lookup', inputSchema: { type: 'object' } } as const]
+
+  /** Reads up to a part of this type, then leaves. */
+  async function leftAt({ model }: ModelUnderTest, last: 'tool-call' | 'finish') {
+    const { stream } = await model.doStream({ prompt, tools: offered })
+    let toolCallId = ''
+    for await (const part of stream) {
+      if (part.type === 'tool-call') toolCallId = part.toolCallId
+      if (part.type !== last) continue
+      // time enough to take the next part ahead
+      if (last !== 'finish') await systemClock.breathe()
+      break
+    }
+    return toolCallId
+  }
+
+  it('cancels its turn when it is left before its end', async () => {
+    await using door = await modelUnderTest()
+    await leftAt(door, 'tool-call')
+    await door.until('turn.ended')
+    expect(await door.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+  })
+
+  it('is gone on with when it was left right behind its end', async () => {
+    await using door = await modelUnderTest()
+    const toolCallId = await leftAt(door, 'finish')
+    const of = { toolCallId, toolName: 'lookup' }
+    const output = { type: 'text' as const, value: 'a herb' }
+    const { content } = await door.model.doGenerate({
+      prompt: [
+        ...prompt,
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'I look.' },
+            { type: 'tool-call', ...of, input: { word: 'sage' } },
+          ],
+        },
+        { role: 'tool', content: [{ type: 'tool-result', ...of, output }] },
+      ],
+      tools: offered,
+    })
+    expect(content.map((part) => part.type === 'text' && part.text).join('')).toBe(
+      'The tool says: a herbDone.',
+    )
+    expect(await door.events('turn.ended')).toMatchObject([{ outcome: 'completed' }])
   })
 })

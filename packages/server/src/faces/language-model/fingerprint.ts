@@ -8,7 +8,7 @@ type Said = readonly unknown[]
 /**
  * A history as a fingerprint: who said what, whose tools were called with what, and what came of it. How it is cut into
  * messages makes no difference, nor does what callers lose on the way (thinking, files of the agent's, metadata, the words
- * of an error). `about` is what else makes it another conversation.
+ * of an error). `about` is what else makes it another session.
  */
 export function fingerprintOf(about: unknown, said: readonly Said[]): string {
   return hashOf([about, merged(said)])
@@ -23,12 +23,8 @@ export function saidIn(messages: readonly Message[], open?: ReadonlySet<string>)
   })
 }
 
-/** What was replied, in the two shapes that callers keep it in: all of it, or its text alone. */
-export function saidInReply(
-  content: readonly Content[],
-  open?: ReadonlySet<string>,
-): { all: Said[]; text: Said[] } {
-  const all = content.flatMap((part): Said[] => {
+export function saidInReply(content: readonly Content[], open?: ReadonlySet<string>): Said[] {
+  return content.flatMap((part): Said[] => {
     if (part.type === 'tool-call') return of({ ...part, input: JSON.parse(part.input) }, open)
     if (part.type === 'tool-result') {
       const { isError, result: value, ...rest } = part
@@ -36,7 +32,6 @@ export function saidInReply(
     }
     return part.type === 'file' ? [] : of(part)
   })
-  return { all, text: all.filter(([what]) => what === 'text') }
 }
 
 function of(part: AssistantPart | { type: 'tool-approval-response' }, open?: ReadonlySet<string>): Said[] {

@@ -1,7 +1,7 @@
 import type { PromptPart } from '@parley/protocol'
 import { dataOf } from './file-data.ts'
 import { invalidPrompt } from './model-error.ts'
-import type { Conversation } from './read-prompt.ts'
+import type { Given } from './read-prompt.ts'
 import type { AssistantPart, FilePart, Message, TextPart, UserMessage } from './specification.ts'
 
 /** The caller's last messages as a prompt. `words` are ours, after them. */
@@ -16,7 +16,7 @@ export function promptParts(messages: readonly UserMessage[], words?: string): P
  * The prompt that begins a session with a history that the agent has not seen: the history, as it was given and marked as
  * such, then what is asked. One JSON line a message, so that nothing in it can be taken for its end.
  */
-export function replayParts({ history, asked }: Conversation, words?: string): PromptPart[] {
+export function replayParts({ history, asked }: Given, words?: string): PromptPart[] {
   const files: PromptPart[] = []
   const lines = [...history, ...resultsIn(asked)].map((message) => lineOf(message, files))
   const text = [begins, ...lines, asked.type === 'results' ? goOn : ends].join('\n')
@@ -37,7 +37,7 @@ const ends = '[End of what was earlier. What follows is asked now.]'
 const goOn =
   '[End of what was earlier. Its last lines are the results of tools that were called for you. Go on from there.]'
 
-function resultsIn(asked: Conversation['asked']): Message[] {
+function resultsIn(asked: Given['asked']): Message[] {
   return asked.type === 'results' ? [{ role: 'tool', content: [...asked.results] }] : []
 }
 

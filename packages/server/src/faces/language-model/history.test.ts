@@ -11,6 +11,7 @@ const rich = prompted(
   { type: 'tool', name: 'Read', input: { path: 'b' }, outcome: 'failed', output: ['no such file'] },
   { type: 'text', text: 'Second.' },
 )
+const one = { type: 'text', text: 'One.' } as const
 const say = (text: string) => ({ role: 'user', content: prompted({ type: 'text', text }) }) as const
 const asked = { role: 'user', content: rich } as const
 
@@ -32,13 +33,49 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(prompts).toEqual([asked, say('Two.'), say('Three.')].map(({ content }) => content))
   })
 
-  it('goes on with the text of the reply alone', async () => {
+  it('goes on with the text of a reply without calls, and replays that of one with calls', async () => {
     await using door = await modelUnderTest()
-    const { text } = await sdk.generateText({ model: door.model, messages: [asked] })
-    const reply = { role: 'assistant', content: text } as const
-    const second = await sdk.generateText({ model: door.model, messages: [asked, reply, say('Two.')] })
-    expect(second.text).toBe('Two.')
+    const plain = { role: 'user', content: prompted({ type: 'thinking', text: 'Hm.' }, one) } as const
+    const { text } = await sdk.generateText({ model: door.model, messages: [plain] })
+    const two = [plain, { role: 'assistant', content: text } as const, say('Two.')]
+    const second = await sdk.generateText({ model: door.model, messages: two })
+    expect([second.text, second.warnings ?? []]).toEqual(['Two.', []])
     expect(await door.sessions()).toHaveLength(1)
+    const called = await sdk.generateText({ model: door.model, messages: [asked] })
+    const words = { role: 'assistant', content: called.text } as const
+    const anybody = await sdk.generateText({ model: door.model, messages: [asked, words, say('Two.')] })
+    expect([anybody.text, anybody.warnings?.length]).toEqual(['Two.', 1])
+    expect(await door.sessions()).toHaveLength(3)
+  })
+
+  it('leads nobody to the session of another person by the same words', async () => {
+    await using door = await modelUnderTest({ person: 'ada' })
+    const { response } = await sdk.generateText({ model: door.model, messages: [say('One.')] })
+    const messages = [say('One.'), ...response.messages, say('Two.')]
+    const providerOptions = { parley: { person: 'bob' } }
+    const ofBob = await sdk.generateText({ model: door.model, messages, providerOptions })
+    expect(ofBob.warnings).toMatchObject([{ type: 'other', message: expect.stringContaining('history') }])
+    expect(await door.sessions()).toHaveLength(2)
+    const ofAda = await sdk.generateText({ model: door.model, messages })
+    expect(ofAda.warnings ?? []).toEqual([])
+    const three = [...messages, ...ofBob.response.messages, say('Three.')]
+    const again = await sdk.generateText({
+      model: door.parley('scripted', { person: 'bob' }),
+      messages: three,
+    })
+    expect(again.warnings ?? []).toEqual([])
+    expect(await door.sessions()).toHaveLength(2)
+  })
+
+  it.each(['', null, 7])('refuses %j for a person, rather than to mix people up', async (person) => {
+    await using door = await modelUnderTest()
+    const asking = sdk.generateText({
+      model: door.model,
+      prompt: 'x',
+      providerOptions: { parley: { person } },
+    })
+    await expect(asking).rejects.toMatchObject({ code: 'validation_error' })
+    expect(await door.sessions()).toEqual([])
   })
 
   it('goes on with what a page holds of the reply', async () => {

@@ -1,11 +1,11 @@
 import { ParleyError } from '@parley/protocol'
 import type { Host } from '../../core/host.ts'
-import { type Begun, Conversations, type DoorLimits, type SessionWishes } from './conversations.ts'
+import { type Begun, type DoorLimits, Histories, type SessionWishes } from './histories.ts'
 import { LanguageModelError, modelError } from './model-error.ts'
 import { Reply } from './reply.ts'
 import type { CallOptions, LanguageModel, StreamPart } from './specification.ts'
 
-export type { DoorLimits, SessionWishes } from './conversations.ts'
+export type { DoorLimits, SessionWishes } from './histories.ts'
 export { LanguageModelError } from './model-error.ts'
 export type { PermissionDecision, RequestContext, RequestHandlers } from './requests.ts'
 export type { LanguageModel } from './specification.ts'
@@ -31,12 +31,12 @@ const defaultLimits: DoorLimits = { sessions: 1_000, waiting: 64, waitMs: 10 * 6
  * themselves. It owns no session: all of them are in the host, for every other face to see.
  */
 export function createParley({ host, limits, ...usual }: ParleyOptions): Parley {
-  const conversations = new Conversations(host, { ...defaultLimits, ...limits })
+  const histories = new Histories(host, { ...defaultLimits, ...limits })
   const model = (modelId: string, wishes: Partial<SessionWishes> = {}): LanguageModel => {
     const [agent = '', ...named] = modelId.split('/')
     const all = { ...usual, ...(named.length > 0 && { model: named.join('/') }), ...wishes }
     const begin = (call: CallOptions) =>
-      conversations.begin(agent, all, call).catch((error) => {
+      histories.begin(agent, all, call).catch((error) => {
         throw modelError(error, modelId)
       })
     return languageModel(modelId, begin)
@@ -60,7 +60,7 @@ function languageModel(modelId: string, begin: (call: CallOptions) => Promise<Be
       const reply = new Reply()
       const never = new AbortController().signal
       try {
-        for await (const _ of responseOf(begun, reply, call.abortSignal ?? never));
+        for await (const _ of replying(begun, reply, begun.turn.step(call.abortSignal ?? never)));
         return reply.result(modelId, begun.warnings)
       } catch (error) {
         throw modelError(error, modelId)
@@ -70,8 +70,8 @@ function languageModel(modelId: string, begin: (call: CallOptions) => Promise<Be
       const begun = await begin(call)
       const left = new AbortController()
       const signal = call.abortSignal ? AbortSignal.any([call.abortSignal, left.signal]) : left.signal
-      const parts = responseOf(begun, new Reply(), signal)
-      const stream = new ReadableStream<StreamPart>({
+      const parts = replying(begun, new Reply(), begun.turn.step(signal))
+      const source: UnderlyingDefaultSource<StreamPart> = {
         start: (controller) => controller.enqueue({ type: 'stream-start', warnings: begun.warnings }),
         async pull(controller) {
           try {
@@ -83,15 +83,21 @@ function languageModel(modelId: string, begin: (call: CallOptions) => Promise<Be
           }
         },
         cancel: () => left.abort(),
-      })
+      }
+      // nothing is taken ahead: whether the end was heard decides whether the turn goes on
+      const stream = new ReadableStream(source, { highWaterMark: 0 })
       return { stream }
     },
   }
 }
 
 /** What the caller will hold is known before it hears the end: it may come back at once. */
-async function* responseOf(begun: Begun, reply: Reply, signal: AbortSignal): AsyncGenerator<StreamPart> {
-  for await (const part of begun.turn.step(signal)) {
+async function* replying(
+  begun: Begun,
+  reply: Reply,
+  parts: AsyncGenerator<StreamPart>,
+): AsyncGenerator<StreamPart> {
+  for await (const part of parts) {
     reply.add(part)
     if (part.type === 'finish') begun.replied(reply)
     yield part

@@ -1,4 +1,4 @@
-/** A session whose conversation a caller may come back to. */
+/** A session that a caller may come back to. */
 export type KnownSession = {
   readonly sessionId: string
   /** The turn whose reply the caller has. If another one followed, the session knows more than the caller. */
@@ -15,22 +15,20 @@ export class KnownSessions {
   readonly #most: number
   readonly #forgotten: (sessionId: string) => void
   readonly #byFingerprint = new Map<string, KnownSession>()
-  readonly #fingerprints = new Map<string, readonly string[]>()
+  readonly #fingerprints = new Map<string, string>()
 
   constructor(most: number, forgotten: (sessionId: string) => void) {
     this.#most = most
     this.#forgotten = forgotten
   }
 
-  remember(session: KnownSession, fingerprints: readonly string[]): void {
+  remember(session: KnownSession, fingerprint: string): void {
     this.#forget(session.sessionId)
-    for (const one of fingerprints) {
-      // the same words in two sessions: the caller cannot mean both, and either will do
-      const other = this.#byFingerprint.get(one)
-      if (other) this.#letGo(other.sessionId)
-      this.#byFingerprint.set(one, session)
-    }
-    this.#fingerprints.set(session.sessionId, fingerprints)
+    // the same in two sessions, and of one person: they cannot mean both, and either will do
+    const other = this.#byFingerprint.get(fingerprint)
+    if (other) this.#letGo(other.sessionId)
+    this.#byFingerprint.set(fingerprint, session)
+    this.#fingerprints.set(session.sessionId, fingerprint)
     const [oldest] = this.#fingerprints.keys()
     if (this.#fingerprints.size > this.#most && oldest !== undefined) this.#letGo(oldest)
   }
@@ -48,7 +46,8 @@ export class KnownSessions {
   }
 
   #forget(sessionId: string): void {
-    for (const one of this.#fingerprints.get(sessionId) ?? []) this.#byFingerprint.delete(one)
+    const fingerprint = this.#fingerprints.get(sessionId)
+    if (fingerprint !== undefined) this.#byFingerprint.delete(fingerprint)
     this.#fingerprints.delete(sessionId)
   }
 }

@@ -1,7 +1,7 @@
 import { capabilities, ParleyError } from '@parley/protocol'
 import type { LanguageModel as LanguageModel6 } from 'ai6'
 import type { LanguageModel as LanguageModel7 } from 'ai7'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { ai7 } from '../../transcripts/ai-sdk-modules-under-test.ts'
 import { createParley } from './index.ts'
@@ -14,6 +14,7 @@ const hello = prompted(
   { type: 'end', usage, costUsd: 0.25 },
 )
 const say = (text: string) => prompted({ type: 'text', text })
+const askedBy = (text: string) => [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }]
 const running = { type: 'permission', name: 'Bash', kind: 'execute', input: { command: 'ls' } } as const
 
 it('is a model to the types of both generations', async () => {
@@ -293,6 +294,51 @@ describe.each(sdks)('%s', (_, sdk) => {
       { type: 'file', name: 'a.csv', mimeType: 'text/csv', text: 'a,b' },
       { type: 'text', text: say('Seen.') },
     ])
+  })
+})
+
+describe('a stream that nobody has read yet', () => {
+  const hanging = prompted({ type: 'text', text: 'Wait.' }, { type: 'hang' })
+
+  it('cancels its turn when it is cancelled', async () => {
+    await using door = await modelUnderTest()
+    const { stream } = await door.model.doStream({ prompt: askedBy(hanging) })
+    await stream.cancel()
+    await door.until('turn.ended')
+    expect(await door.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+  })
+
+  it('cancels its turn when its caller aborts', async () => {
+    await using door = await modelUnderTest()
+    const aborting = new AbortController()
+    const call = { prompt: askedBy(hanging), abortSignal: aborting.signal }
+    const { stream } = await door.model.doStream(call)
+    aborting.abort()
+    await door.until('turn.ended')
+    expect(await door.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
+    const read = async () => {
+      for await (const _ of stream);
+    }
+    await expect(read()).rejects.toMatchObject({ name: 'AbortError' })
+  })
+
+  it.each([
+    ['before its turn has ended', false],
+    ['after its turn has ended', true],
+  ])('lets go of its tools when it is cancelled %s', async (_when, isOver) => {
+    await using door = await modelUnderTest()
+    const { host, gates } = door.under
+    const tools = [{ type: 'function', name: 'lookup', inputSchema: { type: 'object' } } as const]
+    const prompt = askedBy(prompted({ type: 'wait', gate: 'go' }, { type: 'text', text: 'Done.' }))
+    const { stream } = await door.model.doStream({ prompt, tools })
+    const [id = ''] = await door.sessions()
+    await expect(host.offerTools(id, [])).resolves.toBeUndefined()
+    if (!isOver) await stream.cancel()
+    gates.open('go')
+    await door.until('turn.ended')
+    if (isOver) await stream.cancel()
+    const released = () => expect(host.offerTools(id, [])).rejects.toMatchObject({ code: 'conflict' })
+    await vi.waitFor(released, { timeout: 10_000 })
   })
 })
 

@@ -25,6 +25,7 @@ export type ModelTurnOptions = {
   readonly about: Readonly<Record<string, Json>>
   readonly waitMs: number
   readonly gatherMs: number
+  /** It has ended. Told again if its end was to be heard and then was not. */
   readonly over: () => void
 }
 
@@ -61,6 +62,9 @@ export class ModelTurn {
   #changed = Promise.withResolvers<void>()
   #timer: NodeJS.Timeout | undefined
   #steps = 0
+  /** A response of it is being read, or is about to be. */
+  #isRead = true
+  #isLeft = false
 
   constructor(options: ModelTurnOptions) {
     this.#options = options
@@ -75,9 +79,9 @@ export class ModelTurn {
     return this.#turnId
   }
 
-  /** It ended as it should: who has its reply can go on. */
+  /** It ended as it should, and its end is or will be heard: who has its reply can go on. */
   get isComplete(): boolean {
-    return this.#end?.outcome === 'completed'
+    return this.#end?.outcome === 'completed' && !this.#isLeft
   }
 
   /** Calls that the caller was told of and has not answered. */
@@ -121,6 +125,7 @@ export class ModelTurn {
 
   /** What the caller made of the calls it was told of. */
   answer(results: ReadonlyMap<string, HostToolResult>): void {
+    this.#isRead = true
     for (const id of this.#told.splice(0)) {
       const call = this.#calls.get(id)
       this.#calls.delete(id)
@@ -128,37 +133,49 @@ export class ModelTurn {
     }
   }
 
-  /** One response. Who leaves it before its end cancels the turn. */
-  async *step(signal: AbortSignal): AsyncGenerator<StreamPart> {
+  /** One response, from this call on: who leaves it before its end, or before it is read at all, cancels the turn. */
+  step(signal: AbortSignal): AsyncGenerator<StreamPart> {
     clearTimeout(this.#timer)
-    this.#steps++
-    let whole = false
+    this.#isRead = true
+    const step = ++this.#steps
+    const leave = () => {
+      if (step === this.#steps) this.#leave()
+    }
     // at once: who aborts reads no more, and a response that nobody reads stands still
-    const abort = () => this.cancel()
-    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave, { once: true })
+    return this.#response(signal, leave)
+  }
+
+  async *#response(signal: AbortSignal, leave: () => void): AsyncGenerator<StreamPart> {
     try {
       for (;;) {
         if (signal.aborted) throw abortError(signal)
         yield* this.#taken()
         if (this.#parts.length > 0) continue
         if (this.#failure) throw this.#failure.error
-        if (this.#end) {
-          whole = true
-          return yield* this.#ending(this.#end)
-        }
+        if (this.#end) return yield* this.#ending(this.#end)
         if (this.#due().length > 0) {
           await this.#gathered()
           yield* this.#taken()
           if (this.#due().length === 0) continue
-          whole = true
           return yield* this.#handing()
         }
         await this.#until(signal)
       }
     } finally {
-      signal.removeEventListener('abort', abort)
-      if (!whole) this.cancel()
+      signal.removeEventListener('abort', leave)
+      leave()
     }
+  }
+
+  /** Without its end nobody can go on with it, however it ends. */
+  #leave(): void {
+    if (!this.#isRead) return
+    this.#isRead = false
+    this.#isLeft = true
+    if (this.#over.signal.aborted) this.#options.over()
+    else this.cancel()
   }
 
   /** Nobody wants it any more. It is in the log then; what could not be cancelled was over. */
@@ -201,6 +218,7 @@ export class ModelTurn {
   #settle(): void {
     if (this.#over.signal.aborted) return
     clearTimeout(this.#timer)
+    if (!this.#isRead) this.#isLeft = true
     this.#over.abort()
     this.#options.over()
     this.#wake()
@@ -271,6 +289,7 @@ export class ModelTurn {
     }
     this.#timer = setTimeout(() => this.cancel(), this.#options.waitMs)
     this.#timer.unref()
+    this.#isRead = false
     const finishReason = { unified: 'tool-calls', raw: 'tool_use' } as const
     yield { type: 'finish', finishReason, usage: usageOf(), providerMetadata: this.#about({}) }
   }
@@ -287,6 +306,7 @@ export class ModelTurn {
       yield { type: 'error', error: error ? ParleyError.from(error) : unexplained(outcome) }
     }
     const about = { outcome, stopReason, durationMs, ...(costUsd !== undefined && { costUsd }) }
+    this.#isRead = false
     yield {
       type: 'finish',
       finishReason: finishReasonOf(end),

@@ -1,4 +1,5 @@
 import type { EventOf, EventType, SessionEvent } from '@parley/protocol'
+import type { ModelMessage } from 'ai6'
 import { type Script, scriptInPrompt } from '../../adapters/scripted/script.ts'
 import { type HostUnderTest, type HostUnderTestOptions, hostUnderTest } from '../../core/host-under-test.ts'
 import { ai6, ai7 } from '../../transcripts/ai-sdk-modules-under-test.ts'
@@ -12,6 +13,14 @@ export const sdks = [
   ['AI SDK 7', ai7 as unknown as typeof ai6],
 ] as const
 export type Sdk = typeof ai6
+
+/** What was replied in all steps. In the `response` of AI SDK 7 there is only what the last one did. */
+export async function repliedIn(result: {
+  readonly response: { messages: ModelMessage[] } | PromiseLike<{ messages: ModelMessage[] }>
+  readonly responseMessages?: ModelMessage[] | PromiseLike<ModelMessage[]>
+}): Promise<ModelMessage[]> {
+  return (await result.responseMessages) ?? (await result.response).messages
+}
 
 /** A prompt whose last line is what the scripted agent does; other prompts are echoed. */
 export const prompted = (...script: Script): string => JSON.stringify(script)

@@ -1,8 +1,8 @@
 import { invalidPrompt } from './model-error.ts'
 import type { Message, ToolResultPart, UserMessage } from './specification.ts'
 
-/** What the caller holds, taken apart. */
-export type Conversation = {
+/** What the caller gives, taken apart. */
+export type Given = {
   /** The system messages that it begins with. */
   readonly system: string
   /** All that comes before what is asked now. */
@@ -13,7 +13,7 @@ export type Conversation = {
     | { readonly type: 'results'; readonly results: readonly ToolResultPart[] }
 }
 
-export function readPrompt(prompt: readonly Message[]): Conversation {
+export function readPrompt(prompt: readonly Message[]): Given {
   const start = prompt.findIndex(({ role }) => role !== 'system')
   if (start < 0) {
     throw invalidPrompt('There is nothing to answer: give a prompt, or messages that end with one.', prompt)
@@ -33,7 +33,7 @@ export function readPrompt(prompt: readonly Message[]): Conversation {
   return { system: system.join('\n\n'), history, asked }
 }
 
-function promptOf(tail: readonly Message[]): Conversation['asked'] | undefined {
+function promptOf(tail: readonly Message[]): Given['asked'] | undefined {
   const messages = tail.filter((message) => message.role === 'user')
   const says = messages.some(({ content }) =>
     content.some((part) => part.type !== 'text' || part.text.trim() !== ''),
@@ -41,7 +41,7 @@ function promptOf(tail: readonly Message[]): Conversation['asked'] | undefined {
   return says ? { type: 'prompt', messages } : undefined
 }
 
-function resultsOf(tail: readonly Message[]): Conversation['asked'] | undefined {
+function resultsOf(tail: readonly Message[]): Given['asked'] | undefined {
   const results = tail.flatMap((message) =>
     message.role === 'tool' ? message.content.filter((part) => part.type === 'tool-result') : [],
   )

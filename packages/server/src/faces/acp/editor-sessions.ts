@@ -21,7 +21,7 @@ import type { Editor } from './editor.ts'
 import { mcpServersOf } from './mcp-servers.ts'
 import { OpenSession } from './open-session.ts'
 
-export type ConversationsOptions = {
+export type EditorSessionsOptions = {
   readonly access: Access
   /** Which agent the editor drives. */
   readonly agent: string
@@ -43,14 +43,14 @@ type Place = Pick<LoadSessionRequest, 'cwd' | 'additionalDirectories'> & {
 }
 
 /** The sessions that are open in one editor, by their ids. */
-export class Conversations {
-  readonly #options: ConversationsOptions
+export class EditorSessions {
+  readonly #options: EditorSessionsOptions
   readonly #open = new Map<string, OpenSession>()
   /** Made here. Those that were never used are not kept: an editor makes one before its person has said a word. */
   readonly #made = new Set<string>()
   #agent: AgentInfo | undefined
 
-  constructor(options: ConversationsOptions) {
+  constructor(options: EditorSessionsOptions) {
     this.#options = options
   }
 

@@ -16,10 +16,10 @@ import { instructions, promptParts, replayParts } from './first-prompt.ts'
 import { type KnownSession, KnownSessions } from './known-sessions.ts'
 import { abortError } from './model-error.ts'
 import { ModelTurn } from './model-turn.ts'
-import { type Conversation, readPrompt } from './read-prompt.ts'
+import { type Given, readPrompt } from './read-prompt.ts'
 import type { Reply } from './reply.ts'
 import type { RequestHandlers } from './requests.ts'
-import type { CallOptions, Content, Message, Warning } from './specification.ts'
+import type { CallOptions, Message, Warning } from './specification.ts'
 
 /** How the sessions of a model are made, and who answers for them. */
 export type SessionWishes = RequestHandlers & {
@@ -29,6 +29,8 @@ export type SessionWishes = RequestHandlers & {
   readonly model?: string
   readonly options?: SessionOptions
   readonly mcpServers?: McpServers
+  /** Whose histories these are. A program that serves several people must say it, here or in each call. */
+  readonly person?: string
 }
 
 export type DoorLimits = {
@@ -54,15 +56,16 @@ type Wanted = {
   readonly agent: string
   readonly wishes: SessionWishes
   readonly settings: CallSettings
-  readonly conversation: Conversation
-  /** What makes it another conversation, beside its history. */
+  readonly given: Given
+  readonly person: string | undefined
+  /** What makes it another session, beside its history. */
   readonly about: string
 }
 type Waiting = {
   readonly turn: ModelTurn
   /** The fingerprint of what its caller holds. */
   readonly history: string
-  readonly begun: Wanted
+  readonly person: string | undefined
   readonly known: Known
   readonly stop: () => void
 }
@@ -76,7 +79,7 @@ type Start = {
 type Known = Pick<KnownSession, 'sessionId' | 'refused'>
 
 /** Finds the session that a history is of, or makes one for it; and the turns that wait for their callers. */
-export class Conversations {
+export class Histories {
   readonly #host: Host
   readonly #limits: DoorLimits
   readonly #known: KnownSessions
@@ -93,36 +96,39 @@ export class Conversations {
 
   async begin(agent: string, wishes: SessionWishes, call: CallOptions): Promise<Begun> {
     if (call.abortSignal?.aborted) throw abortError(call.abortSignal)
-    const conversation = readPrompt(call.prompt)
+    const given = readPrompt(call.prompt)
     const settings = callSettings(call)
     const { cwd, mode, model, options, mcpServers } = wishes
-    const { system } = conversation
-    const about = hashOf([agent, cwd, mode, model, options, mcpServers, settings.wanted, system])
-    const wanted = { call, agent, wishes, settings, conversation, about }
+    const { system } = given
+    const person = personOf(wishes, call)
+    const about = hashOf([agent, cwd, mode, model, options, mcpServers, settings.wanted, system, person])
+    const wanted = { call, agent, wishes, settings, given, person, about }
     return (await this.#goOn(wanted)) ?? this.#prompt(wanted)
   }
 
   /** The caller has the results that a turn waits for, and the history that it had; perhaps something to say, too. */
   async #goOn(wanted: Wanted): Promise<Begun | undefined> {
-    const { conversation, settings, about } = wanted
+    const { given, settings, about } = wanted
     const mentioned = new Set(callsIn(wanted.call.prompt))
-    const waiting = [...this.#waiting.values()].find(({ turn }) => turn.open.some((id) => mentioned.has(id)))
+    const waiting = [...this.#waiting.values()].find(
+      ({ turn, person }) => person === wanted.person && turn.open.some((id) => mentioned.has(id)),
+    )
     if (!waiting) return undefined
-    const { turn, known, begun } = waiting
+    const { turn, known } = waiting
     this.#stopWaiting(turn.sessionId)
-    const { before, results } = resultsAtEnd(conversation)
+    const { before, results } = resultsAtEnd(given)
     const isSame = waiting.history === fingerprintOf(about, saidIn(before, new Set(turn.open)))
-    if (!isSame || !(await this.#steered(turn, conversation))) {
+    if (!isSame || !(await this.#steered(turn, given))) {
       turn.cancel()
       return undefined
     }
     turn.answer(new Map(results.map(({ toolCallId, output }) => [toolCallId, hostResultOf(output)])))
-    const replied = (reply: Reply) => this.#replied({ turn, known, wanted, begun }, reply)
+    const replied = (reply: Reply) => this.#replied({ turn, known, wanted }, reply)
     return { turn, warnings: [...settings.warnings], replied }
   }
 
   /** What the user says behind the results goes into the turn that has them. Not every agent can hear it there. */
-  async #steered({ sessionId }: ModelTurn, { asked }: Conversation): Promise<boolean> {
+  async #steered({ sessionId }: ModelTurn, { asked }: Given): Promise<boolean> {
     if (asked.type === 'results') return true
     const parts = promptParts(asked.messages)
     const steer = { type: 'prompt.submit', commandId: crypto.randomUUID(), delivery: 'steer', parts } as const
@@ -136,12 +142,12 @@ export class Conversations {
   }
 
   async #prompt(wanted: Wanted): Promise<Begun> {
-    const { settings, conversation } = wanted
+    const { settings, given } = wanted
     const before = await this.#knownSession(wanted)
     const known = before ?? (await this.#create(wanted))
     const { sessionId } = known
     const { words, warnings } = inWords(settings, known.refused)
-    const isReplay = !before && (conversation.history.length > 0 || conversation.asked.type === 'results')
+    const isReplay = !before && (given.history.length > 0 || given.asked.type === 'results')
     const starting = this.#start({ wanted, known, isNew: !before, isReplay, words })
     this.#turns.set(sessionId, starting)
     const turn = await starting.catch(async (error) => {
@@ -150,16 +156,16 @@ export class Conversations {
       else await this.#host.delete(sessionId)
       throw error
     })
-    const replied = (reply: Reply) => this.#replied({ turn, known, wanted, begun: wanted }, reply)
+    const replied = (reply: Reply) => this.#replied({ turn, known, wanted }, reply)
     return { turn, warnings: [...settings.warnings, ...warnings, ...(isReplay ? [replayed] : [])], replied }
   }
 
   async #start(start: Start): Promise<ModelTurn> {
     const { wanted, known, isNew, isReplay, words } = start
-    const { call, settings, wishes, conversation } = wanted
+    const { call, settings, wishes, given } = wanted
     const { sessionId, refused } = known
     if (!isNew) await this.#host.offerTools(sessionId, this.#toolsFor(wanted, sessionId))
-    const told = isReplay ? replayParts(conversation, words) : promptParts(messagesOf(conversation), words)
+    const told = isReplay ? replayParts(given, words) : promptParts(messagesOf(given), words)
     const parts = isNew ? [...this.#toldInWords(wanted, known), ...told] : told
     if (call.abortSignal?.aborted) throw abortError(call.abortSignal)
     const command = { type: 'prompt.submit', commandId: crypto.randomUUID(), parts } as const
@@ -183,8 +189,8 @@ export class Conversations {
   }
 
   /** The session of this history, if it is just where the caller's history ends. */
-  async #knownSession({ conversation, about }: Wanted): Promise<KnownSession | undefined> {
-    const { history, asked } = conversation
+  async #knownSession({ given, about }: Wanted): Promise<KnownSession | undefined> {
+    const { history, asked } = given
     if (asked.type !== 'prompt' || history.length === 0) return undefined
     const known = this.#known.take(fingerprintOf(about, saidIn(history)))
     if (!known) return undefined
@@ -197,9 +203,9 @@ export class Conversations {
 
   /** What the agent does not take as a setting is left out and told in words. */
   async #create(wanted: Wanted): Promise<Known> {
-    const { agent, wishes, settings, conversation } = wanted
+    const { agent, wishes, settings, given } = wanted
     const { cwd, mode, model, options = {}, mcpServers } = wishes
-    const { system } = conversation
+    const { system } = given
     const refused: string[] = []
     for (;;) {
       const appendSystemPrompt = [options.appendSystemPrompt, system].filter(Boolean).join('\n\n')
@@ -241,29 +247,22 @@ export class Conversations {
     return hostToolsOf(settings.tools, handOver)
   }
 
-  #toldInWords({ conversation: { system } }: Wanted, { refused }: Known): PromptPart[] {
+  #toldInWords({ given: { system } }: Wanted, { refused }: Known): PromptPart[] {
     return system !== '' && refused.includes('appendSystemPrompt') ? [instructions(system)] : []
   }
 
-  /** What the caller will hold when it has this reply. */
-  #replied(of: { turn: ModelTurn; known: Known; wanted: Wanted; begun: Wanted }, reply: Reply): void {
-    const { turn, known, wanted, begun } = of
-    const { about, call } = wanted
-    const held = saidIn(withoutSystem(call.prompt))
-    const { content } = reply
-    if (turn.open.length > 0) {
-      const history = fingerprintOf(about, [...held, ...saidInReply(content, new Set(turn.open)).all])
-      return this.#wait({ turn, history, begun, known }, call.abortSignal)
-    }
+  /**
+   * What the caller will hold when it has this reply. A caller that keeps its text alone does not come back to a turn with
+   * calls: anybody may have the same words, and the session knows what the calls gave.
+   */
+  #replied({ turn, known, wanted }: { turn: ModelTurn; known: Known; wanted: Wanted }, reply: Reply): void {
+    const { about, call, person } = wanted
+    const open = new Set(turn.open)
+    const held = [...saidIn(withoutSystem(call.prompt)), ...saidInReply(reply.content, open)]
+    const history = fingerprintOf(about, held)
+    if (open.size > 0) return this.#wait({ turn, history, person, known }, call.abortSignal)
     const { turnId } = turn
-    if (!turn.isComplete || turnId === undefined) return
-    const { all, text } = saidInReply(content)
-    const fingerprints = [fingerprintOf(about, [...held, ...all])]
-    if (hasText(content)) {
-      const atFirst = saidIn(withoutSystem(begun.call.prompt))
-      fingerprints.push(fingerprintOf(about, [...held, ...text]), fingerprintOf(about, [...atFirst, ...text]))
-    }
-    this.#known.remember({ ...known, turnId }, [...new Set(fingerprints)])
+    if (turn.isComplete && turnId !== undefined) this.#known.remember({ ...known, turnId }, history)
   }
 
   /** Until the caller comes back, aborts while it runs its tools, or too many wait. */
@@ -280,7 +279,7 @@ export class Conversations {
     oldest.turn.cancel()
   }
 
-  /** The caller's history of it is remembered when the caller has heard its end; without one there is none. */
+  /** The caller's history of it is remembered when the caller has heard its end; without that there is none. */
   #ended({ sessionId, isComplete }: ModelTurn): void {
     this.#turns.delete(sessionId)
     this.#stopWaiting(sessionId)
@@ -299,12 +298,21 @@ const replayed: Warning = {
     'No session that is known here has this history: a new one was made, and its first prompt tells the history.',
 }
 
-function messagesOf({ asked }: Conversation) {
+/** A key that was meant and is none would let people have each other's sessions. */
+function personOf(wishes: SessionWishes, { providerOptions }: CallOptions): string | undefined {
+  const ofCall = providerOptions?.parley ?? {}
+  const person = 'person' in ofCall ? ofCall.person : wishes.person
+  if (typeof person === 'string' && person !== '') return person
+  if (person === undefined && !('person' in ofCall)) return undefined
+  throw new ParleyError('validation_error', 'The person must be a text that is not empty, e.g. an id.')
+}
+
+function messagesOf({ asked }: Given) {
   return asked.type === 'prompt' ? asked.messages : []
 }
 
 /** The results that the caller has for its last calls, and what it held before. */
-function resultsAtEnd({ history, asked }: Conversation) {
+function resultsAtEnd({ history, asked }: Given) {
   if (asked.type === 'results') return { before: history, results: asked.results }
   const end = history.findLastIndex(({ role }) => role !== 'tool') + 1
   const results = history.slice(end).flatMap((message) => (message.role === 'tool' ? message.content : []))
@@ -313,10 +321,6 @@ function resultsAtEnd({ history, asked }: Conversation) {
 
 function withoutSystem(prompt: readonly Message[]): Message[] {
   return prompt.slice(prompt.findIndex(({ role }) => role !== 'system'))
-}
-
-function hasText(content: readonly Content[]): boolean {
-  return content.some((part) => part.type === 'text' && part.text.trim() !== '')
 }
 
 function callsIn(prompt: readonly Message[]): string[] {

@@ -57,7 +57,7 @@ export function agentsDoc(): string {
       ]),
     ),
     '',
-    'Any other program that speaks it over stdio is one entry of `config.json`: see [acp.md](acp.md).',
+    'Any other program that speaks it over stdio is one entry of `config.json`: see [agents-install.md](agents-install.md).',
     '',
   ].join('\n')
 }

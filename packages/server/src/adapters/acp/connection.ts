@@ -10,6 +10,7 @@ import type {
   PermissionAsk,
 } from '../../core/agent-adapter.ts'
 import { AgentProcess } from '../child-process.ts'
+import { reachOfEdit } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import type { KnownAgent } from './agent.ts'
 import { cannotStart, words } from './cannot-start.ts'
@@ -23,7 +24,7 @@ import { applyMode, applyModel, commandLine } from './settings.ts'
 import { startSession } from './start.ts'
 import { initialState, type TranslateState, translate } from './translate.ts'
 import { ourMode, withRequestedMode } from './translate-state.ts'
-import { askFor, openCalls } from './translate-tool-call.ts'
+import { askFor, openCalls, pathsFor } from './translate-tool-call.ts'
 import { errorOf } from './translate-turn.ts'
 import { Wire } from './wire.ts'
 
@@ -306,7 +307,7 @@ class AcpConnection implements AgentConnection {
             {
               person,
               dialect: agent.dialect,
-              askFor: (nativeId) => askFor(this.#state, nativeId),
+              askFor: (nativeId) => this.#askFor(nativeId),
               allowed: async (ask, changes) => {
                 if (ask.kind === 'plan') this.#leavePlan()
                 await this.#files.allow(ask, changes)
@@ -330,6 +331,13 @@ class AcpConnection implements AgentConnection {
       default:
         throw RequestError.methodNotFound(method)
     }
+  }
+
+  /** An agent may change files by itself, so where is looked at here. */
+  #askFor(nativeId: string): PermissionAsk | undefined {
+    const ask = askFor(this.#state, nativeId)
+    if (ask?.kind !== 'edit') return ask
+    return { ...ask, ...reachOfEdit(pathsFor(this.#state, nativeId), this.#input) }
   }
 
   async #whileAsking<Answer>(ask: () => Promise<Answer>): Promise<Answer> {

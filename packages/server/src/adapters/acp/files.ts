@@ -1,8 +1,9 @@
 import { constants } from 'node:fs'
-import { lstat, mkdir, open, realpath } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { mkdir, open } from 'node:fs/promises'
+import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
+import { isInsideFolders, realPlace } from '../inside-folder.ts'
 import { patchOf } from './patch.ts'
 
 const largestFile = 32 * 1024 * 1024
@@ -144,27 +145,12 @@ function isDone({ oldText, newText }: Change, { before = '', content }: Written)
 }
 
 /** Where a path really leads, through every link; refused if that is outside the folders. The file need not be there. */
-async function placeOf(path: unknown, folders: readonly string[]): Promise<string> {
+async function placeOf(path: unknown, [cwd = '', ...directories]: readonly string[]): Promise<string> {
   if (typeof path !== 'string' || !isAbsolute(path))
     throw RequestError.invalidParams(undefined, 'path must be a whole path')
-  const place = await realPlace(resolve(path))
-  const roots = await Promise.all(folders.map((folder) => realpath(folder).catch(() => undefined)))
-  const inside = roots.some((root) => root !== undefined && (place === root || place.startsWith(root + sep)))
-  if (!inside) throw RequestError.invalidParams(undefined, `${path} is outside the folders of this session`)
-  return place
-}
-
-async function realPlace(path: string): Promise<string> {
-  try {
-    return await realpath(path)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    // A link that leads nowhere would be followed when the file is made.
-    if (await lstat(path).catch(() => undefined))
-      throw RequestError.invalidParams(undefined, `${path} is a broken link`)
-    const parent = dirname(path)
-    return parent === path ? path : join(await realPlace(parent), basename(path))
-  }
+  if (!isInsideFolders(path, cwd, directories))
+    throw RequestError.invalidParams(undefined, `${path} is outside the folders of this session`)
+  return realPlace(resolve(path))
 }
 
 async function readText(place: string): Promise<string> {

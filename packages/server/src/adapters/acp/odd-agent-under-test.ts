@@ -96,6 +96,16 @@ const manners: Record<string, (rest: string) => unknown> = {
     }
     update('tool_call_update', { toolCallId: toolCall.toolCallId, status: 'completed' })
   },
+  /** Asks for a change that it would make by itself: which, the prompt says. */
+  change: async (fields) => {
+    const toolCall = call({ title: 'Change it', kind: 'edit', ...(JSON.parse(fields) as object) })
+    const options = [
+      { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+      { optionId: 'no', name: 'No', kind: 'reject_once' },
+    ]
+    const { answer } = ask('session/request_permission', { toolCall, options })
+    text(`You chose ${JSON.stringify(await answer)}`)
+  },
   terminal: async () => {
     const { answer } = ask('terminal/create', { command: 'touch', args: ['it'] })
     text(`The answer: ${JSON.stringify(await answer)}`)

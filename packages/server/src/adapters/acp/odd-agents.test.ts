@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { NewRule, PermissionMode } from '@parley/protocol'
@@ -17,18 +17,24 @@ const world = { adapter: () => odd(), store: createMemoryStore }
 
 type Played = { bench: Bench; session: BenchSession; turn: Turn }
 
-type Setting = { mode?: PermissionMode; rule?: NewRule; files?: readonly string[] }
+type Setting = {
+  mode?: PermissionMode
+  rule?: NewRule
+  files?: readonly string[]
+  links?: Readonly<Record<string, string>>
+}
 
 async function play(
   words: string,
   work: (played: Played) => Promise<void>,
-  { mode, rule, files = [] }: Setting = {},
+  { mode, rule, files = [], links = {} }: Setting = {},
 ): Promise<void> {
   await onBench(world, odd(), async (bench) => {
     if (rule) await bench.host.addRule(rule)
     for (const name of files) writeFileSync(join(bench.folder, name), `this is ${name}`)
+    for (const [name, target] of Object.entries(links)) symlinkSync(target, join(bench.folder, name))
     const session = await bench.session(mode ? { mode } : {})
-    await work({ bench, session, turn: await session.prompt(words.replace('FOLDER', bench.folder)) })
+    await work({ bench, session, turn: await session.prompt(words.replaceAll('FOLDER', bench.folder)) })
   })
   await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
 }
@@ -207,6 +213,57 @@ describe('files', () => {
       },
       { mode: 'read-only' },
     ))
+})
+
+describe('files that the agent changes by itself', () => {
+  const diff = (path: string) => ({ type: 'diff', path, oldText: null, newText: 'new' })
+  const patch = (path: string) => `*** Begin Patch\n*** Add File: ${path}\n+new\n*** End Patch`
+  const inside = 'FOLDER/a.txt'
+  const change = (fields: object) => `change ${JSON.stringify(fields)}`
+
+  it.each([
+    { locations: [{ path: inside }] },
+    { content: [diff(inside)] },
+    { rawInput: { file_path: inside, old_string: '/etc/hosts', new_string: '../x' } },
+    { rawInput: { path: 'a.txt' } },
+    { rawInput: { patchText: patch('a.txt') } },
+  ])('are changed by mode accept-edits: %j', (fields) =>
+    play(
+      change(fields),
+      async ({ turn }) => {
+        await turn.completed()
+        expect(turn.said).toContain('"optionId":"yes"')
+        expect(turn.all('permission.resolved')).toMatchObject([{ outcome: 'allowed', by: 'mode' }])
+      },
+      { mode: 'accept-edits' },
+    ),
+  )
+
+  it.each([
+    { locations: [{ path: inside }, { path: '/etc/hosts' }] },
+    { locations: [{ path: 'FOLDER/../a.txt' }] },
+    { locations: [{ path: inside }], content: [diff(inside), diff('/etc/hosts')] },
+    { locations: [{ path: inside }], rawInput: { file_path: '/etc/hosts' } },
+    { rawInput: { edits: [{ filePath: inside }, { filePath: '~/.bashrc' }] } },
+    { rawInput: { paths: [inside, '../b.txt'] } },
+    { rawInput: { changes: { '/etc/hosts': { type: 'add' } } } },
+    { rawInput: { patchText: patch('/etc/hosts') } },
+    { locations: [{ path: 'FOLDER/link.txt' }] },
+    { rawInput: { content: 'new' } },
+    {},
+  ])('are asked about if they are elsewhere, or not named: %j', (fields) =>
+    play(
+      change(fields),
+      async ({ turn }) => {
+        const ask = await turn.asked()
+        expect(ask).toMatchObject({ kind: 'edit', title: 'Change it' })
+        await turn.decide(ask, 'deny')
+        await turn.completed()
+        expect(turn.said).toContain('"optionId":"no"')
+      },
+      { mode: 'accept-edits', links: { 'link.txt': '/etc/hosts' } },
+    ),
+  )
 })
 
 it('has no terminals', () =>

@@ -2,6 +2,7 @@ import type { ToolOutcome } from '@parley/protocol'
 import type { AgentOutput, PermissionAsk } from '../../core/agent-adapter.ts'
 import { inputOf, isGiven, type Mention, mergedCall, shown } from './describe-call.ts'
 import type { NativeCall, NativeToolContent } from './native.ts'
+import { pathsOfCall } from './paths-of-call.ts'
 import { diffIn, resultOf, textIn } from './translate-content.ts'
 import {
   type Call,
@@ -273,6 +274,12 @@ export function askFor(state: TranslateState, nativeId: string): PermissionAsk |
     ...parentField(parent),
     ...(diff && { diff }),
   }
+}
+
+/** The files that a call names. */
+export function pathsFor(state: TranslateState, nativeId: string): string[] {
+  const call = state.calls.get(nativeId)
+  return call ? pathsOfCall(call) : []
 }
 
 /** The calls that run or wait for an answer, with the files they name. */

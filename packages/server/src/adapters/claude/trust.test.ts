@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PermissionMode, SessionEvent } from '@parley/protocol'
@@ -186,6 +186,17 @@ describe('what a folder brings', () => {
     expect(await play(host, reader, cwd, text)).toMatchObject({ asked: ['Write'] })
     await host.trust(cwd)
     expect(await play(host, reader, cwd, text)).toMatchObject({ asked: [] })
+  })
+
+  it('can be a link that leads out of it: a person is asked about changes there', async () => {
+    const [cwd, other] = [folder(), mkdtempSync(join(home, 'other-'))]
+    symlinkSync(other, join(cwd, 'link'))
+    const host = await claudeHost()
+    const reader = await follow(host, cwd, 'accept-edits')
+    const write = call('Write', 'toolu_write', { file_path: join(cwd, 'link/a.txt'), content: 'a' })
+    const text = modelPrompt('Write.', { toolCalls: [write] }, done)
+    expect(await play(host, reader, cwd, text)).toMatchObject({ asked: ['Write'], ends: ['denied'] })
+    expect(existsSync(join(other, 'a.txt'))).toBe(false)
   })
 
   it('does no harm when it cannot be understood', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { AgentConnection, AgentOutput } from '../../core/agent-adapter.ts'
@@ -6,7 +6,7 @@ import type { BenchSession, Turn } from '../../testing/adapter-contract/bench.ts
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { opencodeConfig, opencodeEnvironment } from '../../testing/opencode-environment.ts'
 import { connectInput, readTurn, readUntil } from '../../testing/read-connection.ts'
-import { bash, call, done, OpenCodeUnderTest } from './opencode-under-test.ts'
+import { bash, call, done, gitInit, OpenCodeUnderTest } from './opencode-under-test.ts'
 
 let world: OpenCodeUnderTest
 beforeAll(async () => {
@@ -248,6 +248,65 @@ describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
       await (await session.prompt(modelPrompt('Write it.', write, done))).completed()
       expect(await bench.file('a.txt')).toBe('a')
     }))
+})
+
+describe('where edits are accepted', { timeout: 90_000 }, () => {
+  const write = (filePath: string) => modelPrompt('Write.', call('write', { filePath, content: 'new' }), done)
+  const patch = (...lines: string[]) => {
+    const patchText = ['*** Begin Patch', ...lines, '*** End Patch'].join('\n')
+    return modelPrompt('Patch.', call('apply_patch', { patchText }), done)
+  }
+  const denied = async (turn: Turn, ask: object) => {
+    const request = await turn.asked()
+    expect(request).toMatchObject(ask)
+    await turn.decide(request, 'deny')
+    await turn.completed()
+    expect(ends(turn)).toEqual(['denied'])
+  }
+
+  it('asks about a file that a link or the repository around it leads to', () =>
+    world.onBench(async (bench) => {
+      gitInit(bench.folder)
+      const [cwd, other] = [join(bench.folder, 'inner'), join(world.home, 'other')]
+      for (const folder of [cwd, other]) mkdirSync(folder)
+      symlinkSync(other, join(cwd, 'link'))
+      const session = await bench.session({ mode: 'accept-edits', cwd })
+      const plain = await session.prompt(write(join(cwd, 'a.txt')))
+      await plain.completed()
+      expect(decisions(plain)).toEqual([['allowed', 'mode']])
+      await denied(await session.prompt(write(join(cwd, 'link/a.txt'))), { tool: 'write' })
+      await denied(await session.prompt(write(join(bench.folder, 'beside.txt'))), { tool: 'write' })
+      expect(existsSync(join(other, 'a.txt'))).toBe(false)
+      expect(await bench.file('beside.txt')).toBeUndefined()
+    }))
+
+  it('asks about a patch that deletes or moves files', () => {
+    const { provider } = opencodeConfig(world.server.url) as {
+      provider: { mock: { models: { m1: object } } }
+    }
+    const { mock } = provider
+    const models = { ...mock.models, 'gpt-5': mock.models.m1 }
+    return world.onBench(
+      async (bench) => {
+        writeFileSync(join(bench.folder, 'a.txt'), 'a\n')
+        const session = await bench.session({ mode: 'accept-edits' })
+        const plain = await session.prompt(patch('*** Update File: a.txt', '@@', '-a', '+b'))
+        await plain.completed()
+        expect(decisions(plain)).toEqual([['allowed', 'mode']])
+        expect(await bench.file('a.txt')).toBe('b\n')
+        const deletes = await session.prompt(patch('*** Delete File: a.txt'))
+        await denied(deletes, { kind: 'delete', title: 'Delete a.txt' })
+        const moves = await session.prompt(
+          patch('*** Update File: a.txt', '*** Move to: c.txt', '@@', '-b', '+c'),
+        )
+        await denied(moves, { kind: 'move', title: 'Move a.txt to c.txt' })
+        const leaves = await session.prompt(patch('*** Add File: ../c.txt', '+c'))
+        await denied(leaves, { kind: 'edit', title: 'Change ../c.txt' })
+        expect(await bench.file('a.txt')).toBe('b\n')
+      },
+      configured({ model: 'mock/gpt-5', provider: { mock: { ...mock, models } } }),
+    )
+  })
 })
 
 describe('a server', { timeout: 90_000 }, () => {

@@ -94,6 +94,7 @@ export class OpenCodeConnection implements AgentConnection {
     })
     this.#requests = new Requests({
       person: input.person,
+      session: input,
       client,
       calls: this.#calls,
       hasTurn: () => this.#state.turn !== undefined,
@@ -132,10 +133,12 @@ export class OpenCodeConnection implements AgentConnection {
     const { type, prompt } = message
     if (type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn) return this.#steer(prompt)
     this.#calls.clear()
-    this.#requests.clear()
+    // A refusal is taken for all that waits in the session, so it must come before anything new can wait.
+    const cleared = this.#requests.clear()
     const round = this.#watch.begin()
     this.#state = withTurn(this.#state, Date.now())
     try {
+      await cleared
       await this.#useAgent()
       await this.#begin(message)
     } catch (error) {

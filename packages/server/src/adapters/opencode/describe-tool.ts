@@ -1,5 +1,6 @@
 import { isAbsolute, relative } from 'node:path'
 import type { ToolKind, ToolLocation } from '@parley/protocol'
+import { kindOfPatch, type PatchedFile, patchedFiles, pathsOfPatch } from '../patch-headers.ts'
 
 export type ToolDescription = {
   readonly kind: ToolKind
@@ -21,7 +22,7 @@ const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
   skill: ['read', (input) => `Read the skill ${text(input, 'name')}`],
   edit: ['edit', (_, path) => `Edit ${path('filePath')}`],
   write: ['edit', (_, path) => `Write ${path('filePath')}`],
-  apply_patch: ['edit', (input) => `Change ${filesOfPatch(text(input, 'patchText')) || 'files'}`],
+  apply_patch: ['edit', (input) => titleOfPatch(filesOf(input))],
 
   glob: ['search', (input) => `Find ${text(input, 'pattern') || 'files'}`],
   grep: ['search', (input) => `Search for ${quoted(text(input, 'pattern'))}`],
@@ -48,15 +49,21 @@ export function describeTool(
 ): ToolDescription {
   const fields = isRecord(input) ? input : {}
   const known = Object.hasOwn(tools, name) ? tools[name] : undefined
-  const path = text(fields, 'filePath') || text(fields, 'path')
+  const patched = name === 'apply_patch' ? filesOf(fields) : undefined
   const near = (field: string) => shortPath(text(fields, field), cwd) || 'a file'
   const title = known ? known[1](fields, near) : titleOfUnknown(name, servers)
-  const line = fields.offset
+  const locations = patched ? pathsOfPatch(patched).map((path) => ({ path })) : locationsOf(fields)
   return {
-    kind: known?.[0] ?? 'other',
+    kind: patched ? kindOfPatch(patched) : (known?.[0] ?? 'other'),
     title: title.length > titleLength ? `${title.slice(0, titleLength - 1)}…` : title,
-    ...(path && { locations: [typeof line === 'number' ? { path, line } : { path }] }),
+    ...(locations.length > 0 && { locations }),
   }
+}
+
+function locationsOf(input: Input): ToolLocation[] {
+  const path = text(input, 'filePath') || text(input, 'path')
+  const line = input.offset
+  return path === '' ? [] : [typeof line === 'number' ? { path, line } : { path }]
 }
 
 function titleOfUnknown(name: string, servers: readonly string[]): string {
@@ -69,9 +76,20 @@ function nativeName(server: string): string {
   return server.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 }
 
-function filesOfPatch(patch: string): string {
-  const files = [...patch.matchAll(/^\*\*\* (?:Add|Update|Delete) File: (.+)$/gm)].map((match) => match[1])
-  return files.join(', ')
+function filesOf(input: Input): PatchedFile[] {
+  return patchedFiles(text(input, 'patchText'))
+}
+
+/** What is gone afterwards comes first: a title may be cut. */
+function titleOfPatch(files: readonly PatchedFile[]): string {
+  const words = (action: PatchedFile['action'], verb: string) => {
+    const names = files
+      .filter((file) => file.action === action)
+      .map(({ path, to }) => (to === undefined ? path : `${path} to ${to}`))
+    return names.length === 0 ? [] : [`${verb} ${names.join(', ')}`]
+  }
+  const does = [...words('delete', 'delete'), ...words('move', 'move'), ...words('edit', 'change')].join('; ')
+  return does === '' ? 'Change files' : `${does[0]?.toUpperCase()}${does.slice(1)}`
 }
 
 function shortPath(path: string, cwd: string | undefined): string {

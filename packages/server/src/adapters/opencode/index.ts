@@ -121,5 +121,5 @@ async function versionOf(
 }
 
 function notFound(name: string): string {
-  return `${name} was not found. Install it with "parley agents install opencode", or name its path in agents.opencode.executable.`
+  return `${name} was not found. Install it with "parley agents install opencode", or name its path in config.json (agents.opencode.command).`
 }

@@ -93,7 +93,7 @@ async function versionOf(client: OpencodeClient): Promise<string> {
     if (typeof data.version === 'string') return data.version
     throw new Error('it does not say its version')
   } catch (error) {
-    const message = `What answers is no server of OpenCode, or of an old one: ${wordsOf(error)}. Check agents.opencode.executable. ${getAnother}`
+    const message = `What answers is no server of OpenCode, or of an old one: ${wordsOf(error)}. Check agents.opencode.command. ${getAnother}`
     throw new ParleyError('agent_failed', message, { cause: error })
   }
 }

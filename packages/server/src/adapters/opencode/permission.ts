@@ -1,5 +1,6 @@
 import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
-import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
+import type { ConnectInput, PermissionAsk, Person } from '../../core/agent-adapter.ts'
+import { reachOfEdit } from '../inside-folder.ts'
 import type { AnnouncedCalls, Called } from './announced-calls.ts'
 import type { NativePermission } from './native.ts'
 import { isHarmless, type NativeAgent, ownVerdict, unaskedBy } from './rules.ts'
@@ -9,6 +10,8 @@ export type DeskContext = {
   readonly person: Person
   readonly client: OpencodeClient
   readonly calls: AnnouncedCalls
+  /** Whose folders a change may stay in without a person. */
+  readonly session: Pick<ConnectInput, 'cwd' | 'settings'>
   /** The agent that works in a session, and any agent by its name. */
   agentIn(sessionID: string): NativeAgent | undefined
   agent(name: string): NativeAgent | undefined
@@ -101,10 +104,12 @@ export class PermissionDesk {
     await Promise.all(open.map(({ native }) => this.#reply(native.id, answer)))
   }
 
-  /** Another turn begins. */
-  clear(): void {
+  /** Another turn begins. What came while the last was being stopped would keep refusals of this one waiting. */
+  async clear(): Promise<void> {
     this.#permitted.clear()
     this.#answers.clear()
+    for (const { withdrawn } of this.#requests.values()) withdrawn.abort()
+    await this.refuseAll()
   }
 
   #mayRunUnasked(native: NativePermission, call: Called | undefined): boolean {
@@ -129,7 +134,8 @@ export class PermissionDesk {
     const change = typeof diff === 'string' &&
       typeof filepath === 'string' && { diff: { path: filepath, patch: diff } }
     if (!call) return askWithoutCall(permission, patterns, metadata)
-    const { toolCallId, parentToolCallId, name, kind, title, input } = call
+    const { toolCallId, parentToolCallId, name, kind, title, input, locations = [] } = call
+    const paths = locations.map(({ path }) => path)
     return {
       toolCallId,
       ...(parentToolCallId !== undefined && { parentToolCallId }),
@@ -138,6 +144,8 @@ export class PermissionDesk {
       title,
       input,
       ...(reason !== undefined && { reason }),
+      // OpenCode calls outside what leaves the repository, and follows no links: that is not enough for a change.
+      ...(kind === 'edit' && reachOfEdit(paths, this.#context.session)),
       ...(permission === 'external_directory' && { outside: true }),
       ...change,
     }

@@ -67,9 +67,10 @@ export class QuestionDesk {
     await Promise.all([...this.#withdrawals.keys()].map((id) => this.#reject(id)))
   }
 
-  /** Another turn begins. */
-  clear(): void {
+  /** Another turn begins: nobody answers what came while the last was being stopped. */
+  async clear(): Promise<void> {
     this.#answers.clear()
+    await this.rejectAll()
   }
 
   #reply(requestID: string, answers: string[][]): Promise<void> {

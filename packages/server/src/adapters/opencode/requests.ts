@@ -40,8 +40,7 @@ export class Requests {
   }
 
   /** Another turn begins. */
-  clear(): void {
-    this.#permissions.clear()
-    this.#questions.clear()
+  async clear(): Promise<void> {
+    await Promise.all([this.#permissions.clear(), this.#questions.clear()])
   }
 }

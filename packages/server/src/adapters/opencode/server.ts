@@ -21,7 +21,7 @@ export type ServerStart = {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** One `opencode serve` on a loopback port of its own, behind a password that only we know. */
+/** One `opencode serve` on a loopback port of its own, behind a password. What it runs itself inherits that. */
 export class OpenCodeServer {
   readonly #process = new AgentProcess()
   readonly #password = randomBytes(24).toString('base64url')

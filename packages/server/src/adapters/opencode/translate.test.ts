@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import { outputsOf } from '../../testing/replaying.ts'
+import { describeTool } from './describe-tool.ts'
 import { allOutputs, beginning, readFixture, step } from './fixtures-under-test.ts'
 import { translate } from './translate.ts'
 import { initialState, type TranslateState, withSteering, withTurn } from './translate-state.ts'
@@ -64,6 +65,21 @@ it('tells what calls are', () => {
   ])
   const edits = one('edit', 'tool-call.called').filter(({ kind }) => kind === 'edit')
   expect(edits.map(({ title }) => title)).toEqual(['Edit poem.txt', 'Write new.txt', 'Write old.txt'])
+})
+
+it.each([
+  ['*** Add File: a.ts\n+x\n*** Update File: b.ts\n@@', 'edit', 'Change a.ts, b.ts', ['a.ts', 'b.ts']],
+  [
+    '*** Update File: b.ts\n@@\n*** Delete File: a.ts',
+    'delete',
+    'Delete a.ts; change b.ts',
+    ['b.ts', 'a.ts'],
+  ],
+  ['*** Update File: a.ts\n*** Move to: ../b.ts\n@@', 'move', 'Move a.ts to ../b.ts', ['a.ts', '../b.ts']],
+] as const)('tells what a patch does to files: %j', (patch, kind, title, paths) => {
+  const patchText = `*** Begin Patch\n${patch}\n*** End Patch`
+  const locations = paths.map((path) => ({ path }))
+  expect(describeTool('apply_patch', { patchText })).toEqual({ kind, title, locations })
 })
 
 it('shows changes of files as such, also of a file that was overwritten', () => {

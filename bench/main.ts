@@ -10,6 +10,7 @@ import { claudeLatency } from './claude-latency.ts'
 import { claudeMemory } from './claude-memory.ts'
 import { claudeStart } from './claude-start.ts'
 import { claudeTurns } from './claude-turns.ts'
+import { consoleInBrowser } from './console.ts'
 import { deltas } from './deltas.ts'
 import { fanOut } from './fan-out.ts'
 import { fold } from './fold.ts'
@@ -43,6 +44,7 @@ const figures: readonly Figure[] = [
   claudeLatency,
   claudeMemory,
   agents,
+  consoleInBrowser,
 ]
 
 const { values, positionals } = parseArgs({

@@ -22,6 +22,8 @@ export type Task =
   | { readonly do: 'notice'; readonly count: number; readonly text: string }
   /** `count` tool calls, two durable events each. */
   | { readonly do: 'calls'; readonly count: number }
+  /** A steady `rate` of outputs a second, as of an agent at work: twelve pieces of a text, then a tool call, and again. */
+  | { readonly do: 'work'; readonly count: number; readonly rate: number }
 
 /** An agent as lean as the port allows, so that what is measured is the server. */
 export function createBenchAgent(): AgentAdapter {
@@ -69,6 +71,7 @@ function connection(): AgentConnection {
     async send({ prompt }) {
       const task = JSON.parse(promptText(prompt.parts)) as Task
       if (task.do === 'stamp') void stamped(task, prompt.promptId, put)
+      else if (task.do === 'work') void worked(task, prompt.promptId, put)
       else if (task.do === 'notice') playing = { outputs: noticed(task) }
       else if (task.do === 'calls') playing = { outputs: called(task, prompt.promptId) }
       else playing = { outputs: streamed(task, prompt.promptId), each: task.each }
@@ -112,6 +115,21 @@ function* called({ count }: Extract<Task, { do: 'calls' }>, prefix: string): Gen
     yield { type: 'tool-call.ended', toolCallId, outcome: 'completed', content: [] }
   }
   yield ended
+}
+
+async function worked(
+  { count, rate }: Extract<Task, { do: 'work' }>,
+  prefix: string,
+  put: (output: AgentOutput) => void,
+): Promise<void> {
+  const outputs: AgentOutput[] = []
+  for (let round = 0; outputs.length < count; round++) {
+    const texts = [...streamed({ do: 'stream', deltas: 12, blocks: 1 }, `${prefix}.${round}`)]
+    const calls = [...called({ do: 'calls', count: 1 }, `${prefix}.${round}`)]
+    outputs.push(...[...texts, ...calls].filter((output) => output !== ended))
+  }
+  await atPace(rate, outputs.length, (index) => put(outputs[index]!))
+  put(ended)
 }
 
 async function stamped(

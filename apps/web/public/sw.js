@@ -35,6 +35,7 @@ addEventListener('fetch', (event) => {
   if (pathname.startsWith('/api/') || pathname.startsWith('/open/')) return
   if (request.mode === 'navigate') event.respondWith(page(request))
   else if (pathname.startsWith('/assets/')) event.respondWith(asset(request))
+  else if (pathname === '/first.js') event.respondWith(first(event))
   else event.respondWith(other(request))
 })
 
@@ -68,6 +69,15 @@ async function asset(request) {
   const response = await fetch(request)
   if (response.ok) await (await caches.open(name)).put(request, response.clone())
   return response
+}
+
+/** The first script holds everything else up: the kept one runs, a newer one the next time. */
+async function first(event) {
+  const kept = await caches.match(event.request)
+  const fresh = other(event.request)
+  if (!kept) return fresh
+  event.waitUntil(fresh.catch(() => {}))
+  return kept
 }
 
 async function other(request) {

@@ -3,13 +3,22 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
 import { keepPage } from './cache/keep-page.ts'
+import { sessionSource } from './cache/session-source.ts'
 import { sendLeftBehind } from './composer/outbox.ts'
+import { fetchMarkdown } from './markdown/lazy-markdown.tsx'
 import { Catcher } from './page/catcher.tsx'
 import { client } from './page/client.ts'
 import { startNews } from './page/news.ts'
 import { applyTheme } from './page/preferences.ts'
+import { currentRoute } from './page/route.ts'
 import './style.css'
 
+const route = currentRoute()
+if (route.name === 'session') {
+  // What takes its time begins before anything is drawn.
+  sessionSource(route.id)
+  fetchMarkdown()
+}
 applyTheme()
 startNews()
 sendLeftBehind()

@@ -11,7 +11,7 @@ const sources = new Map<string, LiveStore<MirrorSnapshot>>()
 
 /**
  * A session as the page shows it: what this browser kept of it first, gone on with from there as soon as the server
- * answers. It is kept anew while it is shown.
+ * answers. It is kept anew while it is shown. Asking for it begins to read what was kept.
  */
 export function sessionSource(id: string): LiveStore<MirrorSnapshot> {
   const known = sources.get(id)
@@ -22,7 +22,13 @@ export function sessionSource(id: string): LiveStore<MirrorSnapshot> {
 }
 
 function createSource(id: string): LiveStore<MirrorSnapshot> {
-  const mirror = sharedMirror(client, id, { start: () => cachedSession(id) })
+  let first: ReturnType<typeof cachedSession> | undefined = cachedSession(id)
+  const start = () => {
+    const kept = first ?? cachedSession(id)
+    first = undefined
+    return kept
+  }
+  const mirror = sharedMirror(client, id, { start })
   let timer: ReturnType<typeof setTimeout> | undefined
   let savedSeq = 0
   let subscribers = 0

@@ -1,17 +1,21 @@
-import { lazy, memo, Suspense } from 'react'
+import { memo, useEffect } from 'react'
+import { createStore, useStore } from '../page/store.ts'
 
-/** Where the renderer cannot be had, e.g. offline, words are still words. */
-const Markdown = lazy(() => import('./markdown.tsx').catch(() => ({ default: Plain })))
+type Renderer = typeof import('./markdown.tsx').default
 
-function Plain({ text }: { text: string; done?: boolean }) {
-  return <div className="[overflow-wrap:anywhere] whitespace-pre-wrap">{text}</div>
-}
+/** Not `lazy`: React shows what waited behind a fallback a third of a second late. */
+const loaded = createStore<{ readonly renderer?: Renderer }>({})
+let fetching = false
 
-/** Fetches the renderer before it is needed, once the page itself is there. */
-export function prefetchMarkdown(): void {
-  const fetch = () => void import('./markdown.tsx').catch(() => {})
-  if ('requestIdleCallback' in window) requestIdleCallback(fetch)
-  else setTimeout(fetch, 200)
+/** Fetches the renderer, if that was not done. Where it cannot be had, e.g. offline, words are still words. */
+export function fetchMarkdown(): void {
+  if (fetching) return
+  fetching = true
+  import('./markdown.tsx')
+    .then((module) => loaded.set({ renderer: module.default }))
+    .catch(() => {
+      fetching = false
+    })
 }
 
 /** Markdown, or its plain text until the renderer is there. */
@@ -22,9 +26,8 @@ export const LazyMarkdown = memo(function LazyMarkdown({
   text: string
   done?: boolean
 }) {
-  return (
-    <Suspense fallback={<Plain text={text} />}>
-      <Markdown text={text} done={done} />
-    </Suspense>
-  )
+  useEffect(fetchMarkdown, [])
+  const { renderer: Markdown } = useStore(loaded)
+  if (Markdown) return <Markdown text={text} done={done} />
+  return <div className="[overflow-wrap:anywhere] whitespace-pre-wrap">{text}</div>
 })

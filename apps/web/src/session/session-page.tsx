@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { Composer } from '../composer/composer.tsx'
 import { Queue } from '../composer/queue.tsx'
-import { prefetchMarkdown } from '../markdown/lazy-markdown.tsx'
+import { fetchMarkdown } from '../markdown/lazy-markdown.tsx'
 import { announce } from '../page/announcer.tsx'
 import { preferences } from '../page/preferences.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
@@ -28,7 +28,7 @@ function Session() {
   const error = usePart((snapshot) => snapshot.error)
   const loaded = useStatePart((state) => state.seq > 0)
   const panel = useStore(preferences, (state) => state.sidePanel)
-  useEffect(prefetchMarkdown, [])
+  useEffect(fetchMarkdown, [])
   useFindKey(setFinding)
   useSeenHere()
   useTurnNews()

@@ -30,18 +30,28 @@ export function useRows() {
   const recorded = useMemo(() => rowsOf(segments, opened), [segments, opened])
   const writing = writingRows(openBlocks, recorded, opened)
   const rows = writing.length === 0 ? recorded : [...recorded, ...writing]
-  return { rows, segments, openBlocks, toggle, isWriting: writing.length > 0 }
+  const keyOf = useKeys(rows, recorded, writing)
+  return { rows, keyOf, segments, openBlocks, toggle, isWriting: writing.length > 0 }
+}
+
+/** The same function as long as the keys are the same: with another one the list measures every row anew. */
+function useKeys(rows: readonly Row[], recorded: readonly Row[], writing: readonly Row[]) {
+  const latest = useRef(rows)
+  latest.current = rows
+  const written = writing.map(({ key }) => key).join()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what the keys are made of
+  return useCallback((index: number) => latest.current[index]?.key ?? index, [recorded, written])
 }
 
 export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindClose: () => void }) {
-  const { rows, segments, openBlocks, toggle } = useRows()
+  const { rows, keyOf, segments, openBlocks, toggle } = useRows()
   const folder = useStatePart((state) => state.cwd)
   const scroller = useRef<HTMLDivElement>(null)
   const [atEnd, setAtEnd] = useState(true)
   const virtualizer = useVirtualizer<HTMLDivElement, HTMLDivElement>({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    getItemKey: (index) => rows[index]?.key ?? index,
+    getItemKey: keyOf,
     estimateSize: (index) => estimate(rows[index]),
     overscan: 6,
     paddingStart: 20,

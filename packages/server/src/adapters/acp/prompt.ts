@@ -2,11 +2,9 @@ import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ContentBlock } from '@agentclientprotocol/sdk/unstable'
 import { ParleyError, type PromptPart, promptText } from '@parley/protocol'
+import { askAgain } from '../ask-again.ts'
 import type { TranslateState } from './translate-state.ts'
 
-/** The agent remembers the call that it waited for. */
-const askAgain =
-  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
 /** It remembers only what was before that call, which is lost with the process. */
 const goOn =
   'There was a restart while you waited for an answer: the last call you asked for has not run. Go on from what is done; do not do it again.'

@@ -8,6 +8,7 @@ import {
 } from '@anthropic-ai/claude-agent-sdk'
 import { messageOf, ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
+import { askAgain } from '../ask-again.ts'
 import { AgentProcess } from '../child-process.ts'
 import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
@@ -46,10 +47,6 @@ export type ClaudeOptions = {
   readonly executable?: string
   readonly settingSources: NonNullable<Options['settingSources']>
 }
-
-/** What makes the model go on after a restart: it was told that its call was interrupted, and asks again. */
-const goOn =
-  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
 
 const goneWaitMs = 200
 /** How long an idle process may take to write its last lines and go. */
@@ -173,7 +170,7 @@ class ClaudeConnection implements AgentConnection {
     if (rewindTo !== undefined) return void this.#queue.put(await rewind(this.#query, rewindTo))
     const steer = message.type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn !== undefined
     this.#state = steer ? withSteering(this.#state, uuid) : withTurn(this.#state, uuid)
-    const parts = known ? [{ type: 'text' as const, text: goOn }] : prompt.parts
+    const parts = known ? [{ type: 'text' as const, text: askAgain }] : prompt.parts
     this.#prompts.push(userMessage(parts, uuid, steer))
   }
 

@@ -1,5 +1,6 @@
 import { messageOf, type PromptPart, type SessionSettings } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
+import { askAgain } from '../ask-again.ts'
 import type { JsonRpcId } from '../json-rpc.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { unlessAborted } from '../unless-aborted.ts'
@@ -28,10 +29,6 @@ import {
   withSettings,
   withTurn,
 } from './translate-state.ts'
-
-/** What makes the model go on after a restart: its call was broken off, and it asks again. */
-const goOn =
-  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
 
 /** How many messages may wait for a reader that pauses before the program is paused. */
 const mostWaiting = 500
@@ -158,7 +155,7 @@ class CodexConnection implements AgentConnection, Listener {
   async #begin({ type, prompt }: AgentMessage): Promise<void> {
     if (isCompaction(prompt.parts)) return void (await this.#call('thread/compact/start', {}))
     const known = type === 'continue' && (await this.#remembers(prompt.promptId))
-    const parts: readonly PromptPart[] = known ? [{ type: 'text', text: goOn }] : prompt.parts
+    const parts: readonly PromptPart[] = known ? [{ type: 'text', text: askAgain }] : prompt.parts
     const { outputSchema } = this.#settings.options ?? {}
     const { turn } = await this.#call<{ turn: { id: string } }>('turn/start', {
       clientUserMessageId: prompt.promptId,

@@ -1,6 +1,7 @@
 import type { OpencodeClient, Session } from '@opencode-ai/sdk/v2/client'
 import { ParleyError, type PermissionMode, type Prompt, type SessionSettings } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
+import { askAgain } from '../ask-again.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { AnnouncedCalls } from './announced-calls.ts'
 import { atMost } from './at-most.ts'
@@ -31,10 +32,6 @@ import {
 import { failToBegin } from './translate-turn.ts'
 import { TurnWatch } from './turn-watch.ts'
 import { wordsOf } from './words-of.ts'
-
-/** What makes the model go on after a restart: it was told that its call was interrupted, and asks again. */
-const goOn =
-  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
 
 /** How long a turn that runs may take to stop when the connection is closed. */
 const stopMs = 1_000
@@ -208,7 +205,7 @@ export class OpenCodeConnection implements AgentConnection {
   async #begin({ type, prompt }: AgentMessage): Promise<void> {
     const messageId = messageIdOf(this.#session.id, prompt.promptId)
     if (type === 'continue' && (await this.#remembers(messageId))) {
-      return this.#outgoing.prompt(newMessageId(), [{ type: 'text', text: goOn }])
+      return this.#outgoing.prompt(newMessageId(), [{ type: 'text', text: askAgain }])
     }
     const command = commandIn(prompt.parts, this.#input.cwd)
     if (command) return this.#run(command, messageId)

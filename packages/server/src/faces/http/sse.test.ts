@@ -25,7 +25,9 @@ const host: Host = {
     return real.follow(...call)
   },
 }
-const noFollows = () => vi.waitFor(() => expect(following).toBe(0))
+/** As long as a busy machine may take. */
+const patience = { timeout: 10_000 }
+const noFollows = () => vi.waitFor(() => expect(following).toBe(0), patience)
 
 let server: ServerUnderTest
 beforeEach(async () => {
@@ -121,7 +123,7 @@ describe('a session as server-sent events', () => {
     const followed = await server.follow(await start({ type: 'text', text: 'one' }))
     const pieces: string[] = []
     followed.response.on('data', (piece: string) => pieces.push(piece))
-    await vi.waitFor(() => expect(pieces).toContain(':\n\n'))
+    await vi.waitFor(() => expect(pieces).toContain(':\n\n'), patience)
     followed.leave()
     await noFollows()
   })
@@ -173,7 +175,7 @@ describe('a session as server-sent events', () => {
     const second = await watched.follow(session)
     second.response.pause()
     second.leave()
-    await vi.waitFor(() => expect(settled).toBe(true))
+    await vi.waitFor(() => expect(settled).toBe(true), patience)
     expect(delivered).toBeGreaterThan(0)
     expect(delivered).toBeLessThan(3000)
     await watched.close()
@@ -200,7 +202,7 @@ describe('a session as server-sent events', () => {
       })
     }
     const end = await quick.until(is('turn.ended'))
-    await vi.waitFor(() => expect(server.log.join('')).toContain('too slow'))
+    await vi.waitFor(() => expect(server.log.join('')).toContain('too slow'), patience)
     slow.response.resume()
     const { data } = await slow.until(isEvent('evicted'))
     await slow.ended

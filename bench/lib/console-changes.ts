@@ -1,0 +1,116 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { commit } from '../../tests/e2e/console-browser.ts'
+import { newVisitor } from './console-page.ts'
+import { milliseconds, type Row } from './figure.ts'
+import type { ParleyServer } from './servers.ts'
+import { compare, type Pair } from './stats.ts'
+import { text } from './words.ts'
+
+type Sides = {
+  readonly parley: ParleyServer
+  readonly browser: Browser
+  readonly quick: boolean
+  readonly folder: string
+}
+
+const many = 400
+const few = 4
+
+/** A diff of 400 files beside the conversation, against one of 4: until its list and its first lines are there. */
+export async function changesShown(sides: Sides): Promise<Row[]> {
+  const { quick } = sides
+  const folders = {
+    many: repository(join(sides.folder, 'many'), many),
+    few: repository(join(sides.folder, 'few'), few),
+  }
+  await openChanges(sides, folders.few, few)
+  const pairs: Pair[] = []
+  const longest: number[] = []
+  for (let round = 0; round < (quick ? 2 : 5); round++) {
+    const ours = await openChanges(sides, folders.many, many)
+    longest.push(ours.longestTask)
+    pairs.push({ ours: ours.shownMs, bare: (await openChanges(sides, folders.few, few)).shownMs })
+  }
+  const time = compare(pairs)
+  const worst = Math.max(...longest)
+  return [
+    {
+      figure: 'console: a diff of 400 files shown, against of 4',
+      value: milliseconds(time.ours),
+      baseline: milliseconds(time.bare),
+      ratio: time.ratio,
+      data: time,
+    },
+    {
+      figure: 'console: longest task while scrolling through 400 files',
+      value: worst === 0 ? 'none > 50 ms' : milliseconds(worst),
+      aim: '< 50 ms',
+      met: worst < 50,
+      data: { worst },
+    },
+  ]
+}
+
+/** A folder under git in which so many files differ from the last commit, in two places each. */
+function repository(folder: string, files: number): string {
+  const write = (change: string) => {
+    for (let index = 0; index < files; index++) {
+      const place = join(folder, `src/part-${index % 20}`)
+      mkdirSync(place, { recursive: true })
+      const lines = text(index, 2_000).split('\n')
+      const middle = [
+        `export const size = ${index}${change}`,
+        ...lines,
+        `// the end of part ${index}${change}`,
+      ]
+      writeFileSync(join(place, `file-${index}.ts`), `${['', ...lines, ...middle, ...lines].join('\n')}\n`)
+    }
+  }
+  write('')
+  execFileSync('git', ['init', '-q', '-b', 'main'], { cwd: folder })
+  commit(folder, 'start')
+  write('1')
+  return folder
+}
+
+async function openChanges({ parley, browser }: Sides, folder: string, files: number) {
+  await using undo = new AsyncDisposableStack()
+  const context = await newVisitor(browser, parley)
+  undo.defer(() => context.close())
+  const page = await context.newPage()
+  await page.goto(`${parley.url}/sessions/${await parley.createSession('bench', folder)}`)
+  await page.getByRole('button', { name: 'Changes' }).waitFor()
+  const shownMs = await page.evaluate((count) => {
+    const shown = window.bench.untilShown(() => {
+      const panel = document.querySelector('aside[aria-label="Changes"]')
+      const lines = panel?.querySelector('tr.added')?.getBoundingClientRect()
+      return (
+        panel?.querySelectorAll('section').length === count && lines !== undefined && lines.top < innerHeight
+      )
+    })
+    const button = [...document.querySelectorAll('button')].find(
+      (one) => (one.ariaLabel ?? one.textContent) === 'Changes',
+    )
+    button?.click()
+    return shown
+  }, files)
+  return { shownMs, longestTask: files === many ? await scrollThrough(page) : 0 }
+}
+
+/** A screen's half a frame, as fast as a wheel is spun, down to the last file. */
+async function scrollThrough(page: Page): Promise<number> {
+  await page.evaluate(() => window.bench.longTasks.splice(0))
+  return page.evaluate(async () => {
+    const list = document.querySelector('aside[aria-label="Changes"] > div.overflow-y-auto')
+    if (!list) throw new Error('The list does not scroll.')
+    const isAtEnd = () => list.scrollTop + list.clientHeight >= list.scrollHeight - 2
+    while (!isAtEnd()) {
+      list.scrollBy(0, list.clientHeight / 2)
+      await new Promise((resolve) => requestAnimationFrame(resolve))
+    }
+    return Math.max(0, ...window.bench.longTasks)
+  })
+}

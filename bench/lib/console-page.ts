@@ -1,0 +1,140 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import type { ParleyServer } from './servers.ts'
+
+/** What the bench puts into the page before the page's own scripts: it looks and counts, and changes nothing. */
+declare global {
+  interface Window {
+    bench: {
+      /** Since the navigation began: when the end of the conversation stood on screen, and when it was formatted too. */
+      readableMs?: number
+      formattedMs?: number
+      keystrokes: Keystroke[]
+      longTasks: number[]
+      /** Milliseconds from now to the first frame in which it holds. */
+      untilShown(holds: () => boolean): Promise<number>
+    }
+  }
+}
+
+/** Milliseconds from a key until its letter is in the page and laid out, and until the frame with it is done. */
+export type Keystroke = { readonly laidOut: number; readonly painted: number }
+
+/** Signed in without having loaded anything: the first page it opens is as cold as can be. */
+export async function newVisitor(browser: Browser, parley: ParleyServer): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+  await context.addInitScript(watch)
+  const { url } = await parley.request<{ url: string }>('POST', '/api/links', {})
+  const signedIn = await context.request.get(url)
+  if (!signedIn.ok()) throw new Error(`Signing in: ${signedIn.status()}`)
+  return context
+}
+
+export type Opened = { readonly readable: number; readonly formatted: number }
+
+export async function openSession(page: Page, parley: ParleyServer, id: string): Promise<Opened> {
+  await page.goto(`${parley.url}/sessions/${id}`, { waitUntil: 'commit' })
+  await page
+    .waitForFunction(() => window.bench?.formattedMs !== undefined)
+    .catch(async () => {
+      throw new Error(`Session ${id} never showed its end, but: ${await page.locator('body').textContent()}`)
+    })
+  return page.evaluate(() => ({ readable: window.bench.readableMs!, formatted: window.bench.formattedMs! }))
+}
+
+/** Waits until the browser has kept a copy of the session, and the page itself. */
+export async function untilKept(page: Page, id: string): Promise<void> {
+  await page.evaluate(() => navigator.serviceWorker.ready)
+  await page.waitForFunction(
+    (sessionId) =>
+      new Promise<boolean>((resolve) => {
+        const opening = indexedDB.open('parley')
+        opening.onsuccess = () => {
+          const read = opening.result.transaction('sessions').objectStore('sessions').getKey(sessionId)
+          read.onsuccess = () => {
+            opening.result.close()
+            resolve(read.result !== undefined)
+          }
+        }
+      }),
+    id,
+  )
+}
+
+/** Scrolls up until every event of the session is in the page, then back to its end. */
+export async function loadWhole(page: Page, id: string): Promise<void> {
+  const scroller = page.getByTestId('timeline')
+  const first = scroller.locator(`article[data-key="prm_${id}.1"]`)
+  const up = setInterval(
+    () => void scroller.evaluate((element) => element.scrollTo(0, 0)).catch(() => {}),
+    50,
+  )
+  await first.waitFor().finally(() => clearInterval(up))
+  const latest = page.getByRole('button', { name: 'Latest' })
+  if (await latest.isVisible()) await latest.click()
+  await page.waitForFunction(
+    () => document.querySelector<HTMLElement>('[data-testid=timeline]')?.dataset.atEnd === 'true',
+  )
+}
+
+/** Runs in the page. */
+export function watch(): void {
+  const bench: Window['bench'] = {
+    keystrokes: [],
+    longTasks: [],
+    untilShown: (holds) =>
+      new Promise((resolve) => {
+        const begun = performance.now()
+        const look = () => (holds() ? resolve(performance.now() - begun) : requestAnimationFrame(look))
+        requestAnimationFrame(look)
+      }),
+  }
+  window.bench = bench
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) bench.longTasks.push(entry.duration)
+  }).observe({ type: 'longtask' })
+
+  const isOnScreen = (row: Element | undefined) => {
+    const box = row?.getBoundingClientRect()
+    return box !== undefined && box.height > 0 && box.bottom > 0 && box.top < innerHeight
+  }
+  const look = () => {
+    const rows = [...document.querySelectorAll('[role=feed] article[aria-setsize]')]
+    const last = rows.find((row) => row.ariaPosInSet === row.ariaSetSize)
+    const said = rows.findLast((row) => row.ariaLabel === 'Agent' && isOnScreen(row))
+    if (said?.textContent && isOnScreen(last)) {
+      bench.readableMs ??= performance.now()
+      if (said.querySelector('.markdown')) bench.formattedMs = performance.now()
+    }
+    if (bench.formattedMs === undefined) requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)
+
+  let pressed = 0
+  const afterFrame = new MessageChannel()
+  const press = (event: KeyboardEvent) => {
+    pressed = event.timeStamp
+  }
+  let laidOut = 0
+  afterFrame.port1.onmessage = () => {
+    bench.keystrokes.push({ laidOut, painted: performance.now() - pressed })
+  }
+  // Last of all who hear of it, so the page has drawn the letter; asking for its height makes the browser lay it out.
+  const input = () => {
+    if (document.activeElement && document.activeElement.scrollHeight > 0)
+      laidOut = performance.now() - pressed
+    requestAnimationFrame(() => afterFrame.port2.postMessage(0))
+  }
+  addEventListener('keydown', press, true)
+  addEventListener('input', input)
+
+  const appended = /^\{"type":"(event|delta)"/
+  window.WebSocket = class extends WebSocket {
+    constructor(...input: ConstructorParameters<typeof WebSocket>) {
+      super(...input)
+      this.addEventListener('message', ({ data }) => {
+        const type = typeof data === 'string' && appended.exec(data)?.[1]
+        if (type) performance.mark(`bench-${type}`)
+      })
+    }
+  }
+}

@@ -4,10 +4,11 @@ import {
   ConsoleServer,
   launchBrowser,
   openTab,
+  phone,
   rememberConversation,
   seriousFindings,
 } from './console-browser.ts'
-import { allowOnce, card, conversation, eventually, openSession, shows } from './console-page.ts'
+import { allowOnce, card, conversation, eventually, openSession, panel, shows } from './console-page.ts'
 
 /** How people find what they look for in the console. */
 const server = new ConsoleServer()
@@ -132,6 +133,18 @@ describe('finding one’s way', () => {
     await page.keyboard.press('i')
     await page.getByRole('heading', { name: 'Waiting for you' }).waitFor()
     expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('to what waits, on a phone where a panel was left open in another session', async () => {
+    const { page, context } = await openTab(browser, server, phone)
+    await openSession(page, server, await server.session('help'))
+    await page.getByRole('button', { name: 'Changes' }).click()
+    await panel(page, 'Changes').waitFor()
+    await openSession(page, server, await server.session('show a permission'))
+    await allowOnce(page).click()
+    await shows(page, 'Thank you.')
+    expect(await panel(page, 'Changes').count()).toBe(0)
     await context.close()
   })
 })

@@ -1,9 +1,9 @@
-import { useEffect, useState } from 'react'
+import { useEffect, useLayoutEffect, useState } from 'react'
 import { Composer } from '../composer/composer.tsx'
 import { Queue } from '../composer/queue.tsx'
 import { fetchMarkdown } from '../markdown/lazy-markdown.tsx'
 import { announce } from '../page/announcer.tsx'
-import { preferences } from '../page/preferences.ts'
+import { prefer, preferences } from '../page/preferences.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { useStore } from '../page/store.ts'
 import { Problem } from '../parts/problem.tsx'
@@ -29,6 +29,7 @@ function Session() {
   const loaded = useStatePart((state) => state.seq > 0)
   const panel = useStore(preferences, (state) => state.sidePanel)
   useEffect(fetchMarkdown, [])
+  useLayoutEffect(clearTheView, [])
   useFindKey(setFinding)
   useSeenHere()
   useTurnNews()
@@ -59,6 +60,11 @@ function Session() {
       {panel !== 'none' && loaded && <SidePanel panel={panel} />}
     </div>
   )
+}
+
+/** Where a panel lies over the conversation, a session opens without it: something may wait there. */
+function clearTheView(): void {
+  if (matchMedia('(width < 64rem)').matches) prefer({ sidePanel: 'none' })
 }
 
 /** What waits for an answer, what waits its turn, and where to write: always in sight. */

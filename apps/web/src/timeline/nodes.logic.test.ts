@@ -55,6 +55,30 @@ describe('the timeline as it is read', () => {
     expect(allKeys(blocks)).toEqual(['one', 'x', 'y', 'end:a', 'two', 'z'])
   })
 
+  it('shows once why an agent was lost', () => {
+    const lost = (id: string, words: string, turnId?: string): Block => ({
+      ...base(turnId ?? ''),
+      turnId,
+      id,
+      type: 'notice',
+      level: 'error',
+      code: 'agent_disconnected',
+      text: words,
+    })
+    const error = { code: 'agent_failed' as const, message: 'Sign in.' }
+    const failed = {
+      ...end('a'),
+      end: { outcome: 'failed', stopReason: 'lost', durationMs: 5, error },
+    } as Block
+    const blocks = [lost('ahead', 'Sign in.'), prompt('one', 'a'), lost('in', 'Sign in.', 'a'), failed]
+    expect(allKeys(blocks)).toEqual(['one', 'end:a'])
+    expect(allKeys([lost('other', 'Crashed.'), prompt('one', 'a'), failed])).toEqual([
+      'other',
+      'one',
+      'end:a',
+    ])
+  })
+
   it('shows a prompt whose turn has said nothing yet', () => {
     const blocks = [prompt('one', 'a'), text('x', 'a'), prompt('two', 'b'), end('a')]
     expect(allKeys(blocks, 'b')).toEqual(['one', 'x', 'end:a', 'two'])

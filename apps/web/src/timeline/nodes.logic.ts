@@ -68,8 +68,10 @@ type Part = { turnId: string | undefined; blocks: Block[] }
 function splitByTurn(timeline: readonly Block[]): Part[] {
   const parts: Part[] = []
   const held = new Map<string, Block>()
+  const again = saidAgain(timeline)
   for (const block of timeline) {
     if (block.type === 'prompt' && block.status === 'queued') continue
+    if (again.has(block)) continue
     const last = parts.at(-1)
     const ahead = block.type === 'prompt' && block.delivery === 'queue' && block.turnId !== undefined
     if (ahead && last && last.turnId !== undefined && last.turnId !== block.turnId) {
@@ -86,6 +88,19 @@ function splitByTurn(timeline: readonly Block[]): Part[] {
   }
   for (const [turnId, prompt] of held) parts.push({ turnId, blocks: [prompt] })
   return parts
+}
+
+/** An agent that fails is told of as a process and as a turn: the turn's end speaks for both. */
+function saidAgain(timeline: readonly Block[]): ReadonlySet<Block> {
+  const again = new Set<Block>()
+  let message: string | undefined
+  for (let index = timeline.length - 1; index >= 0; index--) {
+    const block = timeline[index]!
+    if (block.type === 'turn-end') message = block.end.error?.message
+    const isLoss = block.type === 'notice' && block.code === 'agent_disconnected'
+    if (isLoss && block.text === message) again.add(block)
+  }
+  return again
 }
 
 function sameBlocks(one: readonly Block[], other: readonly Block[]): boolean {

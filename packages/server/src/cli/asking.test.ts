@@ -21,7 +21,7 @@ describe('a person at the terminal', () => {
     await using home = createHome()
     const running = home.onTerminal(['run', 'demo', 'show a permission'])
     await running.until(choose)
-    running.type('5 still in use\r')
+    running.type('3 still in use\r')
     const { stdout } = await running.ended
     expect(stdout).toContain('still in use)')
     expect(stdout).toContain('As you wish')

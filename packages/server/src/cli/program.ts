@@ -286,12 +286,12 @@ function addCareCommands(add: Add, context: Context, finish: Finish): void {
   add(
     'trust',
     'let agents load what a folder brings: its own settings, hooks and MCP servers',
-    'parley trust',
+    'parley trust .',
     'parley trust ~/code/app',
     'parley trust --list',
     'parley trust --remove ~/code/app',
   )
-    .argument('[folder]', 'which folder, with all inside it (default: this one)')
+    .argument('[folder]', 'which folder, with all inside it')
     .option('--list', 'list the folders that are trusted')
     .option('--remove', 'revoke the trust of the folder')
     .option('--json', 'one folder a line, as JSON')

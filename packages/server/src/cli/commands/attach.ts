@@ -72,6 +72,7 @@ export async function attach(reference: string, options: AttachOptions, context:
     const last = limit === 0 ? [] : await lastEvents(server.client, state, limit)
     screen.print(last.flatMap((event) => transcript.event(event)))
     for (const request of state.requests) answerer.requested(request.requestId)
+    if (server.embedded && !output.canAsk && !state.turn) return exitCodes.completed
     await watchSession(
       {
         client,

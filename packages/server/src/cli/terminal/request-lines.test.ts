@@ -51,17 +51,17 @@ describe('a permission', () => {
     expect(lines.slice(-3)).toEqual(['    a.txt', '    -one', '    +two'])
   })
 
-  it('is numbered: 1 allow once, 2 for the session, then the wider ones, deny last', () => {
+  it('is numbered as in the console: 1 allow once, 2 for the session, 3 deny; then the wider ones', () => {
     const choices = permissionChoices(request)
     expect(choiceLines(choices, request, style).map((line) => line.trim().slice(0, 18))).toEqual([
       '1 Allow once  (or ',
       '2 Allow this comma',
-      '3 Allow this comma',
-      '4 Always allow thi',
-      '5 Deny  (or n, and',
+      '3 Deny  (or n, and',
+      '4 Allow this comma',
+      '5 Always allow thi',
     ])
     expect(readChoice('2', choices)?.option.scope).toBe('session')
-    expect(readChoice(' 5  it is in use ', choices)).toEqual({ option: options[4], message: 'it is in use' })
+    expect(readChoice(' 3  it is in use ', choices)).toEqual({ option: options[4], message: 'it is in use' })
     expect(readChoice('y', choices)?.option).toEqual(options[0])
     expect(readChoice('No', choices)?.option).toEqual(options[4])
     expect(readChoice('d', choices)?.option).toEqual(options[4])

@@ -58,14 +58,13 @@ function inputLines(input: unknown): string[] {
   return visible(typeof input === 'string' ? input : JSON.stringify(input, null, 2)).split('\n')
 }
 
-const order = ['allow once', 'allow session', 'allow project', 'allow always']
+const order = ['allow once', 'allow session', 'deny once', 'allow project', 'allow always']
 
-/** The answers in the order of their numbers: 1 allow once, 2 for this session, then the wider ones; deny is last. */
+/** The answers in the order of their numbers, as in the console: 1 allow once, 2 for this session, 3 deny; then the wider ones. */
 export function permissionChoices(request: Pick<OpenPermission, 'options'>): PermissionOption[] {
   const rank = ({ decision, scope }: PermissionOption) => {
     const index = order.indexOf(`${decision} ${scope}`)
-    if (index >= 0) return index
-    return decision === 'deny' && scope === 'once' ? order.length + 1 : order.length
+    return index >= 0 ? index : order.length
   }
   return request.options.toSorted((a, b) => rank(a) - rank(b))
 }

@@ -14,7 +14,7 @@ import type { Script } from '../../packages/server/src/adapters/scripted/script.
 import { logProblems } from '../../packages/server/src/testing/invariants.ts'
 import { KillableServer, moment, randomFrom } from './killable-server.ts'
 
-const kills = Number(process.env.PARLEY_KILLS ?? 100)
+const kills = Number(process.env.PARLEY_KILLS ?? 50)
 const seed = Number(process.env.PARLEY_KILL_SEED ?? Date.now() % 1_000_000)
 
 it(`survives ${kills} kills at random moments (seed ${seed})`, async () => {

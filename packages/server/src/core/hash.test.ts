@@ -47,6 +47,14 @@ describe('hashOf', () => {
     expect(hashOf(Array(300_000).fill(1))).not.toBe(hashOf(Array(300_001).fill(1)))
   })
 
+  it('takes a value that stands in two places, but none that holds itself', () => {
+    const shared = { a: 1 }
+    expect(hashOf([shared, shared])).toBe(hashOf([{ a: 1 }, { a: 1 }]))
+    const ring: { self?: unknown } = {}
+    ring.self = [ring]
+    expect(() => hashOf(ring)).toThrow('holds itself')
+  })
+
   it('can stand in an id', () => {
     expect(hashOf('x')).toMatch(/^[\w-]{43}$/)
   })

@@ -13,45 +13,53 @@ export function sessionIdFrom(value: unknown): string {
   return `ses_${Array.from(bytes, (byte) => alphabet[byte % 32]).join('')}`
 }
 
+/** What is written as it is; where it ends a list or an object, which one. */
 class Sign {
   readonly text: string
-  constructor(text: string) {
+  readonly ends: object | undefined
+  constructor(text: string, ends?: object) {
     this.text = text
+    this.ends = ends
   }
 }
 
-/** Not recursive: what an agent sends may be nested deeper than the stack is. */
+/** Not recursive: what an agent sends may be nested deeper than the stack is. What holds itself has no hash. */
 function canonical(value: unknown): string {
   let written = ''
   const rest: unknown[] = [value]
+  const around = new Set<object>()
   while (rest.length > 0) {
     const next = rest.pop()
-    if (next instanceof Sign) written += next.text
-    else if (Array.isArray(next)) {
-      putBefore(
-        rest,
-        '[]',
-        next.map((item) => ['', item]),
-      )
-    } else if (next !== null && typeof next === 'object') {
-      const entries = Object.entries(next).filter(([, field]) => field !== undefined)
-      entries.sort(([a], [b]) => (a < b ? -1 : 1))
-      putBefore(
-        rest,
-        '{}',
-        entries.map(([key, field]) => [`${JSON.stringify(key)}:`, field]),
-      )
-    } else written += JSON.stringify(next) ?? 'null'
+    if (next instanceof Sign) {
+      written += next.text
+      if (next.ends) around.delete(next.ends)
+    } else if (next === null || typeof next !== 'object') written += JSON.stringify(next) ?? 'null'
+    else {
+      if (around.has(next)) throw new TypeError('a value that holds itself')
+      around.add(next)
+      putBefore(rest, next)
+    }
   }
   return written
 }
 
 /** The last first, since what comes next is taken from the end. */
-function putBefore(rest: unknown[], [open, close]: string, fields: [before: string, value: unknown][]): void {
-  rest.push(new Sign(close ?? ''))
+function putBefore(rest: unknown[], list: object): void {
+  const [open, close] = Array.isArray(list) ? '[]' : '{}'
+  const fields = Array.isArray(list) ? list.map((item): Field => ['', item]) : fieldsOf(list)
+  rest.push(new Sign(close ?? '', list))
   for (let index = fields.length - 1; index >= 0; index--) {
     const [before, value] = fields[index]!
     rest.push(value, new Sign((index > 0 ? ',' : '') + before))
   }
   rest.push(new Sign(open ?? ''))
+}
+
+type Field = [before: string, value: unknown]
+
+function fieldsOf(value: object): Field[] {
+  return Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, field]) => [`${JSON.stringify(key)}:`, field])
 }

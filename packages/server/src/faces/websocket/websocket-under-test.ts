@@ -11,6 +11,7 @@ import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
 import type { Script } from '../../adapters/scripted/script.ts'
 import type { Host } from '../../core/host.ts'
 import type { Limits } from '../../core/limits.ts'
+import type { SessionStore } from '../../core/session-store.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { startServer } from '../http/serve.ts'
@@ -49,7 +50,12 @@ export const testToken = 'websocket-test-token'
 const version = '0.0.0-test'
 
 export async function websocketUnderTest(
-  options: { limits?: Partial<OutboxLimits>; host?: Partial<Limits>; heartbeatMs?: number } = {},
+  options: {
+    limits?: Partial<OutboxLimits>
+    host?: Partial<Limits>
+    heartbeatMs?: number
+    store?: SessionStore
+  } = {},
 ): Promise<WebSocketUnderTest> {
   const cwd = await mkdtemp(join(tmpdir(), 'parley-websocket-'))
   const gates = createGates()
@@ -60,7 +66,7 @@ export async function websocketUnderTest(
       createScriptedAdapter({ gates }),
       createScriptedAdapter({ id: 'stepping', gates, pieceDelayMs: 1, sleep: stepper.sleep }),
     ],
-    store: createMemoryStore(),
+    store: options.store ?? createMemoryStore(),
     limits: { stopGraceMs: 100, cancelGraceMs: 100, ...options.host },
   })
   const { limits, heartbeatMs } = options

@@ -5,7 +5,7 @@ const conditions = ['source', 'node', 'import', 'module', 'default']
 const resolve = { conditions }
 const ssr = { resolve: { conditions, externalConditions: conditions } }
 
-const agents = 'packages/server/src/adapters/{acp,claude,codex,opencode}/**/*.test.ts'
+const agents = 'packages/server/src/adapters/**/*.test.ts'
 /** Real programs on a busy machine: what fails twice fails. */
 const retry = 1
 

@@ -13,6 +13,7 @@ import { type ModelAnswer, type ModelServer, startModelServer } from '../../test
 import { connectInput } from '../../testing/read-connection.ts'
 import { defineTool } from '../../tools/define-tool.ts'
 import { createCodexAdapter } from './index.ts'
+import { until } from './programs-under-test.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'parley-host-tools-'))
 let server: ModelServer
@@ -80,10 +81,6 @@ function toolsOfModel(model: string): string[] {
   return told
     .flatMap(({ tools = [] }) => tools)
     .flatMap(({ name, tools = [] }) => tools.map((tool) => `${name}/${tool.name}`))
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
 const hello = modelPrompt('Hello.', { content: 'Hello.' })

@@ -105,14 +105,8 @@ async function atWork(sides: Sides): Promise<Row[]> {
   const laidOut = p95s(ours.keystrokes, alone, (key) => key.laidOut)
   const painted = p95s(ours.keystrokes, alone, (key) => key.painted)
   return [
-    appended('console: main thread per streamed piece at 10,000, p95, against at 100', 'bench-delta', [
-      ours,
-      bare,
-    ]),
-    appended('console: main thread per recorded event at 10,000, p95, against at 100', 'bench-event', [
-      ours,
-      bare,
-    ]),
+    appended('console: main thread per streamed piece at 10,000, p95, against at 100', 'delta', [ours, bare]),
+    appended('console: main thread per recorded event at 10,000, p95, against at 100', 'event', [ours, bare]),
     {
       figure: 'console: key to its letter at 10,000, streaming, p95, against an empty page',
       ...laidOut,
@@ -132,8 +126,8 @@ async function atWork(sides: Sides): Promise<Row[]> {
   ]
 }
 
-function appended(figure: string, mark: string, [ours, bare]: readonly [AtWork, AtWork]): Row {
-  const of = ({ work }: AtWork) => work.filter((one) => one.mark === mark)
+function appended(figure: string, type: string, [ours, bare]: readonly [AtWork, AtWork]): Row {
+  const of = ({ work }: AtWork) => work.filter((one) => one.type === type)
   const needed = p95s(of(ours), of(bare), (one) => one.needed)
   const took = p95s(of(ours), of(bare), (one) => one.took)
   const data = { ...needed.data, tookOurs: took.data.ours, tookBare: took.data.bare, count: of(ours).length }

@@ -1,14 +1,72 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import tailwindcss from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
 
 /** The built page lies in the server's package, where the server looks for it, in development and when published. */
 export const builtConsole = fileURLToPath(new URL('../../packages/server/dist/console', import.meta.url))
 
+/** What describes the wire, in words and as JSON Schema, is for the server's documents; the page would only carry it. */
+function withoutDescriptions(): Plugin {
+  const text = String.raw`(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")`
+  const description = new RegExp(String.raw`\.meta\(\{\s*description:\s*${text},?\s*\}\)`, 'g')
+  const summary = new RegExp(String.raw`^( +summary:\s*)${text},$`, 'gm')
+  return {
+    name: 'parley-without-descriptions',
+    enforce: 'pre',
+    transform(code, id) {
+      if (/[\\/]zod[\\/]v4[\\/]core[\\/](json-schema-processors|to-json-schema)\.js$/.test(id))
+        return { code: exportingNothing(code), map: null }
+      if (!/[\\/]packages[\\/]protocol[\\/]src[\\/][\w-]+\.ts$/.test(id)) return undefined
+      return { code: code.replace(description, '').replace(summary, "$1'',"), map: null }
+    },
+  }
+}
+
+/** A module with the same names, all of which say that they are not there when they are used. */
+function exportingNothing(code: string): string {
+  const declared = [...code.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name)
+  const renamed = [...code.matchAll(/^export \{ \w+ as (\w+) \};?$/gm)].map(([, name]) => name)
+  const names = [...declared, ...renamed].map((name) => `nothing as ${name}`)
+  return `const nothing = () => () => { throw new Error('The page makes no JSON Schema.') }
+export { ${names.join(', ')} }`
+}
+
+/**
+ * Tells the service worker what the page is made of, which only the build knows. The grammars of languages are not
+ * among it: they are most of the bytes, and code without colours can still be read.
+ */
+function withKeptFiles(): Plugin {
+  const keptAsset = /\.(css|woff2)$|\.worker-/
+  const isGrammar = (chunk: { facadeModuleId: string | null; moduleIds: string[] }) =>
+    [chunk.facadeModuleId ?? '', ...chunk.moduleIds].some((id) => /[\\/]@?shiki.*[\\/]langs[\\/]/.test(id))
+  return {
+    name: 'parley-kept-files',
+    apply: 'build',
+    writeBundle({ dir = builtConsole }, bundle) {
+      const files = Object.values(bundle)
+        .filter((file) => (file.type === 'chunk' ? !isGrammar(file) : keptAsset.test(file.fileName)))
+        .map(({ fileName }) => `/${fileName}`)
+      const hash = createHash('sha256').update(files.join())
+      for (const beside of ['index.html', 'first.js']) hash.update(readFileSync(join(dir, beside)))
+      const script = join(dir, 'sw.js')
+      const filled = readFileSync(script, 'utf8')
+        .replace('const files = []', `const files = ${JSON.stringify(files)}`)
+        .replace(
+          "const name = 'parley-page'",
+          `const name = 'parley-page-${hash.digest('hex').slice(0, 12)}'`,
+        )
+      writeFileSync(script, filled)
+    },
+  }
+}
+
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [react(), tailwindcss()],
+  plugins: [withoutDescriptions(), react(), tailwindcss(), withKeptFiles()],
   resolve: { conditions: ['source', 'module', 'browser', 'development|production'] },
   worker: { format: 'es' },
   build: {

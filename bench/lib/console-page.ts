@@ -8,6 +8,8 @@ declare global {
       /** Since the navigation began: when the end of the conversation stood on screen, and when it was formatted too. */
       readableMs?: number
       formattedMs?: number
+      /** What came from the server, and when by the page's clock. A mark of the browser's own each would cost more. */
+      appended: { readonly type: string; readonly at: number }[]
       keystrokes: Keystroke[]
       longTasks: number[]
       /** Milliseconds from now to the first frame in which it holds. */
@@ -79,6 +81,7 @@ export async function loadWhole(page: Page, id: string): Promise<void> {
 /** Runs in the page. */
 export function watch(): void {
   const bench: Window['bench'] = {
+    appended: [],
     keystrokes: [],
     longTasks: [],
     untilShown: (holds) =>
@@ -97,9 +100,14 @@ export function watch(): void {
     const box = row?.getBoundingClientRect()
     return box !== undefined && box.height > 0 && box.bottom > 0 && box.top < innerHeight
   }
+  /** Below the last row the list has room for the line that says what the agent does. */
+  const isAtEndOfList = (row: Element) => {
+    const list = row.parentElement?.getBoundingClientRect()
+    return list !== undefined && list.bottom - row.getBoundingClientRect().bottom <= 48
+  }
   const look = () => {
     const rows = [...document.querySelectorAll('[role=feed] article[aria-setsize]')]
-    const last = rows.find((row) => row.ariaPosInSet === row.ariaSetSize)
+    const last = rows.findLast(isAtEndOfList)
     const said = rows.findLast((row) => row.ariaLabel === 'Agent' && isOnScreen(row))
     if (said?.textContent && isOnScreen(last)) {
       bench.readableMs ??= performance.now()
@@ -133,7 +141,7 @@ export function watch(): void {
       super(...input)
       this.addEventListener('message', ({ data }) => {
         const type = typeof data === 'string' && appended.exec(data)?.[1]
-        if (type) performance.mark(`bench-${type}`)
+        if (type) bench.appended.push({ type, at: performance.now() })
       })
     }
   }

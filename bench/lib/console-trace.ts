@@ -13,12 +13,15 @@ type TraceEvent = {
 
 const categories = ['disabled-by-default-devtools.timeline', 'blink.user_timing', 'devtools.timeline']
 
-export type Work = { readonly mark: string; readonly needed: number; readonly took: number }
+/** The mark by which the clock of the trace and that of the page are compared. */
+const zero = 'bench-zero'
+
+export type Work = { readonly type: string; readonly needed: number; readonly took: number }
 
 /**
- * What the main thread of a page had to do after each mark of the bench until the next one, in milliseconds, as the
- * browser itself recorded it: scripts, style, layout, paint and all else. `needed` is the thread's own time, `took` also
- * counts while other programs had its processor.
+ * What the main thread of a page had to do after each thing that came from the server until the next one came, in
+ * milliseconds, as the browser itself recorded it: scripts, style, layout, paint and all else. `needed` is the thread's
+ * own time, `took` also counts while other programs had its processor.
  */
 export async function workAfterMarks(
   browser: Browser,
@@ -26,15 +29,24 @@ export async function workAfterMarks(
   during: () => Promise<void>,
 ): Promise<Work[]> {
   await browser.startTracing(page, { categories })
+  await page.evaluate((name) => {
+    window.bench.appended.length = 0
+    performance.mark(name)
+  }, zero)
   await during()
   const { traceEvents } = JSON.parse((await browser.stopTracing()).toString()) as {
     traceEvents: TraceEvent[]
   }
-  const marks = traceEvents
-    .filter(({ name }) => name === 'bench-event' || name === 'bench-delta')
-    .toSorted((a, b) => a.ts - b.ts)
-  const first = marks[0]
-  if (!first) throw new Error('Nothing was appended.')
+  const first = traceEvents.find(({ name }) => name === zero)
+  const { appended, from } = await page.evaluate(
+    (name) => ({
+      appended: window.bench.appended,
+      from: performance.getEntriesByName(name).at(-1)?.startTime ?? 0,
+    }),
+    zero,
+  )
+  if (!first || appended.length === 0) throw new Error('Nothing was appended.')
+  const marks = appended.map(({ type, at }) => ({ type, ts: first.ts + (at - from) * 1000 }))
   const tasks = traceEvents.filter(
     ({ name, ph, pid, tid }) => name === 'RunTask' && ph === 'X' && pid === first.pid && tid === first.tid,
   )
@@ -42,8 +54,8 @@ export async function workAfterMarks(
 }
 
 /** Of the last mark nobody knows where its work ends, so it does not count. */
-function spans(marks: readonly TraceEvent[], tasks: readonly TraceEvent[]): Work[] {
-  return marks.slice(0, -1).map(({ name, ts: from }, index) => {
+function spans(marks: readonly { type: string; ts: number }[], tasks: readonly TraceEvent[]): Work[] {
+  return marks.slice(0, -1).map(({ type, ts: from }, index) => {
     const to = marks[index + 1]!.ts
     let took = 0
     let needed = 0
@@ -52,6 +64,6 @@ function spans(marks: readonly TraceEvent[], tasks: readonly TraceEvent[]): Work
       took += inside
       if (inside > 0) needed += (inside / dur) * tdur
     }
-    return { mark: name, needed: needed / 1000, took: took / 1000 }
+    return { type, needed: needed / 1000, took: took / 1000 }
   })
 }

@@ -1,16 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pino } from 'pino'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
 import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
-import { type Parley, startParley } from '../../packages/server/src/cli/start.ts'
-import { ConsoleServer, launchBrowser, openTab } from './console-browser.ts'
 import {
   allowOnce,
+  boxOf,
   card,
   conversation,
   eventually,
@@ -19,13 +15,9 @@ import {
   prompt,
   shows,
 } from './console-page.ts'
+import { scriptedConsole } from './console-scripted.ts'
 
 /** What an agent may write to break the page: it is shown, it does nothing, and the page still works. */
-const folder = mkdtempSync(join(tmpdir(), 'parley-hostile-'))
-const token = 'hostile-test-token'
-let parley: Parley
-let browser: Browser
-
 const turned = '\u202eevil\u2066'
 const bell = '\u0007\u0000\u001b]0;title\u0007'
 const lines = (count: number, words: string) => Array.from({ length: count }, (_, at) => `${words} ${at}`)
@@ -88,6 +80,14 @@ const scripts: Record<string, Script> = {
       reply: { allowed: 'It ran.' },
     },
   ],
+  'two in a row': ['echo harmless', 'rm -rf everything'].map((command) => ({
+    type: 'permission',
+    name: 'Bash',
+    kind: 'execute',
+    title: command,
+    input: { command },
+    reply: { allowed: `So be it: ${command}` },
+  })),
   'hidden letters': [
     {
       type: 'text',
@@ -143,44 +143,7 @@ const scripts: Record<string, Script> = {
   ],
 }
 
-const server = {
-  get url() {
-    return parley.http.url
-  },
-  newLink: async () => (await call<{ url: string }>('/api/links', {})).url,
-}
-
-async function call<Reply>(path: string, body: unknown): Promise<Reply> {
-  const response = await fetch(`${server.url}${path}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`)
-  return (await response.json()) as Reply
-}
-
-const session = async (words: string, cwd = folder) =>
-  (await parley.host.create({ agent: 'scripted', cwd, prompt: words })).id
-
-beforeAll(async () => {
-  ConsoleServer.build()
-  parley = await startParley({
-    dataDir: join(folder, 'data'),
-    hostname: '127.0.0.1',
-    port: 0,
-    token,
-    logger: pino({ level: 'silent' }),
-    adapters: [createScriptedAdapter({ script: (text) => scripts[text] ?? [] })],
-  })
-  browser = await launchBrowser()
-}, 180_000)
-
-afterAll(async () => {
-  await browser?.close()
-  await parley?.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+const { openTab, server, session, folder } = scriptedConsole(scripts)
 
 /** Keys, clicks and the palette still do what they do. */
 async function stillWorks(page: Page): Promise<void> {
@@ -198,7 +161,7 @@ const elements = (page: Page) => page.evaluate(() => document.querySelectorAll('
 
 describe('endless things', () => {
   it('ten megabytes of output, in one line and in many', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     await openSession(page, server, await session('ten megabytes'))
     await shows(page, 'That was all of it.')
     await shows(page, /a long line of it/)
@@ -218,7 +181,7 @@ describe('endless things', () => {
   })
 
   it('a diff of 50,000 lines, asked for and done', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     await openSession(page, server, await session('a long diff'))
     await card(page).getByText('+25000').waitFor()
     await stillWorks(page)
@@ -240,7 +203,7 @@ describe('endless things', () => {
   })
 
   it('a command of megabytes: all of it is there to be read', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     await openSession(page, server, await session('a long command'))
     await card(page).getByText('rm -rf the-end').waitFor()
     await stillWorks(page)
@@ -263,7 +226,7 @@ describe('endless things', () => {
     git('add', '-A')
     git('commit', '-q', '-m', 'start')
     writeFileSync(join(repository, 'big.txt'), lines(25_000, `new${turned}`).join('\n'))
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     await openSession(page, server, await session('nothing', repository))
     await page.getByRole('button', { name: 'Changes' }).click()
     const file = panel(page, 'Changes').getByRole('button', { name: /big.txt/ })
@@ -283,7 +246,7 @@ describe('endless things', () => {
 
 describe('things that pretend', () => {
   it('hidden letters are shown, pictures that are none say so, and nothing is fetched', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
     await openSession(page, server, await session('hidden letters'))
@@ -307,8 +270,27 @@ describe('things that pretend', () => {
     await context.close()
   })
 
+  it('the next request does not get the second click of a double one', async () => {
+    const { page, complaints } = await openTab()
+    await openSession(page, server, await session('two in a row'))
+    await card(page).getByText('echo harmless').waitFor()
+    const { left, top, width, height } = await boxOf(allowOnce(page))
+    await page.mouse.move(left + width / 2, top + height / 2)
+    await page.mouse.down()
+    await page.mouse.up()
+    await card(page).getByText('rm -rf everything').waitFor()
+    await page.mouse.down({ clickCount: 2 })
+    await page.mouse.up({ clickCount: 2 })
+    await allowOnce(page).click({ trial: true })
+    expect(await allowOnce(page).isEnabled()).toBe(true)
+    expect(await conversation(page).getByText('So be it: rm').count()).toBe(0)
+    await allowOnce(page).click()
+    await shows(page, 'So be it: rm -rf everything')
+    expect(complaints).toEqual([])
+  })
+
   it('deep nesting is flat on screen, and what is asked is still readable', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     await openSession(page, server, await session('deep nesting'))
     await card(page)
       .getByText(/the innermost/)

@@ -105,7 +105,13 @@ export const AgentProbe = z.object({
   version: z.string().optional(),
   path: z.string().optional(),
   signedIn: z.boolean().optional(),
-  hint: z.string().optional().meta({ description: 'What to do when it is not found or not signed in' }),
+  usable: z.boolean().optional().meta({
+    description: 'False: it was found, but cannot be used as it is (too old, or it does not start)',
+  }),
+  hint: z
+    .string()
+    .optional()
+    .meta({ description: 'What to do when it is not found, not signed in or not usable' }),
   models: z.array(AgentModel).optional(),
 })
 export type AgentProbe = z.infer<typeof AgentProbe>
@@ -128,6 +134,10 @@ export const AgentInfo = AgentProbe.extend({
   description: z.string().optional(),
   capabilities: Capabilities,
   modes: z.array(PermissionMode),
+  conversations: z
+    .boolean()
+    .optional()
+    .meta({ description: 'It tells of the conversations that it keeps by itself, which can be imported' }),
   install: AgentInstall.optional().meta({ description: 'If Parley can install it' }),
   installing: Installing.optional(),
   installError: ErrorInfo.optional().meta({ description: 'Why the last installation failed' }),

@@ -231,11 +231,13 @@ export const routes = {
   listChanges: {
     method: 'GET',
     path: '/api/sessions/:id/changes',
-    summary: "What differs in the session's folder from HEAD, or from a commit",
+    summary:
+      "What differs in the session's folder from HEAD, or from a commit; as text/event-stream it tells when that may have changed",
     params: bySession,
     query: z.object({ base: z.string().default('HEAD') }),
     reply: Changes,
     status: 200,
+    also: ['text/event-stream'],
   },
   getPatch: {
     method: 'GET',

@@ -23,3 +23,13 @@ export const Changes = z.object({
   cut: z.boolean().meta({ description: 'There are more than can be shown' }),
 })
 export type Changes = z.infer<typeof Changes>
+
+/**
+ * What a watch of the changes tells. `watching` comes first; where it is not `whole`, there is more than can be watched
+ * and some news is missed. `changed` names files, or folders with all in them; without `paths`, anything may differ.
+ */
+export const ChangesNews = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('watching'), whole: z.boolean() }),
+  z.object({ type: z.literal('changed'), paths: z.array(z.string()).readonly().optional() }),
+])
+export type ChangesNews = z.infer<typeof ChangesNews>

@@ -63,6 +63,23 @@ describe('a session', () => {
     expect(summarise(waiting)).toMatchObject({ id: 'ses_1', status: 'waiting', waiting: 1, title: 'Tidy up' })
     expect(summarise(waiting)).not.toHaveProperty('queue')
   })
+
+  it('is summarised with the failure of its last turn, until another begins', () => {
+    const error = { code: 'agent_not_signed_in' as const, message: `Sign in. ${'x'.repeat(500)}` }
+    const failed = given(created, sample('turn.started'), sample('turn.ended', { outcome: 'failed', error }))
+    expect(summarise(failed).failure).toEqual({
+      outcome: 'failed',
+      code: 'agent_not_signed_in',
+      message: error.message.slice(0, 300),
+    })
+    expect(summarise(then(failed, sample('turn.started')))).not.toHaveProperty('failure')
+    for (const outcome of ['completed', 'cancelled'] as const) {
+      const ended = given(created, sample('turn.started'), sample('turn.ended', { outcome }))
+      expect(summarise(ended)).not.toHaveProperty('failure')
+    }
+    const lost = given(created, sample('turn.started'), sample('turn.ended', { outcome: 'unknown' }))
+    expect(summarise(lost).failure).toEqual({ outcome: 'unknown' })
+  })
 })
 
 describe('the title of a nameless session', () => {

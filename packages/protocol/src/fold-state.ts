@@ -15,8 +15,19 @@ export function applyToState(state: SessionState, event: SessionEvent): SessionS
   return next
 }
 
-/** Coming and going of processes is not news: it leaves a session's place in the list alone. */
-const bookkeeping: ReadonlySet<string> = new Set(['agent.connected', 'agent.disconnected'])
+/**
+ * Coming and going of processes is not news, nor is what a person does with a session in their list: it leaves the
+ * session's place there alone.
+ */
+const bookkeeping: ReadonlySet<string> = new Set([
+  'agent.connected',
+  'agent.disconnected',
+  'session.renamed',
+  'session.archived',
+  'session.unarchived',
+  'session.pinned',
+  'session.unpinned',
+])
 
 function statusOf(state: SessionState): SessionState['status'] {
   if (!state.turn) return 'idle'

@@ -153,7 +153,13 @@ describe('notices', () => {
   it.each([
     [sample('agent.noticed'), { level: 'warning', code: 'retry', text: 'Trying again.' }],
     [sample('turn.parked'), { level: 'info', code: 'turn_parked' }],
-    [sample('context.compacted', { summary: 'In short.' }), { code: 'context_compacted', text: 'In short.' }],
+    [
+      sample('context.compacted', { before: 160_000, after: 900, summary: 'In short.' }),
+      {
+        code: 'context_compacted',
+        text: 'The conversation was compacted from 160k to 900 tokens.\n\nIn short.',
+      },
+    ],
     [sample('session.forked'), { code: 'session_forked', text: 'Forked into ses_2.' }],
     [sample('agent.disconnected', { reason: 'crashed' }), { level: 'error', code: 'agent_disconnected' }],
     [sample('agent.disconnected', { reason: 'failed-to-start' }), { level: 'error' }],

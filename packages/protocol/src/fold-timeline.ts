@@ -1,4 +1,5 @@
 import type { Block } from './block.ts'
+import { compactionText } from './compaction-text.ts'
 import type { EventOf, SessionEvent } from './event.ts'
 
 /**
@@ -141,13 +142,7 @@ function apply(blocks: Block[], event: SessionEvent): void {
       blocks.push({ ...base(event, `event:${event.seq}`), type: 'unrecognised', native: event.native })
       return
     case 'context.compacted':
-      return notice(
-        blocks,
-        event,
-        'info',
-        'context_compacted',
-        event.summary ?? 'The conversation was compacted.',
-      )
+      return notice(blocks, event, 'info', 'context_compacted', compactionText(event))
     case 'session.forked':
       return notice(blocks, event, 'info', 'session_forked', `Forked into ${event.into}.`)
   }

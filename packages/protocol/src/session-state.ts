@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Connection, McpServers } from './agent.ts'
 import { OpenBlock } from './block.ts'
+import { ErrorCode } from './error.ts'
 import { AgentId, SessionId } from './ids.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
@@ -80,6 +81,14 @@ export const SessionState = z.object({
 })
 export type SessionState = z.infer<typeof SessionState>
 
+/** Why the last turn did not end well. */
+export const TurnFailure = z.object({
+  outcome: z.enum(['failed', 'unknown']),
+  code: ErrorCode.optional(),
+  message: z.string().optional().meta({ description: 'Its beginning' }),
+})
+export type TurnFailure = z.infer<typeof TurnFailure>
+
 export const SessionSummary = SessionState.pick({
   id: true,
   epoch: true,
@@ -93,13 +102,19 @@ export const SessionSummary = SessionState.pick({
   pinned: true,
   status: true,
   forkedFrom: true,
-}).extend({ waiting: z.int().meta({ description: 'How many requests wait for a person' }) })
+}).extend({
+  waiting: z.int().meta({ description: 'How many requests wait for a person' }),
+  failure: TurnFailure.optional().meta({ description: 'If the last turn failed and no other has begun' }),
+})
 /** One row of the list of sessions. */
 export type SessionSummary = z.infer<typeof SessionSummary>
+
+const mostFailureText = 300
 
 export function summarise(state: SessionState): SessionSummary {
   const { id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status, forkedFrom } =
     state
+  const failure = failureOf(state)
   return {
     id,
     epoch,
@@ -114,7 +129,14 @@ export function summarise(state: SessionState): SessionSummary {
     status,
     ...(forkedFrom && { forkedFrom }),
     waiting: state.requests.length,
+    ...(failure && { failure }),
   }
+}
+
+function failureOf({ turn, lastTurn }: SessionState): TurnFailure | undefined {
+  if (turn || (lastTurn?.outcome !== 'failed' && lastTurn?.outcome !== 'unknown')) return undefined
+  const { outcome, error } = lastTurn
+  return { outcome, ...(error && { code: error.code, message: error.message.slice(0, mostFailureText) }) }
 }
 
 export function emptyState(id: string, epoch: string): SessionState {

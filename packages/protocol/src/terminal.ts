@@ -10,6 +10,10 @@ export const Terminal = z.object({
   title: z.string(),
   startedAt: z.number(),
   exitCode: z.int().optional().meta({ description: 'It has ended' }),
+  running: z
+    .string()
+    .optional()
+    .meta({ description: 'The program that has it now; absent while a shell waits' }),
   ...size,
 })
 export type Terminal = z.infer<typeof Terminal>

@@ -1,5 +1,5 @@
 import { MessageSquarePlus } from 'lucide-react'
-import { Fragment, memo, useState } from 'react'
+import { Fragment, memo, useMemo, useRef, useState } from 'react'
 import { type DiffLine, type DiffLines, type Hunk, lineWords } from '../diff/lines.logic.ts'
 import { useStore } from '../page/store.ts'
 import { plural } from '../page/words.logic.ts'
@@ -9,6 +9,7 @@ import { useSessionId } from '../session/session-context.tsx'
 import { type Comment, samePlace, withComment } from './comments.logic.ts'
 import { commentsOf } from './comments.ts'
 import { pairsOf } from './split.logic.ts'
+import { type Colours, useColours } from './use-colours.ts'
 
 const shownAtFirst = 300
 
@@ -19,10 +20,15 @@ export const PatchView = memo(function PatchView({ path, lines, split }: Props) 
   const [limit, setLimit] = useState(shownAtFirst)
   const [editing, setEditing] = useState<DiffLine>()
   const total = lines.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0)
-  const rows = { path, editing, onEdit: setEditing, split }
+  const { comments } = useStore(commentsOf(useSessionId()))
+  const remarks = comments.filter((comment) => comment.path === path)
+  const hunks = useMemo(() => cut(lines.hunks, limit), [lines, limit])
+  const place = useRef<HTMLDivElement>(null)
+  const colours = useColours(path, hunks, place)
+  const rows = { path, remarks, editing, onEdit: setEditing, split, colours }
   return (
     <>
-      <ScrollRegion className="diff max-h-none" label={`Changes to ${path}`}>
+      <ScrollRegion ref={place} className="diff max-h-none" label={`Changes to ${path}`}>
         <table className={split ? 'w-full table-fixed' : ''}>
           {split && (
             <colgroup>
@@ -35,7 +41,7 @@ export const PatchView = memo(function PatchView({ path, lines, split }: Props) 
             </colgroup>
           )}
           <tbody>
-            {cut(lines.hunks, limit).map((hunk, index) => (
+            {hunks.map((hunk, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: hunks have no identity but their place
               <Fragment key={index}>
                 {index > 0 && (
@@ -52,7 +58,7 @@ export const PatchView = memo(function PatchView({ path, lines, split }: Props) 
       {total > limit && (
         <button
           type="button"
-          className="w-full border-t border-line px-3 py-1.5 text-left text-xs font-medium text-mark hover:bg-hover"
+          className="w-full border-t border-line px-3 py-1.5 text-left text-xs font-medium text-mark hover:bg-hover pointer-coarse:min-h-11"
           onClick={() => setLimit(limit + 2000)}
         >
           {plural(total - limit, 'more line')}
@@ -76,8 +82,11 @@ type RowsProps = {
   hunk: Hunk
   path: string
   split: boolean
+  /** Those on this file. */
+  remarks: readonly Comment[]
   editing: DiffLine | undefined
   onEdit: (line: DiffLine | undefined) => void
+  colours: Colours | undefined
 }
 
 const signs = { added: '+', removed: '−', same: ' ' }
@@ -89,9 +98,9 @@ function StackedRows({ hunk, ...rest }: RowsProps) {
       <tr className={`group/line ${line.type}`}>
         <LineNumber line={line} path={rest.path} onEdit={rest.onEdit} />
         <td className="sign">{signs[line.type]}</td>
-        <td className="words">{lineWords(line.text)}</td>
+        <td className="words">{wordsOf(line, rest.colours)}</td>
       </tr>
-      <Remark line={line} {...rest} />
+      {remarkOn(line, rest)}
     </Fragment>
   ))
 }
@@ -101,11 +110,11 @@ function SplitRows({ hunk, ...rest }: RowsProps) {
     // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity but their place
     <Fragment key={index}>
       <tr className="group/line">
-        <HalfLine line={before} side="before" path={rest.path} onEdit={rest.onEdit} />
-        <HalfLine line={after} side="after" path={rest.path} onEdit={rest.onEdit} />
+        <HalfLine line={before} side="before" {...rest} />
+        <HalfLine line={after} side="after" {...rest} />
       </tr>
-      {before && before.type === 'removed' && <Remark line={before} {...rest} />}
-      {after && <Remark line={after} {...rest} />}
+      {before?.type === 'removed' && remarkOn(before, rest)}
+      {after && remarkOn(after, rest)}
     </Fragment>
   ))
 }
@@ -115,12 +124,11 @@ function HalfLine({
   side,
   path,
   onEdit,
+  colours,
 }: {
   line: DiffLine | undefined
   side: 'before' | 'after'
-  path: string
-  onEdit: RowsProps['onEdit']
-}) {
+} & Pick<RowsProps, 'path' | 'onEdit' | 'colours'>) {
   if (!line) return <td colSpan={3} className="bg-sunk" />
   const look = line.type === 'same' ? '' : line.type
   const number = side === 'before' ? line.before : line.after
@@ -134,9 +142,24 @@ function HalfLine({
       )}
       <td className={`sign ${look}`}>{line.type === 'same' ? '' : signs[line.type]}</td>
       <td className={`words whitespace-pre-wrap! [overflow-wrap:anywhere] ${look}`}>
-        {lineWords(line.text)}
+        {wordsOf(line, colours)}
       </td>
     </>
+  )
+}
+
+function wordsOf(line: DiffLine, colours: Colours | undefined) {
+  const tokens = colours?.get(line)
+  if (!tokens) return lineWords(line.text)
+  return tokens.map(([content, kind], place) =>
+    kind === '' || kind === 'foreground' ? (
+      content
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
+      <span key={place} className={`tok-${kind}`}>
+        {content}
+      </span>
+    ),
   )
 }
 
@@ -168,13 +191,23 @@ function LineNumber({
   )
 }
 
-/** The remark on a line, or the field to write it in. */
-function Remark({ line, path, editing, onEdit, split }: Omit<RowsProps, 'hunk'> & { line: DiffLine }) {
+/** The remark on a line, or the field to write it in. Most lines have neither, so this is asked before it is made. */
+function remarkOn(line: DiffLine, { remarks, colours: _, ...rest }: Omit<RowsProps, 'hunk'>) {
+  const open = rest.editing === line
+  if (!open && remarks.length === 0) return null
+  const written = remarks.find((one) => samePlace(one, placeOf(line, rest.path)))
+  return (open || written) && <Remark line={line} open={open} written={written?.text} {...rest} />
+}
+
+type RemarkProps = Omit<RowsProps, 'hunk' | 'remarks' | 'editing' | 'colours'> & {
+  line: DiffLine
+  open: boolean
+  written: string | undefined
+}
+
+function Remark({ line, open, written, path, onEdit, split }: RemarkProps) {
   const store = commentsOf(useSessionId())
   const place = placeOf(line, path)
-  const written = useStore(store, ({ comments }) => comments.find((one) => samePlace(one, place)))
-  const open = editing === line
-  if (!open && !written) return null
   const save = (text: string) => {
     store.set(({ comments }) => ({ comments: withComment(comments, { ...place, quote: line.text, text }) }))
     onEdit(undefined)
@@ -183,14 +216,14 @@ function Remark({ line, path, editing, onEdit, split }: Omit<RowsProps, 'hunk'> 
     <tr>
       <td colSpan={split ? 6 : 3} className="bg-page px-3 py-2 font-sans whitespace-normal">
         {open ? (
-          <RemarkForm text={written?.text ?? ''} onSave={save} onCancel={() => onEdit(undefined)} />
+          <RemarkForm text={written ?? ''} onSave={save} onCancel={() => onEdit(undefined)} />
         ) : (
           <button
             type="button"
             onClick={() => onEdit(line)}
             className="block w-full rounded-md border border-mark/40 bg-mark-wash px-2.5 py-1.5 text-left text-sm whitespace-pre-wrap"
           >
-            {written?.text}
+            {written}
           </button>
         )}
       </td>

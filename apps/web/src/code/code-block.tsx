@@ -17,9 +17,9 @@ export const CodeBlock = memo(function CodeBlock({
 }) {
   return (
     <figure className="code group relative">
-      <figcaption className="flex h-7 items-center justify-between pr-1 pl-3 font-mono text-2xs text-faint">
+      <figcaption className="flex h-7 items-center justify-between pointer-coarse:h-11 pr-1 pl-3 font-mono text-2xs text-faint">
         {language || 'text'}
-        <CopyButton text={() => code} label="Copy code" className="size-6!" />
+        <CopyButton text={() => code} label="Copy code" className="pointer-fine:size-6!" />
       </figcaption>
       <ScrollRegion label={language ? `Code, ${language}` : 'Code'} className="overflow-x-auto">
         <pre>

@@ -76,7 +76,18 @@ function lookOf({ bold, dim, color }: Style): string {
 }
 
 /** The last lines of a long text, and how much is left out above them. */
-export function tailOf(text: string, limits: { lines: number; characters: number }) {
+type Limits = { readonly lines: number; readonly characters: number }
+
+/** From a few lines above the first place that has what is wanted, in small letters. */
+export function fromPlaceOf(text: string, wanted: string, { characters }: Limits) {
+  const place = text.toLowerCase().indexOf(wanted)
+  let start = place
+  for (let lines = 0; start > 0 && lines < 4; lines++) start = text.lastIndexOf('\n', start - 1)
+  start = Math.max(0, start + 1, place - characters / 2)
+  return { shown: text.slice(start, start + characters), left: start }
+}
+
+export function tailOf(text: string, limits: Limits) {
   let start = Math.max(0, text.length - limits.characters)
   let lines = 0
   for (let at = text.length - (text.endsWith('\n') ? 2 : 1); at >= start; at--) {

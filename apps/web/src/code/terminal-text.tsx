@@ -1,8 +1,10 @@
 import { memo, useState } from 'react'
 import { CopyButton } from '../page/copy-button.tsx'
+import { finding } from '../page/finding.ts'
+import { useStore } from '../page/store.ts'
 import { amount } from '../page/words.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
-import { tailOf, terminalPieces } from './terminal-text.logic.ts'
+import { fromPlaceOf, tailOf, terminalPieces } from './terminal-text.logic.ts'
 
 const first = { lines: 40, characters: 20_000 }
 const more = { lines: 2000, characters: 300_000 }
@@ -10,7 +12,10 @@ const more = { lines: 2000, characters: 300_000 }
 /** The output of a command, the end of it first: ten megabytes of it cost no more than a screenful. */
 export const TerminalText = memo(function TerminalText({ output, label }: { output: string; label: string }) {
   const [all, setAll] = useState(false)
-  const { shown, left } = tailOf(output, all ? more : first)
+  const wanted = useStore(finding)
+  const tail = tailOf(output, all ? more : first)
+  const isAbove = wanted !== '' && output.slice(0, tail.left).toLowerCase().includes(wanted)
+  const { shown, left } = isAbove ? fromPlaceOf(output, wanted, more) : tail
   if (output === '') return null
   return (
     <div className="group relative rounded-md bg-sunk">
@@ -18,7 +23,11 @@ export const TerminalText = memo(function TerminalText({ output, label }: { outp
         <div className="flex items-center gap-2 border-b border-line px-2.5 py-1 text-xs text-soft">
           {amount(left)} characters above
           {!all && (
-            <button type="button" className="font-medium text-mark underline" onClick={() => setAll(true)}>
+            <button
+              type="button"
+              className="font-medium text-mark underline pointer-coarse:-my-1 pointer-coarse:min-h-11"
+              onClick={() => setAll(true)}
+            >
               Show more
             </button>
           )}

@@ -13,9 +13,9 @@ export type Conversations = {
 
 const nothing: Conversations = { found: [], asking: 0, problems: [] }
 
-/** What the agents that are here remember by themselves, each as soon as it answers, the latest first. */
+/** What the agents that are here and tell of it remember by themselves, each as soon as it answers, the latest first. */
 export function useConversations(agents: readonly AgentInfo[]): Conversations {
-  const here = agents.filter((agent) => agent.found)
+  const here = agents.filter((agent) => agent.found && agent.conversations)
   const ids = here.map(({ id }) => id).join(' ')
   const [conversations, setConversations] = useState(nothing)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the same agents remember the same

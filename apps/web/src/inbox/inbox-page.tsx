@@ -8,11 +8,13 @@ import { useWaiting } from '../page/waiting.ts'
 import { ago, folderName, visible } from '../page/words.logic.ts'
 import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
+import { useKeptAnswers } from '../request/kept-answers.ts'
 import { RequestCard } from '../request/request-card.tsx'
+import { UnsentAnswer } from '../request/unsent-answer.tsx'
 
 /** Everything that waits for a person, in all sessions, to be answered here. */
 export function InboxPage() {
-  const { requests, status, error } = useWaiting()
+  const { requests, status, error, away } = useWaiting()
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
@@ -21,7 +23,14 @@ export function InboxPage() {
           <h1 className="flex-1 text-xl font-semibold tracking-tight">Waiting for you</h1>
           <NotificationPermission />
         </div>
-        {requests.length === 0 && (
+        {away && (
+          <p className="pb-4 text-sm text-soft">
+            {requests.length > 0
+              ? 'The server does not answer. This is what waited when it last did; your answers wait here.'
+              : 'The server does not answer. What waits for you is shown as soon as it does.'}
+          </p>
+        )}
+        {requests.length === 0 && !away && (
           <p className="flex items-center gap-2 text-sm text-soft">
             {status === 'loading' && !error ? (
               'Looking…'
@@ -39,10 +48,24 @@ export function InboxPage() {
           {requests.map((waiting) => (
             <InboxEntry key={waiting.request.requestId} waiting={waiting} />
           ))}
+          <AnswersAlone requests={requests} />
         </ul>
       </div>
     </div>
   )
+}
+
+/** Answers that wait to be sent, to requests that this page cannot see: the server is away. */
+function AnswersAlone({ requests }: { requests: readonly WaitingRequest[] }) {
+  const alone = useKeptAnswers().filter(
+    ({ waited, state, requestId }) =>
+      waited && state !== 'sent' && !requests.some(({ request }) => request.requestId === requestId),
+  )
+  return alone.map((answer) => (
+    <li key={answer.commandId}>
+      <UnsentAnswer answer={answer} />
+    </li>
+  ))
 }
 
 function InboxEntry({ waiting: { session, request } }: { waiting: WaitingRequest }) {
@@ -53,7 +76,7 @@ function InboxEntry({ waiting: { session, request } }: { waiting: WaitingRequest
       <p className="flex items-baseline gap-2 px-1 pb-1.5 text-xs text-faint">
         <Link
           to={{ name: 'session', id: session.id }}
-          className="truncate text-sm font-medium text-ink hover:underline"
+          className="truncate text-sm font-medium text-ink hover:underline pointer-coarse:py-3"
         >
           {visible(session.title) || 'Untitled'}
         </Link>

@@ -37,12 +37,3 @@ export function useAgents(): Agents {
 export function useAgent(id: string): AgentInfo | undefined {
   return useAgents().agents.find((agent) => agent.id === id)
 }
-
-/** unsure: it is there, and does not tell whether it is signed in. */
-export type AgentReadiness = 'ready' | 'unsure' | 'signed-out' | 'missing'
-
-export function readinessOf(agent: AgentInfo): AgentReadiness {
-  if (!agent.found) return 'missing'
-  if (agent.signedIn === undefined) return 'unsure'
-  return agent.signedIn === false ? 'signed-out' : 'ready'
-}

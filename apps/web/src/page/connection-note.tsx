@@ -30,7 +30,7 @@ export function ConnectionNote() {
       </span>
       <button
         type="button"
-        className="shrink-0 rounded font-semibold underline"
+        className="shrink-0 rounded font-semibold underline pointer-coarse:-my-2 pointer-coarse:min-h-11"
         onClick={() => {
           client.socket.retry()
           client.socket.open()

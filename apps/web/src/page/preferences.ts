@@ -12,6 +12,8 @@ export type Preferences = {
   readonly folder?: string
   readonly sidePanel: 'none' | 'plan' | 'events' | 'changes' | 'terminal'
   readonly splitChanges: boolean
+  /** The names of the files above their changes. */
+  readonly listFiles: boolean
   /** What changes are compared with: the last commit, or the one that the session began at. */
   readonly changesSince: 'commit' | 'start'
   /** In pixels, where a person has chosen one. */
@@ -24,6 +26,7 @@ export const preferences = createKeptStore<Preferences>('preferences', {
   notifications: true,
   sidePanel: 'none',
   splitChanges: false,
+  listFiles: true,
   changesSince: 'commit',
   panelWidths: {},
 })

@@ -1,10 +1,15 @@
 import { messageOf, ParleyError } from '@parley/protocol'
 
+/** The server was not heard; that is over when it is. */
+export function isUnreachable(thrown: unknown): boolean {
+  return thrown instanceof ParleyError && thrown.details?.reason === 'unreachable'
+}
+
 /** What went wrong, for people: routes, headers and numbers of the wire mean nothing to them. */
 export function problemWords(thrown: unknown): string {
   if (!(thrown instanceof ParleyError)) return messageOf(thrown)
   const { code, details } = thrown
-  if (details?.reason === 'unreachable') {
+  if (isUnreachable(thrown)) {
     return 'The server does not answer. It may have stopped, or the network is away; what is here is kept.'
   }
   if (code === 'unauthorized') {

@@ -1,10 +1,18 @@
 import { X } from 'lucide-react'
+import { useEffect } from 'react'
 import { IconButton } from '../parts/button.tsx'
-import { problemWords } from './problem-words.logic.ts'
+import { client, onTaken } from './client.ts'
+import { isUnreachable, problemWords } from './problem-words.logic.ts'
+import { useRoute } from './route.ts'
 import { createStore, useStore } from './store.ts'
 
 export type Toast = {
   readonly id: number
+  readonly at: number
+  /** Until somebody dismisses it. */
+  readonly stays: boolean
+  /** It says that the server does not answer. */
+  readonly unreachable: boolean
   readonly text: string
   readonly tone: 'plain' | 'bad'
   readonly action?: { readonly label: string; readonly run: () => void }
@@ -12,36 +20,69 @@ export type Toast = {
 
 const toasts = createStore<readonly Toast[]>([])
 let nextId = 1
+/** Nobody has read what was there for less long. */
+const leastMs = 1500
+
+/** What went wrong is over: the server answers again, has taken something since, or the person went elsewhere. */
+function forgetErrors({ shownFor = 0, unreachable = false } = {}): void {
+  for (const { id, tone, at, ...one } of toasts.get()) {
+    if (tone !== 'bad' || (unreachable && !one.unreachable)) continue
+    const left = at + shownFor - performance.now()
+    if (left > 0) setTimeout(() => dismiss(id), left)
+    else dismiss(id)
+  }
+}
+client.socket.onStatus(({ state }) => state === 'open' && forgetErrors({ unreachable: true }))
+onTaken(() => forgetErrors({ shownFor: leastMs }))
 
 /** Says something that passes by. What must not be missed belongs in the page, not here. */
 export function toast(
   text: string,
-  options: { tone?: Toast['tone']; action?: Toast['action']; ms?: number } = {},
+  options: {
+    tone?: Toast['tone']
+    action?: Toast['action']
+    /** Infinity: until somebody dismisses it. */
+    ms?: number
+    unreachable?: boolean
+  } = {},
 ): () => void {
-  const { tone = 'plain', action, ms = 6000 } = options
+  const { tone = 'plain', action, ms = 6000, unreachable = false } = options
   const id = nextId++
-  toasts.set((shown) => [...shown.slice(-3), { id, text, tone, ...(action && { action }) }])
-  const dismiss = () => toasts.set((shown) => shown.filter((one) => one.id !== id))
-  setTimeout(dismiss, ms)
-  return dismiss
+  const stays = ms === Number.POSITIVE_INFINITY
+  const made = { id, text, tone, at: performance.now(), stays, unreachable, ...(action && { action }) }
+  toasts.set((shown) => [
+    ...shown.filter((one) => one.stays),
+    ...shown.filter((one) => !one.stays && one.text !== text).slice(-3),
+    made,
+  ])
+  if (!stays) setTimeout(() => dismiss(id), ms)
+  return () => dismiss(id)
+}
+
+function dismiss(id: number): void {
+  toasts.set((shown) => shown.filter((one) => one.id !== id))
 }
 
 /** What a command was refused with. */
 export function toastError(thrown: unknown): void {
-  toast(problemWords(thrown), { tone: 'bad', ms: 9000 })
+  toast(problemWords(thrown), { tone: 'bad', ms: 9000, unreachable: isUnreachable(thrown) })
 }
 
+/** Above everything, in a place of their own: they cover nothing, least of all where one writes. */
 export function Toasts() {
   const shown = useStore(toasts)
+  const route = useRoute()
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever goes elsewhere has read it
+  useEffect(() => forgetErrors(), [route])
   return (
     <div
-      className="pointer-events-none fixed inset-x-3 bottom-4 z-50 flex flex-col items-center gap-2"
       role="status"
+      className="relative z-50 flex flex-col items-center gap-1.5 px-3 not-empty:py-1.5 md:col-start-2"
     >
       {shown.map((one) => (
         <div
           key={one.id}
-          className={`pointer-events-auto flex max-w-xl items-center gap-3 rounded-lg border bg-card py-1 pr-1 pl-3.5 text-sm shadow-xl ${one.tone === 'bad' ? 'border-bad text-bad' : 'border-edge'}`}
+          className={`flex max-w-xl items-center gap-3 rounded-lg border bg-card py-1 pr-1 pl-3.5 text-sm shadow-md ${one.tone === 'bad' ? 'border-bad text-bad' : 'border-edge'}`}
         >
           <span className="py-1.5 [overflow-wrap:anywhere]">{one.text}</span>
           {one.action && (
@@ -50,16 +91,13 @@ export function Toasts() {
               className="min-h-8 rounded-md px-2 font-semibold text-mark hover:bg-hover pointer-coarse:min-h-11"
               onClick={() => {
                 one.action?.run()
-                toasts.set((rest) => rest.filter(({ id }) => id !== one.id))
+                dismiss(one.id)
               }}
             >
               {one.action.label}
             </button>
           )}
-          <IconButton
-            label="Dismiss"
-            onClick={() => toasts.set((rest) => rest.filter(({ id }) => id !== one.id))}
-          >
+          <IconButton label="Dismiss" onClick={() => dismiss(one.id)}>
             <X size={14} />
           </IconButton>
         </div>

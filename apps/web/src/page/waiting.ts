@@ -1,9 +1,49 @@
+import type { LiveStore, WaitingListSnapshot } from '@parley/client'
+import type { WaitingRequest } from '@parley/protocol'
 import { useSyncExternalStore } from 'react'
+import { cachedWaiting, cacheWaiting } from '../cache/cache.ts'
 import { client } from './client.ts'
+import { createStore } from './store.ts'
+
+const live = client.waiting()
+/** As this browser last knew it, for the time that the server does not answer a page that was just opened. */
+const kept = createStore<readonly WaitingRequest[] | undefined>(undefined)
 
 /** Everything that waits for a person, in all sessions: one list for the whole page. */
-export const waiting = client.waiting()
-
-export function useWaiting() {
-  return useSyncExternalStore(waiting.subscribe, waiting.getSnapshot)
+export const waiting: LiveStore<WaitingListSnapshot> = {
+  subscribe(listener) {
+    const stops = [live.subscribe(listener), kept.subscribe(listener)]
+    return () => {
+      for (const stop of stops) stop()
+    }
+  },
+  getSnapshot() {
+    const snapshot = live.getSnapshot()
+    const requests = kept.get()
+    if (snapshot.status !== 'loading' || !requests) return snapshot
+    if (last?.snapshot !== snapshot || last.shown.requests !== requests)
+      last = { snapshot, shown: { ...snapshot, requests } }
+    return last.shown
+  },
 }
+let last: { readonly snapshot: WaitingListSnapshot; readonly shown: WaitingListSnapshot } | undefined
+
+/** `away`: the server does not answer, and the list is as it was when it last did. */
+export function useWaiting(): WaitingListSnapshot & { readonly away: boolean } {
+  const snapshot = useSyncExternalStore(waiting.subscribe, waiting.getSnapshot)
+  const { status } = snapshot
+  return {
+    ...snapshot,
+    away: status === 'reconnecting' || (status === 'loading' && kept.get() !== undefined),
+  }
+}
+
+const forget = client.socket.onStatus(({ state }) => {
+  if (state === 'waiting') void cachedWaiting().then(kept.set)
+  if (state !== 'connecting') forget()
+})
+
+live.subscribe(() => {
+  const { status, requests } = live.getSnapshot()
+  if (status === 'live') cacheWaiting(requests)
+})

@@ -13,6 +13,12 @@ export function ago(at: number, now: number): string {
   return new Date(at).toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
 }
 
+/** The time of day, with the day if it is another one. */
+export function timeOf(at: number, now: number): string {
+  const time = new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
+  return dayOf(at, now) === 'Today' ? time : `${ago(at, now)}, ${time}`
+}
+
 export function duration(ms: number): string {
   if (ms < 950) return `${Math.max(0, Math.round(ms))} ms`
   if (ms < 10_000) return `${(ms / 1000).toFixed(1)} s`

@@ -49,7 +49,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
               icon={<Settings size={15} />}
               onSelect={run(() => go({ name: 'settings', section: 'permissions' }))}
             >
-              Settings: rules and grants
+              Settings: rules and trust
             </Entry>
             <Entry
               icon={<Settings size={15} />}
@@ -79,11 +79,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
                 key={session.id}
                 value={`${session.title} ${session.cwd} ${session.id}`}
                 icon={
-                  session.archived ? (
-                    <Archive size={15} />
-                  ) : (
-                    <StatusMark status={session.status} unread={false} />
-                  )
+                  session.archived ? <Archive size={15} /> : <StatusMark session={session} unread={false} />
                 }
                 onSelect={run(() => go({ name: 'session', id: session.id }))}
               >

@@ -52,9 +52,12 @@ export function IconButton({
   )
 }
 
-export function Key({ children }: { children: ReactNode }) {
+/** Beside what a key does. Where there is no keyboard it would only be in the way, unless keys are what one looks for. */
+export function Key({ children, always = false }: { children: ReactNode; always?: boolean }) {
   return (
-    <kbd className="rounded border border-current/30 px-1 font-mono text-2xs leading-4 opacity-80 pointer-coarse:hidden">
+    <kbd
+      className={`rounded border border-current/30 px-1 font-mono text-2xs leading-4 opacity-80 ${always ? '' : 'pointer-coarse:hidden'}`}
+    >
       {children}
     </kbd>
   )

@@ -17,7 +17,12 @@ export function Dialog({
   useLayoutEffect(() => {
     const element = dialog.current
     if (element && !element.open) element.showModal()
-    return () => element?.close()
+    // The browser would focus the first thing that can have the focus, which may be a frame around the field.
+    element?.querySelector('input')?.focus()
+    return () => {
+      element?.close()
+      focusAnew(document.activeElement)
+    }
   }, [])
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes it; the click outside is for the pointer
@@ -31,4 +36,11 @@ export function Dialog({
       {children}
     </dialog>
   )
+}
+
+/** Chromium gives a field its focus back without the caret: what is typed then would go nowhere. */
+function focusAnew(field: Element | null): void {
+  if (!(field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement)) return
+  field.blur()
+  field.focus({ preventScroll: true })
 }

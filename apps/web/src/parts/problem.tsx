@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { Link } from './link.tsx'
 
 /** When there is nothing to show but why. */
 export function Problem({ title, text, children }: { title: string; text: string; children?: ReactNode }) {
@@ -10,5 +11,17 @@ export function Problem({ title, text, children }: { title: string; text: string
         {children}
       </div>
     </div>
+  )
+}
+
+/** The way back from where there is nothing: on a phone there is no list beside it. */
+export function AllSessions() {
+  return (
+    <Link
+      to={{ name: 'home' }}
+      className="mt-3 inline-flex items-center rounded text-sm text-mark hover:underline pointer-coarse:min-h-11"
+    >
+      All sessions
+    </Link>
   )
 }

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react'
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
 
 /** After a card took the focus, keys that were meant for something else must not answer it. */
 const deafMs = 350
@@ -30,18 +30,30 @@ export function Card({
     if (performance.now() - since.current < deafMs) return
     if (onKey(event.key)) event.preventDefault()
   }
+  /** The second click of a double one may land on the next card, which nobody has read yet. */
+  const click = (event: MouseEvent) => {
+    if (event.detail < 2 || !(event.target as HTMLElement).closest('button')) return
+    event.preventDefault()
+    event.stopPropagation()
+  }
   return (
     <section
       ref={card}
       aria-label={label}
       tabIndex={-1}
       onKeyDown={press}
+      onClickCapture={click}
       data-testid="request"
       className="rounded-xl border border-wait-line bg-card shadow-md outline-none focus:border-wait-fill focus:ring-2 focus:ring-wait-fill/40"
     >
       {children}
     </section>
   )
+}
+
+/** Back to the card from a field of it that goes away: its keys work at once. */
+export function focusCard(inside: Element): void {
+  inside.closest<HTMLElement>('[data-testid=request]')?.focus({ preventScroll: true })
 }
 
 export function isEditable(target: unknown): boolean {

@@ -1,5 +1,5 @@
 import type { PermissionOption } from '@parley/protocol'
-import { useState } from 'react'
+import { type KeyboardEvent, useState } from 'react'
 import { DiffView } from '../diff/diff-view.tsx'
 import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
 import { useAgent } from '../page/agents.ts'
@@ -11,7 +11,7 @@ import { CommandText } from '../timeline/call-detail.tsx'
 import { asJson, commandOf, planOf } from '../timeline/call-words.logic.ts'
 import { KindIcon } from '../timeline/kind-icon.tsx'
 import { useAnswer } from './answer.ts'
-import { Card } from './card.tsx'
+import { Card, focusCard } from './card.tsx'
 import {
   choicesOf,
   editableOf,
@@ -31,11 +31,14 @@ type Props = {
 /** What is asked, where and why, and every answer to it. Nothing of what would run is left out. */
 export function PermissionCard({ session, ask, takesFocus }: Props) {
   const agent = useAgent(session.agent)
-  const { decide, sending } = useAnswer({ sessionId: session.id, requestId: ask.requestId })
+  const { decide, sending } = useAnswer(session.id, ask)
   const [denying, setDenying] = useState(false)
-  const [edited, setEdited] = useState<string>()
+  const [editing, setEditing] = useState(false)
+  const [words, setWords] = useState<string>()
   const choices = choicesOf(ask)
   const editable = editableOf(ask.input)
+  // What was edited and left counts for nothing, but is there again for whoever goes on with it.
+  const edited = editing ? (words ?? editable.text) : undefined
   const change = edited === undefined ? undefined : editedInput(ask.input, editable.field, edited)
   const problem = change && 'problem' in change ? change.problem : undefined
 
@@ -71,7 +74,8 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
             autoFocus
             aria-label="Edit what will run"
             value={edited}
-            onChange={(event) => setEdited(event.target.value)}
+            onChange={(event) => setWords(event.target.value)}
+            onKeyDown={(event) => leaveByEscape(event, () => setEditing(false))}
             className="field field-sizing-content max-h-60 min-h-16 w-full font-mono"
           />
         )}
@@ -100,12 +104,21 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
           onDenyWithReason={() => setDenying(true)}
           {...(agent?.capabilities.editInput &&
             ask.kind !== 'plan' && {
-              onEdit: () => setEdited(edited === undefined ? editable.text : undefined),
+              onEdit: () => setEditing(!editing),
             })}
         />
       )}
     </Card>
   )
+}
+
+/** Escape leaves the field and nothing else: the turn goes on. */
+function leaveByEscape(event: KeyboardEvent, leave: () => void): void {
+  if (event.key !== 'Escape' || event.nativeEvent.isComposing) return
+  event.preventDefault()
+  event.stopPropagation()
+  focusCard(event.currentTarget)
+  leave()
 }
 
 function Wanted({ ask, folder }: { ask: PermissionAsk; folder: string }) {
@@ -183,11 +196,7 @@ function DenyForm({
         placeholder="Why not, and what to do instead"
         value={message}
         onChange={(event) => setMessage(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key !== 'Escape') return
-          event.stopPropagation()
-          onBack()
-        }}
+        onKeyDown={(event) => leaveByEscape(event, onBack)}
         className="field w-full pointer-coarse:py-2.5 pointer-coarse:text-base"
       />
       <div className="flex flex-wrap items-center gap-2">
@@ -196,7 +205,13 @@ function DenyForm({
           and stop the turn
         </label>
         <span className="ml-auto flex gap-1">
-          <Button look="quiet" onClick={onBack}>
+          <Button
+            look="quiet"
+            onClick={(event) => {
+              focusCard(event.currentTarget)
+              onBack()
+            }}
+          >
             Back
           </Button>
           <Button look="danger" type="submit" disabled={sending}>

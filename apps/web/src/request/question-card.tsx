@@ -17,7 +17,7 @@ type Props = {
 
 export function QuestionCard({ session, ask, takesFocus }: Props) {
   const agent = useAgent(session.agent)
-  const { answer, sending } = useAnswer({ sessionId: session.id, requestId: ask.requestId })
+  const { answer, sending } = useAnswer(session.id, ask)
   const [filled, setFilled] = useState<Filled>({})
   const answers = answersOf(ask.questions, filled)
   const complete = answersProblem(ask.questions, answers) === undefined

@@ -6,7 +6,8 @@ import { announce } from '../page/announcer.tsx'
 import { prefer, preferences } from '../page/preferences.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { useStore } from '../page/store.ts'
-import { Problem } from '../parts/problem.tsx'
+import { AllSessions, Problem } from '../parts/problem.tsx'
+import { useUnansweredFirst } from '../request/kept-answers.ts'
 import { RequestCard } from '../request/request-card.tsx'
 import { markSeen } from '../sessions/seen.ts'
 import { Timeline } from '../timeline/timeline.tsx'
@@ -39,7 +40,9 @@ function Session() {
       <Problem
         title={gone ? 'This session is not here' : 'This session cannot be shown'}
         text={gone ? 'It was deleted, or the link is not right.' : problemWords(error)}
-      />
+      >
+        <AllSessions />
+      </Problem>
     )
   }
   return (
@@ -64,8 +67,12 @@ function Session() {
 
 /** Where a panel lies over the conversation, a session opens without it: something may wait there. */
 function clearTheView(): void {
-  if (matchMedia('(width < 64rem)').matches) prefer({ sidePanel: 'none' })
+  if (matchMedia('(width < 48rem)').matches) prefer({ sidePanel: 'none' })
 }
+
+/** A card that is too tall scrolls what is asked, not its buttons; on a very low screen all of it scrolls. */
+const fitting =
+  'flex min-h-32 flex-col [@media(height<28rem)]:shrink-0 *:flex *:min-h-0 *:flex-col max-md:min-h-52 [&>section>form:only-child]:flex [&>section>form:only-child]:min-h-0 [&>section>form:only-child]:flex-col'
 
 /** What waits for an answer, what waits its turn, and where to write: always in sight. */
 function Dock() {
@@ -73,18 +80,32 @@ function Dock() {
   const id = useStatePart((state) => state.id)
   const agent = useStatePart((state) => state.agent)
   const cwd = useStatePart((state) => state.cwd)
-  const [first, ...others] = requests
+  const { open, answered } = useUnansweredFirst(requests)
+  const [first, ...others] = open
   useEffect(() => {
     if (first)
       announce(first.type === 'permission' ? `Waits for you: ${first.title}` : 'A question waits for you')
   }, [first])
   return (
-    <div className="mx-auto w-full max-w-3xl px-4 pb-[max(0.75rem,env(safe-area-inset-bottom))] max-md:px-2">
-      {first && (
-        <div className="pb-2">
-          <RequestCard key={first.requestId} session={{ id, agent, cwd }} request={first} takesFocus />
+    // Whatever the height, something of the conversation stays in sight, and the card gives way before the composer.
+    <div className="mx-auto flex max-h-[calc(100%-6.5rem)] min-h-0 w-full max-w-3xl flex-col px-4 pb-[max(0.75rem,env(safe-area-inset-bottom))] max-md:px-2">
+      {open.length + answered.length > 0 && (
+        <div
+          data-testid="requests"
+          className="-mx-1 flex min-h-0 flex-col gap-2 overflow-y-auto overscroll-contain px-1 pt-1 pb-2"
+        >
+          {answered.map((request) => (
+            <div key={request.requestId} className="shrink-0">
+              <RequestCard session={{ id, agent, cwd }} request={request} />
+            </div>
+          ))}
+          {first && (
+            <div className={fitting}>
+              <RequestCard key={first.requestId} session={{ id, agent, cwd }} request={first} takesFocus />
+            </div>
+          )}
           {others.length > 0 && (
-            <p className="px-3 pt-1 text-xs font-medium text-wait">
+            <p className="shrink-0 px-3 text-xs font-medium text-wait">
               {others.length === 1 ? 'One more waits after this.' : `${others.length} more wait after this.`}
             </p>
           )}
@@ -100,6 +121,8 @@ function useFindKey(setFinding: (open: boolean) => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.key !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
+      // In a panel it is the panel's: a terminal has its own use for it, and changes are found by the browser.
+      if (event.target instanceof Element && event.target.closest('aside')) return
       event.preventDefault()
       setFinding(true)
     }
@@ -110,7 +133,8 @@ function useFindKey(setFinding: (open: boolean) => void): void {
 
 function useSeenHere(): void {
   const id = useStatePart((state) => state.id)
-  const updatedAt = useStatePart((state) => state.updatedAt)
+  // A session at work does not count as unread, so what it does needs no marking piece by piece.
+  const updatedAt = useStatePart((state) => (state.status === 'working' ? 0 : state.updatedAt))
   useEffect(() => {
     const see = () => {
       if (!document.hidden && updatedAt > 0) markSeen(id, updatedAt)

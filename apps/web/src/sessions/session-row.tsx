@@ -7,6 +7,7 @@ import { ago, folderName, visible } from '../page/words.logic.ts'
 import { Link } from '../parts/link.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { deleteWithUndo } from './deleting.ts'
+import { failureWords } from './failure-words.logic.ts'
 import { StatusMark } from './status-mark.tsx'
 
 type Props = {
@@ -20,6 +21,7 @@ type Props = {
 export const SessionRow = memo(function SessionRow({ session, agentName, current, unread, now }: Props) {
   const [renaming, setRenaming] = useState(false)
   const title = visible(session.title) || 'Untitled'
+  const failed = failureWords(session)
   return (
     <li
       className={`group relative flex rounded-md ${current ? 'bg-hover' : 'hover:bg-hover/60'} ${session.archived ? 'opacity-75' : ''}`}
@@ -32,7 +34,7 @@ export const SessionRow = memo(function SessionRow({ session, agentName, current
           aria-current={current ? 'page' : undefined}
           className="flex min-w-0 flex-1 gap-1 rounded-md py-1.5 pr-2 pl-1 pointer-coarse:py-2.5 pointer-coarse:pr-11"
         >
-          <StatusMark status={session.status} unread={unread} />
+          <StatusMark session={session} unread={unread} />
           <span className="min-w-0 flex-1">
             <span className="flex items-baseline gap-2">
               <span className={`truncate text-sm ${unread || session.waiting > 0 ? 'font-semibold' : ''}`}>
@@ -46,7 +48,13 @@ export const SessionRow = memo(function SessionRow({ session, agentName, current
               )}
             </span>
             <span className="flex gap-1.5 text-xs text-faint">
-              <span className="shrink-0">{agentName}</span>
+              {failed !== undefined && (
+                // The mark says it to those who listen.
+                <span aria-hidden className="shrink-0 font-medium text-bad" title={session.failure?.message}>
+                  {failed}
+                </span>
+              )}
+              <span className={failed === undefined ? 'shrink-0' : 'truncate'}>{agentName}</span>
               <span className="truncate" title={session.cwd}>
                 {folderName(session.cwd)}
               </span>

@@ -69,7 +69,10 @@ function SidebarHead() {
   return (
     <div className="px-2.5 pt-3 pb-2">
       <div className="flex items-center pr-0.5 pb-2 pl-1.5">
-        <Link to={{ name: 'home' }} className="text-[1.0625rem] font-semibold tracking-tight">
+        <Link
+          to={{ name: 'home' }}
+          className="flex items-center text-[1.0625rem] font-semibold tracking-tight pointer-coarse:min-h-11"
+        >
           Parley
         </Link>
         <Link

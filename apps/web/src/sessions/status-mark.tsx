@@ -1,19 +1,33 @@
 import type { SessionSummary } from '@parley/protocol'
+import { TriangleAlert } from 'lucide-react'
+import { failureWords } from './failure-words.logic.ts'
 
 const names = { idle: 'idle', working: 'working', waiting: 'waits for you', parked: 'waits for you, parked' }
 
 /** The state of a session as one small mark, with its name for those who do not see it. */
-export function StatusMark({ status, unread }: { status: SessionSummary['status']; unread: boolean }) {
+export function StatusMark({
+  session,
+  unread,
+}: {
+  session: Pick<SessionSummary, 'status' | 'failure'>
+  unread: boolean
+}) {
+  const { status, failure } = session
+  const failed = failureWords(session)
+  const name = failed ?? (status === 'idle' && unread ? 'unread' : names[status])
   const look = {
     working: 'breathe bg-mark',
     waiting: 'bg-wait-fill',
     parked: 'border-2 border-wait-fill',
     idle: unread ? 'bg-mark' : 'bg-transparent',
   }[status]
-  const name = status === 'idle' && unread ? 'unread' : names[status]
+  const title = failed && failure?.message ? `${failed}: ${failure.message}` : name
   return (
-    <span className="flex w-4 shrink-0 justify-center pt-[0.4rem]" title={name === 'idle' ? undefined : name}>
-      <span className={`size-2 rounded-full ${look}`} />
+    <span
+      className={`flex w-4 shrink-0 justify-center ${failed ? 'pt-[0.2rem] text-bad' : 'pt-[0.4rem]'}`}
+      title={title === 'idle' ? undefined : title}
+    >
+      {failed ? <TriangleAlert size={13} aria-hidden /> : <span className={`size-2 rounded-full ${look}`} />}
       {name !== 'idle' && <span className="sr-only">{name}</span>}
     </span>
   )

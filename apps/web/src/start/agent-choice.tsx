@@ -1,13 +1,15 @@
 import type { AgentInfo } from '@parley/protocol'
 import { RefreshCw } from 'lucide-react'
-import { type Agents, askForAgents, readinessOf } from '../page/agents.ts'
+import { type Agents, askForAgents } from '../page/agents.ts'
 import { CopyButton } from '../page/copy-button.tsx'
+import { readinessOf } from '../page/readiness.logic.ts'
 import { InstallRow } from '../settings/install-button.tsx'
 
 const states = {
   ready: { text: 'ready', look: 'bg-good' },
   unsure: { text: 'found', look: 'bg-edge' },
   'signed-out': { text: 'not signed in', look: 'bg-wait-fill' },
+  unusable: { text: 'cannot be used', look: 'bg-wait-fill' },
   missing: { text: 'not found', look: 'bg-edge' },
 }
 
@@ -17,12 +19,15 @@ export function AgentChoice({
   status,
   error,
   chosen,
+  told,
   onChoose,
 }: {
   agents: readonly AgentInfo[]
   status: Agents['status']
   error: string | undefined
   chosen: string | undefined
+  /** Of this one it is said elsewhere what to do. */
+  told: string | undefined
   onChoose: (id: string) => void
 }) {
   const asking = status === 'asking' || status === 'unasked'
@@ -36,22 +41,28 @@ export function AgentChoice({
       <button
         type="button"
         onClick={() => void askForAgents()}
-        className="float-right flex items-center gap-1 rounded px-1 text-xs text-soft hover:text-ink"
+        className="float-right flex items-center gap-1 rounded px-1 text-xs text-soft hover:text-ink pointer-coarse:min-h-11"
       >
         <RefreshCw size={12} aria-hidden className={asking ? 'animate-spin' : ''} /> Look again
       </button>
       <div className="clear-both flex flex-col gap-1.5">
         {here.map((agent) => (
-          <AgentOption key={agent.id} agent={agent} chosen={agent.id === chosen} onChoose={onChoose} />
+          <AgentOption
+            key={agent.id}
+            agent={agent}
+            chosen={agent.id === chosen}
+            withHint={agent.id !== told}
+            onChoose={onChoose}
+          />
         ))}
         {others.length > 0 && (
           <details>
-            <summary className="w-fit rounded py-1.5 text-sm text-soft hover:text-ink">
+            <summary className="w-fit rounded py-1.5 text-sm text-soft hover:text-ink pointer-coarse:py-3">
               Not on this machine: {others.map(({ name }) => name).join(', ')}
             </summary>
             <div className="flex flex-col gap-1.5 pt-1.5">
               {others.map((agent) => (
-                <AgentOption key={agent.id} agent={agent} chosen={false} onChoose={onChoose} />
+                <AgentOption key={agent.id} agent={agent} chosen={false} withHint onChoose={onChoose} />
               ))}
             </div>
           </details>
@@ -66,10 +77,12 @@ export function AgentChoice({
 function AgentOption({
   agent,
   chosen,
+  withHint,
   onChoose,
 }: {
   agent: AgentInfo
   chosen: boolean
+  withHint: boolean
   onChoose: (id: string) => void
 }) {
   const readiness = readinessOf(agent)
@@ -100,7 +113,7 @@ function AgentOption({
           <span className={`size-2 rounded-full ${state.look}`} aria-hidden /> {state.text}
         </span>
       </label>
-      {hint && <Hint text={hint} />}
+      {withHint && hint && <Hint text={hint} />}
       {(!agent.found || agent.installing) && <InstallRow agent={agent} />}
     </div>
   )

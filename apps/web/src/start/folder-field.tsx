@@ -37,8 +37,11 @@ export function FolderField({ value, onChange }: { value: string; onChange: (fol
   }
   return (
     <div className="relative flex min-w-0 flex-1 basis-56 max-md:basis-full">
-      <label className="flex h-8 min-w-0 flex-1 items-center gap-1.5 rounded-md px-1.5 text-soft focus-within:bg-hover hover:bg-hover pointer-coarse:h-11">
-        <Folder size={14} aria-hidden className="shrink-0" />
+      <label className="flex h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border border-field bg-page pl-2.5 text-soft focus-within:border-mark focus-within:outline-1 focus-within:outline-mark pointer-coarse:h-11">
+        <Folder size={15} aria-hidden className="shrink-0" />
+        <span aria-hidden className="text-sm font-medium">
+          Folder
+        </span>
         <input
           aria-label="Folder"
           role="combobox"
@@ -55,7 +58,7 @@ export function FolderField({ value, onChange }: { value: string; onChange: (fol
           onBlur={() => setOpen(false)}
           onKeyDown={onKeyDown}
           onChange={(event) => write(event.target.value)}
-          className="min-w-0 flex-1 bg-transparent font-mono text-xs text-ink outline-none"
+          className="h-full min-w-0 flex-1 bg-transparent pr-2 font-mono text-[0.8125rem] text-ink outline-none pointer-coarse:text-base"
         />
       </label>
       {shown && (

@@ -1,8 +1,8 @@
-import type { AgentInfo, PermissionMode } from '@parley/protocol'
+import type { PermissionMode } from '@parley/protocol'
 import { ArrowUp } from 'lucide-react'
 import { type FormEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { Choice, modeNames, modeNotes } from '../composer/settings-row.tsx'
-import { readinessOf, useAgents } from '../page/agents.ts'
+import { useAgents } from '../page/agents.ts'
 import { client } from '../page/client.ts'
 import { prefer, preferences } from '../page/preferences.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
@@ -12,6 +12,8 @@ import { toastError } from '../page/toasts.tsx'
 import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
 import { AgentChoice } from './agent-choice.tsx'
+import { agentNotice, pickAgent } from './agent-notice.logic.ts'
+import { AgentNoticeView } from './agent-notice.tsx'
 import { FolderField } from './folder-field.tsx'
 
 /** A new session: what to do, who does it, where, and what needs asking. */
@@ -25,7 +27,9 @@ export function StartPage() {
   const [text, setText] = useState('')
   const [trust, setTrust] = useState(false)
   const [sending, setSending] = useState(false)
-  const agent = pick(agents, chosen ?? kept.agent)
+  const wanted = chosen ?? kept.agent
+  const agent = pickAgent(agents, wanted)
+  const notice = agentNotice(agents, wanted, agent)
   const field = useRef<HTMLTextAreaElement>(null)
   const route = useRoute()
   // biome-ignore lint/correctness/useExhaustiveDependencies: asking for a new session again is asking to write
@@ -67,6 +71,7 @@ export function StartPage() {
           <BackToSessions />
           <h1 className="text-2xl font-semibold tracking-tight max-md:text-xl">What should be done?</h1>
         </div>
+        {notice && <AgentNoticeView id="agent-notice" notice={notice} />}
         <form onSubmit={(event) => void start(event)}>
           <div className="rounded-xl border border-edge bg-card shadow-sm focus-within:border-mark">
             <textarea
@@ -74,6 +79,7 @@ export function StartPage() {
               rows={3}
               value={text}
               aria-label="Prompt"
+              aria-describedby={notice && 'agent-notice'}
               placeholder={agent ? `Tell ${agent.name} what to do in the folder below` : 'Describe the task'}
               onChange={(event) => setText(event.target.value)}
               onKeyDown={onKeyDown}
@@ -133,26 +139,20 @@ export function StartPage() {
             status={status}
             error={error && problemWords(error)}
             chosen={agent?.id}
+            told={notice?.agent.id}
             onChoose={setChosen}
           />
         </form>
         <p className="pt-4 text-sm text-soft">
           Begun elsewhere?{' '}
-          <Link to={{ name: 'import' }} className="text-mark hover:underline">
+          <Link
+            to={{ name: 'import' }}
+            className="text-mark hover:underline pointer-coarse:inline-flex pointer-coarse:min-h-11 pointer-coarse:items-center"
+          >
             Go on with a conversation that an agent keeps
           </Link>
         </p>
       </div>
     </div>
-  )
-}
-
-/** The one last used, else the first that is ready, else the first that is there at all. */
-function pick(agents: readonly AgentInfo[], wanted: string | undefined): AgentInfo | undefined {
-  const ready = agents.filter((agent) => readinessOf(agent) === 'ready')
-  return (
-    agents.find((agent) => agent.id === wanted && agent.found) ??
-    ready[0] ??
-    agents.find((agent) => agent.found)
   )
 }

@@ -2,10 +2,11 @@ import type { BlockOf, OpenToolCall, ToolContent } from '@parley/protocol'
 import { TerminalText } from '../code/terminal-text.tsx'
 import { DiffView } from '../diff/diff-view.tsx'
 import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
+import { useIsWanted } from '../page/finding.ts'
 import { visible } from '../page/words.logic.ts'
 import { LongText } from '../parts/long-text.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
-import { asJson, commandOf, planOf } from './call-words.logic.ts'
+import { asJson, inputOf } from './call-words.logic.ts'
 import { Picture } from './picture.tsx'
 
 type Call = BlockOf<'tool-call'>
@@ -37,21 +38,22 @@ export function CallDetail({
 }
 
 function CallInput({ call }: { call: Call }) {
-  const command = commandOf(call.input)
-  if (command !== undefined && call.kind === 'execute') {
-    return command === call.title ? null : <CommandText command={command} />
-  }
-  if (call.kind === 'plan') {
-    const plan = planOf(call.input)
-    return plan === undefined ? null : <LazyMarkdown text={plan} />
-  }
-  if (call.kind === 'edit' && call.content.some((part) => part.type === 'diff')) return null
-  if (call.kind === 'read' || isEmpty(call.input)) return null
+  const input = inputOf(call)
+  if (!input) return null
+  if (input.type === 'command') return <CommandText command={input.text} />
+  if (input.type === 'plan') return <LazyMarkdown text={input.text} />
+  return <JsonInput json={asJson(call.input)} />
+}
+
+function JsonInput({ json }: { json: string }) {
+  const isWanted = useIsWanted(json)
   return (
-    <details className="text-xs">
-      <summary className="w-fit rounded text-soft hover:text-ink">Input</summary>
+    <details className="text-xs" open={isWanted}>
+      <summary className="flex w-fit items-center rounded text-soft hover:text-ink pointer-coarse:min-h-11">
+        Input
+      </summary>
       <div className="pt-1">
-        <TerminalText output={asJson(call.input)} label="Input" />
+        <TerminalText output={json} label="Input" />
       </div>
     </details>
   )
@@ -69,12 +71,6 @@ export function CommandText({ command }: { command: string }) {
   )
 }
 
-function isEmpty(input: unknown): boolean {
-  return (
-    input === undefined || input === null || (typeof input === 'object' && Object.keys(input).length === 0)
-  )
-}
-
 function ContentView({ part, folder, call }: { part: ToolContent; folder: string; call: Call }) {
   switch (part.type) {
     case 'text':
@@ -84,7 +80,16 @@ function ContentView({ part, folder, call }: { part: ToolContent; folder: string
         <TerminalText output={part.text} label="Result" />
       )
     case 'terminal':
-      return <TerminalText output={part.output} label="Output" />
+      return (
+        <div>
+          <TerminalText output={part.output} label="Output" />
+          {typeof part.exitCode === 'number' && (
+            <p className={`pt-1 text-xs ${part.exitCode === 0 ? 'text-faint' : 'text-bad'}`}>
+              Exit code {part.exitCode}
+            </p>
+          )}
+        </div>
+      )
     case 'diff':
       return <DiffView diff={part} folder={folder} />
     case 'image':

@@ -1,4 +1,4 @@
-import type { BlockOf, OpenToolCall } from '@parley/protocol'
+import type { BlockOf } from '@parley/protocol'
 import { ChevronRight, LoaderCircle } from 'lucide-react'
 import { memo } from 'react'
 import { DiffCount } from '../diff/diff-view.tsx'
@@ -10,18 +10,18 @@ import { CallDetail } from './call-detail.tsx'
 import { callName, exitCodeOf, firstLine } from './call-words.logic.ts'
 import { KindIcon } from './kind-icon.tsx'
 import type { CallNode } from './nodes.logic.ts'
+import { useOpenCall } from './open-blocks.ts'
 
 type Call = BlockOf<'tool-call'>
 type Props = {
   node: CallNode
   open: boolean
-  live: OpenToolCall | undefined
   folder: string
   onToggle: (key: string, open: boolean) => void
 }
 
 /** A call on one line; opened, all of it. */
-export const CallRow = memo(function CallRow({ node, open, live, folder, onToggle }: Props) {
+export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: Props) {
   const { block: call, request } = node
   return (
     <div>
@@ -48,7 +48,7 @@ export const CallRow = memo(function CallRow({ node, open, live, folder, onToggl
       {request?.type === 'permission' && <RequestOutcome block={request} />}
       {open && (
         <div className="ml-3 border-l border-line pl-3.5">
-          <CallDetail call={call} live={live} folder={folder} />
+          <LiveDetail call={call} folder={folder} />
         </div>
       )}
       {!open && call.status === 'failed' && (
@@ -57,6 +57,10 @@ export const CallRow = memo(function CallRow({ node, open, live, folder, onToggl
     </div>
   )
 })
+
+function LiveDetail({ call, folder }: { call: Call; folder: string }) {
+  return <CallDetail call={call} live={useOpenCall(call.id)} folder={folder} />
+}
 
 function titleOf(call: Call, folder: string): string {
   return within(call.title, folder).split('\n', 1)[0] ?? ''

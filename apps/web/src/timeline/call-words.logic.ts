@@ -32,6 +32,38 @@ export function commandOf(input: unknown): string | undefined {
     : undefined
 }
 
+/** From here on a title on one line may not show all of a command, on a phone at least. */
+const longTitle = 30
+
+/** What an opened call shows of its input: nothing, where its title or its result says it all. */
+export function inputOf({
+  kind,
+  input,
+  title,
+  content,
+}: Pick<BlockOf<'tool-call'>, 'kind' | 'input' | 'title' | 'content'>):
+  | { readonly type: 'command' | 'plan'; readonly text: string }
+  | { readonly type: 'json' }
+  | undefined {
+  const command = commandOf(input)
+  if (command !== undefined && kind === 'execute') {
+    const isAllSaid = command === title && command.length <= longTitle && !command.includes('\n')
+    return isAllSaid ? undefined : { type: 'command', text: command }
+  }
+  if (kind === 'plan') {
+    const text = planOf(input)
+    return text === undefined ? undefined : { type: 'plan', text }
+  }
+  if (kind === 'edit' && content.some((part) => part.type === 'diff')) return undefined
+  return kind === 'read' || isEmpty(input) ? undefined : { type: 'json' }
+}
+
+function isEmpty(input: unknown): boolean {
+  return (
+    input === undefined || input === null || (typeof input === 'object' && Object.keys(input).length === 0)
+  )
+}
+
 /** The plan that a call of kind plan carries, as Markdown. */
 export function planOf(input: unknown): string | undefined {
   const plan = fieldOf(input, 'plan')

@@ -20,7 +20,7 @@ const segments = segmentsOf(
   [
     { id: '0', seq: 1, at: 0, turnId: 'a', type: 'text', text: 'The Needle is here' },
     call('1', 'x'),
-    call('2', 'a needle in the output'),
+    call('2', 'a needle in the output, and a Needle'),
     call('3', 'y'),
   ],
   undefined,
@@ -29,8 +29,12 @@ const segments = segmentsOf(
 describe('find', () => {
   it('looks into folded steps and does not mind case', () => {
     expect(segments[0]?.nodes.map((node) => node.type)).toEqual(['text', 'group'])
-    expect(findIn(segments, 'NEEDLE')).toEqual(['0', '2'])
-    expect(findIn(segments, '"make"')).toEqual(['1', '2', '3'])
+    expect(findIn(segments, 'NEEDLE')).toEqual([
+      { key: '0', nth: 0 },
+      { key: '2', nth: 0 },
+      { key: '2', nth: 1 },
+    ])
+    expect(findIn(segments, 'make').map(({ key }) => key)).toEqual(['1', '2', '3'])
   })
 
   it('finds nothing for nothing', () => {

@@ -1,19 +1,42 @@
 import { promptText } from '@parley/protocol'
-import { asJson } from './call-words.logic.ts'
+import { diffLines } from '../diff/lines.logic.ts'
+import { asJson, callName, inputOf } from './call-words.logic.ts'
 import type { Node, Segment } from './nodes.logic.ts'
 import { innerOf } from './rows.logic.ts'
 
-/** The nodes whose words contain the query, in order, folded ones included. */
-export function findIn(segments: readonly Segment[], query: string): readonly string[] {
-  const wanted = query.trim().toLowerCase()
+/** Where something was found: in which node, and the how manieth time there. */
+export type Hit = { readonly key: string; readonly nth: number }
+
+/** Who finds more than this in one node looks for something else next. */
+const mostInNode = 200
+export const mostFound = 5000
+
+/** Every place that has the query, in order, folded nodes included. */
+export function findIn(segments: readonly Segment[], query: string): readonly Hit[] {
+  const wanted = wantedOf(query)
   if (wanted === '') return []
-  const found: string[] = []
+  const found: Hit[] = []
   const look = (node: Node): void => {
-    if (node.type !== 'group' && wordsOf(node).toLowerCase().includes(wanted)) found.push(node.key)
+    if (found.length >= mostFound) return
+    if (node.type !== 'group') {
+      const count = countOf(wordsOf(node), wanted)
+      for (let nth = 0; nth < count; nth++) found.push({ key: node.key, nth })
+    }
     for (const inner of innerOf(node)) look(inner)
   }
   for (const segment of segments) for (const node of segment.nodes) look(node)
   return found
+}
+
+export function wantedOf(query: string): string {
+  return query.trim().toLowerCase()
+}
+
+function countOf(text: string, wanted: string): number {
+  let count = 0
+  for (let at = text.indexOf(wanted); at >= 0 && count < mostInNode; at = text.indexOf(wanted, at + 1))
+    count++
+  return count
 }
 
 const words = new WeakMap<object, string>()
@@ -21,11 +44,12 @@ const words = new WeakMap<object, string>()
 function wordsOf(node: Exclude<Node, { type: 'group' }>): string {
   const known = words.get(node.block)
   if (known !== undefined) return known
-  const made = read(node)
+  const made = read(node).toLowerCase()
   words.set(node.block, made)
   return made
 }
 
+/** What an opened node shows, so that what is counted can also be seen. */
 function read(node: Exclude<Node, { type: 'group' }>): string {
   switch (node.type) {
     case 'prompt':
@@ -34,13 +58,12 @@ function read(node: Exclude<Node, { type: 'group' }>): string {
     case 'thinking':
     case 'notice':
       return node.block.text
-    case 'call':
-      return [
-        node.block.name,
-        node.block.title,
-        asJson(node.block.input),
-        ...node.block.content.map(partWords),
-      ].join('\n')
+    case 'call': {
+      const { block } = node
+      const input = inputOf(block)
+      const shown = input && (input.type === 'json' ? asJson(block.input) : input.text)
+      return [callName(block), block.title, shown ?? '', ...block.content.map(partWords)].join('\n')
+    }
     case 'request':
       return asJson(node.block.request)
     case 'end':
@@ -59,7 +82,9 @@ function partWords(part: Part): string {
     case 'terminal':
       return part.output
     case 'diff':
-      return [part.path, part.before, part.after, part.patch].join('\n')
+      return [part.path, ...diffLines(part).hunks.flatMap(({ lines }) => lines.map(({ text }) => text))].join(
+        '\n',
+      )
     case 'resource':
       return [part.uri, part.text].join('\n')
     default:

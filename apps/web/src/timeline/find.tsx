@@ -1,41 +1,41 @@
 import { useLoadOlder } from '@parley/client/react'
 import { ChevronDown, ChevronUp, X } from 'lucide-react'
-import { useDeferredValue, useEffect, useMemo, useState } from 'react'
+import { type RefObject, useDeferredValue, useEffect, useMemo, useState } from 'react'
 import { toastError } from '../page/toasts.tsx'
 import { IconButton } from '../parts/button.tsx'
 import { usePart, useSessionId } from '../session/session-context.tsx'
-import { findIn } from './find.logic.ts'
+import { findIn, type Hit, mostFound, wantedOf } from './find.logic.ts'
+import { useMarks, useSeek } from './find-marks.ts'
 import type { Segment } from './nodes.logic.ts'
-import { pathTo, type Row } from './rows.logic.ts'
-import type { TimelineVirtualizer } from './timeline.tsx'
+import { pathTo } from './rows.logic.ts'
 
 type Props = {
   segments: readonly Segment[]
-  rows: readonly Row[]
   toggle: (key: string, open: boolean) => void
-  virtualizer: TimelineVirtualizer
+  showRow: (key: string) => void
+  scroller: RefObject<HTMLElement | null>
   onClose: () => void
 }
 
 /** Find over the whole conversation as it is known here, not over what happens to be on screen. */
-export function Find({ segments, rows, toggle, virtualizer, onClose }: Props) {
+export function Find({ segments, toggle, showRow, scroller, onClose }: Props) {
   const [query, setQuery] = useState('')
   const [place, setPlace] = useState(0)
-  const wanted = useDeferredValue(query)
+  const wanted = wantedOf(useDeferredValue(query))
   const found = useMemo(() => findIn(segments, wanted), [segments, wanted])
-  const now = found.length === 0 ? undefined : found[((place % found.length) + found.length) % found.length]
-  const loading = useWholeConversation(wanted.trim() !== '')
+  const index = found.length === 0 ? -1 : ((place % found.length) + found.length) % found.length
+  const hit = found[index]
+  const loading = useWholeConversation(wanted !== '')
 
+  const key = hit?.key
   useEffect(() => {
-    if (now === undefined) return
-    for (const key of pathTo(segments, now) ?? []) toggle(key, true)
-    toggle(now, true)
-  }, [now, segments, toggle])
-  const index = now === undefined ? -1 : rows.findIndex((row) => row.key === now)
-  useEffect(() => {
-    if (index >= 0) virtualizer.scrollToIndex(index, { align: 'center' })
-  }, [index, virtualizer])
-  useMarks(wanted, now)
+    if (key === undefined) return
+    for (const outer of pathTo(segments, key) ?? []) toggle(outer, true)
+    toggle(key, true)
+  }, [key, segments, toggle])
+  useMarks(wanted, hit)
+  useSeek(hit, wanted, { showRow, scroller })
+  useFocusBack(scroller)
 
   const step = (by: number) => setPlace((before) => before + by)
   return (
@@ -53,17 +53,15 @@ export function Find({ segments, rows, toggle, virtualizer, onClose }: Props) {
           setPlace(0)
         }}
         onKeyDown={(event) => {
-          if (event.key === 'Escape') onClose()
+          if (event.key === 'Escape') {
+            event.stopPropagation()
+            onClose()
+          }
           if (event.key === 'Enter') step(event.shiftKey ? -1 : 1)
         }}
       />
       <span className="min-w-14 text-right text-xs text-soft tabular-nums" role="status">
-        {wanted.trim() !== '' &&
-          (found.length === 0
-            ? loading
-              ? 'Looking…'
-              : 'None'
-            : `${found.indexOf(now ?? '') + 1} of ${found.length}`)}
+        {wanted !== '' && countWords(found, index, loading)}
       </span>
       <IconButton label="Previous" onClick={() => step(-1)}>
         <ChevronUp size={15} />
@@ -78,6 +76,23 @@ export function Find({ segments, rows, toggle, virtualizer, onClose }: Props) {
   )
 }
 
+function countWords(found: readonly Hit[], index: number, loading: boolean): string {
+  if (found.length === 0) return loading ? 'Looking…' : 'None'
+  return `${index + 1} of ${found.length}${found.length >= mostFound ? '+' : ''}`
+}
+
+/** Who closes it goes on where they were; or reads, if that is gone. */
+function useFocusBack(scroller: RefObject<HTMLElement | null>): void {
+  const [before] = useState(() => document.activeElement)
+  useEffect(
+    () => () => {
+      if (before instanceof HTMLElement && before !== document.body && before.isConnected) before.focus()
+      else scroller.current?.focus()
+    },
+    [before, scroller],
+  )
+}
+
 /** What is above is loaded page by page while somebody looks for something. */
 function useWholeConversation(wanted: boolean): boolean {
   const loadOlder = useLoadOlder(useSessionId())
@@ -88,48 +103,4 @@ function useWholeConversation(wanted: boolean): boolean {
     if (wanted && more) loadOlder().catch(toastError)
   }, [wanted, more, length, loadOlder])
   return wanted && more
-}
-
-/** Paints the matches on screen without touching the elements. */
-function useMarks(query: string, now: string | undefined): void {
-  useEffect(() => {
-    if (!('highlights' in CSS)) return
-    const wanted = query.trim().toLowerCase()
-    const paint = () => {
-      const all = wanted === '' ? [] : rangesOf(wanted)
-      CSS.highlights.set(
-        'find',
-        new Highlight(...all.filter(({ key }) => key !== now).map(({ range }) => range)),
-      )
-      CSS.highlights.set(
-        'find-now',
-        new Highlight(...all.filter(({ key }) => key === now).map(({ range }) => range)),
-      )
-    }
-    paint()
-    const timer = setInterval(paint, 300)
-    return () => {
-      clearInterval(timer)
-      CSS.highlights.delete('find')
-      CSS.highlights.delete('find-now')
-    }
-  }, [query, now])
-}
-
-function rangesOf(wanted: string): { key: string; range: Range }[] {
-  const ranges: { key: string; range: Range }[] = []
-  for (const article of document.querySelectorAll<HTMLElement>('[role=feed] > article')) {
-    const walker = document.createTreeWalker(article, NodeFilter.SHOW_TEXT)
-    for (let node = walker.nextNode(); node && ranges.length < 2000; node = walker.nextNode()) {
-      const text = node.nodeValue?.toLowerCase() ?? ''
-      if (text.length !== node.nodeValue?.length) continue
-      for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
-        const range = new Range()
-        range.setStart(node, at)
-        range.setEnd(node, at + wanted.length)
-        ranges.push({ key: article.dataset.key ?? '', range })
-      }
-    }
-  }
-  return ranges
 }

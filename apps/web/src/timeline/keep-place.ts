@@ -23,7 +23,7 @@ export function useKeepPlace(
     if (!element) return
     const { first: firstBefore, places } = before.current
     if (firstBefore !== undefined && first !== firstBefore) restore(virtualizer, rows, { element, places })
-    const top = element.scrollTop
+    const top = virtualizer.scrollOffset ?? element.scrollTop
     const items = virtualizer.getVirtualItems().filter((item) => item.end > top)
     before.current = {
       first,

@@ -154,14 +154,6 @@ describe('the timeline as it is read', () => {
     expect(pathTo(segments, 'nowhere')).toBeUndefined()
   })
 
-  it('gives segments that did not change as they were', () => {
-    const first = [prompt('one', 'a'), text('x', 'a'), end('a')]
-    const before = segmentsOf(first, undefined)
-    const after = segmentsOf([...first, prompt('two', 'b')], 'b', before)
-    expect(after[0]).toBe(before[0])
-    expect(after).toHaveLength(2)
-  })
-
   it('loses nothing to a call that is its own ancestor', () => {
     const blocks = [call('a', 't', { parentToolCallId: 'b' }), call('b', 't', { parentToolCallId: 'a' })]
     const all: Opened = { by: new Map(), all: true }

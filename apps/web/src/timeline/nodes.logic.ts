@@ -41,6 +41,8 @@ export type Segment = {
   readonly turnId: string | undefined
   readonly blocks: readonly Block[]
   readonly nodes: readonly Node[]
+  /** Where it begins in the timeline, if nothing before that can be read otherwise for what comes after it. */
+  readonly cut: number | undefined
 }
 
 /** From this many quiet steps in a row on, they become one line. */
@@ -48,59 +50,110 @@ const fewestFolded = 3
 /** The last steps of a turn that still runs stay in sight. */
 const keptInSight = 2
 
-/** Segments of a timeline. Those whose blocks did not change are given again as they were in `before`. */
+/** A timeline that was read. */
+export type Reading = {
+  readonly timeline: readonly Block[]
+  readonly openTurnId: string | undefined
+  readonly segments: readonly Segment[]
+}
+
+/** Reads a timeline; of one that is much like the one `before`, only what comes after the first difference. */
+export function readOn(
+  timeline: readonly Block[],
+  openTurnId: string | undefined,
+  before?: Reading,
+): Reading {
+  const kept = before ? keptOf(before, timeline, openTurnId) : 0
+  const known = before?.segments.slice(kept) ?? []
+  const from = kept === 0 ? 0 : known[0]!.cut!
+  const read = segmentsOf(timeline, openTurnId, { known, from })
+  return { timeline, openTurnId, segments: [...(before?.segments.slice(0, kept) ?? []), ...read] }
+}
+
+/** How many segments stay as they are: those before the last cut above what changed and above a turn that is open. */
+function keptOf(before: Reading, timeline: readonly Block[], openTurnId: string | undefined): number {
+  const changed = timeline.findIndex((block, index) => block !== before.timeline[index])
+  const last = changed < 0 ? timeline.length : changed
+  const isOpen = ({ turnId }: Segment) =>
+    turnId !== undefined && (turnId === openTurnId || turnId === before.openTurnId)
+  const open = before.segments.findIndex(isOpen)
+  const kept = before.segments.findLastIndex(
+    ({ cut }, index) => cut !== undefined && cut < last && (open < 0 || index <= open),
+  )
+  return Math.max(0, kept)
+}
+
+type From = { readonly known: readonly Segment[]; readonly from: number }
+
+/** Segments of a timeline. Those whose blocks did not change are given again as they were in `known`. */
 export function segmentsOf(
   timeline: readonly Block[],
   openTurnId: string | undefined,
-  before: readonly Segment[] = [],
+  { known, from }: From = { known: [], from: 0 },
 ): readonly Segment[] {
-  return splitByTurn(timeline).map((part, index) => {
-    const known = before[index]
+  return splitByTurn(timeline, from).map((part, index) => {
+    const before = known[index]
     const open = part.turnId !== undefined && part.turnId === openTurnId
-    if (!open && known && known.turnId === part.turnId && sameBlocks(known.blocks, part.blocks)) return known
+    if (!open && before && isPart(before, part)) return before
     return { ...part, nodes: foldQuiet(nodesOf(part.blocks), open) }
   })
 }
 
-type Part = { turnId: string | undefined; blocks: Block[] }
+function isPart(segment: Segment, part: Part): boolean {
+  return segment.turnId === part.turnId && segment.cut === part.cut && sameBlocks(segment.blocks, part.blocks)
+}
+
+type Part = { turnId: string | undefined; blocks: Block[]; cut: number | undefined }
 
 /** A queued prompt was written while another turn ran; it belongs above the turn it started. */
-function splitByTurn(timeline: readonly Block[]): Part[] {
+function splitByTurn(timeline: readonly Block[], from: number): Part[] {
   const parts: Part[] = []
   const held = new Map<string, Block>()
-  const again = saidAgain(timeline)
-  for (const block of timeline) {
-    if (block.type === 'prompt' && block.status === 'queued') continue
-    if (again.has(block)) continue
-    const last = parts.at(-1)
-    const ahead = block.type === 'prompt' && block.delivery === 'queue' && block.turnId !== undefined
-    if (ahead && last && last.turnId !== undefined && last.turnId !== block.turnId) {
+  const again = saidAgain(timeline, from)
+  let turnBefore = timeline[from - 1]?.turnId
+  let cut: number | undefined
+  for (let index = from; index < timeline.length; index++) {
+    const block = timeline[index]!
+    if (held.size === 0 && (index === 0 || timeline[index - 1]!.type === 'turn-end')) cut = index
+    if (isLoss(block)) cut = undefined
+    if (again.has(block) || (block.type === 'prompt' && block.status === 'queued')) continue
+    if (isAhead(block, turnBefore)) {
       held.set(block.turnId!, block)
       continue
     }
-    if (last && last.turnId === block.turnId) {
-      last.blocks.push(block)
-      continue
+    const last = parts.at(-1)
+    if (last && last.turnId === block.turnId) last.blocks.push(block)
+    else {
+      const prompt = block.turnId === undefined ? undefined : held.get(block.turnId)
+      if (prompt) held.delete(block.turnId!)
+      parts.push({ turnId: block.turnId, blocks: prompt ? [prompt, block] : [block], cut })
     }
-    const prompt = block.turnId === undefined ? undefined : held.get(block.turnId)
-    if (prompt) held.delete(block.turnId!)
-    parts.push({ turnId: block.turnId, blocks: prompt ? [prompt, block] : [block] })
+    turnBefore = block.turnId
+    cut = undefined
   }
-  for (const [turnId, prompt] of held) parts.push({ turnId, blocks: [prompt] })
+  for (const [turnId, prompt] of held) parts.push({ turnId, blocks: [prompt], cut: undefined })
   return parts
 }
 
+function isAhead(block: Block, turnBefore: string | undefined): boolean {
+  if (block.type !== 'prompt' || block.delivery !== 'queue') return false
+  return block.turnId !== undefined && turnBefore !== undefined && block.turnId !== turnBefore
+}
+
 /** An agent that fails is told of as a process and as a turn: the turn's end speaks for both. */
-function saidAgain(timeline: readonly Block[]): ReadonlySet<Block> {
+function saidAgain(timeline: readonly Block[], from: number): ReadonlySet<Block> {
   const again = new Set<Block>()
   let message: string | undefined
-  for (let index = timeline.length - 1; index >= 0; index--) {
+  for (let index = timeline.length - 1; index >= from; index--) {
     const block = timeline[index]!
     if (block.type === 'turn-end') message = block.end.error?.message
-    const isLoss = block.type === 'notice' && block.code === 'agent_disconnected'
-    if (isLoss && block.text === message) again.add(block)
+    if (isLoss(block) && block.text === message) again.add(block)
   }
   return again
+}
+
+function isLoss(block: Block): block is BlockOf<'notice'> {
+  return block.type === 'notice' && block.code === 'agent_disconnected'
 }
 
 function sameBlocks(one: readonly Block[], other: readonly Block[]): boolean {

@@ -5,13 +5,18 @@ import {
   CircleStop,
   CornerDownRight,
   FileText,
+  FoldVertical,
   Info,
   Layers,
   TriangleAlert,
 } from 'lucide-react'
 import { memo, type ReactNode, useState } from 'react'
+import { TerminalText } from '../code/terminal-text.tsx'
 import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
-import { amount, dollars, duration, plural, visible, within } from '../page/words.logic.ts'
+import { useNow } from '../page/clock.ts'
+import { useIsWanted } from '../page/finding.ts'
+import { prefer } from '../page/preferences.ts'
+import { amount, dollars, duration, plural, timeOf, visible, within } from '../page/words.logic.ts'
 import { asJson } from './call-words.logic.ts'
 import type { GroupNode } from './nodes.logic.ts'
 import { Picture } from './picture.tsx'
@@ -41,7 +46,7 @@ export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'pr
             <CornerDownRight size={12} aria-hidden /> Into the running turn
           </p>
         )}
-        <Clamped long={wordsOf(block.parts).length > longPrompt}>
+        <Clamped text={wordsOf(block.parts)}>
           <PromptParts parts={block.parts} />
         </Clamped>
       </div>
@@ -52,16 +57,18 @@ export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'pr
 const longPrompt = 1500
 
 /** A very long prompt is a file that was pasted: its beginning will do. */
-function Clamped({ long, children }: { long: boolean; children: ReactNode }) {
-  const [all, setAll] = useState(false)
-  if (!long) return children
+function Clamped({ text, children }: { text: string; children: ReactNode }) {
+  const [chosen, setChosen] = useState(false)
+  const isWanted = useIsWanted(text)
+  const all = chosen || isWanted
+  if (text.length <= longPrompt) return children
   return (
     <>
       <div className={all ? '' : 'max-h-60 overflow-hidden mask-b-from-70%'}>{children}</div>
       <button
         type="button"
-        className="pt-1 text-xs font-medium text-mark underline"
-        onClick={() => setAll(!all)}
+        className="pt-1 text-xs font-medium text-mark underline pointer-coarse:min-h-11"
+        onClick={() => setChosen(!all)}
       >
         {all ? 'Show less' : 'Show all of it'}
       </button>
@@ -200,6 +207,7 @@ export const EndRow = memo(function EndRow({
 }) {
   const { outcome, durationMs, usage, costUsd, error, structuredOutput } = block.end
   const facts = [
+    timeOf(block.at, useNow()),
     duration(durationMs),
     usage && `${amount(usage.input + usage.output)} tokens`,
     costUsd !== undefined && costUsd > 0 && dollars(costUsd),
@@ -207,6 +215,7 @@ export const EndRow = memo(function EndRow({
   return (
     <div>
       {outcome === 'failed' && <Trouble level="error" text={error?.message ?? 'The turn failed.'} />}
+      {error && <LastWords details={error.details} />}
       {outcome === 'unknown' && (
         <Trouble
           level="warning"
@@ -224,21 +233,45 @@ export const EndRow = memo(function EndRow({
         )}
         {facts.join(' · ')}
         {files.length > 0 && (
-          <span className="truncate" title={files.join('\n')}>
+          <button
+            type="button"
+            className="min-w-0 truncate rounded text-left hover:text-ink hover:underline pointer-coarse:min-h-11"
+            title={`Show the changes:\n${files.join('\n')}`}
+            onClick={() => prefer({ sidePanel: 'changes' })}
+          >
             {plural(files.length, 'file')} changed:{' '}
             {files
               .slice(0, 3)
               .map((file) => within(file, folder))
               .join(', ')}
             {files.length > 3 && '…'}
-          </span>
+          </button>
         )}
       </p>
     </div>
   )
 })
 
+/** How an agent's process ended, and what it said last. */
+function LastWords({ details = {} }: { details?: Readonly<Record<string, unknown>> | undefined }) {
+  const { exitCode, signal, stderrTail } = details
+  const how =
+    typeof signal === 'string'
+      ? `ended by ${signal}`
+      : typeof exitCode === 'number'
+        ? `exit code ${exitCode}`
+        : undefined
+  if (how === undefined && typeof stderrTail !== 'string') return null
+  return (
+    <div className="px-2.5 pb-1 text-xs text-soft">
+      {how && <p className="pb-1">Its process: {how}</p>}
+      {typeof stderrTail === 'string' && <TerminalText output={stderrTail} label="What it said last" />}
+    </div>
+  )
+}
+
 export const NoticeRow = memo(function NoticeRow({ block }: { block: BlockOf<'notice'> }) {
+  if (block.code === 'context_compacted') return <Compaction text={block.text} />
   if (block.level === 'info') {
     return (
       <p className="flex items-start gap-2 px-1.5 py-0.5 text-sm text-soft">
@@ -249,6 +282,30 @@ export const NoticeRow = memo(function NoticeRow({ block }: { block: BlockOf<'no
   }
   return <Trouble level={block.level} text={block.text} />
 })
+
+/** A line across: what is above it the agent knows only in short. */
+function Compaction({ text }: { text: string }) {
+  const [said = '', ...summary] = text.split('\n\n')
+  const isWanted = useIsWanted(text)
+  return (
+    <div className="py-2 text-xs text-soft">
+      <p className="flex items-center gap-2.5 before:h-px before:flex-1 before:bg-line after:h-px after:flex-1 after:bg-line">
+        <FoldVertical size={13} aria-hidden className="shrink-0" />
+        {said}
+      </p>
+      {summary.length > 0 && (
+        <details open={isWanted}>
+          <summary className="mx-auto flex w-fit items-center rounded hover:text-ink pointer-coarse:min-h-11">
+            What it remembers
+          </summary>
+          <div className="pt-1 text-sm">
+            <LazyMarkdown text={summary.join('\n\n')} />
+          </div>
+        </details>
+      )}
+    </div>
+  )
+}
 
 export function Trouble({ level, text }: { level: 'warning' | 'error'; text: string }) {
   const Icon = level === 'error' ? CircleAlert : TriangleAlert
@@ -265,7 +322,7 @@ export function Trouble({ level, text }: { level: 'warning' | 'error'; text: str
 export const UnrecognisedRow = memo(function UnrecognisedRow({ block }: { block: BlockOf<'unrecognised'> }) {
   return (
     <details className="px-1.5 text-xs text-faint">
-      <summary className="w-fit rounded py-1 hover:text-ink">
+      <summary className="w-fit rounded py-1 hover:text-ink pointer-coarse:py-3.5">
         A message that Parley does not know, as it came
       </summary>
       <pre className="terminal mt-1 max-h-72 overflow-auto rounded-md bg-sunk px-2.5 py-2">

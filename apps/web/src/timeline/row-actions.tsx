@@ -7,7 +7,10 @@ import { toast, toastError } from '../page/toasts.tsx'
 import { IconButton } from '../parts/button.tsx'
 import { useSessionId, useStatePart } from '../session/session-context.tsx'
 
-/** What can be done with a message: in reach of the pointer and the keyboard, out of sight otherwise. */
+/**
+ * What can be done with a message: in reach of the pointer and the keyboard, out of sight otherwise. Under a finger it
+ * comes, with room of its own, when the message is tapped.
+ */
 export function RowActions({
   seq,
   text,
@@ -30,7 +33,7 @@ export function RowActions({
   }
   return (
     <span
-      className={`absolute flex rounded-md bg-page opacity-0 transition-opacity group-hover/row:opacity-100 focus-within:opacity-100 pointer-coarse:hidden ${className}`}
+      className={`absolute flex rounded-md bg-page opacity-0 transition-opacity group-hover/row:opacity-100 focus-within:opacity-100 pointer-coarse:static pointer-coarse:hidden pointer-coarse:justify-end pointer-coarse:opacity-100 pointer-coarse:in-[article:focus-within]:flex pointer-coarse:[&>button]:size-11! ${className}`}
     >
       <CopyButton text={() => text} label="Copy text" className="size-6!" />
       <IconButton label="Copy link" className="size-6!" onClick={() => void copyLink()}>

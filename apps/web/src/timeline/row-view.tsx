@@ -1,9 +1,8 @@
-import type { OpenToolCall } from '@parley/protocol'
-import { memo } from 'react'
 import { RequestOutcome } from '../request/request-outcome.tsx'
 import { SettledQuestion } from '../request/settled-question.tsx'
 import { CallRow } from './call-row.tsx'
 import type { Node } from './nodes.logic.ts'
+import { useOpenBlock } from './open-blocks.ts'
 import {
   DraftRow,
   EndRow,
@@ -16,14 +15,13 @@ import {
 } from './plain-rows.tsx'
 import type { Row } from './rows.logic.ts'
 
-type Props = {
+export type RowProps = {
   row: Row
-  live: OpenToolCall | undefined
   folder: string
   onToggle: (key: string, open: boolean) => void
 }
 
-export const RowView = memo(function RowView({ row, live, folder, onToggle }: Props) {
+export function RowView({ row, folder, onToggle }: RowProps) {
   if ('writing' in row) return <WritingView row={row} onToggle={onToggle} />
   const { node, open } = row
   switch (node.type) {
@@ -37,7 +35,7 @@ export const RowView = memo(function RowView({ row, live, folder, onToggle }: Pr
       return <ThinkingRow id={node.key} text={node.block.text} done open={open} onToggle={onToggle} />
     case 'call':
       if (node.request?.type === 'question') return <SettledQuestion block={node.request} />
-      return <CallRow node={node} open={open} live={live} folder={folder} onToggle={onToggle} />
+      return <CallRow node={node} open={open} folder={folder} onToggle={onToggle} />
     case 'group':
       return <GroupRow node={node} open={open} onToggle={onToggle} />
     case 'request':
@@ -56,14 +54,14 @@ export const RowView = memo(function RowView({ row, live, folder, onToggle }: Pr
     case 'unrecognised':
       return <UnrecognisedRow block={node.block} />
   }
-}, sameRow)
+}
 
 /** Rows are made anew on every change; what they show is compared instead. */
-function sameRow(one: Props, other: Props): boolean {
-  if (one.live !== other.live || one.folder !== other.folder || one.onToggle !== other.onToggle) return false
-  if (one.row.open !== other.row.open || one.row.depth !== other.row.depth) return false
-  if ('writing' in one.row) return 'writing' in other.row && one.row.writing === other.row.writing
-  return 'node' in other.row && sameNode(one.row.node, other.row.node)
+export function sameRow(one: Row, other: Row): boolean {
+  if (one === other) return true
+  if (one.key !== other.key || one.open !== other.open || one.depth !== other.depth) return false
+  if ('writing' in one) return 'writing' in other && one.writing.type === other.writing.type
+  return 'node' in other && sameNode(one.node, other.node)
 }
 
 function sameNode(one: Node, other: Node): boolean {
@@ -80,9 +78,10 @@ function WritingView({
   onToggle,
 }: {
   row: Extract<Row, { writing: unknown }>
-  onToggle: Props['onToggle']
+  onToggle: RowProps['onToggle']
 }) {
-  const { writing, open } = row
+  const { open } = row
+  const writing = useOpenBlock(row.writing.id) ?? row.writing
   if (writing.type === 'tool-call') return <DraftRow block={writing} />
   if (writing.type === 'text') return <TextRow text={writing.text} done={false} cut={false} />
   return <ThinkingRow id={writing.id} text={writing.text} done={false} open={open} onToggle={onToggle} />

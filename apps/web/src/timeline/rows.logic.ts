@@ -1,10 +1,18 @@
-import type { OpenBlock, OpenToolCall } from '@parley/protocol'
+import type { OpenBlock } from '@parley/protocol'
 import type { CallNode, GroupNode, Node, Segment } from './nodes.logic.ts'
 
 /** What the list on screen is made of: nodes one below the other, with those inside opened ones after them. */
-export type Row =
-  | { readonly key: string; readonly depth: number; readonly node: Node; readonly open: boolean }
-  | { readonly key: string; readonly depth: number; readonly writing: OpenBlock; readonly open: boolean }
+export type Row = {
+  readonly key: string
+  readonly depth: number
+  readonly open: boolean
+  /** How tall it may be, in pixels, as long as nobody has seen it. */
+  readonly guess: number
+} & (
+  | { readonly node: Node }
+  /** As it was when it began: who shows it follows it. */
+  | { readonly writing: OpenBlock }
+)
 
 export type Opened = {
   /** What the person opened or closed, by key. */
@@ -27,20 +35,52 @@ export function opensItself(node: Node): boolean {
   return node.block.kind === 'subagent' && node.block.status === 'running'
 }
 
-/** Rows of what is recorded. Its cost grows with the rows; the segments' nodes are not looked into. */
-export function rowsOf(segments: readonly Segment[], opened: Opened): readonly Row[] {
-  const rows: Row[] = []
-  const taken = new Set<string>()
+/** The rows of what is recorded, and where those of each segment begin. */
+export type RowList = {
+  readonly rows: readonly Row[]
+  readonly segments: readonly Segment[]
+  readonly starts: readonly number[]
+  readonly opened: Opened
+  /** Where a key was last put. Handed on from list to list, so it holds only where the row there has that key. */
+  readonly places: Map<string, number>
+}
+
+/** Only what comes after the first segment that is not as it was in `before` is made anew. */
+export function listRows(segments: readonly Segment[], opened: Opened, before?: RowList): RowList {
+  const known = before?.opened === opened ? before : undefined
+  const kept = known ? sameSoFar(known.segments, segments) : 0
+  const rows = known ? known.rows.slice(0, known.starts[kept] ?? known.rows.length) : []
+  const starts = known ? known.starts.slice(0, kept) : []
+  const places = known?.places ?? new Map<string, number>()
+  const isTaken = (key: string) => rows[places.get(key) ?? -1]?.key === key
   const add = (node: Node, depth: number): void => {
     const open = isOpen(node, opened)
-    const key = taken.has(node.key) ? `${node.key}:${rows.length}` : node.key
-    taken.add(key)
-    rows.push({ key, depth, node, open })
+    const key = isTaken(node.key) ? `${node.key}:${rows.length}` : node.key
+    places.set(key, rows.length)
+    rows.push({ key, depth, open, guess: guessOf(node, open), node })
     if (!open) return
     for (const inner of innerOf(node)) add(inner, depth + 1)
   }
-  for (const segment of segments) for (const node of segment.nodes) add(node, 0)
-  return rows
+  for (const segment of segments.slice(kept)) {
+    starts.push(rows.length)
+    for (const node of segment.nodes) add(node, 0)
+  }
+  return { rows, segments, starts, opened, places }
+}
+
+function sameSoFar(one: readonly Segment[], other: readonly Segment[]): number {
+  const index = other.findIndex((segment, at) => segment !== one[at])
+  return index < 0 ? other.length : index
+}
+
+export function rowsOf(segments: readonly Segment[], opened: Opened): readonly Row[] {
+  return listRows(segments, opened).rows
+}
+
+function guessOf(node: Node, open: boolean): number {
+  if (node.type === 'text') return 40 + Math.ceil(node.block.text.length / 90) * 24
+  if (node.type === 'prompt') return 64
+  return open ? 140 : 30
 }
 
 export function innerOf(node: Node): readonly Node[] {
@@ -54,7 +94,7 @@ export function writingRows(
   rows: readonly Row[],
   opened: Opened,
 ): readonly Row[] {
-  const shown = openBlocks.filter((block) => block.type !== 'tool-call' || !block.called)
+  const shown = openBlocks.filter((block) => !isCalled(block))
   if (shown.length === 0) return noRows
   const recorded = new Set(rows.slice(-50).map((row) => row.key))
   return shown
@@ -63,8 +103,9 @@ export function writingRows(
     .map((block) => ({
       key: block.id,
       depth: block.parentToolCallId === undefined ? 0 : 1,
-      writing: block,
       open: opened.by.get(block.id) ?? opened.all,
+      guess: 60,
+      writing: block,
     }))
 }
 
@@ -78,10 +119,16 @@ function parentShown(id: string, rows: readonly Row[]): boolean {
   return false
 }
 
-/** The output so far of a call that runs. */
-export function liveCall(openBlocks: readonly OpenBlock[], id: string): OpenToolCall | undefined {
-  const block = openBlocks.find((one) => one.id === id)
-  return block?.type === 'tool-call' ? block : undefined
+/** Whether the same blocks are being written, however far they are. */
+export function sameBlocksOpen(one: readonly OpenBlock[], other: readonly OpenBlock[]): boolean {
+  return (
+    one.length === other.length &&
+    one.every((block, index) => block.id === other[index]?.id && isCalled(block) === isCalled(other[index]))
+  )
+}
+
+function isCalled(block: OpenBlock | undefined): boolean {
+  return block?.type === 'tool-call' && block.called
 }
 
 /** The keys that must be open for a node to be seen, outermost first. */

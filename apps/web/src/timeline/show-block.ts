@@ -5,17 +5,16 @@ import { toast, toastError } from '../page/toasts.tsx'
 import { usePart, useSessionId } from '../session/session-context.tsx'
 import type { Segment } from './nodes.logic.ts'
 import { pathTo, type Row } from './rows.logic.ts'
-import type { TimelineVirtualizer } from './timeline.tsx'
 
 type Input = {
   rows: readonly Row[]
   segments: readonly Segment[]
   toggle: (key: string, open: boolean) => void
-  virtualizer: TimelineVirtualizer
+  showRow: (key: string) => void
 }
 
 /** Brings the block that the address names on screen, loading what lies above if need be. Gives its key, for a while. */
-export function useShowBlock({ rows, segments, toggle, virtualizer }: Input): string | undefined {
+export function useShowBlock({ rows, segments, toggle, showRow }: Input): string | undefined {
   const route = useRoute()
   const seq = route.name === 'session' ? route.seq : undefined
   const status = usePart((snapshot) => snapshot.status)
@@ -36,14 +35,13 @@ export function useShowBlock({ rows, segments, toggle, virtualizer }: Input): st
       return
     }
     for (const key of pathTo(segments, block.id) ?? []) toggle(key, true)
-    const index = rows.findIndex((row) => row.key === block.id)
-    if (index < 0) return
+    if (!rows.some((row) => row.key === block.id)) return
     done.current = seq
-    virtualizer.scrollToIndex(index, { align: 'center' })
+    showRow(block.id)
     setMarked(block.id)
     const timer = setTimeout(() => setMarked(undefined), 4000)
     return () => clearTimeout(timer)
-  }, [seq, status, atStart, segments, rows, toggle, virtualizer, loadOlder])
+  }, [seq, status, atStart, segments, rows, toggle, showRow, loadOlder])
   return marked
 }
 

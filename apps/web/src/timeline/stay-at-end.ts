@@ -1,5 +1,5 @@
-import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react'
-import type { TimelineVirtualizer } from './timeline.tsx'
+import { observeElementOffset, type VirtualizerOptions } from '@tanstack/react-virtual'
+import { type RefObject, useEffect, useLayoutEffect, useMemo } from 'react'
 
 /** So near the end, in pixels, that the reader counts as being there. */
 export const nearEnd = 80
@@ -8,40 +8,73 @@ export const nearEnd = 80
  * Whoever was at the end stays there, whatever takes room below or grows above: a card, a queue, a long prompt, the
  * keyboard of a phone. Only a reader who scrolls up leaves the end; scrolling back to it is coming back.
  */
-export function useStayAtEnd(
-  virtualizer: TimelineVirtualizer,
-  scroller: RefObject<HTMLDivElement | null>,
-): void {
-  const staying = useRef(!/^#e\d/.test(location.hash))
-  const size = virtualizer.getTotalSize()
+export type EndKeeper = {
+  /** To be called whenever the rows may have become taller. */
+  follow(): void
+  /** For who brings another place on screen. */
+  leave(): void
+  comeBack(): void
+  /** To follow what comes is not scrolling: rows need not be drawn otherwise for it. */
+  observeElementOffset: VirtualizerOptions<HTMLDivElement, HTMLDivElement>['observeElementOffset']
+}
+
+export function useEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper {
+  const keeper = useMemo(() => createEndKeeper(scroller), [scroller])
   useEffect(() => {
-    const element = scroller.current
-    if (!element) return
-    let top = element.scrollTop
-    const look = () => {
-      const wentUp = element.scrollTop < top - 1
-      top = element.scrollTop
-      if (fromEnd(element) <= nearEnd) staying.current = true
-      else if (wentUp) staying.current = false
-    }
-    const observer = new ResizeObserver(() => {
-      if (staying.current) virtualizer.scrollToEnd()
-      top = element.scrollTop
-    })
-    observer.observe(element)
-    element.addEventListener('scroll', look, { passive: true })
-    return () => {
-      observer.disconnect()
-      element.removeEventListener('scroll', look)
-    }
-  }, [virtualizer, scroller])
+    if (!scroller.current) return
+    const observer = new ResizeObserver(keeper.follow)
+    observer.observe(scroller.current)
+    return () => observer.disconnect()
+  }, [scroller, keeper])
+  return keeper
+}
+
+/** Follows after every rendering that changed how tall the rows are together. */
+export function useFollow({ follow }: EndKeeper, size: number): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the rows have become taller
-  useLayoutEffect(() => {
+  useLayoutEffect(follow, [size, follow])
+}
+
+function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper {
+  let staying = !namesPlace()
+  let top = 0
+
+  function look(element: HTMLElement): void {
+    const wentUp = element.scrollTop < top - 1
+    top = element.scrollTop
+    if (fromEnd(element) <= nearEnd) staying = true
+    else if (wentUp) staying = false
+  }
+
+  function follow(): void {
     const element = scroller.current
-    if (element && staying.current && fromEnd(element) > 1) virtualizer.scrollToEnd()
-  }, [size, virtualizer, scroller])
+    if (!element || !staying || fromEnd(element) <= 1) return
+    element.scrollTop = element.scrollHeight
+    top = element.scrollTop
+  }
+
+  return {
+    follow,
+    leave() {
+      staying = false
+    },
+    comeBack() {
+      staying = true
+      follow()
+    },
+    observeElementOffset: (instance, tell) =>
+      observeElementOffset(instance, (offset, scrolling) => {
+        if (instance.scrollElement) look(instance.scrollElement)
+        tell(offset, scrolling && !staying)
+      }),
+  }
 }
 
 function fromEnd(element: HTMLElement): number {
   return element.scrollHeight - element.clientHeight - element.scrollTop
+}
+
+/** Whether the address names a place in the session other than its end. */
+function namesPlace(): boolean {
+  return /^#e\d/.test(location.hash)
 }

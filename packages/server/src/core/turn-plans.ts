@@ -107,12 +107,24 @@ export function endForTools(state: SessionState, tools: readonly string[], now: 
 
 function endOfLost(
   turn: OpenTurn,
-  last: { error?: TurnEnd['error'] } | undefined,
+  last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined,
 ): Omit<TurnEnd, 'durationMs'> {
   if (turn.interrupted) return { outcome: 'cancelled', stopReason: 'cancelled' }
   const error = last?.error ?? {
     code: 'agent_failed' as const,
     message: "The agent's process ended in the middle of the turn. The next prompt starts it again.",
   }
-  return { outcome: 'failed', stopReason: 'agent_lost', error }
+  const details = { ...error.details, ...lastWords(last) }
+  const why = Object.keys(details).length > 0 ? { ...error, details } : error
+  return { outcome: 'failed', stopReason: 'agent_lost', error: why }
+}
+
+/** How its process ended and what it said last: whoever reads of the failed turn wants to know. */
+function lastWords(last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined) {
+  const { exitCode, signal, stderrTail } = last ?? {}
+  return {
+    ...(typeof exitCode === 'number' && { exitCode }),
+    ...(signal !== undefined && { signal }),
+    ...(stderrTail && { stderrTail }),
+  }
 }

@@ -1,4 +1,5 @@
 import {
+  compactionText,
   type Delta,
   type ErrorInfo,
   type EventOf,
@@ -242,7 +243,7 @@ function stateNews(event: SessionEvent): News[] {
     case 'agent.noticed':
       return [system(event.level, event.text)]
     case 'context.compacted':
-      return [system('info', event.summary ?? 'The conversation was compacted.')]
+      return [system('info', compactionText(event))]
     case 'plan.updated':
       return [{ type: 'agent_info', plan: event.entries }]
     case 'usage.measured': {

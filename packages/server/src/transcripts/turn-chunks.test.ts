@@ -206,7 +206,10 @@ describe('what else a turn tells', () => {
       { type: 'data-plan', data: { entries: [{ status: 'completed' }] } },
       { type: 'data-notice', data: { level: 'warning', code: 'slow' } },
       { type: 'data-task', data: { taskId: 'k1', background: true } },
-      { type: 'data-notice', data: { code: 'context_compacted', text: 'In short.' } },
+      {
+        type: 'data-notice',
+        data: { code: 'context_compacted', text: 'The conversation was compacted.\n\nIn short.' },
+      },
       { type: 'data-steer', data: { text: 'Left!' } },
     ])
     expect(message.metadata).toEqual({

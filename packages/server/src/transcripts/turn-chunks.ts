@@ -1,4 +1,4 @@
-import { type Delta, type EventOf, promptText, type SessionEvent } from '@parley/protocol'
+import { compactionText, type Delta, type EventOf, promptText, type SessionEvent } from '@parley/protocol'
 import { isDecidedByItself } from './decided-by-itself.ts'
 import type { SessionFacts } from './session-facts.ts'
 import { TurnCalls } from './turn-calls.ts'
@@ -215,7 +215,7 @@ export class TurnChunks {
         return this.#data('notice', `notice-${event.seq}`, { ...of, level, code, text })
       }
       case 'context.compacted': {
-        const text = event.summary ?? 'The conversation was compacted.'
+        const text = compactionText(event)
         return this.#data('notice', `notice-${event.seq}`, { level: 'info', code: 'context_compacted', text })
       }
       case 'usage.measured':

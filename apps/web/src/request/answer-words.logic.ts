@@ -1,0 +1,46 @@
+import type { NewCommand } from '@parley/client'
+import type { OpenRequest } from '@parley/protocol'
+import { visible } from '../page/words.logic.ts'
+
+/** What a person answers a request with. */
+export type Answering = Extract<NewCommand, { type: 'permission.decide' | 'question.answer' }>
+
+const scopes = { once: 'Allow once', session: 'Allow for this session', project: 'Allow in this folder' }
+
+const longest = 200
+
+/** What an agent or a person wrote, short enough to be kept and honest enough to be read. */
+function inShort(text: string): string {
+  return visible(text.length > longest ? `${text.slice(0, longest)}…` : text)
+}
+
+/** An answer as the button said it, for as long as it is not sent. */
+export function answerWords(request: OpenRequest, answer: Answering): string {
+  if (answer.type === 'question.answer') return inShort(Object.values(answer.answers).flat().join(', '))
+  const isPlan = request.type === 'permission' && request.kind === 'plan'
+  if (answer.decision === 'deny') {
+    const no = isPlan ? 'Not yet' : 'Deny'
+    return answer.message ? `${no}: ${inShort(answer.message)}` : no
+  }
+  if (isPlan) return 'Approve the plan'
+  if (answer.input !== undefined) return 'Allow as edited'
+  const { scope = 'once' } = answer
+  return scope === 'always' ? 'Allow always' : scopes[scope]
+}
+
+export function requestWords(request: OpenRequest): string {
+  if (request.type === 'permission') return inShort(request.title)
+  return inShort(request.questions[0]?.text ?? 'A question')
+}
+
+/** How a request ended that somebody else answered, or nobody. */
+export function settledWords(outcome: unknown): string {
+  const words: Record<string, string> = {
+    allowed: 'it was allowed elsewhere',
+    denied: 'it was denied elsewhere',
+    answered: 'it was answered elsewhere',
+    cancelled: 'the turn ended before',
+    expired: 'it took too long',
+  }
+  return words[String(outcome)] ?? 'nobody waits for it any more'
+}

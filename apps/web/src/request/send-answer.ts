@@ -1,0 +1,171 @@
+import { newId, type OpenRequest, ParleyError } from '@parley/protocol'
+import { announce } from '../page/announcer.tsx'
+import { client } from '../page/client.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
+import { go } from '../page/route.ts'
+import { toast } from '../page/toasts.tsx'
+import { waiting } from '../page/waiting.ts'
+import { type Answering, answerWords, requestWords, settledWords } from './answer-words.logic.ts'
+import {
+  changeAnswer,
+  forgetAnswer,
+  type KeptAnswer,
+  keepAnswer,
+  keptAnswers,
+  rememberSent,
+} from './kept-answers.ts'
+
+/** An answer that is taken sooner than this was never seen waiting. */
+const lateMs = 700
+/** What another tab forgets is heard of a little after its lock is free. */
+const otherTabMs = 1500
+
+const tab = tabId()
+/** What this page is sending. */
+const ours = new Map<string, AbortController>()
+const watched = new Set<string>()
+/** What was said of answers that are held, to be unsaid when they are not. */
+const heldNotes = new Map<string, () => void>()
+
+/** Sends an answer until the server has it, always under the same id: it takes effect once, or is refused. */
+export function sendAnswer(sessionId: string, request: OpenRequest, answer: Answering): void {
+  const { requestId } = request
+  if (keptAnswers.get().some((one) => one.requestId === requestId)) return
+  const commandId = newId('cmd')
+  const [asked, said] = [requestWords(request), answerWords(request, answer)]
+  const state = 'sending' as const
+  const kept = { commandId, sessionId, requestId, answer, asked, said, tab, state, waited: false }
+  keepAnswer(kept)
+  void deliver(kept)
+}
+
+/** What the server may have had already by then stands: the session shows it when it can be heard again. */
+export function takeBackAnswer({ commandId }: KeptAnswer): void {
+  heldNotes.get(commandId)?.()
+  ours.get(commandId)?.abort()
+  forgetAnswer(commandId)
+}
+
+export function sendHeldAnswer(answer: KeptAnswer): void {
+  const { problem, ...rest } = answer
+  heldNotes.get(answer.commandId)?.()
+  const again = { ...rest, tab, state: 'late' as const, waited: true }
+  keepAnswer(again)
+  void deliver(again)
+}
+
+/**
+ * What this tab gave before it was reloaded goes on by itself. An answer of a tab that was closed does not: much may
+ * have happened since, so it is shown, and the person says once more that it is meant.
+ */
+export function watchAnswers(): void {
+  const look = () => {
+    for (const one of keptAnswers.get()) {
+      const { commandId, state } = one
+      if (state === 'held' || state === 'sent' || ours.has(commandId) || watched.has(commandId)) continue
+      if (one.tab === tab) void deliver(one)
+      else void holdWhenAbandoned(commandId)
+    }
+    // Taken back in another tab.
+    for (const [commandId, sending] of ours) {
+      if (!keptAnswers.get().some((one) => one.commandId === commandId)) sending.abort()
+    }
+  }
+  keptAnswers.subscribe(look)
+  waiting.subscribe(forgetSettled)
+  look()
+}
+
+async function holdWhenAbandoned(commandId: string): Promise<void> {
+  watched.add(commandId)
+  await exclusively(commandId, async () => {})
+  await new Promise((resolve) => setTimeout(resolve, otherTabMs))
+  watched.delete(commandId)
+  const left = keptAnswers.get().find((one) => one.commandId === commandId)
+  if (!left || left.state === 'held' || left.tab === tab) return
+  hold(commandId, 'Its tab was closed before the server had it.')
+  forgetSettled()
+  if (!keptAnswers.get().some((one) => one.commandId === commandId)) return
+  const text = `“${left.said}” was not sent: its tab was closed before the server had it.`
+  heldNotes.set(
+    commandId,
+    tell(text, () => go({ name: 'inbox' })),
+  )
+}
+
+async function deliver(kept: KeptAnswer): Promise<void> {
+  const { commandId, sessionId, answer, said } = kept
+  if (ours.has(commandId)) return
+  const controller = new AbortController()
+  const { signal } = controller
+  ours.set(commandId, controller)
+  const late = setTimeout(() => {
+    changeAnswer(commandId, { state: 'late', waited: true })
+    announce(`Not sent yet: ${said}`)
+  }, lateMs)
+  try {
+    await exclusively(commandId, async () => {
+      await client.command(sessionId, answer, { commandId, signal })
+      rememberSent(commandId)
+    })
+  } catch (thrown) {
+    if (!signal.aborted) refused(kept, thrown)
+  } finally {
+    clearTimeout(late)
+    ours.delete(commandId)
+  }
+}
+
+/** What can never be taken is forgotten, and told; what the server cannot take now is kept, and shown. */
+function refused({ commandId, said, asked, sessionId }: KeptAnswer, thrown: unknown): void {
+  const code = thrown instanceof ParleyError ? thrown.code : undefined
+  const show = () => go({ name: 'session', id: sessionId })
+  if (code === 'conflict' || code === 'not_found') {
+    const outcome = thrown instanceof ParleyError ? thrown.details?.outcome : undefined
+    forgetAnswer(commandId)
+    tell(`Your answer to “${asked}” (${said}) was not used: ${settledWords(outcome)}.`, show)
+  } else if (code === 'validation_error' || code === 'not_supported' || code === 'too_large') {
+    forgetAnswer(commandId)
+    tell(`Your answer to “${asked}” (${said}) was not taken. ${problemWords(thrown)}`, show)
+  } else hold(commandId, problemWords(thrown))
+}
+
+function hold(commandId: string, problem: string): void {
+  changeAnswer(commandId, { state: 'held', waited: true, problem })
+}
+
+/** A held answer to what nobody waits for any more. */
+function forgetSettled(): void {
+  const { status, requests } = waiting.getSnapshot()
+  if (status !== 'live') return
+  const open = new Set(requests.map(({ request }) => request.requestId))
+  for (const { commandId, requestId, state, asked, said, sessionId } of keptAnswers.get()) {
+    if (state !== 'held' || open.has(requestId) || ours.has(commandId)) continue
+    forgetAnswer(commandId)
+    heldNotes.get(commandId)?.()
+    const text = `Your answer to “${asked}” (${said}) was never sent, and is not waited for any more.`
+    tell(text, () => go({ name: 'session', id: sessionId }))
+  }
+}
+
+/** Stays until it is read: nobody may believe something allowed that was not. */
+function tell(text: string, show: () => void): () => void {
+  return toast(text, { ms: Number.POSITIVE_INFINITY, action: { label: 'Show', run: show } })
+}
+
+/** One tab at a time. A browser without locks does without. */
+async function exclusively(commandId: string, work: () => Promise<void>): Promise<void> {
+  if (!navigator.locks) return work()
+  await navigator.locks.request(`parley-answer-${commandId}`, work)
+}
+
+/** The same after a reload, another in another tab. */
+function tabId(): string {
+  const fresh = newId('cmd')
+  try {
+    const known = sessionStorage.getItem('parley:tab')
+    if (known) return known
+    sessionStorage.setItem('parley:tab', fresh)
+  } catch {}
+  return fresh
+}

@@ -1,0 +1,55 @@
+import { CloudOff, Hand, Send } from 'lucide-react'
+import { useEffect, useRef } from 'react'
+import { Button } from '../parts/button.tsx'
+import type { KeptAnswer } from './kept-answers.ts'
+import { sendHeldAnswer, takeBackAnswer } from './send-answer.ts'
+
+/** In place of a card whose answer is not at the server yet: what was answered, and the way back. */
+export function UnsentAnswer({ answer }: { answer: KeptAnswer }) {
+  const { state, asked, said, problem } = answer
+  const row = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    // The card that had the focus is gone.
+    if (document.activeElement === document.body) row.current?.focus({ preventScroll: true })
+  }, [])
+  const Icon = state === 'held' ? Hand : state === 'sent' ? Send : CloudOff
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms
+    <div
+      ref={row}
+      role="group"
+      tabIndex={-1}
+      aria-label={`${titles[state]}: ${said}`}
+      data-testid="unsent"
+      className="flex flex-wrap items-center gap-x-3 gap-y-1.5 rounded-xl border border-dashed border-wait-fill bg-wait-wash px-3.5 py-2 text-sm outline-none"
+    >
+      <Icon size={16} aria-hidden className="shrink-0 text-wait" />
+      <span className="min-w-0 flex-1 basis-56">
+        <span className="block">
+          <span className="font-semibold text-wait">{titles[state]}:</span>{' '}
+          <strong className="font-semibold [overflow-wrap:anywhere]">{said}</strong>
+        </span>
+        <span className="block truncate text-xs text-soft" title={asked}>
+          {asked}
+        </span>
+        {state !== 'sent' && (
+          <span className="block text-xs text-soft">
+            {problem ?? 'It is kept here, and sent as soon as the server answers.'}
+          </span>
+        )}
+      </span>
+      {state !== 'sent' && (
+        <span className="ml-auto flex gap-2">
+          {state === 'held' && (
+            <Button look="good" onClick={() => sendHeldAnswer(answer)}>
+              Send it
+            </Button>
+          )}
+          <Button onClick={() => takeBackAnswer(answer)}>Take it back</Button>
+        </span>
+      )}
+    </div>
+  )
+}
+
+const titles = { sending: 'Not sent yet', late: 'Not sent yet', held: 'Not sent', sent: 'Sent' }

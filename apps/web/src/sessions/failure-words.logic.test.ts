@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest'
+import { failureWords } from './failure-words.logic.ts'
+
+describe('why a session stopped', () => {
+  it.each([
+    [{ outcome: 'failed', code: 'agent_not_signed_in' }, 'Not signed in'],
+    [{ outcome: 'failed', code: 'agent_not_found' }, 'Agent not found'],
+    [{ outcome: 'failed', code: 'agent_failed' }, 'Failed'],
+    [{ outcome: 'failed' }, 'Failed'],
+    [{ outcome: 'unknown' }, 'Broke off'],
+  ] as const)('%j is said as %s', (failure, words) => {
+    expect(failureWords({ status: 'idle', failure })).toBe(words)
+  })
+
+  it('is not said of what works, waits, or never failed', () => {
+    const failure = { outcome: 'failed' as const }
+    expect(failureWords({ status: 'working', failure })).toBeUndefined()
+    expect(failureWords({ status: 'idle' })).toBeUndefined()
+  })
+})

@@ -1,0 +1,10 @@
+import type { SessionSummary } from '@parley/protocol'
+
+/** Why a session stopped, in as few words as a row of the list has room for. Undefined where all is well. */
+export function failureWords(session: Pick<SessionSummary, 'status' | 'failure'>): string | undefined {
+  const { failure, status } = session
+  if (!failure || status !== 'idle') return undefined
+  if (failure.code === 'agent_not_signed_in') return 'Not signed in'
+  if (failure.code === 'agent_not_found') return 'Agent not found'
+  return failure.outcome === 'unknown' ? 'Broke off' : 'Failed'
+}

@@ -1,0 +1,41 @@
+import type { AgentInfo } from '@parley/protocol'
+import { readinessOf } from '../page/readiness.logic.ts'
+
+export type AgentNotice = {
+  readonly agent: AgentInfo
+  readonly text: string
+  /** What to do about it, as the agent's own probe says. */
+  readonly hint?: string
+}
+
+/**
+ * What stands between the person and a session with the agent they mean, said before they write a prompt. `wanted` is
+ * the one they chose or used last, `chosen` the one that a session would be made with.
+ */
+export function agentNotice(
+  agents: readonly AgentInfo[],
+  wanted: string | undefined,
+  chosen: AgentInfo | undefined,
+): AgentNotice | undefined {
+  const meant = agents.find(({ id }) => id === wanted) ?? chosen
+  if (!meant) return undefined
+  const instead = chosen && chosen.id !== meant.id ? ` ${chosen.name} is chosen instead.` : ''
+  const text = {
+    missing: `${meant.name} is not on this machine.${instead}`,
+    unusable: `${meant.name} cannot be used as it is.${instead}`,
+    'signed-out': `${meant.name} is not signed in.${instead}`,
+    unsure: undefined,
+    ready: undefined,
+  }[readinessOf(meant)]
+  if (text === undefined) return undefined
+  return { agent: meant, text, ...(meant.hint !== undefined && { hint: meant.hint }) }
+}
+
+/** The one they mean, else the first that is ready, else the first that is there at all. */
+export function pickAgent(agents: readonly AgentInfo[], wanted: string | undefined): AgentInfo | undefined {
+  return (
+    agents.find((agent) => agent.id === wanted && agent.found) ??
+    agents.find((agent) => readinessOf(agent) === 'ready') ??
+    agents.find((agent) => agent.found)
+  )
+}

@@ -1,0 +1,30 @@
+import { TriangleAlert } from 'lucide-react'
+import { askForAgents } from '../page/agents.ts'
+import { InstallRow } from '../settings/install-button.tsx'
+import { Hint } from './agent-choice.tsx'
+import type { AgentNotice } from './agent-notice.logic.ts'
+
+/** Above where the prompt is written, so that nobody writes one for an agent that cannot take it. */
+export function AgentNoticeView({ id, notice }: { id: string; notice: AgentNotice }) {
+  const { agent, text, hint } = notice
+  const canInstall = !agent.found && agent.install !== undefined
+  return (
+    <div className="mb-3 rounded-lg border border-wait-line bg-wait-wash" data-testid="agent-notice">
+      <div className="flex items-center gap-2.5 px-3 py-1.5 text-sm">
+        <TriangleAlert size={15} aria-hidden className="shrink-0 text-wait" />
+        <p id={id} className="min-w-0 flex-1 font-medium">
+          {text}
+        </p>
+        <button
+          type="button"
+          onClick={() => void askForAgents()}
+          className="min-h-7 shrink-0 rounded px-1 text-xs text-soft underline hover:text-ink pointer-coarse:min-h-11"
+        >
+          Look again
+        </button>
+      </div>
+      {hint !== undefined && !canInstall && <Hint text={hint} />}
+      {canInstall && <InstallRow agent={agent} />}
+    </div>
+  )
+}

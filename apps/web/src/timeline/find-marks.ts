@@ -1,0 +1,99 @@
+import { type RefObject, useEffect } from 'react'
+import { finding } from '../page/finding.ts'
+import type { Hit } from './find.logic.ts'
+
+const mostMarked = 2000
+/** So many frames a row may take to be drawn and to settle where it is. */
+const mostFrames = 300
+
+/** Paints what was found on screen without touching the elements. */
+export function useMarks(wanted: string, now: Hit | undefined): void {
+  useEffect(() => {
+    finding.set(wanted)
+    return () => finding.set('')
+  }, [wanted])
+  useEffect(() => {
+    if (!('highlights' in CSS)) return
+    const paint = () => {
+      const rows = wanted === '' ? [] : [...document.querySelectorAll<HTMLElement>('[role=feed] > article')]
+      const here = now && rangeOf(now, wanted)
+      const others = rows.flatMap((row) => rangesIn(row, wanted)).slice(0, mostMarked)
+      CSS.highlights.set('find', new Highlight(...others))
+      CSS.highlights.set('find-now', here ? new Highlight(here) : new Highlight())
+    }
+    paint()
+    const timer = setInterval(paint, 300)
+    return () => {
+      clearInterval(timer)
+      CSS.highlights.delete('find')
+      CSS.highlights.delete('find-now')
+    }
+  }, [wanted, now])
+}
+
+/** Brings what was found into sight: its row if it is not drawn, then the very words, in whatever scrolls around them. */
+export function useSeek(
+  hit: Hit | undefined,
+  wanted: string,
+  { showRow, scroller }: { showRow: (key: string) => void; scroller: RefObject<HTMLElement | null> },
+): void {
+  const [key, nth] = [hit?.key, hit?.nth]
+  useEffect(() => {
+    if (key === undefined || nth === undefined) return
+    let frames = 0
+    let settled = 0
+    let frame = requestAnimationFrame(function seek() {
+      const range = rangeOf({ key, nth }, wanted)
+      if (!range) {
+        if (!rowOf(key)) showRow(key)
+        settled = 0
+      } else settled = bringIntoSight(range, scroller.current) ? settled + 1 : 0
+      if (settled < 5 && frames++ < mostFrames) frame = requestAnimationFrame(seek)
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [key, nth, wanted, showRow, scroller])
+}
+
+function rowOf(key: string): HTMLElement | null {
+  return document.querySelector<HTMLElement>(`[role=feed] > article[data-key="${CSS.escape(key)}"]`)
+}
+
+/** Formatting may hide a few of the places that the text has: the last one then stands for those. */
+function rangeOf({ key, nth }: Hit, wanted: string): Range | undefined {
+  const row = rowOf(key)
+  if (!row) return undefined
+  const ranges = rangesIn(row, wanted)
+  return ranges[Math.min(nth, ranges.length - 1)]
+}
+
+function rangesIn(row: HTMLElement, wanted: string): Range[] {
+  const ranges: Range[] = []
+  const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node && ranges.length < mostMarked; node = walker.nextNode()) {
+    const text = node.nodeValue?.toLowerCase() ?? ''
+    if (text.length !== node.nodeValue?.length) continue
+    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+      const range = new Range()
+      range.setStart(node, at)
+      range.setEnd(node, at + wanted.length)
+      ranges.push(range)
+    }
+  }
+  return ranges
+}
+
+/** Whether it was there already. */
+function bringIntoSight(range: Range, outermost: HTMLElement | null): boolean {
+  let wasThere = true
+  for (let around = range.startContainer.parentElement; around; around = around.parentElement) {
+    if (around.scrollHeight > around.clientHeight && /auto|scroll/.test(getComputedStyle(around).overflowY)) {
+      const [box, words] = [around.getBoundingClientRect(), range.getBoundingClientRect()]
+      if (words.top < box.top + 8 || words.bottom > box.bottom - 8) {
+        around.scrollTop += words.top - box.top - box.height / 2
+        wasThere = false
+      }
+    }
+    if (around === outermost) break
+  }
+  return wasThere
+}

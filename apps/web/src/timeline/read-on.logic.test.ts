@@ -1,0 +1,94 @@
+import type { Block } from '@parley/protocol'
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { type Reading, readOn, segmentsOf } from './nodes.logic.ts'
+import { listRows, type Opened, type RowList, rowsOf } from './rows.logic.ts'
+
+const opened: Opened = { by: new Map(), all: false }
+const turn = fc.constantFrom('a', 'b', 'c')
+const id = fc.integer({ min: 0, max: 12 })
+const step = fc.oneof(
+  fc.record({ do: fc.constant('text' as const), turn: fc.option(turn, { nil: undefined }), id }),
+  fc.record({ do: fc.constant('prompt' as const), turn, queued: fc.boolean() }),
+  fc.record({ do: fc.constant('call' as const), turn, running: fc.boolean(), id }),
+  fc.record({ do: fc.constant('lost' as const), turn: fc.option(turn, { nil: undefined }) }),
+  fc.record({ do: fc.constant('end' as const), turn, lost: fc.boolean() }),
+  // What is there already changes: a queued prompt is sent, a call ends, older pages come.
+  fc.record({ do: fc.constant('change' as const), at: fc.nat(30) }),
+  fc.record({ do: fc.constant('older' as const), turn }),
+)
+type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
+
+let seq = 0
+function blockOf(one: Exclude<Step, { do: 'change' }>): Block {
+  const base = { seq: ++seq, at: seq, id: `${one.do}${seq}`, ...(one.turn && { turnId: one.turn }) }
+  switch (one.do) {
+    case 'text':
+      return { ...base, id: `text${one.id}`, type: 'text', text: 'words' }
+    case 'prompt': {
+      const status = one.queued ? 'queued' : 'sent'
+      return { ...base, type: 'prompt', parts: [{ type: 'text', text: 'go' }], delivery: 'queue', status }
+    }
+    case 'call': {
+      const status = one.running ? 'running' : 'completed'
+      const call = { name: 'Read', kind: 'read', title: 'Read', input: {} } as const
+      return { ...base, id: `call${one.id}`, type: 'tool-call', status, content: [], ...call }
+    }
+    case 'lost':
+      return { ...base, type: 'notice', level: 'error', code: 'agent_disconnected', text: 'It is gone' }
+    case 'older':
+      return { ...base, type: 'text', text: 'from before' }
+    case 'end': {
+      const error = { code: 'agent_failed', message: 'It is gone' } as const
+      const end = { stopReason: 'end', durationMs: 1 } as const
+      return one.lost
+        ? { ...base, type: 'turn-end', end: { ...end, outcome: 'failed', error } }
+        : { ...base, type: 'turn-end', end: { ...end, outcome: 'completed' } }
+    }
+  }
+}
+
+function changed(block: Block | undefined): Block | undefined {
+  if (block?.type === 'prompt') return { ...block, status: 'sent' }
+  if (block?.type === 'tool-call') return { ...block, status: 'completed' }
+  return block && { ...block }
+}
+
+function next(timeline: readonly Block[], one: Step): readonly Block[] {
+  if (one.do === 'older') return [blockOf(one), ...timeline]
+  if (one.do !== 'change') return [...timeline, blockOf(one)]
+  const block = changed(timeline[one.at])
+  return block ? timeline.with(one.at, block) : timeline
+}
+
+it('reads on as if it read all anew', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(step, fc.option(turn, { nil: undefined })), { maxLength: 40 }), (steps) => {
+      let timeline: readonly Block[] = []
+      let read: Reading | undefined
+      let listed: RowList | undefined
+      for (const [one, openTurnId] of steps) {
+        timeline = next(timeline, one)
+        read = readOn(timeline, openTurnId, read)
+        listed = listRows(read.segments, opened, listed)
+        const anew = segmentsOf(timeline, openTurnId)
+        expect(read.segments).toEqual(anew)
+        expect(listed.rows).toEqual(rowsOf(anew, opened))
+        expect(new Set(listed.rows.map((row) => row.key)).size).toBe(listed.rows.length)
+      }
+    }),
+    { numRuns: 500 },
+  )
+})
+
+it('leaves what did not change as it was', () => {
+  const turns = ['a', 'b', 'c'] as const
+  const timeline = turns.flatMap((of) => [
+    blockOf({ do: 'prompt', turn: of, queued: false }),
+    blockOf({ do: 'end', turn: of, lost: false }),
+  ])
+  const before = readOn(timeline, undefined)
+  const after = readOn([...timeline, blockOf({ do: 'text', turn: 'd' as 'a', id: 1 })], 'd', before)
+  expect(after.segments.slice(0, 3).every((segment, index) => segment === before.segments[index])).toBe(true)
+  expect(after.segments).toHaveLength(4)
+})

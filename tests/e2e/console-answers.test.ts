@@ -1,0 +1,322 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Door } from './claude-at-work.ts'
+import { consoleAtWork } from './console-at-work.ts'
+import { phone, seriousFindings } from './console-browser.ts'
+import { allowOnce, boxOf, card, eventually, keptSeq, openSession, prompt, shows } from './console-page.ts'
+
+/** Answers to requests: given while the server is away, edited, and read where they wait. */
+const { server, openTab, browser } = consoleAtWork(({ folder }) => {
+  const dataDir = join(folder, 'data')
+  mkdirSync(dataDir)
+  // Any port of this address: the door that is cut has another one than the server.
+  writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
+})
+
+const unsent = (page: Page) => page.getByTestId('unsent')
+const offline = (page: Page) => page.getByTestId('offline').filter({ visible: true })
+
+async function openThroughDoor(options: Parameters<ReturnType<typeof browser>['newContext']>[0] = {}) {
+  const door = await Door.open(server.port)
+  onTestFinished(() => door.shut())
+  const context = await browser().newContext(options)
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  await page.goto((await server.newLink()).replace(server.url, door.url))
+  await page.waitForURL(`${door.url}/`)
+  return { door, page, context }
+}
+
+/** A session that asks, on a page that could be opened again without the server. */
+async function asked(words: string, page: Page, door: Door): Promise<string> {
+  const id = await server.session(words)
+  await openSession(page, { url: door.url }, id)
+  await card(page).waitFor()
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+  await eventually(() => page.evaluate(async () => (await caches.keys()).length)).toBe(1)
+  const { seq } = await server.call<{ seq: number }>(`/api/sessions/${id}?tail=0`)
+  await eventually(() => keptSeq(page, id)).toBe(seq)
+  return id
+}
+
+async function cut(door: Door, page: Page, context: BrowserContext): Promise<void> {
+  await context.setOffline(true)
+  await door.shut()
+  await offline(page).first().waitFor()
+}
+
+async function restore(door: Door, page: Page, context: BrowserContext): Promise<void> {
+  await door.open()
+  await context.setOffline(false)
+  await page.getByTestId('offline').first().waitFor({ state: 'detached' })
+}
+
+type Logged = { type: string; outcome?: string; requestId: string }
+const eventsOf = async (id: string) =>
+  (await server.call<{ events: Logged[] }>(`/api/sessions/${id}/events?limit=1000`)).events
+const outcomesOf = async (id: string) =>
+  (await eventsOf(id)).filter(({ type }) => type.endsWith('.resolved')).map(({ outcome }) => outcome)
+const requestOf = async (id: string) =>
+  (await eventsOf(id)).find(({ type }) => type.endsWith('.requested'))?.requestId
+
+describe('an answer that is given while the server is away', () => {
+  const kinds = [
+    {
+      name: 'a permission',
+      words: 'show a permission',
+      give: (page: Page) => allowOnce(page).click(),
+      said: 'Allow once',
+      next: 'Thank you',
+      outcome: 'allowed',
+    },
+    {
+      name: 'a question',
+      words: 'ask me',
+      async give(page: Page) {
+        await card(page).getByText('SQLite').click()
+        await card(page).getByLabel('Tests').check()
+        await card(page).getByRole('button', { name: 'Answer' }).click()
+      },
+      said: 'SQLite, Tests',
+      next: 'With that I could start.',
+      outcome: 'answered',
+    },
+    {
+      name: 'a plan',
+      words: 'make a plan',
+      give: (page: Page) =>
+        card(page)
+          .getByRole('button', { name: /Approve the plan/ })
+          .click(),
+      said: 'Approve the plan',
+      next: 'stops half way',
+      outcome: 'allowed',
+    },
+  ]
+  it.each(kinds)('is kept, shown, and sent once: $name', async ({ words, give, said, next, outcome }) => {
+    const { door, page, context } = await openThroughDoor()
+    const id = await asked(words, page, door)
+    await cut(door, page, context)
+    await give(page)
+    await unsent(page).getByText(`Not sent yet: ${said}`).waitFor()
+    await eventually(() => page.getByTestId('announcer').textContent()).toBe(`Not sent yet: ${said}`)
+    expect(await card(page).count()).toBe(0)
+    expect(await seriousFindings(page)).toEqual([])
+    await page.reload()
+    await unsent(page).getByText(`Not sent yet: ${said}`).waitFor()
+    expect(await outcomesOf(id)).toEqual([])
+
+    await restore(door, page, context)
+    await shows(page, new RegExp(next))
+    await unsent(page).waitFor({ state: 'detached' })
+    expect(await outcomesOf(id)).toEqual([outcome])
+  })
+
+  it('can be taken back, and is then not given', async () => {
+    const { door, page, context } = await openThroughDoor(phone)
+    const id = await asked('show a permission', page, door)
+    await cut(door, page, context)
+    await allowOnce(page).tap()
+    await unsent(page).getByRole('button', { name: 'Take it back' }).tap()
+    await allowOnce(page).waitFor()
+    await restore(door, page, context)
+    await card(page).getByRole('button', { name: 'Deny', exact: true }).tap()
+    await shows(page, /I leave it alone/)
+    expect(await outcomesOf(id)).toEqual(['denied'])
+  })
+
+  it('can be taken back in another tab than it was given in', async () => {
+    const { door, page, context } = await openThroughDoor()
+    const id = await asked('show a permission', page, door)
+    const other = await context.newPage()
+    await openSession(other, { url: door.url }, id)
+    await card(other).waitFor()
+    await cut(door, page, context)
+    await allowOnce(page).click()
+    await unsent(other).getByText('Not sent yet: Allow once').waitFor()
+    await unsent(other).getByRole('button', { name: 'Take it back' }).click()
+    for (const tab of [page, other]) await allowOnce(tab).waitFor()
+    await restore(door, page, context)
+    await card(other).getByRole('button', { name: 'Deny 3' }).click()
+    await shows(page, /I leave it alone/)
+    expect(await outcomesOf(id)).toEqual(['denied'])
+  })
+
+  it('is told of, and changes nothing, where somebody else has answered meanwhile', async () => {
+    const { door, page, context } = await openThroughDoor()
+    const id = await asked('show a permission', page, door)
+    await cut(door, page, context)
+    await allowOnce(page).click()
+    await unsent(page).waitFor()
+    const decide = { type: 'permission.decide', commandId: `cmd_${id}`, decision: 'deny' }
+    await server.call(`/api/sessions/${id}/commands`, { ...decide, requestId: await requestOf(id) })
+    await restore(door, page, context)
+    const told = page.getByRole('status').getByText(/\(Allow once\) was not used: it was denied elsewhere\./)
+    await told.waitFor()
+    await shows(page, /Denied by you/)
+    await shows(page, /I leave it alone/)
+    expect(await unsent(page).count()).toBe(0)
+    expect(await outcomesOf(id)).toEqual(['denied'])
+    await page.getByRole('button', { name: 'Dismiss' }).click()
+    await told.waitFor({ state: 'detached' })
+  })
+
+  it('is not sent by itself once its tab is closed, and not forgotten either', async () => {
+    const { door, page, context } = await openThroughDoor()
+    const id = await asked('show a permission', page, door)
+    await cut(door, page, context)
+    await allowOnce(page).click()
+    await unsent(page).waitFor()
+    await page.close()
+
+    const later = await context.newPage()
+    await door.open()
+    await context.setOffline(false)
+    await later.goto(`${door.url}/`)
+    await later.getByRole('status').getByText('“Allow once” was not sent').waitFor()
+    await later.getByRole('status').getByRole('button', { name: 'Show' }).click()
+    const entry = later.getByRole('main').getByRole('listitem').filter({ hasText: 'show a permission' })
+    await entry.getByText('Not sent: Allow once').waitFor()
+    expect(await outcomesOf(id)).toEqual([])
+    expect(await seriousFindings(later)).toEqual([])
+    await unsent(later).getByRole('button', { name: 'Send it' }).click()
+    await eventually(() => outcomesOf(id)).toEqual(['allowed'])
+    await unsent(later).waitFor({ state: 'detached' })
+    expect(await later.getByText('was not sent').count()).toBe(0)
+  })
+
+  it('that was never sent is told of where nobody waits for it any more', async () => {
+    const { door, page, context } = await openThroughDoor()
+    const id = await asked('show a permission', page, door)
+    await cut(door, page, context)
+    await allowOnce(page).click()
+    await unsent(page).waitFor()
+    await page.close()
+    await server.call(`/api/sessions/${id}/commands`, { type: 'turn.cancel', commandId: `cmd_${id}` })
+    await eventually(() => outcomesOf(id)).toEqual(['cancelled'])
+
+    const later = await context.newPage()
+    await door.open()
+    await context.setOffline(false)
+    await later.goto(`${door.url}/`)
+    await later
+      .getByRole('status')
+      .getByText(/was never sent, and is not waited for any more/)
+      .waitFor()
+    expect(await later.evaluate(() => Object.keys(localStorage).filter((key) => /answer/.test(key)))).toEqual(
+      [],
+    )
+  })
+})
+
+describe('what went wrong', () => {
+  /** Here it never goes because its time is over. */
+  const withoutExpiry = (context: BrowserContext) =>
+    context.addInitScript(() => {
+      const real = window.setTimeout
+      const patient = (work: () => void, ms?: number) => (ms === 9000 ? 0 : real(work, ms))
+      Object.assign(window, { setTimeout: patient })
+    })
+
+  it.each([
+    { name: 'a wide screen', options: {} },
+    { name: 'a phone', options: phone },
+  ])('is said where it covers nothing, and goes when the server is back, on $name', async ({ options }) => {
+    const { door, page, context } = await openThroughDoor(options)
+    await withoutExpiry(context)
+    await asked('show a permission', page, door)
+    await cut(door, page, context)
+    await page.getByRole('button', { name: 'More for this session' }).click()
+    await page.getByRole('menuitem', { name: 'Pin' }).click()
+    const words = page.getByRole('status').getByText('It may have stopped, or the network is away')
+    await words.waitFor()
+    const said = await boxOf(words)
+    for (const place of [page.getByTestId('timeline'), card(page), prompt(page)]) {
+      expect((await boxOf(place)).top).toBeGreaterThanOrEqual(said.bottom)
+    }
+    await restore(door, page, context)
+    await words.waitFor({ state: 'detached' })
+  })
+
+  it('goes when the next attempt succeeds', async () => {
+    const { page, context } = await openTab()
+    await withoutExpiry(context)
+    await page.goto(`${server.url}/new`)
+    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await page.getByLabel('Folder', { exact: true }).fill('/nowhere/at/all')
+    await page.getByRole('button', { name: 'Start' }).click()
+    const words = page.getByRole('status').getByText(/\/nowhere\/at\/all/)
+    await words.waitFor()
+    await page.getByLabel('Folder', { exact: true }).fill(server.project)
+    await page.getByRole('button', { name: 'Start' }).click()
+    await page.waitForURL(/\/sessions\//)
+    await eventually(() => words.count()).toBe(0)
+
+    const id = await server.session('another')
+    await page.goto(`${server.url}/sessions/${id}`)
+    await page.route(/\/api\/sessions\/[^/]+$/, (route) =>
+      route.request().method() === 'PATCH' ? route.abort() : route.continue(),
+    )
+    const pin = async () => {
+      await page.getByRole('button', { name: 'More for this session' }).click()
+      await page.getByRole('menuitem', { name: 'Pin' }).click()
+    }
+    await pin()
+    const refused = page.getByRole('status').getByText('It may have stopped')
+    await refused.waitFor()
+    await page.unroute(/\/api\/sessions\/[^/]+$/)
+    await pin()
+    await eventually(() => refused.count()).toBe(0)
+  })
+})
+
+describe('a permission that is edited', () => {
+  it('is left by Escape: back to the card, whose keys work, and the turn goes on', async () => {
+    const { page, complaints } = await openTab()
+    const id = await server.session('show a permission')
+    await openSession(page, server, id)
+    await card(page).getByRole('button', { name: 'Edit' }).click()
+    const field = card(page).getByRole('textbox', { name: 'Edit what will run' })
+    await field.fill('rm -rf dist')
+    await field.press('Escape')
+    await field.waitFor({ state: 'detached' })
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('data-testid'))
+    expect(await focused()).toBe('request')
+    await card(page).getByRole('button', { name: 'Edit' }).click()
+    expect(await field.inputValue()).toBe('rm -rf dist')
+    await field.press('Escape')
+
+    await card(page).getByRole('button', { name: 'Deny, and say why' }).click()
+    await page.getByLabel('Why not, and what to do instead').press('Escape')
+    expect(await focused()).toBe('request')
+    expect((await eventsOf(id)).filter(({ type }) => type === 'turn.interrupted')).toEqual([])
+
+    // A card is deaf to keys for a moment after it came.
+    await eventually(async () => {
+      await page.keyboard.press('1')
+      return card(page).count()
+    }).toBe(0)
+    await shows(page, 'Allowed once by you')
+    expect(await page.getByText('with changes').count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('the inbox', () => {
+  it('shows a plan as the agent wrote it: headings, lists, code', async () => {
+    const { page, complaints } = await openTab()
+    await server.session('make a plan')
+    await page.goto(`${server.url}/inbox`)
+    const entry = page.getByRole('main').getByRole('listitem').filter({ hasText: 'make a plan' })
+    await eventually(() => entry.locator('ol > li').allTextContents()).toEqual([
+      'Read the code',
+      'Write a failing test',
+      'Fix it',
+    ])
+    await entry.getByRole('button', { name: /Approve the plan/ }).click()
+    await entry.waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+})

@@ -1,0 +1,41 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, onTestFinished } from 'vitest'
+import { ConsoleServer, launchBrowser, openTab, type Tab } from './console-browser.ts'
+
+type TabOptions = Parameters<typeof openTab>[2]
+type Served = { readonly url: string; newLink(): Promise<string> }
+
+/** A browser for all tests of a file. What a test opens is closed when it is over, however it ends. */
+export function browserAtWork(server: Served, prepare?: () => Promise<void>) {
+  let launched: Browser | undefined
+  const browser = () => {
+    if (launched) return launched
+    throw new Error('There is no browser before the tests begin.')
+  }
+  beforeAll(async () => {
+    ConsoleServer.build()
+    await prepare?.()
+    launched = await launchBrowser()
+  }, 180_000)
+  afterAll(() => launched?.close())
+  return {
+    browser,
+    /** A signed-in tab, in a context of its own. */
+    async openTab(options?: TabOptions, at = server): Promise<Tab> {
+      const tab = await openTab(browser(), at, options)
+      onTestFinished(() => tab.context.close())
+      return tab
+    },
+  }
+}
+
+/** The real server besides. `prepare` is what it must find when it starts. */
+export function consoleAtWork(prepare?: (server: ConsoleServer) => void | Promise<void>) {
+  const server = new ConsoleServer()
+  afterAll(() => server.dispose())
+  const work = browserAtWork(server, async () => {
+    await prepare?.(server)
+    await server.start()
+  })
+  return { server, ...work }
+}

@@ -1,0 +1,147 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { phone } from './console-browser.ts'
+import { conversation, eventually, openSession, prompt, shows } from './console-page.ts'
+import { scriptedConsole } from './console-scripted.ts'
+
+/** How people find and read what was said, down to the last word. */
+const paragraphs = Array.from({ length: 60 }, (_, at) => `Paragraph ${at} says nothing in particular.`)
+const output = Array.from({ length: 300 }, (_, at) => (at === 20 ? 'here is the heron' : `line ${at}`))
+const { openTab, server, session } = scriptedConsole({
+  'three in one': [
+    {
+      type: 'text',
+      text: [...paragraphs.with(3, 'An otter.').with(30, 'Another otter.').with(58, 'The last otter.')].join(
+        '\n\n',
+      ),
+    },
+    { type: 'text', text: 'That was it.' },
+  ],
+  'a long output': [
+    {
+      type: 'tool',
+      name: 'Bash',
+      kind: 'execute',
+      title: 'for f in a b c; do',
+      input: { command: 'for f in a b c; do\n  cat "$f"\ndone' },
+      content: [{ type: 'terminal', output: output.join('\n'), exitCode: 0 }],
+    },
+    { type: 'text', text: 'That was it.' },
+  ],
+  'a crash': [
+    { type: 'text', text: 'I shall fall.' },
+    { type: 'crash', exitCode: 139, stderrTail: 'Segmentation fault (core dumped)' },
+  ],
+  'a short memory': [
+    { type: 'compaction', before: 160_000, after: 12_000, summary: 'You spoke of **otters**.' },
+    { type: 'text', text: 'That was it.' },
+  ],
+  'a table': [
+    {
+      type: 'text',
+      text: `| Package | Current | Wanted | Where it is used |\n|---|---|---|---|\n| something | 3.14.26 | 4.0.0-beta.12 | everywhere-in-the-console |`,
+    },
+  ],
+})
+
+async function open(page: Page, words: string): Promise<void> {
+  await openSession(page, server, await session(words))
+  await page.getByTestId('working').waitFor({ state: 'detached' })
+}
+
+const field = (page: Page) => page.getByRole('textbox', { name: 'Find in this session' })
+
+/** Where the words are that find stands at, if they are in sight of the conversation. */
+const foundInSight = (page: Page) =>
+  page.evaluate(() => {
+    const range = [...(CSS.highlights.get('find-now') ?? [])][0] as Range | undefined
+    const frame = document.querySelector('[data-testid=timeline]')?.getBoundingClientRect()
+    const words = range?.getBoundingClientRect()
+    if (!range || !frame || !words || words.top < frame.top || words.bottom > frame.bottom) return undefined
+    return range.startContainer.nodeValue
+  })
+
+describe('find', () => {
+  it('goes from place to place within an answer, and gives the focus back', async () => {
+    const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
+    await open(page, 'three in one')
+    await prompt(page).focus()
+    await page.keyboard.press('Control+f')
+    await field(page).fill('OTTER')
+    await page.getByText('1 of 3').waitFor()
+    await eventually(() => foundInSight(page)).toBe('An otter.')
+    await page.keyboard.press('Enter')
+    await eventually(() => foundInSight(page)).toBe('Another otter.')
+    await page.keyboard.press('Enter')
+    await page.getByText('3 of 3').waitFor()
+    await eventually(() => foundInSight(page)).toBe('The last otter.')
+    await page.keyboard.press('Shift+Enter')
+    await eventually(() => foundInSight(page)).toBe('Another otter.')
+    await page.keyboard.press('Escape')
+    await eventually(() => prompt(page).evaluate((one) => one === document.activeElement)).toBe(true)
+  })
+
+  it('shows what is above the part of an output that is shown', async () => {
+    const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
+    await open(page, 'a long output')
+    await page.keyboard.press('Control+f')
+    await field(page).fill('heron')
+    await page.getByText('1 of 1').waitFor()
+    await eventually(() => foundInSight(page)).toContain('here is the heron')
+  })
+})
+
+describe('a row that is opened', () => {
+  it('shows the whole command and how it ended', async () => {
+    const { page } = await openTab()
+    await open(page, 'a long output')
+    await conversation(page)
+      .getByRole('button', { name: /for f in a b c/ })
+      .click()
+    await conversation(page).locator('pre', { hasText: 'cat "$f"' }).waitFor()
+    await shows(page, 'Exit code 0')
+  })
+})
+
+describe('what an agent goes through', () => {
+  it('is said: why it fell', async () => {
+    const { page } = await openTab()
+    await open(page, 'a crash')
+    await shows(page, 'exit code 139')
+    await shows(page, 'Segmentation fault (core dumped)')
+  })
+
+  it('is said: that it remembers in short', async () => {
+    const { page } = await openTab()
+    await open(page, 'a short memory')
+    await shows(page, 'The conversation was compacted from 160k to 12k tokens.')
+    await conversation(page).getByText('What it remembers').click()
+    await conversation(page).locator('strong', { hasText: 'otters' }).waitFor()
+  })
+})
+
+describe('a phone', () => {
+  it('scrolls a table rather than break its words', async () => {
+    const { page } = await openTab(phone)
+    await open(page, 'a table')
+    const cell = conversation(page).getByRole('cell', { name: '3.14.26' })
+    await cell.waitFor()
+    const lines = await cell.evaluate((one) => {
+      const range = document.createRange()
+      range.selectNodeContents(one)
+      return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size
+    })
+    expect(lines).toBe(1)
+  })
+
+  it('offers to copy a message, and a link to it, when it is tapped', async () => {
+    const { page } = await openTab(phone)
+    await open(page, 'three in one')
+    const copy = page.getByRole('button', { name: 'Copy link' })
+    expect(await copy.count()).toBe(0)
+    await conversation(page).getByText('That was it.').tap()
+    await copy.waitFor()
+    const box = await copy.boundingBox()
+    expect(Math.min(box?.width ?? 0, box?.height ?? 0)).toBeGreaterThanOrEqual(44)
+  })
+})

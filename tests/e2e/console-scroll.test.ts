@@ -1,0 +1,158 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { seed } from '../../bench/lib/seed.ts'
+import { consoleAtWork } from './console-at-work.ts'
+import { conversation, eventually, openSession, say, shows } from './console-page.ts'
+
+/** What a reader sees of a conversation that grows, frame by frame, in a real browser. */
+const long = 'ses_long'
+const { server, openTab } = consoleAtWork(async ({ folder, project }) => {
+  const data = join(folder, 'data')
+  mkdirSync(data, { recursive: true })
+  await seed(data, [{ id: long, events: 2000 }], project)
+})
+
+const timeline = (page: Page) => page.getByTestId('timeline')
+const isAtEnd = (page: Page) => timeline(page).getAttribute('data-at-end')
+
+declare global {
+  interface Window {
+    /** After each frame: how far the end is below what is shown. */
+    endBelow: number[]
+    stopLooking?: () => void
+  }
+}
+
+/** Notes after every frame how far the end of the conversation is below what is shown of it. */
+function watchEnd(page: Page): Promise<void> {
+  return page.evaluate(() => {
+    const scroller = document.querySelector<HTMLElement>('[data-testid=timeline]')!
+    window.endBelow = []
+    const afterFrame = new MessageChannel()
+    let looking = true
+    afterFrame.port1.onmessage = () => {
+      window.endBelow.push(scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop)
+    }
+    const look = () => {
+      afterFrame.port2.postMessage(0)
+      if (looking) requestAnimationFrame(look)
+    }
+    requestAnimationFrame(look)
+    window.stopLooking = () => {
+      looking = false
+    }
+  })
+}
+
+const seenFrames = (page: Page) =>
+  page.evaluate(() => {
+    window.stopLooking?.()
+    return window.endBelow
+  })
+
+describe('a conversation that grows', () => {
+  it('is followed at its end in every frame, and rows are not laid over each other', async () => {
+    const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
+    await openSession(page, server, await server.session('markdown'))
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    await watchEnd(page)
+    for (const words of ['show markdown again', 'show tools', 'show markdown once more']) {
+      await say(page, words)
+      await page.getByTestId('working').waitFor()
+      await page.getByTestId('working').waitFor({ state: 'detached' })
+    }
+    await eventually(() => isAtEnd(page)).toBe('true')
+    const frames = await seenFrames(page)
+    expect(frames.length).toBeGreaterThan(20)
+    expect(Math.max(...frames)).toBeLessThanOrEqual(2)
+    expect(await overlaps(page)).toEqual([])
+  })
+
+  it('leaves a reader above its end alone, and is followed again by who comes back', async () => {
+    const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
+    await openSession(page, server, await server.session('markdown'))
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    await say(page, 'show markdown again')
+    await page.getByTestId('working').waitFor()
+    await timeline(page).hover()
+    await page.mouse.wheel(0, -300)
+    await eventually(() => isAtEnd(page)).toBe('false')
+    const place = await placeOfFirst(page)
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    expect(Math.abs((await place.now()) - place.before)).toBeLessThan(2)
+
+    await page.mouse.wheel(0, 10_000)
+    await eventually(() => isAtEnd(page)).toBe('true')
+    await watchEnd(page)
+    await say(page, 'show markdown once more')
+    await page.getByTestId('working').waitFor()
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    expect(Math.max(...(await seenFrames(page)))).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('a conversation that is opened', () => {
+  it.each([
+    { name: 'wide', viewport: { width: 1280, height: 800 } },
+    { name: 'narrow', viewport: { width: 390, height: 844 } },
+  ])('is at its end, however tall its rows are, $name', async ({ viewport }) => {
+    const id = await server.session(`Please look at this. ${'It goes on and on. '.repeat(100)}`)
+    const { page: first } = await openTab({ viewport })
+    await openSession(first, server, id)
+    await first.getByTestId('working').waitFor({ state: 'detached' })
+    const { page } = await openTab({ viewport })
+    await openSession(page, server, id)
+    await page.locator('.markdown').last().waitFor()
+    await eventually(() => isAtEnd(page)).toBe('true')
+    const below = () =>
+      timeline(page).evaluate((element) => element.scrollHeight - element.clientHeight - element.scrollTop)
+    await eventually(below).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('older pages', () => {
+  it('come above what is shown, which stays where it is', async () => {
+    const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
+    await openSession(page, server, long)
+    await shows(page, /\w/)
+    await eventually(() => isAtEnd(page)).toBe('true')
+    const height = () => timeline(page).evaluate((element) => element.scrollHeight)
+    await timeline(page).hover()
+    for (let pages = 0; pages < 3; pages++) {
+      const before = await height()
+      await timeline(page).evaluate((element) => element.scrollTo(0, 300))
+      const place = await placeOfFirst(page)
+      await eventually(height).toBeGreaterThan(before)
+      await eventually(() => place.now().then((now) => Math.abs(now - place.before))).toBeLessThan(3)
+      expect(await overlaps(page)).toEqual([])
+    }
+  })
+})
+
+/** Where the first row is that can be seen whole, then and now. */
+async function placeOfFirst(page: Page) {
+  const key = await timeline(page).evaluate((scroller) => {
+    const { top } = scroller.getBoundingClientRect()
+    const rows = [...scroller.querySelectorAll<HTMLElement>('article[data-key]')]
+    return rows.find((row) => row.getBoundingClientRect().top >= top)?.dataset.key
+  })
+  const now = () =>
+    page.locator(`article[data-key="${key}"]`).evaluate((row) => row.getBoundingClientRect().top)
+  return { now, before: await now() }
+}
+
+/** Rows that begin before the one above them ends. */
+function overlaps(page: Page): Promise<string[]> {
+  return conversation(page).evaluate((feed) => {
+    const rows = [...feed.querySelectorAll<HTMLElement>('article[data-key]')].toSorted(
+      (one, other) => Number(one.dataset.index) - Number(other.dataset.index),
+    )
+    return rows.flatMap((row, index) => {
+      const above = rows[index - 1]?.getBoundingClientRect()
+      const { top } = row.getBoundingClientRect()
+      return above && above.bottom > top + 1 ? [`${row.dataset.key}: ${above.bottom} > ${top}`] : []
+    })
+  })
+}

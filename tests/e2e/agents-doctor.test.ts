@@ -64,11 +64,11 @@ const strangers: Record<string, (place: Place) => Record<string, string>> = {
 }
 
 it.each([
-  ['claude', 'claude login'],
+  ['claude', 'claude auth login'],
   ['codex', 'codex login'],
   ['opencode', 'opencode auth login'],
   ['gemini', 'GEMINI_API_KEY'],
-  ['claude-acp', 'claude login'],
+  ['claude-acp', 'claude-agent-acp --cli auth login'],
 ])('parley agents doctor %s says that nobody is signed in, and what to do', async (agent, hint) => {
   await using home = createHome()
   // Nobody listens there: whatever an agent would fetch without being asked, it does not get.

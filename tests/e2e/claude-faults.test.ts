@@ -161,7 +161,7 @@ describe('fails the turn, says so at once and at the end, and the session goes o
     [
       'wrong-key',
       'agent_not_signed_in',
-      /401.*ANTHROPIC_API_KEY.*claude login/,
+      /401.*ANTHROPIC_API_KEY.*claude auth login/,
       ['warning api-retry', 'error authentication_failed'],
     ],
     ['forbidden', 'agent_not_signed_in', /403.*ANTHROPIC_API_KEY/, ['error authentication_failed']],

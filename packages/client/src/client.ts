@@ -18,6 +18,7 @@ import { createMirror, type Mirror, type MirrorOptions } from './session-mirror.
 import { createSocket } from './socket.ts'
 import { type TerminalListener, type TerminalWatch, watchTerminal } from './terminal.ts'
 import { createWaitingList, type WaitingList } from './waiting-list.ts'
+import { type ChangesListener, watchChanges } from './watch-changes.ts'
 
 export type ClientOptions = {
   /** Where the server is, e.g. http://127.0.0.1:4747 */
@@ -50,6 +51,8 @@ export type Client = ClientParts &
     waiting(): WaitingList
     /** A terminal as it runs; `call('openTerminal', …)` opens one. */
     watchTerminal(terminalId: string, listener: TerminalListener): TerminalWatch
+    /** Hears when files in the session's folder change; `call('listChanges', …)` tells which differ. Call what it gives back to end it. */
+    watchChanges(sessionId: string, listener: ChangesListener): () => void
     /** Ends every follow, mirror, list and command under way, and the connection. */
     close(): void
     [Symbol.dispose](): void
@@ -94,6 +97,7 @@ export function createClient(options: ClientOptions): Client {
       const target = { url: http.url, token, WebSocket: options.WebSocket, clock, closing: controller.signal }
       return watchTerminal({ ...target, backoff: createBackoff(options.backoff) }, terminalId, listener)
     },
+    watchChanges: (sessionId, listener) => watchChanges(parts, sessionId, listener, options.backoff),
     close,
     [Symbol.dispose]: close,
   }

@@ -13,7 +13,11 @@ export type Http = {
   /** The server's address, without a slash at the end. */
   readonly url: string
   readonly call: Call
+  /** The same route as server-sent events, each with its name and its data as text, until the server or the signal ends it. */
+  stream<Name extends RouteName>(name: Name, input: CallInput<Name>): AsyncGenerator<ServerSentEvent, void>
 }
+
+export type ServerSentEvent = { readonly event: string; readonly data: string }
 
 export type HttpOptions = {
   readonly url: string
@@ -63,14 +67,50 @@ export function createHttp(options: HttpOptions): Http {
         signal,
       })
       const text = await response.text()
-      return response.ok ? replyOf(route, response, text) : refuse(route, response, text)
+      return response.ok ? replyOf(route, response, text) : refuse(response, text)
     } catch (thrown) {
       if (thrown instanceof ParleyError) throw thrown
       if (input.signal?.aborted) throw cancelled(input.signal)
       throw unreachable(url, thrown)
     }
   }
-  return { url, call: call as Call }
+
+  async function* stream(name: RouteName, input: LooseInput): AsyncGenerator<ServerSentEvent, void> {
+    const route: Route = routes[name]
+    try {
+      const response = await send(addressOf(url, route, input), {
+        headers: { ...headersOf(route, input, options.token), accept: 'text/event-stream' },
+        ...(input.signal && { signal: input.signal }),
+      })
+      if (!response.ok) refuse(response, await response.text())
+      yield* serverSentEvents(response.body)
+    } catch (thrown) {
+      if (thrown instanceof ParleyError) throw thrown
+      if (input.signal?.aborted) throw cancelled(input.signal)
+      throw unreachable(url, thrown)
+    }
+  }
+  return { url, call: call as Call, stream: stream as Http['stream'] }
+}
+
+async function* serverSentEvents(body: ReadableStream<Uint8Array> | null) {
+  if (!body) return
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+      const blocks = (rest + decoder.decode(piece.value, { stream: true })).split('\n\n')
+      rest = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1]
+        const data = field('data')
+        if (data !== undefined) yield { event: field('event') ?? 'message', data }
+      }
+    }
+  } finally {
+    void reader.cancel().catch(() => {})
+  }
 }
 
 /** True when the server gave no answer, so that trying again can help. */
@@ -142,19 +182,19 @@ function replyOf(route: Route, response: Response, text: string): unknown {
   if (json !== undefined) return json
   throw new ParleyError(
     'internal_error',
-    `${route.method} ${route.path} did not answer with JSON. Is ${response.url} a Parley server?`,
+    `The answer of ${response.url} is no JSON. Is it a Parley server?`,
     { details: { status: response.status } },
   )
 }
 
-function refuse(route: Route, response: Response, text: string): never {
+function refuse(response: Response, text: string): never {
   const error = ErrorInfo.safeParse((parseJson(text) as { error?: unknown } | null | undefined)?.error)
   if (error.success) throw ParleyError.from(error.data)
   const { status } = response
   if (status >= 502 && status <= 504) throw unreachable(new URL(response.url).origin)
   throw new ParleyError(
     codes[status] ?? 'internal_error',
-    `${route.method} ${route.path} was refused with status ${status} and no reason. Is ${response.url} a Parley server?`,
+    `${response.url} refused with status ${status} and no reason. Is it a Parley server?`,
     { details: { status } },
   )
 }

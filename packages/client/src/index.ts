@@ -17,7 +17,15 @@ export {
   type FollowOptions,
   type FollowStatus,
 } from './follow.ts'
-export { type Call, type CallInput, createHttp, type Http, type HttpOptions, isUnreachable } from './http.ts'
+export {
+  type Call,
+  type CallInput,
+  createHttp,
+  type Http,
+  type HttpOptions,
+  isUnreachable,
+  type ServerSentEvent,
+} from './http.ts'
 export type { LiveStore, Schedule } from './live-store.ts'
 export type { SessionTail } from './loaded-session.ts'
 export {
@@ -31,3 +39,4 @@ export { createMirror, type Mirror, type MirrorOptions, type MirrorSnapshot } fr
 export { createSocket, type Socket, type SocketOptions, type SocketStatus } from './socket.ts'
 export type { TerminalListener, TerminalWatch } from './terminal.ts'
 export { createWaitingList, type WaitingList, type WaitingListSnapshot } from './waiting-list.ts'
+export type { ChangesListener } from './watch-changes.ts'

@@ -1,5 +1,6 @@
 import type { AgentAdapter } from '../core/agent-adapter.ts'
 import { acpAgents, createAcpAdapter } from './acp/index.ts'
+import type { ParleyCommand } from './advice.ts'
 import { type AgentSettings, configured, pathSettings, programSettings } from './agent-settings.ts'
 import { createClaudeAdapter } from './claude/index.ts'
 import { createCodexAdapter } from './codex/index.ts'
@@ -12,6 +13,8 @@ export type BuiltInAdapterOptions = {
   readonly env?: Environment
   /** Where Parley installs agents. */
   readonly agentsFolder?: string
+  /** How Parley's own program is called here, for what people are told to type; without it, `parley`. */
+  readonly parley?: ParleyCommand
   /** What the configuration says of each, by id. One with an executable that is no built-in's is an ACP agent. */
   readonly agents?: Readonly<Record<string, AgentSettings>>
   readonly demo?: DemoOptions
@@ -25,7 +28,8 @@ export type BuiltInAdapterOptions = {
  */
 export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapter[] {
   const { env = {}, agents = {} } = options
-  const given = { env, ...(options.agentsFolder !== undefined && { agentsFolder: options.agentsFolder }) }
+  const { agentsFolder, parley } = options
+  const given = { env, ...(agentsFolder !== undefined && { agentsFolder }), ...(parley && { parley }) }
   const adapters = [
     createClaudeAdapter({ env, ...pathSettings('claude', agents.claude, env) }),
     createCodexAdapter({ ...given, ...pathSettings('codex', agents.codex, env) }),

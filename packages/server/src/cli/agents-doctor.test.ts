@@ -61,6 +61,14 @@ describe('parley agents doctor', () => {
     expect(out).toMatch(/^fail sign-in +not signed in. Run tiny login.$/m)
   })
 
+  it('says that it is there but cannot be used, and does not start it', async () => {
+    const probe = async () => ({ ...(await found()), usable: false, hint: 'It is too old.' })
+    const connect = () => Promise.reject(new Error('it was started'))
+    const { exitCode, out } = await examine({ probe, connect })
+    expect(exitCode).toBe(1)
+    expect(out).toMatch(/^ok +found +\/bin\/tiny\nfail usable +cannot be used as it is\. It is too old\.\n$/)
+  })
+
   it('says that the version is not the tested one, and goes on', async () => {
     const { exitCode, out } = await examine({ probe: async () => ({ ...(await found()), version: '0.9.0' }) })
     expect(exitCode).toBe(0)

@@ -4,6 +4,7 @@ import type { Add, Finish } from './program.ts'
 
 /** The commands about agents, and their options. */
 
+export const agentVerbs = ['install', 'update', 'remove', 'doctor']
 const into = ['--into <folder>', 'another folder than "agents" in the data folder'] as const
 
 export function addAgents(

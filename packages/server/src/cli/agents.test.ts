@@ -109,7 +109,7 @@ describe('parley agents install', () => {
       'Own is not one that Parley installs. Get it from its makers.',
     ])
     const unknown = await refusal(installAgents(['tiny', 'nope'], { dataDir }, context, twoAgents))
-    expect(unknown.message).toBe('There is no agent "nope". parley agents lists them.')
+    expect(unknown.message).toBe('There is no agent "nope". There are: tiny, small, own.')
     expect(installed('tiny')).toBeUndefined()
   })
 
@@ -171,7 +171,6 @@ describe('parley agents update and remove', () => {
 describe('the program', () => {
   it.each([
     [['agents', 'install'], 2, "missing required argument 'agents'"],
-    [['agents', 'install', 'nope'], 1, 'There is no agent "nope". npm start -- agents lists them.'],
     [['agents', 'instal', 'demo'], 2, 'it can install, update'],
     [['agents', 'update', 'demo'], 1, 'Parley has not installed demo'],
     [['agents', 'remove', 'demo'], 1, 'Parley has not installed demo'],
@@ -200,7 +199,7 @@ describe('the program', () => {
     expect(stderr.startsWith(`installing gemini (${name} ${version})\n`)).toBe(true)
     expect(readdirSync(home.dataDir)).toContain('agents')
     expect((await home.run(['agents'], { env })).stdout).toMatch(
-      new RegExp(`^gemini +yes +${version} .*~?/\\S+/agents/gemini/\\S+`, 'm'),
+      new RegExp(`^gemini +unusable +${version} .*~?/\\S+/agents/gemini/\\S+`, 'm'),
     )
     expect(await home.run(['agents', 'remove', 'gemini'], { env })).toMatchObject({
       exitCode: 0,

@@ -4,7 +4,8 @@ import { oneLine, visible } from './terminal/visible.ts'
 /** One thing that was looked at, and how it was found. */
 export type Check = {
   readonly name: string
-  readonly result: 'ok' | 'warn' | 'fail'
+  /** `info` is neither good nor bad. */
+  readonly result: 'ok' | 'info' | 'warn' | 'fail'
   readonly text: string
   /** What a program said of it, as it said it. */
   readonly lines?: readonly string[]
@@ -19,7 +20,7 @@ const nameWidth = 20
 
 export function checkLine({ name, result, text, lines = [] }: Check, { output }: Context): string {
   const { green, yellow, red, dim } = output.outStyle
-  const paint = { ok: green, warn: yellow, fail: red }[result]
+  const paint = { ok: green, info: dim, warn: yellow, fail: red }[result]
   const more = lines.map((line) => `${' '.repeat(resultWidth + nameWidth)}${dim(visible(line))}\n`)
   return `${paint(result.padEnd(resultWidth))}${name.padEnd(nameWidth - 1)} ${oneLine(text)}\n${more.join('')}`
 }

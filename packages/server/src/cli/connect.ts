@@ -21,7 +21,8 @@ export type Connected = {
 export type Owner = { readonly pid: number; readonly url?: string }
 
 const healthMs = 2_000
-const lockedMs = 5_000
+/** Whoever has locked the folder may still be starting, on a machine that is busy. */
+const lockedMs = 20_000
 const retryMs = 100
 
 /**

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { Command, CommanderError, Option } from 'commander'
 import { createCommandLine } from '../faces/http/command-line.ts'
-import { addAgents } from './agents-program.ts'
+import { addAgents, agentVerbs } from './agents-program.ts'
 import type { Context } from './context.ts'
 import { createOutput } from './terminal/output.ts'
 import { version } from './version.ts'
@@ -73,15 +73,16 @@ function usageLine(
   [command = '', word = '']: string[],
   { invocation }: Context,
 ): string {
+  const whole = command === 'agents' && agentVerbs.includes(word) ? `${command} ${word}` : command
   const words = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
   if (code === 'commander.excessArguments' && command === 'serve') {
     return `parley: ${words} Options stand behind the command, as in: ${invocation} sessions --data-dir <folder>`
   }
-  if (code === 'commander.excessArguments' && command === 'agents') {
-    return `parley: agents cannot "${word}"; it can install, update, remove and doctor. See: ${invocation} agents --help`
+  if (code === 'commander.excessArguments' && whole === 'agents') {
+    return `parley: agents cannot "${word}"; it can ${agentVerbs.slice(0, -1).join(', ')} and ${agentVerbs.at(-1)}. See: ${invocation} agents --help`
   }
   const isCommand = code !== 'commander.unknownCommand' && code !== 'commander.help'
-  return `parley: ${words.replace(/([^.)?])$/, '$1.')} See: ${invocation} ${isCommand ? `${command} ` : ''}--help`
+  return `parley: ${words.replace(/([^.)?])$/, '$1.')} See: ${invocation} ${isCommand ? `${whole} ` : ''}--help`
 }
 
 function createProgram(context: Context, done: (exitCode: number) => void): Command {
@@ -242,8 +243,17 @@ answer too, but no process is kept for it. On a terminal ids are cut to what is 
     )
   add('export', 'write a whole session as a file', 'parley export last --as html -o session.html')
     .argument(...session)
-    .option('--as <format>', 'jsonl, markdown or html (default: jsonl)')
+    .option(
+      '--as <format>',
+      'jsonl, markdown, html, ui-messages, incoming-messages or run-events (default: jsonl)',
+    )
     .option('-o, --output <file>', 'where to (default: stdout)')
+    .addHelpText(
+      'after',
+      `
+jsonl is the log itself, an event a line; markdown and html are for people. ui-messages are messages of the AI SDK,
+incoming-messages and run-events a session in the words of other programs; see docs/chat.md.`,
+    )
     .action((id, options) =>
       finish(import('./commands/export.ts').then(({ exportSession }) => exportSession(id, options, context))),
     )

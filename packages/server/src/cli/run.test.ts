@@ -126,8 +126,6 @@ describe('parley run', () => {
     [['run', 'demo', 'x', '--mode', 'yolo'], '--mode takes one of'],
     [['run', 'demo', 'x', '--on-permission', 'maybe'], '--on-permission takes'],
     [['run', 'demo', 'x', '--timeout', 'soon'], '--timeout takes a time'],
-    [['run', 'demo', 'x', '--cwd', 'nowhere'], 'does not exist. Give an existing folder with --cwd.'],
-    [['run', 'nope', 'x'], 'There is no agent "nope". npm start -- agents lists them.'],
     [['sessions', '--waiting', '--all'], '--waiting lists all'],
     [['run'], "missing required argument 'agent'"],
   ])('answers %j with one line and exit code 2', async (args, words) => {

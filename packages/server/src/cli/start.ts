@@ -61,7 +61,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   const {
     dataDir,
     adapters: given,
-    agents,
+    agents: _,
     limits,
     recover,
     chat: defaults,
@@ -69,7 +69,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     ...serving
   } = options
   const { logger } = options
-  const adapters = given ?? adaptersOf(dataDir, agents)
+  const adapters = given ?? adaptersOf(options)
   makeDataFolder(dataDir)
   await using undo = new AsyncDisposableStack()
   const store = openSqliteStore({ file: join(dataDir, 'parley.sqlite') })
@@ -130,11 +130,12 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   }
 }
 
-function adaptersOf(dataDir: string, agents: StartOptions['agents']): AgentAdapter[] {
+function adaptersOf({ dataDir, agents, commandLine }: StartOptions): AgentAdapter[] {
   return builtInAdapters({
     env: process.env,
     agentsFolder: agentsFolder(dataDir),
     ...(agents && { agents }),
+    ...(commandLine && { parley: commandLine }),
     demo: { transcript: fileTranscript(join(dataDir, 'demo')) },
   })
 }

@@ -63,7 +63,6 @@ describe('parley trust', () => {
   })
 
   it.each([
-    [['trust', 'nowhere'], 2, 'nowhere is not a folder that can be read'],
     [['trust', '--list', '--remove'], 2, '--list takes no folder'],
     [['trust', '--list', 'x'], 2, '--list takes no folder'],
     [['trust', '--remove', 'x'], 1, 'is not trusted. npm start -- trust --list lists what is.'],

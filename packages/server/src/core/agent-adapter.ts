@@ -9,6 +9,7 @@ import type {
   DraftOf,
   EventType,
   McpServers,
+  ParleyError,
   PermissionMode,
   PermissionOption,
   Prompt,
@@ -49,6 +50,11 @@ export type AgentAdapter = {
   terminalCommand?(agentSessionId: string): readonly string[]
   /** Looks for the agent on this machine. Never throws; must return soon after `signal` aborts. */
   probe(signal: AbortSignal): Promise<AgentProbe>
+  /**
+   * Why no session of it can be begun on this machine: its program is not there. Looks at once and anew, never guesses;
+   * nothing if in doubt. A program that comes later is found without a restart.
+   */
+  refusal?(): ParleyError | undefined
   connect(input: ConnectInput): Promise<AgentConnection>
 }
 

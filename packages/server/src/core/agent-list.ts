@@ -38,9 +38,7 @@ export function createAgentList({ adapters, installer, clock }: AgentListOptions
   function adapterFor(agent: string): AgentAdapter {
     const adapter = adapters.get(agent)
     if (adapter) return adapter
-    throw new ParleyError('agent_not_found', `There is no agent "${agent}". GET /api/agents lists them.`, {
-      details: { agents: [...adapters.keys()] },
-    })
+    throw unknownAgent(agent, [...adapters.keys()])
   }
 
   function installerFor(agent: string): AgentInstaller {
@@ -108,11 +106,29 @@ export function createAgentList({ adapters, installer, clock }: AgentListOptions
   }
 }
 
+/** `details.agents` tells it from an agent that is known, but whose program is missing. */
+export function unknownAgent(
+  agent: string,
+  known: readonly string[],
+  why = `There are: ${known.join(', ')}.`,
+): ParleyError {
+  const message = `There is no agent "${agent}". ${why}`
+  return new ParleyError('agent_not_found', message, { details: { agents: known } })
+}
+
 async function infoOf(adapter: AgentAdapter): Promise<AgentInfo> {
   const { id, name, description, capabilities, modes } = adapter
   const probe = await adapter.probe(AbortSignal.timeout(probeMs)).catch(() => ({
     found: false,
     hint: `The probe failed; "parley agents doctor ${id}" says more.`,
   }))
-  return { id, name, ...(description && { description }), capabilities, modes: [...modes], ...probe }
+  return {
+    id,
+    name,
+    ...(description && { description }),
+    capabilities,
+    modes: [...modes],
+    ...(adapter.conversations && { conversations: true }),
+    ...probe,
+  }
 }

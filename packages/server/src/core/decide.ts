@@ -267,7 +267,7 @@ function openRequest<Type extends OpenRequest['type']>(
   }
   throw new ParleyError(
     'not_found',
-    'There is no such request in this session. GET /api/permissions lists what waits.',
+    'There is no such request in this session. List what waits to see which there are.',
     {
       details: { requestId },
     },

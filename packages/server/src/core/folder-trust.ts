@@ -57,7 +57,11 @@ function isWithin(folder: string, parent: string): boolean {
 
 function notListed(folder: string, list: readonly TrustedFolder[]): ParleyError {
   const parent = list.find((one) => isWithin(folder, one.folder))
-  if (!parent) return new ParleyError('not_found', `${folder} is not trusted. GET /api/trust lists what is.`)
+  if (!parent)
+    return new ParleyError(
+      'not_found',
+      `${folder} is not trusted. List the trusted folders to see which are.`,
+    )
   const why = `${folder} is trusted because it lies in ${parent.folder}. Revoke that.`
   return new ParleyError('conflict', why, { details: { folder: parent.folder } })
 }

@@ -185,13 +185,16 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     if (own && own.tools.length > 0) need({ agent: adapter }, 'hostTools')
     if (own) sessionTools.check(own.tools)
     const id = input.commandId ? sessionIdFrom(input.commandId) : ids('ses')
+    const { commandId } = input
+    const isRepeated = async () => commandId !== undefined && !!(await store.receipt(id, commandId))
+    const refusal = adapter.refusal?.()
+    if (refusal && !(await isRepeated())) throw refusal
     const startCommit = await options.commitOf?.(cwd)
     const place = { cwd, ...(startCommit !== undefined && { startCommit }) }
     const state = firstState({ ...input, ...place }, id, adapter)
-    const { commandId } = input
     const hash = hashOf({ ...input, cwd })
     const receipt = commandId && { commandId, hash, receipt: { commandId, seq: state.first.seq } }
-    if (input.trust && !(commandId && (await store.receipt(id, commandId)))) await trust.trust(cwd)
+    if (input.trust && !(await isRepeated())) await trust.trust(cwd)
     try {
       await store.create({
         sessionId: id,
@@ -347,7 +350,10 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     },
     async removeRule(ruleId) {
       if (!(await store.removeRule(ruleId))) {
-        throw new ParleyError('not_found', `There is no rule ${ruleId}. GET /api/rules lists them.`)
+        throw new ParleyError(
+          'not_found',
+          `There is no rule ${ruleId}. List the rules to see which there are.`,
+        )
       }
       rules = rules.filter((rule) => rule.ruleId !== ruleId)
     },

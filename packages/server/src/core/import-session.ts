@@ -49,29 +49,16 @@ export function createImporting(options: {
 
   async function list(agent: string, query: { cwd?: string } = {}): Promise<AgentConversation[]> {
     const found = await inTime(adapterFor(agent), (signal) => memoryOf(agent).list(query, signal))
-    const known = await sessionsOf(agent)
+    const known = await store.sessionsOf(
+      agent,
+      found.map(({ agentSessionId }) => agentSessionId),
+    )
     return found
       .toSorted((a, b) => b.updatedAt - a.updatedAt)
       .map((one) => {
         const sessionId = known.get(one.agentSessionId)
         return sessionId === undefined ? one : { ...one, sessionId }
       })
-  }
-
-  /** By the agent's own ids: imported ones, and those that were begun here. */
-  async function sessionsOf(agent: string): Promise<Map<string, string>> {
-    const known = new Map<string, string>()
-    let cursor: string | undefined
-    do {
-      const page = await store.list({ agent, limit: 500, ...(cursor && { cursor }) })
-      for (const { id } of page.sessions) {
-        const { state } = (await store.load(id)) ?? {}
-        const agentSessionId = state?.connection?.agentSessionId
-        if (agentSessionId !== undefined && !state?.forkPending) known.set(agentSessionId, id)
-      }
-      cursor = page.cursor
-    } while (cursor)
-    return known
   }
 
   return {

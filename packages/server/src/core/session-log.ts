@@ -252,7 +252,10 @@ function goneError(reason: 'deleted' | 'closed'): ParleyError {
 export async function loadState(store: SessionStore, sessionId: string): Promise<SessionState> {
   const record = await store.load(sessionId)
   if (!record) {
-    throw new ParleyError('not_found', `There is no session ${sessionId}. GET /api/sessions lists them.`)
+    throw new ParleyError(
+      'not_found',
+      `There is no session ${sessionId}. List the sessions to see which there are.`,
+    )
   }
   let state: SessionState = { ...record.state, epoch: record.epoch }
   while (state.seq < record.head) {

@@ -31,6 +31,11 @@ export type SessionStore = {
   checkpoints(sessionId: string): Promise<OpenBlock[]>
 
   list(query: SessionQuery): Promise<SessionPage>
+  /**
+   * Which sessions go on with these conversations of an agent's, by its own ids; of several the latest changed. One that
+   * is still to become a copy of its conversation is none of them. It must not cost more the more sessions there are.
+   */
+  sessionsOf(agent: string, agentSessionIds: readonly string[]): Promise<ReadonlyMap<string, string>>
   /** Ids of sessions whose stored state has an open turn, a queue or a connection: what a restart must look at. */
   unsettled(): Promise<string[]>
   /** Stored states with requests that wait for a person, the longest waiting first. */

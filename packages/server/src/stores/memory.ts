@@ -8,7 +8,9 @@ import {
 import type { AppendBatch, CreateBatch, SessionStore, StoredReceipt } from '../core/session-store.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import {
+  compareAges,
   comparePlaces,
+  conversationOf,
   isUnsettled,
   readCursor,
   searchText,
@@ -113,6 +115,17 @@ export function createMemoryStore(): SessionStore {
         sessions: page.map((state) => copy(summarise(state))),
         ...(last && found.length > limit && { cursor: writeCursor(last) }),
       }
+    },
+    async sessionsOf(agent, agentSessionIds) {
+      const wanted = new Set(agentSessionIds)
+      const found = new Map<string, SessionState>()
+      for (const { state } of sessions.values()) {
+        const agentSessionId = conversationOf(state)
+        if (state.agent !== agent || agentSessionId === undefined || !wanted.has(agentSessionId)) continue
+        const other = found.get(agentSessionId)
+        if (!other || compareAges(state, other) < 0) found.set(agentSessionId, state)
+      }
+      return new Map([...found].map(([agentSessionId, { id }]) => [agentSessionId, id]))
     },
     async unsettled() {
       return [...sessions].filter(([, { state }]) => isUnsettled(state)).map(([id]) => id)

@@ -7,6 +7,11 @@ export type ListPlace = { readonly pinned: boolean; readonly updatedAt: number; 
 
 export function comparePlaces(a: ListPlace, b: ListPlace): number {
   if (a.pinned !== b.pinned) return a.pinned ? -1 : 1
+  return compareAges(a, b)
+}
+
+/** The latest changed first, then by id. */
+export function compareAges(a: Omit<ListPlace, 'pinned'>, b: Omit<ListPlace, 'pinned'>): number {
   if (a.updatedAt !== b.updatedAt) return b.updatedAt - a.updatedAt
   return a.id < b.id ? -1 : a.id > b.id ? 1 : 0
 }
@@ -41,6 +46,11 @@ export function searchText(state: SessionState): string {
 
 export function searchWords(q: string | undefined): string[] {
   return (q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
+}
+
+/** The agent's own id of the conversation that a session goes on with. */
+export function conversationOf({ connection, forkPending }: SessionState): string | undefined {
+  return forkPending ? undefined : connection?.agentSessionId
 }
 
 export function isUnsettled(state: SessionState): boolean {

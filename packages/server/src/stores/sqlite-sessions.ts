@@ -1,6 +1,13 @@
 import { type SessionState, summarise } from '@parley/protocol'
 import type { CreateBatch, SessionPage, SessionQuery } from '../core/session-store.ts'
-import { isUnsettled, readCursor, searchText, searchWords, writeCursor } from './session-listing.ts'
+import {
+  conversationOf,
+  isUnsettled,
+  readCursor,
+  searchText,
+  searchWords,
+  writeCursor,
+} from './session-listing.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
 type StateRow = { state: string }
@@ -8,18 +15,22 @@ type StateRow = { state: string }
 /** The rows of `sessions`: the stored state, and beside it the columns that lists are made of. */
 export function createSqliteSessions(database: SqliteDatabase) {
   const insert = database.prepare(
-    `INSERT INTO sessions (agent, status, archived, pinned, unsettled, waiting_since, updated_at, search, state, id, epoch)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT INTO sessions (agent, status, archived, pinned, unsettled, waiting_since, updated_at, search, state,
+     agent_session_id, id, epoch)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const update = database.prepare(
     `UPDATE sessions SET agent = ?, status = ?, archived = ?, pinned = ?, unsettled = ?, waiting_since = ?,
-     updated_at = ?, search = ?, state = ? WHERE key = ?`,
+     updated_at = ?, search = ?, state = ?, agent_session_id = ? WHERE key = ?`,
   )
   const selectKey = database.prepare('SELECT key FROM sessions WHERE id = ?')
   const select = database.prepare('SELECT epoch, state FROM sessions WHERE key = ?')
   const selectUnsettled = database.prepare('SELECT id FROM sessions WHERE unsettled = 1 ORDER BY id')
   const selectWaiting = database.prepare(
     'SELECT state FROM sessions WHERE waiting_since IS NOT NULL ORDER BY waiting_since, id',
+  )
+  const selectConversation = database.prepare(
+    `SELECT id FROM sessions WHERE agent_session_id = ? AND agent = ? ORDER BY updated_at DESC, id LIMIT 1`,
   )
   const remove = database.prepare('DELETE FROM sessions WHERE key = ?')
 
@@ -50,6 +61,14 @@ export function createSqliteSessions(database: SqliteDatabase) {
         ...(last && found.length > query.limit && { cursor: writeCursor(last) }),
       }
     },
+    of(agent: string, agentSessionIds: readonly string[]): Map<string, string> {
+      const found = new Map<string, string>()
+      for (const agentSessionId of agentSessionIds) {
+        const row = selectConversation.get(agentSessionId, agent) as { id: string } | undefined
+        if (row) found.set(agentSessionId, row.id)
+      }
+      return found
+    },
     unsettled(): string[] {
       return (selectUnsettled.all() as { id: string }[]).map(({ id }) => id)
     },
@@ -74,6 +93,7 @@ function columns(state: SessionState) {
     state.updatedAt,
     searchText(state),
     JSON.stringify(state),
+    conversationOf(state) ?? null,
   ] as const
 }
 

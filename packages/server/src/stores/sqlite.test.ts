@@ -218,6 +218,28 @@ it('keeps what a file of the first schema holds, and can then trust folders', as
   await store.close()
 })
 
+it('knows the conversations of sessions that an older schema kept, and finds them by an index', async () => {
+  const old = openSqliteDatabase({ file, migrations: migrations.slice(0, 2) })
+  const insert = old.prepare(
+    `INSERT INTO sessions (id, epoch, agent, status, archived, pinned, unsettled, updated_at, search, state)
+     VALUES (?, 'e', 'x', 'idle', 0, 0, 0, 1, '', ?)`,
+  )
+  const connection = (agentSessionId: string) => ({ connection: { connectionId: 'c', agentSessionId } })
+  insert.run('a', JSON.stringify(stateOf('a', { agent: 'x', ...connection('one') })))
+  insert.run('b', JSON.stringify(stateOf('b', { agent: 'x', forkPending: true, ...connection('two') })))
+  insert.run('c', JSON.stringify(stateOf('c', { agent: 'x' })))
+  old.close()
+  const store = openSqliteStore({ file })
+  expect(Object.fromEntries(await store.sessionsOf('x', ['one', 'two']))).toEqual({ one: 'a' })
+  await store.close()
+  const database = openSqliteDatabase({ file, migrations })
+  const plan = database
+    .prepare("EXPLAIN QUERY PLAN SELECT id FROM sessions WHERE agent_session_id = ? AND agent = 'x'")
+    .all('one')
+  expect(JSON.stringify(plan)).toContain('USING INDEX sessions_of_conversations')
+  database.close()
+})
+
 it('says that a damaged file is damaged, and does not touch it', async () => {
   const store = openSqliteStore({ file })
   await store.create(create('a'))

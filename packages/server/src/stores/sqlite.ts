@@ -135,6 +135,9 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     async list(query) {
       return database.read(() => sessions.list(query))
     },
+    async sessionsOf(agent, agentSessionIds) {
+      return database.read(() => sessions.of(agent, agentSessionIds))
+    },
     async unsettled() {
       return database.read(() => sessions.unsettled())
     },

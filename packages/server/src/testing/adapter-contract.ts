@@ -91,8 +91,7 @@ export async function expectShown<Name extends CapabilityName>(
 }
 
 async function expectRefused(name: CapabilityName, bench: Bench, scenarios: Scenarios): Promise<void> {
-  const [agent] = await bench.host.agents()
-  expect(agent?.capabilities[name]).toBe(false)
+  expect(bench.newAdapter().capabilities[name]).toBe(false)
   const { refused } = capabilityCases[name]
   const refusal = refused ? await refused(bench, scenarios) : nothingToRefuse
   if (refusal !== nothingToRefuse) expect(refusal).toMatchObject({ code: 'not_supported' })

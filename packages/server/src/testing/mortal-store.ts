@@ -47,6 +47,7 @@ export function mortalStore(store: SessionStore): {
       receipt: reading(store.receipt),
       checkpoints: reading(store.checkpoints),
       list: reading(store.list),
+      sessionsOf: reading(store.sessionsOf),
       unsettled: reading(store.unsettled),
       waiting: reading(store.waiting),
       rules: reading(store.rules),

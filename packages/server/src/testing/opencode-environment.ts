@@ -34,15 +34,20 @@ export function opencodeConfig(url: string): Record<string, unknown> {
 /**
  * What the real OpenCode needs to run against a model server on loopback: nothing of this machine's own. What it would
  * fetch by itself (packages, programs, lists of models) it does not get: the proxy that leads outside is not there.
+ * Nor does it read its built-in list of all models, which costs it a second for each folder.
  */
 export function opencodeEnvironment({ url, home }: { url: string; home: string }): Record<string, string> {
+  const quiet = quietEnvironment(home)
+  const models = join(home, 'models.json')
+  writeFileSync(models, '{}')
   return {
-    ...quietEnvironment(home),
+    ...quiet,
     OPENCODE_CONFIG_CONTENT: JSON.stringify(opencodeConfig(url)),
+    OPENCODE_MODELS_PATH: models,
   }
 }
 
-/** The same without a provider. */
+/** The same without a provider, and with the built-in list of models. */
 export function quietEnvironment(home: string): Record<string, string> {
   pretendInstalled(join(home, '.config', 'opencode'))
   return {

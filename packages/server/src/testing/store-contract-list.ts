@@ -99,6 +99,29 @@ export function listCases(tested: () => SessionStore): void {
       await expect(tested().list({ limit: 5, cursor })).rejects.toMatchObject({ code: 'validation_error' })
     })
 
+    it('knows which sessions go on with conversations of an agent', async () => {
+      const connection = (agentSessionId: string) => ({ connection: { connectionId: 'c', agentSessionId } })
+      await create('older', { agent: 'x', updatedAt: 1, pinned: true, ...connection('one') })
+      await create('newer', { agent: 'x', updatedAt: 2, ...connection('one') })
+      await create('archived', { agent: 'x', archived: true, ...connection('two') })
+      await create('of another', { agent: 'y', updatedAt: 9, ...connection('one') })
+      await create('fork', { agent: 'x', forkPending: true, ...connection('three') })
+      await create('without', { agent: 'x' })
+      const ids = ['one', 'two', 'three', 'nothing', '']
+      const known = async (agent: string) => Object.fromEntries(await tested().sessionsOf(agent, ids))
+      expect(await known('x')).toEqual({ one: 'newer', two: 'archived' })
+      expect(await known('y')).toEqual({ one: 'of another' })
+      expect(await known('z')).toEqual({})
+      expect((await tested().sessionsOf('x', [])).size).toBe(0)
+
+      const forked = stateOf('fork', { agent: 'x', ...connection('copy of three') })
+      await tested().append({ sessionId: 'fork', events: [], state: forked })
+      await tested().append({ sessionId: 'archived', events: [], state: stateOf('archived', { agent: 'x' }) })
+      await tested().delete('newer')
+      const later = await tested().sessionsOf('x', [...ids, 'copy of three'])
+      expect(Object.fromEntries(later)).toEqual({ one: 'older', 'copy of three': 'fork' })
+    })
+
     it('is empty when there is nothing', async () => {
       expect(await tested().list({ limit: 5 })).toEqual({ sessions: [] })
     })

@@ -1,17 +1,20 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Changes, type FileChange, ParleyError } from '@parley/protocol'
+import { countLines } from './count-lines.ts'
 import type { Git } from './git.ts'
 
 const mostFiles = 2_000
+/** Of files that git does not know, so much is read to count their lines. */
+const mostCountedBytes = 32 * 1024 * 1024
 const mostPatchBytes = 4 * 1024 * 1024
 /** The tree of an empty repository: what the first commit is compared with. */
 const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 const generatedNames =
   /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|go\.sum|Gemfile\.lock|composer\.lock)$|\.min\.(js|css)$|\.map$|(^|\/)(dist|build|vendor)\//
 
-/** What differs from a commit, HEAD unless given, untracked files included. */
-export async function changesOf(git: Git, base = 'HEAD'): Promise<Changes> {
+/** What differs from a commit, HEAD unless given, untracked files included: all of their lines are added ones. */
+export async function changesOf(git: Git, folder: string, base = 'HEAD'): Promise<Changes> {
   const commit = await commitOf(git, base)
   const against = commit === '' ? emptyTree : commit
   const [names, numbers, untracked, branch] = await Promise.all([
@@ -45,9 +48,19 @@ export async function changesOf(git: Git, base = 'HEAD'): Promise<Changes> {
   return {
     base: commit,
     ...(branch.code === 0 && { branch: branch.stdout.trim() }),
-    files: files.slice(0, mostFiles),
+    files: await counted(folder, files.slice(0, mostFiles)),
     cut: files.length > mostFiles,
   }
+}
+
+async function counted(folder: string, files: readonly FileChange[]): Promise<FileChange[]> {
+  const untracked = files.filter(({ status }) => status === 'untracked').map(({ path }) => path)
+  const counts = await countLines(folder, untracked, mostCountedBytes)
+  return files.map((file) => {
+    const count = file.status === 'untracked' ? counts.get(file.path) : undefined
+    if (!count) return file
+    return count.binary ? { ...file, binary: true } : { ...file, added: count.lines, removed: 0 }
+  })
 }
 
 /** The patch of one file, as git writes it. Empty if it does not differ. */

@@ -9,12 +9,12 @@ export async function checkFolder(cwd: string): Promise<string> {
   const found = await look(given).catch((error: NodeJS.ErrnoException) => error)
   if (found instanceof Error) {
     const why = found.code === 'ENOENT' ? 'does not exist' : `cannot be read (${found.code})`
-    throw new ParleyError('validation_error', `The folder ${given} ${why}. Give an existing folder as cwd.`, {
+    throw new ParleyError('validation_error', `The folder ${given} ${why}. Give an existing one.`, {
       details: { cwd: given },
     })
   }
   if (!found.isFolder) {
-    throw new ParleyError('validation_error', `${given} is not a folder. Give a folder as cwd.`, {
+    throw new ParleyError('validation_error', `${given} is not a folder. Give an existing one.`, {
       details: { cwd: given },
     })
   }

@@ -46,7 +46,7 @@ async function opened(place: string) {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') {
-      throw new ParleyError('not_found', `There is no folder ${place}.`, { cause })
+      throw new ParleyError('not_found', `The folder ${place} does not exist.`, { cause })
     }
     if (code === 'EACCES' || code === 'EPERM') {
       throw new ParleyError('forbidden', `The folder ${place} may not be read by the server.`, { cause })

@@ -3,6 +3,8 @@ import { changesOf, headOf, patchOf } from './changes.ts'
 import { createFolderFiles } from './files.ts'
 import { foldersLike } from './folders.ts'
 import { createGitIn } from './git.ts'
+import type { FolderReader } from './watch-folder.ts'
+import { createFolderWatches } from './watches.ts'
 
 /** Looking at a folder that is not trusted runs nothing that lies in it. */
 export type SeenFolder = { readonly path: string; readonly trusted: boolean }
@@ -16,17 +18,21 @@ export type Workspace = {
   commit(folder: string): Promise<string | undefined>
   changes(folder: SeenFolder, base: string): Promise<Changes>
   patch(folder: SeenFolder, path: string, base: string): Promise<{ patch: string; cut: boolean }>
+  /** Tells when files of the folder change that git does not ignore, or its commit. Call what it gives back to end it. */
+  watch(folder: SeenFolder, reader: FolderReader): () => void
 }
 
 export function createWorkspace({ env }: { env: Readonly<Record<string, string | undefined>> }): Workspace {
   const gitIn = createGitIn(env)
   const files = createFolderFiles(gitIn)
+  const watches = createFolderWatches(gitIn)
   return {
     findFolders: foldersLike,
     findFiles: (folder, query, limit) => files.find(folder, query, limit),
     commit: async (folder) => headOf(await gitIn(folder, true)),
-    changes: async (folder, base) => changesOf(await gitIn(folder.path, folder.trusted), base),
+    changes: async (folder, base) => changesOf(await gitIn(folder.path, folder.trusted), folder.path, base),
     patch: async (folder, path, base) =>
       patchOf(await gitIn(folder.path, folder.trusted), folder.path, path, base),
+    watch: watches.watch,
   }
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { type IPty, spawn } from '@lydell/node-pty'
 import { ParleyError, type Terminal, type TerminalServerFrame } from '@parley/protocol'
 import serialize, { type SerializeAddon } from '@xterm/addon-serialize'
@@ -94,6 +95,8 @@ class LiveTerminal {
   readonly #full = new Set<TerminalReader>()
   /** Readers that have not got the screen yet, with what was written since they came. */
   readonly #joining = new Map<TerminalReader, TerminalServerFrame[]>()
+  readonly #isShell: boolean
+  readonly #program: string
   #about: Terminal
 
   constructor(
@@ -105,6 +108,8 @@ class LiveTerminal {
     }: { env: Readonly<Record<string, string | undefined>>; terminalId: string; startedAt: number },
   ) {
     const [program = env.SHELL || '/bin/sh', ...args] = command ?? []
+    this.#isShell = command === undefined
+    this.#program = nameOf(program)
     this.#about = { terminalId, sessionId, title: nameOf(program), startedAt, cols, rows }
     this.#screen = new headless.Terminal({ cols, rows, scrollback, allowProposedApi: true })
     this.#screen.loadAddon(this.#serializer)
@@ -123,7 +128,19 @@ class LiveTerminal {
   }
 
   get about(): Terminal {
-    return this.#about
+    const running = this.#running()
+    return { ...this.#about, ...(running !== undefined && { running }) }
+  }
+
+  #running(): string | undefined {
+    if (!this.#isOpen) return undefined
+    try {
+      const name = nameOf(this.#pty.process).replace(/^-/, '')
+      const waits = this.#isShell && (hasItself(this.#pty.pid) ?? name === this.#program)
+      return waits || name === '' ? undefined : name.slice(0, 200)
+    } catch {
+      return undefined
+    }
   }
 
   watch(reader: TerminalReader): TerminalView {
@@ -209,6 +226,17 @@ class LiveTerminal {
 
   #hasRoom(reader: TerminalReader): void {
     if (this.#full.delete(reader) && this.#full.size === 0) this.#pty.resume()
+  }
+}
+
+/** Whether a shell has its terminal itself, and no program that it started. Undefined where the system does not tell. */
+function hasItself(pid: number): boolean | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return group === foreground
+  } catch {
+    return undefined
   }
 }
 

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, wr
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { countLines } from './count-lines.ts'
 import { bestOf } from './files.ts'
 import { createWorkspace } from './index.ts'
 
@@ -134,7 +135,7 @@ describe('changes', () => {
     expect(files.map(({ path, status, added, removed }) => [path, status, added, removed])).toEqual([
       ['edited.txt', 'modified', 2, 1],
       ['gone.txt', 'deleted', 0, 1],
-      ['new file.txt', 'untracked', undefined, undefined],
+      ['new file.txt', 'untracked', 1, 0],
       ['new name.txt', 'renamed', 0, 0],
       ['package-lock.json', 'modified', 1, 1],
     ])
@@ -156,8 +157,43 @@ describe('changes', () => {
     git(empty, 'init', '-q')
     expect(await workspace.changes(seen(empty), 'HEAD')).toMatchObject({
       base: '',
-      files: [{ status: 'untracked' }],
+      files: [{ status: 'untracked', added: 1, removed: 0 }],
     })
+  })
+
+  it('count the lines of files that git does not know, and show them as added', async () => {
+    const folder = repository({ 'a.txt': 'a\n' })
+    const secret = folderWith({ 'secret.txt': 'do\nnot\ntell\n' })
+    write(folder, {
+      'many.txt': 'line\n'.repeat(100_000),
+      'no end.txt': 'one\ntwo',
+      'nothing.txt': '',
+      'picture.bin': 'abc\0def\n',
+      'inner/dist/bundle.js': 'x\n',
+      'other/file.txt': 'of another repository\n',
+    })
+    symlinkSync(join(secret, 'secret.txt'), join(folder, 'link.txt'))
+    git(join(folder, 'other'), 'init', '-q')
+    const { files } = await workspace.changes(seen(folder), 'HEAD')
+    expect(files.map(({ path, added, binary, generated }) => [path, added, binary, generated])).toEqual([
+      ['inner/dist/bundle.js', 1, false, true],
+      ['link.txt', 1, false, false],
+      ['many.txt', 100_000, false, false],
+      ['no end.txt', 2, false, false],
+      ['nothing.txt', 0, false, false],
+      ['other/', undefined, false, false],
+      ['picture.bin', undefined, true, false],
+    ])
+    expect((await workspace.patch(seen(folder), 'no end.txt', 'HEAD')).patch).toContain('+one\n+two')
+    expect((await workspace.patch(seen(folder), 'picture.bin', 'HEAD')).patch).toContain('Binary files')
+    expect((await workspace.patch(seen(folder), 'other/', 'HEAD')).patch).toBe('')
+  })
+
+  it('read only so much to count lines', async () => {
+    const folder = folderWith({ 'a.txt': 'a\n'.repeat(10), 'b.txt': 'b\n' })
+    expect(await countLines(folder, ['a.txt', 'b.txt', 'none.txt'], 10)).toEqual(
+      new Map([['b.txt', { lines: 1, binary: false }]]),
+    )
   })
 
   it('of a folder inside a repository are its own', async () => {

@@ -5,17 +5,16 @@ import { expect, vi } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { childrenWith } from '../../testing/child-processes.ts'
 import { claudeEnvironment } from '../../testing/claude-environment.ts'
 import { geminiEnvironment } from '../../testing/gemini-environment.ts'
+import { call, done } from '../../testing/model-answers.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { claudeAcp, createAcpAdapter, gemini } from './index.ts'
-import { alive, childrenWith, treeOf } from './processes-under-test.ts'
+import { alive, treeOf } from './processes-under-test.ts'
 
-export const call = (name: string, input: unknown): ModelAnswer => ({
-  toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify(input) }],
-})
-export const done: ModelAnswer = { content: 'That is done.' }
+export { call, done }
 export const hello = modelPrompt('Hello.', { content: 'Hello there.' })
 
 /** The real agents: what they are, what the command line of their process has in it, and how their model asks for a command. */

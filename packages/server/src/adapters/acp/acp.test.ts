@@ -5,11 +5,13 @@ import { afterAll } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { adapterContract, type Scenarios } from '../../testing/adapter-contract.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { killChildren } from '../../testing/child-processes.ts'
 import { geminiEnvironment } from '../../testing/gemini-environment.ts'
+import { call, done } from '../../testing/model-answers.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { modelScenarios } from '../../testing/model-scenarios.ts'
+import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { createAcpAdapter, gemini } from './index.ts'
-import { killChildren, onePixel } from './processes-under-test.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'parley-gemini-'))
 const agentsFolder = testAgentsFolder()
@@ -26,18 +28,12 @@ const adapter = () =>
     add: { GEMINI_CLI_TRUST_WORKSPACE: 'true' },
     agentsFolder,
   })
-const call = (name: string, input: unknown): ModelAnswer =>
-  ({ toolCalls: [{ name, arguments: JSON.stringify(input) }] }) as ModelAnswer
-const shell = (command: string) => call('run_shell_command', { command })
-const done: ModelAnswer = { content: 'That is done.' }
-const waiting = modelPrompt('Wait.', shell('tail -f /dev/null'), done)
+const command = (line: string) => call('run_shell_command', { command: line })
+const usual = modelScenarios({ command, echo: 'mcp_echo_say', echoed: 'It said parsley.' })
 
 const scenarios: Scenarios = {
-  text: { prompt: modelPrompt('Hello.', { content: 'Hello there, you.' }), says: 'Hello there' },
-  busy: { prompt: waiting, session: { mode: 'bypass' } },
-  toolCall: { prompt: modelPrompt('Look.', shell('echo hi'), done) },
-  crash: { prompt: waiting, session: { mode: 'bypass' }, kill: async () => killChildren('gemini') },
-  unrecognised: { notPossible: 'the real program sends nothing that is not known' },
+  ...usual,
+  crash: { ...usual.busy, kill: async () => killChildren('gemini') },
   unstartable: {
     adapter: () =>
       createAcpAdapter(gemini, {
@@ -45,12 +41,6 @@ const scenarios: Scenarios = {
         agentsFolder,
       }),
     code: 'agent_not_signed_in',
-  },
-  streaming: { prompt: modelPrompt('Hello.', { content: 'One, two, three, four, five.' }) },
-  thinking: { prompt: modelPrompt('Think.', { reasoning: 'Let me see.', content: 'Yes.' }) },
-  permissions: {
-    prompt: modelPrompt('Write it.', shell('printf "once\\n" > note.txt'), done),
-    effect: { path: 'note.txt', text: 'once\n' },
   },
   planApproval: {
     prompt: modelPrompt(
@@ -61,38 +51,7 @@ const scenarios: Scenarios = {
     ),
     session: { mode: 'plan' },
   },
-  images: {
-    prompt: [
-      { type: 'text', text: modelPrompt('Look.', { content: 'A small picture.' }) },
-      { type: 'image', mimeType: 'image/png', data: onePixel },
-    ],
-    says: 'picture',
-  },
-  files: {
-    prompt: [
-      { type: 'text', text: modelPrompt('Read.', { say: 'history' }) },
-      { type: 'file', name: 'a.txt', text: 'parsley and sage' },
-    ],
-    says: 'parsley and sage',
-  },
-  resume: {
-    first: modelPrompt('The word is parsley.', done),
-    second: modelPrompt('What did I say?', { say: 'history' }),
-    says: 'The word is parsley',
-  },
-  interrupt: {},
   models: { model: 'gemini-2.5-pro' },
-  modes: { mode: 'accept-edits' },
-  mcp: {
-    prompt: modelPrompt('Echo.', call('mcp_echo_say', { words: 'parsley' }), { content: 'It said parsley.' }),
-    servers: {
-      echo: {
-        command: process.execPath,
-        args: ['--conditions=source', new URL('../../testing/mcp-echo.ts', import.meta.url).pathname],
-      },
-    },
-    says: 'It said parsley.',
-  },
   commands: { prompt: '/about', command: 'about', says: 'Gemini CLI Info' },
 }
 

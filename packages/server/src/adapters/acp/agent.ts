@@ -81,7 +81,9 @@ export const AcpAgent = z.strictObject({
     .describe('The npm package that brings it'),
   signIn: z
     .strictObject({
-      hint: z.string().describe('What a person does to sign in'),
+      hint: z
+        .string()
+        .describe('What a person does to sign in; {program} stands for the program as it is typed'),
       variables: z.array(z.string()).default([]).describe('One of them set: signed in'),
       files: z.array(z.string()).default([]).describe('In the home folder; one of them there: signed in'),
       required: z

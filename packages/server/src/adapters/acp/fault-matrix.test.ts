@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { BenchSession } from '../../testing/adapter-contract/bench.ts'
+import { childrenWith } from '../../testing/child-processes.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { connectInput } from '../../testing/read-connection.ts'
 import { AcpWorld, agentNames, agents, done, failing, hello } from './acp-world-under-test.ts'
-import { childrenWith, isAmong } from './processes-under-test.ts'
+import { isAmong } from './processes-under-test.ts'
 
 /** The real programs in bad company: what stands before them, what they speak to, and a machine that lets them wait. */
 let world: AcpWorld

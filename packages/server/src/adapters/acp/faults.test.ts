@@ -2,9 +2,10 @@ import { join } from 'node:path'
 import type { PermissionMode } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Bench, BenchSession } from '../../testing/adapter-contract/bench.ts'
+import { killChildren } from '../../testing/child-processes.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { AcpWorld, agentNames, agents, call, done } from './acp-world-under-test.ts'
-import { isAmong, killChildren } from './processes-under-test.ts'
+import { isAmong } from './processes-under-test.ts'
 
 /** The real programs, killed, and refused what they ask for. */
 let world: AcpWorld

@@ -1,8 +1,7 @@
-import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { hostUnderTest } from '../../core/host-under-test.ts'
-import { logProblems } from '../../testing/invariants.ts'
-import { outputsOf, replaying } from '../../testing/replaying.ts'
+import { expectRecorded, type Recordings, recordingsHold } from '../../testing/recordings.ts'
+import { replaying } from '../../testing/replaying.ts'
 import { allOutputs, fixtureNames, readFixture, translateFixture } from './fixtures-under-test.ts'
 
 /** What a reader of the log sees of each recording: every text once, in order. */
@@ -79,37 +78,19 @@ const calls: Record<string, string[]> = {
   'claude-mcp': ['mcp__echo__say completed'],
 }
 
-it('knows what every recording says', () => {
-  expect(Object.keys(texts).toSorted()).toEqual(fixtureNames.toSorted())
-})
+const recordings: Recordings = {
+  names: fixtureNames,
+  texts,
+  outcomes,
+  traces: /(?<!\w)\/tmp\/|\/root\/|\/Users\/|parley-acp|localhost/,
+  streamsAll: true,
+  read: readFixture,
+  outputs: allOutputs,
+}
 
-describe.each(fixtureNames)('the recording %s', (name) => {
-  it('holds no trace of the machine it was made on', () => {
-    const text = JSON.stringify(readFixture(name))
-    expect(text).not.toMatch(/(?<!\w)\/tmp\/|\/root\/|\/Users\/|parley-acp|localhost/)
-    expect(text).not.toContain(resolve(import.meta.dirname, '../../../../..'))
-  })
+recordingsHold(recordings)
 
-  it('gives the same outputs twice', () => {
-    expect(allOutputs(name)).toEqual(allOutputs(name))
-  })
-
-  it('leaves nothing unrecognised', () => {
-    expect(outputsOf(allOutputs(name), 'agent.unrecognised')).toEqual([])
-  })
-
-  it('streams of every block what it writes', () => {
-    const outputs = allOutputs(name)
-    const streamed = new Map<string, string>()
-    for (const output of outputs) {
-      if (output.type !== 'text.streamed' && output.type !== 'thinking.streamed') continue
-      streamed.set(output.blockId, (streamed.get(output.blockId) ?? '') + output.text)
-    }
-    const written = [...outputsOf(outputs, 'text.written'), ...outputsOf(outputs, 'thinking.written')]
-    for (const { blockId, text } of written) expect(streamed.get(blockId)).toBe(text)
-    expect(streamed.size).toBe(written.length)
-  })
-
+describe.each(fixtureNames)('the recording %s, replayed,', (name) => {
   it('makes a lawful log, every text in it once', async () => {
     const parts = translateFixture(name)
     await using under = await hostUnderTest({
@@ -120,12 +101,7 @@ describe.each(fixtureNames)('the recording %s', (name) => {
       await session.command({ type: 'prompt.submit', text: 'as recorded' })
       await session.idle()
     }
-    const log = await session.log()
-    expect(logProblems(log)).toEqual([])
-    expect(log.filter(({ type }) => type === 'agent.unrecognised')).toEqual([])
-    expect(await session.texts()).toEqual(texts[name])
-    const ends = log.filter((event) => event.type === 'turn.ended').map(({ outcome }) => outcome)
-    expect(ends).toEqual(outcomes[name] ?? ['completed'])
+    const log = await expectRecorded(session, recordings, name)
     const names = new Map(
       log.flatMap((event) =>
         event.type === 'tool-call.called' ? [[event.toolCallId, event.name] as const] : [],

@@ -9,7 +9,9 @@ import {
   validationError,
 } from '@parley/protocol'
 import type { AgentAdapter, AgentMemory, ConnectInput } from '../../core/agent-adapter.ts'
+import { correctIt, howToFind, type ParleyCommand, programAsTyped } from '../advice.ts'
 import { agentEnvironment, type Environment } from '../environment.ts'
+import { expectFolder } from '../expect-folder.ts'
 import { findProgram, installedVersion, pathWithNode } from '../find-program.ts'
 import { AcpAgent, type KnownAgent } from './agent.ts'
 import { acpAgents } from './presets.ts'
@@ -39,6 +41,8 @@ export type AcpAdapterOptions = {
   readonly args?: readonly string[]
   /** Where Parley installs agents. */
   readonly agentsFolder?: string
+  /** How Parley's own program is called here, for advice. */
+  readonly parley?: ParleyCommand
 }
 
 /** Any agent that speaks the Agent Client Protocol over stdio: one live process a session. The SDK is loaded when needed. */
@@ -58,13 +62,13 @@ export function createAcpAdapter(preset: AcpAgent, options: AcpAdapterOptions): 
     ...(agent.conversations && { conversations: createMemory(agent, options) }),
     ...(terminal && { terminalCommand: (id: string) => [...terminal, id] }),
     probe: createProbe(agent, options),
+    refusal: () => refusal(agent, options),
     async connect(input) {
       const program = expectFound(agent, options)
-      if (!existsSync(input.cwd))
-        throw new ParleyError('validation_error', `The folder ${input.cwd} does not exist.`)
+      expectFolder(input.cwd)
       const env = environment(agent, options, input)
       const { connectAcp } = await import('./connection.ts')
-      return connectAcp({ agent, program, env }, input)
+      return connectAcp({ agent: withProgram(agent, program, options), program, env }, input)
     },
   }
 }
@@ -99,10 +103,25 @@ function environment(
   return env
 }
 
+/** How to sign in, in words that can be typed as they are. */
+function withProgram(agent: KnownAgent, program: string, { env }: AcpAdapterOptions): KnownAgent {
+  const { signIn } = agent
+  if (!signIn) return agent
+  return {
+    ...agent,
+    signIn: { ...signIn, hint: signIn.hint.replaceAll('{program}', programAsTyped(program, env)) },
+  }
+}
+
+function refusal(agent: KnownAgent, options: AcpAdapterOptions): ParleyError | undefined {
+  if (findAgent(agent, options) !== undefined) return undefined
+  return new ParleyError('agent_not_found', `${agent.name} was not found. ${howToGet(agent, options)}`)
+}
+
 function expectFound(agent: KnownAgent, options: AcpAdapterOptions): string {
   const program = findAgent(agent, options)
-  if (program !== undefined) return program
-  throw new ParleyError('agent_not_found', notFound(agent))
+  if (program === undefined) throw refusal(agent, options)
+  return program
 }
 
 function createMemory(agent: KnownAgent, options: AcpAdapterOptions): AgentMemory {
@@ -132,25 +151,25 @@ function createProbe(agent: KnownAgent, options: AcpAdapterOptions): AgentAdapte
   let believed: { probe: AgentProbe; at: number } | undefined
   return async (signal) => {
     const program = findAgent(agent, options)
-    if (program === undefined) return { found: false, hint: notFound(agent) }
+    if (program === undefined) return { found: false, hint: howToGet(agent, options) }
     if (believed?.probe.path === program && Date.now() - believed.at < believedMs) return believed.probe
     const env = environment(agent, options)
     const version = versionOf(agent, options, program)
     const { probeProgram } = await import('./probe.ts')
     const folder = steadyFolder(env, options)
-    const probe = await probeProgram({ agent, program, env, version, folder }, signal)
+    const told = withProgram(agent, program, options)
+    const probe = await probeProgram({ agent: told, program, env, version, folder }, signal)
     believed = probe.signedIn ? { probe, at: Date.now() } : undefined
     return probe
   }
 }
 
-function notFound({ id, name, command, install }: KnownAgent): string {
-  const how = install
-    ? `Install it: npm install -g ${install.package}@${install.version}`
-    : acpAgents.some((preset) => preset.id === id)
-      ? 'Install it first.'
-      : 'Correct its "command" in config.json, or install it.'
-  return `${name} was not found: there is no program "${command}". ${how}`
+function howToGet({ id, command, install }: KnownAgent, options: AcpAdapterOptions): string {
+  const { executable, agentsFolder, parley } = options
+  if (install) return howToFind({ agent: id, install, executable, agentsFolder, parley })
+  const isKnown = executable === undefined && acpAgents.some((preset) => preset.id === id)
+  const how = isKnown ? 'Install it as its makers say.' : correctIt(id)
+  return `There is no program "${executable ?? command}". ${how}`
 }
 
 /** As its package says, which stands around the program; asking the program itself takes seconds. */

@@ -3,21 +3,21 @@ import { mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { EventOf, EventType, SessionEvent } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { Remembered } from '../../core/agent-adapter.ts'
-import { createHost, type Host } from '../../index.ts'
-import { createMemoryStore } from '../../stores/memory.ts'
 import { BenchSession } from '../../testing/adapter-contract/bench.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { childrenWith } from '../../testing/child-processes.ts'
 import { claudeEnvironment } from '../../testing/claude-environment.ts'
 import { geminiEnvironment } from '../../testing/gemini-environment.ts'
+import { hostWith, importOnce } from '../../testing/imported-conversation.ts'
 import { logProblems } from '../../testing/invariants.ts'
+import { call } from '../../testing/model-answers.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { connectInput } from '../../testing/read-connection.ts'
 import { claudeAcp, createAcpAdapter, gemini } from './index.ts'
-import { alive, childrenWith } from './processes-under-test.ts'
+import { alive } from './processes-under-test.ts'
 
 /** Conversations that a person had with the agent's own program in a terminal, before there was Parley. */
 
@@ -31,10 +31,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server.stop()
   rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-})
-
-const call = (name: string, input: unknown): ModelAnswer => ({
-  toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify(input) }],
 })
 
 const agents = {
@@ -73,20 +69,6 @@ async function inTerminal(name: AgentName, cwd: string, args: readonly string[])
 
 const nodeFirst = { PATH: `${join(process.execPath, '..')}:${process.env.PATH}` }
 
-async function hostOf(name: AgentName): Promise<Host & AsyncDisposable> {
-  const host = await createHost({ adapters: [agents[name].adapter()], store: createMemoryStore() })
-  return Object.assign(host, { [Symbol.asyncDispose]: () => host.close() })
-}
-
-async function logOf(host: Host, sessionId: string) {
-  const { events } = await host.read(sessionId, { after: 0, limit: 1000 })
-  const log = events.map(({ json }) => JSON.parse(json) as SessionEvent)
-  expect(logProblems(log)).toEqual([])
-  const all = <Type extends EventType>(type: Type) =>
-    log.filter((event): event is EventOf<Type> => event.type === type)
-  return { log, all }
-}
-
 describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (name) => {
   const { command, unasked, running } = agents[name]
   const nothingLeft = () => vi.waitFor(() => expect(alive(childrenWith(running))).toEqual([]), 5_000)
@@ -97,18 +79,13 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
     const cwd = realpathSync(mkdtempSync(join(home, 'project-')))
     await inTerminal(name, cwd, ['-p', herbs, ...unasked])
     {
-      await using host = await hostOf(name)
+      await using host = await hostWith(agents[name].adapter())
       const [found, ...others] = await host.conversations(name, { cwd })
       expect(others).toEqual([])
       expect(found).toMatchObject({ cwd, title: expect.stringContaining('Look at the herbs.') })
       expect(await host.conversations(name, { cwd: home })).toEqual([])
 
-      const { agentSessionId = '' } = found ?? {}
-      const state = await host.importConversation({ agent: name, agentSessionId })
-      expect((await host.importConversation({ agent: name, agentSessionId })).id).toBe(state.id)
-      expect((await host.conversations(name, { cwd })).map(({ sessionId }) => sessionId)).toEqual([state.id])
-      expect(state).toMatchObject({ status: 'idle', importedFrom: { agentSessionId }, turns: 1 })
-      const { log, all } = await logOf(host, state.id)
+      const { state, agentSessionId, log, all } = await importOnce(host, name, cwd)
       expect(log.map(({ type }) => type).filter((type) => type !== 'thinking.written')).toEqual([
         'session.created',
         'agent.connected',
@@ -164,7 +141,7 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
   })
 
   it('a conversation that is not there is not found', async () => {
-    await using host = await hostOf(name)
+    await using host = await hostWith(agents[name].adapter())
     const refused = host.importConversation({ agent: name, agentSessionId: 'no-such-id' })
     await expect(refused).rejects.toMatchObject({ code: 'not_found' })
     const unknown = agents[name].adapter().conversations?.read('no-such-id', AbortSignal.timeout(20_000))

@@ -5,8 +5,9 @@ import type { NewRule, PermissionMode } from '@parley/protocol'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, type BenchSession, onBench, type Turn } from '../../testing/adapter-contract/bench.ts'
+import { childrenWith } from '../../testing/child-processes.ts'
 import { oddAgent } from './odd-adapter-under-test.ts'
-import { alive, childrenWith } from './processes-under-test.ts'
+import { alive } from './processes-under-test.ts'
 
 /** Agents that no real program can be made to be: a small one of our own, a process like any other. */
 const home = mkdtempSync(join(tmpdir(), 'parley-odd-'))

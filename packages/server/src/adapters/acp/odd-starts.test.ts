@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { onBench } from '../../testing/adapter-contract/bench.ts'
+import { childrenWith } from '../../testing/child-processes.ts'
 import { connectInput } from '../../testing/read-connection.ts'
 import { type AcpAgent, createAcpAdapter } from './index.ts'
 import { oddAgent } from './odd-adapter-under-test.ts'
-import { alive, childrenWith } from './processes-under-test.ts'
+import { alive } from './processes-under-test.ts'
 
 /** How agents that no real program can be made to be are looked at, started and asked what they remember. */
 const home = mkdtempSync(join(tmpdir(), 'parley-odd-'))
@@ -75,8 +76,13 @@ describe('a look at an agent starts it', () => {
     ['it says that nobody is signed in', 'nobody', {}, { signedIn: false, hint }],
     ['it says so, and a key is set', 'nobody', { ODD_KEY: 'k' }, { signedIn: true }],
     ['it says who is', 'somebody', {}, { signedIn: true }],
-    ['it ends', 'short', {}, { hint: expect.stringContaining('ended with code 3') }],
-    ['it is of another version', 'version', {}, { hint: expect.stringContaining('speaks version 9') }],
+    ['it ends', 'short', {}, { usable: false, hint: expect.stringContaining('ended with code 3') }],
+    [
+      'it is of another version',
+      'version',
+      {},
+      { usable: false, hint: expect.stringContaining('speaks version 9') },
+    ],
   ])('and tells what it says: %s', async (_, manner, env, told) => {
     expect(await look(manner, { signIn }, env)).toEqual({ found: true, path: process.execPath, ...told })
   })

@@ -18,7 +18,7 @@ export const gemini: AcpAgent = {
   without: ['GEMINI_CLI', 'GEMINI_CLI_IDE_SERVER_PORT', 'GEMINI_CLI_IDE_WORKSPACE_PATH'],
   install: { package: '@google/gemini-cli', version: '0.61.0' },
   signIn: {
-    hint: 'Set GEMINI_API_KEY, or sign in once with the program itself: run gemini and choose.',
+    hint: 'Set GEMINI_API_KEY, or sign in once with the program itself: run {program} and choose.',
     variables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA'],
     files: ['.gemini/oauth_creds.json'],
     required: true,
@@ -98,7 +98,7 @@ export const claudeAcp: AcpAgent = {
   without: ['CLAUDECODE', 'CLAUDE_CODE_ENTRYPOINT', 'CLAUDE_CODE_SSE_PORT', 'CLAUDE_CODE_SESSION_ID'],
   install: { package: '@agentclientprotocol/claude-agent-acp', version: '0.99.0' },
   signIn: {
-    hint: 'Set ANTHROPIC_API_KEY, or sign in once with Claude Code itself: claude login',
+    hint: 'Set ANTHROPIC_API_KEY, or sign in once with the program itself: {program} --cli auth login',
     variables: [
       'ANTHROPIC_API_KEY',
       'ANTHROPIC_AUTH_TOKEN',
@@ -193,7 +193,7 @@ export const opencodeAcp: AcpAgent = {
   vendor: ['OPENCODE_', 'ANTHROPIC_', 'OPENAI_', 'GEMINI_', 'GOOGLE_'],
   install: { package: 'opencode-ai', version: '1.18.33' },
   signIn: {
-    hint: 'Sign in once with the program itself: opencode auth login',
+    hint: 'Sign in once with the program itself: {program} auth login',
     files: ['.local/share/opencode/auth.json'],
   },
 }
@@ -205,7 +205,7 @@ export const goose: AcpAgent = {
   command: 'goose',
   args: ['acp'],
   vendor: ['GOOSE_', 'ANTHROPIC_', 'OPENAI_', 'GOOGLE_', 'DATABRICKS_'],
-  signIn: { hint: 'Configure it once with the program itself: goose configure' },
+  signIn: { hint: 'Configure it once with the program itself: {program} configure' },
 }
 
 export const qwen: AcpAgent = {
@@ -215,7 +215,7 @@ export const qwen: AcpAgent = {
   command: 'qwen',
   args: ['--acp'],
   vendor: ['QWEN_', 'DASHSCOPE_', 'OPENAI_'],
-  signIn: { hint: 'Sign in once with the program itself: run qwen and choose.' },
+  signIn: { hint: 'Sign in once with the program itself: run {program} and choose.' },
 }
 
 export const kimi: AcpAgent = {
@@ -225,7 +225,7 @@ export const kimi: AcpAgent = {
   command: 'kimi',
   args: ['acp'],
   vendor: ['KIMI_', 'MOONSHOT_'],
-  signIn: { hint: 'Sign in once with the program itself: kimi login' },
+  signIn: { hint: 'Sign in once with the program itself: {program} login' },
 }
 
 export const copilot: AcpAgent = {
@@ -235,7 +235,7 @@ export const copilot: AcpAgent = {
   command: 'copilot',
   args: ['--acp', '--stdio'],
   vendor: ['COPILOT_', 'GH_', 'GITHUB_'],
-  signIn: { hint: 'Sign in once with the program itself: run copilot and type /login' },
+  signIn: { hint: 'Sign in once with the program itself: run {program} and type /login' },
 }
 
 export const cursor: AcpAgent = {
@@ -246,7 +246,7 @@ export const cursor: AcpAgent = {
   args: ['acp'],
   vendor: ['CURSOR_'],
   signIn: {
-    hint: 'Set CURSOR_API_KEY, or sign in once with the program itself: cursor-agent login',
+    hint: 'Set CURSOR_API_KEY, or sign in once with the program itself: {program} login',
     variables: ['CURSOR_API_KEY', 'CURSOR_AUTH_TOKEN'],
   },
 }

@@ -32,7 +32,7 @@ export async function probeProgram(options: ProbeOptions, signal: AbortSignal): 
     if (code === 'agent_not_signed_in') {
       return { ...found, signedIn: false, hint: agent.signIn?.hint ?? 'Sign in with the program itself.' }
     }
-    if (!signal.aborted) return { ...found, hint: message }
+    if (!signal.aborted) return { ...found, usable: false, hint: message }
     const hint = `${agent.name} did not answer in time: "parley agents doctor ${agent.id}" says more.`
     return { ...found, hint }
   }

@@ -3,9 +3,12 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import { correctIt, programAsTyped, programForTerminal } from '../advice.ts'
 import { agentEnvironment, type Environment } from '../environment.ts'
+import { expectFolder } from '../expect-folder.ts'
 import { claudeMemory } from './memory.ts'
 import { honouredOptions } from './settings.ts'
+import { isSignedIn } from './signed-in.ts'
 import { settingSourcesFor } from './trust.ts'
 
 export type ClaudeAdapterOptions = {
@@ -74,14 +77,18 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     fixedOptions: ['systemPrompt', 'appendSystemPrompt'],
     restartsFor: [...honouredOptions.filter((option) => option !== 'effort'), 'tools'],
     conversations: claudeMemory(env),
-    terminalCommand: (agentSessionId) => ['claude', '--resume', agentSessionId],
+    terminalCommand: (agentSessionId) => [
+      programForTerminal('claude', options.executable ?? bundled(), env),
+      '--resume',
+      agentSessionId,
+    ],
     probe: async () => probe(env, options.executable),
+    refusal: () => notFound(probe(env, options.executable)),
     async connect(input) {
-      const { found, signedIn, hint } = probe(env, options.executable)
-      if (!found) throw new ParleyError('agent_not_found', hint ?? 'Claude Code was not found.')
-      if (!signedIn) throw new ParleyError('agent_not_signed_in', hint ?? 'Claude Code is not signed in.')
-      if (!existsSync(input.cwd))
-        throw new ParleyError('validation_error', `The folder ${input.cwd} does not exist.`)
+      const found = probe(env, options.executable)
+      const refusal = notFound(found) ?? notSignedIn(found)
+      if (refusal) throw refusal
+      expectFolder(input.cwd)
       const { connectClaude } = await import('./connection.ts')
       const { executable } = options
       const sources = settingSourcesFor(input.trusted)
@@ -93,11 +100,26 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
 function probe(env: Record<string, string>, executable: string | undefined): AgentProbe {
   const path = executable ?? bundled()
   if (path === undefined || !existsSync(path)) {
-    return { found: false, hint: 'The Claude Code of this platform is not installed: run npm install again.' }
+    const hint =
+      executable === undefined
+        ? 'Install what Parley needs again, with the packages for this platform: npm install'
+        : `There is no program "${executable}". ${correctIt('claude')}`
+    return { found: false, hint }
   }
-  const signedIn = hasCredential(env)
-  const hint = 'Set ANTHROPIC_API_KEY, or sign in once with the program itself: claude login'
-  return { found: true, path, version: sdkVersion(), signedIn, ...(!signedIn && { hint }) }
+  const signedIn = isSignedIn(env, process.platform)
+  const signIn = `${programAsTyped(path, env)} auth login`
+  const hint = `Set ANTHROPIC_API_KEY, or sign in once with the program itself: ${signIn}`
+  const told = signedIn === undefined ? {} : { signedIn }
+  return { found: true, path, version: sdkVersion(), ...told, ...(!signedIn && { hint }) }
+}
+
+function notFound({ found, hint = '' }: AgentProbe): ParleyError | undefined {
+  return found ? undefined : new ParleyError('agent_not_found', `Claude Code was not found. ${hint}`)
+}
+
+function notSignedIn({ signedIn, hint = '' }: AgentProbe): ParleyError | undefined {
+  if (signedIn !== false) return undefined
+  return new ParleyError('agent_not_signed_in', `Claude Code is not signed in. ${hint}`)
 }
 
 const require = createRequire(import.meta.url)
@@ -118,12 +140,4 @@ function sdkVersion(): string {
   const file = new URL('package.json', import.meta.resolve('@anthropic-ai/claude-agent-sdk'))
   const manifest = JSON.parse(readFileSync(file, 'utf8')) as { claudeCodeVersion?: string; version: string }
   return manifest.claudeCodeVersion ?? manifest.version
-}
-
-function hasCredential(env: Record<string, string>): boolean {
-  const named = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN']
-  if (named.some((name) => env[name])) return true
-  if (env.CLAUDE_CODE_USE_BEDROCK || env.CLAUDE_CODE_USE_VERTEX) return true
-  const folder = env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '', '.claude')
-  return existsSync(join(folder, '.credentials.json'))
 }

@@ -3,13 +3,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { SessionEvent } from '@parley/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { BenchSession } from '../../testing/adapter-contract/bench.ts'
 import { claudeEnvironment } from '../../testing/claude-environment.ts'
-import { logProblems } from '../../testing/invariants.ts'
+import { hostWith, lawfulLog } from '../../testing/imported-conversation.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
 import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { createClaudeAdapter } from './index.ts'
@@ -41,10 +40,7 @@ it('a conversation of the terminal program is listed, imported once, and gone on
   const look = { name: 'Bash', id: 'toolu_a', arguments: '{"command":"echo parsley","description":"look"}' }
   const prompt = modelPrompt('Look at the herbs.', { toolCalls: [look] }, { content: 'I see parsley.' })
   await inTerminal(prompt)
-  await using host = Object.assign(
-    await createHost({ adapters: [createClaudeAdapter({ env })], store: createMemoryStore() }),
-    { [Symbol.asyncDispose]: async () => host.close() },
-  )
+  await using host = await hostWith(createClaudeAdapter({ env }))
   const [found, ...others] = await host.conversations('claude', { cwd })
   expect(others).toEqual([])
   expect(found).toMatchObject({ cwd, title: expect.stringContaining('Look at the herbs.') })
@@ -61,9 +57,7 @@ it('a conversation of the terminal program is listed, imported once, and gone on
   expect((await host.conversations('claude')).map(({ sessionId }) => sessionId)).toEqual([imported.id])
   expect(imported).toMatchObject({ status: 'idle', importedFrom: { agentSessionId }, turns: 1 })
 
-  const { events } = await host.read(imported.id, { after: 0, limit: 1000 })
-  const log = events.map(({ json }) => JSON.parse(json) as SessionEvent)
-  expect(logProblems(log)).toEqual([])
+  const { log } = await lawfulLog(host, imported.id)
   expect(log.map(({ type }) => type)).toEqual([
     'session.created',
     'agent.connected',
@@ -76,7 +70,8 @@ it('a conversation of the terminal program is listed, imported once, and gone on
     'agent.disconnected',
   ])
   expect(log.find(({ type }) => type === 'tool-call.ended')).toMatchObject({ outcome: 'completed' })
-  expect((await host.detail(imported.id, 10)).terminal).toEqual(['claude', '--resume', agentSessionId])
+  const { terminal } = await host.detail(imported.id, 10)
+  expect(terminal).toEqual([expect.stringMatching(/(^|\/)claude$/), '--resume', agentSessionId])
 
   const session = await BenchSession.follow(() => host, imported.id)
   const turn = await session.prompt(modelPrompt('What was it?', { say: 'history' }))
@@ -128,9 +123,7 @@ it('of a conversation in which a person went back, the last branch is taken, wit
   mkdirSync(folder)
   writeFileSync(join(folder, `${agentSessionId}.jsonl`), lines.join('\n'))
   const { id } = await host.importConversation({ agent: 'claude', agentSessionId })
-  const { events } = await host.read(id, { after: 0, limit: 100 })
-  const log = events.map(({ json }) => JSON.parse(json) as SessionEvent)
-  expect(logProblems(log)).toEqual([])
+  const { log } = await lawfulLog(host, id)
   expect(log.map(({ type }) => type)).toEqual([
     'session.created',
     'agent.connected',

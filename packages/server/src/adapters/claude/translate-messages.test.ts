@@ -284,7 +284,7 @@ describe('a result', () => {
   })
 
   it.each([
-    [401, 'api_error', 'agent_not_signed_in', /^done Check ANTHROPIC_API_KEY.*claude login$/],
+    [401, 'api_error', 'agent_not_signed_in', /^done Check ANTHROPIC_API_KEY.*claude auth login/],
     [404, 'api_error', 'agent_failed', /^done Choose another model.$/],
     [429, 'api_error', 'rate_limited', /^done Send the prompt again later.$/],
     [529, 'api_error', 'busy', /^done$/],

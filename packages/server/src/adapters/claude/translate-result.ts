@@ -95,8 +95,8 @@ function errorOf(result: NativeResult): ErrorInfo {
 
 /** What to do, where the agent's own words do not say it. By the status of the model's answer, or by how it ended. */
 const advice: Readonly<Record<string, string>> = {
-  401: 'Check ANTHROPIC_API_KEY, or sign in with the program itself: claude login',
-  403: 'Check ANTHROPIC_API_KEY, or sign in with the program itself: claude login',
+  401: 'Check ANTHROPIC_API_KEY, or sign in again with the program itself: claude auth login (parley agents shows where it is)',
+  403: 'Check ANTHROPIC_API_KEY, or sign in again with the program itself: claude auth login (parley agents shows where it is)',
   404: 'Choose another model.',
   429: 'Send the prompt again later.',
   api_error: 'Send the prompt again.',

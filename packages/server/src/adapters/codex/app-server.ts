@@ -11,6 +11,8 @@ export type AppServerOptions = {
   readonly program: string
   readonly env: Readonly<Record<string, string>>
   readonly startMs?: number | undefined
+  /** What a person does for a version that works. */
+  readonly getIt?: string | undefined
 }
 
 /** One who hears of a conversation and its subagents, and of what concerns everyone. */

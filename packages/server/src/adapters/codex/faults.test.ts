@@ -1,54 +1,23 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
-import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { codexEnvironment } from '../../testing/codex-environment.ts'
+import { done } from '../../testing/model-answers.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { connectInput, promptMessage, readToEnd } from '../../testing/read-connection.ts'
 import { AppServer } from './app-server.ts'
-import { type CodexAdapterOptions, createCodexAdapter } from './index.ts'
+import { CodexUnderTest, codexProgram, forever, hello, run } from './codex-under-test.ts'
 import { mark, processes, programPid, programs, until } from './programs-under-test.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'parley-faults-'))
-const agentsFolder = testAgentsFolder()
-const codex = join(agentsFolder, 'codex', 'node_modules', '.bin', 'codex')
-let server: ModelServer
-beforeEach(async () => {
-  server = await startModelServer()
-  server.wire(withNamespaces)
-})
-afterEach(() => server.stop())
-afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
-
-const run = (cmd: string): ModelAnswer => ({
-  toolCalls: [{ name: 'exec_command', id: 'toolu_a', arguments: JSON.stringify({ cmd }) }],
-})
-const done: ModelAnswer = { content: 'That is done.' }
-const hello = modelPrompt('Hello.', { content: 'Hello there.' })
-const forever = (name: string) => run(`while true; do sleep 0.2; done; echo ${name}`)
-
-function adapter(options: Partial<CodexAdapterOptions> & { retries?: number } = {}) {
-  const { retries = 0, ...more } = options
-  const env = codexEnvironment({ url: server.url, home, retries })
-  return createCodexAdapter({ env, agentsFolder, ...more })
-}
-
-async function play(work: (bench: Bench) => Promise<void>, options: Parameters<typeof adapter>[0] = {}) {
-  const world = { adapter: () => adapter(options), store: createMemoryStore }
-  await onBench(world, world.adapter(), work)
-  await until(() => programs().length === 0)
-}
+const world = new CodexUnderTest()
+const { home } = world
 
 describe('killed', () => {
-  beforeEach(() => answerByPrompt(server, /Parley was restarted/))
+  beforeEach(() => answerByPrompt(world.server, /Parley was restarted/))
 
   it('in the middle of a turn: the turn fails, nothing is left running, the next prompt starts it again', async () => {
-    await play(async (bench) => {
+    await world.play(async (bench) => {
       const name = mark()
       const session = await bench.session({ mode: 'bypass' })
       const turn = await session.prompt(modelPrompt('Wait.', forever(name), done))
@@ -63,7 +32,7 @@ describe('killed', () => {
   })
 
   it('with an open permission: the request stays, its answer resumes the turn, the command runs once', async () => {
-    await play(async (bench) => {
+    await world.play(async (bench) => {
       const session = await bench.session()
       await (await session.prompt(hello)).completed()
       const turn = await session.prompt(modelPrompt('Add.', run('echo once >> note.txt'), done))
@@ -80,7 +49,7 @@ describe('killed', () => {
   })
 
   it('before it has written down the prompt: the prompt is given again', async () => {
-    await play(async (bench) => {
+    await world.play(async (bench) => {
       const session = await bench.session()
       const turn = await session.prompt(modelPrompt('Add.', run('echo once >> note.txt'), done))
       const ask = await turn.asked()
@@ -99,7 +68,7 @@ describe('killed', () => {
   })
 
   it('under two sessions: both turns end, and one program serves both again', async () => {
-    await play(async (bench) => {
+    await world.play(async (bench) => {
       const sessions = [await bench.session({ mode: 'bypass' }), await bench.session({ mode: 'bypass' })]
       const turns = await Promise.all(
         sessions.map((session) => session.prompt(modelPrompt('Wait.', forever(mark()), done))),
@@ -115,9 +84,9 @@ describe('killed', () => {
 })
 
 it('ends what a session runs when it is closed, and nothing of another', async () => {
-  answerByPrompt(server, /Parley was restarted/)
+  answerByPrompt(world.server, /Parley was restarted/)
   const names = [mark(), mark()]
-  const codex = adapter()
+  const codex = world.adapter()
   const connections = await Promise.all(
     names.map(async (name) => {
       const connection = await codex.connect(connectInput({ cwd: home, settings: { mode: 'bypass' } }))
@@ -139,8 +108,8 @@ it('ends what a session runs when it is closed, and nothing of another', async (
 })
 
 it('is ended also if nobody ever read what it said', async () => {
-  answerByPrompt(server, /Parley was restarted/)
-  const connection = await adapter().connect(connectInput({ cwd: home }))
+  answerByPrompt(world.server, /Parley was restarted/)
+  const connection = await world.adapter().connect(connectInput({ cwd: home }))
   await connection.send(promptMessage(hello))
   await connection.close()
   expect(programs()).toEqual([])
@@ -148,15 +117,15 @@ it('is ended also if nobody ever read what it said', async () => {
 
 it('gives up when it is told to while it starts, and leaves nothing behind', async () => {
   const giveUp = new AbortController()
-  const connecting = adapter().connect(connectInput({ cwd: home, signal: giveUp.signal }))
+  const connecting = world.adapter().connect(connectInput({ cwd: home, signal: giveUp.signal }))
   giveUp.abort()
   await expect(connecting).rejects.toMatchObject({ code: 'cancelled' })
   expect(programs()).toEqual([])
 })
 
 it('hears nothing while one who cannot take more holds it', async () => {
-  const env = { ...codexEnvironment({ url: server.url, home }), PATH: join(process.execPath, '..') }
-  const app = await AppServer.start({ program: codex, env })
+  const env = { ...codexEnvironment({ url: world.server.url, home }), PATH: join(process.execPath, '..') }
+  const app = await AppServer.start({ program: codexProgram, env })
   const listener = { hear: () => undefined, lost: () => undefined }
   app.hold(listener, true)
   let answered = false
@@ -190,12 +159,12 @@ describe('a model that fails', () => {
     '%i: retries are told, the turn fails with its words, and the next one runs',
     async (status, error, code) => {
       const response = failure(status)
-      server.script(
+      world.server.script(
         ({ messages }) => JSON.stringify(messages).includes('again') === false,
         Array.from({ length: 9 }, () => ({ response })),
       )
-      server.script(() => true, [then])
-      await play(
+      world.server.script(() => true, [then])
+      await world.play(
         async (bench) => {
           const session = await bench.session()
           const turn = await session.prompt('Hello.')
@@ -211,8 +180,8 @@ describe('a model that fails', () => {
   )
 
   it('400: the turn fails at once, with the words of the model service', async () => {
-    server.script(() => true, [{ response: failure(400) }, then])
-    await play(async (bench) => {
+    world.server.script(() => true, [{ response: failure(400) }, then])
+    await world.play(async (bench) => {
       const session = await bench.session()
       const turn = await session.prompt('Hello.')
       expect(await turn.ended()).toMatchObject({
@@ -224,11 +193,11 @@ describe('a model that fails', () => {
   })
 
   it('breaks off in its answer: what came is kept, the turn fails, and the next one runs', async () => {
-    server.wire((event, call) =>
-      server.calls.indexOf(call) === 0 && /\.(done|completed)$/.test(event.type ?? '') ? '' : event,
+    world.server.wire((event, call) =>
+      world.server.calls.indexOf(call) === 0 && /\.(done|completed)$/.test(event.type ?? '') ? '' : event,
     )
-    server.script(() => true, [{ response: { content: 'This answer is cut off.' } }, then])
-    await play(async (bench) => {
+    world.server.script(() => true, [{ response: { content: 'This answer is cut off.' } }, then])
+    await world.play(async (bench) => {
       const session = await bench.session()
       const turn = await session.prompt('Hello.')
       expect(await turn.ended()).toMatchObject({
@@ -242,10 +211,10 @@ describe('a model that fails', () => {
 })
 
 it('writes nothing into the settings of the person', async () => {
-  answerByPrompt(server, /Parley was restarted/)
-  const before = codexEnvironment({ url: server.url, home }).CODEX_HOME ?? ''
+  answerByPrompt(world.server, /Parley was restarted/)
+  const before = codexEnvironment({ url: world.server.url, home }).CODEX_HOME ?? ''
   const settings = readFileSync(join(before, 'config.toml'), 'utf8')
-  await play(async (bench) => {
+  await world.play(async (bench) => {
     execFileSync('git', ['init', '-q', bench.folder])
     await (await (await bench.session()).prompt(hello)).completed()
   })

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hostUnderTest } from '../../core/host-under-test.ts'
-import { logProblems } from '../../testing/invariants.ts'
-import { outputsOf, replaying } from '../../testing/replaying.ts'
+import { expectRecorded, type Recordings, recordingsHold } from '../../testing/recordings.ts'
+import { replaying } from '../../testing/replaying.ts'
 import { allOutputs, fixtureNames, readFixture, translateFixture } from './fixtures-under-test.ts'
 
 /** What a reader of the log sees of each recording: every text once, in order. */
@@ -53,37 +53,18 @@ const outcomes: Record<string, string[]> = {
   'error-429': ['failed'],
 }
 
-it('knows what every recording says', () => {
-  expect(Object.keys(texts).toSorted()).toEqual(fixtureNames.toSorted())
-})
+const recordings: Recordings = {
+  names: fixtureNames,
+  texts,
+  outcomes,
+  traces: /\/tmp\/parley|\/root\/\.|(?<!\/somewhere)\/home\/|\/Users\/|\/work\/|parley-record|localhost/,
+  read: readFixture,
+  outputs: allOutputs,
+}
 
-describe.each(fixtureNames)('the recording %s', (name) => {
-  it('holds no trace of the machine it was made on', () => {
-    expect(JSON.stringify(readFixture(name))).not.toMatch(
-      /\/tmp\/parley|\/root\/\.|(?<!\/somewhere)\/home\/|\/Users\/|\/work\/|parley-record|localhost/,
-    )
-  })
+recordingsHold(recordings)
 
-  it('gives the same outputs twice', () => {
-    expect(allOutputs(name)).toEqual(allOutputs(name))
-  })
-
-  it('leaves nothing unrecognised', () => {
-    expect(outputsOf(allOutputs(name), 'agent.unrecognised')).toEqual([])
-  })
-
-  it('streams of every block what it writes', () => {
-    const outputs = allOutputs(name)
-    const streamed = new Map<string, string>()
-    for (const output of outputs) {
-      if (output.type !== 'text.streamed' && output.type !== 'thinking.streamed') continue
-      streamed.set(output.blockId, (streamed.get(output.blockId) ?? '') + output.text)
-    }
-    const written = [...outputsOf(outputs, 'text.written'), ...outputsOf(outputs, 'thinking.written')]
-    for (const { blockId, text } of written) expect(streamed.get(blockId) ?? text).toBe(text)
-    expect(written.length).toBe(new Set(written.map(({ blockId }) => blockId)).size)
-  })
-
+describe.each(fixtureNames)('the recording %s, replayed,', (name) => {
   it('makes a lawful log, every text in it once', async () => {
     const turns = translateFixture(name)
     await using under = await hostUnderTest({ adapter: (scripted) => replaying(scripted, turns) })
@@ -92,11 +73,6 @@ describe.each(fixtureNames)('the recording %s', (name) => {
       await session.command({ type: 'prompt.submit', text: 'as recorded' })
       await session.idle()
     }
-    const log = await session.log()
-    expect(logProblems(log)).toEqual([])
-    expect(log.filter(({ type }) => type === 'agent.unrecognised')).toEqual([])
-    expect(await session.texts()).toEqual(texts[name])
-    const ends = log.filter((event) => event.type === 'turn.ended').map(({ outcome }) => outcome)
-    expect(ends).toEqual(outcomes[name] ?? ['completed'])
+    await expectRecorded(session, recordings, name)
   })
 })

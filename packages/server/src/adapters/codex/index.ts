@@ -1,13 +1,14 @@
-import { existsSync } from 'node:fs'
 import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import { howToFind, howToGet, type ParleyCommand, programAsTyped, programForTerminal } from '../advice.ts'
 import { agentEnvironment, type Environment } from '../environment.ts'
+import { expectFolder } from '../expect-folder.ts'
 import { findProgram, pathWithNode } from '../find-program.ts'
 import { unlessAborted } from '../unless-aborted.ts'
 import { type AppServerPool, createAppServerPool } from './app-server-pool.ts'
 import { connectCodex } from './connection.ts'
 import { codexMemory } from './memory.ts'
-import { readAccount, signInHint } from './open-thread.ts'
+import { readAccount } from './open-thread.ts'
 import { honouredOptions, offeredModes } from './settings.ts'
 
 export type CodexAdapterOptions = {
@@ -19,6 +20,8 @@ export type CodexAdapterOptions = {
   readonly executable?: string
   /** Where Parley installs agents. */
   readonly agentsFolder?: string
+  /** How Parley's own program is called here, for advice. */
+  readonly parley?: ParleyCommand
   /** How long Codex may take to start. */
   readonly startMs?: number
 }
@@ -32,7 +35,6 @@ const ofAnotherSession = [
   'CODEX_INTERNAL_ORIGINATOR_OVERRIDE',
 ]
 const install = { package: '@openai/codex', version: '0.166.0' } as const
-const notFound = `Codex was not found. Install it: npm install -g ${install.package}@${install.version}`
 /** How long it is believed that Codex is signed in, before it is asked again. */
 const believedMs = 60_000
 
@@ -51,9 +53,18 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       env,
       installed: { folder: options.agentsFolder, agent: 'codex' },
     })
-  const pool = createAppServerPool(() => ({ program: find() ?? '', env, startMs: options.startMs }))
+  const { agentsFolder, parley, executable, startMs } = options
+  const advice = { agent: 'codex', install, executable, agentsFolder, parley }
+  const [getIt, installHint] = [howToGet(advice), howToFind(advice)]
+  const signInHint = (path: string) => howToSignIn(programAsTyped(path, options.env))
+  const pool = createAppServerPool(() => ({ program: find() ?? '', env, startMs, getIt }))
+  const refusal = () =>
+    find() === undefined
+      ? new ParleyError('agent_not_found', `Codex was not found. ${installHint}`)
+      : undefined
   const expectFound = () => {
-    if (find() === undefined) throw new ParleyError('agent_not_found', notFound)
+    const missing = refusal()
+    if (missing) throw missing
   }
   let believed: { probe: AgentProbe; at: number } | undefined
   return {
@@ -93,26 +104,48 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       expectFound()
       return pool.acquire(signal)
     }),
-    terminalCommand: (agentSessionId) => ['codex', 'resume', agentSessionId],
+    terminalCommand: (agentSessionId) => [
+      programForTerminal('codex', find(), options.env),
+      'resume',
+      agentSessionId,
+    ],
     async probe(signal) {
       const path = find()
-      if (path === undefined) return { found: false, hint: notFound }
+      if (path === undefined) return { found: false, hint: installHint }
       if (believed?.probe.path === path && Date.now() - believed.at < believedMs) return believed.probe
-      const probe = await ask(pool, path, signal)
+      const probe = await ask(pool, { path, signInHint: signInHint(path) }, signal)
       believed = probe.signedIn ? { probe, at: Date.now() } : undefined
       return probe
     },
+    refusal,
     async connect(input) {
       expectFound()
-      if (!existsSync(input.cwd))
-        throw new ParleyError('validation_error', `The folder ${input.cwd} does not exist.`)
-      return connectCodex(pool, input)
+      expectFolder(input.cwd)
+      return connectCodex(pool, input).catch((error: unknown) => {
+        throw notSignedIn(error) ? withHint(error, signInHint(find() ?? 'codex')) : error
+      })
     },
   }
 }
 
+function notSignedIn(error: unknown): error is ParleyError {
+  return error instanceof ParleyError && error.code === 'agent_not_signed_in'
+}
+
+function withHint({ code, message }: ParleyError, hint: string): ParleyError {
+  return new ParleyError(code, `${message} ${hint}`)
+}
+
+function howToSignIn(program: string): string {
+  return `Sign in once with the program itself: ${program} login (or, with an API key: printenv OPENAI_API_KEY | ${program} login --with-api-key).`
+}
+
 /** Only the program itself knows who is signed in: with which account, or with a provider that needs none. */
-async function ask(pool: AppServerPool, path: string, signal: AbortSignal): Promise<AgentProbe> {
+async function ask(
+  pool: AppServerPool,
+  { path, signInHint }: { path: string; signInHint: string },
+  signal: AbortSignal,
+): Promise<AgentProbe> {
   try {
     const { server, release } = await pool.acquire(signal)
     try {
@@ -126,6 +159,6 @@ async function ask(pool: AppServerPool, path: string, signal: AbortSignal): Prom
     }
   } catch (error) {
     const hint = error instanceof ParleyError ? error.message : 'Codex does not answer.'
-    return { found: true, path, signedIn: false, hint }
+    return { found: true, path, ...(!signal.aborted && { usable: false }), hint }
   }
 }

@@ -3,16 +3,15 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { EventOf, EventType, SessionEvent } from '@parley/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createHost, type Host } from '../../index.ts'
-import { createMemoryStore } from '../../stores/memory.ts'
 import { BenchSession } from '../../testing/adapter-contract/bench.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
+import { hostWith, importFrom, importOnce } from '../../testing/imported-conversation.ts'
 import { logProblems } from '../../testing/invariants.ts'
+import { call, onePixel } from '../../testing/model-answers.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { AppServer } from './app-server.ts'
 import { createCodexAdapter } from './index.ts'
 import type { NativeMessage } from './native.ts'
@@ -22,8 +21,6 @@ import type { NativeMessage } from './native.ts'
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-memory-')))
 const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'parley-work-')))
 const agentsFolder = testAgentsFolder()
-const picture =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 let server: ModelServer
 let env: Record<string, string>
 let program: string
@@ -40,9 +37,6 @@ afterAll(async () => {
 })
 
 const adapter = () => createCodexAdapter({ env, agentsFolder })
-const call = (name: string, input: unknown): ModelAnswer => ({
-  toolCalls: [{ name, id: 'toolu_a', arguments: JSON.stringify(input) }],
-})
 
 /** In a folder of its own, which is given back. */
 async function inTerminal(prompt: string, ...more: readonly string[]): Promise<string> {
@@ -54,37 +48,15 @@ async function inTerminal(prompt: string, ...more: readonly string[]): Promise<s
   return folder
 }
 
-async function hostOfCodex(): Promise<Host & AsyncDisposable> {
-  const host = await createHost({ adapters: [adapter()], store: createMemoryStore() })
-  return Object.assign(host, { [Symbol.asyncDispose]: () => host.close() })
-}
-
-async function imported(host: Host, folder: string) {
-  const [found] = await host.conversations('codex', { cwd: folder })
-  const { agentSessionId = '' } = found ?? {}
-  const state = await host.importConversation({ agent: 'codex', agentSessionId })
-  const { events } = await host.read(state.id, { after: 0, limit: 1000 })
-  const log = events.map(({ json }) => JSON.parse(json) as SessionEvent)
-  expect(logProblems(log)).toEqual([])
-  const all = <Type extends EventType>(type: Type) =>
-    log.filter((event): event is EventOf<Type> => event.type === type)
-  return { state, agentSessionId, log, all }
-}
-
 it('a conversation of the terminal program is listed, imported once, and gone on with', async () => {
   const look = { reasoning: 'Herbs.', ...call('exec_command', { cmd: 'echo parsley' }) }
   const folder = await inTerminal(modelPrompt('Look at the herbs.', look, { content: 'I see parsley.' }))
-  await using host = await hostOfCodex()
+  await using host = await hostWith(adapter())
   const found = await host.conversations('codex', { cwd: folder })
   expect(found).toMatchObject([{ cwd: folder, title: expect.stringMatching(/^Look at the herbs\./) }])
   expect(await host.conversations('codex', { cwd: home })).toEqual([])
 
-  const { state, agentSessionId, log, all } = await imported(host, folder)
-  const again = await host.importConversation({ agent: 'codex', agentSessionId })
-  expect(again.id).toBe(state.id)
-  const [known] = await host.conversations('codex', { cwd: folder })
-  expect(known?.sessionId).toBe(state.id)
-  expect(state).toMatchObject({ status: 'idle', importedFrom: { agentSessionId }, turns: 1 })
+  const { state, agentSessionId, log, all } = await importOnce(host, 'codex', folder)
   expect(log.map(({ type }) => type)).toEqual([
     'session.created',
     'agent.connected',
@@ -105,7 +77,8 @@ it('a conversation of the terminal program is listed, imported once, and gone on
   expect(all('turn.ended')).toMatchObject([{ outcome: 'completed', result: 'I see parsley.' }])
   const ofTurn = log.slice(2, -1).map(({ at }) => at)
   expect(ofTurn).toEqual(ofTurn.toSorted((a, b) => a - b))
-  expect((await host.detail(state.id, 10)).terminal).toEqual(['codex', 'resume', agentSessionId])
+  const { terminal } = await host.detail(state.id, 10)
+  expect(terminal).toEqual([expect.stringMatching(/(^|\/)codex$/), 'resume', agentSessionId])
 
   const session = await BenchSession.follow(() => host, state.id)
   const turn = await session.prompt(modelPrompt('What was it?', { say: 'history' }))
@@ -116,15 +89,15 @@ it('a conversation of the terminal program is listed, imported once, and gone on
 
 it('pictures of prompts come along; one that is gone by then is named', async () => {
   const paths = ['here.png', 'gone.png'].map((name) => join(home, name))
-  for (const path of paths) writeFileSync(path, Buffer.from(picture, 'base64'))
+  for (const path of paths) writeFileSync(path, Buffer.from(onePixel, 'base64'))
   const images = paths.flatMap((path) => ['-i', path])
   const folder = await inTerminal(modelPrompt('Look.', { content: 'Two dots.' }), ...images)
   rmSync(paths[1] ?? '')
-  await using host = await hostOfCodex()
-  const { all } = await imported(host, folder)
+  await using host = await hostWith(adapter())
+  const { all } = await importFrom(host, 'codex', folder)
   expect(all('prompt.submitted').map(({ parts }) => parts)).toEqual([
     [
-      { type: 'image', mimeType: 'image/png', data: picture },
+      { type: 'image', mimeType: 'image/png', data: onePixel },
       { type: 'text', text: `[image: ${paths[1]}]` },
       { type: 'text', text: expect.stringMatching(/^Look\./) },
     ],
@@ -142,9 +115,9 @@ it('a subagent is no conversation of its own; how it ended is told', async () =>
       { content: 'Delegated.' },
     ),
   )
-  await using host = await hostOfCodex()
+  await using host = await hostWith(adapter())
   expect(await host.conversations('codex', { cwd: folder })).toHaveLength(1)
-  const { all } = await imported(host, folder)
+  const { all } = await importFrom(host, 'codex', folder)
   const [spawned] = all('tool-call.called').filter(({ kind }) => kind === 'subagent')
   expect(all('task.updated')).toMatchObject([
     { status: 'running', toolCallId: spawned?.toolCallId },
@@ -157,11 +130,11 @@ it('a subagent is no conversation of its own; how it ended is told', async () =>
 it('a turn that failed has failed, and the one after it is one of its own', async () => {
   const failing = { error: { message: 'no such model', type: 'invalid_request_error' }, status: 400 }
   await expect(inTerminal(modelPrompt('Fail.', failing))).rejects.toThrow()
-  await using host = await hostOfCodex()
+  await using host = await hostWith(adapter())
   const failed = (await host.conversations('codex')).find(({ title }) => title.startsWith('Fail.'))
   const { agentSessionId = '', cwd: folder = '' } = failed ?? {}
   await inTerminal(modelPrompt('Again.', { content: 'Now it works.' }), 'resume', agentSessionId)
-  const { all } = await imported(host, folder)
+  const { all } = await importFrom(host, 'codex', folder)
   expect(all('turn.ended')).toMatchObject([
     { outcome: 'failed', error: { code: 'agent_failed' } },
     { outcome: 'completed', result: 'Now it works.' },
@@ -195,8 +168,8 @@ it('a conversation of the older kind comes as far as Codex tells it, with its co
   await say(modelPrompt('Goodbye.', { content: 'Goodbye.' }))
   await codex.close()
 
-  await using host = await hostOfCodex()
-  const { all } = await imported(host, folder)
+  await using host = await hostWith(adapter())
+  const { all } = await importFrom(host, 'codex', folder)
   expect(all('prompt.submitted').map(({ parts: [part] }) => part)).toMatchObject([
     { type: 'text', text: expect.stringMatching(/^Delegate/) },
     { type: 'command', name: 'compact' },
@@ -213,7 +186,7 @@ it('a conversation of the older kind comes as far as Codex tells it, with its co
 
 it('an archived conversation is not listed, and one that is not there is refused', async () => {
   const folder = await inTerminal(modelPrompt('Put me away.', { content: 'Gladly.' }))
-  await using host = await hostOfCodex()
+  await using host = await hostWith(adapter())
   const [one] = await host.conversations('codex', { cwd: folder })
   const codex = await AppServer.start({ program, env })
   await codex.call('thread/archive', { threadId: one?.agentSessionId })

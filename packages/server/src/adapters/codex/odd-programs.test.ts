@@ -1,51 +1,22 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createMemoryStore } from '../../stores/memory.ts'
-import { type Bench, type BenchSession, onBench } from '../../testing/adapter-contract/bench.ts'
-import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { BenchSession } from '../../testing/adapter-contract/bench.ts'
+import { codexEnvironment } from '../../testing/codex-environment.ts'
+import { done } from '../../testing/model-answers.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { connectInput } from '../../testing/read-connection.ts'
-import { type CodexAdapterOptions, createCodexAdapter } from './index.ts'
+import { agentsFolder, CodexUnderTest, codexProgram, forever, hello } from './codex-under-test.ts'
+import { createCodexAdapter } from './index.ts'
 import { mark, processes, programPid, programs, script, until } from './programs-under-test.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'parley-odd-'))
-const agentsFolder = testAgentsFolder()
-const codex = join(agentsFolder, 'codex', 'node_modules', '.bin', 'codex')
-let server: ModelServer
-beforeEach(async () => {
-  server = await startModelServer()
-  server.wire(withNamespaces)
-})
-afterEach(() => server.stop())
-afterAll(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
-
-const run = (cmd: string): ModelAnswer => ({
-  toolCalls: [{ name: 'exec_command', id: 'toolu_a', arguments: JSON.stringify({ cmd }) }],
-})
-const done: ModelAnswer = { content: 'That is done.' }
-const hello = modelPrompt('Hello.', { content: 'Hello there.' })
-const forever = (name: string) => run(`while true; do sleep 0.2; done; echo ${name}`)
-
-function adapter(options: Partial<CodexAdapterOptions> & { retries?: number } = {}) {
-  const { retries = 0, ...more } = options
-  const env = codexEnvironment({ url: server.url, home, retries })
-  return createCodexAdapter({ env, agentsFolder, ...more })
-}
-
-async function play(work: (bench: Bench) => Promise<void>, options: Parameters<typeof adapter>[0] = {}) {
-  const world = { adapter: () => adapter(options), store: createMemoryStore }
-  await onBench(world, world.adapter(), work)
-  await until(() => programs().length === 0)
-}
+const world = new CodexUnderTest()
+const { home } = world
 
 it('stalls under two sessions: a cancel ends both turns, and another program goes on with both', async () => {
-  answerByPrompt(server, /Parley was restarted/)
-  await play(async (bench) => {
+  answerByPrompt(world.server, /Parley was restarted/)
+  await world.play(async (bench) => {
     const names = [mark(), mark()]
     const sessions = [await bench.session({ mode: 'bypass' }), await bench.session({ mode: 'bypass' })]
     const turns = await Promise.all(
@@ -71,7 +42,7 @@ it('stalls under two sessions: a cancel ends both turns, and another program goe
 })
 
 describe('a program that is odd', () => {
-  beforeEach(() => answerByPrompt(server, /Parley was restarted/))
+  beforeEach(() => answerByPrompt(world.server, /Parley was restarted/))
 
   it('prints garbage: it is kept, and the turn runs', async () => {
     const executable = script(
@@ -81,10 +52,10 @@ echo 'Welcome!'
 echo '{"half": '
 echo '{"id": 4711, "result": "nobody asked"}'
 (until [ -e "$0.speak" ]; do sleep 0.05; done; echo 'Late.') &
-exec '${codex}' "$@"
+exec '${codexProgram}' "$@"
 `,
     )
-    await play(
+    await world.play(
       async (bench) => {
         const session = await bench.session()
         const turn = await session.prompt(hello)
@@ -111,10 +82,10 @@ exec '${codex}' "$@"
       `#!/bin/sh
 printf '{"id": 4711, "result": "%0100000d"}\\n' 0
 i=0; while [ $i -lt 2000 ]; do echo "garbage $i"; i=$((i+1)); done
-exec '${codex}' "$@"
+exec '${codexProgram}' "$@"
 `,
     )
-    await play(
+    await world.play(
       async (bench) => {
         const sessions = [await bench.session(), await bench.session()]
         for (const session of sessions) await (await session.prompt(hello)).completed()
@@ -135,10 +106,10 @@ exec '${codex}' "$@"
       home,
       `#!/bin/sh
 until [ -e "$0.go" ]; do sleep 0.05; done
-exec '${codex}' "$@"
+exec '${codexProgram}' "$@"
 `,
     )
-    await play(
+    await world.play(
       async (bench) => {
         const session = await bench.session()
         const turn = await session.prompt(hello)
@@ -163,7 +134,8 @@ exec '${codex}' "$@"
     const name = mark()
     const executable = script(home, `#!/bin/sh\nsh -c 'while true; do sleep 0.1; done; echo ${name}'\n`)
     const giveUp = new AbortController()
-    const connecting = adapter({ executable, startMs })
+    const connecting = world
+      .adapter({ executable, startMs })
       .connect(connectInput({ cwd: home, signal: giveUp.signal }))
       .catch((error: unknown) => error)
     if (refusal.code === 'cancelled') {
@@ -183,10 +155,10 @@ exec '${codex}' "$@"
       home,
       `#!/bin/sh
 (head -c 20000000 /dev/zero | tr '\\0' 'x' >&2; touch '${flooded}') &
-exec '${codex}' "$@"
+exec '${codexProgram}' "$@"
 `,
     )
-    await play(
+    await world.play(
       async (bench) => {
         const session = await bench.session({ mode: 'bypass' })
         await (await session.prompt(hello)).completed()
@@ -224,15 +196,16 @@ exec '${codex}' "$@"
     ],
   ])('%s: it is refused with what to do', async (_what, text, why) => {
     const executable = script(home, text)
-    const refusal = await adapter({ executable })
+    const refusal = await world
+      .adapter({ executable })
       .connect(connectInput({ cwd: home }))
       .catch((error: unknown) => error)
     expect(refusal).toBeInstanceOf(ParleyError)
     expect(refusal).toMatchObject({ code: 'agent_failed', message: expect.stringContaining(why) })
-    expect((refusal as Error).message).toContain('npm install -g @openai/codex@0.166.0')
-    expect(await adapter({ executable }).probe(AbortSignal.timeout(5_000))).toMatchObject({
+    expect((refusal as Error).message).toContain('needs Codex 0.166.0 or newer. Correct agents.codex.command')
+    expect(await world.adapter({ executable }).probe(AbortSignal.timeout(5_000))).toMatchObject({
       found: true,
-      signedIn: false,
+      usable: false,
       hint: expect.stringContaining(why),
     })
     expect(processes(executable)).toEqual([])
@@ -245,21 +218,23 @@ exec '${codex}' "$@"
     })
     expect(await nowhere.probe(AbortSignal.timeout(5_000))).toMatchObject({ found: false })
     const env = {
-      ...codexEnvironment({ url: server.url, home }),
+      ...codexEnvironment({ url: world.server.url, home }),
       CODEX_HOME: mkdtempSync(join(home, 'nobody-')),
     }
     const nobody = createCodexAdapter({ env, agentsFolder })
     const refusal = { code: 'agent_not_signed_in', message: expect.stringContaining('codex login') }
     await expect(nobody.connect(connectInput({ cwd: home }))).rejects.toMatchObject(refusal)
     expect(await nobody.probe(AbortSignal.timeout(5_000))).toMatchObject({ found: true, signedIn: false })
-    await expect(adapter().connect(connectInput({ cwd: join(home, 'no-such') }))).rejects.toMatchObject({
-      code: 'validation_error',
-    })
+    await expect(world.adapter().connect(connectInput({ cwd: join(home, 'no-such') }))).rejects.toMatchObject(
+      {
+        code: 'validation_error',
+      },
+    )
     await until(() => programs().length === 0)
   })
 
   it('has settings that are broken: the refusal says where', async () => {
-    const env = codexEnvironment({ url: server.url, home: mkdtempSync(join(home, 'broken-')) })
+    const env = codexEnvironment({ url: world.server.url, home: mkdtempSync(join(home, 'broken-')) })
     writeFileSync(join(env.CODEX_HOME ?? '', 'config.toml'), 'model = [')
     const broken = createCodexAdapter({ env, agentsFolder })
     const refusal = await broken.connect(connectInput({ cwd: home })).catch((error: unknown) => error)

@@ -50,11 +50,8 @@ async function expectSignedIn(server: AppServer): Promise<void> {
   const account = await readAccount(server).catch((error: unknown) => {
     throw cannotOpen(error)
   })
-  if (!account.signedIn) throw new ParleyError('agent_not_signed_in', signInHint)
+  if (!account.signedIn) throw new ParleyError('agent_not_signed_in', 'Codex is not signed in.')
 }
-
-export const signInHint =
-  'Sign in once with the program itself: codex login (or, with an API key: printenv OPENAI_API_KEY | codex login --with-api-key).'
 
 /** Whether a model can be reached at all, and what pays for it. */
 export async function readAccount(

@@ -9,6 +9,8 @@ export type ProgramOptions = {
   readonly program: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
+  /** What a person does for a version that works. */
+  readonly getIt?: string | undefined
   /** How long it may take to say who it is. */
   readonly startMs?: number | undefined
   /** Gives up starting. Means nothing once it has started. */
@@ -71,7 +73,7 @@ export async function startProgram(options: ProgramOptions): Promise<RunningProg
   } catch (error) {
     process.kill()
     await ended
-    throw cannotStart(program, error, process)
+    throw cannotStart(options, error, process)
   }
 }
 
@@ -101,12 +103,16 @@ async function greet(
   }
 }
 
-function cannotStart(program: string, error: unknown, process: AgentProcess): ParleyError {
+function cannotStart(
+  { program, getIt = `Install it: npm install -g @openai/codex@${oldestVersion}` }: ProgramOptions,
+  error: unknown,
+  process: AgentProcess,
+): ParleyError {
   const why = messageOf(error)
   const { stderrTail, exitCode } = process.lastWords()
   return new ParleyError(
     'agent_failed',
-    `${program} could not be used as "codex app-server": ${why}. Parley needs Codex ${oldestVersion} or newer: npm install -g @openai/codex@${oldestVersion}`,
+    `${program} could not be used as "codex app-server": ${why}. Parley needs Codex ${oldestVersion} or newer. ${getIt}`,
     {
       details: {
         ...(exitCode !== undefined && { exitCode }),

@@ -11,6 +11,7 @@ import { bash, call, done, gitInit, OpenCodeUnderTest } from './opencode-under-t
 let world: OpenCodeUnderTest
 beforeAll(async () => {
   world = await OpenCodeUnderTest.start()
+  await world.stay()
 })
 afterAll(async () => {
   await world[Symbol.asyncDispose]()
@@ -89,7 +90,7 @@ describe('what OpenCode asks for', { timeout: 90_000 }, () => {
 
   it('is forgotten when the turn is stopped: no answer can come too late', async () => {
     const person = { forbids: () => false, permit: never, answer: never }
-    const connection = await world.adapter().connect(connectInput({ cwd: world.home, person }))
+    const connection = await world.shared.connect(connectInput({ cwd: world.home, person }))
     const isAsked = (output: AgentOutput) =>
       output.type === 'native' && (output.message as { type: string }).type === 'permission.asked'
     await say(connection, 'prm_1', modelPrompt('Touch it.', bash('touch late'), done))
@@ -112,7 +113,7 @@ describe('what OpenCode asks for', { timeout: 90_000 }, () => {
   })
 
   it('does not run when the turn is stopped before OpenCode has even begun with it', async () => {
-    const connection = await world.adapter().connect(connectInput({ cwd: world.home }))
+    const connection = await world.shared.connect(connectInput({ cwd: world.home }))
     await say(connection, 'prm_1', modelPrompt('Touch it.', bash('touch early'), done))
     const turn = readTurn(connection)
     await connection.interrupt()
@@ -232,7 +233,7 @@ describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
       await (await session.prompt(modelPrompt('Delegate.', task, done))).completed()
       expect(session.all('tool-call.called').map(({ name }) => name)).toEqual(['invalid', 'task', 'invalid'])
       expect(session.all('agent.noticed').map(({ code }) => code)).toContain('tools-left-out')
-    })
+    }, world.adapter())
     rmSync(folder, { recursive: true })
     expect(existsSync(wiped)).toBe(false)
   })
@@ -310,8 +311,23 @@ describe('where edits are accepted', { timeout: 90_000 }, () => {
 })
 
 describe('a server', { timeout: 90_000 }, () => {
-  it('serves many sessions, but not those that need another', () =>
-    world.onBench(async (bench) => {
+  it.each([true, false])('loads what lies in a folder only if the folder is trusted: %s', async (trusted) => {
+    const cwd = join(world.home, `folder-${trusted}`)
+    mkdirSync(cwd)
+    const command = { tell: { template: 'Tell me', description: 'of the folder' } }
+    writeFileSync(join(cwd, 'opencode.json'), JSON.stringify({ command }))
+    const connection = await world.shared.connect(connectInput({ cwd, trusted }))
+    const [connected] = await readUntil(connection, ({ type }) => type === 'agent.connected')
+    const names =
+      connected?.type === 'agent.connected' ? connected.commands?.map(({ name }) => name) : undefined
+    expect(names?.includes('tell')).toBe(trusted)
+    expect(connected).toMatchObject({ loaded: trusted ? ['user', 'project'] : ['user'] })
+    await connection.close()
+  })
+
+  it('serves many sessions, but not those that need another', async () => {
+    await world.leave()
+    await world.onBench(async (bench) => {
       const hello = modelPrompt('Hello.', done)
       const [first, second] = [await bench.session(), await bench.session()]
       await Promise.all([(await first.prompt(hello)).completed(), (await second.prompt(hello)).completed()])
@@ -327,19 +343,6 @@ describe('a server', { timeout: 90_000 }, () => {
       await first.command({ type: 'session.close' })
       await (await second.prompt(hello)).completed()
       expect(world.running('opencode serve')).toHaveLength(1)
-    }))
-
-  it.each([true, false])('loads what lies in a folder only if the folder is trusted: %s', async (trusted) => {
-    const cwd = join(world.home, `folder-${trusted}`)
-    mkdirSync(cwd)
-    const command = { tell: { template: 'Tell me', description: 'of the folder' } }
-    writeFileSync(join(cwd, 'opencode.json'), JSON.stringify({ command }))
-    const connection = await world.adapter().connect(connectInput({ cwd, trusted }))
-    const [connected] = await readUntil(connection, ({ type }) => type === 'agent.connected')
-    const names =
-      connected?.type === 'agent.connected' ? connected.commands?.map(({ name }) => name) : undefined
-    expect(names?.includes('tell')).toBe(trusted)
-    expect(connected).toMatchObject({ loaded: trusted ? ['user', 'project'] : ['user'] })
-    await connection.close()
+    })
   })
 })

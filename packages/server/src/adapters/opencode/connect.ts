@@ -7,13 +7,22 @@ import { introductionOf } from './introduction.ts'
 import { agentFor } from './outgoing.ts'
 import { sessionRules } from './rules.ts'
 import type { SharedServer } from './server.ts'
+import type { Advice } from './version.ts'
 import { wordsOf } from './words-of.ts'
 
 /** Opens a conversation on a server, and lets go of the server if that fails. */
-export async function connectOpenCode(shared: SharedServer, input: ConnectInput): Promise<AgentConnection> {
+export async function connectOpenCode(
+  shared: SharedServer,
+  input: ConnectInput,
+  advice: Advice,
+): Promise<AgentConnection> {
   const { server, release } = shared
   try {
-    return await unlessAborted(open(shared, input), input.signal, 'Cancelled while OpenCode was started.')
+    return await unlessAborted(
+      open(shared, input, advice),
+      input.signal,
+      'Cancelled while OpenCode was started.',
+    )
   } catch (error) {
     const { stderrTail } = server.lastWords()
     if (input.signal.aborted) server.doubt()
@@ -26,9 +35,9 @@ export async function connectOpenCode(shared: SharedServer, input: ConnectInput)
   }
 }
 
-async function open(shared: SharedServer, input: ConnectInput): Promise<AgentConnection> {
+async function open(shared: SharedServer, input: ConnectInput, advice: Advice): Promise<AgentConnection> {
   const client = shared.server.client(input.cwd)
-  const introduction = await introductionOf(client, input.settings.model)
+  const introduction = await introductionOf(client, input.settings.model, advice)
   const rules = sessionRules(agentFor(introduction, input.settings.mode), introduction.unasked)
   const session = await openConversation(client, input, rules)
   const used = await usageOf(client, session)

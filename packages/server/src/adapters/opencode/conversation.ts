@@ -3,7 +3,7 @@ import { ParleyError, type TokenUsage } from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
 import { endsWith, type NativeRule } from './rules.ts'
 import { sum, tokensOf } from './translate-usage.ts'
-import { getAnother } from './version.ts'
+import { oldestVersion } from './version.ts'
 
 const thrown = { throwOnError: true } as const
 
@@ -44,7 +44,7 @@ export async function applyRules(
   throw new ParleyError('agent_failed', rulesNotTaken, { details: { version: updated.version } })
 }
 
-const rulesNotTaken = `OpenCode did not take the rules by which it asks before it acts, so nothing is sent to it. ${getAnother}`
+const rulesNotTaken = `OpenCode did not take the rules by which it asks before it acts, so nothing is sent to it. Install another version: ${oldestVersion} is known to take them.`
 
 /** What it has used so far, with its subagents. */
 export async function usageOf(

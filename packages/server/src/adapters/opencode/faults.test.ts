@@ -259,8 +259,13 @@ describe('a model that fails', { timeout: 90_000 }, () => {
       return response.end()
     })
     await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
+    await world.stay(fronted())
   })
-  afterAll(() => front.close())
+  afterAll(async () => {
+    await world.leave()
+    await nothingLeft()
+    front.close()
+  })
   const fronted = () => {
     const url = `http://127.0.0.1:${(front.address() as AddressInfo).port}`
     const env = opencodeEnvironment({ url, home: world.home })
@@ -284,8 +289,7 @@ describe('a model that fails', { timeout: 90_000 }, () => {
         expect(turn.all('agent.noticed').map((notice) => notice.code)).toContain('api-retry')
         await (await session.prompt(hello)).completed()
         expect(session.all('agent.disconnected')).toEqual([])
-      }, fronted())
-      await nothingLeft()
+      })
     },
   )
 
@@ -297,7 +301,6 @@ describe('a model that fails', { timeout: 90_000 }, () => {
       await turn.completed()
       expect(turn.said).toBe('Hello there.')
       expect(turn.all('agent.noticed').map((notice) => notice.code)).toContain('api-retry')
-    }, fronted())
-    await nothingLeft()
+    })
   })
 })

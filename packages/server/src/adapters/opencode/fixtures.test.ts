@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { hostUnderTest } from '../../core/host-under-test.ts'
-import { logProblems } from '../../testing/invariants.ts'
+import { expectRecorded, type Recordings, recordingsHold } from '../../testing/recordings.ts'
 import { outputsOf, replaying } from '../../testing/replaying.ts'
 import { allOutputs, fixtureNames, readFixture, translateFixture } from './fixtures-under-test.ts'
 
@@ -54,37 +54,18 @@ const outcomes: Record<string, string[]> = {
   'model-unknown': ['failed'],
 }
 
-it('knows what every recording says', () => {
-  expect(Object.keys(texts).toSorted()).toEqual(fixtureNames.toSorted())
-})
+const recordings: Recordings = {
+  names: fixtureNames,
+  texts,
+  outcomes,
+  traces: /\/tmp\/|\/root\/|\/Users\/|parley-opencode|localhost/,
+  read: readFixture,
+  outputs: allOutputs,
+}
 
-describe.each(fixtureNames)('the recording %s', (name) => {
-  it('holds no trace of the machine it was made on', () => {
-    expect(JSON.stringify(readFixture(name))).not.toMatch(
-      /\/tmp\/|\/root\/|\/Users\/|parley-opencode|localhost/,
-    )
-  })
+recordingsHold(recordings)
 
-  it('gives the same outputs twice', () => {
-    expect(allOutputs(name)).toEqual(allOutputs(name))
-  })
-
-  it('leaves nothing unrecognised', () => {
-    expect(outputsOf(allOutputs(name), 'agent.unrecognised')).toEqual([])
-  })
-
-  it('streams of every block what it writes', () => {
-    const outputs = allOutputs(name)
-    const streamed = new Map<string, string>()
-    for (const output of outputs) {
-      if (output.type !== 'text.streamed' && output.type !== 'thinking.streamed') continue
-      streamed.set(output.blockId, (streamed.get(output.blockId) ?? '') + output.text)
-    }
-    const written = [...outputsOf(outputs, 'text.written'), ...outputsOf(outputs, 'thinking.written')]
-    for (const { blockId, text } of written) expect(streamed.get(blockId) ?? text).toBe(text)
-    expect(written.length).toBe(new Set(written.map(({ blockId }) => blockId)).size)
-  })
-
+describe.each(fixtureNames)('the recording %s, replayed,', (name) => {
   it('ends every turn once', () => {
     const ends = translateFixture(name).map((turn) => outputsOf(turn, 'turn.ended').length)
     expect(ends).toEqual(ends.map(() => 1))
@@ -99,11 +80,6 @@ describe.each(fixtureNames)('the recording %s', (name) => {
       await session.idle()
       expect(outputsOf(turn, 'turn.ended')).toHaveLength(1)
     }
-    const log = await session.log()
-    expect(logProblems(log)).toEqual([])
-    expect(log.filter(({ type }) => type === 'agent.unrecognised')).toEqual([])
-    expect(await session.texts()).toEqual(texts[name])
-    const ends = log.filter((event) => event.type === 'turn.ended').map(({ outcome }) => outcome)
-    expect(ends).toEqual(outcomes[name] ?? ['completed'])
+    await expectRecorded(session, recordings, name)
   })
 })

@@ -1,15 +1,16 @@
-import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import { howToFind, howToGet, type ParleyCommand, programAsTyped, programForTerminal } from '../advice.ts'
 import { agentEnvironment, type Environment } from '../environment.ts'
+import { expectFolder } from '../expect-folder.ts'
 import { agentFolder, findProgram, installedVersion } from '../find-program.ts'
 import { runProgram } from '../run-program.ts'
 import { hasEvidentCredential, ofAnotherServer, providerVariables } from './credentials.ts'
 import { opencodeMemory } from './memory.ts'
 import type { ServerPool, SharedServer } from './server.ts'
 import { honouredOptions, type ServerNeeds, serverEnvironment, serverKey } from './settings.ts'
-import { tooOld } from './version.ts'
+import { type Advice, tooOld } from './version.ts'
 
 export type OpenCodeAdapterOptions = {
   /** The environment of this process, of which the agent gets what it needs. */
@@ -20,16 +21,17 @@ export type OpenCodeAdapterOptions = {
   readonly executable?: string
   /** Where Parley installs agents. */
   readonly agentsFolder?: string
+  /** How Parley's own program is called here, for advice. */
+  readonly parley?: ParleyCommand
 }
 
 const id = 'opencode'
 const install = { package: 'opencode-ai', version: '1.18.33' }
 const versionMs = 5_000
-const signInHint = 'Sign in once with the program itself (opencode auth login), or set the key of a provider.'
 
 /** OpenCode, through its own server: one for many sessions. Its SDK is loaded when it is first needed. */
 export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAdapter {
-  const { executable = id, agentsFolder } = options
+  const { executable = id, agentsFolder, parley } = options
   const env = agentEnvironment({
     from: options.env,
     vendor: ['OPENCODE_', ...providerVariables],
@@ -37,13 +39,21 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
     ...(options.add && { add: options.add }),
   })
   const find = () => findProgram({ name: executable, env, installed: { folder: agentsFolder, agent: id } })
+  const given = { agent: id, install, executable: options.executable, agentsFolder, parley }
+  const [getIt, installHint] = [howToGet(given), howToFind(given)]
+  const signIn = (program: string) => `${programAsTyped(program, options.env)} auth login`
+  const refusal = () =>
+    find() === undefined
+      ? new ParleyError('agent_not_found', `OpenCode was not found. ${installHint}`)
+      : undefined
   let pool: ServerPool | undefined
   const acquire = async (needs: ServerNeeds, signal: AbortSignal): Promise<SharedServer> => {
     const program = find()
-    if (program === undefined) throw new ParleyError('agent_not_found', notFound(executable))
+    if (program === undefined) throw refusal()
     const { ServerPool } = await import('./server.ts')
     pool ??= new ServerPool()
-    return pool.acquire(serverKey(needs), () => ({ program, env: serverEnvironment(env, needs) }), signal)
+    const start = () => ({ program, env: serverEnvironment(env, needs) })
+    return pool.acquire(serverKey(needs), start, signal)
   }
   return {
     id,
@@ -80,14 +90,22 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
     install,
     startsAhead: true,
     conversations: opencodeMemory((signal) => acquire({ trusted: false }, signal)),
-    terminalCommand: (agentSessionId) => [id, '--session', agentSessionId],
-    probe: (signal) => probe(find(), { env, agentsFolder, signal }),
+    terminalCommand: (agentSessionId) => [
+      programForTerminal(id, find(), options.env),
+      '--session',
+      agentSessionId,
+    ],
+    async probe(signal) {
+      const path = find()
+      if (path === undefined) return { found: false, hint: installHint }
+      return probe(path, { env, agentsFolder, signal, advice: { getIt, signIn: signIn(path) } })
+    },
+    refusal,
     async connect(input) {
-      if (!existsSync(input.cwd))
-        throw new ParleyError('validation_error', `The folder ${input.cwd} does not exist.`)
+      expectFolder(input.cwd)
       const shared = await acquire(input, input.signal)
       const { connectOpenCode } = await import('./connect.ts')
-      return connectOpenCode(shared, input)
+      return connectOpenCode(shared, input, { getIt, signIn: signIn(find() ?? id) })
     },
   }
 }
@@ -96,14 +114,16 @@ type ProbeContext = {
   readonly env: Readonly<Record<string, string>>
   readonly agentsFolder: string | undefined
   readonly signal: AbortSignal
+  readonly advice: Advice
 }
 
 /** Starts no server: whether somebody is signed in is known for certain only when one is. */
-async function probe(path: string | undefined, context: ProbeContext): Promise<AgentProbe> {
-  if (path === undefined) return { found: false, hint: notFound(id) }
+async function probe(path: string, context: ProbeContext): Promise<AgentProbe> {
+  const { advice } = context
   const version = await versionOf(path, context)
-  const refusal = version === undefined ? undefined : tooOld(version)
-  if (version !== undefined && refusal !== undefined) return { found: true, path, version, hint: refusal }
+  const hint = version === undefined ? undefined : tooOld(version, advice.getIt)
+  if (version !== undefined && hint !== undefined) return { found: true, path, version, usable: false, hint }
+  const signInHint = `Sign in once with the program itself (${advice.signIn}), or set the key of a provider.`
   const signedIn = hasEvidentCredential(context.env) ? { signedIn: true } : { hint: signInHint }
   return { found: true, path, ...(version !== undefined && { version }), ...signedIn }
 }
@@ -118,8 +138,4 @@ async function versionOf(
   const start = { command: path, args: ['--version'], env, timeoutMs: versionMs, signal }
   const { exitCode, stdout } = await runProgram(start)
   return exitCode === 0 ? /^\d+\.\d+\.\d+\S*/.exec(stdout.trim())?.[0] : undefined
-}
-
-function notFound(name: string): string {
-  return `${name} was not found. Install it with "parley agents install opencode", or name its path in config.json (agents.opencode.command).`
 }

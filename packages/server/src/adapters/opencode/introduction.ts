@@ -2,7 +2,7 @@ import type { OpencodeClient, Provider } from '@opencode-ai/sdk/v2/client'
 import { type AgentCommand, type AgentModel, ParleyError } from '@parley/protocol'
 import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
 import { type NativeAgent, unaskedTools } from './rules.ts'
-import { getAnother, oldestVersion, tooOld } from './version.ts'
+import { type Advice, oldestVersion, tooOld } from './version.ts'
 import { wordsOf } from './words-of.ts'
 
 /** What a server says of itself, for one folder. */
@@ -31,9 +31,10 @@ const compact: AgentCommand = { name: 'compact', description: 'Sum up the conver
 export async function introductionOf(
   client: OpencodeClient,
   model: string | undefined,
+  advice: Advice,
 ): Promise<Introduction> {
-  const version = await versionOf(client)
-  const refusal = tooOld(version)
+  const version = await versionOf(client, advice)
+  const refusal = tooOld(version, advice.getIt)
   if (refusal !== undefined)
     throw new ParleyError('agent_failed', refusal, { details: { version, needed: oldestVersion } })
   const thrown = { throwOnError: true } as const
@@ -48,7 +49,7 @@ export async function introductionOf(
   const unasked = unaskedTools(tools.data)
   const { providers: list, default: defaults } = providers.data
   const chosen = model ?? config.data.model
-  if (chosen === undefined && !list.some(isConfigured)) throw notSignedIn(list)
+  if (chosen === undefined && !list.some(isConfigured)) throw notSignedIn(list, advice)
   const all = list.flatMap((provider) => modelsOf(provider, chosen ?? firstDefault(defaults)))
   return {
     version,
@@ -87,13 +88,13 @@ export function connectedOutput(
   }
 }
 
-async function versionOf(client: OpencodeClient): Promise<string> {
+async function versionOf(client: OpencodeClient, { getIt }: Advice): Promise<string> {
   try {
     const { data } = await client.global.health({ throwOnError: true })
     if (typeof data.version === 'string') return data.version
     throw new Error('it does not say its version')
   } catch (error) {
-    const message = `What answers is no server of OpenCode, or of an old one: ${wordsOf(error)}. Check agents.opencode.command. ${getAnother}`
+    const message = `What answers is no server of OpenCode, or of an old one: ${wordsOf(error)}. Parley needs ${oldestVersion} or later. ${getIt}`
     throw new ParleyError('agent_failed', message, { cause: error })
   }
 }
@@ -103,12 +104,12 @@ function isConfigured({ id, options }: Provider): boolean {
   return id !== 'opencode' || options.apiKey !== 'public'
 }
 
-function notSignedIn(providers: readonly Provider[]): ParleyError {
+function notSignedIn(providers: readonly Provider[], { signIn }: Advice): ParleyError {
   const free = providers.flatMap(({ id, models }) => Object.keys(models).map((name) => `${id}/${name}`))
   const hint = free[0] === undefined ? '' : ` Or choose one of its free models by name, such as ${free[0]}.`
   return new ParleyError(
     'agent_not_signed_in',
-    `OpenCode has no provider of models. Sign in once with the program itself (opencode auth login), or set the key of a provider, such as ANTHROPIC_API_KEY, in the environment of the server.${hint}`,
+    `OpenCode has no provider of models. Sign in once with the program itself (${signIn}), or set the key of a provider, such as ANTHROPIC_API_KEY, in the environment of the server.${hint}`,
   )
 }
 

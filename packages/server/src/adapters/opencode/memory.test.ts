@@ -3,40 +3,32 @@ import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
-import type { EventOf, EventType, SessionEvent } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import type { AgentAdapter, AgentConnection } from '../../core/agent-adapter.ts'
-import { createHost, type Host } from '../../index.ts'
-import { createMemoryStore } from '../../stores/memory.ts'
+import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { BenchSession } from '../../testing/adapter-contract/bench.ts'
+import { hostWith, importFrom, importOnce } from '../../testing/imported-conversation.ts'
 import { logProblems } from '../../testing/invariants.ts'
+import { onePixel } from '../../testing/model-answers.ts'
 import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { opencodeEnvironment, opencodeProgram } from '../../testing/opencode-environment.ts'
-import { connectInput, readToEnd } from '../../testing/read-connection.ts'
 import { createOpenCodeAdapter } from './index.ts'
 import { bash, call, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 import { OpenCodeServer } from './server.ts'
 
 /** Conversations that a person had with OpenCode in a terminal, before there was Parley. */
 
-const picture =
-  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 let world: OpenCodeUnderTest
 let env: Record<string, string>
 let adapter: AgentAdapter
-/** Has a server started, which all share: a server goes with the last who needs it. */
-let staying: AgentConnection
 let serverCount = 0
 beforeAll(async () => {
   world = await OpenCodeUnderTest.start()
   env = opencodeEnvironment({ url: world.server.url, home: world.home })
-  adapter = world.adapter()
-  staying = await adapter.connect(connectInput({ cwd: world.home }))
-  void readToEnd(staying)
+  adapter = await world.stay()
   serverCount = world.running('opencode serve').length
 })
 afterAll(async () => {
-  await staying.close()
+  await world.leave()
   await vi.waitFor(() => expect(world.processes()).toEqual([]), { timeout: 30_000, interval: 50 })
   await world[Symbol.asyncDispose]()
 })
@@ -57,23 +49,6 @@ async function inTerminal(prompt: string, folder = project(), ...more: readonly 
   return folder
 }
 
-async function hostOfOpenCode(): Promise<Host & AsyncDisposable> {
-  const host = await createHost({ adapters: [adapter], store: createMemoryStore() })
-  return Object.assign(host, { [Symbol.asyncDispose]: () => host.close() })
-}
-
-async function imported(host: Host, folder: string) {
-  const [found] = await host.conversations('opencode', { cwd: folder })
-  const { agentSessionId = '' } = found ?? {}
-  const state = await host.importConversation({ agent: 'opencode', agentSessionId })
-  const { events } = await host.read(state.id, { after: 0, limit: 1000 })
-  const log = events.map(({ json }) => JSON.parse(json) as SessionEvent)
-  expect(logProblems(log)).toEqual([])
-  const all = <Type extends EventType>(type: Type) =>
-    log.filter((event): event is EventOf<Type> => event.type === type)
-  return { state, agentSessionId, log, all }
-}
-
 it('a conversation of the terminal program is listed, imported once, and gone on with', {
   timeout: 240_000,
 }, async () => {
@@ -85,17 +60,12 @@ it('a conversation of the terminal program is listed, imported once, and gone on
     '--title',
     'The herbs',
   )
-  await using host = await hostOfOpenCode()
+  await using host = await hostWith(adapter)
   const found = await host.conversations('opencode', { cwd: folder })
   expect(found).toMatchObject([{ cwd: folder, title: 'The herbs' }])
   expect(await host.conversations('opencode', { cwd: world.home })).toEqual([])
 
-  const { state, agentSessionId, log, all } = await imported(host, folder)
-  const again = await host.importConversation({ agent: 'opencode', agentSessionId })
-  expect(again.id).toBe(state.id)
-  const [known] = await host.conversations('opencode', { cwd: folder })
-  expect(known?.sessionId).toBe(state.id)
-  expect(state).toMatchObject({ status: 'idle', importedFrom: { agentSessionId }, turns: 1 })
+  const { state, agentSessionId, log, all } = await importOnce(host, 'opencode', folder)
   expect(log.map(({ type }) => type)).toEqual([
     'session.created',
     'agent.connected',
@@ -120,7 +90,8 @@ it('a conversation of the terminal program is listed, imported once, and gone on
   expect(all('turn.ended')).toMatchObject([{ outcome: 'completed', result: 'I see parsley.' }])
   const ofTurn = log.slice(2, -1).map(({ at }) => at)
   expect(ofTurn).toEqual(ofTurn.toSorted((a, b) => a - b))
-  expect((await host.detail(state.id, 10)).terminal).toEqual(['opencode', '--session', agentSessionId])
+  const { terminal } = await host.detail(state.id, 10)
+  expect(terminal).toEqual([expect.stringMatching(/(^|\/)opencode$/), '--session', agentSessionId])
 
   const session = await BenchSession.follow(() => host, state.id)
   const turn = await session.prompt(modelPrompt('What was it?', { say: 'history' }))
@@ -160,14 +131,14 @@ describe('what a person can do in the terminal program', () => {
     const paths = [join(folder, 'herbs.txt'), join(world.home, 'elsewhere.txt')]
     for (const path of paths) writeFileSync(path, 'parsley and sage')
     const files = paths.map((path) => ({ type: 'file', mime: 'text/plain', url: `file://${path}` }) as const)
-    const image = { type: 'file', mime: 'image/png', url: `data:image/png;base64,${picture}` } as const
+    const image = { type: 'file', mime: 'image/png', url: `data:image/png;base64,${onePixel}` } as const
     await say(modelPrompt('Look.', { content: 'A dot.' }), image, ...files)
-    await using host = await hostOfOpenCode()
-    const { all } = await imported(host, folder)
+    await using host = await hostWith(adapter)
+    const { all } = await importFrom(host, 'opencode', folder)
     expect(all('prompt.submitted').map(({ parts }) => parts)).toEqual([
       [
         { type: 'text', text: expect.stringMatching(/^Look\./) },
-        { type: 'image', mimeType: 'image/png', data: picture },
+        { type: 'image', mimeType: 'image/png', data: onePixel },
         { type: 'file', name: 'herbs.txt', mimeType: 'text/plain', path: 'herbs.txt' },
         { type: 'text', text: `[file: file://${paths[1]}]` },
       ],
@@ -178,9 +149,9 @@ describe('what a person can do in the terminal program', () => {
     const { folder, say } = await begun()
     const task = { description: 'look', subagent_type: 'general', prompt: 'Say what you see.' }
     await say(modelPrompt('Delegate.', call('task', task), { content: 'Delegated.' }))
-    await using host = await hostOfOpenCode()
+    await using host = await hostWith(adapter)
     expect(await host.conversations('opencode', { cwd: folder })).toHaveLength(1)
-    const { all, log } = await imported(host, folder)
+    const { all, log } = await importFrom(host, 'opencode', folder)
     const [called] = all('tool-call.called')
     expect(called).toMatchObject({ name: 'task', kind: 'subagent' })
     expect(all('text.written')).toMatchObject([
@@ -203,8 +174,8 @@ describe('what a person can do in the terminal program', () => {
     await expect.poll(() => world.running('tail -f /dev/null'), { timeout: 30_000 }).not.toEqual([])
     await client.session.abort({ sessionID }, thrown)
     await waiting
-    await using host = await hostOfOpenCode()
-    const { all } = await imported(host, folder)
+    await using host = await hostWith(adapter)
+    const { all } = await importFrom(host, 'opencode', folder)
     expect(all('prompt.submitted').map(({ parts: [part] }) => part)).toMatchObject([
       { type: 'text', text: '!echo sage' },
       { type: 'text', text: expect.stringMatching(/^Plan\./) },
@@ -233,8 +204,8 @@ describe('what a person can do in the terminal program', () => {
     const { info } = await say('Take me back.')
     const messageID = info.role === 'assistant' ? info.parentID : ''
     await client.session.revert({ sessionID, messageID }, thrown)
-    await using host = await hostOfOpenCode()
-    const { all } = await imported(host, folder)
+    await using host = await hostWith(adapter)
+    const { all } = await importFrom(host, 'opencode', folder)
     expect(all('prompt.submitted').map(({ parts: [part] }) => part)).toMatchObject([
       { type: 'text', text: expect.stringMatching(/^Hello\./) },
       { type: 'command', name: 'compact' },
@@ -245,7 +216,7 @@ describe('what a person can do in the terminal program', () => {
 
   it('one in which nothing was said, or that was put away, is not listed', async () => {
     const { folder, client, sessionID, say } = await begun()
-    await using host = await hostOfOpenCode()
+    await using host = await hostWith(adapter)
     expect(await host.conversations('opencode', { cwd: folder })).toEqual([])
     await say(modelPrompt('Put me away.', { content: 'Gladly.' }))
     expect(await host.conversations('opencode', { cwd: folder })).toHaveLength(1)
@@ -260,7 +231,7 @@ describe('what a person can do in the terminal program', () => {
     const format = { type: 'json_schema', schema: { type: 'object', properties: {} } } as const
     const text = modelPrompt('Count.', call('StructuredOutput', {}))
     await client.session.prompt({ sessionID, parts: [{ type: 'text', text }], format }, thrown)
-    await using host = await hostOfOpenCode()
+    await using host = await hostWith(adapter)
     const refused = host.importConversation({ agent: 'opencode', agentSessionId: sessionID })
     await expect(refused).rejects.toMatchObject({
       code: 'agent_failed',

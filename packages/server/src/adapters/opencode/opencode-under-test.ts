@@ -6,15 +6,18 @@ import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
+import { call, done } from '../../testing/model-answers.ts'
 import { answerByPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { opencodeEnvironment, opencodeProgram } from '../../testing/opencode-environment.ts'
+import { connectInput, readToEnd } from '../../testing/read-connection.ts'
 import { createOpenCodeAdapter, type OpenCodeAdapterOptions } from './index.ts'
 
 /** A model, a home and a folder of programs, gone when the tests are over; and no process that outlives them. */
 export class OpenCodeUnderTest implements AsyncDisposable {
   readonly server: ModelServer
   readonly home = mkdtempSync(join(tmpdir(), 'parley-opencode-'))
+  #shared: { adapter: AgentAdapter; leave: () => Promise<void> } | undefined
 
   private constructor(server: ModelServer) {
     this.server = server
@@ -31,8 +34,41 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     return createOpenCodeAdapter({ env, agentsFolder: testAgentsFolder(), ...options })
   }
 
+  /**
+   * A server goes with its last session. So that not every test waits for a start, one session stays until `leave`: the
+   * sessions of this adapter share its server, one after another.
+   */
+  async stay(adapter: AgentAdapter = this.adapter()): Promise<AgentAdapter> {
+    const connect = () => adapter.connect(connectInput({ cwd: this.home }))
+    let over = false
+    let current = await connect()
+    const staying = (async () => {
+      while (!over) {
+        await readToEnd(current)
+        if (!over) current = await connect()
+      }
+    })()
+    const leave = async () => {
+      over = true
+      await current.close()
+      await staying
+    }
+    this.#shared = { adapter, leave }
+    return adapter
+  }
+
+  async leave(): Promise<void> {
+    await this.#shared?.leave()
+    this.#shared = undefined
+  }
+
+  /** The adapter whose server stays; one of its own where none does. */
+  get shared(): AgentAdapter {
+    return this.#shared?.adapter ?? this.adapter()
+  }
+
   /** A host with this agent, and the same one again after a restart. */
-  onBench(work: (bench: Bench) => Promise<void>, adapter: AgentAdapter = this.adapter()): Promise<void> {
+  onBench(work: (bench: Bench) => Promise<void>, adapter: AgentAdapter = this.shared): Promise<void> {
     return onBench({ adapter: () => adapter, store: createMemoryStore }, adapter, work)
   }
 
@@ -82,17 +118,15 @@ export class OpenCodeUnderTest implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.leave()
     await this.server.stop()
     rmSync(this.home, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
-export const call = (name: string, input: unknown, id = 'toolu_a'): ModelAnswer => ({
-  toolCalls: [{ name, id, arguments: JSON.stringify(input) }],
-})
 export const bash = (command: string, id = 'toolu_a') =>
   call('bash', { command, description: 'a command' }, id)
-export const done: ModelAnswer = { content: 'That is done.' }
+export { call, done }
 
 export function gitInit(folder: string): void {
   execFileSync('git', ['init', '--quiet', folder])

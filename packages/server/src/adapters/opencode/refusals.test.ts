@@ -20,7 +20,7 @@ afterAll(async () => {
 
 const nothingLeft = () =>
   vi.waitFor(() => expect(world.processes()).toEqual([]), { timeout: 30_000, interval: 50 })
-const advice = 'parley agents update opencode'
+const advice = 'Correct agents.opencode.command'
 
 describe('another version', () => {
   it.each([
@@ -34,7 +34,7 @@ describe('another version', () => {
     ['1.19.0-beta.1', false],
     ['2.0.0', false],
   ])('%s: too old is %s', (version, expected) => {
-    expect(tooOld(version) !== undefined).toBe(expected)
+    expect(tooOld(version, 'get it') !== undefined).toBe(expected)
   })
 
   it('is told when the program is looked for', async () => {
@@ -45,6 +45,7 @@ describe('another version', () => {
       found: true,
       path: executable,
       version: '1.10.0',
+      usable: false,
       hint: expect.stringContaining(advice),
     })
   })
@@ -73,7 +74,7 @@ describe('rules that are not taken', () => {
     await expect(connecting).rejects.toMatchObject({
       name: 'ParleyError',
       code: 'agent_failed',
-      message: expect.stringContaining(advice),
+      message: expect.stringContaining('Install another version'),
     })
     rmSync(file())
     await nothingLeft()
@@ -91,7 +92,7 @@ describe('rules that are not taken', () => {
         const refused = await session.prompt(modelPrompt('Write it.', bash('echo once > note.txt'), done))
         const end = await refused.ended()
         expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
-        expect(end.error?.message).toContain(advice)
+        expect(end.error?.message).toContain('Install another version')
         expect(world.server.calls).toHaveLength(before + 1)
         rmSync(file())
         await (await session.prompt(modelPrompt('Hello again.', { content: 'Hello there.' }))).completed()

@@ -1,15 +1,19 @@
 /** The oldest that is known to ask before it acts, and to say what it does in the words that are translated here. */
 export const oldestVersion = '1.18.33'
 
-export const getAnother =
-  'Run "parley agents update opencode", or "parley agents install opencode" if Parley did not bring it.'
+/** How a person gets further. `signIn` is a command. */
+export type Advice = {
+  /** What a person does for a version that works. */
+  readonly getIt: string
+  readonly signIn: string
+}
 
 /** Why this version is refused, or nothing. One that cannot be read is. */
-export function tooOld(version: string): string | undefined {
+export function tooOld(version: string, getIt: string): string | undefined {
   const given = numbersOf(version)
   const needed = numbersOf(oldestVersion) ?? []
   if (given && compare(given, needed) >= 0) return undefined
-  return `OpenCode ${version} is too old: Parley needs ${oldestVersion} or later. ${getAnother}`
+  return `OpenCode ${version} is too old: Parley needs ${oldestVersion} or later. ${getIt}`
 }
 
 /** What comes before a version, such as its beta, is older than that. */

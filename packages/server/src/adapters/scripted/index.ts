@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import {
   type AgentCommand,
   type AgentModel,
@@ -9,6 +8,7 @@ import {
   PermissionMode,
 } from '@parley/protocol'
 import type { AgentAdapter, ConnectInput } from '../../core/agent-adapter.ts'
+import { expectFolder } from '../expect-folder.ts'
 import { type ScriptContext, ScriptedConnection } from './connection.ts'
 import { createGates, type Gates, realSleep, type Sleep } from './gates.ts'
 import { type Script, scriptInPrompt } from './script.ts'
@@ -98,15 +98,11 @@ export function createScriptedAdapter(options: ScriptedAdapterOptions = {}): Age
     options: honouredOptions(can),
     probe: async () => ({ found: true, version, signedIn: true, models: [...models] }),
     async connect(input) {
-      const problem = refuse?.(input) ?? problemWith(input)
+      const problem = refuse?.(input)
       if (problem) throw problem
+      if (input.signal.aborted) throw new ParleyError('cancelled', 'Connecting was given up.')
+      expectFolder(input.cwd)
       return new ScriptedConnection(deps, input)
     },
   }
-}
-
-function problemWith({ signal, cwd }: ConnectInput): ParleyError | undefined {
-  if (signal.aborted) return new ParleyError('cancelled', 'Connecting was given up.')
-  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory()) return undefined
-  return new ParleyError('validation_error', `There is no folder ${cwd}.`, { details: { cwd } })
 }

@@ -7,12 +7,17 @@ import type { AgentAdapter, AgentOutput } from '../../core/agent-adapter.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { onBench } from '../../testing/adapter-contract/bench.ts'
 import { adapterContract, expectShown, type Scenarios, verdictOn } from '../../testing/adapter-contract.ts'
+import {
+  capabilityScripts,
+  generalScripts,
+  json,
+  remembering,
+  writing,
+} from '../../testing/script-scenarios.ts'
 import { createGates } from './gates.ts'
 import { createScriptedAdapter, scriptedCapabilities } from './index.ts'
-import { type Script, scriptInPrompt } from './script.ts'
 import { fileTranscript } from './transcript.ts'
 
-const json = (...steps: Script) => JSON.stringify(steps)
 const gates = createGates()
 const scratch = mkdtempSync(join(tmpdir(), 'parley-scripted-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
@@ -21,90 +26,31 @@ const unstartable = () =>
   createScriptedAdapter({ refuse: () => new ParleyError('agent_not_found', 'It is not installed.') })
 
 const general = {
-  text: { prompt: 'hello there, you', says: 'hello there' },
-  busy: { prompt: json({ type: 'text', text: 'and now I wait' }, { type: 'hang' }) },
-  toolCall: { prompt: json({ type: 'tool', name: 'Read', kind: 'read', output: ['one', 'two'] }) },
+  ...generalScripts,
   crash: { prompt: json({ type: 'text', text: 'oh' }, { type: 'crash', exitCode: 1 }) },
   unrecognised: { prompt: json({ type: 'unrecognised', native: { type: 'what' } }) },
   unstartable: { adapter: unstartable, code: 'agent_not_found' },
 } satisfies Scenarios
 
-const writing = (path: string) =>
-  json(
-    { type: 'text', text: 'I write a file.' },
-    {
-      type: 'permission',
-      name: 'Write',
-      kind: 'edit',
-      title: path,
-      input: { path, text: 'once\n' },
-      effect: { writeFile: { path, text: 'once\n' } },
-    },
-  )
-
 const scenarios: Scenarios = {
   ...general,
-  streaming: { prompt: 'one two three' },
-  thinking: { prompt: json({ type: 'thinking', text: 'hm, let me see' }) },
+  ...capabilityScripts,
   toolInputStreaming: {
     prompt: json({ type: 'tool', name: 'Read', input: { path: 'a.txt' }, inputPieces: 4 }),
   },
   toolOutputStreaming: general.toolCall,
-  permissions: { prompt: writing('note.txt'), effect: { path: 'note.txt', text: 'once\n' } },
   editInput: {
-    prompt: writing('note.txt'),
+    prompt: writing,
     input: { path: 'other.txt', text: 'edited\n' },
     effect: { path: 'other.txt', text: 'edited\n' },
-  },
-  questions: {
-    prompt: json({
-      type: 'question',
-      questions: [
-        {
-          id: 'colour',
-          header: 'Colour',
-          text: 'Which?',
-          options: [{ label: 'red' }, { label: 'blue' }],
-          multiple: false,
-          freeText: false,
-        },
-      ],
-    }),
-    answers: ([question]) => ({ [question?.id ?? '']: 'blue' }),
-    says: 'blue',
-  },
-  plan: { prompt: json({ type: 'plan', entries: [{ text: 'first', status: 'pending' }] }) },
-  planApproval: { prompt: json({ type: 'plan-approval', plan: 'first this, then that' }) },
-  subagents: {
-    prompt: json({
-      type: 'subagent',
-      title: 'look',
-      steps: [
-        { type: 'text', text: 'inside' },
-        { type: 'tool', name: 'Read' },
-      ],
-    }),
   },
   images: {
     prompt: [{ type: 'image', mimeType: 'image/png', data: 'AAAA', name: 'cat.png' }],
     says: 'cat.png',
   },
-  files: { prompt: [{ type: 'file', name: 'a.txt', path: 'docs/a.txt' }], says: 'docs/a.txt' },
-  resume: { first: 'the word is parsley', second: 'what did I say?', says: 'the word is parsley' },
-  fork: { first: 'the word is sage', second: 'what did I say?', says: 'the word is sage' },
-  interrupt: {},
-  steer: {
-    prompt: json({ type: 'text', text: 'on my way' }, { type: 'wait', gate: 'steered' }),
-    words: 'to the left',
-    says: 'to the left',
-    release: () => gates.open('steered'),
-  },
-  models: { model: 'scripted-small' },
-  effort: { effort: 'high' },
-  modes: { mode: 'accept-edits' },
+  steer: { ...capabilityScripts.steer, release: () => gates.open('steered') },
   hostTools: { prompt: ({ name, input }) => json({ type: 'host-tool', name, input }) },
   commands: { prompt: '/compact', command: 'compact', says: '/compact' },
-  compaction: {},
   usage: {
     prompt: json({ type: 'usage', context: { used: 10 }, total: { input: 8, output: 2 }, costUsd: 0.1 }),
   },
@@ -116,11 +62,6 @@ const scenarios: Scenarios = {
   },
   retraction: { prompt: json({ type: 'retraction', text: 'forget this' }) },
 }
-
-const remembering = (text: string, { history }: { history: readonly string[] }): Script =>
-  text === 'what did I say?'
-    ? [{ type: 'text', text: `You said: ${history.join('; ')}` }]
-    : scriptInPrompt(text)
 
 adapterContract('the scripted agent', {
   capabilities: capabilities(...scriptedCapabilities),
@@ -138,7 +79,7 @@ adapterContract('a scripted agent without any capability', {
     adapter: () => createScriptedAdapter({ capabilities: capabilities(), modes: ['ask'] }),
     store: createMemoryStore,
   }),
-  scenarios: { ...general, permissions: scenarios.permissions! },
+  scenarios: { ...general, permissions: capabilityScripts.permissions },
 })
 
 describe('declare or fail', () => {

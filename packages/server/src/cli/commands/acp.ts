@@ -8,6 +8,7 @@ import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
+import { expectAgent } from '../known-agent.ts'
 import { createSteadyAccess } from '../steady-access.ts'
 import { version } from '../version.ts'
 
@@ -26,7 +27,11 @@ export async function acp(options: AcpOptions, context: Context): Promise<number
   globalThis.console = new Console(process.stderr)
   if (stdin.isTTY) output.err('parley: this speaks the Agent Client Protocol: start it from an editor.\n')
   const connected = () => connect(configuration, context)
-  await using server = createSteadyAccess(await connected(), connected)
+  const first = await connected()
+  await using server = createSteadyAccess(first, connected)
+  // The editor would hear of it only when it asks; whoever has set it up wrongly reads stderr.
+  const served = async () => (await first.client.call('listAgents')).agents
+  await expectAgent(options.agent, { flags: options, context, served })
   const face = createAcpFace(ndJsonStream(toWeb(process.stdout), Readable.toWeb(stdin) as ReadableStream), {
     agent: options.agent,
     version,

@@ -63,13 +63,17 @@ async function look({ adapter, context, add }: Patient): Promise<boolean> {
   const probe = await within(probeMs, adapter.probe(AbortSignal.timeout(probeMs))).catch(
     (thrown: unknown): AgentProbe => ({ found: false, hint: (thrown as Error).message }),
   )
-  const { found, path, version, signedIn, hint = '' } = probe
+  const { found, path, version, usable, signedIn, hint = '' } = probe
   if (!found) {
-    const command = install && `Install it: ${context.commandLine(`agents install ${id}`)}`
-    add({ name: 'found', result: 'fail', text: `not found. ${[hint, command].filter(Boolean).join(' ')}` })
+    const command = install ? `Install it: ${context.commandLine(`agents install ${id}`)}` : ''
+    add({ name: 'found', result: 'fail', text: `not found. ${hint || command}` })
     return false
   }
   add(ok('found', path ?? 'it is part of Parley'))
+  if (usable === false) {
+    add({ name: 'usable', result: 'fail', text: `cannot be used as it is. ${hint}` })
+    return false
+  }
   if (version !== undefined) add(versionCheck(version, adapter, context))
   if (signedIn === undefined) return true
   add(

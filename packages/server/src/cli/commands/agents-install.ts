@@ -4,6 +4,8 @@ import { installedVersion } from '../../adapters/find-program.ts'
 import { builtInAdapters } from '../../adapters/index.ts'
 import { type Installed, installAgent, removeAgent } from '../../adapters/install.ts'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import { unknownAgent } from '../../core/agent-list.ts'
+import { shellWord } from '../../faces/http/command-line.ts'
 import { agentsFolder, type Flags } from '../configuration.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makeDataFolder } from '../data-folder.ts'
@@ -90,16 +92,21 @@ export async function removeAgents(
   return exitCodes.completed
 }
 
-export function agentsAt({ into, ...flags }: InstallOptions, context: Context, list: ListAgents) {
+export function agentsAt(
+  { into, ...flags }: Flags & Pick<InstallOptions, 'into'>,
+  context: Context,
+  list: ListAgents = builtInAdapters,
+) {
   const { dataDir, agents } = configurationOf(context, flags)
   const folder = into === undefined ? agentsFolder(dataDir) : resolve(context.cwd, into)
-  const adapters = list({ env: context.env, agentsFolder: folder, agents })
+  const parley = (words: string) =>
+    context.commandLine(into === undefined ? words : `${words} --into ${shellWord(into)}`)
+  const adapters = list({ env: context.env, agentsFolder: folder, agents, parley })
   function adapterOf(id: string): AgentAdapter {
     const adapter = adapters.find((one) => one.id === id)
     if (adapter) return adapter
-    const where = `${context.commandLine('agents')} lists them.`
-    const why = agents[id]?.disabled ? 'It is disabled in config.json.' : where
-    throw new ParleyError('agent_not_found', `There is no agent "${id}". ${why}`)
+    const known = adapters.map((one) => one.id)
+    throw unknownAgent(id, known, agents[id]?.disabled ? 'It is disabled in config.json.' : undefined)
   }
   return { folder, adapters, adapterOf }
 }

@@ -31,23 +31,24 @@ export async function agents(options: AgentsOptions, context: Context): Promise<
 }
 
 function rowOf(agent: AgentInfo, context: Context): string[] {
-  const { id, found, version, signedIn, path } = agent
+  const { id, found, usable, version, signedIn, path } = agent
+  const isUsable = found && usable !== false
   return [
     id,
-    found ? 'yes' : 'no',
+    found ? (isUsable ? 'yes' : 'unusable') : 'no',
     version ?? '-',
-    !found ? '-' : signedIn === undefined ? 'unknown' : signedIn ? 'yes' : 'no',
+    !isUsable ? '-' : signedIn === undefined ? 'unknown' : signedIn ? 'yes' : 'no',
     path === undefined ? '-' : shortPath(path),
     whatToDo(agent, context),
   ]
 }
 
 function whatToDo(agent: AgentInfo, { commandLine }: Context): string {
-  const { id, found, signedIn, hint, install, installing, installError } = agent
+  const { id, found, usable, signedIn, hint, install, installing, installError } = agent
   if (installing) return `wait: it is being installed (${installing.line})`
   if (installError) return `${installError.message} Then: ${commandLine(`agents install ${id}`)}`
   if (!found && install) return commandLine(`agents install ${id}`)
-  if (!found || signedIn === false) return hint ?? 'see its documentation'
+  if (!found || usable === false || signedIn === false) return hint ?? 'see its documentation'
   if (install?.installed !== undefined && install.installed !== install.version)
     return commandLine(`agents update ${id}`)
   return hint ?? commandLine(`run ${id} "…"`)

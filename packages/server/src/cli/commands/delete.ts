@@ -16,11 +16,11 @@ export async function deleteSession(
   context: Context,
 ): Promise<number> {
   const { output } = context
+  await using server = await connect(configurationOf(context, options), context)
+  const id = await findSession(server.client, reference, context)
   if (!options.yes && !output.canAsk) {
     throw new ParleyError('validation_error', 'Nobody is there to confirm: add --yes to delete for good.')
   }
-  await using server = await connect(configurationOf(context, options), context)
-  const id = await findSession(server.client, reference, context)
   const { title } = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })
   if (
     !options.yes &&

@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
-import type { AgentInfo, ParleyError } from '@parley/protocol'
+import { type AgentInfo, messageOf, type ParleyError } from '@parley/protocol'
+import { installedVersion } from '../../adapters/find-program.ts'
 import { builtInAdapters } from '../../adapters/index.ts'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { migrations } from '../../stores/migrations/index.ts'
@@ -166,42 +167,56 @@ async function agentChecks(
   { dataDir, agents }: Configuration,
   context: Context,
 ): Promise<Check[]> {
+  const folder = agentsFolder(dataDir)
+  let found: Probed[]
   if (server) {
-    const listed = await server.client.call('listAgents')
-    return listed.agents.map((agent) => agentCheck(agent, context))
+    found = (await server.client.call('listAgents')).agents
+  } else {
+    try {
+      const adapters = builtInAdapters({
+        env: context.env,
+        agentsFolder: folder,
+        agents,
+        parley: context.commandLine,
+      })
+      found = await Promise.all(adapters.map((adapter) => probed(adapter, folder)))
+    } catch (thrown) {
+      return [{ name: 'agents', result: 'fail', text: (thrown as Error).message }]
+    }
   }
-  let adapters: AgentAdapter[]
+  const isWished = ({ id, install }: Probed) => agents[id] !== undefined || install?.installed !== undefined
+  const rest = found.filter((agent) => !isWished(agent) && isNotSetUp(agent))
+  const checks = found.filter((agent) => !rest.includes(agent)).map((agent) => agentCheck(agent))
+  return rest.length === 0 ? checks : [...checks, restCheck(rest, context)]
+}
+
+type Probed = Pick<AgentInfo, 'id' | 'found' | 'version' | 'usable' | 'signedIn' | 'hint' | 'install'>
+
+async function probed({ id, install, probe }: AgentAdapter, folder: string): Promise<Probed> {
+  const installed = install && installedVersion(folder, id, install.package)
+  const state = { ...(install && { install: { ...install, ...(installed && { installed }) } }) }
   try {
-    adapters = builtInAdapters({ env: context.env, agentsFolder: agentsFolder(dataDir), agents })
+    return { id, ...state, ...(await probe(AbortSignal.timeout(probeMs))) }
   } catch (thrown) {
-    return [{ name: 'agents', result: 'fail', text: (thrown as Error).message }]
+    return { id, ...state, found: true, usable: false, hint: messageOf(thrown) }
   }
-  return Promise.all(
-    adapters.map(async ({ id, install, probe }) => {
-      try {
-        return agentCheck({ id, install, ...(await probe(AbortSignal.timeout(probeMs))) }, context)
-      } catch (thrown) {
-        return {
-          name: `agent ${id}`,
-          result: 'fail' as const,
-          text: `could not be looked at: ${(thrown as Error).message}`,
-        }
-      }
-    }),
-  )
 }
 
-type Probed = Pick<AgentInfo, 'id' | 'found' | 'version' | 'signedIn' | 'hint'> & {
-  install?: AgentInfo['install'] | AgentAdapter['install']
+function isNotSetUp({ found, usable, signedIn }: Probed): boolean {
+  return !found || (usable !== false && signedIn === false)
 }
 
-function agentCheck(agent: Probed, { commandLine }: Context): Check {
-  const { id, found, version, signedIn, hint, install } = agent
+function agentCheck({ id, found, version, usable, signedIn, hint = '' }: Probed): Check {
   const name = `agent ${id}`
-  if (!found) {
-    const what = install ? `Install it: ${commandLine(`agents install ${id}`)}` : (hint ?? '')
-    return { name, result: 'warn', text: `not found. ${what}` }
-  }
-  if (signedIn === false) return { name, result: 'warn', text: `not signed in. ${hint ?? ''}` }
+  if (!found) return { name, result: 'warn', text: `not found. ${hint}` }
+  if (usable === false) return { name, result: 'warn', text: `cannot be used as it is. ${hint}` }
+  if (signedIn === false) return { name, result: 'warn', text: `not signed in. ${hint}` }
   return ok(name, [version, hint].filter(Boolean).join(', ') || 'found')
+}
+
+/** Agents that nobody asked for here: neither named in config.json nor installed by Parley. */
+function restCheck(agents: readonly Probed[], { commandLine }: Context): Check {
+  const names = agents.map(({ id, found }) => (found ? `${id} (not signed in)` : id))
+  const text = `not set up: ${names.join(', ')}. What each one needs: ${commandLine('agents')}`
+  return { name: 'other agents', result: 'info', text }
 }

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { ParleyError } from '@parley/protocol'
+import { ExportFormat, ParleyError } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
@@ -8,18 +8,13 @@ import { findSession } from '../session-reference.ts'
 
 export type ExportOptions = Flags & { readonly as?: string; readonly output?: string }
 
-const formats = ['jsonl', 'markdown', 'html'] as const
-
 /** The whole session as a file, or to stdout. */
 export async function exportSession(
   reference: string,
   options: ExportOptions,
   context: Context,
 ): Promise<number> {
-  const as = formats.find((format) => format === (options.as ?? 'jsonl'))
-  if (!as) {
-    throw new ParleyError('validation_error', `--as takes one of ${formats.join(', ')}, not "${options.as}".`)
-  }
+  const as = formatOf(options.as)
   await using server = await connect(configurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   const text = await server.client.call('exportSession', { params: { id }, query: { as } })
@@ -36,4 +31,12 @@ export async function exportSession(
   }
   context.output.err(`Written: ${file}\n`)
   return 0
+}
+
+function formatOf(given: string | undefined): ExportFormat {
+  if (given === undefined) return 'jsonl'
+  const format = ExportFormat.safeParse(given)
+  if (format.success) return format.data
+  const known = ExportFormat.options.join(', ')
+  throw new ParleyError('validation_error', `--as takes one of ${known}, not "${given}".`)
 }

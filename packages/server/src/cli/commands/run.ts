@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import type { Client, FeedItem } from '@parley/client'
@@ -198,9 +197,7 @@ async function openSession(
       ...(title !== undefined && { title }),
       ...(options.trust && { trust: true }),
     }
-    return client.createSession(wanted).catch((thrown: unknown) => {
-      throw inWordsOfRun(thrown, agent, context)
-    })
+    return client.createSession(wanted)
   }
   for (const name of ['cwd', 'title'] as const) {
     if (options[name] === undefined) continue
@@ -217,19 +214,6 @@ async function openSession(
   if (Object.keys(settings).length > 0) await client.configure(id, settings)
   if (options.trust) await client.call('trustFolder', { body: { folder: state.cwd } })
   return state
-}
-
-/** The server speaks to programs; whoever typed `run` knows arguments and options. */
-function inWordsOfRun(thrown: unknown, agent: string, { commandLine }: Context): unknown {
-  if (!(thrown instanceof ParleyError)) return thrown
-  const cwd = thrown.details?.cwd
-  const rephrased = (words: string) => new ParleyError('validation_error', words, { cause: thrown })
-  if (thrown.code === 'agent_not_found') {
-    return rephrased(`There is no agent "${agent}". ${commandLine('agents')} lists them.`)
-  }
-  if (thrown.code !== 'validation_error' || typeof cwd !== 'string') return thrown
-  const why = existsSync(cwd) ? 'is not a folder that can be used' : 'does not exist'
-  return rephrased(`${cwd} ${why}. Give an existing folder with --cwd.`)
 }
 
 function transcriptShow(run: Run): (item: FeedItem) => void {

@@ -5,6 +5,7 @@ import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { ageWords } from '../durations.ts'
 import { allSessions, shortIds } from '../session-reference.ts'
+import { kindWord } from '../terminal/rows.ts'
 import { tableLines } from '../terminal/table.ts'
 
 export type SessionsOptions = Flags & {
@@ -46,6 +47,7 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
   await using server = await connect(configurationOf(context, options), context)
   if (options.waiting) return await listWaiting(server.client, options, context)
   const found = await listSessions(server.client, { ...options, limit, status })
+  if (found.length === 0) await checkAgent(server.client, options, context)
   if (options.json) {
     for (const session of found) output.out(`${JSON.stringify(session)}\n`)
     return 0
@@ -66,16 +68,14 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
 }
 
 /** Everything that waits for a person, the longest first. */
-async function listWaiting(
-  client: Client,
-  { json, agent }: SessionsOptions,
-  context: Context,
-): Promise<number> {
+async function listWaiting(client: Client, options: SessionsOptions, context: Context): Promise<number> {
+  const { json, agent } = options
   const { output, commandLine } = context
   const { requests } = await client.call('listPermissions')
   const found = requests
     .filter(({ session }) => agent === undefined || session.agent === agent)
     .toSorted((a, b) => a.request.at - b.request.at)
+  if (found.length === 0) await checkAgent(client, options, context)
   if (json) {
     for (const waiting of found) output.out(`${JSON.stringify(waiting)}\n`)
     return 0
@@ -94,10 +94,18 @@ async function listWaiting(
   return 0
 }
 
+/** There may be sessions of an agent that is gone; where there are none, its name may be mistyped. */
+async function checkAgent(client: Client, flags: SessionsOptions, context: Context): Promise<void> {
+  if (flags.agent === undefined) return
+  const { expectAgent } = await import('../known-agent.ts')
+  const served = async () => (await client.call('listAgents')).agents
+  await expectAgent(flags.agent, { flags, context, served })
+}
+
 function waitingRow({ session, request }: WaitingRequest, name: (id: string) => string): string[] {
   const asks =
     request.type === 'permission'
-      ? `${request.kind} ${request.title}`
+      ? `${kindWord(request.kind)}${request.title}`
       : request.questions.map(({ text }) => text).join(' / ')
   const { id, agent, title } = session
   return [name(id), agent, ageWords(Date.now() - request.at), asks, title || 'untitled']

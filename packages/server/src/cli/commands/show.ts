@@ -5,6 +5,7 @@ import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { findSession } from '../session-reference.ts'
 import { blockLines } from '../terminal/block-lines.ts'
+import { kindWord } from '../terminal/rows.ts'
 import { oneLine } from '../terminal/visible.ts'
 
 export type ShowOptions = Flags & { readonly json?: boolean; readonly tail?: string }
@@ -57,7 +58,7 @@ export function stateLines(state: SessionDetail): string[] {
     ...(state.terminal ? [`In its own program: ${state.terminal.map((one) => oneLine(one)).join(' ')}`] : []),
     ...requests.map((request) =>
       request.type === 'permission'
-        ? `Waits for you: permission, ${request.kind} ${oneLine(request.title)}`
+        ? `Waits for you: permission, ${kindWord(request.kind)}${oneLine(request.title)}`
         : `Waits for you: question, ${request.questions.map(({ text }) => oneLine(text)).join(' / ')}`,
     ),
     ...queue.map((prompt) => `Queued: ${oneLine(promptText(prompt.parts), 100)}`),

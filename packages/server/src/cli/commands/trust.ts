@@ -87,10 +87,7 @@ function isInside(folder: string, parent: TrustedFolder): boolean {
 /** The server speaks to programs; whoever typed `trust` knows arguments and options. */
 function inWordsOfTrust(thrown: unknown, folder: string, { commandLine }: Context): unknown {
   if (!(thrown instanceof ParleyError)) return thrown
-  const rephrased = (words: string) => new ParleyError(thrown.code, words, { cause: thrown })
-  if (thrown.code === 'not_found') {
-    return rephrased(`${folder} is not trusted. ${commandLine('trust --list')} lists what is.`)
-  }
-  if (thrown.code !== 'validation_error' || thrown.details?.cwd === undefined) return thrown
-  return rephrased(`${folder} is not a folder that can be read. Give an existing one.`)
+  if (thrown.code !== 'not_found') return thrown
+  const words = `${folder} is not trusted. ${commandLine('trust --list')} lists what is.`
+  return new ParleyError(thrown.code, words, { cause: thrown })
 }

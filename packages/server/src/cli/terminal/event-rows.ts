@@ -65,14 +65,19 @@ const parkWords: Readonly<Record<EventOf<'turn.parked'>['reason'], string>> = {
     "nobody answered for long, so the agent's process was ended; it is started again when you answer",
 }
 
+const lossWords = {
+  crashed: "The agent's process has ended by itself.",
+  'failed-to-start': 'The agent could not be started.',
+}
+
 /** Quiet ends of a process are not news; a crash is. */
 function disconnectedRows(event: EventOf<'agent.disconnected'>, { style, wasSaid }: RowFacts): string[] {
   if (event.reason !== 'crashed' && event.reason !== 'failed-to-start') return []
-  const text = event.error?.message ?? `The agent's process ended (${event.reason}).`
+  const text = event.error?.message ?? lossWords[event.reason]
   if (wasSaid(text)) return []
   const tail = (event.stderrTail ?? '').trim().split('\n').filter(Boolean).slice(-5)
   return [
-    noticeRow({ level: 'error', code: 'agent_disconnected', text }, style),
+    noticeRow({ level: 'error', text }, style),
     ...tail.map((line) => style.dim(`    ${visible(line)}`)),
   ]
 }

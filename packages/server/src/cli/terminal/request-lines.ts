@@ -12,7 +12,8 @@ export function permissionLines(request: OpenPermission, cwd: string, style: Sty
   const isPlan = kind === 'plan'
   const main = mainField(request)
   const isTitleSaid = isPlan || (main && isRecord(request.input) && request.input[main] === title)
-  const head = isPlan ? 'The agent asks you to approve its plan' : `The agent asks for permission: ${kind}`
+  const what = kind === 'other' ? '' : `: ${kind}`
+  const head = isPlan ? 'The agent asks you to approve its plan' : `The agent asks for permission${what}`
   const notes = [
     visible(tool),
     `in ${visible(cwd)}`,

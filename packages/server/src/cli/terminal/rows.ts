@@ -11,6 +11,7 @@ import {
   type TurnEnd,
 } from '@parley/protocol'
 import { diffLines } from '../../faces/http/diff-lines.ts'
+import { resolverWords } from '../../faces/http/export-words.ts'
 import { durationWords } from '../durations.ts'
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
@@ -36,9 +37,15 @@ export function toolRow(row: ToolRow, style: Style, columns: number): string {
     ...(row.durationMs !== undefined && row.durationMs >= 1000 ? [durationWords(row.durationMs)] : []),
   ].join(', ')
   const tail = facts ? ` · ${facts}` : ''
-  const room = columns - indent.length - row.kind.length - tail.length - 6
+  const kind = kindWord(row.kind)
+  const room = columns - indent.length - kind.length - tail.length - 5
   const title = oneLine(row.title, Math.max(12, room))
-  return `${indent}${toolMark(row.status, style)} ${style.cyan(row.kind)} ${title}${style.dim(tail)}`
+  return `${indent}${toolMark(row.status, style)} ${style.cyan(kind)}${title}${style.dim(tail)}`
+}
+
+/** What a call does, before what it is about. Of a call that does none of the known things the title says all. */
+export function kindWord(kind: ToolKind): string {
+  return kind === 'other' ? '' : `${kind} `
 }
 
 function toolMark(status: ToolRow['status'], style: Style): string {
@@ -62,7 +69,8 @@ export function turnEndRow(end: TurnEnd, style: Style, saysWhy = true): string {
   const why = end.error && saysWhy ? `: ${oneLine(end.error.message)}` : ''
   const paint =
     end.outcome === 'completed' ? style.green : end.outcome === 'failed' ? style.red : style.yellow
-  return `${paint(`${end.outcome}${why}`)} ${style.dim(`· ${facts}`)}`
+  const outcome = end.outcome === 'unknown' ? 'unknown how it ended' : end.outcome
+  return `${paint(`${outcome}${why}`)} ${style.dim(`· ${facts}`)}`
 }
 
 export function planRows(entries: readonly PlanEntry[], style: Style): string[] {
@@ -78,11 +86,11 @@ export function planRows(entries: readonly PlanEntry[], style: Style): string[] 
 }
 
 export function noticeRow(
-  notice: { readonly level: 'info' | 'warning' | 'error'; readonly code: string; readonly text: string },
+  notice: { readonly level: 'info' | 'warning' | 'error'; readonly text: string },
   style: Style,
 ): string {
   const paint = { info: style.dim, warning: style.yellow, error: style.red }[notice.level]
-  return paint(`${notice.level}: ${oneLine(notice.text)} (${oneLine(notice.code)})`)
+  return paint(`${notice.level}: ${oneLine(notice.text)}`)
 }
 
 /** `title` is what a permission was for; `questions` are those of a question. */
@@ -102,7 +110,7 @@ export function resolutionRow(
   const message = 'message' in event && event.message ? `: ${oneLine(event.message)}` : ''
   const good = event.outcome === 'allowed' || event.outcome === 'answered'
   const word = good ? style.green(event.outcome) : style.yellow(event.outcome)
-  return `${style.dim('·')} ${word}${what.join('')}${style.dim(` (by ${event.by}${scope}${message})`)}`
+  return `${style.dim('·')} ${word}${what.join('')}${style.dim(` (${resolverWords(event.by)}${scope}${message})`)}`
 }
 
 function scopeWords(scope: 'session' | 'project' | 'always'): string {

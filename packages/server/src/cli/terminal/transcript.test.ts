@@ -180,9 +180,49 @@ describe('rows', () => {
       answers: { q: 'red' },
     }
     expect(textTo('err', one.event(event({ ...answer, requestId: 'r' })))).toBe(
-      '· answered Colour: red (by person)\n',
+      '· answered Colour: red (by a person)\n',
     )
     expect(one.event(event({ ...answer, requestId: 's', carriedFrom: 'r' }))).toEqual([])
+  })
+
+  it('say in words how a request was settled, and nothing of what only programs know', () => {
+    const rows = (...events: SessionEvent[]) => {
+      const one = transcript(pipes)
+      return textTo(
+        'err',
+        events.flatMap((each) => one.event(each)),
+      )
+    }
+    const asked = event({ type: 'permission.requested', requestId: 'r', title: 'npm test' })
+    const settled = (by: string, outcome = 'allowed') =>
+      event({ type: 'permission.resolved', requestId: 'r', outcome, by })
+    expect(['person', 'rule', 'mode'].map((by) => rows(asked, settled(by)))).toEqual([
+      '· allowed npm test (by a person)\n',
+      '· allowed npm test (by a rule)\n',
+      '· allowed npm test (by the mode)\n',
+    ])
+    expect(rows(asked, settled('turn-end', 'cancelled'))).toBe(
+      '· cancelled npm test (because the turn ended first)\n',
+    )
+    expect(rows(asked, settled('timeout', 'denied'))).toBe(
+      '· denied npm test (because nobody answered in time)\n',
+    )
+    expect(rows(called('c', 'Ask a question', { kind: 'other' }), ended('c'))).toBe(
+      '✓ Ask a question · completed\n',
+    )
+    const notice = event({
+      type: 'agent.noticed',
+      level: 'warning',
+      code: 'api-retry',
+      text: 'Trying again.',
+    })
+    expect(rows(notice)).toBe('warning: Trying again.\n')
+    expect(rows(event({ type: 'agent.disconnected', reason: 'crashed' }))).toBe(
+      "error: The agent's process has ended by itself.\n",
+    )
+    expect(rows(event({ type: 'turn.ended', outcome: 'unknown', durationMs: 5 }))).toBe(
+      'unknown how it ended · 5 ms\n',
+    )
   })
 
   it('begin a line of their own while text streams on the same terminal', () => {
@@ -201,7 +241,7 @@ describe('rows', () => {
         'err',
         [gone(), gone(), failed()].flatMap((told) => one.event(told)),
       )
-    const said = 'error: Sign in first. (agent_disconnected)\nfailed · 5 ms\n'
+    const said = 'error: Sign in first.\nfailed · 5 ms\n'
     expect([turn(), turn()]).toEqual([said, said])
     expect(textTo('err', one.event(failed()))).toBe('failed: Sign in first. · 5 ms\n')
   })

@@ -65,11 +65,14 @@ export class EditorSessions {
 
   /** The agent, if there is somebody to talk to: an editor can help its person best before they have said a word. */
   async #ready(): Promise<AgentInfo> {
-    const isReady = ({ found, signedIn }: AgentInfo) => found && signedIn !== false
+    const isReady = ({ found, usable, signedIn }: AgentInfo) =>
+      found && usable !== false && signedIn !== false
     const known = await this.agent()
     const agent = isReady(known) ? known : await this.agent({ again: true })
     if (isReady(agent)) return agent
-    const { found, name, hint = '' } = agent
+    const { found, usable, name, hint = '' } = agent
+    if (found && usable === false)
+      throw new ParleyError('agent_failed', `${name} cannot be used as it is. ${hint}`)
     if (found) throw new ParleyError('agent_not_signed_in', `${name} is not signed in. ${hint}`)
     throw new ParleyError('agent_not_found', `${name} was not found. ${hint}`)
   }

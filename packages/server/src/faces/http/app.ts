@@ -6,8 +6,9 @@ import type { Host } from '../../core/host.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
 import type { Access } from './access.ts'
+import type { ChangeStreams } from './change-streams.ts'
 import type { CommandLine } from './command-line.ts'
-import { mountConsole } from './console.ts'
+import { mountConsole, wantsPage } from './console.ts'
 import { mount } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { mountAgents } from './routes/agents.ts'
@@ -34,6 +35,7 @@ export type AppParts = {
   readonly terminals?: Terminals | undefined
   readonly access: Access
   readonly streams: EventStreams
+  readonly changeStreams: ChangeStreams
   readonly logger: Logger
   readonly version: string
   readonly bodyLimit: number
@@ -78,9 +80,12 @@ export function createApp(parts: AppParts): App {
   mountTerminals(app, parts)
   mountLinks(app, parts)
   mountMetrics(app, parts)
-  mountConsole(app, parts)
+  const nowhere = mountConsole(app, parts)
 
-  app.notFound((context) => problemResponse(nothingThere(app, context)))
+  app.notFound((context) => {
+    const answer = nothingThere(app, context)
+    return answer.status === 404 && wantsPage(context) ? nowhere(context) : problemResponse(answer)
+  })
   app.onError((error) => problemResponse(problemOf(error, logger)))
   return app
 }

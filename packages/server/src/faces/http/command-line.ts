@@ -19,6 +19,6 @@ export function createCommandLine({ invocation, dataDir }: Invocation): CommandL
   }
 }
 
-function shellWord(text: string): string {
+export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -27,7 +27,11 @@ async function signedIn() {
   const server = await serverUnderTest(host, { consoleFolder })
   const opened = await server.ask(new URL(server.link()).pathname, { token: false })
   const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
-  return { server, get: (path: string) => server.ask(path, { token: false, headers: { cookie } }) }
+  return {
+    server,
+    get: (path: string, headers: Record<string, string> = {}) =>
+      server.ask(path, { token: false, headers: { cookie, ...headers } }),
+  }
 }
 
 describe('the console', () => {
@@ -38,7 +42,26 @@ describe('the console', () => {
       expect([path, page.status, page.text.includes('The console')]).toEqual([path, 200, true])
       expect((await server.ask(path, { token: false })).status).toBe(401)
     }
-    expect((await get('/elsewhere')).status).toBe(404)
+    await server.close()
+  })
+
+  it('is the page, not found, for a browser at an address that there is not; programs get an error', async () => {
+    const { server, get } = await signedIn()
+    const accept = 'text/html,application/xhtml+xml,*/*;q=0.8'
+    for (const path of ['/elsewhere', '/new/what', '/sessions/ses_1/x', '/%2e%2e/x', '/apiary']) {
+      const page = await get(path, { accept })
+      expect([path, page.status, page.text.includes('The console')]).toEqual([path, 404, true])
+      expect(String(page.headers['content-security-policy'])).toContain("script-src 'self'")
+      expect((await server.ask(path, { token: false, headers: { accept } })).status).toBe(401)
+      expect(JSON.parse((await get(path)).text)).toMatchObject({ error: { code: 'not_found' } })
+    }
+    for (const path of ['/api/elsewhere', '/api', '/assets/nothing.js']) {
+      const answer = await server.ask(path, { headers: { accept } })
+      expect([path, answer.status]).toEqual([path, 404])
+      expect(JSON.parse(answer.text)).toMatchObject({ error: { code: 'not_found' } })
+    }
+    const posted = await server.ask('/new', { method: 'POST', headers: { accept } })
+    expect([posted.status, posted.headers.allow]).toEqual([405, 'GET'])
     await server.close()
   })
 
@@ -92,6 +115,8 @@ describe('the console', () => {
     const page = await server.ask('/', { token: false, headers: { cookie } })
     expect(page.status).toBe(200)
     expect(page.text).toContain('The web console is not built')
+    const nowhere = await server.ask('/nope', { token: false, headers: { cookie, accept: 'text/html' } })
+    expect([nowhere.status, nowhere.text.includes('nothing at this address')]).toEqual([404, true])
     await server.close()
   })
 })

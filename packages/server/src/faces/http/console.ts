@@ -13,22 +13,34 @@ const places = ['/', '/new', '/inbox', '/import', '/settings', '/settings/:secti
 /** What must lie at the root: a worker for the whole page, and what its head names. */
 const filesBeside = ['/first.js', '/sw.js', '/icon.svg', '/icon-waiting.svg', '/icon-working.svg']
 
-/** The web console for those who are signed in. Where it was not built, a page that says how to do without. */
-export function mountConsole(app: App, parts: AppParts): void {
+/**
+ * The web console for those who are signed in. Where it was not built, a page that says how to do without. Gives back
+ * what to show a browser at an address that there is not.
+ */
+export function mountConsole(app: App, parts: AppParts): (context: RequestContext) => Promise<Response> {
   const { host, access, version, url, commandLine, consoleFolder } = parts
   const signedOut = signedOutPage(commandLine)
   const files = consoleFolder === undefined ? undefined : createConsoleFiles(consoleFolder)
 
   async function show(context: RequestContext): Promise<Response> {
+    return (await built(context, 200)) ?? plain()
+  }
+  /** The built page; undefined where there is none. */
+  async function built(context: RequestContext, status: number): Promise<Response | undefined> {
     if (!access.isSignedIn(context.env.incoming)) return htmlResponse(signedOut, 401)
-    const built = await files?.page()
-    if (built !== undefined) return htmlResponse(built, 200, { 'Content-Security-Policy': consolePolicy })
+    const page = await files?.page()
+    return page === undefined
+      ? undefined
+      : htmlResponse(page, status, { 'Content-Security-Policy': consolePolicy })
+  }
+  async function plain(): Promise<Response> {
     const { sessions } = await host.list({ limit: shown, archived: false })
     return htmlResponse(frontPage({ sessions, version, url: url(), commandLine }), 200)
   }
   for (const place of places) app.get(place, show)
+  const nowhere = async (context: RequestContext) => (await built(context, 404)) ?? htmlResponse(noPage, 404)
 
-  if (!files) return
+  if (!files) return nowhere
   for (const path of ['/assets/:name', ...filesBeside]) {
     app.get(path, async (context) => {
       const found = await files.file(context.req.path.slice(1), context.req.header('Accept-Encoding'))
@@ -37,7 +49,20 @@ export function mountConsole(app: App, parts: AppParts): void {
       )
     })
   }
+  return nowhere
 }
+
+/** Whoever asks is a browser that goes somewhere, not a program: it says that it wants a page. */
+export function wantsPage({ req }: RequestContext): boolean {
+  if (req.method !== 'GET' && req.method !== 'HEAD') return false
+  return !/^\/api(\/|$)/.test(req.path) && /\btext\/html\b/.test(req.header('Accept') ?? '')
+}
+
+const noPage = page({
+  title: 'Parley',
+  body: html`<h1>There is nothing at this address</h1>
+    <p>The link may be old, or mistyped. <a href="/">All sessions</a></p>`,
+})
 
 function signedOutPage(commandLine: CommandLine): string {
   return page({

@@ -1,4 +1,4 @@
-import type { BlockOf, SessionState } from '@parley/protocol'
+import type { BlockOf, ResolvedBy, SessionState } from '@parley/protocol'
 
 /** What both transcripts say in the same words. */
 
@@ -16,7 +16,20 @@ export function permissionWords({ resolution }: BlockOf<'permission'>): string {
   if (!resolution) return 'not answered yet'
   const scope = resolution.scope && resolution.scope !== 'once' ? `, scope ${resolution.scope}` : ''
   const edited = resolution.input !== undefined ? ', with edited input' : ''
-  return `${resolution.outcome} by ${resolution.by}${scope}${edited}`
+  return `${resolution.outcome} ${resolverWords(resolution.by)}${scope}${edited}`
+}
+
+/** Who settled a request, or what did. */
+export function resolverWords(by: ResolvedBy): string {
+  return resolvers[by]
+}
+
+const resolvers: Readonly<Record<ResolvedBy, string>> = {
+  person: 'by a person',
+  rule: 'by a rule',
+  mode: 'by the mode',
+  timeout: 'because nobody answered in time',
+  'turn-end': 'because the turn ended first',
 }
 
 export function answerWords({ resolution }: BlockOf<'question'>, questionId: string): string {

@@ -172,11 +172,11 @@ describe('an export', () => {
     followed.leave()
 
     const markdown = (await server.ask(`${path}/export?as=markdown`)).text
-    expect(markdown).toContain('**Permission** for Bash, rm -rf /: **denied by person**')
+    expect(markdown).toContain('**Permission** for Bash, rm -rf /: **denied by a person**')
     expect(markdown).toContain('> Not *that*')
     expect(markdown).toContain('Answer: **Blue**')
     const page = (await server.ask(`${path}/export?as=html`)).text
-    expect(page).toContain('<span class="bad">denied by person</span>')
+    expect(page).toContain('<span class="bad">denied by a person</span>')
     expect(page).toContain('Answer: <strong>Blue</strong>')
   })
 
@@ -206,7 +206,7 @@ describe('an export', () => {
     const page = (await server.ask(`/api/sessions/${made.body.id}/export?as=html`)).text
     expect(page).toContain('<h3>Plan</h3><ul><li><strong>one</strong></li><li><code>two</code></li></ul>')
     expect(page.match(/<ins>\+new/g)).toHaveLength(1)
-    expect(page.indexOf('allowed by person')).toBeLessThan(page.indexOf('<ins>'))
+    expect(page.indexOf('allowed by a person')).toBeLessThan(page.indexOf('<ins>'))
     expect(page.match(/Permission/g)).toHaveLength(1)
   })
 

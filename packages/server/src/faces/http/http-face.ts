@@ -7,6 +7,7 @@ import { createWorkspace, type Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
 import { type Access, createAccess, startLinkLifetimeMs } from './access.ts'
 import { createApp } from './app.ts'
+import { createChangeStreams } from './change-streams.ts'
 import { type CommandLine, createCommandLine } from './command-line.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { isWildcard, urlHost } from './request-source.ts'
@@ -84,9 +85,12 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
     heartbeatMs: limits.heartbeatMs,
     bufferLimit: limits.bufferBytes,
   })
+  const workspace = settings.workspace ?? createWorkspace({ env: { PATH: '/usr/local/bin:/usr/bin:/bin' } })
+  const changeStreams = createChangeStreams({ workspace, heartbeatMs: limits.heartbeatMs })
   const app = createApp({
     host,
-    workspace: settings.workspace ?? createWorkspace({ env: { PATH: '/usr/local/bin:/usr/bin:/bin' } }),
+    workspace,
+    changeStreams,
     terminals: settings.terminals,
     access,
     streams,
@@ -114,7 +118,10 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
       void answer(incoming, outgoing)
     },
     upgrade: createUpgrade({ access, logger, websocket: settings.websocket, terminal: settings.terminal }),
-    close: () => streams.close(),
+    close() {
+      streams.close()
+      changeStreams.close()
+    },
   }
 }
 

@@ -23,6 +23,8 @@ export const generalCases: readonly GeneralCase[] = [
     async shows(bench, setup) {
       const adapter = bench.newAdapter()
       expect(adapter.capabilities).toEqual(setup.capabilities)
+      const [told] = await bench.host.agents()
+      expect(told?.capabilities).toEqual(setup.capabilities)
       expect(await adapter.probe(AbortSignal.timeout(10_000))).toMatchObject({ found: true })
     },
   },
@@ -162,6 +164,12 @@ export const generalCases: readonly GeneralCase[] = [
       const refusal = await refusalOf(unstartable.adapter().connect(connectInput({ cwd: bench.folder })))
       expect(refusal).toBeInstanceOf(ParleyError)
       expect(refusal).toMatchObject({ code: unstartable.code })
+      const known = unstartable.adapter().refusal?.()
+      if (known) {
+        expect(known).toMatchObject({ code: unstartable.code })
+        await expect(bench.session()).rejects.toMatchObject({ code: unstartable.code })
+        return
+      }
       const session = await bench.session()
       const turn = await session.prompt(text.prompt)
       expect(await turn.ended()).toMatchObject({ outcome: 'failed', error: { code: unstartable.code } })

@@ -3,6 +3,7 @@ import { ParleyError, routes } from '@parley/protocol'
 import type { StoredEvent } from '../../../core/session-store.ts'
 import type { App, AppParts, RequestContext } from '../app.ts'
 import { json, mount } from '../mount.ts'
+import { wantsStream } from '../wants-stream.ts'
 
 export function mountEvents(app: App, parts: AppParts): void {
   mount(app, parts, routes.events, async ({ params, query, context }) => {
@@ -23,10 +24,6 @@ export function mountEvents(app: App, parts: AppParts): void {
     await parts.streams.follow({ sessionId: params.id, ...from, native: query.native === 'true', outgoing })
     return RESPONSE_ALREADY_SENT
   })
-}
-
-function wantsStream(context: RequestContext): boolean {
-  return context.req.method === 'GET' && /\btext\/event-stream\b/i.test(context.req.header('Accept') ?? '')
 }
 
 /** What a browser's EventSource sends when it connects again; newer than the cursor in its address. */

@@ -1,6 +1,8 @@
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { routes } from '@parley/protocol'
 import type { App, AppParts } from '../app.ts'
 import { mount } from '../mount.ts'
+import { wantsStream } from '../wants-stream.ts'
 
 export function mountWorkspace(app: App, parts: AppParts): void {
   const { host, workspace } = parts
@@ -14,9 +16,12 @@ export function mountWorkspace(app: App, parts: AppParts): void {
   mount(app, parts, routes.findFiles, async ({ params, query }) => ({
     files: await workspace.findFiles((await folderOf(params.id)).path, query.q, query.limit),
   }))
-  mount(app, parts, routes.listChanges, async ({ params, query }) =>
-    workspace.changes(await folderOf(params.id), query.base),
-  )
+  mount(app, parts, routes.listChanges, async ({ params, query, context }) => {
+    const folder = await folderOf(params.id)
+    if (!wantsStream(context)) return workspace.changes(folder, query.base)
+    parts.changeStreams.open(folder, context.env.outgoing)
+    return RESPONSE_ALREADY_SENT
+  })
   mount(app, parts, routes.getPatch, async ({ params, query }) =>
     workspace.patch(await folderOf(params.id), query.path, query.base),
   )

@@ -1,0 +1,50 @@
+import type { ChangesNews } from '@parley/protocol'
+import { type BackoffOptions, createBackoff } from './backoff.ts'
+import type { ClientParts } from './client-parts.ts'
+import { asParleyError, isUnreachable } from './http.ts'
+import { callSafely } from './listeners.ts'
+
+export type ChangesListener = {
+  /** Files, or folders with all in them, that were written; without paths, anything may differ. */
+  onChanged(paths?: readonly string[]): void
+  /**
+   * watching: whatever changes from now on is told; look once yourself. partial: the same, but some news may be
+   * missed, because there is more than can be watched.
+   * lost: nothing is heard, it is tried again. refused: nothing is heard, and nothing more comes.
+   */
+  onState?(state: 'watching' | 'partial' | 'lost' | 'refused'): void
+}
+
+/** Hears when files in a session's folder change, until the function that it gives back is called. */
+export function watchChanges(
+  { http, clock, closing }: ClientParts,
+  sessionId: string,
+  listener: ChangesListener,
+  options?: BackoffOptions,
+): () => void {
+  const controller = new AbortController()
+  const signal = AbortSignal.any([controller.signal, closing])
+  const backoff = createBackoff(options)
+  const tell = (state: Parameters<NonNullable<ChangesListener['onState']>>[0]) =>
+    callSafely(listener.onState?.bind(listener), state)
+
+  async function listen(): Promise<void> {
+    try {
+      for await (const { event, data } of http.stream('listChanges', { params: { id: sessionId }, signal })) {
+        if (signal.aborted) return
+        backoff.reset()
+        const news = { ...(JSON.parse(data) as object), type: event } as ChangesNews
+        if (news.type === 'watching') tell(news.whole ? 'watching' : 'partial')
+        else if (news.type === 'changed') callSafely(listener.onChanged.bind(listener), news.paths)
+      }
+    } catch (thrown) {
+      if (!signal.aborted && !isUnreachable(asParleyError(thrown))) return tell('refused')
+    }
+    if (signal.aborted) return
+    tell('lost')
+    const cancel = clock.after(backoff.next(), () => void listen())
+    signal.addEventListener('abort', cancel, { once: true })
+  }
+  void listen()
+  return () => controller.abort()
+}

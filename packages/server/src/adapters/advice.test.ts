@@ -1,0 +1,104 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { connectInput } from '../testing/read-connection.ts'
+import { howToFind, howToGet, programAsTyped, programForTerminal } from './advice.ts'
+import { builtInAdapters } from './index.ts'
+
+const place = mkdtempSync(join(tmpdir(), 'parley advice-'))
+afterAll(() => rmSync(place, { recursive: true, force: true }))
+
+const programIn = (folder: string) => {
+  mkdirSync(join(place, folder), { recursive: true })
+  const path = join(place, folder, 'tiny')
+  writeFileSync(path, '#!/bin/sh\n', { mode: 0o755 })
+  return path
+}
+
+describe('how to get an agent', () => {
+  const install = { package: 'tiny-agent', version: '1.0.0' }
+  const given = { agent: 'tiny', install, agentsFolder: '/a', parley: undefined }
+
+  it('is a command of Parley’s where Parley looks at what it installs, else one of npm’s', () => {
+    expect(howToGet(given)).toBe('Install it: parley agents install tiny')
+    const parley = (words: string) => `npm start -- ${words}`
+    expect(howToGet({ ...given, parley })).toBe('Install it: npm start -- agents install tiny')
+    expect(howToFind({ ...given, parley })).toBe(howToGet({ ...given, parley }))
+    const byNpm = 'Install it: npm install -g tiny-agent@1.0.0'
+    expect(howToGet({ ...given, agentsFolder: undefined, parley })).toBe(byNpm)
+  })
+
+  it('is no installation where the person chose the program themselves', () => {
+    const chosen = { ...given, executable: '/my/tiny' }
+    const correct = 'Correct agents.tiny.command in config.json, or remove it.'
+    expect(howToGet(chosen)).toBe(correct)
+    expect(howToFind(chosen)).toBe(`There is no program "/my/tiny". ${correct}`)
+  })
+})
+
+describe('a program as it is typed', () => {
+  it('is its name if the PATH leads to it, also by a link', () => {
+    const path = programIn('bin')
+    expect(programAsTyped(path, { PATH: `/nowhere:${join(place, 'bin')}` })).toBe('tiny')
+    mkdirSync(join(place, 'links'))
+    symlinkSync(path, join(place, 'links', 'tiny'))
+    expect(programAsTyped(path, { PATH: join(place, 'links') })).toBe('tiny')
+  })
+
+  it('is its path otherwise, in quotes if need be', () => {
+    const path = programIn('mine')
+    programIn('other')
+    expect(programAsTyped('/opt/tiny', { PATH: '/nowhere' })).toBe('/opt/tiny')
+    expect(programAsTyped(path, { PATH: join(place, 'other') })).toBe(`'${path}'`)
+    expect(programAsTyped(path, {})).toBe(`'${path}'`)
+  })
+
+  it('is, in a terminal, a person’s own of that name, else the one that Parley runs', () => {
+    const path = programIn('ours')
+    programIn('own')
+    expect(programForTerminal('tiny', path, { PATH: join(place, 'own') })).toBe('tiny')
+    expect(programForTerminal('tiny', path, { PATH: '/nowhere' })).toBe(path)
+    expect(programForTerminal('tiny', undefined, { PATH: '/nowhere' })).toBe('tiny')
+  })
+
+  it('is its path where only npm’s own PATH leads to it', () => {
+    const path = programIn('node_modules/.bin')
+    expect(programAsTyped(path, { PATH: join(place, 'node_modules/.bin') })).toBe(`'${path}'`)
+  })
+})
+
+describe('an agent whose program is not there', () => {
+  const parley = (words: string) => `npm start -- ${words}`
+  const env = { PATH: place, HOME: place }
+  const agents = { mine: { executable: 'no-such-program' }, claude: { executable: '/no/such/claude' } }
+  const adapters = builtInAdapters({ env, agentsFolder: join(place, 'agents'), parley, agents })
+  const missing = adapters.filter(({ id }) => id !== 'demo')
+
+  it.each(missing.map((adapter) => [adapter.id, adapter] as const))(
+    '%s: is refused at once, with the code and the advice that its probe and its start have',
+    async (id, adapter) => {
+      const refusal = adapter.refusal?.()
+      const { found, hint = 'none' } = await adapter.probe(AbortSignal.timeout(10_000))
+      expect(found).toBe(false)
+      expect(refusal).toMatchObject({ name: 'ParleyError', code: 'agent_not_found' })
+      expect(refusal?.message).toMatch(/ was not found\. /)
+      expect(refusal?.message.endsWith(hint)).toBe(true)
+      const { code, message } = refusal ?? {}
+      const starting = adapter.connect(connectInput({ cwd: place }))
+      await expect(starting).rejects.toMatchObject({ code, message })
+      if (adapter.install) expect(hint).toBe(`Install it: npm start -- agents install ${id}`)
+      else expect(hint).toMatch(/^There is no program \S+ ?/)
+    },
+  )
+
+  it('is not refused any more as soon as it is there', () => {
+    const codex = adapters.find(({ id }) => id === 'codex')
+    const path = join(place, 'codex')
+    expect(codex?.refusal?.()).toBeDefined()
+    writeFileSync(path, '#!/bin/sh\n', { mode: 0o755 })
+    expect(codex?.refusal?.()).toBeUndefined()
+    rmSync(path)
+    expect(codex?.refusal?.()).toBeDefined()
+  })
+})

@@ -1,0 +1,175 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { ExportFormat, type SessionEvent } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { createHome } from './program-under-test.ts'
+
+/** What was typed cannot be meant: exit code 2, one line, in every command. */
+const oneLine = /^parley: [^\n]*\n$/
+
+describe('an agent that there is not', () => {
+  it.each([
+    ['run nope hello'],
+    ['acp --agent nope'],
+    ['import nope'],
+    ['import nope some-id'],
+    ['sessions --agent nope'],
+    ['sessions --agent nope --json'],
+    ['sessions --waiting --agent nope'],
+    ['agents install nope'],
+    ['agents update nope'],
+    ['agents remove nope'],
+    ['agents doctor nope'],
+  ])('%s: one line with those there are, and exit code 2', async (line) => {
+    await using home = createHome()
+    const { exitCode, stdout, stderr } = await home.run(line.split(' '))
+    expect(stderr).toMatch(oneLine)
+    expect(stderr).toMatch(/^parley: There is no agent "nope"\. There are: claude, codex, .*, demo\.\n$/)
+    expect([exitCode, stdout]).toEqual([2, ''])
+  })
+
+  it('is asked about at the server that runs', async () => {
+    await using home = createHome()
+    const server = home.start(['serve', '--port', '0', '--json'])
+    await server.until('"pid"')
+    for (const line of ['acp --agent nope', 'sessions --agent nope', 'run nope hello']) {
+      const { exitCode, stderr } = await home.run(line.split(' '))
+      expect([line, exitCode]).toEqual([line, 2])
+      expect(stderr).toMatch(oneLine)
+    }
+    expect((await home.run(['sessions', '--agent', 'codex'])).exitCode).toBe(0)
+  })
+})
+
+describe('a session that there is not', () => {
+  it.each([['show'], ['export'], ['attach'], ['cancel'], ['delete'], ['run demo hello --session']])(
+    '%s nope: says so first, and exit code 1',
+    async (line) => {
+      await using home = createHome()
+      const { exitCode, stdout, stderr } = await home.run([...line.split(' '), 'nope'])
+      expect(stderr).toBe('parley: There is no session "nope". List them with: npm start -- sessions\n')
+      expect([exitCode, stdout]).toEqual([1, ''])
+    },
+  )
+
+  it('delete of one that there is needs --yes where nobody can be asked', async () => {
+    await using home = createHome()
+    await home.run(['run', 'demo', 'help'])
+    const refused = await home.run(['delete', 'last'])
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      2,
+      'parley: Nobody is there to confirm: add --yes to delete for good.\n',
+    ])
+    expect((await home.run(['delete', 'last', '--yes'])).exitCode).toBe(0)
+  })
+})
+
+describe('an agent that is not installed', () => {
+  it('run: no session is made; what to type, and exit code 1', async () => {
+    await using home = createHome()
+    const env = { PATH: home.folder }
+    const { exitCode, stdout, stderr } = await home.run(['run', 'codex', 'hello'], { env })
+    expect(stderr).toBe('parley: Codex was not found. Install it: npm start -- agents install codex\n')
+    expect([exitCode, stdout]).toEqual([1, ''])
+    const { stdout: sessions } = await home.run(['sessions', '--json'])
+    expect(sessions).toBe('')
+    const doctor = await home.run(['agents', 'doctor', 'codex'], { env })
+    expect(doctor.stdout).toMatch(/^fail found +not found\. Install it: npm start -- agents install codex$/m)
+  })
+})
+
+describe('an agent that nobody is signed in to', () => {
+  it('run: says so once, with a program that is there; exit code 1', async () => {
+    await using home = createHome()
+    const { exitCode, stdout, stderr } = await home.run(['run', 'claude', 'hello'])
+    expect([exitCode, stdout]).toEqual([1, ''])
+    expect(stderr.match(/not signed in/g)).toHaveLength(1)
+    expect(stderr).not.toMatch(/agent_|npm install|disconnected/)
+    const [, program = ''] = /with the program itself: (\S+) auth login$/m.exec(stderr) ?? []
+    expect(existsSync(program)).toBe(true)
+
+    const told = await home.run(['run', 'claude', 'hello', '--json'])
+    const events = told.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as SessionEvent)
+    const code = 'agent_not_signed_in'
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'agent.disconnected', error: expect.objectContaining({ code }) }),
+    )
+    expect(events.at(-1)).toMatchObject({ type: 'turn.ended', outcome: 'failed', error: { code } })
+  })
+})
+
+describe('export', () => {
+  it('offers every format that the server knows', async () => {
+    await using home = createHome()
+    const help = (await home.run(['export', '--help'])).stdout
+    const refused = await home.run(['export', 'last', '--as', 'pdf'])
+    expect(refused.exitCode).toBe(2)
+    for (const format of ExportFormat.options) {
+      expect(help).toContain(format)
+      expect(refused.stderr).toContain(format)
+    }
+    await home.run(['run', 'demo', 'help'])
+    const { exitCode, stdout } = await home.run(['export', 'last', '--as', 'ui-messages'])
+    expect(exitCode).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject([{ role: 'user' }, { role: 'assistant' }])
+  })
+})
+
+describe('a wrong argument', () => {
+  it.each([
+    ['agents doctor', 'agents doctor --help'],
+    ['agents install', 'agents install --help'],
+    ['agents remove --fast demo', 'agents remove --help'],
+    ['agents --fast', 'agents --help'],
+    ['show', 'show --help'],
+  ])('%s: points to the help of that command', async (line, help) => {
+    await using home = createHome()
+    const { exitCode, stderr } = await home.run(line.split(' '))
+    expect(stderr).toMatch(oneLine)
+    expect(stderr.endsWith(`See: npm start -- ${help}\n`)).toBe(true)
+    expect(exitCode).toBe(2)
+  })
+})
+
+describe('a folder that does not exist', () => {
+  it.each([['run demo hello --cwd nowhere'], ['trust nowhere']])('%s: the same words', async (line) => {
+    await using home = createHome()
+    const { exitCode, stderr } = await home.run(line.split(' '))
+    expect([exitCode, stderr]).toEqual([
+      2,
+      `parley: The folder ${home.folder}/nowhere does not exist. Give an existing one.\n`,
+    ])
+  })
+})
+
+describe('doctor', () => {
+  it('tells of agents that nobody asked for in one line, and warns of those that somebody did', async () => {
+    await using home = createHome()
+    const env = { PATH: home.folder }
+    const { exitCode, stdout } = await home.run(['doctor', '--port', '0'], { env })
+    expect(stdout).not.toMatch(/^(warn|fail)/m)
+    expect(stdout.match(/^info .*$/gm)).toEqual([
+      expect.stringMatching(
+        /^info other agents +not set up: claude \(not signed in\), codex, .*\. What each one needs: npm start -- agents$/,
+      ),
+    ])
+    expect(stdout).toMatch(/^ok +agent demo/m)
+    expect(exitCode).toBe(0)
+
+    mkdirSync(home.dataDir, { mode: 0o700 })
+    const mine = { command: process.execPath, args: ['-e', 'process.exit(3)'] }
+    const config = { agents: { mine, codex: { env: { OPENAI_API_KEY: 'placeholder' } } } }
+    writeFileSync(join(home.dataDir, 'config.json'), JSON.stringify(config))
+    const asked = await home.run(['doctor', '--port', '0'], { env })
+    expect(asked.stdout.match(/^(warn|fail) .*$/gm)).toEqual([
+      expect.stringMatching(/^warn agent codex +not found\. Install it: npm start -- agents install codex$/),
+      expect.stringMatching(/^warn agent mine +cannot be used as it is\. .*ended with code 3/),
+    ])
+    expect(asked.exitCode).toBe(0)
+    const listed = await home.run(['agents'], { env })
+    expect(listed.stdout).toMatch(/^mine +unusable +- +- +\S+ +mine could not be started\. .*code 3/m)
+  })
+})

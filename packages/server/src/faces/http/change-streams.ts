@@ -1,0 +1,57 @@
+import type { ServerResponse } from 'node:http'
+import type { ChangesNews } from '@parley/protocol'
+import type { SeenFolder, Workspace } from '../../workspace/index.ts'
+
+/** Watches of folders as server-sent events. */
+export type ChangeStreams = {
+  /** Writes to `outgoing` until the reader goes. */
+  open(folder: SeenFolder, outgoing: ServerResponse): void
+  /** Ends every stream. */
+  close(): void
+}
+
+export function createChangeStreams({
+  workspace,
+  heartbeatMs,
+}: {
+  workspace: Workspace
+  heartbeatMs: number
+}): ChangeStreams {
+  const open = new Set<ServerResponse>()
+  return {
+    open(folder, outgoing) {
+      if (outgoing.destroyed) return
+      outgoing.writeHead(200, {
+        'Content-Type': 'text/event-stream; charset=utf-8',
+        'X-Accel-Buffering': 'no',
+      })
+      open.add(outgoing)
+      const write = (text: string) => outgoing.writable && outgoing.write(text)
+      // What a reader that does not read has missed is one piece of news: that anything may have changed.
+      let missed = false
+      const tell = ({ type, ...news }: ChangesNews) => {
+        if (outgoing.writableNeedDrain) missed = true
+        else write(`event: ${type}\ndata: ${JSON.stringify(news)}\n\n`)
+      }
+      outgoing.on('drain', () => {
+        if (!missed) return
+        missed = false
+        tell({ type: 'changed' })
+      })
+      const heartbeat = setInterval(() => outgoing.writableNeedDrain || write(':\n\n'), heartbeatMs)
+      heartbeat.unref()
+      const leave = workspace.watch(folder, {
+        watching: (facts) => tell({ type: 'watching', ...facts }),
+        changed: (news) => tell({ type: 'changed', ...news }),
+      })
+      outgoing.once('close', () => {
+        clearInterval(heartbeat)
+        open.delete(outgoing)
+        leave()
+      })
+    },
+    close() {
+      for (const outgoing of open) outgoing.end()
+    },
+  }
+}

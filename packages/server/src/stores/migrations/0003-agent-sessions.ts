@@ -1,0 +1,12 @@
+import type { Migration } from './index.ts'
+
+/** Which conversation of its agent's a session goes on with, so that it is found without reading every state. */
+export const agentSessions: Migration = {
+  version: 3,
+  sql: `
+    ALTER TABLE sessions ADD COLUMN agent_session_id TEXT;
+    UPDATE sessions SET agent_session_id = json_extract(state, '$.connection.agentSessionId')
+      WHERE coalesce(json_extract(state, '$.forkPending'), 0) = 0;
+    CREATE INDEX sessions_of_conversations ON sessions (agent_session_id) WHERE agent_session_id IS NOT NULL;
+  `,
+}

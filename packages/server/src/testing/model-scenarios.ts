@@ -1,0 +1,129 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Scenarios } from './adapter-contract.ts'
+import { call, done, onePixel } from './model-answers.ts'
+import { modelPrompt, type PromptedAnswer } from './model-by-prompt.ts'
+import type { ModelAnswer } from './model-server.ts'
+
+/** How the models of two agents differ, as far as these scenarios go. */
+export type ModelWords = {
+  /** Lets the model ask for a command. */
+  command(line: string): ModelAnswer
+  /** What the model calls the tool `say` of an MCP server `echo`. */
+  readonly echo: string
+  /** What the model says when it was called, if not all that it heard. */
+  readonly echoed?: string
+}
+
+/** Scenarios of the contract for any real agent whose model answers by prompt. */
+export function modelScenarios({ command, echo, echoed }: ModelWords) {
+  const answer: PromptedAnswer = echoed === undefined ? { say: 'history' } : { content: echoed }
+  return {
+    text: { prompt: modelPrompt('Hello.', { content: 'Hello there, you.' }), says: 'Hello there' },
+    busy: { prompt: modelPrompt('Wait.', command('tail -f /dev/null'), done), session: { mode: 'bypass' } },
+    toolCall: { prompt: modelPrompt('Look.', command('echo hi'), done) },
+    unrecognised: { notPossible: 'the real program sends nothing that is not known' },
+    streaming: { prompt: modelPrompt('Hello.', { content: 'One, two, three, four, five.' }) },
+    thinking: { prompt: modelPrompt('Think.', { reasoning: 'Let me think about it.', content: 'Yes.' }) },
+    permissions: {
+      prompt: modelPrompt('Write it.', command('printf "once\\n" > note.txt'), done),
+      effect: { path: 'note.txt', text: 'once\n' },
+    },
+    images: {
+      prompt: [
+        { type: 'text', text: modelPrompt('Look.', { content: 'A small picture.' }) },
+        { type: 'image', mimeType: 'image/png', data: onePixel },
+      ],
+      says: 'picture',
+    },
+    files: {
+      prompt: [
+        { type: 'text', text: modelPrompt('Read.', { say: 'history' }) },
+        { type: 'file', name: 'a.txt', text: 'parsley and sage' },
+      ],
+      says: 'parsley and sage',
+    },
+    resume: remembering('parsley'),
+    interrupt: {},
+    modes: { mode: 'accept-edits' },
+    mcp: {
+      prompt: modelPrompt('Echo.', call(echo, { words: 'parsley' }), answer),
+      servers: {
+        echo: {
+          command: process.execPath,
+          args: ['--conditions=source', join(import.meta.dirname, 'mcp-echo.ts')],
+        },
+      },
+      says: echoed ?? 'The echo says parsley',
+    },
+  } as const satisfies Partial<Scenarios>
+}
+
+/** More of them, for an agent that can be steered, forks and sums up. `home` is a folder to wait for a file in. */
+export function steeredScenarios(home: string, { command }: Pick<ModelWords, 'command'>) {
+  const waiting = command(`until [ -e ${home}/go ]; do sleep 0.05; done; sleep 0.5`)
+  return {
+    fork: remembering('sage'),
+    steer: {
+      prompt: modelPrompt('Wait.', waiting, { say: 'history' }),
+      session: { mode: 'bypass' },
+      words: 'To the left.',
+      says: 'To the left.',
+      release: () => writeFileSync(join(home, 'go'), ''),
+    },
+    effort: { effort: 'high' },
+    compaction: {},
+  } as const satisfies Partial<Scenarios>
+}
+
+/** Of a model that asks with this tool which colour a person wants, and then gives this answer. */
+export function colourScenario(tool: string, question: object, answer: PromptedAnswer, says: string) {
+  const options = [
+    { label: 'red', description: 'warm' },
+    { label: 'blue', description: 'cold' },
+  ]
+  const questions = [{ question: 'Which colour?', header: 'Colour', options, ...question }]
+  return {
+    prompt: modelPrompt('Ask.', call(tool, { questions }), answer),
+    answers: ([asked]) => ({ [asked?.id ?? '']: 'blue' }),
+    says,
+  } satisfies Scenarios['questions']
+}
+
+/** Of a model that counts what it used in the words of its vendor. */
+export function usageScenarios(usage: Readonly<Record<string, number>>) {
+  const scenario = { prompt: modelPrompt('Hello.', { content: 'Hello.', usage }) }
+  return { usage: scenario, cost: scenario } satisfies Partial<Scenarios>
+}
+
+/** Of Claude Code's own tools, in whatever way it is reached. */
+export function claudeScenarios(home: string) {
+  const command = (line: string) => call('Bash', { command: line, description: 'a command' })
+  const words = { command, echo: 'mcp__echo__say', echoed: 'It said parsley.' }
+  const look = {
+    description: 'look',
+    subagent_type: 'general-purpose',
+    run_in_background: false,
+    prompt: 'Say what you see: nothing.',
+  }
+  return {
+    ...modelScenarios(words),
+    ...steeredScenarios(home, words),
+    ...usageScenarios({ input_tokens: 120, output_tokens: 30 }),
+    questions: colourScenario('AskUserQuestion', { multiSelect: false }, done, 'done'),
+    planApproval: {
+      prompt: modelPrompt('Plan.', call('ExitPlanMode', { plan: 'First this, then that.' }), done),
+      session: { mode: 'plan' },
+    },
+    subagents: { prompt: modelPrompt('Delegate.', call('Agent', look), done) },
+    commands: { prompt: modelPrompt('Hello.', { content: 'Hello.' }), command: 'compact', says: 'Hello' },
+  } as const satisfies Partial<Scenarios>
+}
+
+function remembering(herb: string) {
+  return {
+    first: modelPrompt(`The word is ${herb}.`, done),
+    second: modelPrompt('What did I say?', { say: 'history' }),
+    says: `The word is ${herb}`,
+  }
+}

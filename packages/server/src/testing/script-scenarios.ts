@@ -1,0 +1,71 @@
+import { type Script, scriptInPrompt } from '../adapters/scripted/script.ts'
+import type { Scenarios } from './adapter-contract.ts'
+
+/** Scenarios of the contract for the scripted agent, in whatever way it is reached. */
+
+export const json = (...steps: Script) => JSON.stringify(steps)
+
+/** A script for an agent that can tell what was said to it. */
+export const remembering = (text: string, { history }: { history: readonly string[] }): Script =>
+  text === 'what did I say?'
+    ? [{ type: 'text', text: `You said: ${history.join('; ')}` }]
+    : scriptInPrompt(text)
+
+export const writing = json(
+  { type: 'text', text: 'I write a file.' },
+  {
+    type: 'permission',
+    name: 'Write',
+    kind: 'edit',
+    title: 'note.txt',
+    input: { path: 'note.txt', text: 'once\n' },
+    effect: { writeFile: { path: 'note.txt', text: 'once\n' } },
+  },
+)
+
+const question = {
+  id: 'colour',
+  header: 'Colour',
+  text: 'Which?',
+  options: [{ label: 'red' }, { label: 'blue' }],
+  multiple: false,
+  freeText: false,
+}
+const delegated: Script = [
+  { type: 'text', text: 'inside' },
+  { type: 'tool', name: 'Read' },
+]
+
+export const generalScripts = {
+  text: { prompt: 'hello there, you', says: 'hello there' },
+  busy: { prompt: json({ type: 'text', text: 'and now I wait' }, { type: 'hang' }) },
+  toolCall: { prompt: json({ type: 'tool', name: 'Read', kind: 'read', output: ['one', 'two'] }) },
+} satisfies Partial<Scenarios>
+
+/** The turn that is steered waits for a gate `steered`. */
+export const capabilityScripts = {
+  streaming: { prompt: 'one two three' },
+  thinking: { prompt: json({ type: 'thinking', text: 'hm, let me see' }) },
+  permissions: { prompt: writing, effect: { path: 'note.txt', text: 'once\n' } },
+  questions: {
+    prompt: json({ type: 'question', questions: [question] }),
+    answers: ([asked]) => ({ [asked?.id ?? '']: 'blue' }),
+    says: 'blue',
+  },
+  plan: { prompt: json({ type: 'plan', entries: [{ text: 'first', status: 'pending' }] }) },
+  planApproval: { prompt: json({ type: 'plan-approval', plan: 'first this, then that' }) },
+  subagents: { prompt: json({ type: 'subagent', title: 'look', steps: delegated }) },
+  files: { prompt: [{ type: 'file', name: 'a.txt', path: 'docs/a.txt' }], says: 'docs/a.txt' },
+  resume: { first: 'the word is parsley', second: 'what did I say?', says: 'the word is parsley' },
+  fork: { first: 'the word is sage', second: 'what did I say?', says: 'the word is sage' },
+  interrupt: {},
+  steer: {
+    prompt: json({ type: 'text', text: 'on my way' }, { type: 'wait', gate: 'steered' }),
+    words: 'to the left',
+    says: 'to the left',
+  },
+  models: { model: 'scripted-small' },
+  effort: { effort: 'high' },
+  modes: { mode: 'accept-edits' },
+  compaction: {},
+} satisfies Partial<Scenarios>

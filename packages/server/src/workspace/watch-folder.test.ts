@@ -1,0 +1,138 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createGitIn } from './git.ts'
+import { createFolderWatches } from './watches.ts'
+
+const gitIn = createGitIn(process.env)
+const eventually = <Value>(look: () => Value) => expect.poll(look, { timeout: 20_000 })
+
+function folderWith(files: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-watch-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  write(folder, files)
+  return folder
+}
+
+function write(folder: string, files: Record<string, string>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+  }
+}
+
+function git(folder: string, ...args: string[]): void {
+  execFileSync('git', ['-c', 'user.name=p', '-c', 'user.email=p@example.com', ...args], { cwd: folder })
+}
+
+function repository(files: Record<string, string>): string {
+  const folder = folderWith(files)
+  git(folder, 'init', '-q')
+  git(folder, 'add', '-A')
+  git(folder, 'commit', '-qm', 'first')
+  return folder
+}
+
+async function watched(folder: string, limits = { folders: 100, watches: 4 }) {
+  const told: (readonly string[] | 'anything')[] = []
+  const whole: boolean[] = []
+  const leave = createFolderWatches(gitIn, limits).watch(
+    { path: folder, trusted: false },
+    {
+      watching: (facts) => whole.push(facts.whole),
+      changed: ({ paths }) => told.push(paths ? paths.toSorted() : 'anything'),
+    },
+  )
+  onTestFinished(leave)
+  await eventually(() => whole.length).toBe(1)
+  return { told, whole, leave }
+}
+
+describe('a watched folder', () => {
+  it('tells of files that are written, made, moved and removed, wherever they lie', async () => {
+    const folder = repository({ 'a.txt': 'a', 'src/deep/b.txt': 'b' })
+    const { told, whole } = await watched(folder)
+    expect(whole).toEqual([true])
+    write(folder, { 'src/deep/b.txt': 'B' })
+    await eventually(() => told).toEqual([['src/deep/b.txt']])
+    renameSync(join(folder, 'a.txt'), join(folder, 'z.txt'))
+    await eventually(() => told.at(-1)).toEqual(['a.txt', 'z.txt'])
+    rmSync(join(folder, 'src/deep/b.txt'))
+    await eventually(() => told.at(-1)).toEqual(['src/deep/b.txt'])
+  })
+
+  it('tells of what is in folders that were made since, and of a folder that came back', async () => {
+    const folder = repository({ 'a.txt': 'a', 'src/b.txt': 'b' })
+    const { told } = await watched(folder)
+    mkdirSync(join(folder, 'new/deeper'), { recursive: true })
+    await eventually(() => told).toEqual([['new']])
+    write(folder, { 'new/deeper/c.txt': 'c' })
+    await eventually(() => told.at(-1)).toEqual(['new/deeper/c.txt'])
+    rmSync(join(folder, 'src'), { recursive: true })
+    await eventually(() => told.flat()).toContain('src')
+    mkdirSync(join(folder, 'src'))
+    await eventually(() => told.flat().filter((path) => path === 'src').length).toBeGreaterThan(1)
+    write(folder, { 'src/d.txt': 'd' })
+    await eventually(() => told.at(-1)).toEqual(['src/d.txt'])
+  })
+
+  it('is silent about what git ignores, until git does not', async () => {
+    const folder = repository({ '.gitignore': 'build/\n*.log\n', 'a.txt': 'a' })
+    write(folder, { 'build/old.js': '' })
+    const { told } = await watched(folder)
+    write(folder, { 'build/new.js': '', 'b.log': '', 'src/c.log': '' })
+    await eventually(() => told).toEqual([['src']])
+    write(folder, { 'src/c.log': 'more', 'b.log': 'more', 'build/new.js': 'more' })
+    write(folder, { 'a.txt': 'A' })
+    await eventually(() => told.at(-1)).toEqual(['a.txt'])
+    write(folder, { '.gitignore': '' })
+    await eventually(() => told.at(-1)).toBe('anything')
+    write(folder, { 'build/new.js': 'again' })
+    await eventually(() => told.at(-1)).toEqual(['build/new.js'])
+  })
+
+  it('tells that anything may differ when something is staged or committed, and nothing else of git', async () => {
+    const folder = repository({ 'a.txt': 'a' })
+    write(folder, { 'a.txt': 'A' })
+    const { told } = await watched(folder)
+    write(folder, { '.git/COMMIT_EDITMSG': 'x', '.git/description': 'x' })
+    git(folder, 'commit', '-qam', 'second')
+    await eventually(() => told.at(-1)).toBe('anything')
+    expect(told.filter((paths) => paths !== 'anything')).toEqual([])
+  })
+
+  it('becomes a repository while it is looked at', async () => {
+    const folder = folderWith({ 'src/a.txt': 'a' })
+    const { told } = await watched(folder)
+    git(folder, 'init', '-q')
+    await eventually(() => told.at(-1)).toBe('anything')
+    write(folder, { 'src/a.txt': 'A' })
+    await eventually(() => told.at(-1)).toEqual(['src/a.txt'])
+  })
+
+  it('says so where there is more than can be watched: of folders in it, and of folders at all', async () => {
+    const folder = repository({ 'a/1': '', 'b/1': '', 'c/1': '' })
+    expect((await watched(folder, { folders: 3, watches: 4 })).whole).toEqual([false])
+    expect((await watched(folder, { folders: 100, watches: 0 })).whole).toEqual([false])
+    expect((await watched(folder, { folders: 4, watches: 1 })).whole).toEqual([true])
+  })
+
+  it('is not watched any more when the last one has left', async () => {
+    const folder = repository({ 'a.txt': 'a' })
+    const watches = createFolderWatches(gitIn, { folders: 10, watches: 1 })
+    const listen = (path: string) => {
+      const states: boolean[] = []
+      const reader = { watching: ({ whole }: { whole: boolean }) => states.push(whole), changed: () => {} }
+      return { states, leave: watches.watch({ path, trusted: false }, reader) }
+    }
+    const [one, other] = [listen(folder), listen(folder)]
+    await eventually(() => [one.states, other.states]).toEqual([[true], [true]])
+    const elsewhere = repository({ 'b.txt': 'b' })
+    one.leave()
+    expect(listen(elsewhere).states).toEqual([false])
+    other.leave()
+    await eventually(() => listen(elsewhere).states[0] !== false).toBe(true)
+  })
+})

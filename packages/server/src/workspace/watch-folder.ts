@@ -1,0 +1,216 @@
+import { type FSWatcher, watch } from 'node:fs'
+import { lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Git } from './git.ts'
+
+/** Hears of a folder. */
+export type FolderReader = {
+  /** It is watched now. Not whole: there is more of it than can be watched, so news may be missed. */
+  watching(facts: { whole: boolean }): void
+  /** Files, or folders with all in them, by their paths in the folder; without paths, anything may have changed. */
+  changed(news: { paths?: readonly string[] }): void
+}
+
+export type WatchLimits = {
+  /** Of one watch; each costs the system a little memory. */
+  readonly folders: number
+}
+
+/** News of the same moment are told together. */
+const gatherMs = 200
+/** What changes together in greater number is told as anything. */
+const mostPaths = 200
+/** So many are known by heart; git is asked about the others. */
+const mostIgnored = 20_000
+/** Of git's own files, those that say where the folder stands and what is staged. */
+const gitFiles = new Set(['HEAD', 'index', 'ORIG_HEAD'])
+
+/**
+ * Watches what git does not ignore in one folder, folder by folder: a recursive watch would go into all that is
+ * ignored, too. Told is that something was written, not that it differs.
+ */
+export class FolderWatch {
+  readonly #path: string
+  readonly #git: Git
+  readonly #limits: WatchLimits
+  readonly #readers = new Set<FolderReader>()
+  readonly #watchers = new Map<string, FSWatcher>()
+  #ignored = new Set<string>()
+  #gitWatcher: FSWatcher | undefined
+  #isRepository = false
+  #waiting = new Set<string>()
+  #anything = false
+  #timer: NodeJS.Timeout | undefined
+  #busy: Promise<void>
+  #whole = true
+  #closed = false
+
+  constructor(path: string, git: Git, limits: WatchLimits) {
+    this.#path = path
+    this.#git = git
+    this.#limits = limits
+    this.#busy = this.#lookAtAll()
+  }
+
+  get isIdle(): boolean {
+    return this.#readers.size === 0
+  }
+
+  join(reader: FolderReader): void {
+    this.#readers.add(reader)
+    void this.#busy.then(() => this.#readers.has(reader) && reader.watching({ whole: this.#whole }))
+  }
+
+  leave(reader: FolderReader): void {
+    this.#readers.delete(reader)
+  }
+
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    this.#gitWatcher?.close()
+    for (const watcher of this.#watchers.values()) watcher.close()
+    this.#watchers.clear()
+  }
+
+  /** The folder from its top: what is new is watched, what is gone or ignored is not any more. */
+  async #lookAtAll(): Promise<void> {
+    const before = [...this.#watchers.keys()]
+    this.#isRepository = await this.#watchGit()
+    this.#ignored = new Set()
+    const found = new Set<string>()
+    this.#whole = true
+    await this.#watchBelow('', found)
+    for (const folder of before) if (!found.has(folder)) this.#forget(folder)
+  }
+
+  async #watchGit(): Promise<boolean> {
+    const found = await this.#git(['rev-parse', '--absolute-git-dir']).catch(() => undefined)
+    if (found?.code !== 0 || this.#closed) return false
+    this.#gitWatcher ??= this.#watch(found.stdout.trim(), (name) => {
+      if (name === null || gitFiles.has(name)) this.#note(undefined)
+    })
+    return true
+  }
+
+  /** Watches first and reads then, so that nothing falls between. A folder that is no repository is not gone into. */
+  async #watchBelow(start: string, found: Set<string>): Promise<void> {
+    for (let level = [start]; level.length > 0; ) {
+      const below: string[] = []
+      for (const folder of level) {
+        if (this.#closed || !this.#watchOne(folder)) return
+        found.add(folder)
+        if (this.#isRepository) below.push(...(await this.#foldersIn(folder)))
+      }
+      const ignored = new Set(await this.#ignoredOf(below))
+      level = below.filter((folder) => !ignored.has(folder))
+    }
+  }
+
+  async #foldersIn(folder: string): Promise<string[]> {
+    const entries = await readdir(join(this.#path, folder), { withFileTypes: true }).catch(() => [])
+    if (folder !== '' && entries.some(({ name }) => name === '.git')) {
+      // A repository in a repository: of it, only its commit counts here.
+      this.#forget(folder)
+      return []
+    }
+    const names = entries.flatMap((entry) =>
+      entry.isDirectory() && entry.name !== '.git' ? [entry.name] : [],
+    )
+    return names.map((name) => (folder === '' ? name : `${folder}/${name}`))
+  }
+
+  /** False if there is no room for more. */
+  #watchOne(folder: string): boolean {
+    if (this.#watchers.has(folder)) return true
+    if (this.#watchers.size >= this.#limits.folders) {
+      this.#whole = false
+      return false
+    }
+    const watcher = this.#watch(join(this.#path, folder), (name) => this.#heard(folder, name))
+    if (watcher) this.#watchers.set(folder, watcher)
+    return this.#whole
+  }
+
+  #watch(path: string, heard: (name: string | null) => void): FSWatcher | undefined {
+    try {
+      const watcher = watch(path, { persistent: false }, (_, name) => heard(name))
+      watcher.on('error', () => watcher.close())
+      return watcher
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      // The system has no more to give. What is gone or may not be read is no loss.
+      if (code === 'ENOSPC' || code === 'EMFILE' || code === 'ENFILE') this.#whole = false
+      return undefined
+    }
+  }
+
+  #heard(folder: string, name: string | null): void {
+    if (name === '.git' && this.#isRepository) return
+    const path = folder === '' ? name : `${folder}/${name}`
+    if (name === null || path === null) return this.#note(undefined)
+    if (!this.#ignored.has(path)) this.#note(path)
+  }
+
+  #note(path: string | undefined): void {
+    if (path === undefined || this.#waiting.size >= mostPaths) this.#anything = true
+    else this.#waiting.add(path)
+    this.#timer ??= setTimeout(() => {
+      this.#busy = this.#busy.then(() => this.#tell()).catch(() => {})
+    }, gatherMs)
+  }
+
+  async #tell(): Promise<void> {
+    const [paths, anything] = [[...this.#waiting], this.#anything]
+    this.#waiting = new Set()
+    this.#anything = false
+    this.#timer = undefined
+    const wasWhole = this.#whole
+    const all = paths.length >= mostPaths || paths.some((path) => /(^|\/)\.git(ignore)?$/.test(path))
+    const told = all ? [] : await this.#follow(paths)
+    if (all) await this.#lookAtAll()
+    if (this.#closed) return
+    for (const reader of this.#readers) {
+      if (wasWhole !== this.#whole) reader.watching({ whole: this.#whole })
+      if (all || anything) reader.changed({})
+      else if (told.length > 0) reader.changed({ paths: told })
+    }
+  }
+
+  /** The paths that git does not ignore. New folders among them are watched from now on, lost ones no longer. */
+  async #follow(paths: readonly string[]): Promise<string[]> {
+    const ignored = new Set(await this.#ignoredOf(paths))
+    const told = paths.filter((path) => !ignored.has(path))
+    for (const path of told) {
+      const found = await lstat(join(this.#path, path)).catch(() => undefined)
+      if (found?.isDirectory()) await this.#watchBelow(path, new Set())
+      else this.#forget(path)
+    }
+    for (const path of ignored) this.#forget(path)
+    return told
+  }
+
+  #forget(folder: string): void {
+    for (const [path, watcher] of this.#watchers) {
+      if (path !== folder && !path.startsWith(`${folder}/`)) continue
+      watcher.close()
+      this.#watchers.delete(path)
+    }
+  }
+
+  /** Those of the paths that git ignores. It is asked about each only once, until its rules change. */
+  async #ignoredOf(paths: readonly string[]): Promise<string[]> {
+    if (!this.#isRepository) return []
+    const asked = paths.filter((path) => !this.#ignored.has(path))
+    for (let at = 0; at < asked.length; at += mostPaths) {
+      // Literal pathspecs are refused here; with a dot in front no path is taken for anything else.
+      const some = asked.slice(at, at + mostPaths).map((path) => `./${path}`)
+      const check = ['--no-literal-pathspecs', 'check-ignore', '--', ...some]
+      const { stdout } = await this.#git(check).catch(() => ({ stdout: '' }))
+      const found = stdout.split('\n').flatMap((path) => (path === '' ? [] : [path.slice(2)]))
+      if (this.#ignored.size < mostIgnored) for (const path of found) this.#ignored.add(path)
+      else this.#ignored = new Set(found)
+    }
+    return paths.filter((path) => this.#ignored.has(path))
+  }
+}

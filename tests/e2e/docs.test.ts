@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { afterAll, expect, it } from 'vitest'
+
+/** Programs that stand in the docs, run as they are printed, on a machine where nobody is signed in to anything. */
+const root = resolve(import.meta.dirname, '../..')
+const home = mkdtempSync(join(tmpdir(), 'parley-docs-'))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+/** The first program of a page that uses this. */
+function programIn(page: string, use: string): string {
+  const blocks = readFileSync(join(root, page), 'utf8').matchAll(/```ts\n(.*?)```/gs)
+  const found = [...blocks].map(([, program = '']) => program).find((program) => program.includes(use))
+  if (found === undefined) throw new Error(`${page} has no program with ${use}`)
+  return found
+}
+
+async function run(program: string) {
+  const options = ['--no-warnings', '--conditions=source', '--input-type=module-typescript', '-']
+  const env = { PATH: process.env.PATH, HOME: home }
+  const child = spawn(process.execPath, options, { cwd: root, env, stdio: 'pipe' })
+  const said = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  child.stdin.end(program)
+  const [stdout, stderr, [exitCode]] = await said
+  return { stdout, stderr, exitCode }
+}
+
+it.each([['README.md'], ['docs/library.md']])('the first program on the library in %s', async (page) => {
+  const { stdout, stderr, exitCode } = await run(programIn(page, 'createHost'))
+  expect([stderr, exitCode]).toEqual(['', 0])
+  expect(stdout).toContain('I am the demo agent.')
+})
+
+it('the first program of docs/host-tools.md says what to do where nobody is signed in', async () => {
+  const { stdout, stderr, exitCode } = await run(programIn('docs/host-tools.md', 'defineTool'))
+  expect([stdout, exitCode]).toEqual(['', 0])
+  expect(stderr).toMatch(/^Claude Code is not signed in\. Set ANTHROPIC_API_KEY, or .* auth login\n$/)
+})

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TerminalServerFrame } from '@parley/protocol'
 import { pino } from 'pino'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { startParley } from '../../server/src/cli/start.ts'
 import { startCuttableProxy } from '../testing/cuttable-proxy.ts'
 import { createClient } from './client.ts'
@@ -14,6 +14,9 @@ const token = 'a-token-for-terminals'
 async function start() {
   const place = realpathSync(mkdtempSync(join(tmpdir(), 'parley-terminal-')))
   onTestFinished(() => rmSync(place, { recursive: true, force: true }))
+  // What the shell of whoever runs the tests does at its start is not their subject.
+  vi.stubEnv('HOME', place)
+  onTestFinished(() => void vi.unstubAllEnvs())
   const parley = await startParley({
     dataDir: join(place, 'data'),
     hostname: '127.0.0.1',

@@ -87,9 +87,8 @@ describe('an editor that leaves', () => {
     await hangUp()
     await closed
     world.gates.open('go')
-    await vi.waitFor(async () =>
-      expect((await world.host.state(sessionId)).lastTurn?.outcome).toBe('completed'),
-    )
+    const outcome = async () => (await world.host.state(sessionId)).lastTurn?.outcome
+    await expect.poll(outcome).toBe('completed')
     expect(world.problems).toEqual([])
   })
 })

@@ -55,7 +55,7 @@ const ended = (session: string) =>
     const { turns, status, seq } = await real.state(session)
     expect([turns, status]).toEqual([1, 'idle'])
     return seq
-  })
+  }, patience)
 
 const is = (type: string) => (frame: Frame) => frame.event === 'message' && frame.data.type === type
 const isEvent = (name: string) => (frame: Frame) => frame.event === name
@@ -198,6 +198,7 @@ describe('a session as server-sent events', () => {
     for (const round of rounds) {
       gates.open(`round ${round}`)
       await vi.waitFor(() => expect(quick.frames.filter(is('text.written')).length).toBe(round), {
+        ...patience,
         interval: 1,
       })
     }

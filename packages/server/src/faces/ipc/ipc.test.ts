@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { capabilities } from '@parley/protocol'
 import fc from 'fast-check'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
 import {
   colour,
@@ -530,7 +530,7 @@ describe('what is not right', () => {
     const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
     await page.send('t', 'hello')
     for await (const event of world.host.events(sessionId)) if (event.type === 'turn.ended') break
-    await vi.waitFor(() => expect(new Set(problems)).toEqual(new Set(['tell the page'])))
+    await expect.poll(() => new Set(problems)).toEqual(new Set(['tell the page']))
   })
 })
 

@@ -3,13 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TerminalServerFrame } from '@parley/protocol'
 import { pino } from 'pino'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { type Parley, startParley } from '../../cli/start.ts'
 
 /** Real shells behind the real server. */
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'parley-terminal-')))
 const token = 'a-token-for-terminals'
+// What the shell of whoever runs the tests does at its start is not their subject.
+vi.stubEnv('HOME', place)
 let parley: Parley | undefined
 afterEach(async () => {
   await parley?.close()

@@ -23,6 +23,8 @@ export class Outbox {
   readonly #limits: OutboxLimits
   readonly #overflow: () => void
   /** Bytes written since the warning, while there is one in force. */
+  /** One for all sessions that wait for it. */
+  #room: Promise<void> | undefined
   #sinceWarning: number | undefined
   #overflowed = false
 
@@ -53,13 +55,15 @@ export class Outbox {
   room(): Promise<void> | undefined {
     const { writableLength, writableNeedDrain, destroyed } = this.#socket
     if (writableLength <= this.#limits.replayBytes || !writableNeedDrain || destroyed) return undefined
-    return new Promise((resolve) => {
+    this.#room ??= new Promise((resolve) => {
       const done = () => {
         this.#socket.off('drain', done).off('close', done)
+        this.#room = undefined
         resolve()
       }
       this.#socket.on('drain', done).on('close', done)
     })
+    return this.#room
   }
 
   #warn(buffered: number): void {

@@ -1,6 +1,6 @@
 import { Duplex } from 'node:stream'
 import { applyDelta, applyEvents, emptyView, type ServerFrame, type SessionView } from '@parley/protocol'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defaultOutboxLimits, Outbox, type OutboxLimits } from './outbox.ts'
 import {
   type FrameOf,
@@ -99,7 +99,7 @@ describe('a reader that stops reading', () => {
     slow.pause()
     slow.send({ type: 'follow', session })
     slow.cut()
-    await vi.waitFor(() => expect(server.peers).toBe(peers))
+    await expect.poll(() => server.peers).toBe(peers)
     const next = await server.connect({ check: false })
     await next.follow(session)
     expect(next.events()).toEqual(await server.log(session))

@@ -1,5 +1,5 @@
 import { applyDelta, applyEvents, emptyView, type ServerFrame, type SessionEvent } from '@parley/protocol'
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { heldStore } from '../../testing/held-store.ts'
 import {
   type FrameOf,
@@ -744,7 +744,7 @@ describe('the upgrade', () => {
     ['a foreign Host', { authorization, host: 'evil.example' }, 403, 'forbidden'],
     ['another port in the Host', { authorization, host: '127.0.0.1:1' }, 403, 'forbidden'],
   ])('with %s is refused', async (_, headers, status, code) => {
-    await vi.waitFor(() => expect(server.peers).toBe(0))
+    await expect.poll(() => server.peers).toBe(0)
     const refusal = await server.refusal(headers as Record<string, string>)
     expect(refusal.status).toBe(status)
     expect(refusal.headers['content-type']).toContain('application/json')
@@ -771,13 +771,13 @@ describe('the upgrade', () => {
 
 describe('a client that goes', () => {
   it('is forgotten', async () => {
-    await vi.waitFor(() => expect(server.peers).toBe(0))
+    await expect.poll(() => server.peers).toBe(0)
     const session = await server.create()
     const client = await connect()
     await client.follow(session)
     expect(server.peers).toBe(1)
     client.websocket.close()
-    await vi.waitFor(() => expect(server.peers).toBe(0))
+    await expect.poll(() => server.peers).toBe(0)
   })
 
   it('without a word is noticed: whoever does not answer the beat is let go, the others stay', async () => {

@@ -9,6 +9,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from 'playwrig
 
 /** The real program with the demo agent, and a real browser on the page it serves. */
 const root = resolve(import.meta.dirname, '../..')
+const graceMs = 15_000
 
 export class ConsoleServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'parley-console-'))
@@ -57,17 +58,25 @@ export class ConsoleServer {
     exit.catch(() => {})
   }
 
-  async kill(): Promise<void> {
+  /** As a crash or a loss of power would. */
+  kill(): Promise<void> {
+    return this.#end('SIGKILL')
+  }
+
+  /** Ends it as a person does, with its agents and terminals, and leaves no folder behind. */
+  async dispose(): Promise<void> {
+    const force = setTimeout(() => this.#process?.kill('SIGKILL'), graceMs)
+    await this.#end('SIGTERM')
+    clearTimeout(force)
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#process
     if (!child || child.exitCode !== null || child.signalCode !== null) return
     const exit = once(child, 'exit')
-    child.kill('SIGKILL')
+    child.kill(signal)
     await exit
-  }
-
-  async dispose(): Promise<void> {
-    await this.kill()
-    rmSync(this.folder, { recursive: true, force: true })
   }
 
   async call<Reply>(path: string, body?: unknown): Promise<Reply> {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, describe, expect, it } from 'vitest'
 import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
 import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
 import {
@@ -10,30 +10,20 @@ import {
   startModelServer,
 } from '../../packages/server/src/testing/model-server.ts'
 import { bash, call, done } from './claude-at-work.ts'
-import { ConsoleServer, launchBrowser, listen, openTab } from './console-browser.ts'
+import { consoleAtWork } from './console-at-work.ts'
+import { listen } from './console-browser.ts'
 import { allowOnce, card, conversation, eventually, openSession, panel, shows } from './console-page.ts'
 
 /** The console in a real browser, on the real server, with the real Claude Code; only its model is scripted. */
-const server = new ConsoleServer()
 let model: ModelServer
-let browser: Browser
-
-beforeAll(async () => {
-  ConsoleServer.build()
+afterAll(() => model?.stop())
+const { server, openTab, browser } = consoleAtWork(async (made) => {
   model = await startModelServer()
   writeThePlan()
   answerByPrompt(model, /Parley was restarted/)
-  const home = join(server.folder, 'home')
+  const home = join(made.folder, 'home')
   mkdirSync(home)
-  server.environment = claudeEnvironment({ url: model.url, home })
-  await server.start()
-  browser = await launchBrowser()
-}, 180_000)
-
-afterAll(async () => {
-  await browser?.close()
-  await server.dispose()
-  await model?.stop()
+  made.environment = claudeEnvironment({ url: model.url, home })
 })
 
 /** In its plan mode Claude Code names a file for the plan: the model writes it, as a real one does. */
@@ -70,7 +60,7 @@ describe('the first five minutes with Claude Code', () => {
     const folder = server.repository('greeting')
     const path = join(folder, 'src/greet.ts')
     const edit = { file_path: path, old_string: "'Hello'", new_string: "'Good morning'" }
-    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+    const context = await browser().newContext({ viewport: { width: 1440, height: 900 } })
     const page = await context.newPage()
     const complaints: string[] = []
     listen(page, complaints)
@@ -107,7 +97,7 @@ describe('the first five minutes with Claude Code', () => {
 
 describe('what Claude Code asks', () => {
   it('a permission, denied with a reason that the model hears', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     await session(page, modelPrompt('Write.', bash('printf x > denied'), { say: 'history' }))
     await card(page).getByText('printf x > denied').waitFor()
     await card(page).getByRole('button', { name: 'Deny, and say why' }).click()
@@ -122,7 +112,7 @@ describe('what Claude Code asks', () => {
   })
 
   it('a permission, with another command than was asked for', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     await session(page, modelPrompt('Write it.', bash('printf a > asked'), done))
     await card(page).getByRole('button', { name: /^Edit/ }).click()
     await page.getByLabel('Edit what will run').fill('printf b > edited')
@@ -137,7 +127,7 @@ describe('what Claude Code asks', () => {
   })
 
   it('a question, whose answer reaches the model', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     const options = [
       { label: 'red', description: 'warm' },
       { label: 'blue', description: 'cold' },
@@ -155,7 +145,7 @@ describe('what Claude Code asks', () => {
   })
 
   it('a plan, approved; then the work begins and asks as usual', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     const words = modelPrompt('Plan it.', done, call('ExitPlanMode', {}), bash('printf p > planned'), done)
     await session(page, words, { mode: 'plan' })
     await card(page).getByRole('heading', { name: 'Two steps' }).waitFor()
@@ -173,7 +163,7 @@ describe('what Claude Code asks', () => {
   })
 
   it('for a subagent, whose steps are nested under it', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     const inside = modelPrompt('Write it down.', bash('printf s > by-subagent'), {
       content: 'It is written.',
     })

@@ -1,31 +1,19 @@
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ConsoleServer, commit, launchBrowser, openTab, seriousFindings } from './console-browser.ts'
+import { describe, expect, it } from 'vitest'
+import { consoleAtWork } from './console-at-work.ts'
+import { commit, seriousFindings } from './console-browser.ts'
 import { boxOf, eventually, openSession, panel, prompt, shows } from './console-page.ts'
 
 /** The folder that a session works in, as the console shows it: choosing it, its files, its changes, its terminals. */
-const server = new ConsoleServer()
-let browser: Browser
-
-beforeAll(async () => {
-  ConsoleServer.build()
-  await server.start()
-  browser = await launchBrowser()
-}, 180_000)
-
-afterAll(async () => {
-  await browser?.close()
-  await server.dispose()
-})
+const { server, openTab } = consoleAtWork()
 
 describe('the folder', () => {
   it('is completed as it is typed, by keys and by the pointer', async () => {
     const place = join(server.folder, 'places')
     for (const name of ['alpha/one', 'alpha/two', 'Alps', '.hidden'])
       mkdirSync(join(place, name), { recursive: true })
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).check()
     const folder = page.getByRole('combobox', { name: 'Folder' })
     const options = page.getByRole('listbox', { name: 'Folders' }).getByRole('option')
@@ -58,7 +46,7 @@ describe('the folder', () => {
 
   it('is compared with its last commit, or with what it was when the session began', async () => {
     const folder = server.repository('committed')
-    const { page, context, complaints } = await openTab(browser, server, {
+    const { page, context, complaints } = await openTab({
       viewport: { width: 1440, height: 900 },
     })
     const session = await server.call<{ id: string }>('/api/sessions', { agent: 'demo', cwd: folder })
@@ -73,6 +61,8 @@ describe('the folder', () => {
     await changes.getByLabel('Changes since').selectOption('start')
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
     await changes.getByText('2 files on main').waitFor()
+    await changes.getByRole('button', { name: 'A src/part.ts +1' }).waitFor()
+    await changes.getByText('+2', { exact: true }).waitFor()
     expect(await seriousFindings(page)).toEqual([])
 
     await page.reload()
@@ -90,7 +80,7 @@ describe('the folder', () => {
     const folder = server.repository('repository')
     writeFileSync(join(folder, 'src/greet.ts'), "export const greet = (name: string) => 'Hello, ' + name\n")
 
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).check()
     await page.getByLabel('Folder', { exact: true }).fill(folder)
     await page.getByLabel('I trust this folder’s own settings').check()
@@ -122,7 +112,7 @@ describe('the folder', () => {
 
 describe('a terminal', () => {
   it('is a real shell in the folder, and is still there after a reload', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     await openSession(page, server, await server.session())
     await page.getByRole('button', { name: 'Terminals' }).click()
     const panel = page.getByRole('complementary', { name: 'Terminals' })

@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, BrowserContext } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import type { BrowserContext } from 'playwright-core'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { Door } from './claude-at-work.ts'
-import { ConsoleServer, launchBrowser, openTab } from './console-browser.ts'
+import { consoleAtWork } from './console-at-work.ts'
 import {
   allowOnce,
   card,
@@ -17,22 +17,11 @@ import {
 } from './console-page.ts'
 
 /** The console on a network that fails, what it keeps, and whom it calls. */
-const server = new ConsoleServer()
-let browser: Browser
-
-beforeAll(async () => {
-  ConsoleServer.build()
-  const dataDir = join(server.folder, 'data')
+const { server, openTab, browser } = consoleAtWork(({ folder }) => {
+  const dataDir = join(folder, 'data')
   mkdirSync(dataDir)
   // Any port of this address: the door that is cut has another one than the server.
   writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
-  await server.start()
-  browser = await launchBrowser()
-}, 180_000)
-
-afterAll(async () => {
-  await browser?.close()
-  await server.dispose()
 })
 
 const submit = (id: string, text: string) =>
@@ -43,7 +32,7 @@ const stateOf = (id: string) =>
 
 describe('what the browser keeps', () => {
   it('is shown first, and only what came since is fetched', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     const id = await server.session('markdown')
     await openSession(page, server, id)
     await shows(page, /And a quotation/)
@@ -73,7 +62,7 @@ describe('offline and back', () => {
   async function openThroughDoor() {
     const door = await Door.open(server.port)
     onTestFinished(() => door.shut())
-    const context = await browser.newContext()
+    const context = await browser().newContext()
     const page = await context.newPage()
     await page.goto((await server.newLink()).replace(server.url, door.url))
     await page.waitForURL(`${door.url}/`)
@@ -152,7 +141,7 @@ describe('notifications', () => {
   it('come once each over all tabs, never for what was there before or is being looked at', async () => {
     const old = await server.session('show a permission, long ago')
     await eventually(async () => (await waitingIn(old)).length).toBe(1)
-    const { page, context, complaints } = await openTab(browser, server, { permissions: ['notifications'] })
+    const { page, context, complaints } = await openTab({ permissions: ['notifications'] })
     const noted = await noteNotifications(context)
     await page.goto(`${server.url}/inbox`)
     const other = await context.newPage()

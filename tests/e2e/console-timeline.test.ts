@@ -1,22 +1,11 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ConsoleServer, launchBrowser, openTab, phone } from './console-browser.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { consoleAtWork } from './console-at-work.ts'
+import { phone } from './console-browser.ts'
 import { allowOnce, boxOf, card, conversation, eventually, openSession, say, shows } from './console-page.ts'
 
 /** Where the rows of a conversation are on screen, in a real browser. */
-const server = new ConsoleServer()
-let browser: Browser
-
-beforeAll(async () => {
-  ConsoleServer.build()
-  await server.start()
-  browser = await launchBrowser()
-}, 180_000)
-
-afterAll(async () => {
-  await browser?.close()
-  await server.dispose()
-})
+const { server, openTab } = consoleAtWork()
 
 /** A conversation that is longer than the screen. */
 async function longSession(page: Page): Promise<string> {
@@ -49,7 +38,7 @@ describe('what waits for an answer', () => {
   it.each(screens)(
     'takes room from the conversation and hides nothing of it, on $name',
     async ({ options }) => {
-      const { page, context, complaints } = await openTab(browser, server, options)
+      const { page, context, complaints } = await openTab(options)
       await longSession(page)
       const before = await boxOf(timeline(page))
       await say(page, 'show a permission')
@@ -74,7 +63,7 @@ describe('what waits for an answer', () => {
   )
 
   it('does not pull a reader down who has scrolled up', async () => {
-    const { page, context } = await openTab(browser, server, { viewport: { width: 1280, height: 700 } })
+    const { page, context } = await openTab({ viewport: { width: 1280, height: 700 } })
     const id = await longSession(page)
     await timeline(page).hover()
     await page.mouse.wheel(0, -400)
@@ -99,7 +88,7 @@ describe('what waits for an answer', () => {
 
 describe('a phone', () => {
   it('shows mode, model and effort whole, above the buttons', async () => {
-    const { page, context } = await openTab(browser, server, phone)
+    const { page, context } = await openTab(phone)
     await openSession(page, server, await server.session('hang'))
     await page.getByRole('button', { name: /^Stop/ }).waitFor()
     const send = await boxOf(page.getByRole('button', { name: 'Queue' }))

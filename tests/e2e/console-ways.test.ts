@@ -1,33 +1,25 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { consoleAtWork } from './console-at-work.ts'
+import { phone, rememberConversation, seriousFindings } from './console-browser.ts'
 import {
-  ConsoleServer,
-  launchBrowser,
-  openTab,
-  phone,
-  rememberConversation,
-  seriousFindings,
-} from './console-browser.ts'
-import { allowOnce, card, conversation, eventually, openSession, panel, shows } from './console-page.ts'
+  allowOnce,
+  boxOf,
+  card,
+  conversation,
+  eventually,
+  openSession,
+  panel,
+  say,
+  shows,
+} from './console-page.ts'
 
 /** How people find what they look for in the console. */
-const server = new ConsoleServer()
-let browser: Browser
-
-beforeAll(async () => {
-  ConsoleServer.build()
-  await server.start()
-  browser = await launchBrowser()
-}, 180_000)
-
-afterAll(async () => {
-  await browser?.close()
-  await server.dispose()
-})
+const { server, openTab } = consoleAtWork()
 
 describe('finding one’s way', () => {
   it('to a message by its link, and to words by looking for them', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     const id = await server.session('run a command')
     await openSession(page, server, id)
     await allowOnce(page).click()
@@ -47,7 +39,7 @@ describe('finding one’s way', () => {
   })
 
   it('through the list: rename, pin, archive, delete and undo', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     const id = await server.session()
     await page.goto(`${server.url}/sessions/${id}`)
     const list = page.getByRole('navigation', { name: 'Sessions' })
@@ -70,10 +62,30 @@ describe('finding one’s way', () => {
     await context.close()
   })
 
+  it('past what failed, which the list says in words and with a mark', async () => {
+    const { page } = await openTab()
+    const id = await server.session('fail, please')
+    const row = page
+      .getByRole('navigation', { name: 'Sessions' })
+      .getByRole('link')
+      .filter({ hasText: 'fail, please' })
+    await row.getByText('Failed').filter({ visible: true }).last().waitFor()
+    await row.locator('svg').waitFor()
+    await eventually(() => row.ariaSnapshot()).toMatch(/^- link "Failed fail, please/)
+    expect(await row.getByTitle(/refused to go on/).count()).toBeGreaterThan(0)
+    expect(await seriousFindings(page)).toEqual([])
+    await openSession(page, server, id)
+    await say(page, 'help')
+    await eventually(() => row.getByText('Failed').count()).toBe(0)
+  })
+
   it('where an address leads nowhere', async () => {
-    const { page, context } = await openTab(browser, server)
-    await page.goto(`${server.url}/settings/nothing`)
-    await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+    const { page, context } = await openTab()
+    for (const path of ['/nope', '/nope/at/all', '/settings/nothing']) {
+      const answer = await page.goto(server.url + path)
+      expect(answer?.headers()['content-type']).toMatch(/^text\/html/)
+      await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+    }
     expect(await seriousFindings(page)).toEqual([])
     await page.getByRole('main').getByRole('link', { name: 'All sessions' }).click()
     await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
@@ -82,10 +94,14 @@ describe('finding one’s way', () => {
 
   it('to conversations that an agent keeps by itself, which go on here', async () => {
     rememberConversation(server.folder, { title: 'Water the herbs', reply: 'They are watered.' })
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
+    const refused: string[] = []
+    page.on('response', (answer) => answer.status() >= 400 && refused.push(answer.url()))
     await page.getByRole('link', { name: 'Go on with a conversation that an agent keeps' }).click()
     const row = page.getByRole('button', { name: /Water the herbs/ })
     await row.waitFor()
+    await page.getByText('Asking the agents').waitFor({ state: 'detached' })
+    expect(refused).toEqual([])
     await page.getByLabel('Search conversations').fill('nothing like it')
     await page.getByText('has “nothing like it” in it').waitFor()
     await page.getByLabel('Search conversations').fill('herbs claude')
@@ -102,7 +118,7 @@ describe('finding one’s way', () => {
   })
 
   it('by keyboard alone', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).waitFor()
     await page.keyboard.press('Control+k')
     await page.getByPlaceholder('Go to a session').waitFor()
@@ -137,7 +153,7 @@ describe('finding one’s way', () => {
   })
 
   it('to what waits, on a phone where a panel was left open in another session', async () => {
-    const { page, context } = await openTab(browser, server, phone)
+    const { page, context } = await openTab(phone)
     await openSession(page, server, await server.session('help'))
     await page.getByRole('button', { name: 'Changes' }).click()
     await panel(page, 'Changes').waitFor()
@@ -146,5 +162,118 @@ describe('finding one’s way', () => {
     await shows(page, 'Thank you.')
     expect(await panel(page, 'Changes').count()).toBe(0)
     await context.close()
+  })
+})
+
+describe('a new session', () => {
+  type Agent = { id: string; name: string; found: boolean; signedIn?: boolean; hint?: string }
+  const agentsHere = async () => (await server.call<{ agents: Agent[] }>('/api/agents')).agents
+  const notice = (page: Page) => page.getByTestId('agent-notice')
+
+  it('says of an agent that is not signed in what to do, before anything is written', async () => {
+    const agent = (await agentsHere()).find(({ found, signedIn }) => found && signedIn === false)
+    if (!agent) throw new Error('Every agent is signed in, though this server has a home of its own.')
+    const { page, complaints } = await openTab()
+    await page.getByRole('radio', { name: new RegExp(`^${agent.name}`) }).check()
+    await notice(page).getByText(`${agent.name} is not signed in.`).waitFor()
+    expect(await notice(page).textContent()).toContain(agent.hint)
+    const field = page.getByRole('textbox', { name: 'Prompt' })
+    expect((await boxOf(notice(page))).bottom).toBeLessThanOrEqual((await boxOf(field)).top)
+    const described = await field.evaluate(
+      (element) => document.getElementById(element.getAttribute('aria-describedby') ?? '')?.textContent,
+    )
+    expect(described).toBe(`${agent.name} is not signed in.`)
+    expect(await seriousFindings(page)).toEqual([])
+    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await notice(page).waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+
+  it('says that the agent used last is not there, and which one is chosen instead', async () => {
+    const agent = (await agentsHere()).find(({ found }) => !found)
+    if (!agent) throw new Error('Every agent is on this machine.')
+    const { page } = await openTab()
+    await page.evaluate(
+      (id) => localStorage.setItem('parley:preferences', JSON.stringify({ agent: id })),
+      agent.id,
+    )
+    await page.goto(`${server.url}/new`)
+    await notice(page).getByText(`${agent.name} is not on this machine. Demo is chosen instead.`).waitFor()
+    expect(await page.getByRole('radio', { name: /^Demo/ }).isChecked()).toBe(true)
+    expect(await seriousFindings(page)).toEqual([])
+  })
+
+  it('has a folder field that looks like one', async () => {
+    const { page } = await openTab()
+    const label = page.locator('label', { has: page.getByRole('combobox', { name: 'Folder' }) })
+    await label.getByText('Folder', { exact: true }).waitFor()
+    const edge = await label.evaluate((element) => getComputedStyle(element).borderTopWidth)
+    expect(Number.parseFloat(edge)).toBeGreaterThanOrEqual(1)
+  })
+})
+
+describe('what can be taken along', () => {
+  it('is every way that the server writes a session down', async () => {
+    const { page, context, complaints } = await openTab()
+    const id = await server.session('help')
+    await openSession(page, server, id)
+    const choose = async (name: string) => {
+      await page.getByRole('button', { name: 'More for this session' }).click()
+      await page.getByRole('menuitem', { name: 'Export' }).click()
+      await page.getByRole('menuitem', { name }).click()
+    }
+    for (const [name, ending] of [
+      ['Markdown', '.md'],
+      ['The events as recorded', '.jsonl'],
+      ['AI SDK UI messages', '.ui-messages.json'],
+      ['Incoming messages', '.incoming-messages.json'],
+      ['Run events', '.run-events.json'],
+    ] as const) {
+      const coming = page.waitForEvent('download')
+      await choose(name)
+      const saved = await coming
+      expect(saved.suggestedFilename().slice(-ending.length)).toBe(ending)
+      expect(await saved.failure()).toBeNull()
+    }
+    const opening = context.waitForEvent('page')
+    await choose('A page (HTML)')
+    await (await opening).getByText('help').first().waitFor()
+
+    await page.getByRole('button', { name: 'More for this session' }).click()
+    await page.getByRole('menuitem', { name: 'Export' }).press('ArrowRight')
+    await page.getByRole('menu', { name: 'Export' }).waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await page.keyboard.press('ArrowLeft')
+    await page.getByRole('menuitem', { name: 'Rename' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('menu').waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('the palette', () => {
+  it('calls a place as the settings do', async () => {
+    const { page } = await openTab()
+    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByPlaceholder('Go to a session').waitFor()
+    await page.keyboard.type('rules and trust')
+    await page.keyboard.press('Enter')
+    const here = page.getByRole('navigation', { name: 'Settings' }).locator('[aria-current=page]')
+    await eventually(() => here.textContent()).toBe('Rules and trust')
+  })
+
+  it('takes what is typed, and gives the caret back', async () => {
+    const { page } = await openTab()
+    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    await page.keyboard.press('Control+k')
+    const field = page.getByPlaceholder('Go to a session')
+    await field.waitFor()
+    await page.keyboard.type('theme')
+    expect(await field.inputValue()).toBe('theme')
+    await page.keyboard.press('Escape')
+    await field.waitFor({ state: 'detached' })
+    await page.keyboard.type('and back')
+    expect(await page.getByRole('textbox', { name: 'Prompt' }).inputValue()).toBe('and back')
   })
 })

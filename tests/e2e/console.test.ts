@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { ConsoleServer, launchBrowser, listen, openTab, phone, seriousFindings } from './console-browser.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { consoleAtWork } from './console-at-work.ts'
+import { ConsoleServer, listen, phone, seriousFindings } from './console-browser.ts'
 import {
   allowOnce,
   card,
@@ -14,23 +15,11 @@ import {
 } from './console-page.ts'
 
 /** The console in a real browser, on the real server, with the demo agent. */
-const server = new ConsoleServer()
-let browser: Browser
-
-beforeAll(async () => {
-  ConsoleServer.build()
-  await server.start()
-  browser = await launchBrowser()
-}, 180_000)
-
-afterAll(async () => {
-  await browser?.close()
-  await server.dispose()
-})
+const { server, openTab, browser } = consoleAtWork()
 
 describe('the first five minutes', () => {
   it('lead from the printed link to an answered permission', async () => {
-    const context = await browser.newContext()
+    const context = await browser().newContext()
     const page = await context.newPage()
     const complaints: string[] = []
     listen(page, complaints)
@@ -55,7 +44,7 @@ describe('the first five minutes', () => {
   })
 
   it('cost at most 170 KB of script before the first message', async () => {
-    const context = await browser.newContext()
+    const context = await browser().newContext()
     const page = await context.newPage()
     const scripts = new Map<string, Promise<Buffer>>()
     page.on('response', (response) => {
@@ -72,7 +61,7 @@ describe('the first five minutes', () => {
   })
 
   it('show the diff before and after it is approved', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     await openSession(page, server, await server.session('edit a file'))
     await card(page).getByText("'Hello, ' + name").waitFor()
     await allowOnce(page).click()
@@ -87,7 +76,7 @@ describe('the first five minutes', () => {
 
 describe('requests', () => {
   it('are answered by keys, with a reason where one is given', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     await openSession(page, server, await server.session('show a permission'))
     await card(page).getByRole('button', { name: 'Deny, and say why' }).click()
     await page.getByLabel('Why not, and what to do instead').fill('Keep it')
@@ -98,7 +87,7 @@ describe('requests', () => {
   })
 
   it('are questions too: options, several, words of one’s own', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     await openSession(page, server, await server.session('ask me'))
     await card(page).getByText('Where should the data live?').waitFor()
     const answer = card(page).getByRole('button', { name: 'Answer' })
@@ -117,7 +106,7 @@ describe('requests', () => {
   })
 
   it('are plans, approved and then ticked off beside the conversation', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     await openSession(page, server, await server.session('make a plan'))
     await card(page).getByText('Write a failing test').waitFor()
     await card(page)
@@ -131,7 +120,7 @@ describe('requests', () => {
   })
 
   it('come from subagents, whose work is nested under them', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     await openSession(page, server, await server.session('use a subagent'))
     await card(page).getByText('npx knip').waitFor()
     await conversation(page)
@@ -150,7 +139,7 @@ describe('requests', () => {
   })
 
   it('are in the inbox, and an answer in one tab shows in the other', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     const id = await server.session('run a command')
     await openSession(page, server, id)
     await card(page).waitFor()
@@ -171,7 +160,7 @@ describe('requests', () => {
 
 describe('prompts', () => {
   it('wait their turn, can be taken back and written anew', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     await openSession(page, server, await server.session('hang'))
     await shows(page, /do nothing now/)
     await prompt(page).fill('think about it')
@@ -194,7 +183,7 @@ describe('prompts', () => {
   })
 
   it('can steer the turn that runs', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     await openSession(page, server, await server.session('hang'))
     await shows(page, /do nothing now/)
     await prompt(page).fill('look here')
@@ -206,7 +195,7 @@ describe('prompts', () => {
   })
 
   it('survive a reload while they are being written', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     await openSession(page, server, await server.session())
     await prompt(page).fill('half a tho')
     await page.reload()
@@ -215,7 +204,7 @@ describe('prompts', () => {
   })
 
   it('complete commands of the agent, and bring the last one back', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     await openSession(page, server, await server.session('think'))
     await shows(page, /second way is better/)
     await prompt(page).pressSequentially('/usa')
@@ -230,7 +219,7 @@ describe('prompts', () => {
   })
 
   it('take pictures along', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     await openSession(page, server, await server.session())
     const bytes = Buffer.from(
       'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
@@ -250,7 +239,7 @@ describe('prompts', () => {
 
 describe('nothing is lost', () => {
   it('by a reload in the middle of a turn', async () => {
-    const { page, context } = await openTab(browser, server)
+    const { page, context } = await openTab()
     await openSession(page, server, await server.session())
     await prompt(page).fill('flood')
     await prompt(page).press('Enter')
@@ -264,7 +253,7 @@ describe('nothing is lost', () => {
     const mortal = new ConsoleServer()
     onTestFinished(() => mortal.dispose())
     await mortal.start()
-    const { page, context } = await openTab(browser, mortal)
+    const { page, context } = await openTab({}, mortal)
     const id = await mortal.session('show a permission')
     await page.goto(`${mortal.url}/sessions/${id}`)
     await card(page).waitFor()
@@ -288,12 +277,14 @@ describe('nothing is lost', () => {
     const { blocks } = await mortal.call<{ blocks: { type: string }[] }>(`/api/sessions/${id}?tail=500`)
     expect(blocks.filter(({ type }) => type === 'prompt')).toHaveLength(2)
     await context.close()
+    await mortal.dispose()
+    expect(existsSync(mortal.folder)).toBe(false)
   })
 })
 
 describe('a phone', () => {
   it('approves, answers and queues', async () => {
-    const { page, context, complaints } = await openTab(browser, server, phone)
+    const { page, context, complaints } = await openTab(phone)
     await page.getByRole('link', { name: 'New session' }).tap()
     await page.getByRole('radio', { name: /^Demo/ }).check()
     await page.getByLabel('Folder', { exact: true }).fill(server.project)
@@ -322,7 +313,7 @@ describe('a phone', () => {
 
 describe('what an agent writes', () => {
   it('stays words, whatever it is', async () => {
-    const { page, context, complaints } = await openTab(browser, server)
+    const { page, context, complaints } = await openTab()
     const hostile =
       '<img src=x onerror=alert(1)> <script>alert(2)</script> [x](javascript:alert(3)) <b>bold</b>'
     await openSession(page, server, await server.session(hostile))
@@ -340,7 +331,7 @@ describe('everyone can use it', () => {
     { name: 'on a phone and dark', options: { ...phone, colorScheme: 'dark' as const } },
   ]
   it.each(looks)('axe finds nothing serious, $name', async ({ options }) => {
-    const { page, context } = await openTab(browser, server, options)
+    const { page, context } = await openTab(options)
     const found: Record<string, string[]> = {}
     const look = async (name: string) => {
       const findings = await seriousFindings(page)

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { createClaudeAdapter } from '../../packages/server/src/adapters/claude/index.ts'
@@ -24,4 +25,6 @@ const parley = await startParley({
   limits: { checkpointMs: 50, cancelGraceMs: 500, stopGraceMs: 500 },
 })
 process.once('SIGTERM', () => void parley.close().then(() => process.exit(0)))
+// A process that is killed leaves nothing for the next start but this.
+flushCompileCache()
 console.log(JSON.stringify({ port: parley.http.port }))

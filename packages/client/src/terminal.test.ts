@@ -16,7 +16,6 @@ async function start() {
   onTestFinished(() => rmSync(place, { recursive: true, force: true }))
   // What the shell of whoever runs the tests does at its start is not their subject.
   vi.stubEnv('HOME', place)
-  onTestFinished(() => void vi.unstubAllEnvs())
   const parley = await startParley({
     dataDir: join(place, 'data'),
     hostname: '127.0.0.1',

@@ -112,6 +112,7 @@ export const AgentProbe = z.object({
     .string()
     .optional()
     .meta({ description: 'What to do when it is not found, not signed in or not usable' }),
+  command: z.string().optional().meta({ description: 'What to type for that, if one command does it' }),
   models: z.array(AgentModel).optional(),
 })
 export type AgentProbe = z.infer<typeof AgentProbe>

@@ -84,6 +84,7 @@ export const AcpAgent = z.strictObject({
       hint: z
         .string()
         .describe('What a person does to sign in; {program} stands for the program as it is typed'),
+      command: z.string().optional().describe('What to type for that, if one command does it'),
       variables: z.array(z.string()).default([]).describe('One of them set: signed in'),
       files: z.array(z.string()).default([]).describe('In the home folder; one of them there: signed in'),
       required: z

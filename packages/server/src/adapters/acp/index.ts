@@ -107,9 +107,11 @@ function environment(
 function withProgram(agent: KnownAgent, program: string, { env }: AcpAdapterOptions): KnownAgent {
   const { signIn } = agent
   if (!signIn) return agent
+  const typed = (words: string) => words.replaceAll('{program}', programAsTyped(program, env))
+  const { hint, command } = signIn
   return {
     ...agent,
-    signIn: { ...signIn, hint: signIn.hint.replaceAll('{program}', programAsTyped(program, env)) },
+    signIn: { ...signIn, hint: typed(hint), ...(command !== undefined && { command: typed(command) }) },
   }
 }
 

@@ -19,6 +19,7 @@ export const gemini: AcpAgent = {
   install: { package: '@google/gemini-cli', version: '0.61.0' },
   signIn: {
     hint: 'Set GEMINI_API_KEY, or sign in once with the program itself: run {program} and choose.',
+    command: '{program}',
     variables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENAI_USE_VERTEXAI', 'GOOGLE_GENAI_USE_GCA'],
     files: ['.gemini/oauth_creds.json'],
     required: true,
@@ -99,6 +100,7 @@ export const claudeAcp: AcpAgent = {
   install: { package: '@agentclientprotocol/claude-agent-acp', version: '0.99.0' },
   signIn: {
     hint: 'Set ANTHROPIC_API_KEY, or sign in once with the program itself: {program} --cli auth login',
+    command: '{program} --cli auth login',
     variables: [
       'ANTHROPIC_API_KEY',
       'ANTHROPIC_AUTH_TOKEN',
@@ -178,6 +180,7 @@ export const codexAcp: AcpAgent = {
   install: { package: '@agentclientprotocol/codex-acp', version: '2.6.0' },
   signIn: {
     hint: 'Set OPENAI_API_KEY, or sign in once with Codex itself: codex login',
+    command: 'codex login',
     variables: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
     files: ['.codex/auth.json'],
     required: true,
@@ -194,6 +197,7 @@ export const opencodeAcp: AcpAgent = {
   install: { package: 'opencode-ai', version: '1.18.33' },
   signIn: {
     hint: 'Sign in once with the program itself: {program} auth login',
+    command: '{program} auth login',
     files: ['.local/share/opencode/auth.json'],
   },
 }
@@ -205,7 +209,10 @@ export const goose: AcpAgent = {
   command: 'goose',
   args: ['acp'],
   vendor: ['GOOSE_', 'ANTHROPIC_', 'OPENAI_', 'GOOGLE_', 'DATABRICKS_'],
-  signIn: { hint: 'Configure it once with the program itself: {program} configure' },
+  signIn: {
+    hint: 'Configure it once with the program itself: {program} configure',
+    command: '{program} configure',
+  },
 }
 
 export const qwen: AcpAgent = {
@@ -215,7 +222,7 @@ export const qwen: AcpAgent = {
   command: 'qwen',
   args: ['--acp'],
   vendor: ['QWEN_', 'DASHSCOPE_', 'OPENAI_'],
-  signIn: { hint: 'Sign in once with the program itself: run {program} and choose.' },
+  signIn: { hint: 'Sign in once with the program itself: run {program} and choose.', command: '{program}' },
 }
 
 export const kimi: AcpAgent = {
@@ -225,7 +232,7 @@ export const kimi: AcpAgent = {
   command: 'kimi',
   args: ['acp'],
   vendor: ['KIMI_', 'MOONSHOT_'],
-  signIn: { hint: 'Sign in once with the program itself: {program} login' },
+  signIn: { hint: 'Sign in once with the program itself: {program} login', command: '{program} login' },
 }
 
 export const copilot: AcpAgent = {
@@ -235,7 +242,10 @@ export const copilot: AcpAgent = {
   command: 'copilot',
   args: ['--acp', '--stdio'],
   vendor: ['COPILOT_', 'GH_', 'GITHUB_'],
-  signIn: { hint: 'Sign in once with the program itself: run {program} and type /login' },
+  signIn: {
+    hint: 'Sign in once with the program itself: run {program} and type /login',
+    command: '{program}',
+  },
 }
 
 export const cursor: AcpAgent = {
@@ -247,6 +257,7 @@ export const cursor: AcpAgent = {
   vendor: ['CURSOR_'],
   signIn: {
     hint: 'Set CURSOR_API_KEY, or sign in once with the program itself: {program} login',
+    command: '{program} login',
     variables: ['CURSOR_API_KEY', 'CURSOR_AUTH_TOKEN'],
   },
 }

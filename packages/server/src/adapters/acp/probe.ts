@@ -30,7 +30,7 @@ export async function probeProgram(options: ProbeOptions, signal: AbortSignal): 
     const { code, message } =
       error instanceof ParleyError ? error : { code: 'agent_failed', message: `${error}` }
     if (code === 'agent_not_signed_in') {
-      return { ...found, signedIn: false, hint: agent.signIn?.hint ?? 'Sign in with the program itself.' }
+      return { ...found, signedIn: false, hint: 'Sign in with the program itself.', ...howToSignIn(agent) }
     }
     if (!signal.aborted) return { ...found, usable: false, hint: message }
     const hint = `${agent.name} did not answer in time: "parley agents doctor ${agent.id}" says more.`
@@ -63,6 +63,12 @@ function described({ agent, env, version }: ProbeOptions, told: Connected): Part
   return {
     ...(version === undefined && agentVersion !== undefined && { version: agentVersion }),
     ...(models && { models }),
-    ...(signedIn ? { signedIn: true } : agent.signIn && { hint: agent.signIn.hint }),
+    ...(signedIn ? { signedIn: true } : howToSignIn(agent)),
   }
+}
+
+function howToSignIn({ signIn }: ProbeOptions['agent']): Pick<AgentProbe, 'hint' | 'command'> {
+  if (!signIn) return {}
+  const { hint, command } = signIn
+  return { hint, ...(command !== undefined && { command }) }
 }

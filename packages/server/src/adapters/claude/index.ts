@@ -107,10 +107,10 @@ function probe(env: Record<string, string>, executable: string | undefined): Age
     return { found: false, hint }
   }
   const signedIn = isSignedIn(env, process.platform)
-  const signIn = `${programAsTyped(path, env)} auth login`
-  const hint = `Set ANTHROPIC_API_KEY, or sign in once with the program itself: ${signIn}`
+  const command = `${programAsTyped(path, env)} auth login`
+  const hint = `Set ANTHROPIC_API_KEY, or sign in once with the program itself: ${command}`
   const told = signedIn === undefined ? {} : { signedIn }
-  return { found: true, path, version: sdkVersion(), ...told, ...(!signedIn && { hint }) }
+  return { found: true, path, version: sdkVersion(), ...told, ...(!signedIn && { hint, command }) }
 }
 
 function notFound({ found, hint = '' }: AgentProbe): ParleyError | undefined {

@@ -56,7 +56,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
   const { agentsFolder, parley, executable, startMs } = options
   const advice = { agent: 'codex', install, executable, agentsFolder, parley }
   const [getIt, installHint] = [howToGet(advice), howToFind(advice)]
-  const signInHint = (path: string) => howToSignIn(programAsTyped(path, options.env))
+  const typed = (path: string) => programAsTyped(path, options.env)
   const pool = createAppServerPool(() => ({ program: find() ?? '', env, startMs, getIt }))
   const refusal = () =>
     find() === undefined
@@ -113,7 +113,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       const path = find()
       if (path === undefined) return { found: false, hint: installHint }
       if (believed?.probe.path === path && Date.now() - believed.at < believedMs) return believed.probe
-      const probe = await ask(pool, { path, signInHint: signInHint(path) }, signal)
+      const probe = await ask(pool, { path, typed: typed(path) }, signal)
       believed = probe.signedIn ? { probe, at: Date.now() } : undefined
       return probe
     },
@@ -122,7 +122,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       expectFound()
       expectFolder(input.cwd)
       return connectCodex(pool, input).catch((error: unknown) => {
-        throw notSignedIn(error) ? withHint(error, signInHint(find() ?? 'codex')) : error
+        throw notSignedIn(error) ? withHint(error, howToSignIn(typed(find() ?? 'codex'))) : error
       })
     },
   }
@@ -143,7 +143,7 @@ function howToSignIn(program: string): string {
 /** Only the program itself knows who is signed in: with which account, or with a provider that needs none. */
 async function ask(
   pool: AppServerPool,
-  { path, signInHint }: { path: string; signInHint: string },
+  { path, typed }: { path: string; typed: string },
   signal: AbortSignal,
 ): Promise<AgentProbe> {
   try {
@@ -151,7 +151,7 @@ async function ask(
     try {
       const told = Promise.all([readAccount(server), server.models().catch(() => [])])
       const [{ signedIn }, models] = await unlessAborted(told, signal, 'Codex did not answer in time.')
-      const hint = signedIn ? {} : { hint: signInHint }
+      const hint = signedIn ? {} : { hint: howToSignIn(typed), command: `${typed} login` }
       return { found: true, path, version: server.version, signedIn, models, ...hint }
     } finally {
       if (signal.aborted) void server.suspect()

@@ -124,7 +124,9 @@ async function probe(path: string, context: ProbeContext): Promise<AgentProbe> {
   const hint = version === undefined ? undefined : tooOld(version, advice.getIt)
   if (version !== undefined && hint !== undefined) return { found: true, path, version, usable: false, hint }
   const signInHint = `Sign in once with the program itself (${advice.signIn}), or set the key of a provider.`
-  const signedIn = hasEvidentCredential(context.env) ? { signedIn: true } : { hint: signInHint }
+  const signedIn = hasEvidentCredential(context.env)
+    ? { signedIn: true }
+    : { hint: signInHint, command: advice.signIn }
   return { found: true, path, ...(version !== undefined && { version }), ...signedIn }
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TerminalServerFrame } from '@parley/protocol'
 import { pino } from 'pino'
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { WebSocket } from 'ws'
 import { type Parley, startParley } from '../../cli/start.ts'
 
@@ -11,7 +11,7 @@ import { type Parley, startParley } from '../../cli/start.ts'
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'parley-terminal-')))
 const token = 'a-token-for-terminals'
 // What the shell of whoever runs the tests does at its start is not their subject.
-vi.stubEnv('HOME', place)
+beforeEach(() => void vi.stubEnv('HOME', place))
 let parley: Parley | undefined
 afterEach(async () => {
   await parley?.close()

@@ -1,32 +1,25 @@
-// Keeps the page itself, so that what this browser kept of sessions can be read while the server is away.
-// It never answers for the server: whatever is under /api goes through untouched.
-const name = 'parley-page-1'
+// Keeps the page itself, all parts of it, so that what this browser kept of sessions can be read while the server is
+// away. It never answers for the server: whatever is under /api goes through untouched.
 
-// The page that registered this came before it; it is fetched once more, to be kept with what it needs first.
+// Both are filled in by the build: what the page is made of, and a name that changes with any of it.
+const files = []
+const name = 'parley-page'
+
+// All of a build or nothing: a page whose parts are not all there would only seem to be kept.
 addEventListener('install', (event) => {
   skipWaiting()
-  event.waitUntil(keepFirst().catch(() => {}))
+  event.waitUntil(caches.open(name).then((cache) => cache.addAll(['/', '/first.js', ...files])))
 })
 
-async function keepFirst() {
-  const response = await fetch('/')
-  if (!response.ok) return
-  const text = await response.clone().text()
-  const cache = await caches.open(name)
-  await cache.put('/', response)
-  await cache.addAll(['/first.js', ...new Set(text.match(/\/assets\/[\w.-]+/g))])
-}
-
+// The build before stays as well: a tab that was open when the server was replaced still asks for parts of it.
 addEventListener('activate', (event) => {
-  event.waitUntil(
-    caches
-      .keys()
-      .then((names) =>
-        Promise.all(names.filter((other) => other !== name).map((other) => caches.delete(other))),
-      )
-      .then(() => clients.claim()),
-  )
+  event.waitUntil(forgetOld().then(() => clients.claim()))
 })
+
+async function forgetOld() {
+  const others = (await caches.keys()).filter((other) => other !== name)
+  await Promise.all(others.slice(0, -1).map((other) => caches.delete(other)))
+}
 
 addEventListener('fetch', (event) => {
   const { request } = event
@@ -39,32 +32,20 @@ addEventListener('fetch', (event) => {
   else event.respondWith(other(request))
 })
 
-/** The server's page if it answers, else the one it gave last. */
+/** The server's page if it answers, else the one that is kept. Another build brings a worker of its own. */
 async function page(request) {
   try {
-    const response = await fetch(request)
-    if (response.ok) await keepPage(response.clone())
-    return response
+    return await fetch(request)
   } catch (error) {
-    const kept = await caches.match('/')
+    const kept = await (await caches.open(name)).match('/')
     if (kept) return kept
     throw error
   }
 }
 
-/** A page of another build has other assets: the old ones go. */
-async function keepPage(response) {
-  const cache = await caches.open(name)
-  const before = await cache.match('/')
-  const [text, known] = await Promise.all([response.clone().text(), before ? before.text() : undefined])
-  if (text === known) return
-  if (known !== undefined) for (const request of await cache.keys()) await cache.delete(request)
-  await cache.put('/', response)
-}
-
-/** The name of an asset holds the hash of what is in it. */
+/** The name of an asset holds the hash of what is in it. What follows it only says that it is asked for once more. */
 async function asset(request) {
-  const kept = await caches.match(request)
+  const kept = await caches.match(request, { ignoreSearch: true })
   if (kept) return kept
   const response = await fetch(request)
   if (response.ok) await (await caches.open(name)).put(request, response.clone())
@@ -73,7 +54,7 @@ async function asset(request) {
 
 /** The first script holds everything else up: the kept one runs, a newer one the next time. */
 async function first(event) {
-  const kept = await caches.match(event.request)
+  const kept = await (await caches.open(name)).match(event.request)
   const fresh = other(event.request)
   if (!kept) return fresh
   event.waitUntil(fresh.catch(() => {}))

@@ -1,27 +1,30 @@
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { InboxPage } from './inbox/inbox-page.tsx'
 import { Announcer } from './page/announcer.tsx'
 import { useConnection } from './page/client.ts'
 import { ConnectionNote } from './page/connection-note.tsx'
 import { startKeys } from './page/keys.ts'
 import { showInTab } from './page/news.ts'
+import { lazyPart, Part } from './page/part.tsx'
 import { problemWords } from './page/problem-words.logic.ts'
 import type { Route } from './page/route.logic.ts'
 import { useRoute } from './page/route.ts'
 import { Toasts } from './page/toasts.tsx'
-import { Link } from './parts/link.tsx'
-import { Problem } from './parts/problem.tsx'
+import { BackToSessions } from './parts/back-to-sessions.tsx'
+import { Dialog } from './parts/dialog.tsx'
+import { AllSessions, Problem } from './parts/problem.tsx'
 import { SessionPage } from './session/session-page.tsx'
 import { Sidebar } from './sessions/sidebar.tsx'
 import { StartPage } from './start/start-page.tsx'
 
-const SettingsPage = lazy(() => import('./settings/settings-page.tsx'))
-const ImportPage = lazy(() => import('./import/import-page.tsx'))
-const Palette = lazy(() => import('./palette/palette.tsx'))
+const settingsPage = lazyPart(() => import('./settings/settings-page.tsx'))
+const importPage = lazyPart(() => import('./import/import-page.tsx'))
+const palettePart = lazyPart(() => import('./palette/palette.tsx'))
 
 export function App() {
   const route = useRoute()
   const [palette, setPalette] = useState(false)
+  const closePalette = () => setPalette(false)
   useEffect(() => startKeys({ openPalette: () => setPalette(true) }), [])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the title follows the place
   useEffect(showInTab, [route])
@@ -35,13 +38,25 @@ export function App() {
   }
   const home = route.name === 'home'
   return (
-    <div className="flex h-dvh min-h-0">
+    <div className="group/page grid h-dvh grid-cols-1 grid-rows-[auto_minmax(0,1fr)] md:grid-cols-[18rem_minmax(0,1fr)] md:max-lg:has-[[data-panel]]:grid-cols-[0_minmax(0,1fr)]">
+      <button
+        type="button"
+        onClick={() => document.getElementById('place')?.focus()}
+        className="sr-only rounded-md bg-card px-3 py-2 text-sm font-medium text-mark focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50"
+      >
+        Past the sessions
+      </button>
+      <Toasts />
       <div
-        className={`w-72 shrink-0 border-r border-line max-md:w-full max-md:border-0 ${home ? '' : 'max-md:hidden'}`}
+        className={`min-h-0 border-line md:row-span-2 md:row-start-1 md:border-r md:max-lg:group-has-[[data-panel]]/page:hidden ${home ? '' : 'max-md:hidden'}`}
       >
         <Sidebar />
       </div>
-      <main className={`flex min-w-0 flex-1 flex-col ${home ? 'max-md:hidden' : ''}`}>
+      <main
+        id="place"
+        tabIndex={-1}
+        className={`outline-none flex min-h-0 min-w-0 flex-col md:col-start-2 ${home ? 'max-md:hidden' : ''}`}
+      >
         <div className="min-h-0 flex-1">
           <Place route={route} />
         </div>
@@ -50,11 +65,17 @@ export function App() {
         </div>
       </main>
       {palette && (
-        <Suspense>
-          <Palette onClose={() => setPalette(false)} />
-        </Suspense>
+        <Part
+          of={palettePart}
+          frame={(inside) => (
+            <Dialog label="Command palette" onClose={closePalette}>
+              {inside}
+            </Dialog>
+          )}
+        >
+          {(Palette) => <Palette onClose={closePalette} />}
+        </Part>
       )}
-      <Toasts />
       <Announcer />
     </div>
   )
@@ -68,25 +89,32 @@ function Place({ route }: { route: Route }) {
       return <InboxPage />
     case 'import':
       return (
-        <Suspense>
-          <ImportPage />
-        </Suspense>
+        <Part key="import" of={importPage} frame={withWayBack}>
+          {(ImportPage) => <ImportPage />}
+        </Part>
       )
     case 'nowhere':
       return (
         <Problem title="There is nothing at this address" text="The link may be old, or mistyped.">
-          <Link to={{ name: 'home' }} className="inline-block pt-3 text-sm text-mark hover:underline">
-            All sessions
-          </Link>
+          <AllSessions />
         </Problem>
       )
     case 'settings':
       return (
-        <Suspense>
-          <SettingsPage section={route.section} />
-        </Suspense>
+        <Part key="settings" of={settingsPage} frame={withWayBack}>
+          {(SettingsPage) => <SettingsPage section={route.section} />}
+        </Part>
       )
     default:
       return <StartPage />
   }
+}
+
+function withWayBack(inside: ReactNode): ReactNode {
+  return (
+    <div className="flex h-full flex-col p-2">
+      <BackToSessions />
+      {inside}
+    </div>
+  )
 }

@@ -11,6 +11,7 @@ import { client } from './page/client.ts'
 import { startNews } from './page/news.ts'
 import { applyTheme } from './page/preferences.ts'
 import { currentRoute } from './page/route.ts'
+import { watchAnswers } from './request/send-answer.ts'
 import './style.css'
 
 const route = currentRoute()
@@ -22,6 +23,7 @@ if (route.name === 'session') {
 applyTheme()
 startNews()
 sendLeftBehind()
+watchAnswers()
 keepPage()
 
 const root = document.getElementById('root')

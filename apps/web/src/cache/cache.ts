@@ -1,11 +1,17 @@
-import type { SessionSummary } from '@parley/protocol'
+import type { PromptPart, SessionSummary, WaitingRequest } from '@parley/protocol'
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
 import { type CachedSession, cacheSchema, isReadable } from './record.logic.ts'
 
 /** What this browser keeps of sessions, to show at once and to read offline. It is never the truth: the log is. */
 interface Kept extends DBSchema {
   sessions: { key: string; value: CachedSession; indexes: { savedAt: number } }
-  lists: { key: string; value: { schema: number; sessions: readonly SessionSummary[] } }
+  lists: { key: string; value: KeptList }
+}
+type KeptList = {
+  readonly schema: number
+  readonly sessions?: readonly SessionSummary[]
+  readonly requests?: readonly WaitingRequest[]
+  readonly parts?: readonly PromptPart[]
 }
 
 const mostSessions = 60
@@ -52,15 +58,44 @@ export function cacheSession(record: CachedSession): Promise<void> {
 
 export function forgetSession(id: string): void {
   void safely((db) => db.delete('sessions', id))
+  cacheParts(id, [])
 }
 
 export async function cachedList(): Promise<readonly SessionSummary[]> {
-  const record = await safely((db) => db.get('lists', 'sessions'))
-  return record?.schema === cacheSchema ? record.sessions : []
+  return (await keptList('sessions'))?.sessions ?? []
 }
 
 export function cacheList(sessions: readonly SessionSummary[]): void {
-  void safely((db) => db.put('lists', { schema: cacheSchema, sessions: sessions.slice(0, 200) }, 'sessions'))
+  keepList('sessions', { sessions: sessions.slice(0, 200) })
+}
+
+/** What waited for a person when it was last known. */
+export async function cachedWaiting(): Promise<readonly WaitingRequest[]> {
+  return (await keptList('waiting'))?.requests ?? []
+}
+
+export function cacheWaiting(requests: readonly WaitingRequest[]): void {
+  keepList('waiting', { requests: requests.slice(0, 100) })
+}
+
+/** What is attached to the prompt that is being written in a session, or to one on its way. */
+export async function cachedParts(id: string): Promise<readonly PromptPart[]> {
+  return (await keptList(`parts:${id}`))?.parts ?? []
+}
+
+export function cacheParts(id: string, parts: readonly PromptPart[]): void {
+  const key = `parts:${id}`
+  if (parts.length > 0) keepList(key, { parts })
+  else void safely((db) => db.delete('lists', key))
+}
+
+async function keptList(name: string): Promise<KeptList | undefined> {
+  const record = await safely((db) => db.get('lists', name))
+  return record?.schema === cacheSchema ? record : undefined
+}
+
+function keepList(name: string, list: Omit<KeptList, 'schema'>): void {
+  void safely((db) => db.put('lists', { schema: cacheSchema, ...list }, name))
 }
 
 /** Signing out leaves nothing behind. */

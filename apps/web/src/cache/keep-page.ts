@@ -1,8 +1,10 @@
 import { workerAddress } from '../page/trusted-address.ts'
 
-/** Lets the browser keep the page, to open it while the server is away. */
+/** Lets the browser keep the page, to open it while the server is away. Not before what is shown first is there. */
 export function keepPage(): void {
-  navigator.serviceWorker?.register(workerAddress('/sw.js')).catch(() => {})
+  const register = () => void navigator.serviceWorker?.register(workerAddress('/sw.js')).catch(() => {})
+  if (document.readyState === 'complete') register()
+  else addEventListener('load', register, { once: true })
 }
 
 export async function forgetPage(): Promise<void> {

@@ -1,20 +1,37 @@
 import type { FileChange } from '@parley/protocol'
 import { ChevronRight } from 'lucide-react'
-import { memo, useEffect, useRef, useState } from 'react'
+import { memo, startTransition, useEffect, useRef, useState } from 'react'
 import { DiffCount } from '../diff/diff-view.tsx'
 import { type DiffLines, diffLines } from '../diff/lines.logic.ts'
 import { client } from '../page/client.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
+import { useStore } from '../page/store.ts'
 import { visible } from '../page/words.logic.ts'
 import { useSessionId } from '../session/session-context.tsx'
+import { jump } from './jump.ts'
 import { PatchView } from './patch-view.tsx'
 
-const letters = { added: 'A', modified: 'M', deleted: 'D', renamed: 'R', untracked: 'U', conflicted: '!' }
+export const letters = {
+  added: 'A',
+  modified: 'M',
+  deleted: 'D',
+  renamed: 'R',
+  untracked: 'A',
+  conflicted: '!',
+}
 const mostLinesOpen = 500
 
-/** Files that nobody reads line by line are folded until someone wants to. */
-export function opensAtFirst({ generated, binary, added = 0, removed = 0, status }: FileChange): boolean {
-  return !generated && !binary && added + removed <= mostLinesOpen && status !== 'deleted'
+/** Files that nobody reads line by line are folded until someone wants to; so are those too large to be counted. */
+export function opensAtFirst({ generated, binary, added, removed = 0, status }: FileChange): boolean {
+  if (generated || binary || status === 'deleted') return false
+  if (status === 'untracked' && added === undefined) return false
+  return (added ?? 0) + removed <= mostLinesOpen
+}
+
+const headHeight = 33
+
+function guessOf({ binary, added = 8, removed = 0 }: FileChange): number {
+  return binary ? 0 : Math.min(400, (added + removed) * 19 + 20)
 }
 
 export const FileChanges = memo(function FileChanges({
@@ -30,9 +47,24 @@ export const FileChanges = memo(function FileChanges({
 }) {
   const [chosen, setChosen] = useState<boolean>()
   const open = chosen ?? opensAtFirst(file)
+  const place = useRef<HTMLElement>(null)
+  const [before] = useState(() => jump.get().count)
+  const asked = useStore(jump, ({ path, count }) => (path === file.path ? count : 0))
+  useEffect(() => {
+    if (asked <= before) return
+    setChosen(true)
+    place.current?.scrollIntoView({ block: 'start' })
+    place.current?.querySelector('button')?.focus({ preventScroll: true })
+  }, [asked, before])
   return (
-    <section aria-label={file.path} className="border-b border-line">
-      <h3 className="sticky top-0 z-10 bg-side">
+    <section
+      ref={place}
+      aria-label={file.path}
+      className="scroll-mt-9 border-b border-line [content-visibility:auto] pointer-coarse:scroll-mt-12"
+      // How tall it may be while it is not drawn; once it was, the browser remembers.
+      style={{ containIntrinsicBlockSize: `auto ${headHeight + (open ? guessOf(file) : 0)}px` }}
+    >
+      <h3 className="sticky top-9 z-10 bg-side pointer-coarse:top-12">
         <button
           type="button"
           aria-expanded={open}
@@ -72,7 +104,7 @@ function Patch({
   const id = useSessionId()
   const place = useRef<HTMLDivElement>(null)
   const [near, setNear] = useState(false)
-  const [patch, setPatch] = useState<{ lines: DiffLines; cut: boolean } | { error: string }>()
+  const [patch, setPatch] = useState<{ text: string; lines: DiffLines; cut: boolean } | { error: string }>()
   useEffect(() => {
     const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setNear(true), {
       rootMargin: '800px',
@@ -87,13 +119,20 @@ function Patch({
     const { signal } = controller
     client
       .call('getPatch', { params: { id }, query: { path: file.path, base }, signal })
-      .then(({ patch: text, cut }) => setPatch({ lines: diffLines({ path: file.path, patch: text }), cut }))
+      .then(({ patch: text, cut }) => {
+        const lines = diffLines({ path: file.path, patch: text })
+        // Several may come at once, while someone scrolls: they are drawn as there is time.
+        startTransition(() =>
+          setPatch((shown) =>
+            shown && 'text' in shown && shown.text === text ? shown : { text, lines, cut },
+          ),
+        )
+      })
       .catch((thrown: Error) => signal.aborted || setPatch({ error: problemWords(thrown) }))
     return () => controller.abort()
   }, [near, id, file.path, base, stamp])
   if (!patch) {
-    const height = Math.min(400, ((file.added ?? 8) + (file.removed ?? 0)) * 19 + 20)
-    return <div ref={place} style={{ height }} />
+    return <div ref={place} style={{ height: guessOf(file) }} />
   }
   if ('error' in patch) return <p className="px-3 py-2 text-sm text-bad">{patch.error}</p>
   return (

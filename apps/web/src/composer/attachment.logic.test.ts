@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { partOf, refusal, toBase64 } from './attachment.logic.ts'
+import { apart, overflow, partOf, refusal, sizeOf, toBase64 } from './attachment.logic.ts'
 
 const bytes = (...values: number[]) => new Uint8Array(values)
 
@@ -31,5 +31,30 @@ describe('an attachment', () => {
       'pictures',
     )
     expect(refusal({ name: 'a', type: '', size: 1 }, { ...all, files: false })).toContain('@')
+  })
+
+  it('is counted as it goes over the wire, together with the others', () => {
+    const body = 12 * 1024 * 1024
+    const large = partOf({ name: 'a.png', type: 'image/png' }, new Uint8Array(8_000_000))
+    const attached = { id: 1, part: large, size: sizeOf(large) }
+    expect(attached.size).toBeGreaterThan(10_600_000)
+    expect(attached.size).toBeLessThan(body)
+    expect(overflow('a.png', attached.size, [])).toBeUndefined()
+    expect(overflow('b.png', 1_000_000, [attached])).toMatch(/^b\.png does not fit/)
+    const escaped = partOf({ name: 'a.txt', type: '' }, new TextEncoder().encode('"ü"'))
+    expect(sizeOf(escaped)).toBe(Buffer.byteLength(JSON.stringify(escaped)))
+  })
+})
+
+describe('a prompt that comes back', () => {
+  it('is words again, a command among them, and what went along', () => {
+    const image = partOf({ name: 'a.png', type: 'image/png' }, bytes(1))
+    const file = partOf({ name: 'a.txt', type: '' }, bytes(65))
+    expect(apart([{ type: 'text', text: 'look' }, image, file])).toEqual({
+      text: 'look',
+      rest: [image, file],
+    })
+    expect(apart([{ type: 'command', name: 'usage', arguments: 'all' }]).text).toBe('/usage all')
+    expect(apart([image]).text).toBe('')
   })
 })

@@ -1,9 +1,12 @@
-import type { PromptPart } from '@parley/protocol'
+import { type PromptPart, promptText } from '@parley/protocol'
 
+/** `size` is what it takes on the wire. */
 export type Attachment = { readonly id: number; readonly part: PromptPart; readonly size: number }
 
 /** The server takes bodies up to twelve megabytes, and base64 makes a third more of them. */
-export const mostBytes = 8_000_000
+const mostBytes = 8_000_000
+/** Of everything that goes along, which leaves a megabyte for the words. */
+const mostTogether = 11 * 1024 * 1024
 const pictures = /^image\/(png|jpeg|gif|webp)$/
 
 export function isPicture(type: string): boolean {
@@ -20,7 +23,9 @@ export function asText(bytes: Uint8Array): string | undefined {
   }
 }
 
-export function toBase64(bytes: Uint8Array): string {
+/** By the browser itself where it can: by hand, a large picture holds the page up for a second. */
+export function toBase64(bytes: Uint8Array & { toBase64?(): string }): string {
+  if (bytes.toBase64) return bytes.toBase64()
   let binary = ''
   for (let at = 0; at < bytes.length; at += 32_768) {
     binary += String.fromCharCode(...bytes.subarray(at, at + 32_768))
@@ -39,6 +44,24 @@ export function partOf(
   const mimeType = file.type === '' ? {} : { mimeType: file.type }
   if (text !== undefined) return { type: 'file', name: file.name, ...mimeType, text }
   return { type: 'file', name: file.name, ...mimeType, data: toBase64(bytes) }
+}
+
+export function sizeOf(part: PromptPart): number {
+  const { data = '', ...rest } = part as { data?: string }
+  return data.length + new Blob([JSON.stringify(rest)]).size
+}
+
+/** The words of a prompt, and what goes along with them. */
+export function apart(parts: readonly PromptPart[]): { text: string; rest: PromptPart[] } {
+  const isAlong = ({ type }: PromptPart) => type === 'image' || type === 'file'
+  return { text: promptText(parts.filter((part) => !isAlong(part))), rest: parts.filter(isAlong) }
+}
+
+/** Why one more cannot go along with what is attached already. */
+export function overflow(name: string, size: number, attached: readonly Attachment[]): string | undefined {
+  const together = attached.reduce((sum, one) => sum + one.size, size)
+  if (together <= mostTogether) return undefined
+  return `${name} does not fit: one prompt takes ${mostBytes / 1_000_000} MB along. Send it with the next one.`
 }
 
 /** Why a file cannot go along, or nothing if it can. */

@@ -1,17 +1,24 @@
 import { FileText, X } from 'lucide-react'
-import { useState } from 'react'
+import { useAgent } from '../page/agents.ts'
+import { useStore } from '../page/store.ts'
 import { toastError } from '../page/toasts.tsx'
 import { visible } from '../page/words.logic.ts'
 import { IconButton } from '../parts/button.tsx'
+import { useSessionId, useStatePart } from '../session/session-context.tsx'
 import { pictureAddress } from '../timeline/call-words.logic.ts'
-import { type Attachment, partOf, refusal } from './attachment.logic.ts'
+import { overflow, partOf, refusal } from './attachment.logic.ts'
+import { attachedTo, attachment } from './draft.ts'
 
-let nextId = 1
-
-export function useAttachments(can: { images: boolean; files: boolean }) {
-  const [list, setList] = useState<readonly Attachment[]>([])
+/** What goes along with the next prompt of this session. */
+export function useAttachments() {
+  const attached = attachedTo(useSessionId())
+  const agent = useAgent(useStatePart((state) => state.agent))
+  const can = {
+    images: agent?.capabilities.images ?? true,
+    files: agent?.capabilities.files ?? true,
+  }
   return {
-    list,
+    list: useStore(attached),
     async add(files: readonly File[]) {
       for (const file of files) {
         const problem = refusal(file, can)
@@ -19,21 +26,29 @@ export function useAttachments(can: { images: boolean; files: boolean }) {
           toastError(new Error(problem))
           continue
         }
-        const part = partOf(file, new Uint8Array(await file.arrayBuffer()))
-        setList((before) => [...before, { id: nextId++, part, size: file.size }])
+        const one = attachment(partOf(file, new Uint8Array(await file.arrayBuffer())))
+        const tooMuch = overflow(file.name, one.size, attached.get())
+        if (tooMuch) toastError(new Error(tooMuch))
+        else attached.set((before) => [...before, one])
       }
     },
-    remove: (id: number) => setList((before) => before.filter((other) => other.id !== id)),
-    clear: () => setList([]),
+    remove: (id: number) => attached.set((before) => before.filter((other) => other.id !== id)),
+    clear: () => attached.set([]),
   }
 }
 
 export function AttachmentChips({ attachments }: { attachments: ReturnType<typeof useAttachments> }) {
   if (attachments.list.length === 0) return null
   return (
-    <ul aria-label="Attached" className="flex flex-wrap gap-1.5 px-2.5 pt-2.5">
+    <ul
+      aria-label="Attached"
+      className="flex max-h-32 flex-wrap gap-1.5 overflow-auto px-2.5 pt-2.5 max-md:flex-nowrap"
+    >
       {attachments.list.map(({ id, part }) => (
-        <li key={id} className="flex items-center gap-1.5 rounded-lg border border-line bg-side p-1 text-xs">
+        <li
+          key={id}
+          className="flex shrink-0 items-center gap-1.5 rounded-lg border border-line bg-side p-1 text-xs"
+        >
           {part.type === 'image' ? (
             <img src={pictureAddress(part)} alt="" className="size-9 rounded object-cover" />
           ) : (

@@ -6,7 +6,10 @@ import { useStatePart } from '../session/session-context.tsx'
 import { Meter } from './meter.tsx'
 import { SettingsRow } from './settings-row.tsx'
 
-/** Below the words: what goes along, how it will run, and the ways to send it. Queue and steer do not look alike. */
+/**
+ * Below the words: what goes along, how it will run, and the ways to send it. Queue and steer do not look alike. On a
+ * phone that is two rows, and one while the keyboard takes the height.
+ */
 export function ComposerBar({
   empty,
   canSteer,
@@ -23,12 +26,12 @@ export function ComposerBar({
   const working = useStatePart((state) => state.turn !== undefined)
   const interrupted = useStatePart((state) => state.turn?.interrupted ?? false)
   return (
-    <div className="flex items-center gap-0.5 px-1.5 pb-1.5 max-md:flex-wrap">
+    <div className="@container flex items-center gap-0.5 px-1.5 pb-1.5 [@media(width<48rem)_and_(height>=38rem)]:flex-wrap">
       <AttachButton onFiles={onFiles} />
-      <div className="hide-scroll flex min-w-0 flex-1 items-center gap-0.5 overflow-x-auto max-md:-order-1 max-md:basis-full">
+      <div className="hide-scroll flex min-w-0 flex-1 items-center gap-0.5 overflow-x-auto [mask-image:linear-gradient(to_right,black_calc(100%-0.75rem),transparent)] pr-3 [@media(width<48rem)_and_(height>=38rem)]:-order-1 [@media(width<48rem)_and_(height>=38rem)]:basis-full">
         <SettingsRow />
-        <Meter />
       </div>
+      <Meter beside={canSteer && !empty ? 'much' : 'little'} />
       <span className="ml-auto flex shrink-0 items-center gap-1">
         {canSteer && !empty && (
           <button

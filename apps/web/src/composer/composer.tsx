@@ -1,5 +1,5 @@
 import type { Delivery, PromptPart } from '@parley/protocol'
-import { type ClipboardEvent, type DragEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
+import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { useAgent } from '../page/agents.ts'
 import { client } from '../page/client.ts'
 import { useStore } from '../page/store.ts'
@@ -11,8 +11,10 @@ import { completionAt, withChoice } from './completion.logic.ts'
 import { useCompletions } from './completions.tsx'
 import { ComposerBar } from './composer-bar.tsx'
 import { draftOf } from './draft.ts'
+import { DroppedFiles } from './dropped-files.tsx'
 import { submit } from './outbox.ts'
 import { useRecall } from './recall.ts'
+import { RefusalNote } from './refusal-note.tsx'
 
 const noCommands: never[] = []
 const enterSends = () => !matchMedia('(pointer: coarse)').matches
@@ -27,10 +29,7 @@ export function Composer() {
   const working = useStatePart((state) => state.turn !== undefined)
   const commands = useStatePart((state) => state.connection?.commands) ?? noCommands
   const agent = useAgent(useStatePart((state) => state.agent))
-  const attachments = useAttachments({
-    images: agent?.capabilities.images ?? true,
-    files: agent?.capabilities.files ?? true,
-  })
+  const attachments = useAttachments()
   const recall = useRecall(draft.set)
   const completion = completionAt(text, caret)
   const completions = useCompletions({ sessionId, commands, completion })
@@ -85,18 +84,9 @@ export function Composer() {
     event.preventDefault()
     void attachments.add(files)
   }
-  const onDrop = (event: DragEvent) => {
-    if (event.dataTransfer.files.length === 0) return
-    event.preventDefault()
-    void attachments.add([...event.dataTransfer.files])
-  }
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is a way besides the button
-    <div
-      className="relative rounded-xl border border-edge bg-card shadow-sm focus-within:border-mark"
-      onDragOver={(event) => event.preventDefault()}
-      onDrop={onDrop}
-    >
+    <div className="relative shrink-0 rounded-xl border border-edge bg-card shadow-sm focus-within:border-mark">
+      <DroppedFiles onFiles={(files) => void attachments.add(files)} />
       {completion && completions.choices.length > 0 && (
         <ChoiceList
           id={completions.listId}
@@ -108,6 +98,7 @@ export function Composer() {
           onChoose={choose}
         />
       )}
+      <RefusalNote />
       <AttachmentChips attachments={attachments} />
       <textarea
         ref={field}

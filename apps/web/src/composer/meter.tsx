@@ -1,8 +1,8 @@
 import { amount, dollars } from '../page/words.logic.ts'
 import { useStatePart } from '../session/session-context.tsx'
 
-/** How full the context is and what the session has cost, as far as the agent says. */
-export function Meter() {
+/** How full the context is and what the session has cost, as far as the agent says; the cost only where there is room. */
+export function Meter({ beside }: { beside: 'much' | 'little' }) {
   const usage = useStatePart((state) => state.usage)
   const paidBy = useStatePart((state) => state.connection?.credential)
   if (!usage) return null
@@ -15,7 +15,7 @@ export function Meter() {
   ].filter(Boolean)
   return (
     <span
-      className="flex items-center gap-1.5 px-1 text-xs text-faint tabular-nums"
+      className="flex shrink-0 items-center gap-1.5 px-1 text-xs whitespace-nowrap text-faint tabular-nums"
       title={details.join('\n')}
       data-testid="meter"
     >
@@ -24,7 +24,11 @@ export function Meter() {
         <span className="sr-only">Context </span>
         {share === undefined ? amount(used) : `${Math.round(share * 100)}%`}
       </span>
-      {usage.costUsd !== undefined && usage.costUsd > 0 && <span>{dollars(usage.costUsd)}</span>}
+      {usage.costUsd !== undefined && usage.costUsd > 0 && (
+        <span className={beside === 'much' ? '[@media(height<38rem)]:@max-[25rem]:hidden' : ''}>
+          {dollars(usage.costUsd)}
+        </span>
+      )}
     </span>
   )
 }

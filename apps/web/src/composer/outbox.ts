@@ -1,31 +1,55 @@
 import { type Delivery, newId, type PromptPart } from '@parley/protocol'
+import { cachedParts, cacheParts } from '../cache/cache.ts'
 import { client } from '../page/client.ts'
 import { createKeptStore } from '../page/kept-store.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
+import { currentRoute } from '../page/route.ts'
 import { useStore } from '../page/store.ts'
 import { toastError } from '../page/toasts.tsx'
-import { restoreDraft } from './draft.ts'
+import { putBack, refusalOf } from './draft.ts'
 
-/** A prompt on its way. Kept in the browser until the server has it: a reload or a lost connection loses nothing. */
+/**
+ * A prompt on its way. Kept in the browser until the server has it: a reload or a lost connection loses nothing. What
+ * goes along with its words may be large, and is kept where there is room for it.
+ */
 export type Outgoing = {
   readonly commandId: string
   readonly sessionId: string
-  readonly parts: readonly PromptPart[]
+  readonly words: readonly PromptPart[]
+  readonly along: number
   readonly delivery: Delivery
 }
 
+type Input = Pick<Outgoing, 'sessionId' | 'delivery'> & { readonly parts: readonly PromptPart[] }
+
 const outbox = createKeptStore<{ readonly prompts: readonly Outgoing[] }>('outbox', { prompts: [] })
-const leftBehind = outbox.get().prompts
+const leftBehind = outbox.get().prompts.filter(({ words }) => Array.isArray(words))
 const ours = new Map<string, AbortController>()
 
 /** What an earlier page may have sent is sent again under its id: it takes effect once. */
 export function sendLeftBehind(): void {
-  for (const outgoing of leftBehind) void deliver(outgoing)
+  for (const outgoing of leftBehind) void deliverAgain(outgoing)
 }
 
-export function submit(input: Omit<Outgoing, 'commandId'>): void {
-  const outgoing = { ...input, commandId: newId('cmd') }
+export function submit({ sessionId, delivery, parts }: Input): void {
+  const commandId = newId('cmd')
+  const words = parts.filter(({ type }) => type === 'text')
+  const along = parts.filter(({ type }) => type !== 'text')
+  if (along.length > 0) cacheParts(commandId, along)
+  const outgoing = { commandId, sessionId, delivery, words, along: along.length }
   outbox.set(({ prompts }) => ({ prompts: [...prompts, outgoing] }))
-  void deliver(outgoing)
+  refusalOf(sessionId).set(undefined)
+  void deliver(outgoing, parts)
+}
+
+/** Without what went along with it, it is not what was meant: it comes back to be looked at. */
+async function deliverAgain(outgoing: Outgoing): Promise<void> {
+  const along = outgoing.along === 0 ? [] : await cachedParts(outgoing.commandId)
+  const parts = [...outgoing.words, ...along]
+  if (along.length === outgoing.along) return deliver(outgoing, parts)
+  remove(outgoing.commandId)
+  putBack(outgoing.sessionId, parts)
+  refusalOf(outgoing.sessionId).set('This browser has not kept what was attached. Attach it again.')
 }
 
 export function takeBack({ commandId }: Outgoing): void {
@@ -37,7 +61,10 @@ export function useOutgoing(sessionId: string): readonly Outgoing[] {
   return useStore(outbox).prompts.filter((outgoing) => outgoing.sessionId === sessionId)
 }
 
-async function deliver({ commandId, sessionId, parts, delivery }: Outgoing): Promise<void> {
+async function deliver(
+  { commandId, sessionId, delivery }: Outgoing,
+  parts: readonly PromptPart[],
+): Promise<void> {
   const controller = new AbortController()
   ours.set(commandId, controller)
   try {
@@ -45,8 +72,10 @@ async function deliver({ commandId, sessionId, parts, delivery }: Outgoing): Pro
     await client.prompt(sessionId, [...parts], { delivery, commandId, signal })
   } catch (thrown) {
     if (controller.signal.aborted) return
-    toastError(thrown)
-    restoreDraft(sessionId, parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n'))
+    putBack(sessionId, parts)
+    refusalOf(sessionId).set(problemWords(thrown))
+    const route = currentRoute()
+    if (route.name !== 'session' || route.id !== sessionId) toastError(thrown)
   } finally {
     ours.delete(commandId)
     remove(commandId)
@@ -54,5 +83,6 @@ async function deliver({ commandId, sessionId, parts, delivery }: Outgoing): Pro
 }
 
 function remove(commandId: string): void {
+  cacheParts(commandId, [])
   outbox.set(({ prompts }) => ({ prompts: prompts.filter((other) => other.commandId !== commandId) }))
 }

@@ -2,10 +2,11 @@ import { type Prompt, promptText } from '@parley/protocol'
 import { ArrowUp, CornerDownRight, ListOrdered, Pencil, Send, X } from 'lucide-react'
 import { client } from '../page/client.ts'
 import { toastError } from '../page/toasts.tsx'
-import { visible } from '../page/words.logic.ts'
+import { plural, visible } from '../page/words.logic.ts'
 import { IconButton } from '../parts/button.tsx'
 import { useSessionId, useStatePart } from '../session/session-context.tsx'
-import { draftOf } from './draft.ts'
+import { putBack } from './draft.ts'
+import { focusPrompt } from './focus-prompt.ts'
 import { type Outgoing, takeBack, useOutgoing } from './outbox.ts'
 
 /** What waits its turn: each can be put earlier, taken back, or taken back to be written anew. */
@@ -15,7 +16,10 @@ export function Queue() {
   const outgoing = useOutgoing(sessionId)
   if (queue.length === 0 && outgoing.length === 0) return null
   return (
-    <ul aria-label="Queue" className="flex flex-col gap-1 px-1 pb-2">
+    <ul
+      aria-label="Queue"
+      className="mb-2 flex max-h-40 shrink-0 flex-col gap-1 overflow-y-auto px-1 max-md:max-h-28"
+    >
       {queue.map((prompt, index) => (
         <QueuedPrompt key={prompt.promptId} prompt={prompt} place={index + 1} above={queue[index - 1]} />
       ))}
@@ -41,13 +45,14 @@ function QueuedPrompt({
   const edit = async () => {
     try {
       await withdraw()
-      draftOf(sessionId).set((before) => (before.trim() === '' ? text : `${text}\n\n${before}`))
+      putBack(sessionId, prompt.parts)
+      focusPrompt()
     } catch (thrown) {
       toastError(thrown)
     }
   }
   return (
-    <li className="flex items-center gap-2 rounded-lg border border-line bg-side py-0.5 pr-1 pl-2.5 text-sm">
+    <li className="flex shrink-0 items-center gap-2 rounded-lg border border-line bg-side py-0.5 pr-1 pl-2.5 text-sm">
       <ListOrdered size={14} aria-hidden className="shrink-0 text-faint" />
       <span className="shrink-0 text-xs text-faint">{place === 1 ? 'Next' : `${place}.`}</span>
       <span className="min-w-0 flex-1 truncate">{visible(text)}</span>
@@ -75,12 +80,13 @@ function OutgoingPrompt({ outgoing }: { outgoing: Outgoing }) {
   const Icon = outgoing.delivery === 'steer' ? CornerDownRight : Send
   return (
     <li
-      className="flex items-center gap-2 rounded-lg border border-dashed border-edge py-0.5 pr-1 pl-2.5 text-sm text-soft"
+      className="flex shrink-0 items-center gap-2 rounded-lg border border-dashed border-edge py-0.5 pr-1 pl-2.5 text-sm text-soft"
       data-testid="outgoing"
     >
       <Icon size={14} aria-hidden className="breathe shrink-0" />
       <span className="shrink-0 text-xs">Sending</span>
-      <span className="min-w-0 flex-1 truncate">{visible(promptText([...outgoing.parts]))}</span>
+      <span className="min-w-0 flex-1 truncate">{visible(promptText([...outgoing.words]))}</span>
+      {outgoing.along > 0 && <span className="shrink-0 text-xs">{plural(outgoing.along, 'attachment')}</span>}
       <IconButton label="Do not send" onClick={() => takeBack(outgoing)}>
         <X size={14} />
       </IconButton>

@@ -20,7 +20,7 @@ export const DiffView = memo(function DiffView({ diff, folder }: { diff: Diff; f
           {visible(within(diff.path, folder))}
         </span>
         <DiffCount added={added} removed={removed} />
-        <CopyButton text={() => diff.path} label="Copy path" className="size-6!" />
+        <CopyButton text={() => diff.path} label="Copy path" className="pointer-fine:size-6!" />
       </figcaption>
       {hunks.length === 0 && <p className="px-3 py-2 text-sm text-soft">Nothing in it changed.</p>}
       <ScrollRegion className="diff" label={`Changes to ${diff.path}`}>
@@ -36,7 +36,7 @@ export const DiffView = memo(function DiffView({ diff, folder }: { diff: Diff; f
       {total > limit && (
         <button
           type="button"
-          className="w-full border-t border-line px-3 py-1.5 text-left text-xs font-medium text-mark hover:bg-hover disabled:text-faint"
+          className="w-full border-t border-line px-3 py-1.5 text-left text-xs font-medium text-mark hover:bg-hover pointer-coarse:min-h-11 disabled:text-faint"
           disabled={limit >= shownAtMost}
           onClick={() => setLimit(shownAtMost)}
         >

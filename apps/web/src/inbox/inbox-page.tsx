@@ -8,13 +8,14 @@ import { useWaiting } from '../page/waiting.ts'
 import { ago, folderName, visible } from '../page/words.logic.ts'
 import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
-import { useKeptAnswers } from '../request/kept-answers.ts'
+import { useKeptAnswers, useUnansweredFirst } from '../request/kept-answers.ts'
 import { RequestCard } from '../request/request-card.tsx'
 import { UnsentAnswer } from '../request/unsent-answer.tsx'
 
 /** Everything that waits for a person, in all sessions, to be answered here. */
 export function InboxPage() {
   const { requests, status, error, away } = useWaiting()
+  const first = useUnansweredFirst(requests.map(({ request }) => request)).open[0]?.requestId
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
@@ -46,7 +47,11 @@ export function InboxPage() {
         )}
         <ul className="flex flex-col gap-5">
           {requests.map((waiting) => (
-            <InboxEntry key={waiting.request.requestId} waiting={waiting} />
+            <InboxEntry
+              key={waiting.request.requestId}
+              waiting={waiting}
+              first={waiting.request.requestId === first}
+            />
           ))}
           <AnswersAlone requests={requests} />
         </ul>
@@ -68,7 +73,7 @@ function AnswersAlone({ requests }: { requests: readonly WaitingRequest[] }) {
   ))
 }
 
-function InboxEntry({ waiting: { session, request } }: { waiting: WaitingRequest }) {
+function InboxEntry({ waiting: { session, request }, first }: { waiting: WaitingRequest; first: boolean }) {
   const now = useNow()
   const { agents } = useAgents()
   return (
@@ -88,7 +93,7 @@ function InboxEntry({ waiting: { session, request } }: { waiting: WaitingRequest
         </span>
         <span className="ml-auto shrink-0">{ago(request.at, now)}</span>
       </p>
-      <RequestCard session={session} request={request} />
+      <RequestCard session={session} request={request} takesFocus={first} />
     </li>
   )
 }

@@ -16,7 +16,7 @@ export default function EventsPanel() {
       {events.toReversed().map((event) => (
         <li key={event.seq} className="border-b border-line">
           <details>
-            <summary className="flex gap-2 px-4 py-1 hover:bg-hover">
+            <summary className="flex items-center gap-2 px-4 py-1 hover:bg-hover pointer-coarse:min-h-11">
               <span className="w-12 shrink-0 text-right text-faint tabular-nums">{event.seq}</span>
               <span className="min-w-0 flex-1 truncate">{event.type}</span>
               <span className="text-faint">{new Date(event.at).toLocaleTimeString()}</span>

@@ -1,4 +1,5 @@
-import { isEditable } from '../request/card.tsx'
+import { noteUnused, pressOnCard } from '../request/card-keys.ts'
+import { isEditable, wasWriting } from './focus.ts'
 import { currentRoute, go } from './route.ts'
 import { sessions } from './sessions.ts'
 
@@ -13,8 +14,10 @@ export function startKeys(actions: { openPalette: () => void }): () => void {
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target)) return
     if (document.querySelector('dialog[open], [popover]:popover-open')) return
+    if (wasWriting()) return noteUnused(event)
+    if (pressOnCard(event)) return event.preventDefault()
     const action = plain[event.key]
-    if (!action) return
+    if (!action) return noteUnused(event)
     event.preventDefault()
     action()
   }

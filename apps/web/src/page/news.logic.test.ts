@@ -1,6 +1,6 @@
 import { emptyState, type SessionSummary, summarise, type WaitingRequest } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { endedTurns, newRequests, pageTitle } from './news.logic.ts'
+import { endedTurns, newRequests, pageTitle, placeName } from './news.logic.ts'
 
 const session = (id: string, status: SessionSummary['status'], seq = 1): SessionSummary => ({
   ...summarise({ ...emptyState(id, 'e'), title: id, seq }),
@@ -33,6 +33,24 @@ describe('news', () => {
     expect(endedTurns(before, after).map(({ key }) => key)).toEqual(['end:a:9'])
     expect(endedTurns(undefined, after)).toEqual([])
     expect(endedTurns(before, [session('a', 'waiting')])).toEqual([])
+  })
+
+  it('says that a turn failed, and why', () => {
+    const before = new Map([['a', session('a', 'working')]])
+    const told = (failure: SessionSummary['failure']) =>
+      endedTurns(before, [{ ...session('a', 'idle'), ...(failure && { failure }) }])[0]?.text
+    expect(told(undefined)).toBe('The turn is over.')
+    expect(told({ outcome: 'unknown' })).toBe('Broke off.')
+    expect(told({ outcome: 'failed', code: 'agent_failed', message: 'No tokens left' })).toBe(
+      'Failed: No tokens left',
+    )
+  })
+
+  it('names the place', () => {
+    expect(placeName({ name: 'inbox' }, undefined)).toBe('Inbox')
+    expect(placeName({ name: 'settings', section: 'keys' }, undefined)).toBe('Settings')
+    expect(placeName({ name: 'session', id: 's' }, 'Fix it')).toBe('Fix it')
+    expect(placeName({ name: 'home' }, undefined)).toBe('')
   })
 
   it('is in the title', () => {

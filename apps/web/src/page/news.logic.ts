@@ -1,4 +1,6 @@
 import type { SessionSummary, WaitingRequest } from '@parley/protocol'
+import { failureWords } from '../sessions/failure-words.logic.ts'
+import type { Route } from './route.logic.ts'
 
 /** Something worth calling a person for. `key` is the same in every tab, so that it is told once. */
 export type News = {
@@ -38,8 +40,27 @@ export function endedTurns(before: Known | undefined, sessions: readonly Session
       key: `end:${session.id}:${session.seq}`,
       sessionId: session.id,
       title: session.title || 'A session',
-      text: 'The turn is over.',
+      text: endOf(session),
     }))
+}
+
+function endOf(session: SessionSummary): string {
+  const failed = failureWords(session)
+  if (failed === undefined) return 'The turn is over.'
+  return session.failure?.message ? `${failed}: ${session.failure.message}` : `${failed}.`
+}
+
+const places: Partial<Record<Route['name'], string>> = {
+  new: 'New session',
+  inbox: 'Inbox',
+  import: 'Go on with a conversation',
+  settings: 'Settings',
+  nowhere: 'Not found',
+}
+
+/** What a place is called in the tab; a session by its title. */
+export function placeName(route: Route, sessionTitle: string | undefined): string {
+  return route.name === 'session' ? (sessionTitle ?? '') : (places[route.name] ?? '')
 }
 
 /** The title of the page: how many wait, then where one is. */

@@ -1,6 +1,6 @@
 import type { SessionSummary } from '@parley/protocol'
 import { client } from './client.ts'
-import { endedTurns, type News, newRequests, pageTitle } from './news.logic.ts'
+import { endedTurns, type News, newRequests, pageTitle, placeName } from './news.logic.ts'
 import { preferences } from './preferences.ts'
 import { currentRoute, go } from './route.ts'
 import { sessions } from './sessions.ts'
@@ -36,7 +36,7 @@ export function showInTab(): void {
   const route = currentRoute()
   const all = sessions.getSnapshot().sessions
   const here = route.name === 'session' ? all.find((session) => session.id === route.id) : undefined
-  const title = pageTitle(count, here?.title ?? '')
+  const title = pageTitle(count, placeName(route, here?.title))
   if (document.title !== title) document.title = title
   const busy = all.some((session) => session.status === 'working')
   const icon = count > 0 ? '/icon-waiting.svg' : busy ? '/icon-working.svg' : '/icon.svg'

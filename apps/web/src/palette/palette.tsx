@@ -1,18 +1,28 @@
 import { useSessions } from '@parley/client/react'
+import type { SessionSummary } from '@parley/protocol'
 import { Command } from 'cmdk'
 import { Archive, History, Inbox, Moon, Plus, Settings, Sun, UnfoldVertical } from 'lucide-react'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useAgents } from '../page/agents.ts'
 import { prefer, preferences } from '../page/preferences.ts'
-import { go } from '../page/route.ts'
+import { go, useRoute } from '../page/route.ts'
 import { folderName, visible } from '../page/words.logic.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { StatusMark } from '../sessions/status-mark.tsx'
+import { doingsOf } from './session-doings.tsx'
 
-/** Everything by its name: sessions and what can be done. */
+/** As many sessions are shown before anything is typed. */
+const mostAtFirst = 5
+
+/** Everything by its name: sessions and what can be done, with the one that is open and without. */
 export default function Palette({ onClose }: { onClose: () => void }) {
+  const [words, setWords] = useState('')
   const { sessions } = useSessions({ archived: 'all' })
-  const { agents } = useAgents()
+  const route = useRoute()
+  const here = route.name === 'session' ? sessions.find(({ id }) => id === route.id) : undefined
+  const others = sessions.filter((session) => session !== here)
+  const listed =
+    words.trim() === '' ? others.filter(({ archived }) => !archived).slice(0, mostAtFirst) : others
   const run = (work: () => void) => () => {
     onClose()
     work()
@@ -22,78 +32,92 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       <Command label="Command palette" loop>
         <Command.Input
           autoFocus
+          value={words}
+          onValueChange={setWords}
           placeholder="Go to a session, or do something"
           className="w-full border-b border-line bg-transparent px-4 py-3 text-base outline-none"
         />
-        <Command.List className="max-h-[50dvh] overflow-y-auto p-1.5">
+        <Command.List className="max-h-[60dvh] overflow-y-auto p-1.5">
           <Command.Empty className="px-3 py-6 text-center text-sm text-soft">
             Nothing has that name.
           </Command.Empty>
+          {listed.length > 0 && (
+            <Command.Group heading="Sessions" className={groupLook}>
+              {listed.map((session) => (
+                <SessionEntry
+                  key={session.id}
+                  session={session}
+                  onSelect={run(() => go({ name: 'session', id: session.id }))}
+                />
+              ))}
+            </Command.Group>
+          )}
+          {here && (
+            <Command.Group heading="This session" className={groupLook}>
+              {doingsOf(here).map(({ label, icon, onSelect }) => (
+                <Entry key={label} icon={icon} value={`this session: ${label}`} onSelect={run(onSelect)}>
+                  {label}
+                </Entry>
+              ))}
+            </Command.Group>
+          )}
           <Command.Group heading="Do" className={groupLook}>
-            <Entry icon={<Plus size={15} />} onSelect={run(() => go({ name: 'new' }))}>
-              New session
-            </Entry>
-            <Entry icon={<History size={15} />} onSelect={run(() => go({ name: 'import' }))}>
-              Go on with a conversation of an agent (import)
-            </Entry>
-            <Entry icon={<Inbox size={15} />} onSelect={run(() => go({ name: 'inbox' }))}>
-              Inbox: what waits for you
-            </Entry>
-            <Entry
-              icon={<Settings size={15} />}
-              onSelect={run(() => go({ name: 'settings', section: 'agents' }))}
-            >
-              Settings: agents
-            </Entry>
-            <Entry
-              icon={<Settings size={15} />}
-              onSelect={run(() => go({ name: 'settings', section: 'permissions' }))}
-            >
-              Settings: rules and trust
-            </Entry>
-            <Entry
-              icon={<Settings size={15} />}
-              onSelect={run(() => go({ name: 'settings', section: 'keys' }))}
-            >
-              Settings: keys
-            </Entry>
-            <Entry icon={<Sun size={15} />} onSelect={run(() => prefer({ theme: 'light' }))}>
-              Theme: light
-            </Entry>
-            <Entry icon={<Moon size={15} />} onSelect={run(() => prefer({ theme: 'dark' }))}>
-              Theme: dark
-            </Entry>
-            <Entry icon={<Sun size={15} />} onSelect={run(() => prefer({ theme: 'system' }))}>
-              Theme: as the system
-            </Entry>
-            <Entry
-              icon={<UnfoldVertical size={15} />}
-              onSelect={run(() => prefer({ expandAll: !preferences.get().expandAll }))}
-            >
-              Expand everything, or fold what is quiet
-            </Entry>
-          </Command.Group>
-          <Command.Group heading="Sessions" className={groupLook}>
-            {sessions.map((session) => (
-              <Entry
-                key={session.id}
-                value={`${session.title} ${session.cwd} ${session.id}`}
-                icon={
-                  session.archived ? <Archive size={15} /> : <StatusMark session={session} unread={false} />
-                }
-                onSelect={run(() => go({ name: 'session', id: session.id }))}
-              >
-                <span className="min-w-0 flex-1 truncate">{visible(session.title) || 'Untitled'}</span>
-                <span className="shrink-0 text-xs text-faint">
-                  {agents.find(({ id }) => id === session.agent)?.name ?? session.agent} ·{' '}
-                  {folderName(session.cwd)}
-                </span>
+            {doings.map(({ label, icon, onSelect }) => (
+              <Entry key={label} icon={icon} onSelect={run(onSelect)}>
+                {label}
               </Entry>
             ))}
           </Command.Group>
         </Command.List>
       </Command>
     </Dialog>
+  )
+}
+
+const doings = [
+  { label: 'New session', icon: <Plus size={15} />, onSelect: () => go({ name: 'new' }) },
+  { label: 'Inbox: what waits for you', icon: <Inbox size={15} />, onSelect: () => go({ name: 'inbox' }) },
+  {
+    label: 'Go on with a conversation of an agent (import)',
+    icon: <History size={15} />,
+    onSelect: () => go({ name: 'import' }),
+  },
+  ...(
+    [
+      ['agents', 'agents'],
+      ['permissions', 'rules and trust'],
+      ['appearance', 'this browser'],
+      ['keys', 'keys'],
+    ] as const
+  ).map(([section, name]) => ({
+    label: `Settings: ${name}`,
+    icon: <Settings size={15} />,
+    onSelect: () => go({ name: 'settings', section }),
+  })),
+  { label: 'Theme: light', icon: <Sun size={15} />, onSelect: () => prefer({ theme: 'light' }) },
+  { label: 'Theme: dark', icon: <Moon size={15} />, onSelect: () => prefer({ theme: 'dark' }) },
+  { label: 'Theme: as the system', icon: <Sun size={15} />, onSelect: () => prefer({ theme: 'system' }) },
+  {
+    label: 'Expand everything, or fold what is quiet',
+    icon: <UnfoldVertical size={15} />,
+    onSelect: () => prefer({ expandAll: !preferences.get().expandAll }),
+  },
+]
+
+function SessionEntry({ session, onSelect }: { session: SessionSummary; onSelect: () => void }) {
+  const { agents } = useAgents()
+  const { id, title, cwd, archived } = session
+  return (
+    <Entry
+      value={`${title} ${cwd} ${id}`}
+      icon={archived ? <Archive size={15} /> : <StatusMark session={session} unread={false} />}
+      onSelect={onSelect}
+    >
+      <span className="min-w-0 flex-1 truncate">{visible(title) || 'Untitled'}</span>
+      <span className="shrink-0 text-xs text-faint">
+        {agents.find((agent) => agent.id === session.agent)?.name ?? session.agent} · {folderName(cwd)}
+      </span>
+    </Entry>
   )
 }
 

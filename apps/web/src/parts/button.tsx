@@ -1,4 +1,5 @@
 import type { ButtonHTMLAttributes, ReactNode, Ref } from 'react'
+import { keyName } from '../page/key-words.ts'
 
 type Look = 'plain' | 'primary' | 'danger' | 'quiet' | 'good'
 
@@ -58,7 +59,7 @@ export function Key({ children, always = false }: { children: ReactNode; always?
     <kbd
       className={`rounded border border-current/30 px-1 font-mono text-2xs leading-4 opacity-80 ${always ? '' : 'pointer-coarse:hidden'}`}
     >
-      {children}
+      {typeof children === 'string' ? keyName(children) : children}
     </kbd>
   )
 }

@@ -16,11 +16,13 @@ export function Menu({
   entries,
   children,
   className = '',
+  tabIndex,
 }: {
   label: string
   entries: readonly MenuEntry[]
   children: ReactNode
   className?: string
+  tabIndex?: number
 }) {
   const [open, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
@@ -34,6 +36,7 @@ export function Menu({
       <button
         type="button"
         ref={button}
+        tabIndex={tabIndex}
         aria-label={label}
         title={label}
         aria-haspopup="menu"

@@ -38,11 +38,18 @@ describe('the choices of a card', () => {
     )
     expect(coverOf(option('allow', 'session', { tool: 'Edit' }))).toBe('every use of Edit')
     expect(coverOf(option('allow', 'once'))).toBe('')
+    const grant = (command: string) => option('allow', 'session', { tool: 'Bash', match: { command } })
+    expect(coverOf(grant('npm test'), 'npm test')).toBe('exactly this command')
+    expect(coverOf(grant('npm *'), 'npm *')).toBe('npm *')
+    expect(coverOf(grant('npm *'), 'npm test')).toBe('npm *')
+    expect(coverOf(option('allow', 'session', { tool: 'Edit' }), undefined)).toBe('every use of Edit')
   })
 
   it('say what is wanted', () => {
     expect(wishOf({ kind: 'execute', tool: 'Bash' }, 'Demo')).toBe('Demo wants to run a command')
     expect(wishOf({ kind: 'other', tool: 'mcp__x' }, 'Demo')).toContain('mcp__x')
+    const inside = { kind: 'execute', tool: 'Bash', parentToolCallId: 'call_1' } as const
+    expect(wishOf(inside, 'Demo')).toBe('A subagent of Demo wants to run a command')
   })
 })
 

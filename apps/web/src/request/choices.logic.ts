@@ -26,10 +26,13 @@ export function choicesOf({ options }: Pick<PermissionAsk, 'options'>): Choices 
   }
 }
 
-/** What a lasting grant would cover, in words. */
-export function coverOf({ rule }: PermissionOption): string {
+/** What a lasting grant would cover, in words. `command` is the one that is asked for, and needs no repeating. */
+export function coverOf({ rule }: PermissionOption, command?: string): string {
   if (!rule) return ''
   const match = Object.entries(rule.match ?? {})
+  // A star stands for other commands, a backslash before it for itself: those are shown as they are.
+  const isThis = match.length === 1 && rule.match?.command === command && !/[*\\]/.test(command ?? '*')
+  if (isThis) return 'exactly this command'
   if (match.length === 0) return rule.tool === '*' ? 'every tool' : `every use of ${rule.tool}`
   return match.map(([field, text]) => (field === 'command' ? text : `${field}: ${text}`)).join(', ')
 }
@@ -49,12 +52,21 @@ const kinds = {
 } as const
 
 /** "Demo wants to run a command": the first thing a card says. */
-export function wishOf(ask: Pick<PermissionAsk, 'kind' | 'tool'>, agentName: string): string {
+export function wishOf(ask: Pick<PermissionAsk, 'kind' | 'tool' | 'parentToolCallId'>, name: string): string {
+  const agentName = askerOf(ask, name)
   if (ask.kind === 'plan') return `${agentName} has a plan`
   if (ask.kind === 'execute') return `${agentName} wants to run a command`
   if (ask.kind === 'edit') return `${agentName} wants to change a file`
   if (ask.kind === 'other') return `${agentName} wants to use ${ask.tool}`
   return `${agentName} wants to ${kinds[ask.kind]}`
+}
+
+/** Who asks: a subagent says so, since nobody may have heard of it yet. */
+export function askerOf(
+  { parentToolCallId }: Pick<OpenRequest, 'parentToolCallId'>,
+  agentName: string,
+): string {
+  return parentToolCallId === undefined ? agentName : `A subagent of ${agentName}`
 }
 
 /** The part of an input that a person is likely to edit: the command, or else all of it as JSON. */

@@ -1,5 +1,6 @@
 import type { PermissionOption } from '@parley/protocol'
 import { ChevronDown, Pencil } from 'lucide-react'
+import { visible } from '../page/words.logic.ts'
 import { Button, Key } from '../parts/button.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { type Choices, coverOf } from './choices.logic.ts'
@@ -7,6 +8,8 @@ import { type Choices, coverOf } from './choices.logic.ts'
 type Props = {
   plan: boolean
   choices: Choices
+  /** The one that is asked for, if it is one. */
+  command: string | undefined
   edited: boolean
   disabled: boolean
   onAllow: (option: PermissionOption | undefined) => void
@@ -17,15 +20,16 @@ type Props = {
 }
 
 /** Allowing on the left, denying on the right: apart, so that no thumb takes one for the other. */
-export function PermissionButtons({ plan, choices, edited, disabled, onAllow, ...rest }: Props) {
+export function PermissionButtons({ plan, choices, command, edited, disabled, onAllow, ...rest }: Props) {
   const { once, session, wider } = choices
+  const cover = session ? coverOf(session, command) : ''
   return (
     <div className="flex flex-wrap items-center gap-2 px-3.5 pt-2.5 pb-3">
       <Button look="good" disabled={disabled} onClick={() => onAllow(once)}>
         {plan ? 'Approve the plan' : edited ? 'Allow as edited' : 'Allow once'} <Key>1</Key>
       </Button>
       {session && (
-        <Button disabled={disabled} title={coverOf(session)} onClick={() => onAllow(session)}>
+        <Button disabled={disabled} onClick={() => onAllow(session)}>
           Allow for this session <Key>2</Key>
         </Button>
       )}
@@ -46,14 +50,25 @@ export function PermissionButtons({ plan, choices, edited, disabled, onAllow, ..
           <Pencil size={13} aria-hidden /> {edited ? 'Do not edit' : 'Edit'}
         </Button>
       )}
-      <span className="ml-auto flex items-center gap-1 max-md:pt-1">
-        <Button look="quiet" onClick={rest.onDenyWithReason}>
-          Deny, and say why
+      {plan ? (
+        <Button look="danger" className="ml-auto" onClick={rest.onDenyWithReason}>
+          Not yet, and say why <Key>3</Key>
         </Button>
-        <Button look="danger" onClick={rest.onDeny}>
-          {plan ? 'Not yet' : 'Deny'} <Key>3</Key>
-        </Button>
-      </span>
+      ) : (
+        <span className="ml-auto flex items-center gap-1 max-md:pt-1">
+          <Button look="quiet" onClick={rest.onDenyWithReason}>
+            Deny, and say why
+          </Button>
+          <Button look="danger" onClick={rest.onDeny}>
+            Deny <Key>3</Key>
+          </Button>
+        </span>
+      )}
+      {cover !== '' && (
+        <p className="line-clamp-3 basis-full text-xs [overflow-wrap:anywhere] text-soft">
+          For this session: {visible(cover)}
+        </p>
+      )}
     </div>
   )
 }

@@ -11,6 +11,7 @@ import { CommandText } from '../timeline/call-detail.tsx'
 import { asJson, commandOf, planOf } from '../timeline/call-words.logic.ts'
 import { KindIcon } from '../timeline/kind-icon.tsx'
 import { useAnswer } from './answer.ts'
+import { useAnswerDraft } from './answer-draft.ts'
 import { Card, focusCard } from './card.tsx'
 import {
   choicesOf,
@@ -34,11 +35,11 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
   const { decide, sending } = useAnswer(session.id, ask)
   const [denying, setDenying] = useState(false)
   const [editing, setEditing] = useState(false)
-  const [words, setWords] = useState<string>()
+  const [draft, keep] = useAnswerDraft(ask.requestId)
   const choices = choicesOf(ask)
   const editable = editableOf(ask.input)
   // What was edited and left counts for nothing, but is there again for whoever goes on with it.
-  const edited = editing ? (words ?? editable.text) : undefined
+  const edited = editing ? (draft.edited ?? editable.text) : undefined
   const change = edited === undefined ? undefined : editedInput(ask.input, editable.field, edited)
   const problem = change && 'problem' in change ? change.problem : undefined
 
@@ -46,10 +47,12 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
     if (!option || problem) return
     decide('allow', { scope: option.scope, ...(change && 'input' in change && { input: change.input }) })
   }
+  const isPlan = ask.kind === 'plan'
   const onKey = (key: string) => {
+    if (denying) return false
     if (key === '1' && choices.once) allow(choices.once)
     else if (key === '2' && choices.session && edited === undefined) allow(choices.session)
-    else if (key === '3') decide('deny')
+    else if (key === '3') isPlan ? setDenying(true) : decide('deny')
     else return false
     return true
   }
@@ -62,7 +65,7 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
         </span>
         <h3 className="font-semibold">{title}</h3>
         <span className="ml-auto truncate font-mono text-xs text-faint" title={session.cwd}>
-          {ask.kind === 'plan' ? '' : session.cwd}
+          {isPlan ? '' : session.cwd}
         </span>
       </header>
       <div className="max-h-[min(26rem,45dvh)] overflow-y-auto px-3.5 pt-2" tabIndex={-1}>
@@ -74,7 +77,7 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
             autoFocus
             aria-label="Edit what will run"
             value={edited}
-            onChange={(event) => setWords(event.target.value)}
+            onChange={(event) => keep({ edited: event.target.value })}
             onKeyDown={(event) => leaveByEscape(event, () => setEditing(false))}
             className="field field-sizing-content max-h-60 min-h-16 w-full font-mono"
           />
@@ -89,13 +92,17 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
       </div>
       {denying ? (
         <DenyForm
+          no={isPlan ? 'Not yet' : 'Deny'}
+          reason={draft.reason ?? ''}
+          onWrite={(reason) => keep({ reason })}
           sending={sending}
           onBack={() => setDenying(false)}
           onDeny={(options) => decide('deny', options)}
         />
       ) : (
         <PermissionButtons
-          plan={ask.kind === 'plan'}
+          plan={isPlan}
+          command={commandOf(ask.input)}
           choices={edited === undefined ? choices : { ...choices, session: undefined, wider: [] }}
           edited={edited !== undefined}
           disabled={sending || problem !== undefined}
@@ -103,7 +110,7 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
           onDeny={() => decide('deny')}
           onDenyWithReason={() => setDenying(true)}
           {...(agent?.capabilities.editInput &&
-            ask.kind !== 'plan' && {
+            !isPlan && {
               onEdit: () => setEditing(!editing),
             })}
         />
@@ -169,24 +176,29 @@ function Others({ fields }: { fields: ReturnType<typeof otherFields> }) {
 }
 
 function DenyForm({
+  no,
+  reason,
   sending,
+  onWrite,
   onBack,
   onDeny,
 }: {
+  no: string
+  reason: string
   sending: boolean
+  onWrite: (reason: string) => void
   onBack: () => void
   onDeny: (options: { message?: string; endTurn?: boolean }) => void
 }) {
-  const [message, setMessage] = useState('')
   const [endTurn, setEndTurn] = useState(false)
-  const deny = () =>
-    onDeny({ ...(message.trim() && { message: message.trim() }), ...(endTurn && { endTurn }) })
+  const message = reason.trim()
   return (
     <form
       className="flex flex-col gap-2 px-3.5 pt-2.5 pb-3"
       onSubmit={(event) => {
         event.preventDefault()
-        deny()
+        focusCard(event.currentTarget)
+        onDeny({ ...(message && { message }), ...(endTurn && { endTurn }) })
       }}
     >
       <input
@@ -194,8 +206,8 @@ function DenyForm({
         autoFocus
         aria-label="Why not, and what to do instead"
         placeholder="Why not, and what to do instead"
-        value={message}
-        onChange={(event) => setMessage(event.target.value)}
+        value={reason}
+        onChange={(event) => onWrite(event.target.value)}
         onKeyDown={(event) => leaveByEscape(event, onBack)}
         className="field w-full pointer-coarse:py-2.5 pointer-coarse:text-base"
       />
@@ -215,7 +227,7 @@ function DenyForm({
             Back
           </Button>
           <Button look="danger" type="submit" disabled={sending}>
-            Deny
+            {no}
           </Button>
         </span>
       </div>

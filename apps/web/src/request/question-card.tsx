@@ -1,12 +1,13 @@
 import { answersProblem, type Question } from '@parley/protocol'
-import { useState } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
 import { useAgent } from '../page/agents.ts'
 import { visible } from '../page/words.logic.ts'
 import { Button, Key } from '../parts/button.tsx'
 import { useAnswer } from './answer.ts'
-import { Card } from './card.tsx'
-import type { QuestionAsk } from './choices.logic.ts'
+import { useAnswerDraft } from './answer-draft.ts'
+import { Card, focusCard } from './card.tsx'
+import { askerOf, type QuestionAsk } from './choices.logic.ts'
 import { answersOf, choose, type Filled, filledFor, write } from './question-form.logic.ts'
 
 type Props = {
@@ -18,25 +19,37 @@ type Props = {
 export function QuestionCard({ session, ask, takesFocus }: Props) {
   const agent = useAgent(session.agent)
   const { answer, sending } = useAnswer(session.id, ask)
-  const [filled, setFilled] = useState<Filled>({})
+  const [{ filled = {} }, keep] = useAnswerDraft(ask.requestId)
+  const setFilled = (next: Filled) => keep({ filled: next })
   const answers = answersOf(ask.questions, filled)
   const complete = answersProblem(ask.questions, answers) === undefined
   const open = ask.questions.find((question) => answers[question.id] === undefined) ?? ask.questions.at(-1)!
 
   /** A number chooses in the first question that has no answer yet; Enter sends. */
+  const form = useRef<HTMLFormElement>(null)
   const onKey = (key: string) => {
     const option = /^[1-9]$/.test(key) ? open.options[Number(key) - 1] : undefined
-    if (option) setFilled(choose(filled, open, option.label))
-    else if (key === 'Enter' && complete) answer(answers)
+    if (option) {
+      // So that Enter sends what was chosen by a number.
+      if (form.current) focusCard(form.current)
+      setFilled(choose(filled, open, option.label))
+    } else if (key === 'Enter' && complete) answer(answers)
     else return false
     return true
   }
   return (
-    <Card label={`${agent?.name ?? session.agent} asks: ${open.text}`} takesFocus={takesFocus} onKey={onKey}>
+    <Card
+      label={`${askerOf(ask, agent?.name ?? session.agent)} asks: ${open.text}`}
+      takesFocus={takesFocus}
+      onKey={onKey}
+    >
       <form
+        ref={form}
         onSubmit={(event) => {
           event.preventDefault()
-          if (complete) answer(answers)
+          if (!complete) return
+          focusCard(event.currentTarget)
+          answer(answers)
         }}
       >
         <div
@@ -83,7 +96,6 @@ function QuestionField({
   onChange: (filled: Filled) => void
 }) {
   const { chosen, words } = filledFor(filled, question.id)
-  const preview = question.options.find((option) => chosen.includes(option.label) && option.preview)?.preview
   return (
     <fieldset>
       <legend className="pb-1.5 text-sm font-semibold">
@@ -99,29 +111,30 @@ function QuestionField({
       </legend>
       <div className="flex flex-col gap-1">
         {question.options.map((option, index) => (
-          <label
-            key={option.label}
-            className={`flex min-h-9 items-start gap-2.5 rounded-md border px-2.5 py-1.5 text-sm pointer-coarse:min-h-11 pointer-coarse:py-2.5 ${chosen.includes(option.label) ? 'border-mark bg-mark-wash' : 'border-line hover:bg-hover/60'}`}
-          >
-            <input
-              type={question.multiple ? 'checkbox' : 'radio'}
-              name={name}
-              checked={chosen.includes(option.label)}
-              onChange={() => onChange(choose(filled, question, option.label))}
-              className="mt-1 accent-mark-fill"
-            />
-            <span className="min-w-0 flex-1">
-              {visible(option.label)}
-              {option.description && (
-                <span className="block text-xs text-soft">{visible(option.description)}</span>
-              )}
-            </span>
-            {numbered && index < 9 && (
-              <span className="text-faint">
-                <Key>{index + 1}</Key>
+          <Option key={option.label} preview={chosen.includes(option.label) ? option.preview : undefined}>
+            <label
+              className={`flex min-h-9 items-start gap-2.5 rounded-md border px-2.5 py-1.5 text-sm pointer-coarse:min-h-11 pointer-coarse:py-2.5 ${chosen.includes(option.label) ? 'border-mark bg-mark-wash' : 'border-line hover:bg-hover/60'}`}
+            >
+              <input
+                type={question.multiple ? 'checkbox' : 'radio'}
+                name={name}
+                checked={chosen.includes(option.label)}
+                onChange={() => onChange(choose(filled, question, option.label))}
+                className="mt-1 accent-mark-fill"
+              />
+              <span className="min-w-0 flex-1">
+                {visible(option.label)}
+                {option.description && (
+                  <span className="block text-xs text-soft">{visible(option.description)}</span>
+                )}
               </span>
-            )}
-          </label>
+              {numbered && index < 9 && (
+                <span className="text-faint">
+                  <Key>{index + 1}</Key>
+                </span>
+              )}
+            </label>
+          </Option>
         ))}
         {question.freeText && (
           <input
@@ -133,11 +146,28 @@ function QuestionField({
           />
         )}
       </div>
+    </fieldset>
+  )
+}
+
+/** What an option would look like, right under it and in sight as soon as it is chosen. */
+function Option({ preview, children }: { preview: string | undefined; children: ReactNode }) {
+  const both = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (preview) both.current?.scrollIntoView({ block: 'nearest' })
+  }, [preview])
+  return (
+    <div ref={both}>
+      {children}
       {preview && (
-        <div className="mt-2 max-h-60 overflow-y-auto rounded-md border border-line p-3" tabIndex={-1}>
+        <div
+          data-testid="preview"
+          className="mt-1 max-h-44 overflow-y-auto rounded-md border border-line p-3"
+          tabIndex={-1}
+        >
           <LazyMarkdown text={preview} />
         </div>
       )}
-    </fieldset>
+    </div>
   )
 }

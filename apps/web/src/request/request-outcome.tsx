@@ -1,4 +1,4 @@
-import type { BlockOf, PermissionResolution } from '@parley/protocol'
+import type { BlockOf, PermissionResolution, ToolKind } from '@parley/protocol'
 import { CircleCheck, CircleSlash, Hand } from 'lucide-react'
 import { visible } from '../page/words.logic.ts'
 
@@ -17,14 +17,17 @@ export function RequestOutcome({ block }: { block: BlockOf<'permission'> }) {
   return (
     <p className={`flex items-center gap-1.5 pl-8 text-xs ${allowed ? 'text-faint' : 'text-wait'}`}>
       {allowed ? <CircleCheck size={12} aria-hidden /> : <CircleSlash size={12} aria-hidden />}
-      {outcomeWords(resolution)}
+      {outcomeWords(resolution, block.request.kind)}
     </p>
   )
 }
 
 const scopes = { once: 'once', session: 'for this session', project: 'in this folder', always: 'always' }
 
-export function outcomeWords({ outcome, scope, by, message, input }: PermissionResolution): string {
+export function outcomeWords(
+  { outcome, scope, by, message, input }: PermissionResolution,
+  kind: ToolKind,
+): string {
   if (outcome === 'cancelled') return 'Not answered: the turn ended'
   if (outcome === 'expired') return 'Nobody answered in time'
   const whose = {
@@ -34,6 +37,9 @@ export function outcomeWords({ outcome, scope, by, message, input }: PermissionR
     timeout: 'by timeout',
     'turn-end': '',
   }[by]
-  if (outcome === 'denied') return `Denied ${whose}${message ? `: ${visible(message)}` : ''}`
+  const isPlan = kind === 'plan'
+  const reason = message ? `: ${visible(message)}` : ''
+  if (outcome === 'denied') return `${isPlan ? 'Not approved' : 'Denied'} ${whose}${reason}`
+  if (isPlan) return `Approved ${whose}`
   return `Allowed ${scopes[scope ?? 'once']} ${whose}${input === undefined ? '' : ', with changes'}`
 }

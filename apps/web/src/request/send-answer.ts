@@ -5,6 +5,7 @@ import { problemWords } from '../page/problem-words.logic.ts'
 import { go } from '../page/route.ts'
 import { toast } from '../page/toasts.tsx'
 import { waiting } from '../page/waiting.ts'
+import { forgetDraft } from './answer-draft.ts'
 import { type Answering, answerWords, requestWords, settledWords } from './answer-words.logic.ts'
 import {
   changeAnswer,
@@ -107,6 +108,7 @@ async function deliver(kept: KeptAnswer): Promise<void> {
     await exclusively(commandId, async () => {
       await client.command(sessionId, answer, { commandId, signal })
       rememberSent(commandId)
+      forgetDraft(answer.requestId)
     })
   } catch (thrown) {
     if (!signal.aborted) refused(kept, thrown)

@@ -1,5 +1,6 @@
 import { CloudOff, Hand, Send } from 'lucide-react'
 import { useEffect, useRef } from 'react'
+import { lacksFocus, useFocusLeft } from '../page/focus.ts'
 import { Button } from '../parts/button.tsx'
 import type { KeptAnswer } from './kept-answers.ts'
 import { sendHeldAnswer, takeBackAnswer } from './send-answer.ts'
@@ -10,8 +11,9 @@ export function UnsentAnswer({ answer }: { answer: KeptAnswer }) {
   const row = useRef<HTMLDivElement>(null)
   useEffect(() => {
     // The card that had the focus is gone.
-    if (document.activeElement === document.body) row.current?.focus({ preventScroll: true })
+    if (lacksFocus()) row.current?.focus({ preventScroll: true })
   }, [])
+  useFocusLeft(row)
   const Icon = state === 'held' ? Hand : state === 'sent' ? Send : CloudOff
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms

@@ -4,7 +4,6 @@ import {
   ArchiveRestore,
   ChevronLeft,
   ClipboardCopy,
-  Download,
   Ellipsis,
   FileDiff,
   FoldVertical,
@@ -21,34 +20,43 @@ import {
   Trash2,
   UnfoldVertical,
 } from 'lucide-react'
-import { useState } from 'react'
+import { type RefObject, useEffect, useRef, useState } from 'react'
 import { useAgent } from '../page/agents.ts'
 import { client } from '../page/client.ts'
+import { lacksFocus, useFocusBack } from '../page/focus.ts'
+import { withKeys } from '../page/key-words.ts'
 import { type Preferences, prefer, preferences } from '../page/preferences.ts'
 import { go } from '../page/route.ts'
+import { offerDoings } from '../page/session-doings.ts'
 import { useStore } from '../page/store.ts'
 import { toast, toastError } from '../page/toasts.tsx'
-import { visible } from '../page/words.logic.ts'
+import { folderName, visible } from '../page/words.logic.ts'
 import { IconButton } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
 import { Menu, type MenuEntry } from '../parts/menu.tsx'
 import { deleteWithUndo } from '../sessions/deleting.ts'
 import { RenameField } from '../sessions/session-row.tsx'
+import { exportEntry } from './export-entry.tsx'
+import { useKnownSession } from './known-session.ts'
 import { usePart, useStatePart } from './session-context.tsx'
 
 export function SessionHeader({ onFind }: { onFind: () => void }) {
   const [renaming, setRenaming] = useState(false)
   const id = useStatePart((state) => state.id)
   const title = useStatePart((state) => state.title)
-  const agentId = useStatePart((state) => state.agent)
-  const cwd = useStatePart((state) => state.cwd)
+  const known = useKnownSession()
+  const { agent: agentId, cwd } = known
   const version = useStatePart((state) => state.connection?.agentVersion)
   const credential = useStatePart((state) => state.connection?.credential)
   const planned = useStatePart((state) => state.plan.length + state.tasks.length > 0)
   const status = usePart((snapshot) => snapshot.status)
   const agent = useAgent(agentId)
+  const head = useRef<HTMLElement>(null)
+  useFocusBack(renaming, () => head.current?.querySelector<HTMLElement>('[aria-haspopup=menu]'))
+  useFocusFromPanel(head)
+  useEffect(() => offerDoings({ find: onFind, rename: () => setRenaming(true) }))
   return (
-    <header className="flex min-h-12 items-center gap-1 border-b border-line px-3 max-md:px-1">
+    <header ref={head} className="flex min-h-12 items-center gap-1 border-b border-line px-3 max-md:px-1">
       <Link
         to={{ name: 'home' }}
         aria-label="All sessions"
@@ -61,9 +69,9 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
       ) : (
         <div className="min-w-0 flex-1 py-1.5 leading-tight">
           <h1 className="truncate text-sm font-semibold" onDoubleClick={() => setRenaming(true)}>
-            {visible(title) || 'Untitled'}
+            {visible(known.title)}
           </h1>
-          <p className="flex items-center gap-1.5 truncate text-xs text-faint">
+          <p className="flex items-center gap-x-1.5 truncate text-xs text-faint max-md:flex-wrap">
             <span
               title={[version && `version ${version}`, credential && `paid by ${credential}`]
                 .filter(Boolean)
@@ -71,16 +79,22 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
             >
               {agent?.name ?? agentId}
             </span>
-            <span aria-hidden>·</span>
-            <span className="truncate font-mono" title={cwd}>
-              {cwd}
-            </span>
-            {credential && <span className="shrink-0 max-md:hidden">· paid by {credential}</span>}
+            {cwd && <span aria-hidden>·</span>}
+            <Folder path={cwd} />
+            {credential && (
+              <span className="shrink-0 max-md:max-w-full max-md:truncate">
+                <span className="max-md:hidden">· </span>paid by {credential}
+              </span>
+            )}
             {status === 'reconnecting' && <span className="text-wait">· reconnecting</span>}
           </p>
         </div>
       )}
-      <IconButton label="Find in this session (Ctrl+F)" onClick={onFind} className="max-md:hidden">
+      <IconButton
+        label={withKeys('Find in this session (Ctrl+F)')}
+        onClick={onFind}
+        className="max-md:hidden"
+      >
         <Search size={16} />
       </IconButton>
       <PanelButton panel="plan" label="Plan" shown={planned} icon={<ListChecks size={16} />} />
@@ -89,6 +103,33 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
       <SessionMenu onRename={() => setRenaming(true)} onFind={onFind} />
     </header>
   )
+}
+
+/** Where there is no room for all of a path, its end is what counts. */
+function Folder({ path }: { path: string }) {
+  const name = folderName(path)
+  const before = path.endsWith(name) ? path.slice(0, -name.length) : ''
+  return (
+    <span className="flex min-w-0 font-mono" title={path}>
+      <span className="truncate max-md:hidden">{visible(before)}</span>
+      <span className="max-w-full shrink-0 truncate">{visible(name)}</span>
+    </span>
+  )
+}
+
+/** A panel that is closed leaves the focus to the button that opens it. */
+function useFocusFromPanel(head: RefObject<HTMLElement | null>): void {
+  const panel = useStore(preferences, (state) => state.sidePanel)
+  const last = useRef(panel)
+  useEffect(() => {
+    const before = last.current
+    last.current = panel
+    if (panel !== 'none' || before === 'none' || !lacksFocus()) return
+    const button =
+      head.current?.querySelector<HTMLElement>(`[data-opens=${before}]`) ??
+      head.current?.querySelector<HTMLElement>('[aria-haspopup=menu]')
+    button?.focus()
+  }, [panel, head])
 }
 
 function PanelButton({
@@ -108,6 +149,7 @@ function PanelButton({
     <IconButton
       label={label}
       aria-pressed={open}
+      data-opens={panel}
       onClick={() => prefer({ sidePanel: open ? 'none' : panel })}
       className={open ? 'bg-mark-wash text-mark!' : ''}
     >
@@ -158,12 +200,7 @@ function SessionMenu({ onRename, onFind }: { onRename: () => void; onFind: () =>
       icon: <ScanText size={14} />,
       onSelect: () => prefer({ sidePanel: 'events' }),
     },
-    {
-      label: 'Export as a page',
-      icon: <Download size={14} />,
-      onSelect: () =>
-        void open(`/api/sessions/${encodeURIComponent(id)}/export?as=html`, '_blank', 'noopener'),
-    },
+    exportEntry(id),
     pinned
       ? { label: 'Unpin', icon: <PinOff size={14} />, onSelect: () => patch({ pinned: false }) }
       : { label: 'Pin', icon: <Pin size={14} />, onSelect: () => patch({ pinned: true }) },

@@ -3,9 +3,12 @@ import { Composer } from '../composer/composer.tsx'
 import { Queue } from '../composer/queue.tsx'
 import { fetchMarkdown } from '../markdown/lazy-markdown.tsx'
 import { announce } from '../page/announcer.tsx'
+import { client } from '../page/client.ts'
+import { isEditable } from '../page/focus.ts'
 import { prefer, preferences } from '../page/preferences.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { useStore } from '../page/store.ts'
+import { toastError } from '../page/toasts.tsx'
 import { AllSessions, Problem } from '../parts/problem.tsx'
 import { useUnansweredFirst } from '../request/kept-answers.ts'
 import { RequestCard } from '../request/request-card.tsx'
@@ -32,6 +35,7 @@ function Session() {
   useEffect(fetchMarkdown, [])
   useLayoutEffect(clearTheView, [])
   useFindKey(setFinding)
+  useStopKey(finding, setFinding)
   useSeenHere()
   useTurnNews()
   if (status === 'failed' && error) {
@@ -52,7 +56,7 @@ function Session() {
         {loaded ? (
           <Timeline findOpen={finding} onFindClose={() => setFinding(false)} />
         ) : (
-          <div className="flex flex-1 items-center justify-center text-sm text-faint">
+          <div className="flex flex-1 items-center justify-center px-6 text-center text-sm text-faint">
             {error
               ? 'The server does not answer, and this browser has not seen this session yet.'
               : 'Loading…'}
@@ -129,6 +133,24 @@ function useFindKey(setFinding: (open: boolean) => void): void {
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
   }, [setFinding])
+}
+
+/** Escape stops the turn from anywhere but a field or a panel, which have their own use for it; a search goes first. */
+function useStopKey(finding: boolean, setFinding: (open: boolean) => void): void {
+  const id = useStatePart((state) => state.id)
+  const running = useStatePart((state) => state.turn !== undefined && !state.turn.interrupted)
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || event.defaultPrevented || event.isComposing || event.repeat) return
+      if (isEditable(event.target) || (event.target instanceof Element && event.target.closest('aside')))
+        return
+      if (document.querySelector('dialog[open], [popover]:popover-open')) return
+      if (finding) setFinding(false)
+      else if (running) client.cancel(id).catch(toastError)
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [id, running, finding, setFinding])
 }
 
 function useSeenHere(): void {

@@ -13,7 +13,8 @@ export const useDeleting = () => useStore(deleting)
 export function deleteWithUndo(session: { readonly id: string; readonly title: string }): void {
   const { id } = session
   const here = currentRoute()
-  if (here.name === 'session' && here.id === id) go({ name: 'home' })
+  const wasHere = here.name === 'session' && here.id === id
+  if (wasHere) go({ name: 'home' })
   deleting.set((before) => new Set([...before, id]))
   const show = () => deleting.set((before) => new Set([...before].filter((other) => other !== id)))
   const timer = setTimeout(() => {
@@ -25,6 +26,7 @@ export function deleteWithUndo(session: { readonly id: string; readonly title: s
   const undo = () => {
     clearTimeout(timer)
     show()
+    if (wasHere && currentRoute().name === 'home') go(here)
   }
   toast(`Deleted “${session.title || 'Untitled'}”`, {
     action: { label: 'Undo', run: undo },

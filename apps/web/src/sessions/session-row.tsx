@@ -1,7 +1,8 @@
 import type { SessionSummary } from '@parley/protocol'
 import { Archive, ArchiveRestore, Ellipsis, Pencil, Pin, PinOff, Trash2 } from 'lucide-react'
-import { memo, useState } from 'react'
+import { memo, useRef, useState } from 'react'
 import { client } from '../page/client.ts'
+import { useFocusBack } from '../page/focus.ts'
 import { toastError } from '../page/toasts.tsx'
 import { ago, folderName, visible } from '../page/words.logic.ts'
 import { Link } from '../parts/link.tsx'
@@ -16,14 +17,21 @@ type Props = {
   current: boolean
   unread: boolean
   now: number
+  /** The one of the list that Tab comes to; arrows lead to the others. */
+  tabStop: boolean
 }
 
-export const SessionRow = memo(function SessionRow({ session, agentName, current, unread, now }: Props) {
+export const SessionRow = memo(function SessionRow(props: Props) {
+  const { session, agentName, current, unread, now, tabStop } = props
   const [renaming, setRenaming] = useState(false)
   const title = visible(session.title) || 'Untitled'
   const failed = failureWords(session)
+  const row = useRef<HTMLLIElement>(null)
+  useFocusBack(renaming, () => row.current?.querySelector('a'))
   return (
     <li
+      ref={row}
+      data-session={session.id}
       className={`group relative flex rounded-md ${current ? 'bg-hover' : 'hover:bg-hover/60'} ${session.archived ? 'opacity-75' : ''}`}
     >
       {renaming ? (
@@ -32,6 +40,7 @@ export const SessionRow = memo(function SessionRow({ session, agentName, current
         <Link
           to={{ name: 'session', id: session.id }}
           aria-current={current ? 'page' : undefined}
+          tabIndex={tabStop ? 0 : -1}
           className="flex min-w-0 flex-1 gap-1 rounded-md py-1.5 pr-2 pl-1 pointer-coarse:py-2.5 pointer-coarse:pr-11"
         >
           <StatusMark session={session} unread={unread} />
@@ -76,6 +85,7 @@ function RowMenu({ session, onRename }: { session: SessionSummary; onRename: () 
   return (
     <Menu
       label={`More for ${session.title || 'Untitled'}`}
+      tabIndex={-1}
       className="absolute! right-1 bottom-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 aria-expanded:opacity-100 pointer-coarse:right-0 pointer-coarse:bottom-2 pointer-coarse:opacity-100"
       entries={[
         session.pinned

@@ -2,10 +2,11 @@ import type { SessionListSnapshot } from '@parley/client'
 import { useSessions } from '@parley/client/react'
 import type { SessionSummary } from '@parley/protocol'
 import { Archive, Inbox, Plus, Search, Settings } from 'lucide-react'
-import { useDeferredValue, useState } from 'react'
+import { type FocusEvent, type KeyboardEvent, useDeferredValue, useState } from 'react'
 import { useAgents } from '../page/agents.ts'
 import { useNow } from '../page/clock.ts'
 import { ConnectionNote } from '../page/connection-note.tsx'
+import { isEditable } from '../page/focus.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import type { Route } from '../page/route.logic.ts'
 import { useRoute } from '../page/route.ts'
@@ -140,8 +141,9 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
   const shown = known.filter((session) => !deleting.has(session.id))
   const sections = sectionsOf(shown, now)
   const here = route.name === 'session' ? route.id : undefined
+  const { stop, ...roving } = useOneStop(shown, here)
   return (
-    <div className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-1.5 pb-3" tabIndex={-1}>
+    <div {...roving} className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-1.5 pb-3" tabIndex={-1}>
       {shown.length === 0 && list.status !== 'loading' && (
         <p className="px-3 py-6 text-sm text-pretty text-soft">
           {list.status === 'failed' && list.error ? problemWords(list.error) : emptyText}
@@ -161,6 +163,7 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
                 current={session.id === here}
                 unread={session.id !== here && isUnread(session, seen)}
                 now={now}
+                tabStop={session.id === stop}
               />
             ))}
           </ul>
@@ -177,6 +180,31 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
       )}
     </div>
   )
+}
+
+/** Tab comes to one session, arrows go from there: up and down to others, right to the menu of one and left back. */
+function useOneStop(shown: readonly SessionSummary[], here: string | undefined) {
+  const [last, setLast] = useState<string>()
+  const stop = [last, here].find((id) => shown.some((session) => session.id === id)) ?? shown[0]?.id
+  const onFocus = ({ target }: FocusEvent) =>
+    setLast(target.closest<HTMLElement>('[data-session]')?.dataset.session)
+  const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
+    const target = event.target as HTMLElement
+    const row = target.closest('[data-session]')
+    if (!row || isEditable(target) || target.closest('[role=menu]')) return
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const rows = [...event.currentTarget.querySelectorAll('[data-session]')]
+    const now = rows.indexOf(row)
+    const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: rows.length - 1 }[event.key]
+    const found =
+      event.key === 'ArrowRight'
+        ? row.querySelector('button')
+        : (to === undefined ? row : rows[to])?.querySelector('a')
+    if (to === undefined && event.key !== 'ArrowRight' && event.key !== 'ArrowLeft') return
+    event.preventDefault()
+    found?.focus()
+  }
+  return { stop, onFocus, onKeyDown }
 }
 
 function sectionsOf(sessions: readonly SessionSummary[], now: number): [string, SessionSummary[]][] {

@@ -16,7 +16,8 @@ export function StatusMark({
   const failed = failureWords(session)
   const name = failed ?? (status === 'idle' && unread ? 'unread' : names[status])
   const look = {
-    working: 'breathe bg-mark',
+    // Hollow, so that it is told from what is unread where nothing moves.
+    working: 'breathe border-2 border-mark',
     waiting: 'bg-wait-fill',
     parked: 'border-2 border-wait-fill',
     idle: unread ? 'bg-mark' : 'bg-transparent',

@@ -1,7 +1,8 @@
 import type { AgentInfo, CapabilityName } from '@parley/protocol'
 import { RefreshCw } from 'lucide-react'
-import { askForAgents, readinessOf, useAgents } from '../page/agents.ts'
+import { askForAgents, useAgents } from '../page/agents.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
+import { readinessOf } from '../page/readiness.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Hint } from '../start/agent-choice.tsx'
 import { InstallRow } from './install-button.tsx'
@@ -10,6 +11,7 @@ const states = {
   ready: { text: 'Signed in', look: 'bg-good' },
   unsure: { text: 'Found; whether it is signed in is not known', look: 'bg-edge' },
   'signed-out': { text: 'Not signed in', look: 'bg-wait-fill' },
+  unusable: { text: 'Cannot be used as it is', look: 'bg-wait-fill' },
   missing: { text: 'Not found on this machine', look: 'bg-edge' },
 }
 
@@ -55,12 +57,14 @@ function AgentCard({ agent }: { agent: AgentInfo }) {
           <p className="pt-1 text-xs text-soft">Models: {agent.models.map(({ name }) => name).join(', ')}</p>
         )}
         <details className="pt-1 text-xs text-soft">
-          <summary className="w-fit rounded hover:text-ink">What it can do ({can.length})</summary>
+          <summary className="w-fit rounded hover:text-ink pointer-coarse:py-3.5">
+            What it can do ({can.length})
+          </summary>
           <p className="pt-1">{can.map(([name]) => name).join(', ')}</p>
         </details>
       </div>
       {readiness !== 'ready' && agent.hint && !(readiness === 'missing' && agent.install) && (
-        <Hint text={agent.hint} />
+        <Hint text={agent.hint} command={agent.command} />
       )}
       <InstallRow agent={agent} />
     </article>

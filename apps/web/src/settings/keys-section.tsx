@@ -44,6 +44,7 @@ const keys: [string, readonly (readonly [keys: readonly string[], does: string])
       [['G'], 'To the latest'],
     ],
   ],
+  ['In a terminal', [[['Ctrl', 'Shift', 'F'], 'Find in the terminal']]],
 ]
 
 export function KeysSection() {
@@ -57,7 +58,9 @@ export function KeysSection() {
               <div key={does} className="flex items-baseline gap-3">
                 <dt className="flex w-28 shrink-0 gap-1">
                   {combination.map((key) => (
-                    <Key key={key}>{key}</Key>
+                    <Key key={key} always>
+                      {key}
+                    </Key>
                   ))}
                 </dt>
                 <dd className="text-soft">{does}</dd>

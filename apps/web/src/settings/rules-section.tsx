@@ -86,7 +86,10 @@ function RuleRow({ rule, onRevoke }: { rule: PermissionRule; onRevoke: () => voi
 function Where({ rule }: { rule: PermissionRule }) {
   if (rule.scope === 'session' && rule.sessionId !== undefined) {
     return (
-      <Link to={{ name: 'session', id: rule.sessionId }} className="underline">
+      <Link
+        to={{ name: 'session', id: rule.sessionId }}
+        className="underline pointer-coarse:-my-3.5 pointer-coarse:py-3.5"
+      >
         in one session
       </Link>
     )

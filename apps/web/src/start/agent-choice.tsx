@@ -35,7 +35,7 @@ export function AgentChoice({
   const others = agents.filter((agent) => !here.includes(agent))
   return (
     <fieldset className="min-w-0 pt-4">
-      <legend className="float-left pb-2 text-xs font-semibold tracking-wide text-faint uppercase">
+      <legend className="float-left pb-2 text-xs pointer-coarse:pt-3.5 font-semibold tracking-wide text-faint uppercase">
         Agents on this machine
       </legend>
       <button
@@ -113,15 +113,14 @@ function AgentOption({
           <span className={`size-2 rounded-full ${state.look}`} aria-hidden /> {state.text}
         </span>
       </label>
-      {withHint && hint && <Hint text={hint} />}
+      {withHint && hint && <Hint text={hint} command={agent.command} />}
       {(!agent.found || agent.installing) && <InstallRow agent={agent} />}
     </div>
   )
 }
 
 /** What to do, with the command in it ready to be copied. */
-export function Hint({ text }: { text: string }) {
-  const command = /`([^`]+)`/.exec(text)?.[1]
+export function Hint({ text, command }: { text: string; command: string | undefined }) {
   return (
     <p className="flex items-center gap-2 border-t border-line px-3 py-1.5 text-xs text-soft">
       <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{text}</span>

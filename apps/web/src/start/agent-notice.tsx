@@ -23,7 +23,7 @@ export function AgentNoticeView({ id, notice }: { id: string; notice: AgentNotic
           Look again
         </button>
       </div>
-      {hint !== undefined && !canInstall && <Hint text={hint} />}
+      {hint !== undefined && !canInstall && <Hint text={hint} command={agent.command} />}
       {canInstall && <InstallRow agent={agent} />}
     </div>
   )

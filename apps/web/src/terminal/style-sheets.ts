@@ -36,3 +36,14 @@ function standIn(sheets: CSSStyleSheet[]): HTMLElement {
 export function forgetSheets(sheets: readonly CSSStyleSheet[]): void {
   document.adoptedStyleSheets = document.adoptedStyleSheets.filter((sheet) => !sheets.includes(sheet))
 }
+
+/**
+ * A cell with a colour of its own, as programs choose it and as what was found is marked, is a span whose style is set
+ * as the text of an attribute. The page's policy forbids that; the same text given to the element's style is allowed.
+ */
+export function takeStyleText(): void {
+  HTMLSpanElement.prototype.setAttribute = function setAttribute(name, value) {
+    if (name === 'style') this.style.cssText = value
+    else Element.prototype.setAttribute.call(this, name, value)
+  }
+}

@@ -1,5 +1,5 @@
 import type { Terminal } from '@parley/protocol'
-import { Plus, X } from 'lucide-react'
+import { Plus, Search, X } from 'lucide-react'
 import { useCallback, useEffect, useState } from 'react'
 import { useAgent } from '../page/agents.ts'
 import { client, useConnection } from '../page/client.ts'
@@ -8,37 +8,53 @@ import { toastError } from '../page/toasts.tsx'
 import { visible } from '../page/words.logic.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { useSessionId, useStatePart } from '../session/session-context.tsx'
+import { tabNames } from './tab-names.logic.ts'
 import { TerminalView } from './terminal-view.tsx'
 
 const size = { cols: 80, rows: 24 }
 
-/** Shells in the session's folder. They live in the server: closing the panel leaves them, closing a tab ends one. */
+/** Shells in the session’s folder. They live in the server: closing the panel leaves them, closing a tab ends one. */
 export default function TerminalPanel() {
-  const { terminals, shown, problem, show, open, close, reload } = useTerminals()
+  const { terminals, shown, problem, show, open, close, ending, end, keep, reload } = useTerminals()
+  const [finding, setFinding] = useState(false)
   const agent = useAgent(useStatePart((state) => state.agent))
   const continues = useContinues()
+  const names = tabNames(terminals)
+  const nameOf = ({ terminalId }: Terminal) => names.get(terminalId) ?? ''
   if (problem) return <p className="px-4 py-3 text-sm text-soft">{problem}</p>
   return (
     <div className="flex h-full flex-col">
-      <div className="hide-scroll flex items-center gap-1 overflow-x-auto border-b border-line px-2 py-1">
-        {terminals.map((terminal) => (
-          <Tab
-            key={terminal.terminalId}
-            terminal={terminal}
-            current={terminal.terminalId === shown}
-            onShow={() => show(terminal.terminalId)}
-            onClose={() => void close(terminal.terminalId)}
-          />
-        ))}
+      <div className="flex items-center gap-1 border-b border-line px-2 py-1">
+        <div className="hide-scroll flex min-w-0 flex-1 items-center gap-1 overflow-x-auto">
+          {terminals.map((terminal) => (
+            <Tab
+              key={terminal.terminalId}
+              name={nameOf(terminal)}
+              current={terminal.terminalId === shown}
+              onShow={() => show(terminal.terminalId)}
+              onClose={() => void close(terminal.terminalId)}
+            />
+          ))}
+        </div>
         <IconButton label="New terminal" onClick={() => void open('shell')}>
           <Plus size={15} />
         </IconButton>
         {continues && (
-          <Button look="quiet" className="ml-auto" onClick={() => void open('agent')}>
+          <Button look="quiet" onClick={() => void open('agent')}>
             Continue in {agent?.name ?? 'the agent'} itself
           </Button>
         )}
+        {shown !== undefined && (
+          <IconButton
+            label="Find in the terminal (Ctrl+Shift+F)"
+            aria-pressed={finding}
+            onClick={() => setFinding(!finding)}
+          >
+            <Search size={15} />
+          </IconButton>
+        )}
       </div>
+      {ending && <Ending terminal={ending} name={nameOf(ending)} onEnd={() => void end()} onKeep={keep} />}
       {shown === undefined ? (
         <div className="px-4 py-4 text-sm text-soft">
           <p className="pb-3">A real shell in the session’s folder. It stays when the page is closed.</p>
@@ -47,24 +63,30 @@ export default function TerminalPanel() {
           </Button>
         </div>
       ) : (
-        <TerminalView key={shown} terminalId={shown} onGone={reload} />
+        <TerminalView
+          key={shown}
+          terminalId={shown}
+          finding={finding}
+          onFind={setFinding}
+          onGone={reload}
+          onActivity={reload}
+        />
       )}
     </div>
   )
 }
 
 function Tab({
-  terminal,
+  name,
   current,
   onShow,
   onClose,
 }: {
-  terminal: Terminal
+  name: string
   current: boolean
   onShow: () => void
   onClose: () => void
 }) {
-  const name = visible(terminal.title) || 'Terminal'
   return (
     <span className={`flex shrink-0 items-center rounded-md ${current ? 'bg-hover' : ''}`}>
       <button
@@ -74,12 +96,43 @@ function Tab({
         className="max-w-40 min-h-7 truncate rounded-md pl-2 text-xs pointer-coarse:min-h-11"
       >
         {name}
-        {terminal.exitCode !== undefined && ' (ended)'}
       </button>
-      <IconButton label={`Close ${name}`} className="size-6!" onClick={onClose}>
+      <IconButton label={`Close ${name}`} className="pointer-fine:size-6!" onClick={onClose}>
         <X size={12} />
       </IconButton>
     </span>
+  )
+}
+
+/** A program that runs is ended only on purpose: nothing brings it back. */
+function Ending({
+  terminal,
+  name,
+  onEnd,
+  onKeep,
+}: {
+  terminal: Terminal
+  name: string
+  onEnd: () => void
+  onKeep: () => void
+}) {
+  return (
+    <div
+      role="alertdialog"
+      aria-label={`End ${name}?`}
+      onKeyDown={(event) => event.key === 'Escape' && onKeep()}
+      className="flex flex-wrap items-center gap-2 border-b border-line bg-wait-wash px-3 py-1.5 text-sm"
+    >
+      <span className="min-w-0 flex-1 text-wait [overflow-wrap:anywhere]">
+        <code className="font-mono">{visible(terminal.running ?? '')}</code> still runs here. Closing ends it.
+      </span>
+      <Button autoFocus onClick={onKeep}>
+        Keep it
+      </Button>
+      <Button look="danger" onClick={onEnd}>
+        End it
+      </Button>
+    </div>
   )
 }
 
@@ -88,37 +141,52 @@ function useTerminals() {
   const [terminals, setTerminals] = useState<readonly Terminal[]>([])
   const [shown, show] = useState<string>()
   const [problem, setProblem] = useState<string>()
-  const load = useCallback(async () => {
-    try {
-      const reply = await client.call('listTerminals', { params: { id } })
-      setProblem(undefined)
-      setTerminals(reply.terminals)
-      show((before) =>
-        reply.terminals.some(({ terminalId }) => terminalId === before)
-          ? before
-          : reply.terminals.at(-1)?.terminalId,
-      )
-    } catch (thrown) {
-      setProblem(problemWords(thrown))
-    }
-  }, [id])
+  const load = useCallback(
+    async (quietly = false) => {
+      try {
+        const reply = await client.call('listTerminals', { params: { id } })
+        setProblem(undefined)
+        setTerminals(reply.terminals)
+        show((before) =>
+          reply.terminals.some(({ terminalId }) => terminalId === before)
+            ? before
+            : reply.terminals.at(-1)?.terminalId,
+        )
+      } catch (thrown) {
+        if (!quietly) setProblem(problemWords(thrown))
+      }
+    },
+    [id],
+  )
   const online = useConnection().state === 'open'
   // biome-ignore lint/correctness/useExhaustiveDependencies: a server that is back is asked again
   useEffect(() => void load(), [load, online])
   const open = async (run: 'shell' | 'agent') => {
     try {
       const terminal = await client.call('openTerminal', { params: { id }, body: { ...size, run } })
-      await load()
+      setTerminals((before) => [...before, terminal])
       show(terminal.terminalId)
+      await load()
     } catch (thrown) {
       toastError(thrown)
     }
   }
-  const close = async (terminalId: string) => {
+  const [ending, setEnding] = useState<Terminal>()
+  const end = async (terminalId = ending?.terminalId) => {
+    setEnding(undefined)
+    if (terminalId === undefined) return
     await client.call('removeTerminal', { params: { id: terminalId } }).catch(toastError)
     await load()
   }
-  return { terminals, shown, problem, show, open, close, reload: () => void load() }
+  /** What runs in it may have begun a moment ago. */
+  const close = async (terminalId: string) => {
+    const reply = await client.call('listTerminals', { params: { id } }).catch(() => ({ terminals }))
+    const now = reply.terminals.find((one) => one.terminalId === terminalId)
+    if (now?.running === undefined) await end(terminalId)
+    else setEnding(now)
+  }
+  const keep = () => setEnding(undefined)
+  return { terminals, shown, problem, show, open, close, ending, end, keep, reload: () => void load(true) }
 }
 
 /** Whether the agent's own program can go on with this conversation. */

@@ -2,18 +2,36 @@ import { FitAddon } from '@xterm/addon-fit'
 import { SearchAddon } from '@xterm/addon-search'
 import { type ITheme, Terminal } from '@xterm/xterm'
 import '@xterm/xterm/css/xterm.css'
-import { type RefObject, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { client } from '../page/client.ts'
-import { forgetSheets, withStyleSheets } from './style-sheets.ts'
+import { FindBar } from './find-bar.tsx'
+import { forgetSheets, takeStyleText, withStyleSheets } from './style-sheets.ts'
+
+takeStyleText()
+
+const activityMs = 1000
 
 /** One terminal on screen. What it shows lives in the server; this only shows it and passes keys on. */
-export function TerminalView({ terminalId, onGone }: { terminalId: string; onGone: () => void }) {
+export function TerminalView({
+  terminalId,
+  finding,
+  onFind,
+  onGone,
+  onActivity,
+}: {
+  terminalId: string
+  finding: boolean
+  onFind: (open: boolean) => void
+  onGone: () => void
+  /** Something was written, a moment ago: what runs in it may be another program now. */
+  onActivity: () => void
+}) {
   const place = useRef<HTMLDivElement>(null)
   const search = useRef<SearchAddon>(null)
+  const shown = useRef<Terminal>(null)
   const [state, setState] = useState<'open' | 'lost' | 'gone'>('open')
-  const [finding, setFinding] = useState(false)
-  const gone = useRef(onGone)
-  gone.current = onGone
+  const tell = useRef({ onGone, onFind, onActivity })
+  tell.current = { onGone, onFind, onActivity }
 
   useEffect(() => {
     const element = place.current
@@ -25,13 +43,22 @@ export function TerminalView({ terminalId, onGone }: { terminalId: string; onGon
     terminal.loadAddon(finder)
     const sheets = withStyleSheets(() => terminal.open(element))
     search.current = finder
+    shown.current = terminal
+    let activity: ReturnType<typeof setTimeout> | undefined
+    const noteActivity = () => {
+      activity ??= setTimeout(() => {
+        activity = undefined
+        tell.current.onActivity()
+      }, activityMs)
+    }
     const socket = client.watchTerminal(terminalId, {
       onState(next) {
         setState(next)
-        if (next === 'gone') gone.current()
+        if (next === 'gone') tell.current.onGone()
         if (next === 'open') resize()
       },
       onFrame(frame) {
+        noteActivity()
         if (frame.type === 'screen') {
           terminal.reset()
           terminal.write(frame.data)
@@ -50,12 +77,13 @@ export function TerminalView({ terminalId, onGone }: { terminalId: string; onGon
     terminal.attachCustomKeyEventHandler((event) => {
       if (event.type !== 'keydown' || !event.ctrlKey || !event.shiftKey || event.key.toLowerCase() !== 'f')
         return true
-      setFinding(true)
+      tell.current.onFind(true)
       return false
     })
     terminal.focus()
     return () => {
       observer.disconnect()
+      clearTimeout(activity)
       socket.close()
       terminal.dispose()
       forgetSheets(sheets)
@@ -63,34 +91,23 @@ export function TerminalView({ terminalId, onGone }: { terminalId: string; onGon
   }, [terminalId])
 
   return (
-    <div className="relative flex min-h-0 flex-1 flex-col bg-[#161512]">
+    <div className="flex min-h-0 flex-1 flex-col bg-[#161512]">
       {state === 'lost' && (
         <p role="status" className="bg-wait-wash px-3 py-1 text-xs text-wait">
           The server does not answer. The terminal goes on when it is back.
         </p>
       )}
-      {finding && <FindField search={search} onClose={() => setFinding(false)} />}
+      {finding && (
+        <FindBar
+          search={search}
+          onClose={() => {
+            onFind(false)
+            shown.current?.focus()
+          }}
+        />
+      )}
       <div ref={place} className="min-h-0 flex-1 p-2" />
     </div>
-  )
-}
-
-function FindField({ search, onClose }: { search: RefObject<SearchAddon | null>; onClose: () => void }) {
-  return (
-    <input
-      // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to find
-      autoFocus
-      aria-label="Find in the terminal"
-      placeholder="Find"
-      className="field absolute top-2 right-4 z-10 w-48"
-      onChange={(event) => search.current?.findNext(event.target.value, { incremental: true })}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') onClose()
-        if (event.key !== 'Enter') return
-        if (event.shiftKey) search.current?.findPrevious(event.currentTarget.value)
-        else search.current?.findNext(event.currentTarget.value)
-      }}
-    />
   )
 }
 

@@ -18,7 +18,7 @@ type Props = {
 }
 
 /** Find over the whole conversation as it is known here, not over what happens to be on screen. */
-export function Find({ segments, toggle, showRow, scroller, onClose }: Props) {
+export default function Find({ segments, toggle, showRow, scroller, onClose }: Props) {
   const [query, setQuery] = useState('')
   const [place, setPlace] = useState(0)
   const wanted = wantedOf(useDeferredValue(query))

@@ -1,7 +1,8 @@
 import { useLoadOlder } from '@parley/client/react'
 import { type ReactVirtualizer, useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown } from 'lucide-react'
-import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { lazyPart, Part } from '../page/part.tsx'
 import { toastError } from '../page/toasts.tsx'
 import { usePart, useSessionId, useStatePart } from '../session/session-context.tsx'
 import { useKeepPlace } from './keep-place.ts'
@@ -14,7 +15,7 @@ import { type EndKeeper, nearEnd, useEndKeeper, useFollow } from './stay-at-end.
 import { TimelineRow } from './timeline-row.tsx'
 import { WorkingRow } from './working-row.tsx'
 
-const Find = lazy(() => import('./find.tsx').then(({ Find }) => ({ default: Find })))
+const findPart = lazyPart(() => import('./find.tsx'))
 
 export type TimelineVirtualizer = ReactVirtualizer<HTMLDivElement, HTMLDivElement>
 
@@ -84,15 +85,17 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
   return (
     <div className="relative min-h-0 flex-1">
       {findOpen && (
-        <Suspense>
-          <Find
-            segments={segments}
-            toggle={toggle}
-            showRow={showRow}
-            scroller={scroller}
-            onClose={onFindClose}
-          />
-        </Suspense>
+        <Part of={findPart}>
+          {(Find) => (
+            <Find
+              segments={segments}
+              toggle={toggle}
+              showRow={showRow}
+              scroller={scroller}
+              onClose={onFindClose}
+            />
+          )}
+        </Part>
       )}
       <section
         ref={scroller}

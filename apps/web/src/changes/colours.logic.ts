@@ -1,0 +1,35 @@
+import { type Language, languageNamed } from '../code/languages.ts'
+import { type DiffLine, type Hunk, lineWords } from '../diff/lines.logic.ts'
+
+const byEnding = new Map([
+  ['cc', 'cpp'],
+  ['cjs', 'javascript'],
+  ['cts', 'typescript'],
+  ['h', 'c'],
+  ['hpp', 'cpp'],
+  ['htm', 'html'],
+  ['mts', 'typescript'],
+])
+
+/** What a file is written in, by its name. */
+export function languageOf(path: string): Language | undefined {
+  const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
+  const ending = name.slice(name.lastIndexOf('.') + 1)
+  return languageNamed(byEnding.get(ending) ?? ending)
+}
+
+export type Side = { readonly lines: readonly DiffLine[]; readonly code: string }
+
+/** A diff is two texts woven into one. Each is coloured by itself: the file as it is, and what is gone from it. */
+export function sidesOf(hunks: readonly Hunk[]): { after: Side; before: Side } {
+  const all = hunks.flatMap(({ lines }) => lines)
+  const side = (lines: readonly DiffLine[]) => ({
+    lines,
+    code: lines.map(({ text }) => lineWords(text)).join('\n'),
+  })
+  const gone = all.some(({ type }) => type === 'removed')
+  return {
+    after: side(all.filter(({ type }) => type !== 'removed')),
+    before: side(gone ? all.filter(({ type }) => type !== 'added') : []),
+  }
+}

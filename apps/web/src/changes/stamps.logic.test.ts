@@ -1,0 +1,39 @@
+import type { FileChange } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { stampsAfter } from './stamps.logic.ts'
+
+const file = (path: string, added = 1): FileChange => ({
+  path,
+  status: 'modified',
+  added,
+  removed: 0,
+  binary: false,
+  generated: false,
+})
+const files = [file('a.ts'), file('src/b.ts'), file('src/deep/c.ts'), file('srcs.ts')]
+const once = new Map(files.map(({ path }) => [path, 1]))
+const grown = (stamps: ReadonlyMap<string, number>) =>
+  [...stamps].flatMap(([path, stamp]) => (stamp > 1 ? [path] : []))
+
+describe('the stamps of files', () => {
+  it('all grow where anything may have changed', () => {
+    expect(grown(stampsAfter(once, { before: files, after: files }))).toHaveLength(4)
+  })
+
+  it('grow for the files that are named, and for those in folders that are', () => {
+    const after = (...paths: string[]) => grown(stampsAfter(once, { before: files, after: files, paths }))
+    expect(after('a.ts')).toEqual(['a.ts'])
+    expect(after('src')).toEqual(['src/b.ts', 'src/deep/c.ts'])
+    expect(after('src/deep', 'elsewhere')).toEqual(['src/deep/c.ts'])
+    expect(after()).toEqual([])
+  })
+
+  it('grow for what looks different, and go with the file', () => {
+    const after = [file('a.ts', 2), file('new.ts')]
+    const stamps = stampsAfter(once, { before: files, after, paths: [] })
+    expect([...stamps]).toEqual([
+      ['a.ts', 2],
+      ['new.ts', 1],
+    ])
+  })
+})

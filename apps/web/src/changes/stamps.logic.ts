@@ -1,0 +1,34 @@
+import type { FileChange } from '@parley/protocol'
+
+/** How often each file may have changed since the panel opened: a patch is fetched again when its number grows. */
+export type Stamps = ReadonlyMap<string, number>
+
+/** `paths` are files, or folders with all in them; without them any file may differ. */
+export function stampsAfter(
+  stamps: Stamps,
+  {
+    before,
+    after,
+    paths,
+  }: { before: readonly FileChange[]; after: readonly FileChange[]; paths?: readonly string[] },
+): Stamps {
+  const touched = paths && new Set(paths)
+  const known = new Map(before.map((file) => [file.path, file]))
+  return new Map(
+    after.map((file) => {
+      const stamp = stamps.get(file.path) ?? 0
+      const same = touched && !isIn(file.path, touched) && looksSame(known.get(file.path), file)
+      return [file.path, same ? stamp : stamp + 1]
+    }),
+  )
+}
+
+function isIn(path: string, touched: ReadonlySet<string>): boolean {
+  for (let end = path.length; end > 0; end = path.lastIndexOf('/', end - 1))
+    if (touched.has(path.slice(0, end))) return true
+  return false
+}
+
+function looksSame(before: FileChange | undefined, after: FileChange): boolean {
+  return before?.status === after.status && before.added === after.added && before.removed === after.removed
+}

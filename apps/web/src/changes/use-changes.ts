@@ -1,0 +1,136 @@
+import type { Changes } from '@parley/protocol'
+import { startTransition, useEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { client, useConnection } from '../page/client.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
+import { usePart, useSessionId } from '../session/session-context.tsx'
+import { type Stamps, stampsAfter } from './stamps.logic.ts'
+
+type Seen = { readonly changes?: Changes; readonly stamps: Stamps; readonly error?: string }
+
+/** Where files cannot be watched, they are looked at so often. */
+const pollMs = 5000
+
+/**
+ * What differs in the session's folder: looked at when the panel opens, when files change or a step ends, when the
+ * server is back, and when the person is. Nothing is watched while nobody can see it.
+ */
+export function useChanges(base: string) {
+  const id = useSessionId()
+  const [seen, setSeen] = useState<Seen>({ stamps: new Map() })
+  const look = useRef<(paths?: readonly string[]) => void>(() => {})
+  const online = useConnection().state === 'open'
+  const visible = useVisible()
+  useEffect(() => {
+    const controller = new AbortController()
+    look.current = oneAtATime((paths) =>
+      fetchChanges({ id, base, paths, signal: controller.signal }, setSeen),
+    )
+    look.current()
+    return () => {
+      controller.abort()
+      look.current = () => {}
+    }
+  }, [id, base])
+  useEffect(() => {
+    if (online && visible) return watch(id, (paths) => look.current(paths))
+    return undefined
+  }, [id, online, visible])
+  const ended = usePart((snapshot) => endedSteps(snapshot.view.timeline))
+  const first = useRef(true)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each step that ended may have changed something
+  useEffect(() => {
+    if (first.current) {
+      first.current = false
+      return undefined
+    }
+    const timer = setTimeout(() => look.current(), 600)
+    return () => clearTimeout(timer)
+  }, [ended, online])
+  useEffect(() => {
+    const see = () => void (document.hidden || look.current())
+    addEventListener('focus', see)
+    return () => removeEventListener('focus', see)
+  }, [])
+  return { ...seen, look: () => look.current() }
+}
+
+async function fetchChanges(
+  {
+    id,
+    base,
+    paths,
+    signal,
+  }: { id: string; base: string; paths: readonly string[] | undefined; signal: AbortSignal },
+  set: (change: (before: Seen) => Seen) => void,
+): Promise<void> {
+  try {
+    const changes = await client.call('listChanges', { params: { id }, query: { base }, signal })
+    // There may be hundreds of files: they are drawn as there is time.
+    startTransition(() =>
+      set(({ changes: before, stamps }) => {
+        const files = { before: before?.files ?? [], after: changes.files }
+        return { changes, stamps: stampsAfter(stamps, { ...files, ...(paths && { paths }) }) }
+      }),
+    )
+  } catch (thrown) {
+    if (!signal.aborted) set(({ stamps }) => ({ stamps, error: problemWords(thrown) }))
+  }
+}
+
+/** What is asked for while it works is done once more, for all of it together. */
+function oneAtATime(work: (paths?: readonly string[]) => Promise<void>): (paths?: readonly string[]) => void {
+  let busy = false
+  let next: { paths: readonly string[] | undefined } | undefined
+  const run = async (paths: readonly string[] | undefined) => {
+    busy = true
+    await work(paths)
+    busy = false
+    const more = next
+    next = undefined
+    if (more) void run(more.paths)
+  }
+  return (paths) => {
+    if (!busy) return void run(paths)
+    const before = next ? next.paths : []
+    next = { paths: before && paths && [...before, ...paths] }
+  }
+}
+
+function watch(id: string, look: (paths?: readonly string[]) => void): () => void {
+  let timer: ReturnType<typeof setInterval> | undefined
+  const stop = client.watchChanges(id, {
+    onChanged: look,
+    onState(state) {
+      if (state === 'watching') {
+        clearInterval(timer)
+        timer = undefined
+      } else timer ??= setInterval(look, pollMs)
+      // What changed before it was watched was not told.
+      if (state === 'watching' || state === 'partial') look()
+    },
+  })
+  return () => {
+    clearInterval(timer)
+    stop()
+  }
+}
+
+function useVisible(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      document.addEventListener('visibilitychange', listener)
+      return () => document.removeEventListener('visibilitychange', listener)
+    },
+    () => !document.hidden,
+  )
+}
+
+/** Changes when a step that may have written something ends. */
+function endedSteps(timeline: readonly { type: string; seq: number; status?: string }[]): number {
+  for (let at = timeline.length - 1; at >= 0; at--) {
+    const block = timeline[at]!
+    if (block.type === 'turn-end' || (block.type === 'tool-call' && block.status !== 'running'))
+      return block.seq
+  }
+  return 0
+}

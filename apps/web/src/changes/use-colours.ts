@@ -1,0 +1,56 @@
+import { type RefObject, startTransition, useEffect, useState } from 'react'
+import { highlight, type Lines } from '../code/highlight.ts'
+import type { DiffLine, Hunk } from '../diff/lines.logic.ts'
+import { languageOf, type Side, sidesOf } from './colours.logic.ts'
+
+export type Colours = ReadonlyMap<DiffLine, Lines[number]>
+
+/** Whoever scrolls past does not wait for colours, nor does the worker. */
+const lingerMs = 150
+
+/** The tokens of the lines, once somebody looks at them. They come from the worker, and change no size. */
+export function useColours(
+  path: string,
+  hunks: readonly Hunk[],
+  place: RefObject<HTMLElement | null>,
+): Colours | undefined {
+  const [colours, setColours] = useState<Colours>()
+  const language = languageOf(path)
+  const looked = useLookedAt(place)
+  useEffect(() => {
+    if (!language || !looked) return
+    let wanted = true
+    const { after, before } = sidesOf(hunks)
+    const tokens = ({ code }: Side) => (code === '' ? undefined : highlight(code, language))
+    void Promise.all([tokens(after), tokens(before)]).then(([now, then]) => {
+      if (!wanted || !now) return
+      const found = new Map(after.lines.map((line, index) => [line, now[index] ?? []]))
+      before.lines.forEach((line, index) => {
+        if (line.type === 'removed' && then) found.set(line, then[index] ?? [])
+      })
+      startTransition(() => setColours(found))
+    })
+    return () => {
+      wanted = false
+    }
+  }, [hunks, language, looked])
+  return colours
+}
+
+function useLookedAt(place: RefObject<HTMLElement | null>): boolean {
+  const [looked, setLooked] = useState(false)
+  useEffect(() => {
+    if (!place.current) return
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const observer = new IntersectionObserver((entries) => {
+      clearTimeout(timer)
+      if (entries.at(-1)?.isIntersecting) timer = setTimeout(() => setLooked(true), lingerMs)
+    })
+    observer.observe(place.current)
+    return () => {
+      clearTimeout(timer)
+      observer.disconnect()
+    }
+  }, [place])
+  return looked
+}

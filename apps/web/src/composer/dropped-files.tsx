@@ -1,0 +1,47 @@
+import { Paperclip } from 'lucide-react'
+import { useEffect } from 'react'
+import { createStore, useStore } from '../page/store.ts'
+
+type Take = (files: File[]) => void
+
+/** Who takes files that are dropped anywhere on the page, and whether some are over it. */
+let taker: Take | undefined
+const hovering = createStore(false)
+
+const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false
+
+// A file that nobody takes would be opened by the browser in place of the page.
+addEventListener('dragover', (event) => {
+  if (!hasFiles(event)) return
+  event.preventDefault()
+  if (event.dataTransfer) event.dataTransfer.dropEffect = taker ? 'copy' : 'none'
+  hovering.set(true)
+})
+addEventListener('drop', (event) => {
+  if (!hasFiles(event)) return
+  event.preventDefault()
+  hovering.set(false)
+  taker?.([...(event.dataTransfer?.files ?? [])])
+})
+addEventListener('dragleave', (event) => {
+  if (event.relatedTarget === null) hovering.set(false)
+})
+
+/** Takes what is dropped while it is on the page, and says so while it hovers. */
+export function DroppedFiles({ onFiles }: { onFiles: Take }) {
+  const shown = useStore(hovering)
+  useEffect(() => {
+    taker = onFiles
+    return () => {
+      if (taker === onFiles) taker = undefined
+    }
+  }, [onFiles])
+  if (!shown) return null
+  return (
+    <div className="pointer-events-none fixed inset-2 z-40 flex items-center justify-center rounded-xl border-2 border-dashed border-mark bg-mark-wash/85 md:left-74">
+      <p className="flex items-center gap-2 text-base font-semibold text-mark" data-testid="drop-here">
+        <Paperclip size={18} aria-hidden /> Drop to attach to the prompt
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,56 @@
+import type { SessionSummary } from '@parley/protocol'
+import {
+  Archive,
+  ArchiveRestore,
+  FileDiff,
+  ListChecks,
+  Pencil,
+  Pin,
+  PinOff,
+  ScanText,
+  Search,
+  SquareTerminal,
+  Trash2,
+} from 'lucide-react'
+import type { ReactNode } from 'react'
+import { client } from '../page/client.ts'
+import { type Preferences, prefer } from '../page/preferences.ts'
+import { sessionDoings } from '../page/session-doings.ts'
+import { toastError } from '../page/toasts.tsx'
+import { exportEntry } from '../session/export-entry.tsx'
+import { deleteWithUndo } from '../sessions/deleting.ts'
+
+type Doing = { readonly label: string; readonly icon: ReactNode; readonly onSelect: () => void }
+
+/** What can be done with the session that is open. */
+export function doingsOf({ id, title, pinned, archived }: SessionSummary): readonly Doing[] {
+  const show = (sidePanel: Preferences['sidePanel']) => () => prefer({ sidePanel })
+  const patch = (body: { pinned?: boolean; archived?: boolean }) => () =>
+    void client.call('patchSession', { params: { id }, body }).catch(toastError)
+  const { icon, entries = [] } = exportEntry(id)
+  return [
+    { label: 'Changes', icon: <FileDiff size={15} />, onSelect: show('changes') },
+    { label: 'Terminals', icon: <SquareTerminal size={15} />, onSelect: show('terminal') },
+    // After the palette has given the focus back.
+    { label: 'Find in it', icon: <Search size={15} />, onSelect: later(() => sessionDoings()?.find()) },
+    { label: 'Rename', icon: <Pencil size={15} />, onSelect: later(() => sessionDoings()?.rename()) },
+    pinned
+      ? { label: 'Unpin', icon: <PinOff size={15} />, onSelect: patch({ pinned: false }) }
+      : { label: 'Pin', icon: <Pin size={15} />, onSelect: patch({ pinned: true }) },
+    archived
+      ? { label: 'Unarchive', icon: <ArchiveRestore size={15} />, onSelect: patch({ archived: false }) }
+      : { label: 'Archive', icon: <Archive size={15} />, onSelect: patch({ archived: true }) },
+    { label: 'Plan', icon: <ListChecks size={15} />, onSelect: show('plan') },
+    { label: 'Events as recorded', icon: <ScanText size={15} />, onSelect: show('events') },
+    ...entries.map(({ label, onSelect = () => {} }) => ({ label: `Export: ${label}`, icon, onSelect })),
+    {
+      label: 'Delete',
+      icon: <Trash2 size={15} />,
+      onSelect: () => deleteWithUndo({ id, title }),
+    },
+  ]
+}
+
+function later(work: () => void): () => void {
+  return () => void setTimeout(work)
+}

@@ -1,0 +1,505 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { BrowserContext, Page } from 'playwright-core'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { Door } from './claude-at-work.ts'
+import { consoleAtWork } from './console-at-work.ts'
+import { phone, seriousFindings } from './console-browser.ts'
+import {
+  allowOnce,
+  boxOf,
+  card,
+  conversation,
+  eventually,
+  keptSeq,
+  openSession,
+  panel,
+  prompt,
+  say,
+  shows,
+} from './console-page.ts'
+
+/** What is written and attached is never lost, is in reach on every screen, and parts that cannot be had say so. */
+const { server, openTab, browser } = consoleAtWork(({ folder }) => {
+  const dataDir = join(folder, 'data')
+  mkdirSync(dataDir)
+  // Any port of this address: the door that is shut has another one than the server.
+  writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
+})
+
+const dot = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
+  'base64',
+)
+const picture = (name: string, bytes = dot.length) => ({
+  name,
+  mimeType: 'image/png',
+  buffer: Buffer.concat([dot, Buffer.alloc(bytes - dot.length)]),
+})
+const chips = (page: Page) => page.getByRole('list', { name: 'Attached' })
+const attach = (page: Page, ...files: ReturnType<typeof picture>[]) =>
+  page.getByLabel('Files to attach').setInputFiles(files)
+const queue = (page: Page) => page.getByRole('list', { name: 'Queue' })
+const timeline = (page: Page) => page.getByTestId('timeline')
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
+
+/** What the browser keeps under a name besides sessions. */
+const keptList = (page: Page, name: string) =>
+  page.evaluate(
+    (key) =>
+      new Promise<unknown>((resolve, reject) => {
+        const opening = indexedDB.open('parley')
+        opening.onerror = () => reject(opening.error)
+        opening.onsuccess = () => {
+          const read = opening.result.transaction('lists').objectStore('lists').get(key)
+          read.onsuccess = () => {
+            opening.result.close()
+            resolve(read.result)
+          }
+        }
+      }),
+    name,
+  )
+
+/** The names under which attachments of prompts on their way are kept. */
+const keptParts = (page: Page) =>
+  page.evaluate(
+    () =>
+      new Promise<string[]>((resolve, reject) => {
+        const opening = indexedDB.open('parley')
+        opening.onerror = () => reject(opening.error)
+        opening.onsuccess = () => {
+          const read = opening.result.transaction('lists').objectStore('lists').getAllKeys()
+          read.onsuccess = () => {
+            opening.result.close()
+            resolve(read.result.map(String).filter((key) => key.startsWith('parts:cmd_')))
+          }
+        }
+      }),
+  )
+
+const untilKeptOffline = (page: Page, id: string) => eventually(() => keptSeq(page, id)).toBeGreaterThan(0)
+
+async function archive(id: string): Promise<void> {
+  const response = await fetch(`${server.url}/api/sessions/${id}`, {
+    method: 'PATCH',
+    headers: { authorization: `Bearer ${server.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ archived: true }),
+  })
+  expect(response.status).toBe(200)
+}
+
+const promptsOf = async (id: string) => {
+  const { blocks } = await server.call<{ blocks: { type: string; parts?: { type: string }[] }[] }>(
+    `/api/sessions/${id}?tail=100`,
+  )
+  return blocks.filter(({ type }) => type === 'prompt').map(({ parts }) => parts?.map(({ type }) => type))
+}
+
+describe('a prompt that is refused', () => {
+  it('comes back whole, with its pictures, and says why', async () => {
+    const { page, complaints } = await openTab()
+    const id = await server.session()
+    await openSession(page, server, id)
+    await attach(page, picture('cat.png'), picture('dog.png'))
+    await chips(page).getByText('dog.png').waitFor()
+    await prompt(page).fill('what do you see')
+    await archive(id)
+    await prompt(page).press('Enter')
+    const why = page.getByRole('alert').getByText(/^Not sent: .*archived/)
+    await why.waitFor()
+    expect(await prompt(page).inputValue()).toBe('what do you see')
+    await eventually(() => chips(page).getByRole('listitem').allTextContents()).toEqual([
+      'cat.png',
+      'dog.png',
+    ])
+    expect(await promptsOf(id)).toEqual([])
+    expect(await seriousFindings(page)).toEqual([])
+    await page.getByRole('alert').getByRole('button', { name: 'Dismiss' }).click()
+    await why.waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+
+  it('does not take the place of what was written meanwhile, nor is it dropped for it', async () => {
+    const { page } = await openTab()
+    const id = await server.session()
+    await openSession(page, server, id)
+    // Large enough to go over HTTP, where it can be held up.
+    await attach(page, picture('cat.png', 200_000))
+    await chips(page).getByText('cat.png').waitFor()
+    await archive(id)
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route(/\/commands$/, async (route) => {
+      await held
+      await route.continue()
+    })
+    await prompt(page).fill('the first')
+    await prompt(page).press('Enter')
+    await page.getByTestId('outgoing').waitFor()
+    await attach(page, picture('dog.png'))
+    await prompt(page).fill('the second')
+    release()
+    await page
+      .getByRole('alert')
+      .getByText(/^Not sent/)
+      .waitFor()
+    await eventually(() => prompt(page).inputValue()).toBe('the first\n\nthe second')
+    await eventually(() => chips(page).getByRole('listitem').allTextContents()).toEqual([
+      'cat.png',
+      'dog.png',
+    ])
+  })
+
+  it('is not even made of more than the server takes: what is too much together is said at once', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await server.session())
+    await attach(page, picture('one.png', 5_000_000), picture('two.png', 5_000_000), picture('three.png'))
+    await page.getByRole('status').getByText('two.png does not fit').waitFor()
+    await eventually(() => chips(page).getByRole('listitem').allTextContents()).toEqual([
+      'one.png',
+      'three.png',
+    ])
+  })
+})
+
+describe('what is attached', () => {
+  it('stays with its session while one looks elsewhere', async () => {
+    const { page } = await openTab()
+    const [one, other] = [await server.session(), await server.session()]
+    await openSession(page, server, one)
+    await attach(page, picture('cat.png'))
+    await chips(page).getByText('cat.png').waitFor()
+    await prompt(page).fill('look')
+    const openHere = (id: string) =>
+      page.evaluate((to) => {
+        history.pushState(null, '', to)
+        dispatchEvent(new PopStateEvent('popstate'))
+      }, `/sessions/${id}`)
+    await page.getByRole('link', { name: /^Inbox/ }).click()
+    await page.getByRole('heading', { name: 'Waiting for you' }).waitFor()
+    await openHere(other)
+    await eventually(() => prompt(page).inputValue()).toBe('')
+    expect(await chips(page).count()).toBe(0)
+    await openHere(one)
+    await chips(page).getByText('cat.png').waitFor()
+    expect(await prompt(page).inputValue()).toBe('look')
+    await prompt(page).press('Enter')
+    await conversation(page).getByRole('img', { name: 'cat.png' }).waitFor()
+    expect(await chips(page).count()).toBe(0)
+  })
+
+  it('survives a reload like the words, until it is sent', async () => {
+    const { page } = await openTab()
+    const id = await server.session()
+    await openSession(page, server, id)
+    await attach(page, picture('cat.png'))
+    await chips(page).getByText('cat.png').waitFor()
+    await eventually(
+      async () => ((await keptList(page, `parts:${id}`)) as { parts?: [] })?.parts?.length,
+    ).toBe(1)
+    await page.reload()
+    await chips(page).getByText('cat.png').waitFor()
+    await say(page, 'think about it')
+    await conversation(page).getByRole('img', { name: 'cat.png' }).waitFor()
+    await eventually(() => keptList(page, `parts:${id}`)).toBeUndefined()
+    await page.reload()
+    await conversation(page).getByRole('img', { name: 'cat.png' }).waitFor()
+    expect(await chips(page).count()).toBe(0)
+  })
+
+  it('survives a reload on its way too, however large it is', async () => {
+    const { door, page, context, url } = await openThroughDoor()
+    const id = await server.session()
+    await openSession(page, { url }, id)
+    await untilKeptOffline(page, id)
+    await shut(door, page, context)
+    await attach(page, picture('large.png', 6_000_000))
+    await chips(page).getByText('large.png').waitFor()
+    await say(page, 'show markdown of it')
+    const outgoing = page.getByTestId('outgoing')
+    await outgoing.getByText('1 attachment').waitFor()
+    await eventually(async () => (await keptParts(page)).length).toBe(1)
+    await page.reload()
+    await outgoing.getByText('show markdown of it').waitFor()
+    await door.open()
+    await context.setOffline(false)
+    await outgoing.waitFor({ state: 'detached' })
+    await eventually(() => promptsOf(id)).toEqual([['text', 'image']])
+    await eventually(() => keptParts(page)).toEqual([])
+  })
+
+  it('comes back with a queued prompt that is edited, which can be written on at once', async () => {
+    const { page } = await openTab()
+    const id = await server.session('hang')
+    await openSession(page, server, id)
+    await shows(page, /do nothing now/)
+    await attach(page, picture('cat.png'))
+    await chips(page).getByText('cat.png').waitFor()
+    await say(page, 'look at this picture')
+    await queue(page).getByText('look at this picture').waitFor()
+    await page.getByRole('button', { name: 'Edit queued prompt 1' }).click()
+    await chips(page).getByText('cat.png').waitFor()
+    expect(await prompt(page).inputValue()).toBe('look at this picture')
+    await eventually(() => focused(page)).toBe('Prompt')
+    await page.keyboard.type(' well')
+    await page.keyboard.press('Enter')
+    await queue(page).getByText('look at this picture well').waitFor()
+    expect(await chips(page).count()).toBe(0)
+    const { queue: queued } = await server.call<{ queue: { parts: { type: string }[] }[] }>(
+      `/api/sessions/${id}?tail=0`,
+    )
+    expect(queued.map(({ parts }) => parts.map(({ type }) => type))).toEqual([['text', 'image']])
+  })
+
+  /** As the browser does it when a file is dragged in from outside. True if the page took it. */
+  const drop = (page: Page, selector: string, type: string) =>
+    page.evaluate(
+      ([at, name]) => {
+        const data = new DataTransfer()
+        data.items.add(new File(['words'], 'notes.txt', { type: 'text/plain' }))
+        const event = new DragEvent(name!, { dataTransfer: data, bubbles: true, cancelable: true })
+        document.querySelector(at!)!.dispatchEvent(event)
+        return event.defaultPrevented
+      },
+      [selector, type],
+    )
+
+  it('can be dropped anywhere, and the browser never opens it in place of the page', async () => {
+    const { page, complaints } = await openTab()
+    const id = await server.session()
+    await openSession(page, server, id)
+    expect(await drop(page, '[data-testid=timeline]', 'dragover')).toBe(true)
+    await page.getByTestId('drop-here').waitFor()
+    expect(await drop(page, '[data-testid=timeline]', 'drop')).toBe(true)
+    await page.getByTestId('drop-here').waitFor({ state: 'detached' })
+    await chips(page).getByText('notes.txt').waitFor()
+    expect(await drop(page, 'textarea', 'drop')).toBe(true)
+    await eventually(() => chips(page).getByRole('listitem').count()).toBe(2)
+    await say(page, 'read them')
+    await eventually(() => promptsOf(id)).toEqual([['text', 'file', 'file']])
+    await page.goto(`${server.url}/inbox`)
+    await page.getByRole('heading', { name: 'Waiting for you' }).waitFor()
+    expect(await drop(page, 'main', 'dragover')).toBe(true)
+    expect(await drop(page, 'main', 'drop')).toBe(true)
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('a small screen', () => {
+  const shapes = [
+    { name: 'a phone with its keyboard up', width: 390, height: 508 },
+    { name: 'a phone on its side', width: 844, height: 390 },
+  ]
+  const asks = [
+    { words: 'ask me', button: 'Answer' },
+    { words: 'make a plan', button: 'Approve the plan' },
+    { words: 'edit a file', button: 'Allow once' },
+  ]
+  it.each(shapes)('shows where to write, what is asked and some of what was said: $name', async (shape) => {
+    const { width, height } = shape
+    const { page } = await openTab({ ...phone, viewport: { width, height } })
+    for (const { words, button } of asks) {
+      await openSession(page, server, await server.session(words))
+      await card(page).waitFor()
+      await prompt(page).fill('and then')
+      const send = page.getByRole('button', { name: 'Queue' })
+      await send.waitFor()
+      const written = await boxOf(prompt(page))
+      const sent = await boxOf(send)
+      expect(written.top).toBeGreaterThan(0)
+      expect(sent.bottom).toBeLessThanOrEqual(height)
+      expect(sent.right).toBeLessThanOrEqual(width)
+      expect((await boxOf(timeline(page))).height).toBeGreaterThanOrEqual(40)
+      const answer = card(page).getByRole('button', { name: button })
+      await answer.scrollIntoViewIfNeeded()
+      const asked = await boxOf(answer)
+      expect(asked.top).toBeGreaterThanOrEqual((await boxOf(timeline(page))).bottom - 1)
+      expect(asked.bottom).toBeLessThanOrEqual(written.top)
+      await prompt(page).fill('')
+    }
+  })
+
+  it('has one row for everything below the words while the keyboard is up', async () => {
+    const { page } = await openTab({ ...phone, viewport: { width: 390, height: 508 } })
+    await openSession(page, server, await server.session('usage'))
+    await page.getByTestId('meter').waitFor()
+    const rows = [
+      page.getByRole('button', { name: 'Attach pictures or files' }),
+      page.getByLabel('Mode', { exact: true }),
+      page.getByTestId('meter'),
+      page.getByRole('button', { name: /^(Send|Queue)$/ }),
+    ]
+    const middles = await Promise.all(
+      rows.map(async (row) => {
+        const { top, bottom } = await boxOf(row)
+        return Math.round((top + bottom) / 2)
+      }),
+    )
+    expect(Math.max(...middles) - Math.min(...middles)).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('the meter', () => {
+  it('is whole beside a panel', async () => {
+    const { page } = await openTab({ viewport: { width: 1280, height: 800 } })
+    await openSession(page, server, await server.session('usage'))
+    const meter = page.getByTestId('meter')
+    await eventually(() => meter.textContent()).toMatch(/24%.*\$0\.12/)
+    await page.getByRole('button', { name: 'Changes' }).click()
+    await panel(page, 'Changes').waitFor()
+    /** What of it can be hit by a pointer can be seen. */
+    const isWhole = () =>
+      meter.evaluate((element) =>
+        [...element.querySelectorAll('span')].every((part) => {
+          const { left, right, top, bottom } = part.getBoundingClientRect()
+          const ends = [
+            document.elementFromPoint(left + 1, (top + bottom) / 2),
+            document.elementFromPoint(right - 1, (top + bottom) / 2),
+          ]
+          return part.className === 'sr-only' || ends.every((end) => end !== null && element.contains(end))
+        }),
+      )
+    await eventually(isWhole).toBe(true)
+  })
+})
+
+async function openThroughDoor() {
+  const door = await Door.open(server.port)
+  onTestFinished(() => door.shut())
+  const context = await browser().newContext()
+  onTestFinished(() => context.close())
+  const page = await context.newPage()
+  await page.goto((await server.newLink()).replace(server.url, door.url))
+  await page.waitForURL(`${door.url}/`)
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
+  return { door, page, context, url: door.url }
+}
+
+async function shut(door: Door, page: Page, context: BrowserContext): Promise<void> {
+  await context.setOffline(true)
+  await door.shut()
+  await page.getByTestId('offline').first().waitFor()
+}
+
+describe('parts of the page', () => {
+  it('are all kept for when the server is away, also those that were never opened', async () => {
+    const { door, page, context, url } = await openThroughDoor()
+    await openSession(page, { url }, await server.session('think'))
+    await shows(page, /second way is better/)
+    await shut(door, page, context)
+    await page.getByRole('button', { name: 'Changes' }).click()
+    await panel(page, 'Changes')
+      .getByText(/does not answer/)
+      .waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByPlaceholder('Go to a session').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('heading', { name: 'Settings' }).waitFor()
+    await page.goto(`${url}/import`)
+    await page.getByRole('main').getByRole('heading').first().waitFor()
+    expect(await page.getByText('could not be fetched').count()).toBe(0)
+  })
+
+  it('that cannot be had say so in their place, and can be tried again', async () => {
+    const { page } = await openTab({ serviceWorkers: 'block' })
+    await openSession(page, server, await server.session('think'))
+    await shows(page, /second way is better/)
+    const missing = /\/assets\/(settings-page|palette|changes-panel)-/
+    await page.route(missing, (route) => route.fulfill({ status: 404, body: 'not here' }))
+    const notice = page.getByText('This part could not be fetched')
+    const again = page.getByRole('button', { name: 'Try again' })
+
+    await page.getByRole('button', { name: 'Changes' }).click()
+    await panel(page, 'Changes').getByText('This part could not be fetched').waitFor()
+    await shows(page, /second way is better/)
+    expect(await seriousFindings(page)).toEqual([])
+    await again.click()
+    await notice.waitFor()
+    await page.unroute(missing)
+    await again.click()
+    await panel(page, 'Changes').getByText('not a git repository').waitFor()
+    await page.route(missing, (route) => route.fulfill({ status: 404, body: 'not here' }))
+
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog').getByText('This part could not be fetched').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('main').getByText('This part could not be fetched').waitFor()
+    await page.getByRole('navigation', { name: 'Sessions' }).waitFor()
+    await page.unroute(missing)
+    await again.click()
+    await page.getByRole('heading', { name: 'Settings' }).waitFor()
+  })
+})
+
+describe('what waits', () => {
+  const icon = (page: Page) => page.locator('link[rel=icon]').getAttribute('href')
+
+  it('is still there when the page is opened without the server', async () => {
+    const { door, page, context, url } = await openThroughDoor()
+    const id = await server.session('show a permission, later')
+    await page.goto(`${url}/inbox`)
+    const entry = page.getByRole('main').getByRole('listitem').filter({ hasText: 'show a permission, later' })
+    await entry.waitFor()
+    const kept = async () => ((await keptList(page, 'waiting')) as { requests?: [] })?.requests?.length
+    const count = (await server.call<{ requests: unknown[] }>('/api/permissions')).requests.length
+    await eventually(kept).toBe(count)
+    await shut(door, page, context)
+    await page.reload()
+    await page.getByText('This is what waited when it last did').waitFor()
+    await entry.waitFor()
+    expect(await page.getByTestId('inbox-count').textContent()).toBe(`${count} waiting`)
+    await eventually(() => page.title()).toMatch(new RegExp(`^\\(${count}\\) `))
+    expect(await icon(page)).toBe('/icon-waiting.svg')
+
+    await entry.getByRole('button', { name: /Allow once/ }).click()
+    await entry.getByText('Not sent yet: Allow once').waitFor()
+    await door.open()
+    await context.setOffline(false)
+    await entry.waitFor({ state: 'detached' })
+    await eventually(async () => (await promptsOf(id)).length).toBe(1)
+  })
+
+  it('is not known on a page that never heard of it, and that is said', async () => {
+    const { door, page, context, url } = await openThroughDoor()
+    await page.evaluate(
+      () =>
+        new Promise((resolve) => {
+          const forgetting = indexedDB.deleteDatabase('parley')
+          forgetting.onsuccess = resolve
+          forgetting.onblocked = resolve
+        }),
+    )
+    await shut(door, page, context)
+    await page.goto(`${url}/inbox`)
+    await page.getByText('What waits for you is shown as soon as it does.').waitFor()
+    await page.goto(`${url}/sessions/ses_never_seen`)
+    await page.getByText('this browser has not seen this session yet').waitFor()
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Session')
+  })
+
+  it('shows in the title and the icon of the tab, and goes from there', async () => {
+    const { page } = await openTab()
+    const asking = new Set<string>()
+    const { requests } = await server.call<{ requests: { session: { id: string } }[] }>('/api/permissions')
+    for (const { session } of requests) asking.add(session.id)
+    for (const id of asking)
+      await server.call(`/api/sessions/${id}/commands`, { type: 'turn.cancel', commandId: `cmd_${id}` })
+    const id = await server.session()
+    await openSession(page, server, id)
+    await eventually(() => page.title()).toMatch(/^[^(]*Parley$/)
+    await say(page, 'show a permission')
+    await eventually(() => page.title()).toBe('(1) show a permission · Parley')
+    expect(await icon(page)).toBe('/icon-waiting.svg')
+    await page.getByRole('link', { name: /^Inbox/ }).click()
+    await eventually(() => page.title()).toMatch(/^\(1\) /)
+    await allowOnce(page).click()
+    await eventually(() => page.title()).not.toMatch(/^\(/)
+    await eventually(() => icon(page)).not.toBe('/icon-waiting.svg')
+  })
+})

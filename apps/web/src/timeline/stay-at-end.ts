@@ -38,6 +38,7 @@ export function useFollow({ follow }: EndKeeper, size: number): void {
 function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper {
   let staying = !namesPlace()
   let top = 0
+  let tellNow: (offset: number) => void = () => {}
 
   function look(element: HTMLElement): void {
     const wentUp = element.scrollTop < top - 1
@@ -51,6 +52,8 @@ function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper 
     if (!element || !staying || fromEnd(element) <= 1) return
     element.scrollTop = element.scrollHeight
     top = element.scrollTop
+    // The browser tells of it a frame later; the rows that are in sight now are known now.
+    tellNow(top)
   }
 
   return {
@@ -62,11 +65,13 @@ function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper 
       staying = true
       follow()
     },
-    observeElementOffset: (instance, tell) =>
-      observeElementOffset(instance, (offset, scrolling) => {
+    observeElementOffset(instance, tell) {
+      tellNow = (offset) => tell(offset, false)
+      return observeElementOffset(instance, (offset, scrolling) => {
         if (instance.scrollElement) look(instance.scrollElement)
         tell(offset, scrolling && !staying)
-      }),
+      })
+    },
   }
 }
 

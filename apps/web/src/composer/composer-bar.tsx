@@ -1,6 +1,7 @@
 import type { Delivery } from '@parley/protocol'
 import { ArrowUp, CornerDownRight, ListPlus, Paperclip, Square } from 'lucide-react'
 import { useRef } from 'react'
+import { withKeys } from '../page/key-words.ts'
 import { IconButton } from '../parts/button.tsx'
 import { useStatePart } from '../session/session-context.tsx'
 import { Meter } from './meter.tsx'
@@ -37,7 +38,7 @@ export function ComposerBar({
           <button
             type="button"
             onClick={() => onSend('steer')}
-            title="Into the running turn (Ctrl+Enter)"
+            title={withKeys('Into the running turn (Ctrl+Enter)')}
             className="flex h-8 items-center gap-1 rounded-lg border border-dashed border-mark px-2 text-xs font-medium text-mark hover:bg-mark-wash pointer-coarse:h-11"
           >
             <CornerDownRight size={14} aria-hidden /> Steer

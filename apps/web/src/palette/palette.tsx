@@ -6,6 +6,7 @@ import { type ReactNode, useState } from 'react'
 import { useAgents } from '../page/agents.ts'
 import { prefer, preferences } from '../page/preferences.ts'
 import { go, useRoute } from '../page/route.ts'
+import { useAllSessions } from '../page/sessions.ts'
 import { folderName, visible } from '../page/words.logic.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { StatusMark } from '../sessions/status-mark.tsx'
@@ -17,7 +18,10 @@ const mostAtFirst = 5
 /** Everything by its name: sessions and what can be done, with the one that is open and without. */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const [words, setWords] = useState('')
-  const { sessions } = useSessions({ archived: 'all' })
+  const all = useSessions({ archived: 'all' })
+  // Known already, so that the first of them is chosen from the start.
+  const known = useAllSessions().sessions
+  const sessions = all.status === 'loading' ? known : all.sessions
   const route = useRoute()
   const here = route.name === 'session' ? sessions.find(({ id }) => id === route.id) : undefined
   const others = sessions.filter((session) => session !== here)

@@ -41,7 +41,8 @@ export function Card({
       tabIndex={-1}
       onClickCapture={click}
       data-testid="request"
-      className="rounded-xl border border-wait-line bg-card shadow-md outline-none focus:border-wait-fill focus:ring-2 focus:ring-wait-fill/40"
+      data-first={takesFocus || undefined}
+      className="rounded-xl border border-wait-line [&:not([data-first]):not(:focus-within)_kbd]:hidden bg-card shadow-md outline-none focus:border-wait-fill focus:ring-2 focus:ring-wait-fill/40"
     >
       {children}
     </section>

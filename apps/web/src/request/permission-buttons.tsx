@@ -66,7 +66,7 @@ export function PermissionButtons({ plan, choices, command, edited, disabled, on
       )}
       {cover !== '' && (
         <p className="line-clamp-3 basis-full text-xs [overflow-wrap:anywhere] text-soft">
-          For this session: {visible(cover)}
+          “For this session” covers {visible(cover)}
         </p>
       )}
     </div>

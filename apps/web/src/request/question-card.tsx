@@ -53,6 +53,7 @@ export function QuestionCard({ session, ask, takesFocus }: Props) {
         }}
       >
         <div
+          data-asked
           className="flex max-h-[min(30rem,50dvh)] flex-col gap-4 overflow-y-auto px-3.5 pt-3"
           tabIndex={-1}
         >
@@ -150,11 +151,19 @@ function QuestionField({
   )
 }
 
+/** Into sight by scrolling what is asked, and nothing around it. */
+function scrollWithin(part: HTMLElement): void {
+  const area = part.closest('[data-asked]')
+  if (!area) return
+  const [inner, outer] = [part.getBoundingClientRect(), area.getBoundingClientRect()]
+  area.scrollTop += Math.min(Math.max(0, inner.bottom - outer.bottom), inner.top - outer.top)
+}
+
 /** What an option would look like, right under it and in sight as soon as it is chosen. */
 function Option({ preview, children }: { preview: string | undefined; children: ReactNode }) {
   const both = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    if (preview) both.current?.scrollIntoView({ block: 'nearest' })
+    if (preview && both.current) scrollWithin(both.current)
   }, [preview])
   return (
     <div ref={both}>

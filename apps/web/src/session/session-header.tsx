@@ -79,7 +79,11 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
             >
               {agent?.name ?? agentId}
             </span>
-            {cwd && <span aria-hidden>·</span>}
+            {cwd && (
+              <span aria-hidden className="max-md:hidden">
+                ·
+              </span>
+            )}
             <Folder path={cwd} />
             {credential && (
               <span className="shrink-0 max-md:max-w-full max-md:truncate">

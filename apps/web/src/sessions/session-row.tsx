@@ -135,8 +135,11 @@ export function RenameField({
       onFocus={(event) => event.target.select()}
       onBlur={(event) => save(event.target.value)}
       onKeyDown={(event) => {
+        if (event.key !== 'Enter' && event.key !== 'Escape') return
+        // The button that gets the focus back must not get the key too.
+        event.preventDefault()
         if (event.key === 'Enter') save(event.currentTarget.value)
-        if (event.key === 'Escape') onDone()
+        else onDone()
       }}
     />
   )

@@ -9,6 +9,7 @@ const keys: [string, readonly (readonly [keys: readonly string[], does: string])
       [['I'], 'Inbox'],
       [['['], 'The session above'],
       [[']'], 'The session below'],
+      [['↑', '↓'], 'Within the list: from session to session'],
       [['/'], 'Write'],
       [['?'], 'These keys'],
     ],

@@ -3,6 +3,7 @@ import { Plus, Search, X } from 'lucide-react'
 import { useCallback, useEffect, useState } from 'react'
 import { useAgent } from '../page/agents.ts'
 import { client, useConnection } from '../page/client.ts'
+import { withKeys } from '../page/key-words.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { toastError } from '../page/toasts.tsx'
 import { visible } from '../page/words.logic.ts'
@@ -46,7 +47,7 @@ export default function TerminalPanel() {
         )}
         {shown !== undefined && (
           <IconButton
-            label="Find in the terminal (Ctrl+Shift+F)"
+            label={withKeys('Find in the terminal (Ctrl+Shift+F)')}
             aria-pressed={finding}
             onClick={() => setFinding(!finding)}
           >

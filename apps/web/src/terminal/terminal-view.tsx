@@ -75,7 +75,8 @@ export function TerminalView({
     observer.observe(element)
     terminal.onData((data) => socket.send({ type: 'input', data }))
     terminal.attachCustomKeyEventHandler((event) => {
-      if (event.type !== 'keydown' || !event.ctrlKey || !event.shiftKey || event.key.toLowerCase() !== 'f')
+      const command = event.ctrlKey || event.metaKey
+      if (event.type !== 'keydown' || !command || !event.shiftKey || event.key.toLowerCase() !== 'f')
         return true
       tell.current.onFind(true)
       return false

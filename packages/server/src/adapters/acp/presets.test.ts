@@ -62,6 +62,7 @@ it('finds what Parley installed, with its version, and asks it who is signed in'
     ...found,
     signedIn: false,
     hint: expect.stringContaining('GEMINI_API_KEY'),
+    command: join(folder, 'gemini'),
   })
   expect(await probe()).toEqual({ ...found, signedIn: true })
 })

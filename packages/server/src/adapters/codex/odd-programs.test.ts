@@ -224,7 +224,11 @@ exec '${codexProgram}' "$@"
     const nobody = createCodexAdapter({ env, agentsFolder })
     const refusal = { code: 'agent_not_signed_in', message: expect.stringContaining('codex login') }
     await expect(nobody.connect(connectInput({ cwd: home }))).rejects.toMatchObject(refusal)
-    expect(await nobody.probe(AbortSignal.timeout(5_000))).toMatchObject({ found: true, signedIn: false })
+    expect(await nobody.probe(AbortSignal.timeout(5_000))).toMatchObject({
+      found: true,
+      signedIn: false,
+      command: expect.stringMatching(/ login$/),
+    })
     await expect(world.adapter().connect(connectInput({ cwd: join(home, 'no-such') }))).rejects.toMatchObject(
       {
         code: 'validation_error',

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { createTerminals } from './terminals.ts'
+
+const eventually = <Value>(look: () => Value) => expect.poll(look, { timeout: 20_000 })
+
+function terminalsIn(env: Record<string, string>) {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-terminals-'))
+  let made = 0
+  const terminals = createTerminals({ env: { ...process.env, ...env }, newId: () => `term_${++made}` })
+  onTestFinished(() => {
+    terminals.closeAll()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return { terminals, folder, start: { sessionId: 'ses_1', folder, cols: 80, rows: 24 } }
+}
+
+it('tells what runs in a shell while it does, be it a script of the same shell', async () => {
+  const { terminals, folder, start } = terminalsIn({ SHELL: '/bin/sh' })
+  writeFileSync(join(folder, 'wait.sh'), 'read answer\n')
+  const { terminalId } = terminals.open(start)
+  const running = () => terminals.list('ses_1')[0]?.running
+  const view = terminals.watch(terminalId, () => true)
+  await eventually(running).toBeUndefined()
+  view.input('cat\r')
+  await eventually(running).toBe('cat')
+  view.input('\u0004')
+  await eventually(running).toBeUndefined()
+  view.input('/bin/sh wait.sh\r')
+  await eventually(running).toBe('sh')
+  view.input('\r')
+  await eventually(running).toBeUndefined()
+})
+
+it('tells that a program runs that was opened in place of a shell, until it has ended', async () => {
+  const { terminals, start } = terminalsIn({})
+  const { terminalId } = terminals.open({ ...start, command: ['cat'] })
+  const listed = () => terminals.list('ses_1')[0]
+  await eventually(() => listed()?.running).toBe('cat')
+  terminals.watch(terminalId, () => true).input('\u0004')
+  await eventually(() => listed()?.exitCode).toBe(0)
+  expect(listed()?.running).toBeUndefined()
+})

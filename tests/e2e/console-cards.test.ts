@@ -1,0 +1,197 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
+import { phone } from './console-browser.ts'
+import { boxOf, card, conversation, eventually, openSession, prompt, shows } from './console-page.ts'
+import { scriptedConsole } from './console-scripted.ts'
+
+/** What cards and marks say, and what of an answer is kept while it is not given. */
+const permission = (command: string): Script[number] => ({
+  type: 'permission',
+  name: 'Bash',
+  kind: 'execute',
+  title: command,
+  input: { command },
+  suggestions: [
+    {
+      decision: 'allow',
+      scope: 'session',
+      label: 'Allow npm',
+      rule: { tool: 'Bash', match: { command: 'npm *' } },
+    },
+  ],
+})
+const options = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven']
+const { server, openTab, session } = scriptedConsole({
+  'ask for a subagent': [{ type: 'subagent', title: 'Look around', steps: [permission('npm run inside')] }],
+  'ask for a command': [permission('npm test')],
+  'show a plan': [
+    {
+      type: 'plan-approval',
+      plan: '# The plan\n\n1. First',
+      reply: { allowed: 'Off I go.', denied: 'I wait.' },
+    },
+  ],
+  'ask which': [
+    {
+      type: 'question',
+      questions: [
+        {
+          id: 'q1',
+          header: 'Layout',
+          text: 'Which layout?',
+          options: options.map((label) => ({ label, preview: `The layout of **${label}**` })),
+          multiple: false,
+          freeText: true,
+        },
+      ],
+    },
+  ],
+  'work on': [{ type: 'hang' }],
+  'say it': [{ type: 'text', text: 'That was it.' }],
+})
+
+async function isInSight(page: Page, words: string): Promise<boolean> {
+  return card(page)
+    .getByText(words)
+    .evaluate((element) => {
+      const { left, top, width, height } = element.getBoundingClientRect()
+      const shown = document.elementFromPoint(left + width / 2, top + height / 2)
+      return shown !== null && (element.contains(shown) || shown.contains(element))
+    })
+}
+
+describe('a card', () => {
+  it('says that a subagent asks, in the session and in the inbox', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('ask for a subagent'))
+    const words = 'A subagent of Scripted wants to run a command'
+    const heading = card(page).getByRole('heading', { level: 3 })
+    await eventually(() => heading.textContent()).toBe(words)
+    await page.goto(`${server.url}/inbox`)
+    await eventually(() => heading.textContent()).toBe(words)
+  })
+
+  it('says what a lasting grant would cover, on a phone too', async () => {
+    const { page } = await openTab(phone)
+    await openSession(page, server, await session('ask for a command'))
+    await card(page).getByText('“For this session” covers npm *').waitFor()
+    expect(await isInSight(page, '“For this session” covers npm *')).toBe(true)
+  })
+
+  it('of a plan has one way to say no, which asks for a reason; the outcome speaks of a plan', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('show a plan'))
+    await card(page).getByRole('heading', { name: 'The plan' }).waitFor()
+    const buttons = await card(page).getByRole('button').allTextContents()
+    expect(buttons.filter((name) => /Deny|Not yet/.test(name))).toHaveLength(1)
+    await eventually(async () => {
+      await page.keyboard.press('3')
+      return page.getByLabel('Why not, and what to do instead').count()
+    }).toBe(1)
+    await page.getByLabel('Why not, and what to do instead').fill('Tests first')
+    await page.keyboard.press('Enter')
+    await shows(page, 'Not approved by you: Tests first')
+    await shows(page, 'I wait.')
+
+    await openSession(page, server, await session('show a plan'))
+    await card(page)
+      .getByRole('button', { name: /Approve the plan/ })
+      .click()
+    await shows(page, 'Approved by you')
+    await shows(page, 'Off I go.')
+  })
+
+  it('shows what an option would look like as soon as it is chosen, however many there are', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('ask which'))
+    await card(page).getByLabel('one').check()
+    await card(page).getByText('The layout of one').waitFor()
+    await eventually(() => isInSight(page, 'The layout of one')).toBe(true)
+    await card(page).getByLabel('nine').check()
+    await card(page).getByText('The layout of nine').waitFor()
+    await eventually(() => isInSight(page, 'The layout of nine')).toBe(true)
+    expect(await card(page).getByTestId('preview').count()).toBe(1)
+  })
+})
+
+describe('an answer that is begun', () => {
+  it('to a question is there again after one was elsewhere, and after a reload', async () => {
+    const { page } = await openTab()
+    const [id, other] = [await session('ask which'), await session('say it')]
+    await openSession(page, server, id)
+    const words = card(page).getByLabel(/Your own answer/)
+    await words.fill('A thirteenth')
+    const list = page.getByRole('navigation', { name: 'Sessions' })
+    await list.locator(`[data-session="${other}"] a`).click()
+    await shows(page, 'That was it.')
+    await list.locator(`[data-session="${id}"] a`).click()
+    expect(await words.inputValue()).toBe('A thirteenth')
+    await page.reload()
+    await eventually(() => words.inputValue()).toBe('A thirteenth')
+    await words.press('Enter')
+    await shows(page, 'A thirteenth')
+    await eventually(() => page.evaluate(() => localStorage.getItem('parley:answer-drafts'))).toBe('{}')
+  })
+
+  it('with a reason keeps the reason for whoever goes back and comes again', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('ask for a command'))
+    const open = () => card(page).getByRole('button', { name: 'Deny, and say why' }).click()
+    const reason = card(page).getByLabel('Why not, and what to do instead')
+    await open()
+    await reason.fill('Not today')
+    await reason.press('Escape')
+    await open()
+    expect(await reason.inputValue()).toBe('Not today')
+    await card(page).getByRole('button', { name: 'Back' }).click()
+    await page.reload()
+    await open()
+    expect(await reason.inputValue()).toBe('Not today')
+    await reason.press('Enter')
+    await shows(page, 'Denied by you: Not today')
+  })
+})
+
+describe('the list', () => {
+  it('tells what is unread from what is at work where nothing moves, until it is read', async () => {
+    const { page } = await openTab({ reducedMotion: 'reduce' })
+    await page.getByRole('radio', { name: /^Scripted/ }).waitFor()
+    const row = (id: string) => page.locator(`[data-session="${id}"]`)
+    const done = await session('say it')
+    await row(done).getByText('unread').waitFor({ state: 'attached' })
+    const working = await session('work on')
+    await row(working).getByText('working', { exact: true }).waitFor({ state: 'attached' })
+    const look = (id: string) =>
+      row(id)
+        .locator('.rounded-full')
+        .first()
+        .evaluate((mark) => {
+          const { backgroundColor, borderTopWidth, animationIterationCount } = getComputedStyle(mark)
+          return { backgroundColor, borderTopWidth, animationIterationCount }
+        })
+    const [quiet, busy] = [await look(done), await look(working)]
+    expect(busy.backgroundColor).not.toBe(quiet.backgroundColor)
+    expect([quiet.borderTopWidth, busy.borderTopWidth]).toEqual(['0px', '2px'])
+    expect(busy.animationIterationCount).toBe('1')
+    await row(done).getByRole('link').click()
+    await conversation(page).waitFor()
+    await page.goto(`${server.url}/inbox`)
+    await row(done).waitFor()
+    await row(done).getByText('unread').waitFor({ state: 'detached' })
+  })
+})
+
+describe('on a phone', () => {
+  it('the header says which project it is, whole, beside everything else', async () => {
+    const { page } = await openTab(phone)
+    await openSession(page, server, await session('say it'))
+    const header = page.locator('main header').first()
+    const name = header.getByText(/^parley-scripted-/)
+    const { width } = await boxOf(name)
+    expect(await name.evaluate((element) => element.scrollWidth)).toBeLessThanOrEqual(Math.ceil(width))
+    expect((await boxOf(name)).right).toBeLessThanOrEqual(390)
+    await prompt(page).waitFor()
+    await conversation(page).waitFor()
+  })
+})

@@ -1,0 +1,49 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import { type ModelServer, startModelServer } from '../../packages/server/src/testing/model-server.ts'
+import { consoleAtWork } from './console-at-work.ts'
+import { conversation, eventually, openSession, panel } from './console-page.ts'
+
+/** From the console into the real Claude Code's own program, on the same conversation; only its model is scripted. */
+let model: ModelServer
+afterAll(() => model?.stop())
+const { server, openTab } = consoleAtWork(async (made) => {
+  model = await startModelServer()
+  answerByPrompt(model, /Parley was restarted/)
+  const home = join(made.folder, 'home')
+  usedBefore(join(home, '.claude'), made.project)
+  made.environment = claudeEnvironment({ url: model.url, home })
+})
+
+/** Its program was used before, in this folder and with this key: it has nothing to ask first, and calls nobody. */
+function usedBefore(config: string, project: string): void {
+  mkdirSync(config, { recursive: true })
+  const known = {
+    hasCompletedOnboarding: true,
+    theme: 'dark',
+    customApiKeyResponses: { approved: ['placeholder'], rejected: [] },
+    projects: { [project]: { hasTrustDialogAccepted: true, hasCompletedProjectOnboarding: true } },
+  }
+  writeFileSync(join(config, '.claude.json'), JSON.stringify(known))
+}
+
+it('a session goes on in the agent’s own program, which knows what was said', async () => {
+  const { page, complaints } = await openTab({ viewport: { width: 1600, height: 900 } })
+  const { id } = await server.call<{ id: string }>('/api/sessions', {
+    agent: 'claude',
+    cwd: server.project,
+    prompt: modelPrompt('Remember the parsley.', { content: 'The parsley is remembered.' }),
+  })
+  await openSession(page, server, id)
+  await conversation(page).getByText('The parsley is remembered.', { exact: true }).waitFor()
+  await page.getByTestId('working').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Terminals' }).click()
+  const terminals = panel(page, 'Terminals')
+  await terminals.getByRole('button', { name: 'Continue in Claude itself' }).click()
+  const screen = terminals.locator('.xterm-rows')
+  await eventually(() => screen.textContent()).toContain('The parsley is remembered.')
+  expect(complaints).toEqual([])
+})

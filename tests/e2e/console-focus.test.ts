@@ -1,0 +1,302 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
+import { card, conversation, eventually, openSession, panel, prompt, shows } from './console-page.ts'
+import { scriptedConsole } from './console-scripted.ts'
+
+/** Keys and the focus: what a key answers, what it must not, and where one is afterwards. */
+const permission = (command: string): Script[number] => ({
+  type: 'permission',
+  name: 'Bash',
+  kind: 'execute',
+  title: command,
+  input: { command },
+  reply: { allowed: `So be it: ${command}`, denied: `Not then: ${command}` },
+})
+const which = (id: string): Script[number] => ({
+  type: 'question',
+  questions: [
+    {
+      id,
+      header: 'Colour',
+      text: 'Which colour?',
+      options: [{ label: 'red' }, { label: 'blue' }],
+      multiple: false,
+      freeText: true,
+    },
+  ],
+})
+const { server, openTab, session } = scriptedConsole({
+  'ask once': [permission('echo once')],
+  'ask twice': [permission('echo harmless'), permission('rm -rf everything')],
+  'ask at once': [
+    { type: 'parallel', calls: [permission('echo first'), permission('echo second')] as never },
+  ],
+  'ask which': [which('q1')],
+  'work on': [{ type: 'text', text: 'I am at it.' }, { type: 'hang' }],
+  'say it': [{ type: 'text', text: 'That was it.' }],
+})
+
+const focused = (page: Page) =>
+  page.evaluate(
+    () => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.tagName ?? '',
+  )
+const request = (page: Page) => page.locator('[data-testid=request]:focus')
+
+/** Pressed in every frame until the page makes use of it: once. */
+async function pressUntilUsed(page: Page, key: string): Promise<void> {
+  await page.waitForFunction(
+    (pressed) =>
+      !(document.activeElement ?? document.body).dispatchEvent(
+        new KeyboardEvent('keydown', { key: pressed, bubbles: true, cancelable: true }),
+      ),
+    key,
+  )
+}
+
+/** True if the page made use of it. */
+const pressed = (page: Page, key: string, more: { repeat?: boolean } = {}) =>
+  page.evaluate(
+    ([name, init]) =>
+      !(document.activeElement ?? document.body).dispatchEvent(
+        new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true, ...init }),
+      ),
+    [key, more] as const,
+  )
+
+/** What other tests left waiting. */
+async function settleAll(page: Page): Promise<void> {
+  await page.evaluate(async () => {
+    type Waiting = { requests: { session: { id: string } }[] }
+    const { requests } = (await (await fetch('/api/permissions')).json()) as Waiting
+    for (const id of new Set(requests.map(({ session }) => session.id))) {
+      const body = JSON.stringify({ type: 'turn.cancel', commandId: `cmd_${id}` })
+      const headers = { 'content-type': 'application/json' }
+      await fetch(`/api/sessions/${id}/commands`, { method: 'POST', headers, body })
+    }
+  })
+  await page.getByTestId('inbox-count').waitFor({ state: 'detached' })
+}
+
+describe('a digit', () => {
+  it('answers the card that is shown, wherever the focus is', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('ask once'))
+    await card(page).waitFor()
+    await conversation(page).getByText('ask once').first().click()
+    expect(await request(page).count()).toBe(0)
+    await pressUntilUsed(page, '3')
+    await shows(page, 'Not then: echo once')
+  })
+
+  it('that was meant for one card never answers the next', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('ask twice'))
+    await card(page).getByText('echo harmless').waitFor()
+    // In the moment that the next card is there, and for as long as a hand may be late.
+    await page.evaluate(() => {
+      const late = { used: 0, tried: 0 }
+      Object.assign(window, { late })
+      const watch = new MutationObserver(() => {
+        if (!document.querySelector('[data-testid=request]')?.textContent?.includes('rm -rf everything'))
+          return
+        watch.disconnect()
+        const since = performance.now()
+        const press = () => {
+          if (performance.now() - since > 350) return
+          const event = new KeyboardEvent('keydown', { key: '1', bubbles: true, cancelable: true })
+          late.tried++
+          if (!(document.activeElement ?? document.body).dispatchEvent(event)) late.used++
+          setTimeout(press, 10)
+        }
+        press()
+      })
+      watch.observe(document.body, { subtree: true, childList: true, characterData: true })
+    })
+    await pressUntilUsed(page, '1')
+    await card(page).getByText('rm -rf everything').waitFor()
+    await request(page).waitFor()
+    const late = () =>
+      page.evaluate(() => (window as unknown as { late: { used: number; tried: number } }).late)
+    await eventually(async () => (await late()).tried).toBeGreaterThan(0)
+    await pressUntilUsed(page, '3')
+    await shows(page, 'Not then: rm -rf everything')
+    expect((await late()).used).toBe(0)
+    expect(await conversation(page).getByText('So be it: rm').count()).toBe(0)
+  })
+
+  it('that is held down, or written in a field, answers nothing', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('ask which'))
+    await card(page).waitFor()
+    await pressUntilUsed(page, '1')
+    expect(await card(page).getByLabel('red').isChecked()).toBe(true)
+    expect(await pressed(page, '2', { repeat: true })).toBe(false)
+    await prompt(page).focus()
+    await page.keyboard.press('2')
+    expect(await prompt(page).inputValue()).toBe('2')
+    expect(await card(page).getByLabel('red').isChecked()).toBe(true)
+    await conversation(page).getByText('ask which').first().click()
+    await page.keyboard.press('2')
+    await eventually(() => card(page).getByLabel('blue').isChecked()).toBe(true)
+    await page.keyboard.press('Enter')
+    await card(page).waitFor({ state: 'detached' })
+  })
+
+  it('goes to the first card of the inbox, if that is in sight', async () => {
+    const { page } = await openTab({ viewport: { width: 1280, height: 500 } })
+    await settleAll(page)
+    const first = await session('ask which')
+    await openSession(page, server, first)
+    await card(page).waitFor()
+    for (let count = 0; count < 4; count++) await session('ask once')
+    await page.keyboard.press('i')
+    await eventually(() => card(page).count()).toBe(5)
+    await request(page).waitFor()
+    const at = (index: number) => card(page).nth(index)
+    await pressUntilUsed(page, '1')
+    expect(await at(0).getByLabel('red').isChecked()).toBe(true)
+    await at(4).scrollIntoViewIfNeeded()
+    await page.evaluate(() => (document.activeElement as HTMLElement).blur())
+    expect(await pressed(page, '2')).toBe(false)
+    expect(await at(0).getByLabel('red').isChecked()).toBe(true)
+    await at(0).scrollIntoViewIfNeeded()
+    expect(await pressed(page, '2')).toBe(true)
+    await eventually(() => at(0).getByLabel('blue').isChecked()).toBe(true)
+    await page.keyboard.press('Enter')
+    await eventually(() => card(page).count()).toBe(4)
+    await eventually(() => focused(page)).toMatch(/echo once/)
+    for (let left = 3; left >= 0; left--) {
+      await pressUntilUsed(page, '3')
+      await eventually(() => card(page).count()).toBe(left)
+    }
+    await eventually(() => focused(page)).toBe('MAIN')
+  })
+})
+
+describe('the focus', () => {
+  it('goes to where one writes when the last card is answered, here or elsewhere', async () => {
+    const { page, context } = await openTab()
+    await openSession(page, server, await session('ask once'))
+    await request(page).waitFor()
+    await pressUntilUsed(page, '1')
+    await shows(page, 'So be it: echo once')
+    await eventually(() => focused(page)).toBe('Prompt')
+
+    const id = await session('ask once')
+    await openSession(page, server, id)
+    await request(page).waitFor()
+    const other = await context.newPage()
+    await openSession(other, server, id)
+    await card(other).getByRole('button', { name: 'Deny 3' }).click()
+    await card(page).waitFor({ state: 'detached' })
+    await eventually(() => focused(page)).toBe('Prompt')
+  })
+
+  it('is not taken from who writes by a card that comes in place of theirs', async () => {
+    const { page, context } = await openTab()
+    const id = await session('ask at once')
+    await openSession(page, server, id)
+    await card(page).getByText('echo first').waitFor()
+    await card(page).getByRole('button', { name: 'Deny, and say why' }).click()
+    await page.keyboard.type('It has ')
+    const other = await context.newPage()
+    await openSession(other, server, id)
+    await card(other).getByRole('button', { name: 'Deny 3' }).click()
+    await card(page).getByText('echo second').waitFor()
+    await eventually(() => focused(page)).toBe('Prompt')
+    await page.keyboard.type('1 or 3')
+    expect(await prompt(page).inputValue()).toBe('1 or 3')
+    expect(await card(page).getByText('echo second').count()).toBe(1)
+  })
+
+  it('goes back to where a panel, a menu or a title was opened', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('say it'))
+    await shows(page, 'That was it.')
+    await page.getByRole('button', { name: 'Changes' }).click()
+    await panel(page, 'Changes').getByRole('button', { name: 'Close panel' }).click()
+    await eventually(() => focused(page)).toBe('Changes')
+    const more = page.getByRole('button', { name: 'More for this session' })
+    await more.click()
+    await page.getByRole('menuitem', { name: 'Events as recorded' }).click()
+    await panel(page, 'Events as recorded').getByRole('button', { name: 'Close panel' }).click()
+    await eventually(() => focused(page)).toBe('More for this session')
+    await more.click()
+    await page.getByRole('menuitem', { name: 'Rename' }).click()
+    await page.getByRole('textbox', { name: 'Title' }).press('Escape')
+    await eventually(() => focused(page)).toBe('More for this session')
+    await more.click()
+    await page.getByRole('menuitem', { name: 'Rename' }).click()
+    await page.getByRole('textbox', { name: 'Title' }).fill('Another name')
+    await page.getByRole('textbox', { name: 'Title' }).press('Enter')
+    await page.getByRole('heading', { name: 'Another name' }).waitFor()
+    expect(await focused(page)).toBe('More for this session')
+    expect(await page.getByRole('menu').count()).toBe(0)
+
+    const row = page.locator('[data-session]').first()
+    await row.getByRole('link').focus()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem', { name: 'Rename' }).click()
+    await row.getByRole('textbox', { name: 'Title' }).press('Escape')
+    await eventually(() => row.getByRole('link').evaluate((link) => link === document.activeElement)).toBe(
+      true,
+    )
+  })
+})
+
+describe('Escape', () => {
+  it('stops the turn from the conversation too, but not from a panel, and ends a search first', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('work on'))
+    await shows(page, 'I am at it.')
+    const working = page.getByTestId('working')
+    await working.waitFor()
+    await page.getByRole('button', { name: 'Changes' }).click()
+    await panel(page, 'Changes').getByRole('button', { name: 'Close panel' }).press('Escape')
+    await conversation(page).getByText('I am at it.').click()
+    await page.keyboard.press('Control+f')
+    const find = page.getByRole('search')
+    await find.waitFor()
+    await conversation(page).getByText('I am at it.').click()
+    await page.keyboard.press('Escape')
+    await find.waitFor({ state: 'detached' })
+    expect(await page.getByRole('button', { name: 'Stop (Esc)' }).isEnabled()).toBe(true)
+    await conversation(page).getByText('I am at it.').click()
+    await page.keyboard.press('Escape')
+    await working.waitFor({ state: 'detached' })
+    await shows(page, /[Ss]topped/)
+  })
+})
+
+describe('by keyboard', () => {
+  it('the list of sessions is one stop, and there is a way past it', async () => {
+    const { page } = await openTab()
+    for (let count = 0; count < 3; count++) await session('say it')
+    const list = page.getByRole('navigation', { name: 'Sessions' })
+    const links = list.locator('[data-session] a')
+    await eventually(() => links.count()).toBeGreaterThan(3)
+    await list.getByRole('link', { name: 'Parley', exact: true }).focus()
+    await page.keyboard.press('Shift+Tab')
+    const skip = page.getByRole('button', { name: 'Past the sessions' })
+    expect(await skip.evaluate((element) => element === document.activeElement)).toBe(true)
+    await page.keyboard.press('Enter')
+    expect(await focused(page)).toBe('MAIN')
+
+    await links.first().focus()
+    await page.keyboard.press('ArrowDown')
+    const on = (index: number) => links.nth(index).evaluate((element) => element === document.activeElement)
+    expect(await on(1)).toBe(true)
+    await page.keyboard.press('ArrowRight')
+    expect(await focused(page)).toMatch(/^More for/)
+    await page.keyboard.press('ArrowLeft')
+    expect(await on(1)).toBe(true)
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate(() => document.activeElement?.closest('[data-session]') === null)).toBe(true)
+    await page.keyboard.press('Shift+Tab')
+    expect(await on(1)).toBe(true)
+    await page.keyboard.press('Home')
+    expect(await on(0)).toBe(true)
+  })
+})

@@ -1,0 +1,264 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page, Request } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { consoleAtWork } from './console-at-work.ts'
+import { phone, seriousFindings } from './console-browser.ts'
+import {
+  allowOnce,
+  boxOf,
+  conversation,
+  eventually,
+  openSession,
+  panel,
+  prompt,
+  say,
+  shows,
+} from './console-page.ts'
+
+/** What stands beside a conversation: its changes and its events. */
+const { server, openTab } = consoleAtWork()
+
+/** A test that is tried again gets another one. */
+const repository = (name: string) => server.repository(`${name}-${++made}`)
+let made = 0
+
+async function sessionIn(folder: string): Promise<string> {
+  return (await server.call<{ id: string }>('/api/sessions', { agent: 'demo', cwd: folder })).id
+}
+
+async function openChanges(page: Page, folder: string) {
+  await openSession(page, server, await sessionIn(folder))
+  await page.getByRole('button', { name: 'Changes', exact: true }).click()
+  return panel(page, 'Changes')
+}
+
+const isWatch = (request: Request) =>
+  request.url().includes('/changes') && /event-stream/.test(request.headers().accept ?? '')
+
+const greeting = (words: string) => `export const greet = () => '${words}'\n`
+
+describe('changes', () => {
+  it('show what is written on disk by itself, and are watched only while somebody can see them', async () => {
+    const folder = repository('watched')
+    const { page, complaints } = await openTab()
+    const ended: Request[] = []
+    page.on('requestfailed', (request) => isWatch(request) && ended.push(request))
+    const watching = page.waitForRequest(isWatch)
+    const changes = await openChanges(page, folder)
+    await changes.getByText('Nothing differs').waitFor()
+    await watching
+    writeFileSync(join(folder, 'src/greet.ts'), greeting('Good morning'))
+    await changes.getByRole('row', { name: /Good morning/ }).waitFor()
+    // The same number of lines: the list alone would not tell.
+    writeFileSync(join(folder, 'src/greet.ts'), greeting('Good evening'))
+    await changes.getByRole('row', { name: /Good evening/ }).waitFor()
+    writeFileSync(join(folder, 'src/new.ts'), greeting('Hello there'))
+    await changes.getByRole('button', { name: 'A src/new.ts +1', expanded: true }).waitFor()
+    rmSync(join(folder, 'src/new.ts'))
+    await changes.getByText('1 file on main').waitFor()
+    expect(ended).toEqual([])
+    await page.getByRole('button', { name: 'Close panel' }).click()
+    await eventually(() => ended.length).toBe(1)
+    expect(complaints).toEqual([])
+  })
+
+  it('are looked at now and then where they cannot be watched', async () => {
+    const folder = repository('unwatched')
+    const { page, complaints } = await openTab()
+    await page.route(/\/changes(\?|$)/, (route) =>
+      isWatch(route.request()) ? route.abort() : route.continue(),
+    )
+    const changes = await openChanges(page, folder)
+    await changes.getByText('Nothing differs').waitFor()
+    writeFileSync(join(folder, 'src/greet.ts'), greeting('Good night'))
+    await changes.getByRole('row', { name: /Good night/ }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('begin with the list of files, from which one goes to each, generated ones folded until then', async () => {
+    const folder = repository('listed')
+    for (let at = 1; at <= 30; at++) writeFileSync(join(folder, `src/part-${at}.ts`), greeting(`Part ${at}`))
+    const locked = Array.from({ length: 40 }, (_, at) => `  "locked-${at}": {}`).join(',\n')
+    writeFileSync(join(folder, 'package-lock.json'), `{\n${locked}\n}\n`)
+    const { page, complaints } = await openTab()
+    const changes = await openChanges(page, folder)
+    const list = changes.getByRole('navigation', { name: 'Files' })
+    await list.getByRole('button').nth(30).waitFor()
+    const lock = changes.getByRole('region', { name: 'package-lock.json' })
+    await lock.getByRole('button', { name: /generated/, expanded: false }).waitFor()
+    await list.getByRole('button', { name: /package-lock.json/ }).click()
+    await lock.getByRole('row', { name: /locked-0/ }).waitFor()
+
+    await list.getByRole('button', { name: /part-9.ts/ }).click()
+    const last = changes.getByRole('region', { name: 'src/part-9.ts' })
+    await last.getByRole('row', { name: /Part 9/ }).waitFor()
+    const inSight = async () => {
+      const [heading, whole] = [await boxOf(last.getByRole('button').first()), await boxOf(changes)]
+      return heading.top > whole.top && heading.bottom < whole.bottom
+    }
+    await eventually(inSight).toBe(true)
+    await eventually(() => page.evaluate(() => document.activeElement?.textContent)).toContain('part-9.ts')
+    expect(await seriousFindings(page)).toEqual([])
+
+    const button = changes.getByRole('button', { name: 'List of files' })
+    await button.click()
+    await eventually(async () => (await boxOf(list)).top > (await boxOf(changes)).top).toBe(true)
+    await button.click()
+    await list.waitFor({ state: 'detached' })
+    await page.reload()
+    await changes.getByRole('region', { name: 'src/part-9.ts' }).waitFor({ state: 'attached' })
+    expect(await list.count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+
+  it('are coloured like code, in one column and in two, and two are remembered', async () => {
+    const folder = repository('coloured')
+    writeFileSync(join(folder, 'src/greet.ts'), greeting('Good morning'))
+    const { page, complaints } = await openTab({ viewport: { width: 1440, height: 900 } })
+    const changes = await openChanges(page, folder)
+    const added = changes.getByRole('row', { name: /Good morning/ })
+    await added.locator('.tok-keyword', { hasText: 'export' }).waitFor()
+    await changes.getByRole('row', { name: /Hello/ }).locator('.tok-keyword').first().waitFor()
+    expect(await changes.getByRole('row').count()).toBe(2)
+
+    await changes.getByRole('button', { name: 'Two columns' }).click()
+    const both = changes.getByRole('row', { name: /Hello.*Good morning/ })
+    await both.waitFor()
+    await both.locator('.tok-keyword').nth(3).waitFor()
+    const [before, after] = [both.getByText("'Hello'"), both.getByText("'Good morning'")]
+    expect((await boxOf(before)).right).toBeLessThan((await boxOf(after)).left)
+    expect(await seriousFindings(page)).toEqual([])
+    await page.reload()
+    await both.waitFor()
+    await changes.getByRole('button', { name: 'One column' }).click()
+    await eventually(() => changes.getByRole('row').count()).toBe(2)
+    expect(complaints).toEqual([])
+  })
+
+  it('open from what a turn says it changed', async () => {
+    const { page, complaints } = await openTab()
+    await openSession(page, server, await sessionIn(repository('said')))
+    await say(page, 'edit the greeting')
+    await allowOnce(page).click()
+    await conversation(page)
+      .getByRole('button', { name: /^1 file changed/ })
+      .click()
+    await panel(page, 'Changes').getByText('Nothing differs').waitFor()
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('a panel', () => {
+  it('stands beside the conversation on a small screen too, and hides neither it nor half a list', async () => {
+    const { page, complaints } = await openTab({ viewport: { width: 900, height: 700 } })
+    const changes = await openChanges(page, repository('beside'))
+    await changes.getByText('Nothing differs').waitFor()
+    const [side, talk] = [await boxOf(changes), await boxOf(prompt(page))]
+    expect(side.left).toBeGreaterThanOrEqual(talk.right)
+    expect(side.right).toBeLessThanOrEqual(900)
+    expect(talk.left).toBeGreaterThanOrEqual(0)
+    expect(talk.width).toBeGreaterThan(300)
+    expect(await page.getByRole('navigation', { name: 'Sessions' }).isVisible()).toBe(false)
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(900)
+    expect(await seriousFindings(page)).toEqual([])
+    await page.reload()
+    await changes.getByText('Nothing differs').waitFor()
+    await page.getByRole('button', { name: 'Close panel' }).click()
+    await page.getByRole('navigation', { name: 'Sessions' }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('covers a phone', async () => {
+    const { page } = await openTab(phone)
+    const changes = await openChanges(page, repository('covering'))
+    await changes.getByText('Nothing differs').waitFor()
+    expect(await boxOf(changes)).toMatchObject({ left: 0, width: 390 })
+  })
+
+  it('shows the events as recorded, the newest first, and each as it is', async () => {
+    const { page, context, complaints } = await openTab()
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const id = await server.session('help')
+    await openSession(page, server, id)
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'More for this session' }).click()
+    await page.getByRole('menuitem', { name: 'Events as recorded' }).click()
+    const events = panel(page, 'Events as recorded')
+    type Recorded = { seq: number; type: string }
+    const recorded = async () =>
+      (await server.call<{ events: Recorded[] }>(`/api/sessions/${id}/events`)).events.toReversed()
+    const listed = (all: Recorded[]) => all.map(({ seq, type }) => `${seq}${type}`)
+    const rows = () =>
+      events.locator('summary').evaluateAll((all) =>
+        all.map((row) =>
+          [...row.children]
+            .slice(0, 2)
+            .map((one) => one.textContent)
+            .join(''),
+        ),
+      )
+    await eventually(rows).toEqual(listed(await recorded()))
+    const first = events.getByRole('listitem').last()
+    await first.locator('summary').click()
+    await first.getByText('"type": "session.created"').waitFor()
+    await first.getByRole('button', { name: 'Copy event' }).click()
+    await eventually(() => page.evaluate(() => navigator.clipboard.readText())).toContain('session.created')
+    expect(await seriousFindings(page)).toEqual([])
+
+    const known = (await recorded()).length
+    await say(page, 'help')
+    await eventually(async () => (await recorded()).length).toBeGreaterThan(known)
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    await eventually(rows).toEqual(listed(await recorded()))
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('what is folded', () => {
+  it('opens all at once, and that is remembered', async () => {
+    const { page, complaints } = await openTab()
+    await openSession(page, server, await server.session('run a command'))
+    await allowOnce(page).click()
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    const closed = conversation(page).locator('[aria-expanded=false]')
+    await closed.first().waitFor()
+    const choose = async (name: string) => {
+      await page.getByRole('button', { name: 'More for this session' }).click()
+      await page.getByRole('menuitem', { name }).click()
+    }
+    await choose('Expand everything')
+    await eventually(() => closed.count()).toBe(0)
+    expect(await conversation(page).locator('[aria-expanded=true]').count()).toBeGreaterThan(0)
+    await page.reload()
+    await shows(page, 'run a command')
+    await conversation(page).locator('[aria-expanded=true]').first().waitFor()
+    expect(await closed.count()).toBe(0)
+    await choose('Fold what is quiet')
+    await closed.first().waitFor()
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('the page', () => {
+  it('is fetched anew each time, and what its name holds the content of only once', async () => {
+    const { page } = await openTab({ serviceWorkers: 'block' })
+    const kept = new Map<string, string>()
+    page.on('response', (response) => {
+      const { pathname } = new URL(response.url())
+      kept.set(pathname, response.headers()['cache-control'] ?? '')
+    })
+    const fetched: string[] = []
+    page.on('request', (request) => fetched.push(new URL(request.url()).pathname))
+    await page.goto(`${server.url}/new`)
+    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    expect(kept.get('/new')).toBe('no-store')
+    expect(kept.get('/first.js')).toBe('no-cache')
+    const assets = [...kept].filter(([path]) => path.startsWith('/assets/'))
+    expect(assets.length).toBeGreaterThan(2)
+    for (const [path, caching] of assets)
+      expect([path, caching]).toEqual([path, 'public, max-age=31536000, immutable'])
+    for (const [path, caching] of kept) if (path.startsWith('/api/')) expect(caching).toBe('no-store')
+    expect(fetched).toContain('/first.js')
+  })
+})

@@ -1,0 +1,141 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { consoleAtWork } from './console-at-work.ts'
+import { phone, seriousFindings } from './console-browser.ts'
+import { boxOf, eventually, openSession, panel } from './console-page.ts'
+
+/** Terminals: finding in them, their size, what they are called, and their end. */
+const { server, openTab } = consoleAtWork()
+
+async function openTerminal(page: Page) {
+  await openSession(page, server, await server.session())
+  await page.getByRole('button', { name: 'Terminals' }).click()
+  const terminals = panel(page, 'Terminals')
+  await terminals.getByRole('button', { name: 'Open a terminal' }).click()
+  await terminals.locator('.xterm-helper-textarea').waitFor({ state: 'attached' })
+  return terminals
+}
+
+const screenOf = (page: Page) => panel(page, 'Terminals').locator('.xterm-rows')
+
+async function type(page: Page, words: string): Promise<void> {
+  await panel(page, 'Terminals').locator('.xterm-helper-textarea').focus()
+  await page.keyboard.type(words)
+  await page.keyboard.press('Enter')
+}
+
+async function screenSays(page: Page, words: string | RegExp): Promise<void> {
+  await eventually(() => screenOf(page).textContent()).toMatch(words)
+}
+
+describe('finding in a terminal', () => {
+  it('counts what it finds, goes through it, and gives the keys back to the shell', async () => {
+    const { page, complaints } = await openTab()
+    const terminals = await openTerminal(page)
+    await type(page, 'for n in $(seq 120); do echo "line-$n $((n % 40))needle"; done; echo end-$((1+1))')
+    await screenSays(page, 'end-2')
+    expect(await screenOf(page).textContent()).not.toContain('line-40 ')
+    await terminals.getByRole('button', { name: /^Find in the terminal/ }).click()
+    const field = terminals.getByRole('textbox', { name: 'Find in the terminal' })
+    await field.fill(' 0needle')
+    const count = terminals.getByRole('search').getByRole('status')
+    await eventually(() => count.textContent()).toMatch(/^\d of 3$/)
+    await field.press('Shift+Enter')
+    const seen = new Set([await count.textContent()])
+    for (let step = 0; step < 2; step++) {
+      const before = await count.textContent()
+      await terminals.getByRole('button', { name: 'Next hit' }).click()
+      await eventually(() => count.textContent()).not.toBe(before)
+      seen.add(await count.textContent())
+    }
+    expect([...seen].toSorted()).toEqual(['1 of 3', '2 of 3', '3 of 3'])
+    while ((await count.textContent()) !== '1 of 3') {
+      const before = await count.textContent()
+      await field.press('Enter')
+      await eventually(() => count.textContent()).not.toBe(before)
+    }
+    await screenSays(page, 'line-40 0needle')
+    expect(await seriousFindings(page)).toEqual([])
+    await field.fill('not anywhere here')
+    await eventually(() => count.textContent()).toBe('Nothing')
+    await field.press('Escape')
+    await field.waitFor({ state: 'detached' })
+    await page.keyboard.type('echo typed-$((2+2))')
+    await page.keyboard.press('Enter')
+    await screenSays(page, 'typed-4')
+    await page.keyboard.press('Control+Shift+F')
+    await field.waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('is in reach on a phone, where tabs are closed by a finger', async () => {
+    const { page } = await openTab(phone)
+    const terminals = await openTerminal(page)
+    await terminals.getByRole('button', { name: /^Find in the terminal/ }).tap()
+    const find = terminals.getByRole('search')
+    const whole = await boxOf(find)
+    expect(whole.left).toBeGreaterThanOrEqual(0)
+    expect(whole.right).toBeLessThanOrEqual(390)
+    await find.getByRole('button', { name: 'Close find' }).tap()
+    const close = await boxOf(terminals.getByRole('button', { name: /^Close (?!panel)/ }))
+    expect([close.width, close.height]).toEqual([44, 44])
+  })
+})
+
+describe('a terminal', () => {
+  it('is as wide as the panel, before and after the panel is made wider', async () => {
+    const { page, complaints } = await openTab({ viewport: { width: 1600, height: 900 } })
+    const terminals = await openTerminal(page)
+    const columns = async (mark: string) => {
+      await type(page, `echo ${mark}-$(stty size | cut -d' ' -f2)-${mark}`)
+      const shown = new RegExp(`${mark}-(\\d+)-${mark}`)
+      await screenSays(page, shown)
+      return Number(shown.exec((await screenOf(page).textContent()) ?? '')?.[1])
+    }
+    const before = await columns('first')
+    const { width } = await boxOf(screenOf(page))
+    const edge = terminals.getByRole('separator', { name: 'Width of Terminals' })
+    await edge.focus()
+    for (let step = 0; step < 4; step++) await page.keyboard.press('ArrowLeft')
+    await eventually(async () => (await boxOf(screenOf(page))).width).toBeGreaterThan(width + 100)
+    const after = await columns('second')
+    const wanted = ((await boxOf(screenOf(page))).width * before) / width
+    expect(Math.abs(after - wanted)).toBeLessThanOrEqual(1)
+    expect(complaints).toEqual([])
+  })
+
+  it('shows any colour that a program chooses', async () => {
+    const { page, complaints } = await openTab()
+    await openTerminal(page)
+    await type(page, "printf '\\033[38;2;10;200;30mgre''en\\033[0m\\n'")
+    const words = screenOf(page).locator('span', { hasText: /^green$/ })
+    await eventually(() => words.evaluate((one) => getComputedStyle(one).color)).toBe('rgb(10, 200, 30)')
+    expect(complaints).toEqual([])
+  })
+
+  it('is told from others by its name and what runs in it, and asks before it ends that', async () => {
+    const { page, complaints } = await openTab()
+    const terminals = await openTerminal(page)
+    const tabs = async () => (await terminals.getByRole('button', { name: /^Close (?!panel)/ }).all()).length
+    await terminals.getByRole('button', { name: 'New terminal' }).click()
+    await terminals.getByRole('button', { name: /^\w+ 2/, pressed: true }).waitFor()
+    await type(page, 'sleep 500')
+    const [one, other] = [/^(\w+) 1$/, /^(\w+) 2 · sleep$/]
+    await terminals.getByRole('button', { name: one }).waitFor()
+    await terminals.getByRole('button', { name: other }).waitFor()
+
+    await terminals.getByRole('button', { name: /^Close .* · sleep/ }).click()
+    const question = terminals.getByRole('alertdialog')
+    await question.getByText('sleep still runs here').waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await question.waitFor({ state: 'detached' })
+    expect(await tabs()).toBe(2)
+    await terminals.getByRole('button', { name: /^Close .* · sleep/ }).click()
+    await question.getByRole('button', { name: 'End it' }).click()
+    await eventually(tabs).toBe(1)
+    await terminals.getByRole('button', { name: /^Close (?!panel)/ }).click()
+    await terminals.getByRole('button', { name: 'Open a terminal' }).waitFor()
+    expect(complaints).toEqual([])
+  })
+})

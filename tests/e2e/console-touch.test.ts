@@ -1,0 +1,103 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { consoleAtWork } from './console-at-work.ts'
+import { phone, seriousFindings } from './console-browser.ts'
+import { allowOnce, card, conversation, eventually, openSession, panel, shows } from './console-page.ts'
+
+/** The console under a finger. */
+const { server, openTab } = consoleAtWork()
+
+/** What can be pressed and is less than a finger high. Links inside running text are as high as the text. */
+function tooSmall(page: Page): Promise<string[]> {
+  return page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('button, summary, a[href], select')]
+      .filter((one) => one.checkVisibility({ opacityProperty: true, visibilityProperty: true }))
+      .filter((one) => !one.closest('.markdown, .diff, .sr-only'))
+      .map((one) => ({ one, box: one.getBoundingClientRect() }))
+      .filter(({ box }) => box.width > 1 && box.height > 1 && box.height < 43.5)
+      .map(({ one, box }) => `${one.ariaLabel ?? one.textContent?.slice(0, 40)}: ${box.height}`),
+  )
+}
+
+async function fits(page: Page): Promise<void> {
+  await eventually(() => tooSmall(page)).toEqual([])
+}
+
+describe('on a phone', () => {
+  it('there is a way back from a session that is not there', async () => {
+    const { page } = await openTab(phone)
+    await page.goto(`${server.url}/sessions/ses_nope`)
+    await page.getByRole('heading', { name: 'This session is not here' }).waitFor()
+    await fits(page)
+    await page.getByRole('link', { name: 'All sessions' }).tap()
+    await page.waitForURL(`${server.url}/`)
+  })
+
+  it('the list of keys has keys', async () => {
+    const { page } = await openTab(phone)
+    await page.goto(`${server.url}/settings/keys`)
+    const section = page.getByRole('region', { name: 'In a terminal' })
+    await section.getByText('Find in the terminal').waitFor()
+    expect(await section.locator('kbd:visible').allTextContents()).toEqual(['Ctrl', 'Shift', 'F'])
+    expect(await seriousFindings(page)).toEqual([])
+  })
+
+  it('whatever can be pressed is as high as a finger: lists, settings, new session, inbox', async () => {
+    const waiting = await server.session('show a permission')
+    const { page } = await openTab(phone)
+    await page
+      .getByRole('link', { name: /show a permission/i })
+      .first()
+      .waitFor()
+    await fits(page)
+    for (const place of ['new', 'settings/agents', 'settings/permissions', 'settings/appearance', 'import']) {
+      await page.goto(`${server.url}/${place}`)
+      await page.getByRole('heading').first().waitFor()
+      await fits(page)
+    }
+    await page.goto(`${server.url}/new`)
+    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    await fits(page)
+    await page.goto(`${server.url}/inbox`)
+    await card(page).first().waitFor()
+    await fits(page)
+    await openSession(page, server, waiting)
+    await card(page).waitFor()
+    await fits(page)
+  })
+
+  it('whatever can be pressed is as high as a finger: rows, code, diffs, panels', async () => {
+    const folder = server.repository(`touched-${Date.now()}`)
+    writeFileSync(join(folder, 'src/greet.ts'), "export const greet = () => 'Good morning'\n")
+    writeFileSync(join(folder, 'src/part.ts'), "export const part = () => 'Goodbye'\n")
+    const { id } = await server.call<{ id: string }>('/api/sessions', {
+      agent: 'demo',
+      cwd: folder,
+      prompt: `edit the greeting ${'very much '.repeat(300)}`,
+    })
+    const { page } = await openTab(phone)
+    await openSession(page, server, id)
+    await allowOnce(page).tap()
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'More for this session' }).tap()
+    await page.getByRole('menuitem', { name: 'Expand everything' }).waitFor()
+    await fits(page)
+    await page.getByRole('menuitem', { name: 'Expand everything' }).tap()
+    await conversation(page).getByRole('button', { name: 'Copy path' }).waitFor()
+    await fits(page)
+
+    await page.getByRole('button', { name: 'Changes', exact: true }).tap()
+    await panel(page, 'Changes')
+      .getByRole('row', { name: /Good morning/ })
+      .waitFor()
+    await fits(page)
+    await page.getByRole('button', { name: 'Close panel' }).tap()
+    await openSession(page, server, await server.session('show markdown'))
+    await shows(page, /./)
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    await conversation(page).getByRole('button', { name: 'Copy code' }).first().waitFor()
+    await fits(page)
+  })
+})

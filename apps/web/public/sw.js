@@ -48,8 +48,13 @@ async function asset(request) {
   const kept = await caches.match(request, { ignoreSearch: true })
   if (kept) return kept
   const response = await fetch(request)
-  if (response.ok) await (await caches.open(name)).put(request, response.clone())
+  if (response.ok) await keep(request, response.clone())
   return response
+}
+
+/** A full disk is no reason not to show what came. */
+async function keep(request, response) {
+  await (await caches.open(name)).put(request, response).catch(() => {})
 }
 
 /** The first script holds everything else up: the kept one runs, a newer one the next time. */
@@ -64,7 +69,7 @@ async function first(event) {
 async function other(request) {
   try {
     const response = await fetch(request)
-    if (response.ok) await (await caches.open(name)).put(request, response.clone())
+    if (response.ok) await keep(request, response.clone())
     return response
   } catch (error) {
     const kept = await caches.match(request)

@@ -4,6 +4,7 @@ import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
 import { keepPage } from './cache/keep-page.ts'
 import { sessionSource } from './cache/session-source.ts'
+import { watchSignOut } from './cache/sign-out.ts'
 import { sendLeftBehind } from './composer/outbox.ts'
 import { fetchMarkdown } from './markdown/lazy-markdown.tsx'
 import { Catcher } from './page/catcher.tsx'
@@ -25,6 +26,7 @@ startNews()
 sendLeftBehind()
 watchAnswers()
 keepPage()
+watchSignOut()
 
 const root = document.getElementById('root')
 if (root) {

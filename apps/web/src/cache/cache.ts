@@ -30,6 +30,13 @@ function database(): Promise<IDBPDatabase<Kept> | undefined> {
   return opening
 }
 
+let isKeeping = true
+
+/** From now on nothing more is kept: what there is will be cleared. */
+export function stopKeeping(): void {
+  isKeeping = false
+}
+
 async function safely<Result>(
   work: (db: IDBPDatabase<Kept>) => Promise<Result>,
 ): Promise<Result | undefined> {
@@ -48,6 +55,7 @@ export async function cachedSession(id: string): Promise<CachedSession | undefin
 
 export function cacheSession(record: CachedSession): Promise<void> {
   return safely(async (db) => {
+    if (!isKeeping) return
     await db.put('sessions', record)
     const count = await db.count('sessions')
     if (count <= mostSessions) return
@@ -95,7 +103,7 @@ async function keptList(name: string): Promise<KeptList | undefined> {
 }
 
 function keepList(name: string, list: Omit<KeptList, 'schema'>): void {
-  void safely((db) => db.put('lists', { schema: cacheSchema, ...list }, name))
+  void safely(async (db) => isKeeping && db.put('lists', { schema: cacheSchema, ...list }, name))
 }
 
 /** Signing out leaves nothing behind. */

@@ -19,18 +19,17 @@ export default function ChangesPanel() {
   const { changes, error, stamps, look } = useChanges(since.base)
   const split = useStore(preferences, (state) => state.splitChanges)
   const listed = useStore(preferences, (state) => state.listFiles)
-  if (error) {
-    return (
-      <div className="px-4 py-3 text-sm text-soft">
-        <p className="pb-2">{error}</p>
-        <Button onClick={look}>Look again</Button>
-      </div>
-    )
-  }
-  if (!changes) return <p className="px-4 py-3 text-sm text-faint">Looking…</p>
+  const problem = error && (
+    <div className="px-4 py-3 text-sm text-soft" role="status">
+      <p className="pb-2">{error}</p>
+      <Button onClick={look}>Look again</Button>
+    </div>
+  )
+  if (!changes) return problem || <p className="px-4 py-3 text-sm text-faint">Looking…</p>
   const { files } = changes
   return (
     <div className="flex min-h-full flex-col">
+      {problem}
       <Bar changes={changes} since={since} split={split} listed={listed} onLook={look} />
       {files.length === 0 && (
         <p className="px-4 py-3 text-sm text-soft">

@@ -1,3 +1,5 @@
+import type { DiffLine } from '../diff/lines.logic.ts'
+
 /** A remark on a line of a diff, kept until all of them are sent together. */
 export type Comment = {
   readonly path: string
@@ -8,7 +10,14 @@ export type Comment = {
   readonly text: string
 }
 
-export const samePlace = (one: Omit<Comment, 'text' | 'quote'>, other: Omit<Comment, 'text' | 'quote'>) =>
+export type Place = Pick<Comment, 'path' | 'line' | 'side'>
+
+export function placeOf(line: DiffLine, path: string): Place {
+  if (line.type === 'removed') return { path, line: line.before ?? 0, side: 'before' }
+  return { path, line: line.after ?? 0, side: 'after' }
+}
+
+export const samePlace = (one: Place, other: Place) =>
   one.path === other.path && one.line === other.line && one.side === other.side
 
 /** A remark without words takes the one at its place away. */

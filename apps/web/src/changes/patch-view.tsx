@@ -1,13 +1,10 @@
 import { MessageSquarePlus } from 'lucide-react'
 import { Fragment, memo, useMemo, useRef, useState } from 'react'
 import { type DiffLine, type DiffLines, type Hunk, lineWords } from '../diff/lines.logic.ts'
-import { useStore } from '../page/store.ts'
 import { plural } from '../page/words.logic.ts'
-import { Button } from '../parts/button.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
-import { useSessionId } from '../session/session-context.tsx'
-import { type Comment, samePlace, withComment } from './comments.logic.ts'
-import { commentsOf } from './comments.ts'
+import { type Place, placeOf, samePlace } from './comments.logic.ts'
+import { RemarkForm, type Remarking, remarkOn, useRemarking } from './remark.tsx'
 import { pairsOf } from './split.logic.ts'
 import { type Colours, useColours } from './use-colours.ts'
 
@@ -18,14 +15,14 @@ type Props = { path: string; lines: DiffLines; split: boolean }
 /** The patch of one file, with remarks between its lines. */
 export const PatchView = memo(function PatchView({ path, lines, split }: Props) {
   const [limit, setLimit] = useState(shownAtFirst)
-  const [editing, setEditing] = useState<DiffLine>()
+  const { editing, ...remarking } = useRemarking(path)
   const total = lines.hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0)
-  const { comments } = useStore(commentsOf(useSessionId()))
-  const remarks = comments.filter((comment) => comment.path === path)
   const hunks = useMemo(() => cut(lines.hunks, limit), [lines, limit])
   const place = useRef<HTMLDivElement>(null)
   const colours = useColours(path, hunks, place)
-  const rows = { path, remarks, editing, onEdit: setEditing, split, colours }
+  const rows = { path, editing, ...remarking, split, colours }
+  const isShown = (place: Place) =>
+    hunks.some((hunk) => hunk.lines.some((line) => samePlace(placeOf(line, path), place)))
   return (
     <>
       <ScrollRegion ref={place} className="diff max-h-none" label={`Changes to ${path}`}>
@@ -55,6 +52,14 @@ export const PatchView = memo(function PatchView({ path, lines, split }: Props) 
           </tbody>
         </table>
       </ScrollRegion>
+      {editing && !isShown(editing) && (
+        <div className="border-t border-line px-3 py-2">
+          <p className="pb-1 text-xs text-soft">
+            On line {editing.line}, which is not among the changes now:
+          </p>
+          <RemarkForm editing={editing} {...remarking} />
+        </div>
+      )}
       {total > limit && (
         <button
           type="button"
@@ -82,12 +87,8 @@ type RowsProps = {
   hunk: Hunk
   path: string
   split: boolean
-  /** Those on this file. */
-  remarks: readonly Comment[]
-  editing: DiffLine | undefined
-  onEdit: (line: DiffLine | undefined) => void
   colours: Colours | undefined
-}
+} & Remarking
 
 const signs = { added: '+', removed: '−', same: ' ' }
 
@@ -171,7 +172,7 @@ function LineNumber({
 }: {
   line: DiffLine
   path: string
-  onEdit: RowsProps['onEdit']
+  onEdit: Remarking['onEdit']
   look?: string
 }) {
   const number = line.after ?? line.before
@@ -188,97 +189,5 @@ function LineNumber({
         <MessageSquarePlus size={13} />
       </button>
     </td>
-  )
-}
-
-/** The remark on a line, or the field to write it in. Most lines have neither, so this is asked before it is made. */
-function remarkOn(line: DiffLine, { remarks, colours: _, ...rest }: Omit<RowsProps, 'hunk'>) {
-  const open = rest.editing === line
-  if (!open && remarks.length === 0) return null
-  const written = remarks.find((one) => samePlace(one, placeOf(line, rest.path)))
-  return (open || written) && <Remark line={line} open={open} written={written?.text} {...rest} />
-}
-
-type RemarkProps = Omit<RowsProps, 'hunk' | 'remarks' | 'editing' | 'colours'> & {
-  line: DiffLine
-  open: boolean
-  written: string | undefined
-}
-
-function Remark({ line, open, written, path, onEdit, split }: RemarkProps) {
-  const store = commentsOf(useSessionId())
-  const place = placeOf(line, path)
-  const save = (text: string) => {
-    store.set(({ comments }) => ({ comments: withComment(comments, { ...place, quote: line.text, text }) }))
-    onEdit(undefined)
-  }
-  return (
-    <tr>
-      <td colSpan={split ? 6 : 3} className="bg-page px-3 py-2 font-sans whitespace-normal">
-        {open ? (
-          <RemarkForm text={written ?? ''} onSave={save} onCancel={() => onEdit(undefined)} />
-        ) : (
-          <button
-            type="button"
-            onClick={() => onEdit(line)}
-            className="block w-full rounded-md border border-mark/40 bg-mark-wash px-2.5 py-1.5 text-left text-sm whitespace-pre-wrap"
-          >
-            {written}
-          </button>
-        )}
-      </td>
-    </tr>
-  )
-}
-
-function placeOf(line: DiffLine, path: string): Omit<Comment, 'text' | 'quote'> {
-  if (line.type === 'removed') return { path, line: line.before ?? 0, side: 'before' }
-  return { path, line: line.after ?? 0, side: 'after' }
-}
-
-function RemarkForm({
-  text,
-  onSave,
-  onCancel,
-}: {
-  text: string
-  onSave: (text: string) => void
-  onCancel: () => void
-}) {
-  const [words, setWords] = useState(text)
-  return (
-    <form
-      className="flex flex-col gap-1.5"
-      onSubmit={(event) => {
-        event.preventDefault()
-        onSave(words)
-      }}
-    >
-      <textarea
-        // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to write
-        autoFocus
-        aria-label="Remark"
-        value={words}
-        onChange={(event) => setWords(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key === 'Escape') onCancel()
-          if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) onSave(words)
-        }}
-        className="field field-sizing-content min-h-14 w-full"
-      />
-      <span className="flex gap-1.5">
-        <Button type="submit" look="primary">
-          Keep
-        </Button>
-        <Button look="quiet" onClick={onCancel}>
-          Cancel
-        </Button>
-        {text !== '' && (
-          <Button look="danger" className="ml-auto" onClick={() => onSave('')}>
-            Remove
-          </Button>
-        )}
-      </span>
-    </form>
   )
 }

@@ -73,7 +73,8 @@ async function fetchChanges(
       }),
     )
   } catch (thrown) {
-    if (!signal.aborted) set(({ stamps }) => ({ stamps, error: problemWords(thrown) }))
+    // What was seen stays: someone may be writing a remark on it.
+    if (!signal.aborted) set((before) => ({ ...before, error: problemWords(thrown) }))
   }
 }
 

@@ -1,11 +1,10 @@
 import type { Delivery, PromptPart } from '@parley/protocol'
 import { type ClipboardEvent, type KeyboardEvent, useEffect, useRef, useState } from 'react'
 import { useAgent } from '../page/agents.ts'
-import { client } from '../page/client.ts'
 import { useStore } from '../page/store.ts'
-import { toastError } from '../page/toasts.tsx'
 import { ChoiceList } from '../parts/choice-list.tsx'
 import { useSessionId, useStatePart } from '../session/session-context.tsx'
+import { useStopTurn } from '../session/stop-turn.ts'
 import { AttachmentChips, useAttachments } from './attachments.tsx'
 import { completionAt, withChoice } from './completion.logic.ts'
 import { useCompletions } from './completions.tsx'
@@ -44,7 +43,7 @@ export function Composer() {
     attachments.clear()
     recall.forget()
   }
-  const stop = () => void client.cancel(sessionId).catch(toastError)
+  const stop = useStopTurn()
   const write = (next: { text: string; caret: number }) => {
     draft.set(next.text)
     setCaret(next.caret)

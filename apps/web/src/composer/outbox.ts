@@ -23,12 +23,19 @@ export type Outgoing = {
 type Input = Pick<Outgoing, 'sessionId' | 'delivery'> & { readonly parts: readonly PromptPart[] }
 
 const outbox = createKeptStore<{ readonly prompts: readonly Outgoing[] }>('outbox', { prompts: [] })
-const leftBehind = outbox.get().prompts.filter(({ words }) => Array.isArray(words))
 const ours = new Map<string, AbortController>()
+const isOnItsWay = (commandId: string) =>
+  outbox.get().prompts.some((outgoing) => outgoing.commandId === commandId)
 
 /** What an earlier page may have sent is sent again under its id: it takes effect once. */
 export function sendLeftBehind(): void {
-  for (const outgoing of leftBehind) void deliverAgain(outgoing)
+  // What was kept in another shape cannot be read, and would be in the way for ever.
+  outbox.set(({ prompts }) => ({ prompts: prompts.filter(({ words }) => Array.isArray(words)) }))
+  for (const outgoing of outbox.get().prompts) void deliverAgain(outgoing)
+  // Taken back in another tab, or taken by the server.
+  outbox.subscribe(() => {
+    for (const [commandId, sending] of ours) if (!isOnItsWay(commandId)) sending.abort()
+  })
 }
 
 export function submit({ sessionId, delivery, parts }: Input): void {
@@ -46,10 +53,14 @@ export function submit({ sessionId, delivery, parts }: Input): void {
 async function deliverAgain(outgoing: Outgoing): Promise<void> {
   const along = outgoing.along === 0 ? [] : await cachedParts(outgoing.commandId)
   const parts = [...outgoing.words, ...along]
+  // Meanwhile another tab may have sent it, or the person taken it back.
+  if (!isOnItsWay(outgoing.commandId)) return
   if (along.length === outgoing.along) return deliver(outgoing, parts)
   remove(outgoing.commandId)
   putBack(outgoing.sessionId, parts)
-  refusalOf(outgoing.sessionId).set('This browser has not kept what was attached. Attach it again.')
+  refusalOf(outgoing.sessionId).set(
+    'This browser has not kept what was attached. Look whether it arrived, or attach it again.',
+  )
 }
 
 export function takeBack({ commandId }: Outgoing): void {

@@ -3,12 +3,10 @@ import { Composer } from '../composer/composer.tsx'
 import { Queue } from '../composer/queue.tsx'
 import { fetchMarkdown } from '../markdown/lazy-markdown.tsx'
 import { announce } from '../page/announcer.tsx'
-import { client } from '../page/client.ts'
 import { isEditable } from '../page/focus.ts'
 import { prefer, preferences } from '../page/preferences.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { useStore } from '../page/store.ts'
-import { toastError } from '../page/toasts.tsx'
 import { AllSessions, Problem } from '../parts/problem.tsx'
 import { useUnansweredFirst } from '../request/kept-answers.ts'
 import { RequestCard } from '../request/request-card.tsx'
@@ -17,6 +15,7 @@ import { Timeline } from '../timeline/timeline.tsx'
 import { SessionProvider, usePart, useStatePart } from './session-context.tsx'
 import { SessionHeader } from './session-header.tsx'
 import { SidePanel } from './side-panel.tsx'
+import { useStopTurn } from './stop-turn.ts'
 
 export function SessionPage({ id }: { id: string }) {
   return (
@@ -137,7 +136,7 @@ function useFindKey(setFinding: (open: boolean) => void): void {
 
 /** Escape stops the turn from anywhere but a field or a panel, which have their own use for it; a search goes first. */
 function useStopKey(finding: boolean, setFinding: (open: boolean) => void): void {
-  const id = useStatePart((state) => state.id)
+  const stop = useStopTurn()
   const running = useStatePart((state) => state.turn !== undefined && !state.turn.interrupted)
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
@@ -146,11 +145,11 @@ function useStopKey(finding: boolean, setFinding: (open: boolean) => void): void
         return
       if (document.querySelector('dialog[open], [popover]:popover-open')) return
       if (finding) setFinding(false)
-      else if (running) client.cancel(id).catch(toastError)
+      else if (running) stop()
     }
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
-  }, [id, running, finding, setFinding])
+  }, [stop, running, finding, setFinding])
 }
 
 function useSeenHere(): void {

@@ -1,10 +1,8 @@
-import { clearCache } from '../cache/cache.ts'
-import { forgetPage } from '../cache/keep-page.ts'
-import { client } from '../page/client.ts'
+import { signOut } from '../cache/sign-out.ts'
 import { NotificationPermission } from '../page/notification-permission.tsx'
 import { type Preferences, prefer, preferences, type Theme } from '../page/preferences.ts'
 import { useStore } from '../page/store.ts'
-import { toast, toastError } from '../page/toasts.tsx'
+import { toastError } from '../page/toasts.tsx'
 import { Button } from '../parts/button.tsx'
 
 const themes: { value: Theme; label: string }[] = [
@@ -91,21 +89,10 @@ function Notifications({ state }: { state: Preferences }) {
 }
 
 function SignOut() {
-  const signOut = async () => {
-    try {
-      await client.call('signOut')
-      await Promise.all([clearCache(), forgetPage()])
-      client.close()
-      toast('Signed out.')
-      location.assign('/')
-    } catch (thrown) {
-      toastError(thrown)
-    }
-  }
   return (
     <div className="flex flex-col items-start gap-2">
       <p className="text-soft">Signing out also clears what this browser kept of your sessions.</p>
-      <Button look="danger" onClick={() => void signOut()}>
+      <Button look="danger" onClick={() => void signOut().catch(toastError)}>
         Sign this browser out
       </Button>
     </div>

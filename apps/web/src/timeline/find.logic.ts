@@ -34,8 +34,8 @@ export function wantedOf(query: string): string {
 
 function countOf(text: string, wanted: string): number {
   let count = 0
-  for (let at = text.indexOf(wanted); at >= 0 && count < mostInNode; at = text.indexOf(wanted, at + 1))
-    count++
+  let at = text.indexOf(wanted)
+  for (; at >= 0 && count < mostInNode; at = text.indexOf(wanted, at + wanted.length)) count++
   return count
 }
 

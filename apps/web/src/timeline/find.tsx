@@ -28,11 +28,12 @@ export default function Find({ segments, toggle, showRow, scroller, onClose }: P
   const loading = useWholeConversation(wanted !== '')
 
   const key = hit?.key
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each: what the person closes then stays closed
   useEffect(() => {
     if (key === undefined) return
     for (const outer of pathTo(segments, key) ?? []) toggle(outer, true)
     toggle(key, true)
-  }, [key, segments, toggle])
+  }, [key, toggle])
   useMarks(wanted, hit)
   useSeek(hit, wanted, { showRow, scroller })
   useFocusBack(scroller)

@@ -8,7 +8,7 @@ export function useOpened(): { opened: Opened; toggle: (key: string, open: boole
   const [by, setBy] = useState<ReadonlyMap<string, boolean>>(new Map())
   const all = useStore(preferences, (state) => state.expandAll)
   const toggle = useCallback((key: string, open: boolean) => {
-    setBy((before) => new Map(before).set(key, open))
+    setBy((before) => (before.get(key) === open ? before : new Map(before).set(key, open)))
   }, [])
   const opened = useMemo(() => ({ by, all }), [by, all])
   return { opened, toggle }

@@ -21,7 +21,7 @@ export const TimelineRow = memo(function TimelineRow({ row, index, setSize, mark
       aria-posinset={index + 1}
       aria-setsize={setSize}
       tabIndex={-1}
-      className={`absolute inset-x-0 px-4 outline-none max-md:px-3 ${marked ? 'bg-mark-wash/70' : ''}`}
+      className={`absolute inset-x-0 top-0 px-4 outline-none max-md:px-3 ${marked ? 'bg-mark-wash/70' : ''}`}
     >
       <div className={`${spacing(row)} ${indents[Math.min(row.depth, indents.length - 1)]}`}>
         <RowView row={row} folder={folder} onToggle={onToggle} />

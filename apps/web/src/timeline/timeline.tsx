@@ -70,7 +70,7 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
     scrollEndThreshold: 60,
     // Rows are moved without rendering them again.
     directDomUpdates: true,
-    directDomUpdatesMode: 'position',
+    directDomUpdatesMode: 'transform',
     observeElementOffset: end.observeElementOffset,
     onChange: (instance) => {
       end.follow()

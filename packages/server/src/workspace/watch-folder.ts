@@ -52,10 +52,6 @@ export class FolderWatch {
     this.#busy = this.#lookAtAll()
   }
 
-  get isIdle(): boolean {
-    return this.#readers.size === 0
-  }
-
   join(reader: FolderReader): void {
     this.#readers.add(reader)
     void this.#busy.then(() => this.#readers.has(reader) && reader.watching({ whole: this.#whole }))
@@ -87,7 +83,8 @@ export class FolderWatch {
   async #watchGit(): Promise<boolean> {
     const found = await this.#git(['rev-parse', '--absolute-git-dir']).catch(() => undefined)
     if (found?.code !== 0 || this.#closed) return false
-    this.#gitWatcher ??= this.#watch(found.stdout.trim(), (name) => {
+    this.#gitWatcher?.close()
+    this.#gitWatcher = this.#watch(found.stdout.trim(), (name) => {
       if (name === null || gitFiles.has(name)) this.#note(undefined)
     })
     return true
@@ -183,8 +180,9 @@ export class FolderWatch {
     const told = paths.filter((path) => !ignored.has(path))
     for (const path of told) {
       const found = await lstat(join(this.#path, path)).catch(() => undefined)
+      // It may be another folder of the same name, made anew: what watched the old one hears nothing of it.
+      this.#forget(path)
       if (found?.isDirectory()) await this.#watchBelow(path, new Set())
-      else this.#forget(path)
     }
     for (const path of ignored) this.#forget(path)
     return told

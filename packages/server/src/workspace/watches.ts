@@ -13,12 +13,16 @@ export function createFolderWatches(
   gitIn: GitIn,
   limits: WatchLimits & { readonly watches: number } = usualLimits,
 ): FolderWatches {
-  const watches = new Map<string, Promise<FolderWatch>>()
+  const watches = new Map<string, { readonly made: Promise<FolderWatch>; readers: number }>()
 
-  function end(key: string, watch: FolderWatch): void {
-    if (!watch.isIdle) return
-    watch.close()
+  function leave(key: string): void {
+    const shared = watches.get(key)
+    if (!shared || --shared.readers > 0) return
     watches.delete(key)
+    void shared.made.then(
+      (watch) => watch.close(),
+      () => {},
+    )
   }
 
   return {
@@ -28,25 +32,26 @@ export function createFolderWatches(
         reader.watching({ whole: false })
         return () => {}
       }
-      const watching =
-        watches.get(key) ?? gitIn(path, trusted).then((git) => new FolderWatch(path, git, limits))
-      watches.set(key, watching)
+      const shared = watches.get(key) ?? {
+        made: gitIn(path, trusted).then((git) => new FolderWatch(path, git, limits)),
+        readers: 0,
+      }
+      // Counted at once: whoever comes while another leaves must not be given a watch that is about to end.
+      shared.readers++
+      watches.set(key, shared)
       let left = false
-      watching
-        .then((watch) => (left ? end(key, watch) : watch.join(reader)))
-        .catch(() => {
-          watches.delete(key)
-          if (!left) reader.watching({ whole: false })
-        })
+      shared.made.then(
+        (watch) => left || watch.join(reader),
+        () => left || reader.watching({ whole: false }),
+      )
       return () => {
+        if (left) return
         left = true
-        void watching.then(
-          (watch) => {
-            watch.leave(reader)
-            end(key, watch)
-          },
+        void shared.made.then(
+          (watch) => watch.leave(reader),
           () => {},
         )
+        leave(key)
       }
     },
   }

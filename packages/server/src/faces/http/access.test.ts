@@ -99,6 +99,14 @@ describe('the one-time link', () => {
     expect((await server.ask(path, { token: false, headers: { cookie } })).status).toBe(200)
   })
 
+  it('takes the cookie away on signing out', async () => {
+    const opened = await server.ask(pathOf(server.link()), { token: false })
+    const cookie = cookieFrom(opened.headers)
+    const left = await server.ask('/api/sign-out', { method: 'POST', token: false, headers: { cookie } })
+    expect(left.status).toBe(204)
+    expect(left.headers['set-cookie']?.[0]).toMatch(/^parley-\d+=;.*Max-Age=0/)
+  })
+
   it('is not used up by HEAD or by a browser that looks ahead', async () => {
     const path = pathOf(server.link())
     expect((await server.ask(path, { token: false, method: 'HEAD' })).status).toBe(204)

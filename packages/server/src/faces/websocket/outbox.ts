@@ -23,9 +23,9 @@ export class Outbox {
   readonly #limits: OutboxLimits
   readonly #overflow: () => void
   /** Bytes written since the warning, while there is one in force. */
+  #sinceWarning: number | undefined
   /** One for all sessions that wait for it. */
   #room: Promise<void> | undefined
-  #sinceWarning: number | undefined
   #overflowed = false
 
   constructor(socket: Duplex, limits: OutboxLimits, overflow: () => void) {

@@ -13,10 +13,12 @@ export function mountLinks(app: App, parts: AppParts): void {
     return { url: `${parts.url()}/open/${code}`, expiresAt }
   })
 
-  mount(app, parts, routes.signOut, ({ context }) => {
-    context.header('Set-Cookie', access.clearCookie())
-    return null
-  })
+  mount(
+    app,
+    parts,
+    routes.signOut,
+    () => new Response(null, { status: 204, headers: { 'Set-Cookie': access.clearCookie() } }),
+  )
 
   app.get('/open/:code', (context) => {
     if (!isOpenedByPerson(context)) return new Response(null, { status: 204 })

@@ -1,0 +1,119 @@
+import { useState } from 'react'
+import type { DiffLine } from '../diff/lines.logic.ts'
+import { useStore } from '../page/store.ts'
+import { Button } from '../parts/button.tsx'
+import { useSessionId } from '../session/session-context.tsx'
+import { type Comment, type Place, placeOf, samePlace, withComment } from './comments.logic.ts'
+import { commentsOf } from './comments.ts'
+
+/** The remark that is being written. It is known by its place: the lines are others whenever the file changes. */
+type Editing = Place & { readonly quote: string; readonly words: string }
+
+export type Remarking = {
+  /** Those on this file. */
+  readonly remarks: readonly Comment[]
+  readonly editing: Editing | undefined
+  onEdit(line: DiffLine): void
+  onWrite(words: string): void
+  onSave(words: string): void
+  onCancel(): void
+}
+
+export function useRemarking(path: string): Remarking {
+  const store = commentsOf(useSessionId())
+  const remarks = useStore(store).comments.filter((comment) => comment.path === path)
+  const [editing, setEditing] = useState<Editing>()
+  return {
+    remarks,
+    editing,
+    onEdit(line) {
+      const place = placeOf(line, path)
+      const words = remarks.find((one) => samePlace(one, place))?.text ?? ''
+      setEditing({ ...place, quote: line.text, words })
+    },
+    onWrite: (words) => setEditing((before) => before && { ...before, words }),
+    onSave(text) {
+      if (!editing) return
+      const { words: _, ...place } = editing
+      store.set(({ comments }) => ({ comments: withComment(comments, { ...place, text }) }))
+      setEditing(undefined)
+    },
+    onCancel: () => setEditing(undefined),
+  }
+}
+
+/** The remark on a line, or the field to write it in. Most lines have neither, so this is asked before it is made. */
+export function remarkOn(
+  line: DiffLine,
+  { path, split, ...remarking }: Remarking & { readonly path: string; readonly split: boolean },
+) {
+  const { remarks, editing } = remarking
+  if (!editing && remarks.length === 0) return null
+  const place = placeOf(line, path)
+  const open = editing && samePlace(editing, place) ? editing : undefined
+  const written = remarks.find((one) => samePlace(one, place))
+  if (!open && !written) return null
+  return (
+    <tr>
+      <td colSpan={split ? 6 : 3} className="bg-page px-3 py-2 font-sans whitespace-normal">
+        {open ? (
+          <RemarkForm {...remarking} editing={open} />
+        ) : (
+          <button
+            type="button"
+            onClick={() => remarking.onEdit(line)}
+            className="block w-full rounded-md border border-mark/40 bg-mark-wash px-2.5 py-1.5 text-left text-sm whitespace-pre-wrap"
+          >
+            {written?.text}
+          </button>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+export function RemarkForm({
+  editing,
+  remarks,
+  onWrite,
+  onSave,
+  onCancel,
+}: Omit<Remarking, 'editing'> & { readonly editing: Editing }) {
+  const { words } = editing
+  const isWritten = remarks.some((one) => samePlace(one, editing))
+  return (
+    <form
+      className="flex flex-col gap-1.5"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onSave(words)
+      }}
+    >
+      <textarea
+        // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to write
+        autoFocus
+        aria-label="Remark"
+        value={words}
+        onChange={(event) => onWrite(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') onCancel()
+          if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) onSave(words)
+        }}
+        className="field field-sizing-content min-h-14 w-full"
+      />
+      <span className="flex gap-1.5">
+        <Button type="submit" look="primary">
+          Keep
+        </Button>
+        <Button look="quiet" onClick={onCancel}>
+          Cancel
+        </Button>
+        {isWritten && (
+          <Button look="danger" className="ml-auto" onClick={() => onSave('')}>
+            Remove
+          </Button>
+        )}
+      </span>
+    </form>
+  )
+}

@@ -1,0 +1,19 @@
+import { ParleyError } from '@parley/protocol'
+import { client } from '../page/client.ts'
+import { toastError } from '../page/toasts.tsx'
+import { useSessionId, useStatePart } from './session-context.tsx'
+
+/**
+ * Stops the turn that is shown, and no other: the wish may reach the server late, when the next one runs already. That
+ * the turn is over by then is what was wanted.
+ */
+export function useStopTurn(): () => void {
+  const id = useSessionId()
+  const turnId = useStatePart((state) => state.turn?.turnId)
+  return () => {
+    if (turnId === undefined) return
+    client.cancel(id, { turnId }).catch((thrown: unknown) => {
+      if (!(thrown instanceof ParleyError && thrown.code === 'conflict')) toastError(thrown)
+    })
+  }
+}

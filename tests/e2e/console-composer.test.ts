@@ -462,7 +462,12 @@ describe('what waits', () => {
     await door.open()
     await context.setOffline(false)
     await entry.waitFor({ state: 'detached' })
-    await eventually(async () => (await promptsOf(id)).length).toBe(1)
+    const { events } = await server.call<{ events: { type: string; outcome?: string }[] }>(
+      `/api/sessions/${id}/events?limit=200`,
+    )
+    expect(events.filter(({ type }) => type === 'permission.resolved')).toMatchObject([
+      { outcome: 'allowed' },
+    ])
   })
 
   it('is not known on a page that never heard of it, and that is said', async () => {

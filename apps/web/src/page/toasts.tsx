@@ -63,9 +63,12 @@ function dismiss(id: number): void {
   toasts.set((shown) => shown.filter((one) => one.id !== id))
 }
 
+/** Long enough to be read twice. */
+const errorMs = 9000
+
 /** What a command was refused with. */
 export function toastError(thrown: unknown): void {
-  toast(problemWords(thrown), { tone: 'bad', ms: 9000, unreachable: isUnreachable(thrown) })
+  toast(problemWords(thrown), { tone: 'bad', ms: errorMs, unreachable: isUnreachable(thrown) })
 }
 
 /** Above everything, in a place of their own: they cover nothing, least of all where one writes. */

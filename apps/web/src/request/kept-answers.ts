@@ -26,18 +26,25 @@ export type KeptAnswer = {
 const prefix = 'parley:answer:'
 const mostSent = 50
 
+/** What the browser had no room for: only this page knows of it. */
+const unwritten = new Set<string>()
+
 /** Each under a key of its own: two tabs that write at once overwrite nothing of each other's. */
 export const keptAnswers = createStore<readonly KeptAnswer[]>(readAll())
 
 addEventListener('storage', ({ key }) => {
   if (key !== null && !key.startsWith(prefix)) return
-  keptAnswers.set((before) => [...before.filter(({ state }) => state === 'sent'), ...readAll()])
+  const isOnlyHere = ({ state, commandId }: KeptAnswer) => state === 'sent' || unwritten.has(commandId)
+  keptAnswers.set((before) => [...before.filter(isOnlyHere), ...readAll()])
 })
 
 export function keepAnswer(answer: KeptAnswer): void {
   try {
     localStorage.setItem(prefix + answer.commandId, JSON.stringify(answer))
-  } catch {}
+    unwritten.delete(answer.commandId)
+  } catch {
+    unwritten.add(answer.commandId)
+  }
   keptAnswers.set((all) => [...without(all, answer.commandId), answer])
 }
 
@@ -88,6 +95,7 @@ function without(all: readonly KeptAnswer[], commandId: string): readonly KeptAn
 }
 
 function drop(commandId: string): void {
+  unwritten.delete(commandId)
   try {
     localStorage.removeItem(prefix + commandId)
   } catch {}

@@ -20,6 +20,8 @@ import {
 const lateMs = 700
 /** What another tab forgets is heard of a little after its lock is free. */
 const otherTabMs = 1500
+/** Where no lock says that its tab is still at it, only time does. */
+const withoutLocksMs = 60_000
 
 const tab = tabId()
 /** What this page is sending. */
@@ -80,7 +82,7 @@ export function watchAnswers(): void {
 async function holdWhenAbandoned(commandId: string): Promise<void> {
   watched.add(commandId)
   await exclusively(commandId, async () => {})
-  await new Promise((resolve) => setTimeout(resolve, otherTabMs))
+  await new Promise((resolve) => setTimeout(resolve, navigator.locks ? otherTabMs : withoutLocksMs))
   watched.delete(commandId)
   const left = keptAnswers.get().find((one) => one.commandId === commandId)
   if (!left || left.state === 'held' || left.tab === tab) return

@@ -11,8 +11,17 @@ import {
 } from '../../packages/server/src/testing/model-server.ts'
 import { bash, call, done } from './claude-at-work.ts'
 import { consoleAtWork } from './console-at-work.ts'
-import { listen } from './console-browser.ts'
-import { allowOnce, card, conversation, eventually, openSession, panel, shows } from './console-page.ts'
+import { listen, phone } from './console-browser.ts'
+import {
+  allowOnce,
+  boxOf,
+  card,
+  conversation,
+  eventually,
+  openSession,
+  panel,
+  shows,
+} from './console-page.ts'
 
 /** The console in a real browser, on the real server, with the real Claude Code; only its model is scripted. */
 let model: ModelServer
@@ -186,4 +195,16 @@ describe('what Claude Code asks', () => {
     expect(complaints).toEqual([])
     await context.close()
   })
+})
+
+it('a phone shows who pays, and which project it is', async () => {
+  const { page } = await openTab(phone)
+  await session(page, modelPrompt('Say it.', done))
+  await says(page, 'That is done.')
+  const header = page.locator('main header').first()
+  for (const words of [/paid by \S/, /^project$/]) {
+    const { top, right, bottom } = await boxOf(header.getByText(words))
+    expect(bottom).toBeGreaterThan(top)
+    expect(right).toBeLessThanOrEqual(phone.viewport.width)
+  }
 })

@@ -64,6 +64,21 @@ const pressed = (page: Page, key: string, more: { repeat?: boolean } = {}) =>
     [key, more] as const,
   )
 
+/** In one breath, where there is no field. True if the page made use of the last of it. */
+const typed = (page: Page, words: string) =>
+  page.evaluate(
+    (letters) =>
+      [...letters]
+        .map(
+          (key) =>
+            !(document.activeElement ?? document.body).dispatchEvent(
+              new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }),
+            ),
+        )
+        .at(-1),
+    words,
+  )
+
 /** What other tests left waiting. */
 async function settleAll(page: Page): Promise<void> {
   await page.evaluate(async () => {
@@ -132,6 +147,7 @@ describe('a digit', () => {
     await pressUntilUsed(page, '1')
     expect(await card(page).getByLabel('red').isChecked()).toBe(true)
     expect(await pressed(page, '2', { repeat: true })).toBe(false)
+    expect(await typed(page, 'use 2')).toBe(false)
     await prompt(page).focus()
     await page.keyboard.press('2')
     expect(await prompt(page).inputValue()).toBe('2')

@@ -270,6 +270,35 @@ describe('things that pretend', () => {
     await context.close()
   })
 
+  it('the next request does not get a click that was on its way when it came', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('two in a row'))
+    await card(page).getByText('echo harmless').waitFor()
+    // Pressed the very moment it is there, by a pointer that has not moved since.
+    await page.evaluate(() => {
+      new MutationObserver((_, observer) => {
+        const next = [...document.querySelectorAll('[data-testid=request]')].find((one) =>
+          one.textContent.includes('rm -rf everything'),
+        )
+        const button = [...(next?.querySelectorAll('button') ?? [])].find((one) =>
+          one.textContent.startsWith('Allow once'),
+        )
+        if (!button) return
+        observer.disconnect()
+        const click = { bubbles: true, cancelable: true, detail: 1, pointerType: 'mouse' }
+        button.dispatchEvent(new PointerEvent('click', click))
+        document.body.dataset.pressed = 'true'
+      }).observe(document.body, { childList: true, subtree: true })
+    })
+    await allowOnce(page).click()
+    await page.locator('body[data-pressed=true]').waitFor()
+    await stillWorks(page)
+    await card(page).getByText('rm -rf everything').waitFor()
+    expect(await conversation(page).getByText('So be it: rm -rf everything').count()).toBe(0)
+    await allowOnce(page).click()
+    await shows(page, 'So be it: rm -rf everything')
+  })
+
   it('the next request does not get the second click of a double one', async () => {
     const { page, complaints } = await openTab()
     await openSession(page, server, await session('two in a row'))

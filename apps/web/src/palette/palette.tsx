@@ -10,6 +10,7 @@ import { useAllSessions } from '../page/sessions.ts'
 import { folderName, visible } from '../page/words.logic.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { StatusMark } from '../sessions/status-mark.tsx'
+import { matchOf } from './match.logic.ts'
 import { doingsOf } from './session-doings.tsx'
 
 /** As many sessions are shown before anything is typed. */
@@ -33,7 +34,11 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   }
   return (
     <Dialog label="Command palette" onClose={onClose} className="mt-[12dvh]">
-      <Command label="Command palette" loop>
+      <Command
+        label="Command palette"
+        loop
+        filter={(value, typed, keywords = []) => matchOf([...keywords, value].join(' '), typed)}
+      >
         <Command.Input
           autoFocus
           value={words}
@@ -59,7 +64,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
           {here && (
             <Command.Group heading="This session" className={groupLook}>
               {doingsOf(here).map(({ label, icon, onSelect }) => (
-                <Entry key={label} icon={icon} value={`this session: ${label}`} onSelect={run(onSelect)}>
+                <Entry key={label} icon={icon} value={`${label} (this session)`} onSelect={run(onSelect)}>
                   {label}
                 </Entry>
               ))}
@@ -113,7 +118,8 @@ function SessionEntry({ session, onSelect }: { session: SessionSummary; onSelect
   const { id, title, cwd, archived } = session
   return (
     <Entry
-      value={`${title} ${cwd} ${id}`}
+      value={id}
+      keywords={[title, cwd]}
       icon={archived ? <Archive size={15} /> : <StatusMark session={session} unread={false} />}
       onSelect={onSelect}
     >
@@ -131,17 +137,21 @@ const groupLook =
 function Entry({
   icon,
   value,
+  keywords,
   onSelect,
   children,
 }: {
   icon: ReactNode
   value?: string
+  /** Its names, where the value is none. */
+  keywords?: string[]
   onSelect: () => void
   children: ReactNode
 }) {
   return (
     <Command.Item
       {...(value !== undefined && { value })}
+      {...(keywords && { keywords })}
       onSelect={onSelect}
       className="flex min-h-9 cursor-pointer items-center gap-2.5 rounded-md px-2.5 text-sm data-[selected=true]:bg-hover pointer-coarse:min-h-11"
     >

@@ -13,6 +13,7 @@ const writingMs = 1500
 
 let changedAt = Number.NEGATIVE_INFINITY
 let wroteAt = Number.NEGATIVE_INFINITY
+let movedAt = Number.NEGATIVE_INFINITY
 
 /** `answer`: true if the key was used. */
 export function takeKeys(card: Element, answer: (key: string) => boolean): () => void {
@@ -36,13 +37,25 @@ function hushKeys(): void {
 export function pressOnCard(event: KeyboardEvent): boolean {
   const digit = /^[1-9]$/.test(event.key)
   if (!digit && event.key !== 'Enter') return false
+  // Enter on something that has its own use for it, e.g. a link in what is asked, is not an answer.
+  if (!digit && event.target instanceof Element && event.target.closest('a, button, summary')) return false
   const around = event.target instanceof Element ? event.target.closest('[data-testid=request]') : null
   const card = around ?? (digit ? document.querySelector('main [data-testid=request]') : null)
   const answer = card && cards.get(card)
   if (!answer || event.repeat || !isInSight(card)) return false
   // The time of the press, not of its arrival: a busy page hands keys over late.
-  if (event.timeStamp < changedAt + deafMs || event.timeStamp < wroteAt + writingMs) return false
+  if (isTooSoon(event) || event.timeStamp < wroteAt + writingMs) return false
   return answer(event.key)
+}
+
+/** So soon after a card came or went that whoever did it may have meant another. */
+function isTooSoon({ timeStamp }: { readonly timeStamp: number }): boolean {
+  return timeStamp < changedAt + deafMs
+}
+
+/** A finger or a resting pointer that comes down on a card which has only just come under it. */
+export function isBlindPress({ timeStamp, pointerType }: PointerEvent): boolean {
+  return isTooSoon({ timeStamp }) && (pointerType === 'touch' || movedAt < changedAt)
 }
 
 /** A letter that does nothing: somebody writes, and has not seen that there is no field. */
@@ -61,6 +74,13 @@ function stopWriting(): void {
 
 addEventListener('keydown', noteWriting, { capture: true })
 addEventListener('pointerdown', stopWriting, { capture: true })
+addEventListener(
+  'pointermove',
+  ({ timeStamp }) => {
+    movedAt = timeStamp
+  },
+  { capture: true, passive: true },
+)
 
 /** Both ends of it: what is asked, and the buttons. Neither scrolled away nor covered. */
 function isInSight(card: Element): boolean {

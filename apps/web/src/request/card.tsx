@@ -1,6 +1,6 @@
 import { type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
 import { isWritten, useFocusLeft, wasWriting } from '../page/focus.ts'
-import { takeKeys } from './card-keys.ts'
+import { isBlindPress, takeKeys } from './card-keys.ts'
 
 /** The frame of a request. It takes the focus where nobody is typing; its keys work wherever the focus is, if it is first. */
 export function Card({
@@ -28,9 +28,10 @@ export function Card({
     if (takesFocus && !busy && !document.querySelector('dialog[open]'))
       card.current?.focus({ preventScroll: true })
   }, [takesFocus])
-  /** The second click of a double one may land on the next card, which nobody has read yet. */
+  /** The second click of a double one, or one that was on its way, may land on a card that nobody has read yet. */
   const click = (event: MouseEvent) => {
-    if (event.detail < 2 || !(event.target as HTMLElement).closest('button')) return
+    const isBlind = event.detail > 1 || (event.detail > 0 && isBlindPress(event.nativeEvent as PointerEvent))
+    if (!isBlind || !(event.target as HTMLElement).closest('button')) return
     event.preventDefault()
     event.stopPropagation()
   }

@@ -1,0 +1,14 @@
+/**
+ * How well a name fits what was typed, 0 for not at all: every word must occur in it. Letters that are merely there in
+ * that order would find a session by its folder when a command was meant.
+ */
+export function matchOf(name: string, typed: string): number {
+  const [text, words] = [name.toLowerCase(), typed.toLowerCase().split(/\s+/).filter(Boolean)]
+  if (!words.every((word) => text.includes(word))) return 0
+  const atStarts = words.filter((word) => startsIn(text, word)).length
+  return text.startsWith(words.join(' ')) ? 1 : 0.4 + (0.5 * atStarts) / Math.max(1, words.length)
+}
+
+function startsIn(text: string, word: string): boolean {
+  return text.startsWith(word) || text.includes(` ${word}`)
+}

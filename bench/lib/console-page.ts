@@ -46,7 +46,11 @@ export async function openSession(page: Page, parley: ParleyServer, id: string):
 /** Waits until the browser has kept a copy of the session, and the page itself. */
 export async function untilKept(page: Page, id: string): Promise<void> {
   await page.evaluate(() => navigator.serviceWorker.ready)
-  await page.waitForFunction(
+  while (!(await isKept(page, id))) await page.waitForTimeout(20)
+}
+
+function isKept(page: Page, id: string): Promise<boolean> {
+  return page.evaluate(
     (sessionId) =>
       new Promise<boolean>((resolve) => {
         const opening = indexedDB.open('parley')

@@ -16,13 +16,13 @@ const categories = ['disabled-by-default-devtools.timeline', 'blink.user_timing'
 /** The mark by which the clock of the trace and that of the page are compared. */
 const zero = 'bench-zero'
 
-export type Work = { readonly type: string; readonly needed: number; readonly took: number }
-
 /**
- * What the main thread of a page had to do after each thing that came from the server until the next one came, in
- * milliseconds, as the browser itself recorded it: scripts, style, layout, paint and all else. `needed` is the thread's
- * own time, `took` also counts while other programs had its processor.
+ * What the main thread of a page had to do after something came from the server, in milliseconds of the thread's own
+ * time, as the browser itself recorded it: scripts, style, layout, paint and all else. `drawn`: until the frame that
+ * shows it was handed to the display. `all`: until the next one came, with whatever else went on.
  */
+export type Work = { readonly type: string; readonly drawn: number; readonly all: number }
+
 export async function workAfterMarks(
   browser: Browser,
   page: Page,
@@ -47,23 +47,35 @@ export async function workAfterMarks(
   )
   if (!first || appended.length === 0) throw new Error('Nothing was appended.')
   const marks = appended.map(({ type, at }) => ({ type, ts: first.ts + (at - from) * 1000 }))
-  const tasks = traceEvents.filter(
-    ({ name, ph, pid, tid }) => name === 'RunTask' && ph === 'X' && pid === first.pid && tid === first.tid,
+  const onThread = ({ ph, pid, tid }: TraceEvent) => ph === 'X' && pid === first.pid && tid === first.tid
+  const thread = traceEvents.filter(onThread)
+  const tasks = thread.filter(({ name }) => name === 'RunTask').toSorted((a, b) => a.ts - b.ts)
+  const frames = thread.filter(({ name }) => name === 'Commit').map(({ ts }) => ts)
+  return spans(
+    marks,
+    tasks,
+    frames.toSorted((a, b) => a - b),
   )
-  return spans(marks, tasks)
 }
 
+type Marks = readonly { readonly type: string; readonly ts: number }[]
+
 /** Of the last mark nobody knows where its work ends, so it does not count. */
-function spans(marks: readonly { type: string; ts: number }[], tasks: readonly TraceEvent[]): Work[] {
+function spans(marks: Marks, tasks: readonly TraceEvent[], frames: readonly number[]): Work[] {
   return marks.slice(0, -1).map(({ type, ts: from }, index) => {
     const to = marks[index + 1]!.ts
-    let took = 0
-    let needed = 0
-    for (const { ts, dur = 0, tdur = 0 } of tasks) {
-      const inside = Math.max(0, Math.min(to, ts + dur) - Math.max(from, ts))
-      took += inside
-      if (inside > 0) needed += (inside / dur) * tdur
-    }
-    return { type, needed: needed / 1000, took: took / 1000 }
+    const frame = frames.find((ts) => ts > from && ts < to)
+    const drawing = frame && tasks.find(({ ts, dur = 0 }) => ts <= frame && frame < ts + dur)
+    const drawnAt = drawing ? drawing.ts + (drawing.dur ?? 0) : to
+    return { type, drawn: workBetween(tasks, from, drawnAt), all: workBetween(tasks, from, to) }
   })
+}
+
+function workBetween(tasks: readonly TraceEvent[], from: number, to: number): number {
+  let needed = 0
+  for (const { ts, dur = 0, tdur = 0 } of tasks) {
+    const inside = Math.max(0, Math.min(to, ts + dur) - Math.max(from, ts))
+    if (inside > 0) needed += (inside / dur) * tdur
+  }
+  return needed / 1000
 }

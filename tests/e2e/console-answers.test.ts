@@ -1,33 +1,14 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { BrowserContext, Page } from 'playwright-core'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Door } from './claude-at-work.ts'
-import { consoleAtWork } from './console-at-work.ts'
+import { describe, expect, it } from 'vitest'
+import type { Door } from './claude-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
+import { consoleBehindDoor, shut } from './console-door.ts'
 import { allowOnce, boxOf, card, eventually, keptSeq, openSession, prompt, shows } from './console-page.ts'
 
 /** Answers to requests: given while the server is away, edited, and read where they wait. */
-const { server, openTab, browser } = consoleAtWork(({ folder }) => {
-  const dataDir = join(folder, 'data')
-  mkdirSync(dataDir)
-  // Any port of this address: the door that is cut has another one than the server.
-  writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
-})
+const { server, openTab, openThroughDoor } = consoleBehindDoor()
 
 const unsent = (page: Page) => page.getByTestId('unsent')
-const offline = (page: Page) => page.getByTestId('offline').filter({ visible: true })
-
-async function openThroughDoor(options: Parameters<ReturnType<typeof browser>['newContext']>[0] = {}) {
-  const door = await Door.open(server.port)
-  onTestFinished(() => door.shut())
-  const context = await browser().newContext(options)
-  onTestFinished(() => context.close())
-  const page = await context.newPage()
-  await page.goto((await server.newLink()).replace(server.url, door.url))
-  await page.waitForURL(`${door.url}/`)
-  return { door, page, context }
-}
 
 /** A session that asks, on a page that could be opened again without the server. */
 async function asked(words: string, page: Page, door: Door): Promise<string> {
@@ -39,12 +20,6 @@ async function asked(words: string, page: Page, door: Door): Promise<string> {
   const { seq } = await server.call<{ seq: number }>(`/api/sessions/${id}?tail=0`)
   await eventually(() => keptSeq(page, id)).toBe(seq)
   return id
-}
-
-async function cut(door: Door, page: Page, context: BrowserContext): Promise<void> {
-  await context.setOffline(true)
-  await door.shut()
-  await offline(page).first().waitFor()
 }
 
 async function restore(door: Door, page: Page, context: BrowserContext): Promise<void> {
@@ -98,7 +73,7 @@ describe('an answer that is given while the server is away', () => {
   it.each(kinds)('is kept, shown, and sent once: $name', async ({ words, give, said, next, outcome }) => {
     const { door, page, context } = await openThroughDoor()
     const id = await asked(words, page, door)
-    await cut(door, page, context)
+    await shut({ door, page, context })
     await give(page)
     await unsent(page).getByText(`Not sent yet: ${said}`).waitFor()
     await eventually(() => page.getByTestId('announcer').textContent()).toBe(`Not sent yet: ${said}`)
@@ -117,7 +92,7 @@ describe('an answer that is given while the server is away', () => {
   it('can be taken back, and is then not given', async () => {
     const { door, page, context } = await openThroughDoor(phone)
     const id = await asked('show a permission', page, door)
-    await cut(door, page, context)
+    await shut({ door, page, context })
     await allowOnce(page).tap()
     await unsent(page).getByRole('button', { name: 'Take it back' }).tap()
     await allowOnce(page).waitFor()
@@ -133,7 +108,7 @@ describe('an answer that is given while the server is away', () => {
     const other = await context.newPage()
     await openSession(other, { url: door.url }, id)
     await card(other).waitFor()
-    await cut(door, page, context)
+    await shut({ door, page, context })
     await allowOnce(page).click()
     await unsent(other).getByText('Not sent yet: Allow once').waitFor()
     await unsent(other).getByRole('button', { name: 'Take it back' }).click()
@@ -147,7 +122,7 @@ describe('an answer that is given while the server is away', () => {
   it('is told of, and changes nothing, where somebody else has answered meanwhile', async () => {
     const { door, page, context } = await openThroughDoor()
     const id = await asked('show a permission', page, door)
-    await cut(door, page, context)
+    await shut({ door, page, context })
     await allowOnce(page).click()
     await unsent(page).waitFor()
     const decide = { type: 'permission.decide', commandId: `cmd_${id}`, decision: 'deny' }
@@ -166,7 +141,7 @@ describe('an answer that is given while the server is away', () => {
   it('is not sent by itself once its tab is closed, and not forgotten either', async () => {
     const { door, page, context } = await openThroughDoor()
     const id = await asked('show a permission', page, door)
-    await cut(door, page, context)
+    await shut({ door, page, context })
     await allowOnce(page).click()
     await unsent(page).waitFor()
     await page.close()
@@ -190,7 +165,7 @@ describe('an answer that is given while the server is away', () => {
   it('that was never sent is told of where nobody waits for it any more', async () => {
     const { door, page, context } = await openThroughDoor()
     const id = await asked('show a permission', page, door)
-    await cut(door, page, context)
+    await shut({ door, page, context })
     await allowOnce(page).click()
     await unsent(page).waitFor()
     await page.close()
@@ -227,7 +202,7 @@ describe('what went wrong', () => {
     const { door, page, context } = await openThroughDoor(options)
     await withoutExpiry(context)
     await asked('show a permission', page, door)
-    await cut(door, page, context)
+    await shut({ door, page, context })
     await page.getByRole('button', { name: 'More for this session' }).click()
     await page.getByRole('menuitem', { name: 'Pin' }).click()
     const words = page.getByRole('status').getByText('It may have stopped, or the network is away')

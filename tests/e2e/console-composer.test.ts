@@ -1,16 +1,13 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { BrowserContext, Page } from 'playwright-core'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Door } from './claude-at-work.ts'
-import { consoleAtWork } from './console-at-work.ts'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
 import { phone, seriousFindings } from './console-browser.ts'
+import { consoleBehindDoor, shut } from './console-door.ts'
 import {
-  allowOnce,
   boxOf,
   card,
   conversation,
   eventually,
+  keptList,
   keptSeq,
   openSession,
   panel,
@@ -20,12 +17,7 @@ import {
 } from './console-page.ts'
 
 /** What is written and attached is never lost, is in reach on every screen, and parts that cannot be had say so. */
-const { server, openTab, browser } = consoleAtWork(({ folder }) => {
-  const dataDir = join(folder, 'data')
-  mkdirSync(dataDir)
-  // Any port of this address: the door that is shut has another one than the server.
-  writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
-})
+const { server, openTab, openThroughDoor } = consoleBehindDoor()
 
 const dot = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
@@ -42,24 +34,6 @@ const attach = (page: Page, ...files: ReturnType<typeof picture>[]) =>
 const queue = (page: Page) => page.getByRole('list', { name: 'Queue' })
 const timeline = (page: Page) => page.getByTestId('timeline')
 const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
-
-/** What the browser keeps under a name besides sessions. */
-const keptList = (page: Page, name: string) =>
-  page.evaluate(
-    (key) =>
-      new Promise<unknown>((resolve, reject) => {
-        const opening = indexedDB.open('parley')
-        opening.onerror = () => reject(opening.error)
-        opening.onsuccess = () => {
-          const read = opening.result.transaction('lists').objectStore('lists').get(key)
-          read.onsuccess = () => {
-            opening.result.close()
-            resolve(read.result)
-          }
-        }
-      }),
-    name,
-  )
 
 /** The names under which attachments of prompts on their way are kept. */
 const keptParts = (page: Page) =>
@@ -215,7 +189,7 @@ describe('what is attached', () => {
     const id = await server.session()
     await openSession(page, { url }, id)
     await untilKeptOffline(page, id)
-    await shut(door, page, context)
+    await shut({ door, page, context })
     await attach(page, picture('large.png', 6_000_000))
     await chips(page).getByText('large.png').waitFor()
     await say(page, 'show markdown of it')
@@ -363,148 +337,5 @@ describe('the meter', () => {
         }),
       )
     await eventually(isWhole).toBe(true)
-  })
-})
-
-async function openThroughDoor() {
-  const door = await Door.open(server.port)
-  onTestFinished(() => door.shut())
-  const context = await browser().newContext()
-  onTestFinished(() => context.close())
-  const page = await context.newPage()
-  await page.goto((await server.newLink()).replace(server.url, door.url))
-  await page.waitForURL(`${door.url}/`)
-  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined))
-  return { door, page, context, url: door.url }
-}
-
-async function shut(door: Door, page: Page, context: BrowserContext): Promise<void> {
-  await context.setOffline(true)
-  await door.shut()
-  await page.getByTestId('offline').first().waitFor()
-}
-
-describe('parts of the page', () => {
-  it('are all kept for when the server is away, also those that were never opened', async () => {
-    const { door, page, context, url } = await openThroughDoor()
-    await openSession(page, { url }, await server.session('think'))
-    await shows(page, /second way is better/)
-    await shut(door, page, context)
-    await page.getByRole('button', { name: 'Changes' }).click()
-    await panel(page, 'Changes')
-      .getByText(/does not answer/)
-      .waitFor()
-    await page.keyboard.press('Control+k')
-    await page.getByPlaceholder('Go to a session').waitFor()
-    await page.keyboard.press('Escape')
-    await page.getByRole('link', { name: 'Settings' }).click()
-    await page.getByRole('heading', { name: 'Settings' }).waitFor()
-    await page.goto(`${url}/import`)
-    await page.getByRole('main').getByRole('heading').first().waitFor()
-    expect(await page.getByText('could not be fetched').count()).toBe(0)
-  })
-
-  it('that cannot be had say so in their place, and can be tried again', async () => {
-    const { page } = await openTab({ serviceWorkers: 'block' })
-    await openSession(page, server, await server.session('think'))
-    await shows(page, /second way is better/)
-    const missing = /\/assets\/(settings-page|palette|changes-panel)-/
-    await page.route(missing, (route) => route.fulfill({ status: 404, body: 'not here' }))
-    const notice = page.getByText('This part could not be fetched')
-    const again = page.getByRole('button', { name: 'Try again' })
-
-    await page.getByRole('button', { name: 'Changes' }).click()
-    await panel(page, 'Changes').getByText('This part could not be fetched').waitFor()
-    await shows(page, /second way is better/)
-    expect(await seriousFindings(page)).toEqual([])
-    await again.click()
-    await notice.waitFor()
-    await page.unroute(missing)
-    await again.click()
-    await panel(page, 'Changes').getByText('not a git repository').waitFor()
-    await page.route(missing, (route) => route.fulfill({ status: 404, body: 'not here' }))
-
-    await page.keyboard.press('Control+k')
-    await page.getByRole('dialog').getByText('This part could not be fetched').waitFor()
-    await page.keyboard.press('Escape')
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    await page.getByRole('link', { name: 'Settings' }).click()
-    await page.getByRole('main').getByText('This part could not be fetched').waitFor()
-    await page.getByRole('navigation', { name: 'Sessions' }).waitFor()
-    await page.unroute(missing)
-    await again.click()
-    await page.getByRole('heading', { name: 'Settings' }).waitFor()
-  })
-})
-
-describe('what waits', () => {
-  const icon = (page: Page) => page.locator('link[rel=icon]').getAttribute('href')
-
-  it('is still there when the page is opened without the server', async () => {
-    const { door, page, context, url } = await openThroughDoor()
-    const id = await server.session('show a permission, later')
-    await page.goto(`${url}/inbox`)
-    const entry = page.getByRole('main').getByRole('listitem').filter({ hasText: 'show a permission, later' })
-    await entry.waitFor()
-    const kept = async () => ((await keptList(page, 'waiting')) as { requests?: [] })?.requests?.length
-    const count = (await server.call<{ requests: unknown[] }>('/api/permissions')).requests.length
-    await eventually(kept).toBe(count)
-    await shut(door, page, context)
-    await page.reload()
-    await page.getByText('This is what waited when it last did').waitFor()
-    await entry.waitFor()
-    expect(await page.getByTestId('inbox-count').textContent()).toBe(`${count} waiting`)
-    await eventually(() => page.title()).toMatch(new RegExp(`^\\(${count}\\) `))
-    expect(await icon(page)).toBe('/icon-waiting.svg')
-
-    await entry.getByRole('button', { name: /Allow once/ }).click()
-    await entry.getByText('Not sent yet: Allow once').waitFor()
-    await door.open()
-    await context.setOffline(false)
-    await entry.waitFor({ state: 'detached' })
-    const { events } = await server.call<{ events: { type: string; outcome?: string }[] }>(
-      `/api/sessions/${id}/events?limit=200`,
-    )
-    expect(events.filter(({ type }) => type === 'permission.resolved')).toMatchObject([
-      { outcome: 'allowed' },
-    ])
-  })
-
-  it('is not known on a page that never heard of it, and that is said', async () => {
-    const { door, page, context, url } = await openThroughDoor()
-    await page.evaluate(
-      () =>
-        new Promise((resolve) => {
-          const forgetting = indexedDB.deleteDatabase('parley')
-          forgetting.onsuccess = resolve
-          forgetting.onblocked = resolve
-        }),
-    )
-    await shut(door, page, context)
-    await page.goto(`${url}/inbox`)
-    await page.getByText('What waits for you is shown as soon as it does.').waitFor()
-    await page.goto(`${url}/sessions/ses_never_seen`)
-    await page.getByText('this browser has not seen this session yet').waitFor()
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Session')
-  })
-
-  it('shows in the title and the icon of the tab, and goes from there', async () => {
-    const { page } = await openTab()
-    const asking = new Set<string>()
-    const { requests } = await server.call<{ requests: { session: { id: string } }[] }>('/api/permissions')
-    for (const { session } of requests) asking.add(session.id)
-    for (const id of asking)
-      await server.call(`/api/sessions/${id}/commands`, { type: 'turn.cancel', commandId: `cmd_${id}` })
-    const id = await server.session()
-    await openSession(page, server, id)
-    await eventually(() => page.title()).toMatch(/^[^(]*Parley$/)
-    await say(page, 'show a permission')
-    await eventually(() => page.title()).toBe('(1) show a permission · Parley')
-    expect(await icon(page)).toBe('/icon-waiting.svg')
-    await page.getByRole('link', { name: /^Inbox/ }).click()
-    await eventually(() => page.title()).toMatch(/^\(1\) /)
-    await allowOnce(page).click()
-    await eventually(() => page.title()).not.toMatch(/^\(/)
-    await eventually(() => icon(page)).not.toBe('/icon-waiting.svg')
   })
 })

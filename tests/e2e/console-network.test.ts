@@ -1,9 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { BrowserContext } from 'playwright-core'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { Door } from './claude-at-work.ts'
-import { consoleAtWork } from './console-at-work.ts'
+import { describe, expect, it } from 'vitest'
+import { consoleBehindDoor, shut } from './console-door.ts'
 import {
   allowOnce,
   card,
@@ -17,12 +14,7 @@ import {
 } from './console-page.ts'
 
 /** The console on a network that fails, what it keeps, and whom it calls. */
-const { server, openTab, browser } = consoleAtWork(({ folder }) => {
-  const dataDir = join(folder, 'data')
-  mkdirSync(dataDir)
-  // Any port of this address: the door that is cut has another one than the server.
-  writeFileSync(join(dataDir, 'config.json'), JSON.stringify({ allowHosts: ['127.0.0.1'] }))
-})
+const { server, openTab, openThroughDoor } = consoleBehindDoor()
 
 const submit = (id: string, text: string) =>
   server.call(`/api/sessions/${id}/commands`, { type: 'prompt.submit', commandId: `cmd_${text}`, text })
@@ -59,16 +51,6 @@ describe('what the browser keeps', () => {
 })
 
 describe('offline and back', () => {
-  async function openThroughDoor() {
-    const door = await Door.open(server.port)
-    onTestFinished(() => door.shut())
-    const context = await browser().newContext()
-    const page = await context.newPage()
-    await page.goto((await server.newLink()).replace(server.url, door.url))
-    await page.waitForURL(`${door.url}/`)
-    return { door, page, context }
-  }
-
   it('loses nothing: reading goes on, prompts wait, and what happened meanwhile is there', async () => {
     const { door, page, context } = await openThroughDoor()
     const id = await server.session('markdown')
@@ -80,9 +62,7 @@ describe('offline and back', () => {
     const { seq } = await stateOf(id)
     await eventually(() => keptSeq(page, id)).toBe(seq)
 
-    await context.setOffline(true)
-    await door.shut()
-    await page.getByTestId('offline').first().waitFor()
+    await shut({ door, page, context })
     await submit(id, 'think meanwhile')
     await eventually(async () => (await stateOf(id)).turns).toBe(2)
     await say(page, 'ask me')

@@ -55,3 +55,21 @@ export function keptSeq(page: Page, id: string): Promise<number> {
     id,
   )
 }
+
+/** What the browser keeps under a name besides sessions. */
+export const keptList = (page: Page, name: string) =>
+  page.evaluate(
+    (key) =>
+      new Promise<unknown>((resolve, reject) => {
+        const opening = indexedDB.open('parley')
+        opening.onerror = () => reject(opening.error)
+        opening.onsuccess = () => {
+          const read = opening.result.transaction('lists').objectStore('lists').get(key)
+          read.onsuccess = () => {
+            opening.result.close()
+            resolve(read.result)
+          }
+        }
+      }),
+    name,
+  )

@@ -1,0 +1,133 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { seriousFindings } from './console-browser.ts'
+import { consoleBehindDoor, shut } from './console-door.ts'
+import { allowOnce, eventually, keptList, openSession, panel, say, shows } from './console-page.ts'
+
+/** What of the page is there without the server, and what it says of what is not. */
+const { server, openTab, openThroughDoor } = consoleBehindDoor()
+
+describe('parts of the page', () => {
+  it('are all kept for when the server is away, also those that were never opened', async () => {
+    const { door, page, context, url } = await openThroughDoor()
+    await openSession(page, { url }, await server.session('think'))
+    await shows(page, /second way is better/)
+    await shut({ door, page, context })
+    await page.getByRole('button', { name: 'Changes' }).click()
+    await panel(page, 'Changes')
+      .getByText(/does not answer/)
+      .waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByPlaceholder('Go to a session').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('heading', { name: 'Settings' }).waitFor()
+    await page.goto(`${url}/import`)
+    await page.getByRole('main').getByRole('heading').first().waitFor()
+    expect(await page.getByText('could not be fetched').count()).toBe(0)
+  })
+
+  it('that cannot be had say so in their place, and can be tried again', async () => {
+    const { page } = await openTab({ serviceWorkers: 'block' })
+    await openSession(page, server, await server.session('think'))
+    await shows(page, /second way is better/)
+    const missing = /\/assets\/(settings-page|palette|changes-panel)-/
+    await page.route(missing, (route) => route.fulfill({ status: 404, body: 'not here' }))
+    const notice = page.getByText('This part could not be fetched')
+    const again = page.getByRole('button', { name: 'Try again' })
+
+    await page.getByRole('button', { name: 'Changes' }).click()
+    await panel(page, 'Changes').getByText('This part could not be fetched').waitFor()
+    await shows(page, /second way is better/)
+    expect(await seriousFindings(page)).toEqual([])
+    await again.click()
+    await notice.waitFor()
+    await page.unroute(missing)
+    await again.click()
+    await panel(page, 'Changes').getByText('not a git repository').waitFor()
+    await page.route(missing, (route) => route.fulfill({ status: 404, body: 'not here' }))
+
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog').getByText('This part could not be fetched').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByRole('main').getByText('This part could not be fetched').waitFor()
+    await page.getByRole('navigation', { name: 'Sessions' }).waitFor()
+    await page.unroute(missing)
+    await again.click()
+    await page.getByRole('heading', { name: 'Settings' }).waitFor()
+  })
+})
+
+describe('what waits', () => {
+  const icon = (page: Page) => page.locator('link[rel=icon]').getAttribute('href')
+
+  it('is still there when the page is opened without the server', async () => {
+    const { door, page, context, url } = await openThroughDoor()
+    const id = await server.session('show a permission, later')
+    await page.goto(`${url}/inbox`)
+    const entry = page.getByRole('main').getByRole('listitem').filter({ hasText: 'show a permission, later' })
+    await entry.waitFor()
+    const kept = async () => ((await keptList(page, 'waiting')) as { requests?: [] })?.requests?.length
+    const count = (await server.call<{ requests: unknown[] }>('/api/permissions')).requests.length
+    await eventually(kept).toBe(count)
+    await shut({ door, page, context })
+    await page.reload()
+    await page.getByText('This is what waited when it last did').waitFor()
+    await entry.waitFor()
+    expect(await page.getByTestId('inbox-count').textContent()).toBe(`${count} waiting`)
+    await eventually(() => page.title()).toMatch(new RegExp(`^\\(${count}\\) `))
+    expect(await icon(page)).toBe('/icon-waiting.svg')
+
+    await entry.getByRole('button', { name: /Allow once/ }).click()
+    await entry.getByText('Not sent yet: Allow once').waitFor()
+    await door.open()
+    await context.setOffline(false)
+    await entry.waitFor({ state: 'detached' })
+    const { events } = await server.call<{ events: { type: string; outcome?: string }[] }>(
+      `/api/sessions/${id}/events?limit=200`,
+    )
+    expect(events.filter(({ type }) => type === 'permission.resolved')).toMatchObject([
+      { outcome: 'allowed' },
+    ])
+  })
+
+  it('is not known on a page that never heard of it, and that is said', async () => {
+    const { door, page, context, url } = await openThroughDoor()
+    await page.evaluate(
+      () =>
+        new Promise((resolve) => {
+          const forgetting = indexedDB.deleteDatabase('parley')
+          forgetting.onsuccess = resolve
+          forgetting.onblocked = resolve
+        }),
+    )
+    await shut({ door, page, context })
+    await page.goto(`${url}/inbox`)
+    await page.getByText('What waits for you is shown as soon as it does.').waitFor()
+    await page.goto(`${url}/sessions/ses_never_seen`)
+    await page.getByText('this browser has not seen this session yet').waitFor()
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Session')
+  })
+
+  it('shows in the title and the icon of the tab, and goes from there', async () => {
+    const { page } = await openTab()
+    const asking = new Set<string>()
+    const { requests } = await server.call<{ requests: { session: { id: string } }[] }>('/api/permissions')
+    for (const { session } of requests) asking.add(session.id)
+    for (const id of asking)
+      await server.call(`/api/sessions/${id}/commands`, { type: 'turn.cancel', commandId: `cmd_${id}` })
+    const id = await server.session()
+    await openSession(page, server, id)
+    await eventually(() => page.title()).toMatch(/^[^(]*Parley$/)
+    await say(page, 'show a permission')
+    await eventually(() => page.title()).toBe('(1) show a permission · Parley')
+    expect(await icon(page)).toBe('/icon-waiting.svg')
+    await page.getByRole('link', { name: /^Inbox/ }).click()
+    await eventually(() => page.title()).toMatch(/^\(1\) /)
+    await allowOnce(page).click()
+    await eventually(() => page.title()).not.toMatch(/^\(/)
+    await eventually(() => icon(page)).not.toBe('/icon-waiting.svg')
+  })
+})

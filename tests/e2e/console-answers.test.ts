@@ -3,7 +3,17 @@ import { describe, expect, it } from 'vitest'
 import type { Door } from './claude-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
 import { consoleBehindDoor, shut } from './console-door.ts'
-import { allowOnce, boxOf, card, eventually, keptSeq, openSession, prompt, shows } from './console-page.ts'
+import {
+  allowOnce,
+  boxOf,
+  card,
+  eventually,
+  keptSeq,
+  openSession,
+  prompt,
+  shows,
+  tapOnCard,
+} from './console-page.ts'
 
 /** Answers to requests: given while the server is away, edited, and read where they wait. */
 const { server, openTab, openThroughDoor } = consoleBehindDoor()
@@ -93,11 +103,11 @@ describe('an answer that is given while the server is away', () => {
     const { door, page, context } = await openThroughDoor(phone)
     const id = await asked('show a permission', page, door)
     await shut({ door, page, context })
-    await allowOnce(page).tap()
+    await tapOnCard(allowOnce(page))
     await unsent(page).getByRole('button', { name: 'Take it back' }).tap()
     await allowOnce(page).waitFor()
     await restore(door, page, context)
-    await card(page).getByRole('button', { name: 'Deny', exact: true }).tap()
+    await tapOnCard(card(page).getByRole('button', { name: 'Deny', exact: true }))
     await shows(page, /I leave it alone/)
     expect(await outcomesOf(id)).toEqual(['denied'])
   })

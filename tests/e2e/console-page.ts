@@ -4,6 +4,12 @@ import { expect } from 'vitest'
 /** Where things are on the console's page, and how a test waits for them. */
 export const card = (page: Page) => page.getByTestId('request')
 export const allowOnce = (page: Page) => card(page).getByRole('button', { name: /Allow once/ })
+/** A card that has only just come is deaf to fingers: whoever tapped may have meant another. */
+export async function tapOnCard(button: Locator): Promise<void> {
+  await button.waitFor()
+  await button.page().locator('html:not([data-cards=deaf])').waitFor({ state: 'attached' })
+  await button.tap()
+}
 export const prompt = (page: Page) => page.getByRole('combobox', { name: 'Prompt' })
 export const conversation = (page: Page) => page.getByRole('feed', { name: 'Conversation' })
 export const panel = (page: Page, name: string) => page.getByRole('complementary', { name })

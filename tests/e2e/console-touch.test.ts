@@ -4,7 +4,16 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { consoleAtWork } from './console-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
-import { allowOnce, card, conversation, eventually, openSession, panel, shows } from './console-page.ts'
+import {
+  allowOnce,
+  card,
+  conversation,
+  eventually,
+  openSession,
+  panel,
+  shows,
+  tapOnCard,
+} from './console-page.ts'
 
 /** The console under a finger. */
 const { server, openTab } = consoleAtWork()
@@ -79,7 +88,7 @@ describe('on a phone', () => {
     })
     const { page } = await openTab(phone)
     await openSession(page, server, id)
-    await allowOnce(page).tap()
+    await tapOnCard(allowOnce(page))
     await page.getByTestId('working').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'More for this session' }).tap()
     await page.getByRole('menuitem', { name: 'Expand everything' }).waitFor()

@@ -12,6 +12,7 @@ import {
   openSession,
   prompt,
   shows,
+  tapOnCard,
 } from './console-page.ts'
 
 /** The console in a real browser, on the real server, with the demo agent. */
@@ -298,10 +299,10 @@ describe('a phone', () => {
     await prompt(page).fill('ask me')
     await page.getByRole('button', { name: 'Queue' }).tap()
     await page.getByRole('list', { name: 'Queue' }).getByText('ask me').waitFor()
-    await allow.tap()
+    await tapOnCard(allow)
     await card(page).getByText('SQLite').tap()
     await card(page).getByText('Tests').tap()
-    await card(page).getByRole('button', { name: 'Answer' }).tap()
+    await tapOnCard(card(page).getByRole('button', { name: 'Answer' }))
     await shows(page, 'With that I could start.')
     await page.getByRole('link', { name: 'All sessions' }).tap()
     await page.getByRole('navigation', { name: 'Sessions' }).getByText('show a permission').first().waitFor()

@@ -14,6 +14,7 @@ const writingMs = 1500
 let changedAt = Number.NEGATIVE_INFINITY
 let wroteAt = Number.NEGATIVE_INFINITY
 let movedAt = Number.NEGATIVE_INFINITY
+let hearing: ReturnType<typeof setTimeout> | undefined
 
 /** `answer`: true if the key was used. */
 export function takeKeys(card: Element, answer: (key: string) => boolean): () => void {
@@ -27,9 +28,13 @@ export function takeKeys(card: Element, answer: (key: string) => boolean): () =>
 
 /** What is first is another one now. It counts from when it can be seen: a page in the background draws nothing. */
 function hushKeys(): void {
+  const { dataset } = document.documentElement
   changedAt = Number.POSITIVE_INFINITY
+  dataset.cards = 'deaf'
   requestAnimationFrame(() => {
     changedAt = performance.now()
+    clearTimeout(hearing)
+    hearing = setTimeout(() => delete dataset.cards, deafMs)
   })
 }
 

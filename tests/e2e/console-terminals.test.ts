@@ -13,6 +13,8 @@ async function openTerminal(page: Page) {
   const terminals = panel(page, 'Terminals')
   await terminals.getByRole('button', { name: 'Open a terminal' }).click()
   await terminals.locator('.xterm-helper-textarea').waitFor({ state: 'attached' })
+  // What is typed before the shell reads may be lost to it, as in any terminal.
+  await screenSays(page, /[$#]/)
   return terminals
 }
 

@@ -15,7 +15,7 @@ export function ago(at: number, now: number): string {
 
 /** The time of day, with the day if it is another one. */
 export function timeOf(at: number, now: number): string {
-  const time = new Date(at).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' })
+  const time = new Date(at).toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' })
   return dayOf(at, now) === 'Today' ? time : `${ago(at, now)}, ${time}`
 }
 

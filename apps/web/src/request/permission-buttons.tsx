@@ -26,7 +26,8 @@ export function PermissionButtons({ plan, choices, command, edited, disabled, on
   return (
     <div className="flex flex-wrap items-center gap-2 px-3.5 pt-2.5 pb-3">
       <Button look="good" disabled={disabled} onClick={() => onAllow(once)}>
-        {plan ? 'Approve the plan' : edited ? 'Allow as edited' : 'Allow once'} <Key>1</Key>
+        {plan ? 'Approve the plan' : edited ? 'Allow as edited' : 'Allow once'}{' '}
+        {edited ? <Key>Ctrl+Enter</Key> : <Key>1</Key>}
       </Button>
       {session && (
         <Button disabled={disabled} onClick={() => onAllow(session)}>
@@ -60,7 +61,7 @@ export function PermissionButtons({ plan, choices, command, edited, disabled, on
             Deny, and say why
           </Button>
           <Button look="danger" onClick={rest.onDeny}>
-            Deny <Key>3</Key>
+            Deny {!edited && <Key>3</Key>}
           </Button>
         </span>
       )}

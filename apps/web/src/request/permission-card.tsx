@@ -78,7 +78,10 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
             aria-label="Edit what will run"
             value={edited}
             onChange={(event) => keep({ edited: event.target.value })}
-            onKeyDown={(event) => leaveByEscape(event, () => setEditing(false))}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) allow(choices.once)
+              else leaveByEscape(event, () => setEditing(false))
+            }}
             className="field field-sizing-content max-h-60 min-h-16 w-full font-mono"
           />
         )}

@@ -59,7 +59,7 @@ export default function TerminalPanel() {
       {shown === undefined ? (
         <div className="px-4 py-4 text-sm text-soft">
           <p className="pb-3">A real shell in the session’s folder. It stays when the page is closed.</p>
-          <Button look="primary" onClick={() => void open('shell')}>
+          <Button autoFocus look="primary" onClick={() => void open('shell')}>
             Open a terminal
           </Button>
         </div>

@@ -7,8 +7,10 @@ export function useOpenBlocks(): readonly OpenBlock[] {
   return useStatePart((state) => state.openBlocks, sameBlocksOpen)
 }
 
-export function useOpenBlock(id: string): OpenBlock | undefined {
-  return useStatePart((state) => state.openBlocks.find((block) => block.id === id))
+export function useOpenBlock(id: string | undefined): OpenBlock | undefined {
+  return useStatePart((state) =>
+    id === undefined ? undefined : state.openBlocks.find((block) => block.id === id),
+  )
 }
 
 /** A call that runs, with its output so far. */

@@ -1,3 +1,4 @@
+import type { OpenBlock } from '@parley/protocol'
 import { RequestOutcome } from '../request/request-outcome.tsx'
 import { SettledQuestion } from '../request/settled-question.tsx'
 import { CallRow } from './call-row.tsx'
@@ -22,17 +23,17 @@ export type RowProps = {
 }
 
 export function RowView({ row, folder, onToggle }: RowProps) {
-  if ('writing' in row) return <WritingView row={row} onToggle={onToggle} />
+  // The same component while it is written and after: what is on screen stays there when a block is done.
+  const type = 'writing' in row ? row.writing.type : row.node.type
+  if (type === 'text' || type === 'thinking') return <WordsView row={row} onToggle={onToggle} />
+  if ('writing' in row) return <DraftView writing={row.writing} />
   const { node, open } = row
   switch (node.type) {
     case 'prompt':
       return <PromptRow block={node.block} />
     case 'text':
-      return (
-        <TextRow text={node.block.text} done cut={node.block.interrupted === true} seq={node.block.seq} />
-      )
     case 'thinking':
-      return <ThinkingRow id={node.key} text={node.block.text} done open={open} onToggle={onToggle} />
+      return null
     case 'call':
       if (node.request?.type === 'question') return <SettledQuestion block={node.request} />
       return <CallRow node={node} open={open} folder={folder} onToggle={onToggle} />
@@ -73,16 +74,31 @@ function sameNode(one: Node, other: Node): boolean {
   return one.request === other.request && one.children.length === other.children.length
 }
 
-function WritingView({
-  row,
-  onToggle,
-}: {
-  row: Extract<Row, { writing: unknown }>
-  onToggle: RowProps['onToggle']
-}) {
-  const { open } = row
-  const writing = useOpenBlock(row.writing.id) ?? row.writing
-  if (writing.type === 'tool-call') return <DraftRow block={writing} />
-  if (writing.type === 'text') return <TextRow text={writing.text} done={false} cut={false} />
-  return <ThinkingRow id={writing.id} text={writing.text} done={false} open={open} onToggle={onToggle} />
+function WordsView({ row, onToggle }: Omit<RowProps, 'folder'>) {
+  const written = useOpenBlock('writing' in row ? row.writing.id : undefined)
+  if ('writing' in row) {
+    const { id, type, text } = wordsOf(written) ?? wordsOf(row.writing) ?? noWords
+    return type === 'text' ? (
+      <TextRow text={text} done={false} cut={false} />
+    ) : (
+      <ThinkingRow id={id} text={text} done={false} open={row.open} onToggle={onToggle} />
+    )
+  }
+  const { node } = row
+  if (node.type === 'thinking')
+    return <ThinkingRow id={node.key} text={node.block.text} done open={row.open} onToggle={onToggle} />
+  if (node.type !== 'text') return null
+  const { text, interrupted, seq } = node.block
+  return <TextRow text={text} done cut={interrupted === true} seq={seq} />
+}
+
+const noWords = { id: '', type: 'text', text: '' } as const
+
+function wordsOf(block: OpenBlock | undefined) {
+  return block?.type === 'tool-call' ? undefined : block
+}
+
+function DraftView({ writing }: { writing: OpenBlock }) {
+  const block = useOpenBlock(writing.id) ?? writing
+  return block.type === 'tool-call' ? <DraftRow block={block} /> : null
 }

@@ -42,9 +42,10 @@ export function watchChanges(
     }
     if (signal.aborted) return
     tell('lost')
-    const cancel = clock.after(backoff.next(), () => void listen())
-    signal.addEventListener('abort', cancel, { once: true })
+    cancelRetry = clock.after(backoff.next(), () => void listen())
   }
+  let cancelRetry = () => {}
+  signal.addEventListener('abort', () => cancelRetry(), { once: true })
   void listen()
   return () => controller.abort()
 }

@@ -36,7 +36,7 @@ export default function Find({ segments, toggle, showRow, scroller, onClose }: P
   }, [key, toggle])
   useMarks(wanted, hit)
   useSeek(hit, wanted, { showRow, scroller })
-  useFocusBack(scroller)
+  useFocusGivenBack(scroller)
 
   const step = (by: number) => setPlace((before) => before + by)
   return (
@@ -83,7 +83,7 @@ function countWords(found: readonly Hit[], index: number, loading: boolean): str
 }
 
 /** Who closes it goes on where they were; or reads, if that is gone. */
-function useFocusBack(scroller: RefObject<HTMLElement | null>): void {
+function useFocusGivenBack(scroller: RefObject<HTMLElement | null>): void {
   const [before] = useState(() => document.activeElement)
   useEffect(
     () => () => {

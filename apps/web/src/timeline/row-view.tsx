@@ -1,4 +1,4 @@
-import type { OpenBlock } from '@parley/protocol'
+import type { BlockOf, OpenBlock, OpenToolCall } from '@parley/protocol'
 import { RequestOutcome } from '../request/request-outcome.tsx'
 import { SettledQuestion } from '../request/settled-question.tsx'
 import { CallRow } from './call-row.tsx'
@@ -23,17 +23,21 @@ export type RowProps = {
 }
 
 export function RowView({ row, folder, onToggle }: RowProps) {
-  // The same component while it is written and after: what is on screen stays there when a block is done.
-  const type = 'writing' in row ? row.writing.type : row.node.type
-  if (type === 'text' || type === 'thinking') return <WordsView row={row} onToggle={onToggle} />
-  if ('writing' in row) return <DraftView writing={row.writing} />
+  if ('writing' in row) {
+    const { writing } = row
+    return writing.type === 'tool-call' ? (
+      <DraftView writing={writing} />
+    ) : (
+      <WordsView row={row} block={writing} onToggle={onToggle} />
+    )
+  }
   const { node, open } = row
   switch (node.type) {
     case 'prompt':
       return <PromptRow block={node.block} />
     case 'text':
     case 'thinking':
-      return null
+      return <WordsView row={row} block={node.block} onToggle={onToggle} />
     case 'call':
       if (node.request?.type === 'question') return <SettledQuestion block={node.request} />
       return <CallRow node={node} open={open} folder={folder} onToggle={onToggle} />
@@ -74,28 +78,17 @@ function sameNode(one: Node, other: Node): boolean {
   return one.request === other.request && one.children.length === other.children.length
 }
 
-function WordsView({ row, onToggle }: Omit<RowProps, 'folder'>) {
-  const written = useOpenBlock('writing' in row ? row.writing.id : undefined)
-  if ('writing' in row) {
-    const { id, type, text } = wordsOf(written) ?? wordsOf(row.writing) ?? noWords
-    return type === 'text' ? (
-      <TextRow text={text} done={false} cut={false} />
-    ) : (
-      <ThinkingRow id={id} text={text} done={false} open={row.open} onToggle={onToggle} />
-    )
-  }
-  const { node } = row
-  if (node.type === 'thinking')
-    return <ThinkingRow id={node.key} text={node.block.text} done open={row.open} onToggle={onToggle} />
-  if (node.type !== 'text') return null
-  const { text, interrupted, seq } = node.block
-  return <TextRow text={text} done cut={interrupted === true} seq={seq} />
-}
+type Words = BlockOf<'text' | 'thinking'> | Exclude<OpenBlock, OpenToolCall>
 
-const noWords = { id: '', type: 'text', text: '' } as const
-
-function wordsOf(block: OpenBlock | undefined) {
-  return block?.type === 'tool-call' ? undefined : block
+/** One component while it is written and after: what is on screen stays there when a block is done. */
+function WordsView({ row, block, onToggle }: Omit<RowProps, 'folder'> & { block: Words }) {
+  const done = 'node' in row
+  const written = useOpenBlock(done ? undefined : block.id)
+  const { text } = written?.type === block.type ? written : block
+  if (block.type === 'thinking')
+    return <ThinkingRow id={block.id} text={text} done={done} open={row.open} onToggle={onToggle} />
+  const cut = 'interrupted' in block && block.interrupted === true
+  return <TextRow text={text} done={done} cut={cut} {...('seq' in block && { seq: block.seq })} />
 }
 
 function DraftView({ writing }: { writing: OpenBlock }) {

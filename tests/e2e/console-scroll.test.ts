@@ -129,9 +129,11 @@ describe('older pages', () => {
     const height = () => timeline(page).evaluate((element) => element.scrollHeight)
     await timeline(page).hover()
     for (let pages = 0; pages < 3; pages++) {
-      const before = await height()
+      const held = await holdOlderPages(page)
       await timeline(page).evaluate((element) => element.scrollTo(0, 300))
       const place = await placeOfFirst(page)
+      const before = await height()
+      held.release()
       await eventually(height).toBeGreaterThan(before)
       await eventually(() => place.now().then((now) => Math.abs(now - place.before))).toBeLessThan(3)
       expect(await overlaps(page)).toEqual([])
@@ -139,12 +141,34 @@ describe('older pages', () => {
   })
 })
 
-/** Where the first row is that can be seen whole, then and now. */
+/** Pages that are asked for wait until they are released. */
+async function holdOlderPages(page: Page) {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  await page.route(/\/events\?.*before=/, async (route) => {
+    await promise
+    await route.fallback()
+  })
+  return { release: resolve }
+}
+
+/** Where the first row is that can be seen whole, once all rows have found their place, and where it is later. */
 async function placeOfFirst(page: Page) {
-  const key = await timeline(page).evaluate((scroller) => {
-    const { top } = scroller.getBoundingClientRect()
-    const rows = [...scroller.querySelectorAll<HTMLElement>('article[data-key]')]
-    return rows.find((row) => row.getBoundingClientRect().top >= top)?.dataset.key
+  const key = await timeline(page).evaluate(async (scroller) => {
+    const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve))
+    const look = () => {
+      const { top, bottom } = scroller.getBoundingClientRect()
+      const rows = [...scroller.querySelectorAll<HTMLElement>('article[data-key]')]
+      const tops = rows.map((row) => ({ key: row.dataset.key, top: row.getBoundingClientRect().top }))
+      return tops.toSorted((a, b) => a.top - b.top).find((row) => row.top >= top && row.top < bottom)
+    }
+    let [first, still] = [look(), 0]
+    while (!first || still < 5) {
+      await nextFrame()
+      const now = look()
+      still = now?.key === first?.key && now?.top === first?.top ? still + 1 : 0
+      first = now
+    }
+    return first.key
   })
   const now = () =>
     page.locator(`article[data-key="${key}"]`).evaluate((row) => row.getBoundingClientRect().top)

@@ -72,8 +72,8 @@ export function readOn(
 
 /** How many segments stay as they are: those before the last cut above what changed and above a turn that is open. */
 function keptOf(before: Reading, timeline: readonly Block[], openTurnId: string | undefined): number {
-  const changed = timeline.findIndex((block, index) => block !== before.timeline[index])
-  const last = changed < 0 ? timeline.length : changed
+  let last = 0
+  while (last < timeline.length && timeline[last] === before.timeline[last]) last++
   const isOpen = ({ turnId }: Segment) =>
     turnId !== undefined && (turnId === openTurnId || turnId === before.openTurnId)
   const open = before.segments.findIndex(isOpen)

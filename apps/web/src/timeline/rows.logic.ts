@@ -78,9 +78,27 @@ export function rowsOf(segments: readonly Segment[], opened: Opened): readonly R
 }
 
 function guessOf(node: Node, open: boolean): number {
-  if (node.type === 'text') return 40 + Math.ceil(node.block.text.length / 90) * 24
+  if (node.type === 'text') return textHeight(node.block.text)
   if (node.type === 'prompt') return 64
-  return open ? 140 : 30
+  return open ? 140 : lineHeight
+}
+
+/** Whether it is most likely as tall as the guess says. */
+export function isPlain(row: Row | undefined): boolean {
+  if (!row) return false
+  if ('writing' in row) return row.writing.type !== 'text' || row.writing.text.length < 60
+  return row.node.type === 'call' && !row.open && row.node.block.status !== 'failed' && !row.node.request
+}
+
+/** A row of one line, as its styles make it. */
+const lineHeight = 28
+
+function textHeight(text: string): number {
+  return 12 + Math.max(1, Math.ceil(text.length / 90)) * 24
+}
+
+function writingGuess(block: OpenBlock): number {
+  return block.type === 'text' ? textHeight(block.text) : lineHeight
 }
 
 export function innerOf(node: Node): readonly Node[] {
@@ -104,7 +122,7 @@ export function writingRows(
       key: block.id,
       depth: block.parentToolCallId === undefined ? 0 : 1,
       open: opened.by.get(block.id) ?? opened.all,
-      guess: 60,
+      guess: writingGuess(block),
       writing: block,
     }))
 }

@@ -50,10 +50,11 @@ function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper 
   function follow(): void {
     const element = scroller.current
     if (!element || !staying || fromEnd(element) <= 1) return
+    const from = element.scrollTop
     element.scrollTop = element.scrollHeight
     top = element.scrollTop
-    // The browser tells of it a frame later; the rows that are in sight now are known now.
-    tellNow(top)
+    // The browser tells of it a frame later: soon enough for a line, not for the rows that come with a leap.
+    if (top - from > 120) tellNow(top)
   }
 
   return {

@@ -1,5 +1,4 @@
 import { type ReactNode, useEffect, useState } from 'react'
-import { InboxPage } from './inbox/inbox-page.tsx'
 import { Announcer } from './page/announcer.tsx'
 import { useConnection } from './page/client.ts'
 import { ConnectionNote } from './page/connection-note.tsx'
@@ -17,6 +16,7 @@ import { SessionPage } from './session/session-page.tsx'
 import { Sidebar } from './sessions/sidebar.tsx'
 import { StartPage } from './start/start-page.tsx'
 
+const inboxPage = lazyPart(() => import('./inbox/inbox-page.tsx'))
 const settingsPage = lazyPart(() => import('./settings/settings-page.tsx'))
 const importPage = lazyPart(() => import('./import/import-page.tsx'))
 const palettePart = lazyPart(() => import('./palette/palette.tsx'))
@@ -86,7 +86,11 @@ function Place({ route }: { route: Route }) {
     case 'session':
       return <SessionPage id={route.id} />
     case 'inbox':
-      return <InboxPage />
+      return (
+        <Part key="inbox" of={inboxPage} frame={withWayBack}>
+          {(InboxPage) => <InboxPage />}
+        </Part>
+      )
     case 'import':
       return (
         <Part key="import" of={importPage} frame={withWayBack}>

@@ -13,7 +13,7 @@ import { RequestCard } from '../request/request-card.tsx'
 import { UnsentAnswer } from '../request/unsent-answer.tsx'
 
 /** Everything that waits for a person, in all sessions, to be answered here. */
-export function InboxPage() {
+export default function InboxPage() {
   const { requests, status, error, away } = useWaiting()
   const first = useUnansweredFirst(requests.map(({ request }) => request)).open[0]?.requestId
   return (

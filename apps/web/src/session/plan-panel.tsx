@@ -3,7 +3,7 @@ import { Circle, CircleCheck, CircleDot, CircleSlash } from 'lucide-react'
 import { visible } from '../page/words.logic.ts'
 import { useStatePart } from './session-context.tsx'
 
-export function PlanPanel() {
+export default function PlanPanel() {
   const plan = useStatePart((state) => state.plan)
   const tasks = useStatePart((state) => state.tasks)
   const done = plan.filter((entry) => entry.status === 'completed').length

@@ -4,9 +4,9 @@ import { lazyPart, Part } from '../page/part.tsx'
 import { type Preferences, prefer } from '../page/preferences.ts'
 import { IconButton } from '../parts/button.tsx'
 import { PanelEdge, usePanelWidth } from './panel-width.tsx'
-import { PlanPanel } from './plan-panel.tsx'
 
 const lazyPanels = {
+  plan: lazyPart(() => import('./plan-panel.tsx')),
   events: lazyPart(() => import('../inspector/events-panel.tsx')),
   changes: lazyPart(() => import('../changes/changes-panel.tsx')),
   terminal: lazyPart(() => import('../terminal/terminal-panel.tsx')),
@@ -44,17 +44,9 @@ export function SidePanel({ panel }: { panel: Exclude<Preferences['sidePanel'], 
         </IconButton>
       </header>
       <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={-1}>
-        {panel === 'plan' ? (
-          <PlanPanel />
-        ) : (
-          <Part
-            key={panel}
-            of={lazyPanels[panel]}
-            waiting={<p className="p-4 text-sm text-faint">Loading…</p>}
-          >
-            {(Panel) => <Panel />}
-          </Part>
-        )}
+        <Part key={panel} of={lazyPanels[panel]} waiting={<p className="p-4 text-sm text-faint">Loading…</p>}>
+          {(Panel) => <Panel />}
+        </Part>
       </div>
     </aside>
   )

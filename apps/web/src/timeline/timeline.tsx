@@ -1,24 +1,20 @@
 import { useLoadOlder } from '@parley/client/react'
-import { measureElement, type ReactVirtualizer, useVirtualizer } from '@tanstack/react-virtual'
 import { ArrowDown } from 'lucide-react'
-import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { lazyPart, Part } from '../page/part.tsx'
 import { toastError } from '../page/toasts.tsx'
 import { usePart, useSessionId, useStatePart } from '../session/session-context.tsx'
-import { useKeepPlace, usePlaceKeeper } from './keep-place.ts'
 import { type Reading, readOn } from './nodes.logic.ts'
 import { useOpenBlocks } from './open-blocks.ts'
 import { useOpened } from './opened.ts'
-import { createRange } from './range.logic.ts'
-import { isPlain, listRows, type Row, type RowList, writingRows } from './rows.logic.ts'
+import { listRows, type Row, type RowList, writingRows } from './rows.logic.ts'
 import { useShowBlock } from './show-block.ts'
-import { type EndKeeper, nearEnd, useEndKeeper, useFollow } from './stay-at-end.ts'
+import type { EndKeeper } from './stay-at-end.ts'
 import { TimelineRow } from './timeline-row.tsx'
+import { type TimelineVirtualizer, useList } from './use-list.ts'
 import { WorkingRow } from './working-row.tsx'
 
 const findPart = lazyPart(() => import('./find.tsx'))
-
-export type TimelineVirtualizer = ReactVirtualizer<HTMLDivElement, HTMLDivElement>
 
 /** The rows of the session that is shown, and what opens them. */
 export function useRows() {
@@ -56,40 +52,7 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
   const folder = useStatePart((state) => state.cwd)
   const setSize = useKnownLength(rows.length)
   const scroller = useRef<HTMLDivElement>(null)
-  const [atEnd, setAtEnd] = useState(true)
-  const end = useEndKeeper(scroller)
-  const place = usePlaceKeeper(scroller)
-  const [range] = useState(createRange)
-  const virtualizer = useVirtualizer<HTMLDivElement, HTMLDivElement>({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    getItemKey: keyOf,
-    estimateSize: (index) => rows[index]?.guess ?? 30,
-    overscan: 4,
-    rangeExtractor: range,
-    // The browser tells how tall a row is when it has laid it out; to ask before that makes it do so twice.
-    measureElement: (element, entry, instance) => {
-      const index = instance.indexFromElement(element)
-      const known = !entry && isPlain(rows[index]) ? instance.measurementsCache[index]?.size : undefined
-      return known ?? measureElement(element, entry, instance)
-    },
-    paddingStart: 20,
-    paddingEnd: 40,
-    gap: 2,
-    anchorTo: 'end',
-    scrollEndThreshold: 60,
-    // Rows are moved without rendering them again.
-    directDomUpdates: true,
-    directDomUpdatesMode: 'transform',
-    observeElementOffset: end.observeElementOffset,
-    onChange: (instance) => {
-      end.follow()
-      place.note(instance)
-      setAtEnd(instance.isAtEnd(nearEnd))
-    },
-  })
-  useFollow(end, virtualizer.getTotalSize())
-  useKeepPlace(place, virtualizer, rows)
+  const { virtualizer, end, atEnd } = useList(rows, keyOf, scroller)
   useOlderPages(virtualizer, scroller)
   const showRow = useShowRow(rows, virtualizer, end)
   const marked = useShowBlock({ rows, segments, toggle, showRow })

@@ -133,6 +133,11 @@ describe('changes', () => {
     await both.waitFor()
     await changes.getByRole('button', { name: 'One column' }).click()
     await eventually(() => changes.getByRole('row').count()).toBe(2)
+
+    rmSync(join(folder, 'src/greet.ts'))
+    const gone = changes.getByRole('region', { name: 'src/greet.ts' })
+    await gone.getByRole('button', { expanded: false }).click()
+    await gone.getByRole('row', { name: /Hello/ }).locator('.tok-keyword').first().waitFor()
     expect(complaints).toEqual([])
   })
 

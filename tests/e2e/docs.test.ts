@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, expect, it } from 'vitest'
+import { createHome } from '../../packages/server/src/cli/program-under-test.ts'
 
 /** Programs that stand in the docs, run as they are printed, on a machine where nobody is signed in to anything. */
 const root = resolve(import.meta.dirname, '../..')
@@ -19,9 +20,9 @@ function programIn(page: string, use: string): string {
   return found
 }
 
-async function run(program: string) {
+async function run(program: string, more: Record<string, string> = {}) {
   const options = ['--no-warnings', '--conditions=source', '--input-type=module-typescript', '-']
-  const env = { PATH: process.env.PATH, HOME: home }
+  const env = { PATH: process.env.PATH, HOME: home, ...more }
   const child = spawn(process.execPath, options, { cwd: root, env, stdio: 'pipe' })
   const said = Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
   child.stdin.end(program)
@@ -33,6 +34,15 @@ it.each([['README.md'], ['docs/library.md']])('the first program on the library 
   const { stdout, stderr, exitCode } = await run(programIn(page, 'createHost'))
   expect([stderr, exitCode]).toEqual(['', 0])
   expect(stdout).toContain('I am the demo agent.')
+})
+
+it('the program on the client in README.md, with the server that it tells to start', async () => {
+  await using parley = createHome()
+  const { url, token } = JSON.parse(await parley.start(['serve', '--port', '0', '--json']).until(/\}\n/))
+  const [before, after] = programIn('README.md', 'createClient').split('http://127.0.0.1:4747')
+  const { stdout, stderr, exitCode } = await run(`${before}${url}${after}`, { TOKEN: token })
+  expect([stderr, exitCode]).toEqual(['', 0])
+  expect(stdout).toMatch(/The old build is in the way[\s\S]*Thank you\./)
 })
 
 it('the first program of docs/host-tools.md says what to do where nobody is signed in', async () => {

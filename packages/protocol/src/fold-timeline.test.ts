@@ -152,7 +152,14 @@ describe('the end of a turn', () => {
 describe('notices', () => {
   it.each([
     [sample('agent.noticed'), { level: 'warning', code: 'retry', text: 'Trying again.' }],
-    [sample('turn.parked'), { level: 'info', code: 'turn_parked' }],
+    [
+      sample('turn.parked'),
+      {
+        level: 'info',
+        code: 'turn_parked',
+        text: 'The server was stopped; the turn still waits for an answer.',
+      },
+    ],
     [
       sample('context.compacted', { before: 160_000, after: 900, summary: 'In short.' }),
       {
@@ -162,7 +169,10 @@ describe('notices', () => {
     ],
     [sample('session.forked'), { code: 'session_forked', text: 'Forked into ses_2.' }],
     [sample('agent.disconnected', { reason: 'crashed' }), { level: 'error', code: 'agent_disconnected' }],
-    [sample('agent.disconnected', { reason: 'failed-to-start' }), { level: 'error' }],
+    [
+      sample('agent.disconnected', { reason: 'failed-to-start' }),
+      { level: 'error', text: 'The agent could not be started.' },
+    ],
     [sample('agent.disconnected', { reason: 'server-killed' }), { level: 'error' }],
   ])('tell of %o', (draft, notice) => {
     expect(timelineOf(draft)).toMatchObject([{ type: 'notice', id: 'event:1', ...notice }])

@@ -1,6 +1,7 @@
 import type { Block } from './block.ts'
 import { compactionText } from './compaction-text.ts'
 import type { EventOf, SessionEvent } from './event.ts'
+import { lossText, parkText } from './notice-text.ts'
 
 /**
  * Folds events into the timeline of blocks. Pure: copies the array once, however many events, and replaces only the
@@ -61,13 +62,7 @@ function apply(blocks: Block[], event: SessionEvent): void {
       return
     }
     case 'turn.parked':
-      return notice(
-        blocks,
-        event,
-        'info',
-        'turn_parked',
-        `The turn waits for an answer without a process (${event.reason}).`,
-      )
+      return notice(blocks, event, 'info', 'turn_parked', parkText(event))
     case 'text.written':
     case 'thinking.written':
       blocks.push({
@@ -148,13 +143,9 @@ function apply(blocks: Block[], event: SessionEvent): void {
   }
 }
 
-/** Quiet ends of a process are not news; a crash is. */
 function disconnected(blocks: Block[], event: EventOf<'agent.disconnected'>): void {
-  const bad =
-    event.reason === 'crashed' || event.reason === 'failed-to-start' || event.reason === 'server-killed'
-  if (!bad) return
-  const text = event.error?.message ?? `The agent's process ended (${event.reason}).`
-  notice(blocks, event, 'error', 'agent_disconnected', text)
+  const text = lossText(event)
+  if (text !== undefined) notice(blocks, event, 'error', 'agent_disconnected', text)
 }
 
 function notice(

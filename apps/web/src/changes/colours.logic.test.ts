@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { diffLines } from '../diff/lines.logic.ts'
-import { languageOf, sidesOf } from './colours.logic.ts'
+import { coloursOf, languageOf, sidesOf } from './colours.logic.ts'
 
 it('knows what a file is written in by its name', () => {
   expect(languageOf('src/app.ts')).toBe('typescript')
@@ -18,4 +18,33 @@ it('takes the two texts of a diff apart', () => {
   expect(after.lines.map(({ text }) => text)).toEqual(['first', 'new', 'last'])
   const added = sidesOf(diffLines({ path: 'x', patch: '@@ -0,0 +1 @@\n+new\n' }).hunks)
   expect([added.after.code, added.before.code]).toEqual(['new', ''])
+})
+
+const tokensOf = ({ code }: { code: string }) =>
+  code === '' ? undefined : code.split('\n').map((text) => [[text, 'keyword'] as const])
+
+it('colours each line by its own text, and what is only gone by the text before', () => {
+  const colouredIn = (patch: string) => {
+    const sides = sidesOf(diffLines({ path: 'x', patch }).hunks)
+    const tokens = { after: tokensOf(sides.after), before: tokensOf(sides.before) }
+    return [...(coloursOf(sides, tokens) ?? [])].map(([{ type, text }, of]) => [type, text, of[0]?.[0]])
+  }
+  expect(colouredIn('@@ -1,2 +1,2 @@\n same\n-old\n+new\n')).toEqual([
+    ['same', 'same', 'same'],
+    ['added', 'new', 'new'],
+    ['removed', 'old', 'old'],
+  ])
+  expect(colouredIn('@@ -1,2 +0,0 @@\n-one\n-two\n')).toEqual([
+    ['removed', 'one', 'one'],
+    ['removed', 'two', 'two'],
+  ])
+})
+
+it('colours what it can where one text cannot be read, and nothing where neither can', () => {
+  const sides = sidesOf(diffLines({ path: 'x', patch: '@@ -1 +1 @@\n-old\n+new\n' }).hunks)
+  const after = tokensOf(sides.after)
+  expect([...(coloursOf(sides, { after, before: undefined }) ?? [])].map(([{ text }]) => text)).toEqual([
+    'new',
+  ])
+  expect(coloursOf(sides, { after: undefined, before: undefined })).toBeUndefined()
 })

@@ -1,3 +1,4 @@
+import type { Lines } from '../code/highlight.ts'
 import { type Language, languageNamed } from '../code/languages.ts'
 import { type DiffLine, type Hunk, lineWords } from '../diff/lines.logic.ts'
 
@@ -19,9 +20,11 @@ export function languageOf(path: string): Language | undefined {
 }
 
 export type Side = { readonly lines: readonly DiffLine[]; readonly code: string }
+export type Sides = { readonly after: Side; readonly before: Side }
+export type Colours = ReadonlyMap<DiffLine, Lines[number]>
 
 /** A diff is two texts woven into one. Each is coloured by itself: the file as it is, and what is gone from it. */
-export function sidesOf(hunks: readonly Hunk[]): { after: Side; before: Side } {
+export function sidesOf(hunks: readonly Hunk[]): Sides {
   const all = hunks.flatMap(({ lines }) => lines)
   const side = (lines: readonly DiffLine[]) => ({
     lines,
@@ -32,4 +35,18 @@ export function sidesOf(hunks: readonly Hunk[]): { after: Side; before: Side } {
     after: side(all.filter(({ type }) => type !== 'removed')),
     before: side(gone ? all.filter(({ type }) => type !== 'added') : []),
   }
+}
+
+/** The two woven again, by their tokens. Either may have none: a file that is gone has only a text before. */
+export function coloursOf(
+  { after, before }: Sides,
+  tokens: { readonly after: Lines | undefined; readonly before: Lines | undefined },
+): Colours | undefined {
+  if (!tokens.after && !tokens.before) return undefined
+  const gone = coloured(before, tokens.before).filter(([{ type }]) => type === 'removed')
+  return new Map([...coloured(after, tokens.after), ...gone])
+}
+
+function coloured({ lines }: Side, tokens: Lines = []): [DiffLine, Lines[number]][] {
+  return lines.slice(0, tokens.length).map((line, index) => [line, tokens[index] ?? []])
 }

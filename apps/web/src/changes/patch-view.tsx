@@ -3,10 +3,11 @@ import { Fragment, memo, useMemo, useRef, useState } from 'react'
 import { type DiffLine, type DiffLines, type Hunk, lineWords } from '../diff/lines.logic.ts'
 import { plural } from '../page/words.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
+import type { Colours } from './colours.logic.ts'
 import { type Place, placeOf, samePlace } from './comments.logic.ts'
 import { RemarkForm, type Remarking, remarkOn, useRemarking } from './remark.tsx'
 import { pairsOf } from './split.logic.ts'
-import { type Colours, useColours } from './use-colours.ts'
+import { useColours } from './use-colours.ts'
 
 const shownAtFirst = 300
 

@@ -1,9 +1,7 @@
 import { type RefObject, startTransition, useEffect, useState } from 'react'
-import { highlight, type Lines } from '../code/highlight.ts'
-import type { DiffLine, Hunk } from '../diff/lines.logic.ts'
-import { languageOf, type Side, sidesOf } from './colours.logic.ts'
-
-export type Colours = ReadonlyMap<DiffLine, Lines[number]>
+import { highlight } from '../code/highlight.ts'
+import type { Hunk } from '../diff/lines.logic.ts'
+import { type Colours, coloursOf, languageOf, type Side, sidesOf } from './colours.logic.ts'
 
 /** Whoever scrolls past does not wait for colours, nor does the worker. */
 const lingerMs = 150
@@ -20,15 +18,11 @@ export function useColours(
   useEffect(() => {
     if (!language || !looked) return
     let wanted = true
-    const { after, before } = sidesOf(hunks)
+    const sides = sidesOf(hunks)
     const tokens = ({ code }: Side) => (code === '' ? undefined : highlight(code, language))
-    void Promise.all([tokens(after), tokens(before)]).then(([now, then]) => {
-      if (!wanted || !now) return
-      const found = new Map(after.lines.map((line, index) => [line, now[index] ?? []]))
-      before.lines.forEach((line, index) => {
-        if (line.type === 'removed' && then) found.set(line, then[index] ?? [])
-      })
-      startTransition(() => setColours(found))
+    void Promise.all([tokens(sides.after), tokens(sides.before)]).then(([after, before]) => {
+      const found = coloursOf(sides, { after, before })
+      if (wanted && found) startTransition(() => setColours(found))
     })
     return () => {
       wanted = false

@@ -81,6 +81,6 @@ function isSame(one: string, other: string): boolean {
   }
 }
 
-function shellWord(text: string): string {
+export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

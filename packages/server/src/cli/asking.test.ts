@@ -94,7 +94,7 @@ describe('a person at the terminal', () => {
     await running.until(/connected again[\s\S]*why: It deletes[\s\S]*Your choice, 1 to 5: /)
     running.type('1\r')
     const { stdout, exitCode } = await running.ended
-    expect(stdout).toContain('the server was restarted; it is still waiting for your answer')
+    expect(stdout).toContain('The server was restarted; the turn still waits for an answer.')
     expect(stdout).not.toContain('1 to 5: parley')
     expect(stdout.match(/allowed/g)).toHaveLength(1)
     expect(stdout).toContain('Thank you.')
@@ -166,6 +166,42 @@ describe('parley attach', () => {
     expect(stdout).toContain('Thoughts · demo')
     expect(stdout).toContain('it goes on')
     expect(exitCode).toBe(0)
+  })
+
+  it('says how to leave and how to stop a turn, and Ctrl-C leaves the turn alone', async () => {
+    await using home = createHome()
+    const server = home.start(['serve', '--port', '0', '--json'])
+    await server.until('"pid"')
+    const first = home.start(['run', 'demo', 'hang'])
+    await first.until('until you stop me')
+    const running = home.onTerminal(['attach', 'last'])
+    const said = await running.until(
+      /Ctrl-C or Ctrl-D leaves .* this stops its turn: npm start -- cancel ses_\w+/,
+    )
+    await running.until('until you stop me')
+    running.type('\u0003')
+    const { stdout, exitCode } = await running.ended
+    expect(stdout).toContain('it goes on')
+    expect(exitCode).toBe(0)
+    expect((await home.run(['show', 'last'])).stdout).toContain('Status: working')
+    await home.run(['cancel', /cancel (ses_\w+)/.exec(said)?.[1] ?? ''])
+    expect((await first.ended).exitCode).toBe(130)
+  })
+
+  it('without a server, what runs ends with whoever leaves, and what waits is kept', async () => {
+    await using home = createHome()
+    await home.run(['run', 'demo', 'think'])
+    const leaveAfter = async (prompt: string, until: string | RegExp, key: string) => {
+      const running = home.onTerminal(['attach', 'last'])
+      await running.until('runs only as long as you stay')
+      running.type(`${prompt}\r`)
+      await running.until(until)
+      running.type(key)
+      expect((await running.ended).exitCode).toBe(0)
+      return (await home.run(['show', 'last'])).stdout
+    }
+    expect(await leaveAfter('hang', 'until you stop me', '\u0004')).toMatch(/cancelled · [\s\S]*Status: idle/)
+    expect(await leaveAfter('show a permission', choose, '\u0003')).toContain('Waits for you: permission')
   })
 
   it('sets aside a prompt that is being typed when something is asked', async () => {

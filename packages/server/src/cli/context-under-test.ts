@@ -1,4 +1,4 @@
-import { createCommandLine } from '../faces/http/command-line.ts'
+import { createCommandLine } from './command-line.ts'
 import type { Context } from './context.ts'
 import { createStyle } from './terminal/style.ts'
 

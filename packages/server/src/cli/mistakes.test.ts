@@ -101,6 +101,34 @@ describe('an agent that nobody is signed in to', () => {
   })
 })
 
+describe('an agent that does not start', () => {
+  it('run: says why, and which session keeps the prompt; exit code 1', async () => {
+    await using home = createHome()
+    mkdirSync(home.dataDir, { recursive: true })
+    const ends = ['-e', 'console.error("no configuration"); process.exit(3)']
+    const agents = { tiny: { command: process.execPath, args: ends } }
+    writeFileSync(join(home.dataDir, 'config.json'), JSON.stringify({ agents }))
+    const { exitCode, stdout, stderr } = await home.run(['run', 'tiny', 'hello'])
+    expect([exitCode, stdout]).toEqual([1, ''])
+    expect(stderr).toContain('tiny could not be started.')
+    expect(stderr).toContain('    no configuration\n')
+    const [, id = ''] = /^parley: the prompt is kept in the session (ses_\w+)$/m.exec(stderr) ?? []
+    expect(stderr).toContain(`see it: npm start -- show ${id}\n`)
+    expect((await home.run(['show', id])).stdout).toContain('› hello')
+    const again = await home.run(['run', 'tiny', 'hello', '--session', id])
+    expect(again.stderr).not.toContain('is kept')
+  })
+})
+
+describe('a prompt that is refused', () => {
+  it('run: leaves no empty session behind', async () => {
+    await using home = createHome()
+    const { exitCode, stderr } = await home.run(['run', 'demo', '-'], { input: 'x'.repeat(13 * 1024 * 1024) })
+    expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/^parley: .* larger than .*\n$/)])
+    expect((await home.run(['sessions', '--all', '--json'])).stdout).toBe('')
+  })
+})
+
 describe('export', () => {
   it('offers every format that the server knows', async () => {
     await using home = createHome()

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { Command, CommanderError, Option } from 'commander'
-import { createCommandLine } from '../faces/http/command-line.ts'
 import { addAgents, agentVerbs } from './agents-program.ts'
+import { createCommandLine } from './command-line.ts'
 import type { Context } from './context.ts'
 import { createOutput } from './terminal/output.ts'
 import { version } from './version.ts'
@@ -182,7 +182,8 @@ function addRun(add: Add, context: Context, finish: Finish): void {
       `
 The agent's words go to stdout, everything else to stderr. Ctrl-C stops the turn, twice leaves at once.
 Exit codes: 0 completed, 1 failed, 2 wrong usage, 3 unknown how it ended, 130 cancelled (also by --timeout).
-A denied permission is not a failure: the code is that of the turn.`,
+A denied permission is not a failure: the code is that of the turn.
+If the agent cannot be started, its session is kept with the prompt, and how to see it and try again is said.`,
     )
     .action((agent, prompt, options) =>
       finish(import('./commands/run.ts').then(({ run }) => run(agent, prompt, options, context))),
@@ -213,7 +214,13 @@ function addSessionCommands(add: Add, context: Context, finish: Finish): void {
   add('attach', 'follow a session on the terminal, answer what it asks, prompt it', 'parley attach last')
     .argument(...session)
     .option('--tail <events>', 'how many of the last events to show first (default: 60)')
-    .addHelpText('after', '\nA line you type is a prompt. Ctrl-D or Ctrl-C leaves; the session goes on.')
+    .addHelpText(
+      'after',
+      `
+A line you type is a prompt. Ctrl-C or Ctrl-D leaves, also in the middle of a question; it stops and answers nothing.
+The session goes on in the server; where none runs, what runs ends when you leave.
+To stop its turn, in another terminal: ${context.invocation} cancel <session>`,
+    )
     .action((id, options) =>
       finish(import('./commands/attach.ts').then(({ attach }) => attach(id, options, context))),
     )

@@ -131,6 +131,15 @@ describe('prompt.submit', () => {
     expect(refusal(state, command).code).toBe(code)
   })
 
+  it('is refused in words that a person can follow, with or without the API', () => {
+    expect(refusal(archived, submit).message).toMatch(
+      /^This session is archived\. Restore it from the archive first: choose Unarchive in its menu in the console, or PATCH/,
+    )
+    expect(refusal(running, steer, without('steer')).message).toMatch(
+      / cannot be steered while a turn runs\. Queue the prompt instead\.$/,
+    )
+  })
+
   it('steers whatever waits in the queue', () => {
     expect(when(fullQueue, steer).drafts).toMatchObject([{ type: 'prompt.submitted', turnId: 'trn_1' }])
   })

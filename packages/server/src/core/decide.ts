@@ -90,7 +90,7 @@ function submit(
   refuseIf(
     state.archived,
     'conflict',
-    'This session is archived. Unarchive it first (PATCH { "archived": false }).',
+    'This session is archived. Restore it from the archive first: choose Unarchive in its menu in the console, or PATCH it with { "archived": false }.',
   )
   if (parts.some((part) => part.type === 'image')) need(context, 'images')
   if (parts.some((part) => part.type === 'file')) need(context, 'files')
@@ -184,7 +184,7 @@ function decidePermission(
   refuseIf(
     end === true && decision === 'allow',
     'validation_error',
-    'endTurn goes with deny, not with allow.',
+    'Only a denial can end the turn: endTurn goes with deny, not with allow.',
   )
   const rule = scope === 'once' ? undefined : grant(state, request, command, context)
   return {
@@ -257,7 +257,8 @@ function openRequest<Type extends OpenRequest['type']>(
   if (request?.type === type) return request as Extract<OpenRequest, { type: Type }>
   if (request) {
     const answer = request.type === 'permission' ? 'permission.decide' : 'question.answer'
-    throw new ParleyError('validation_error', `That request is a ${request.type}; answer it with ${answer}.`)
+    const message = `That request is a ${request.type}, and is answered as one (${answer}).`
+    throw new ParleyError('validation_error', message)
   }
   const settled = state.settled.find((one) => one.requestId === requestId)
   if (settled) {
@@ -334,9 +335,24 @@ export function checkSettings(settings: SessionSettings, context: Pick<DecideCon
   }
 }
 
-export function need(context: Pick<DecideContext, 'agent'>, capability: CapabilityName): void {
-  if (context.agent.capabilities[capability]) return
-  throw new ParleyError('not_supported', `${context.agent.name} cannot do this: it has no ${capability}.`, {
+/** What an agent without a capability says to whoever wants it. */
+const inabilities = {
+  compaction: 'cannot compact its conversation',
+  editInput:
+    'cannot run a call with an edited input. Allow it as it is, or deny it and say what to do instead',
+  files: 'takes no files',
+  fork: 'cannot fork a session. Begin a new one',
+  hostTools: 'takes no tools of the host',
+  images: 'takes no images',
+  mcp: 'takes no MCP servers',
+  models: 'cannot be given a model. Leave it out',
+  rewind: 'cannot bring files back to how they were',
+  steer: 'cannot be steered while a turn runs. Queue the prompt instead',
+} as const satisfies Partial<Record<CapabilityName, string>>
+
+export function need({ agent }: Pick<DecideContext, 'agent'>, capability: keyof typeof inabilities): void {
+  if (agent.capabilities[capability]) return
+  throw new ParleyError('not_supported', `${agent.name} ${inabilities[capability]}.`, {
     details: { capability },
   })
 }

@@ -93,6 +93,24 @@ describe('a watched folder', () => {
     await eventually(() => told.at(-1)).toEqual(['build/new.js'])
   })
 
+  it('tells of tracked files, also of those in folders that git ignores, and of nothing else there', async () => {
+    const folder = repository({ 'a.txt': 'a' })
+    write(folder, { '.gitignore': 'build/\n*.log\n', 'build/deep/kept.js': 'k', 'kept.log': 'k' })
+    git(folder, 'add', '-f', 'build/deep/kept.js', 'kept.log', '.gitignore')
+    write(folder, { 'build/made.js': '', 'build/cache/made.js': '' })
+    const { told } = await watched(folder)
+    write(folder, { 'build/deep/kept.js': 'K', 'build/made.js': 'more', 'build/cache/made.js': 'more' })
+    await eventually(() => told.flat()).toContain('build/deep/kept.js')
+    write(folder, { 'kept.log': 'K' })
+    await eventually(() => told.flat()).toContain('kept.log')
+    expect(told.flat().filter((path) => path.includes('made'))).toEqual([])
+
+    git(folder, 'add', '-f', 'build/cache/made.js')
+    await eventually(() => told.at(-1)).toBe('anything')
+    write(folder, { 'build/cache/made.js': 'and more' })
+    await eventually(() => told.at(-1)).toEqual(['build/cache/made.js'])
+  })
+
   it('tells that anything may differ when something is staged or committed, and nothing else of git', async () => {
     const folder = repository({ 'a.txt': 'a' })
     write(folder, { 'a.txt': 'A' })

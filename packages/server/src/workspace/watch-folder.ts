@@ -36,6 +36,8 @@ export class FolderWatch {
   readonly #readers = new Set<FolderReader>()
   readonly #watchers = new Map<string, FSWatcher>()
   #ignored = new Set<string>()
+  /** The list of files that are tracked although the rules would ignore them. */
+  #kept = ''
   #gitWatcher: FSWatcher | undefined
   #isRepository = false
   #waiting = new Set<string>()
@@ -74,6 +76,7 @@ export class FolderWatch {
     const before = [...this.#watchers.keys()]
     this.#isRepository = await this.#watchGit()
     this.#ignored = new Set()
+    this.#kept = await this.#keptFiles()
     const found = new Set<string>()
     this.#whole = true
     await this.#watchBelow('', found)
@@ -163,7 +166,10 @@ export class FolderWatch {
     this.#anything = false
     this.#timer = undefined
     const wasWhole = this.#whole
-    const all = paths.length >= mostPaths || paths.some((path) => /(^|\/)\.git(ignore)?$/.test(path))
+    const all =
+      paths.length >= mostPaths ||
+      paths.some((path) => /(^|\/)\.git(ignore)?$/.test(path)) ||
+      (anything && (await this.#keptFiles()) !== this.#kept)
     const told = all ? [] : await this.#follow(paths)
     if (all) await this.#lookAtAll()
     if (this.#closed) return
@@ -194,6 +200,14 @@ export class FolderWatch {
       watcher.close()
       this.#watchers.delete(path)
     }
+  }
+
+  /** Git does not call them ignored, nor the folders above them: with this list, that changes. */
+  async #keptFiles(): Promise<string> {
+    if (!this.#isRepository) return ''
+    const list = ['ls-files', '--cached', '--ignored', '--exclude-standard']
+    const { stdout } = await this.#git(list).catch(() => ({ stdout: '' }))
+    return stdout
   }
 
   /** Those of the paths that git ignores. It is asked about each only once, until its rules change. */

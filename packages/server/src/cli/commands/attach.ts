@@ -117,9 +117,12 @@ function showOn(screen: Screen, transcript: Transcript, typed: string[]): (item:
   }
 }
 
-function headline({ title, agent, status, cwd }: SessionState, { output }: Context): string {
-  const hint = output.canAsk ? ' · a line you type is a prompt; Ctrl-D leaves' : ''
-  return `${oneLine(title) || 'untitled'} · ${agent} · ${status} · ${oneLine(cwd)}${hint}`
+function headline(state: SessionState, context: Context): string {
+  const { id, title, agent, status, cwd } = state
+  const facts = `${oneLine(title) || 'untitled'} · ${agent} · ${status} · ${oneLine(cwd)}`
+  if (!context.output.canAsk) return facts
+  const stop = context.commandLine(`cancel ${id}`)
+  return `${facts}\na line you type is a prompt · Ctrl-C or Ctrl-D leaves · in another terminal, this stops its turn: ${stop}`
 }
 
 function aloneWords({ commandLine }: Context): string {

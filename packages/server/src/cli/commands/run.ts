@@ -83,8 +83,10 @@ export async function run(
   })
   try {
     const decided = new Set<string>()
-    const end = await promptAndWatch({ client, session, context, options, screen, decided }, prompt, stopping)
-    if (!options.json) sayWhatNext(session, context)
+    const run = { client, session, context, options, screen, decided }
+    const { end, isStarted } = await promptAndWatch(run, prompt, stopping)
+    if (!isStarted && options.session === undefined) sayWhatIsKept(session, context)
+    else if (!options.json) sayWhatNext(session, context)
     return end === undefined ? exitCodes.cancelled : exitCodes[end.outcome]
   } catch (thrown) {
     if (!(thrown instanceof ParleyError) || thrown.details?.reason !== 'lost') throw thrown
@@ -114,16 +116,17 @@ async function begin(
   }
 }
 
-/** Resolves with the end of the turn, or nothing if the prompt never became one. */
+/** Resolves with the end of the turn, or nothing if the prompt never became one, and whether the agent could be started. */
 async function promptAndWatch(
   run: Run,
   prompt: string,
   stopping: PromiseWithResolvers<string | undefined>,
-): Promise<EventOf<'turn.ended'> | undefined> {
+): Promise<{ end: EventOf<'turn.ended'> | undefined; isStarted: boolean }> {
   const { client, session, screen } = run
   const say = (line: string) => screen.say(line)
-  const { promptId } = await client.prompt(session.id, prompt, { signal: AbortSignal.timeout(submitMs) })
+  const { promptId } = await submit(run, prompt)
   let turnId: string | undefined
+  let isStarted = true
 
   const failed = new AbortController()
   const stop = async (why: string | undefined) => {
@@ -134,6 +137,7 @@ async function promptAndWatch(
 
   const isLast = (event: SessionEvent) => {
     if (event.type === 'turn.started' && event.promptId === promptId) turnId = event.turnId
+    if (event.type === 'agent.disconnected') isStarted = event.reason !== 'failed-to-start'
     if (event.type === 'prompt.withdrawn') return event.promptId === promptId
     return event.type === 'turn.ended' && event.turnId === turnId
   }
@@ -151,7 +155,32 @@ async function promptAndWatch(
     isLast,
   )
   if (failed.signal.aborted) throw failed.signal.reason
-  return last?.type === 'turn.ended' ? last : undefined
+  return { end: last?.type === 'turn.ended' ? last : undefined, isStarted }
+}
+
+/** A session that was made for a prompt which is then refused goes again: there is nothing in it. */
+async function submit({ client, session, options }: Run, prompt: string) {
+  try {
+    return await client.prompt(session.id, prompt, { signal: AbortSignal.timeout(submitMs) })
+  } catch (thrown) {
+    if (options.session === undefined && isRefusal(thrown)) await removeEmpty(client, session.id)
+    throw thrown
+  }
+}
+
+/** The server has answered, so the prompt is not on its way any more. */
+function isRefusal(thrown: unknown): boolean {
+  return thrown instanceof ParleyError && thrown.code !== 'busy' && thrown.code !== 'cancelled'
+}
+
+async function removeEmpty(client: Client, id: string): Promise<void> {
+  const params = { id }
+  try {
+    const { turns, turn, queue } = await client.call('getSession', { params, query: { tail: 0 } })
+    if (turns === 0 && !turn && queue.length === 0) await client.call('deleteSession', { params })
+  } catch {
+    // What is told is why the prompt was refused.
+  }
 }
 
 function fromState({ seq, epoch }: SessionState) {
@@ -317,4 +346,15 @@ function sayWhatNext(session: SessionState, { output, commandLine }: Context): v
   if (!output.isErrTerminal) return
   const go = commandLine(`run ${session.agent} "…" --session ${session.id}`)
   output.err(`${output.errStyle.dim(`go on: ${go}`)}\n`)
+}
+
+/** The log has the prompt and why the agent did not start, often in more words than stand here. */
+function sayWhatIsKept({ id, agent }: SessionState, { output, commandLine }: Context): void {
+  const lines = [
+    `parley: the prompt is kept in the session ${id}`,
+    `  try again: ${commandLine(`run ${agent} "…" --session ${id}`)}`,
+    `  see it: ${commandLine(`show ${id}`)}`,
+    `  delete it: ${commandLine(`delete ${id}`)}`,
+  ]
+  output.err(`${lines.join('\n')}\n`)
 }

@@ -1,4 +1,4 @@
-import type { EventOf, SessionEvent } from '@parley/protocol'
+import { type EventOf, lossText, parkText, type SessionEvent } from '@parley/protocol'
 import { noticeRow, planRows, promptRow, resolutionRow, turnEndRow } from './rows.ts'
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
@@ -41,7 +41,7 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'turn.interrupted':
       return [style.yellow('stopping the turn…')]
     case 'turn.parked':
-      return [style.yellow(parkWords[event.reason])]
+      return [style.yellow(parkText(event))]
     case 'turn.resumed':
       return [style.dim('the agent was started again and goes on')]
     case 'turn.ended':
@@ -57,25 +57,12 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
   }
 }
 
-const parkWords: Readonly<Record<EventOf<'turn.parked'>['reason'], string>> = {
-  'server-stopped': 'the server was stopped; it is still waiting for your answer',
-  'server-killed': 'the server was restarted; it is still waiting for your answer',
-  'agent-lost': "the agent's process is gone; it is started again when you answer",
-  'waited-long':
-    "nobody answered for long, so the agent's process was ended; it is started again when you answer",
-}
-
-const lossWords = {
-  crashed: "The agent's process has ended by itself.",
-  'failed-to-start': 'The agent could not be started.',
-}
-
-/** Quiet ends of a process are not news; a crash is. */
+/** That the server is gone says itself, and in other words. */
 function disconnectedRows(event: EventOf<'agent.disconnected'>, { style, wasSaid }: RowFacts): string[] {
-  if (event.reason !== 'crashed' && event.reason !== 'failed-to-start') return []
-  const text = event.error?.message ?? lossWords[event.reason]
-  if (wasSaid(text)) return []
-  const tail = (event.stderrTail ?? '').trim().split('\n').filter(Boolean).slice(-5)
+  const text = event.reason === 'server-killed' ? undefined : lossText(event)
+  if (text === undefined || wasSaid(text)) return []
+  const last = event.stderrTail ?? event.error?.details?.stderrTail
+  const tail = typeof last === 'string' ? last.trim().split('\n').filter(Boolean).slice(-5) : []
   return [
     noticeRow({ level: 'error', text }, style),
     ...tail.map((line) => style.dim(`    ${visible(line)}`)),

@@ -2,7 +2,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 import { ParleyError } from '@parley/protocol'
-import { type CommandLine, createCommandLine } from './command-line.ts'
+import { type CommandLine, plainCommandLine } from './command-line.ts'
 import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
 import { createRequestSource, type RequestSource, type SourceSettings } from './request-source.ts'
 
@@ -34,7 +34,7 @@ const shortestRemoteToken = 16
 const unchanging = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 export function createAccess(settings: AccessSettings): Access {
-  const { token, commandLine = createCommandLine({ invocation: 'parley' }) } = settings
+  const { token, commandLine = plainCommandLine } = settings
   if (token === '') throw new ParleyError('validation_error', 'The token is empty; give one or leave it out.')
   const cookieValue = createHmac('sha256', token).update('parley browser cookie 1').digest('base64url')
 

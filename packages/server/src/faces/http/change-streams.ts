@@ -27,16 +27,18 @@ export function createChangeStreams({
       })
       open.add(outgoing)
       const write = (text: string) => outgoing.writable && outgoing.write(text)
-      // What a reader that does not read has missed is one piece of news: that anything may have changed.
-      let missed = false
-      const tell = ({ type, ...news }: ChangesNews) => {
-        if (outgoing.writableNeedDrain) missed = true
-        else write(`event: ${type}\ndata: ${JSON.stringify(news)}\n\n`)
+      // What a reader that does not read has yet to hear: how it is watched, and that anything may have changed.
+      let waiting: { watching?: ChangesNews; changed?: ChangesNews } = {}
+      const tell = (told: ChangesNews) => {
+        const { type, ...news } = told
+        if (!outgoing.writableNeedDrain) write(`event: ${type}\ndata: ${JSON.stringify(news)}\n\n`)
+        else waiting[type] = type === 'changed' ? { type } : told
       }
       outgoing.on('drain', () => {
-        if (!missed) return
-        missed = false
-        tell({ type: 'changed' })
+        const { watching, changed } = waiting
+        waiting = {}
+        if (watching) tell(watching)
+        if (changed) tell(changed)
       })
       const heartbeat = setInterval(() => outgoing.writableNeedDrain || write(':\n\n'), heartbeatMs)
       heartbeat.unref()

@@ -4,21 +4,5 @@
  */
 export type CommandLine = (words: string, options?: { readonly quiet?: boolean }) => string
 
-export type Invocation = {
-  /** How the program was started: `parley`, or `npm start --` in a checkout. */
-  readonly invocation: string
-  /** The data folder, if it was given with --data-dir: the next command needs it too. */
-  readonly dataDir?: string | undefined
-}
-
-export function createCommandLine({ invocation, dataDir }: Invocation): CommandLine {
-  const folder = dataDir === undefined ? '' : ` --data-dir ${shellWord(dataDir)}`
-  return (words, { quiet = false } = {}) => {
-    const program = quiet ? invocation.replace(/^npm start\b/, 'npm start --silent') : invocation
-    return `${program} ${words}${folder}`
-  }
-}
-
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
-}
+/** Where nobody says how the program was started. */
+export const plainCommandLine: CommandLine = (words) => `parley ${words}`

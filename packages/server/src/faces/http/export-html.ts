@@ -1,6 +1,13 @@
 import type { Block, BlockOf, Diff, PromptPart, SessionView, ToolContent } from '@parley/protocol'
 import { diffLines } from './diff-lines.ts'
-import { answerWords, inputText, permissionWords, sessionFacts, turnWords } from './export-words.ts'
+import {
+  answerWords,
+  inputText,
+  noticeWords,
+  permissionWords,
+  sessionFacts,
+  turnWords,
+} from './export-words.ts'
 import { type Html, html, pageEnd, pageStart } from './html.ts'
 import { markdownHtml } from './markdown-html.ts'
 
@@ -44,7 +51,7 @@ function blockHtml(block: Exclude<Block, { type: 'tool-call' }>): Html {
     case 'turn-end':
       return turnEnd(block)
     case 'notice':
-      return html`<section class="${block.level === 'error' ? 'bad' : 'soft'}">${block.text} <code>${block.code}</code></section>`
+      return html`<section class="${block.level === 'error' ? 'bad' : 'soft'}">${noticeWords(block)}</section>`
     case 'unrecognised':
       return html`<section><details><summary>A message of the agent that Parley does not know</summary><pre>${inputText(block.native)}</pre></details></section>`
   }
@@ -131,5 +138,5 @@ function question(block: BlockOf<'question'>): Html {
 
 function turnEnd(block: BlockOf<'turn-end'>): Html {
   const { error } = block.end
-  return html`<section class="soft">${turnWords(block)}${error && html`<p class="bad">${error.code}: ${error.message}</p>`}</section>`
+  return html`<section class="soft">${turnWords(block)}${error && html`<p class="bad">${error.message}</p>`}</section>`
 }

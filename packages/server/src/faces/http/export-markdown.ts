@@ -1,6 +1,13 @@
 import type { Block, BlockOf, Diff, PromptPart, SessionView, ToolContent } from '@parley/protocol'
 import { diffLines, diffText } from './diff-lines.ts'
-import { answerWords, inputText, permissionWords, sessionFacts, turnWords } from './export-words.ts'
+import {
+  answerWords,
+  inputText,
+  noticeWords,
+  permissionWords,
+  sessionFacts,
+  turnWords,
+} from './export-words.ts'
 import { contained, fenced, inline, quoted } from './markdown-text.ts'
 
 /** A transcript to read and to paste. Whatever a session holds, it cannot end the part of the page it stands in. */
@@ -32,11 +39,11 @@ function blockText(block: Block): string {
     case 'question':
       return question(block)
     case 'turn-end': {
-      const problem = block.end.error && `${block.end.error.code}: ${inline(block.end.error.message)}`
+      const problem = block.end.error && inline(block.end.error.message)
       return paragraphs(`*${inline(turnWords(block))}*`, problem, '---')
     }
     case 'notice':
-      return `*${block.level}, ${inline(block.code)}: ${inline(block.text)}*`
+      return `*${inline(noticeWords(block))}*`
     case 'unrecognised':
       return details(
         'A message of the agent that Parley does not know',

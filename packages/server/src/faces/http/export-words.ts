@@ -45,7 +45,13 @@ export function turnWords({ end }: BlockOf<'turn-end'>): string {
     ...(end.usage ? [`${end.usage.input} tokens in, ${end.usage.output} out`] : []),
     ...(end.costUsd !== undefined ? [`$${end.costUsd.toFixed(4)}`] : []),
   ]
-  return `Turn ${end.outcome} (${end.stopReason}): ${facts.join(', ')}`
+  const outcome = end.outcome === 'unknown' ? 'It is unknown how the turn ended' : `Turn ${end.outcome}`
+  return `${outcome}: ${facts.join(', ')}`
+}
+
+/** Its code is for programs, and stays in the log. */
+export function noticeWords({ level, text }: BlockOf<'notice'>): string {
+  return level === 'info' ? text : `${level === 'error' ? 'Error' : 'Warning'}: ${text}`
 }
 
 export function inputText(input: unknown): string {

@@ -225,6 +225,30 @@ describe('an export', () => {
     expect(text).toContain(`"${word}"`)
   })
 
+  it('tells people of a problem in words, without the codes that programs go by', async () => {
+    const error = { code: 'agent_failed', message: 'The model is away.' } as const
+    const trouble: Script = [
+      { type: 'notice', level: 'warning', code: 'retry_soon', text: 'Trying again.' },
+      { type: 'end', outcome: 'failed', stopReason: 'no_model', error },
+    ]
+    const made = await server.ask('/api/sessions', {
+      body: { agent: 'scripted', cwd, title: 'Trouble', prompt: JSON.stringify(trouble) },
+    })
+    const followed = await server.follow(made.body.id as string)
+    await followed.until((frame) => frame.data.type === 'turn.ended')
+    followed.leave()
+    const as = (format: string) => server.ask(`/api/sessions/${made.body.id}/export?as=${format}`)
+    for (const format of ['markdown', 'html']) {
+      // What the agent was asked stands in it as well: the script, with its codes.
+      const text = (await as(format)).text.replace(/^> .*$/gm, '').replace(/<section class="prompt">.*/g, '')
+      expect(text).toContain('Warning: Trying again.')
+      expect(text).toContain('The model is away.')
+      expect(text).toMatch(/Turn failed: \d/)
+      expect(text).not.toMatch(/retry_soon|agent_failed|no_model/)
+    }
+    expect((await as('jsonl')).text).toContain('"retry_soon"')
+  })
+
   it('answers HEAD without the file', async () => {
     const answer = await server.ask(`/api/sessions/${session}/export`, { method: 'HEAD' })
     expect([answer.status, answer.text]).toEqual([200, ''])

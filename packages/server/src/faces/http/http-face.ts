@@ -8,7 +8,7 @@ import type { Terminals } from '../../workspace/terminals.ts'
 import { type Access, createAccess, startLinkLifetimeMs } from './access.ts'
 import { createApp } from './app.ts'
 import { createChangeStreams } from './change-streams.ts'
-import { type CommandLine, createCommandLine } from './command-line.ts'
+import { type CommandLine, plainCommandLine } from './command-line.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { isWildcard, urlHost } from './request-source.ts'
 import type { ChatDoor } from './routes/chat.ts'
@@ -71,7 +71,7 @@ const usualLimits: FaceLimits = {
 
 export function createHttpFace(settings: FaceSettings): HttpFace {
   const { host, logger, version, bound } = settings
-  const commandLine = settings.commandLine ?? createCommandLine({ invocation: 'parley' })
+  const commandLine = settings.commandLine ?? plainCommandLine
   const limits = { ...usualLimits, ...settings.limits }
   const url = () => {
     const { hostname, port } = bound()

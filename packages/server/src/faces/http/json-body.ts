@@ -79,7 +79,11 @@ function invalid(message: string, cause?: unknown): ParleyError {
 }
 
 function tooLarge(limit: number): ParleyError {
-  return new ParleyError('too_large', `The body is larger than ${limit} bytes; send less at once.`, {
-    details: { limit },
-  })
+  return new ParleyError(
+    'too_large',
+    `This is larger than the ${limit} bytes that the server takes at once. Send less.`,
+    {
+      details: { limit },
+    },
+  )
 }

@@ -39,7 +39,7 @@ export function createRequestSource(settings: SourceSettings): RequestSource {
       if (!isOurs(host)) {
         throw new ParleyError(
           'forbidden',
-          'This server does not answer to that Host. Use the address it printed at start, or add the name to its allowed hosts.',
+          'This server does not answer by that host name. Use the address that it printed at start, or add the name to its allowed hosts (--allow-host).',
           { details: { header: 'Host' } },
         )
       }
@@ -49,7 +49,7 @@ export function createRequestSource(settings: SourceSettings): RequestSource {
       if (from === undefined || !isOurs(from)) {
         throw new ParleyError(
           'forbidden',
-          'Pages of that Origin may not use this server. Add it to the allowed origins if they should.',
+          'Pages from that address may not use this server. If they should, add it to the allowed origins (--allow-origin).',
           { details: { header: 'Origin' } },
         )
       }

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { routes } from '@parley/protocol'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
+import { createCommandLine } from '../../cli/command-line.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
-import { createCommandLine } from './command-line.ts'
 import { serverUnderTest, testToken } from './server-under-test.ts'
 
 const host = await createHost({ adapters: [createScriptedAdapter()], store: createMemoryStore() })

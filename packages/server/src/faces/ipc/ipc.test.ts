@@ -450,7 +450,11 @@ describe('capabilities, models and status', () => {
   it('refuse what the agent cannot', async () => {
     const { page } = await aPage({ host: { agent: { capabilities: capabilities('streaming') } } })
     await page.connect('t', page.config)
-    const refused = { success: false, code: 'not_supported', error: expect.stringContaining('models') }
+    const refused = {
+      success: false,
+      code: 'not_supported',
+      error: expect.stringContaining('cannot be given a model'),
+    }
     expect(await page.setModel('t', 'big')).toEqual(refused)
   })
 

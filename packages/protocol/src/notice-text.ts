@@ -1,0 +1,26 @@
+import type { EventOf } from './event.ts'
+
+/** What a reader is told when a turn waits without a process. */
+export function parkText({ reason }: EventOf<'turn.parked'>): string {
+  return parkTexts[reason]
+}
+
+const parkTexts: Readonly<Record<EventOf<'turn.parked'>['reason'], string>> = {
+  'server-stopped': 'The server was stopped; the turn still waits for an answer.',
+  'server-killed': 'The server was restarted; the turn still waits for an answer.',
+  'agent-lost': "The agent's process is gone; it is started again once there is an answer.",
+  'waited-long':
+    "Nobody answered for long, so the agent's process was ended; it is started again once there is an answer.",
+}
+
+/** What a reader is told when an agent's process is gone. Nothing of its quiet ends: they are not news. */
+export function lossText({ reason, error }: EventOf<'agent.disconnected'>): string | undefined {
+  const text = lossTexts[reason]
+  return text && (error?.message ?? text)
+}
+
+const lossTexts: Readonly<Partial<Record<EventOf<'agent.disconnected'>['reason'], string>>> = {
+  crashed: "The agent's process has ended by itself.",
+  'failed-to-start': 'The agent could not be started.',
+  'server-killed': "The server ended by itself, and the agent's process with it.",
+}

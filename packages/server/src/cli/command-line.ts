@@ -1,0 +1,17 @@
+import { shellWord } from '../adapters/advice.ts'
+import type { CommandLine } from '../faces/http/command-line.ts'
+
+export type Invocation = {
+  /** How the program was started: `parley`, or `npm start --` in a checkout. */
+  readonly invocation: string
+  /** The data folder, if it was given with --data-dir: the next command needs it too. */
+  readonly dataDir?: string | undefined
+}
+
+export function createCommandLine({ invocation, dataDir }: Invocation): CommandLine {
+  const folder = dataDir === undefined ? '' : ` --data-dir ${shellWord(dataDir)}`
+  return (words, { quiet = false } = {}) => {
+    const program = quiet ? invocation.replace(/^npm start\b/, 'npm start --silent') : invocation
+    return `${program} ${words}${folder}`
+  }
+}

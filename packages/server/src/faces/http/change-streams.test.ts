@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { createWorkspace, type Workspace } from '../../workspace/index.ts'
+import { createChangeStreams } from './change-streams.ts'
+
+const eventually = <Value>(look: () => Value) => expect.poll(look, { timeout: 20_000 })
+
+function repository(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-changes-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  execFileSync('git', ['init', '-q'], { cwd: folder })
+  return folder
+}
+
+/** The real one, joined only once the reader is behind; `told` is what it had to say by then. */
+function workspaceFor(outgoing: () => ServerResponse | undefined) {
+  const real = createWorkspace({ env: process.env })
+  const told: string[] = []
+  const watch: Workspace['watch'] = (folder, reader) => {
+    const joined = eventually(() => outgoing()?.writableNeedDrain)
+      .toBe(true)
+      .then(() =>
+        real.watch(folder, {
+          watching: (facts) => told.push('watching') && reader.watching(facts),
+          changed: (news) => told.push('changed') && reader.changed(news),
+        }),
+      )
+    return () => void joined.then((leave) => leave())
+  }
+  return { told, workspace: { ...real, watch } }
+}
+
+it('a reader that does not read hears first that it is watched, and then that anything may have changed', async () => {
+  const folder = repository()
+  let outgoing: ServerResponse | undefined
+  const { told, workspace } = workspaceFor(() => outgoing)
+  const streams = createChangeStreams({ workspace, heartbeatMs: 1 })
+  const server = createServer((request, response) => {
+    // More than the system takes for somebody who does not read.
+    request.socket.write(Buffer.alloc(32 * 1024 * 1024, '-'))
+    outgoing = response
+    streams.open({ path: folder, trusted: true }, response)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const reader = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  onTestFinished(() => void reader.destroy())
+  reader.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+
+  await eventually(() => told).toEqual(['watching'])
+  writeFileSync(join(folder, 'a.txt'), 'a')
+  await eventually(() => told).toContain('changed')
+  let heard = ''
+  reader.setEncoding('utf8').on('data', (text: string) => {
+    heard += text.replace(/^-+/, '')
+  })
+  await eventually(() => heard).toContain('event: changed')
+  expect(heard.match(/event: .*\ndata: .*/g)?.slice(0, 2)).toEqual([
+    'event: watching\ndata: {"whole":true}',
+    'event: changed\ndata: {}',
+  ])
+  streams.close()
+})

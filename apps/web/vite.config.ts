@@ -78,6 +78,8 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
     chunkSizeWarningLimit: 900,
+    // All that the page begins with in one file: cut into pieces it packs worse.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'page', tags: ['$initial'] }] } } },
   },
   server: { proxy: { '/api': { target: 'http://127.0.0.1:4747', ws: true } } },
 })

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
-import { phone } from './console-browser.ts'
+import { phone, seriousFindings } from './console-browser.ts'
 import { boxOf, card, conversation, eventually, openSession, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
@@ -47,6 +47,31 @@ const { server, openTab, session } = scriptedConsole({
       ],
     },
   ],
+  'ask two things': [
+    {
+      type: 'question',
+      questions: ['Where', 'When'].map((header) => ({
+        id: header,
+        header,
+        text: `${header} is it?`,
+        options: [{ label: `${header} A` }, { label: `${header} B` }],
+        multiple: false,
+        freeText: true,
+      })),
+    },
+  ],
+  'ask to change a file': [
+    {
+      type: 'permission',
+      name: 'Edit',
+      kind: 'edit',
+      title: 'poem.txt',
+      input: { path: 'poem.txt', before: 'red', after: 'white\nas snow', line: 3 },
+      diff: { path: 'poem.txt', before: 'red', after: 'white\nas snow' },
+      reply: { allowed: 'It is changed.' },
+    },
+  ],
+  'say much': [{ type: 'text', text: `${'words and **more** words '.repeat(400)}\n\nThat was much.` }],
   'work on': [{ type: 'hang' }],
   'say it': [{ type: 'text', text: 'That was it.' }],
 })
@@ -150,6 +175,81 @@ describe('an answer that is begun', () => {
     expect(await reason.inputValue()).toBe('Not today')
     await reason.press('Enter')
     await shows(page, 'Denied by you: Not today')
+  })
+})
+
+/** How the first request of a session ended, as recorded. */
+const resolutionOf = (page: Page, id: string) =>
+  page.evaluate(async (sessionId) => {
+    const response = await fetch(`/api/sessions/${sessionId}/events?limit=1000`)
+    const { events } = (await response.json()) as {
+      events: { type: string; answers?: unknown; input?: unknown }[]
+    }
+    return events.find(({ type }) => type.endsWith('.resolved'))
+  }, id)
+
+describe('an answer', () => {
+  it('can leave the rest to the agent, where words may be said', async () => {
+    const { page, complaints } = await openTab()
+    const id = await session('ask two things')
+    await openSession(page, server, id)
+    await card(page).getByLabel('Where B').check()
+    expect(await seriousFindings(page)).toEqual([])
+    await card(page).getByRole('button', { name: 'You decide' }).click()
+    await card(page).waitFor({ state: 'detached' })
+    await shows(page, 'You decide.')
+    expect(await resolutionOf(page, id)).toMatchObject({ answers: { Where: 'Where B', When: 'You decide.' } })
+    expect(complaints).toEqual([])
+  })
+
+  it('to a permission edits its texts in fields and the rest as JSON, and is whole', async () => {
+    const { page, complaints } = await openTab()
+    const id = await session('ask to change a file')
+    await openSession(page, server, id)
+    await card(page).getByRole('button', { name: 'Edit' }).click()
+    const field = (name: string) => card(page).getByRole('textbox', { name, exact: true })
+    const kinds = await card(page)
+      .getByRole('textbox')
+      .evaluateAll((fields) => fields.map((one) => one.tagName))
+    expect(kinds).toEqual(['INPUT', 'INPUT', 'TEXTAREA', 'TEXTAREA'])
+    await field('after').fill('black\nas coal')
+    const json = field('Other input, as JSON')
+    await json.fill('{ "line": }')
+    await card(page)
+      .getByRole('alert')
+      .filter({ hasText: /^This is not JSON: ./ })
+      .waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    const allow = card(page).getByRole('button', { name: /Allow as edited/ })
+    expect(await allow.isDisabled()).toBe(true)
+    await json.fill('{ "line": 4 }')
+    await allow.click()
+    await shows(page, 'It is changed.')
+    expect(await resolutionOf(page, id)).toMatchObject({
+      input: { path: 'poem.txt', before: 'red', after: 'black\nas coal', line: 4 },
+    })
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('a long paragraph', () => {
+  it('is one, without a line break in it', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('say much'))
+    await shows(page, 'That was much.')
+    const paragraphs = conversation(page).locator('.markdown > *')
+    await eventually(() => paragraphs.evaluateAll((all) => all.map(({ tagName }) => tagName))).toEqual([
+      'P',
+      'P',
+    ])
+    const shown = await paragraphs.first().evaluate((element) => {
+      const parts = [...element.querySelectorAll('*')]
+      return {
+        bold: parts.filter(({ tagName }) => tagName === 'STRONG').length,
+        inline: parts.every((part) => getComputedStyle(part).display === 'inline'),
+      }
+    })
+    expect(shown).toEqual({ bold: 400, inline: true })
   })
 })
 

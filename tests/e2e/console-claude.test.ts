@@ -124,7 +124,7 @@ describe('what Claude Code asks', () => {
     const { page, context } = await openTab()
     await session(page, modelPrompt('Write it.', bash('printf a > asked'), done))
     await card(page).getByRole('button', { name: /^Edit/ }).click()
-    await page.getByLabel('Edit what will run').fill('printf b > edited')
+    await card(page).getByRole('textbox', { name: 'command' }).fill('printf b > edited')
     await card(page)
       .getByRole('button', { name: /^Allow/ })
       .first()

@@ -70,6 +70,34 @@ const promptsOf = async (id: string) => {
   return blocks.filter(({ type }) => type === 'prompt').map(({ parts }) => parts?.map(({ type }) => type))
 }
 
+describe('a turn that is stopped', () => {
+  const told = (page: Page) =>
+    page.getByRole('status').getByText('Stopped. The next prompt in the queue runs now.')
+
+  it('says that the next prompt runs, if one waits', async () => {
+    const { page, complaints } = await openTab()
+    await openSession(page, server, await server.session('hang'))
+    await shows(page, /do nothing now/)
+    await say(page, 'show markdown')
+    await queue(page).getByText('show markdown').waitFor()
+    await page.getByRole('button', { name: 'Stop (Esc)' }).click()
+    await told(page).waitFor()
+    expect(await told(page).count()).toBe(1)
+    await queue(page).waitFor({ state: 'detached' })
+    await conversation(page).getByRole('heading').first().waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('says nothing where none waits', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await server.session('hang'))
+    await shows(page, /do nothing now/)
+    await prompt(page).press('Escape')
+    await shows(page, 'Stopped')
+    expect(await told(page).count()).toBe(0)
+  })
+})
+
 describe('a prompt that is refused', () => {
   it('comes back whole, with its pictures, and says why', async () => {
     const { page, complaints } = await openTab()
@@ -195,6 +223,7 @@ describe('what is attached', () => {
     await say(page, 'show markdown of it')
     const outgoing = page.getByTestId('outgoing')
     await outgoing.getByText('1 attachment').waitFor()
+    await outgoing.getByText('Not sent yet: no connection').waitFor()
     await eventually(async () => (await keptParts(page)).length).toBe(1)
     await page.reload()
     await outgoing.getByText('show markdown of it').waitFor()

@@ -262,6 +262,88 @@ describe('the focus', () => {
   })
 })
 
+describe('in the list of sessions the focus', () => {
+  const rowOf = (page: Page, id: string) => page.locator(`[data-session="${id}"]`)
+  const onSession = (page: Page) =>
+    page.evaluate(
+      () => document.activeElement?.closest('[data-session]')?.getAttribute('data-session') ?? null,
+    )
+  const listed = (page: Page) =>
+    page
+      .locator('[data-session]')
+      .evaluateAll((rows) => rows.map((row) => row.getAttribute('data-session') ?? ''))
+  /** By keyboard. Gives the session that was below. */
+  const choose = async (page: Page, id: string, entry: string) => {
+    await rowOf(page, id).getByRole('link').focus()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
+    await page.getByRole('menuitem', { name: entry, exact: true }).focus()
+    const order = await listed(page)
+    await page.keyboard.press('Enter')
+    return order[order.indexOf(id) + 1]
+  }
+
+  it('goes on to the next session when one is deleted or archived, and along with one that is moved', async () => {
+    const { page } = await openTab()
+    const ids: string[] = []
+    for (let count = 0; count < 4; count++) ids.push(await session('say it'))
+    await openSession(page, server, ids[2] as string)
+    for (const id of ids) await rowOf(page, id).waitFor()
+    await eventually(() => page.locator('[data-session] .breathe').count()).toBe(0)
+    const [first, second, third] = await listed(page)
+    if (!first || !second || !third) throw new Error('There are no sessions to go through.')
+    const next = await choose(page, first, 'Archive')
+    await rowOf(page, first).waitFor({ state: 'detached' })
+    await eventually(() => onSession(page)).toBe(next)
+    await rowOf(page, second).getByRole('link').click()
+    await page.waitForURL(new RegExp(second))
+    const below = await choose(page, second, 'Delete')
+    await page.waitForURL(`${server.url}/`)
+    await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
+    await eventually(() => onSession(page)).toBe(below)
+    await choose(page, third, 'Pin')
+    await page
+      .getByRole('region', { name: 'Pinned' })
+      .and(page.locator(`:has([data-session="${third}"])`))
+      .waitFor()
+    await eventually(() => onSession(page)).toBe(third)
+  })
+
+  it('goes to the search when none is left', async () => {
+    const { page } = await openTab()
+    const id = await session('the only one of its name')
+    await rowOf(page, id).waitFor()
+    await page.getByLabel('Search sessions').fill('the only one of its name')
+    await eventually(() => listed(page)).toEqual([id])
+    await choose(page, id, 'Delete')
+    await eventually(() => listed(page)).toEqual([])
+    await eventually(() => focused(page)).toBe('Search sessions')
+  })
+})
+
+describe('a letter', () => {
+  it('is not the page’s where something goes through itself by letters', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('say it'))
+    for (const role of ['listbox', 'tree', 'grid', 'menu']) {
+      await page.evaluate((name) => {
+        const widget = document.createElement('div')
+        widget.id = 'widget'
+        widget.setAttribute('role', name)
+        const part = widget.appendChild(document.createElement('div'))
+        part.tabIndex = 0
+        document.querySelector('main')?.append(widget)
+        part.focus()
+      }, role)
+      expect([role, await pressed(page, '?')]).toEqual([role, false])
+      await page.evaluate(() => document.getElementById('widget')?.remove())
+    }
+    await page.getByRole('main').focus()
+    expect(await pressed(page, '?')).toBe(true)
+    await page.waitForURL(/\/settings\/keys/)
+  })
+})
+
 describe('Escape', () => {
   it('stops the turn from the conversation too, but not from a panel, and ends a search first', async () => {
     const { page } = await openTab()

@@ -8,6 +8,8 @@ import { boxOf, eventually, openSession, panel, prompt, shows } from './console-
 /** The folder that a session works in, as the console shows it: choosing it, its files, its changes, its terminals. */
 const { server, openTab } = consoleAtWork()
 
+type Agent = { readonly name: string; readonly found: boolean; readonly signedIn?: boolean }
+
 describe('the folder', () => {
   it('is completed as it is typed, by keys and by the pointer', async () => {
     const place = join(server.folder, 'places')
@@ -44,6 +46,70 @@ describe('the folder', () => {
     await context.close()
   })
 
+  it('that is not one is told at its field', async () => {
+    writeFileSync(join(server.folder, 'a-file'), '')
+    const { page, context, complaints } = await openTab()
+    await page.getByRole('radio', { name: /^Demo/ }).check()
+    const folder = page.getByRole('combobox', { name: 'Folder' })
+    const said = () =>
+      folder.evaluate((field) => {
+        const ids = field.getAttribute('aria-describedby')
+        return ids && document.getElementById(ids)?.textContent
+      })
+    for (const [name, words] of [
+      ['nowhere', /does not exist/],
+      ['a-file', /is not a folder/],
+    ] as const) {
+      await folder.fill(join(server.folder, name))
+      await folder.press('Escape')
+      await page.getByRole('button', { name: 'Start' }).click()
+      await eventually(said).toMatch(words)
+      expect(await said()).toContain(join(server.folder, name))
+      expect(await folder.getAttribute('aria-invalid')).toBe('true')
+      expect(await folder.evaluate((field) => field === document.activeElement)).toBe(true)
+      const { top } = await boxOf(page.getByText(words))
+      const { bottom } = await boxOf(folder)
+      expect(top - bottom).toBeLessThan(24)
+      expect(await page.getByText(words).count()).toBe(1)
+      expect(await seriousFindings(page)).toEqual([])
+    }
+    await folder.fill(server.project)
+    expect([await said(), await folder.getAttribute('aria-invalid')]).toEqual([null, 'false'])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('and all else of a new session stay where they are, whatever comes', async () => {
+    const { page, context } = await openTab({ viewport: { width: 1440, height: 900 } })
+    const out = (await server.call<{ agents: Agent[] }>('/api/agents')).agents.find(
+      ({ found, signedIn }) => found && signedIn === false,
+    )
+    if (!out) throw new Error('Every agent is signed in, though this server has a home of its own.')
+    const held = Promise.withResolvers<void>()
+    await context.route('**/api/agents', async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await page.goto(`${server.url}/new`)
+    const places = async () => [
+      (await boxOf(page.getByRole('heading', { name: 'What should be done?' }))).top,
+      (await boxOf(page.getByRole('textbox', { name: 'Prompt' }))).top,
+      (await boxOf(page.getByRole('combobox', { name: 'Folder' }))).top,
+    ]
+    await page.getByText('Looking for agents').waitFor()
+    const before = await places()
+    held.resolve()
+    const demo = page.getByRole('radio', { name: /^Demo/ })
+    await demo.check()
+    expect(await places()).toEqual(before)
+    const { top } = await boxOf(demo)
+    await page.getByRole('radio', { name: new RegExp(`^${out.name}`) }).check()
+    await page.getByTestId('agent-notice').waitFor()
+    expect(await places()).toEqual(before)
+    expect((await boxOf(demo)).top).toBe(top)
+    await context.close()
+  })
+
   it('is compared with its last commit, or with what it was when the session began', async () => {
     const folder = server.repository('committed')
     const { page, context, complaints } = await openTab({
@@ -61,7 +127,11 @@ describe('the folder', () => {
     await changes.getByLabel('Changes since').selectOption('start')
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
     await changes.getByText('2 files on main').waitFor()
-    await changes.getByRole('button', { name: 'A src/part.ts +1' }).waitFor()
+    const listed = changes.getByRole('button', { name: 'A src/part.ts +1' })
+    // A letter here was not meant for the page.
+    await listed.press('n')
+    await listed.press('?')
+    expect(new URL(page.url()).pathname).toBe(`/sessions/${session.id}`)
     await changes.getByText('+2', { exact: true }).waitFor()
     expect(await seriousFindings(page)).toEqual([])
 

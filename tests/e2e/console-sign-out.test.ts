@@ -41,7 +41,7 @@ it('signing out leaves nothing behind, in any tab', async () => {
   }
   expect(await known()).toContain('words that are mine')
 
-  await page.goto(`${server.url}/settings/appearance`)
+  await page.goto(`${server.url}/settings/browser`)
   await page.getByRole('button', { name: 'Sign this browser out' }).click()
   const asksForLink = (tab: Page) => tab.getByText(/sign in|link/i).first()
   await asksForLink(page).waitFor()

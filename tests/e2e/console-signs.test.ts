@@ -5,6 +5,7 @@ import {
   startRegistry,
 } from '../../packages/server/src/adapters/npm-registry-under-test.ts'
 import { consoleAtWork } from './console-at-work.ts'
+import { phone, seriousFindings } from './console-browser.ts'
 import { allowOnce, card, conversation, eventually, openSession, shows } from './console-page.ts'
 
 /** What the page says by small signs, and what it helps with: titles, marks, copying, installing, going places. */
@@ -49,7 +50,7 @@ describe('an agent', () => {
     registry.publish({ name, version })
     const held = registry.hold(`${name}/-/`)
     const { page } = await openTab()
-    await page.getByText(/^Not on this machine/).click()
+    await page.locator('summary', { hasText: 'How to install' }).click()
     const option = page.locator('fieldset div', { has: page.locator(`input[value="${agent.id}"]`) }).last()
     await option.getByRole('button', { name: 'Install' }).click()
     await held.waits
@@ -61,6 +62,28 @@ describe('an agent', () => {
       return (installed as { installed?: string } | undefined)?.installed
     }).toBe(version)
     await eventually(() => page.getByRole('button', { name: 'Remove' }).count()).toBe(1)
+  })
+})
+
+describe('agents', () => {
+  it('have the same word for their state everywhere, and the missing ones a next step', async () => {
+    const agents = await agentsHere()
+    const { page } = await openTab()
+    await page.locator('summary', { hasText: 'How to install' }).click()
+    const state = /^(Ready|Found|Not signed in|Cannot be used|Not on this machine)$/
+    const onNew = new Map<string, string | null>()
+    for (const { id, name } of agents) {
+      const option = page.locator('label', { has: page.locator(`input[value="${id}"]`) })
+      onNew.set(name, await option.getByText(state).textContent())
+    }
+    await page.goto(`${server.url}/settings/agents`)
+    for (const { name, found, install } of agents) {
+      const one = page.getByRole('article', { name, exact: true })
+      expect([name, await one.getByText(state).textContent()]).toEqual([name, onNew.get(name)])
+      const step = install ? one.getByRole('button', { name: 'Install' }) : one.getByText(/[Ii]nstall it/)
+      if (!found) await step.first().waitFor()
+    }
+    expect([...onNew.values()]).toContain('Not signed in')
   })
 })
 
@@ -80,6 +103,29 @@ describe('a tab', () => {
   })
 })
 
+it('the settings say in a sentence what each part is for', async () => {
+  const { page } = await openTab()
+  await page.goto(`${server.url}/settings`)
+  const places = page.getByRole('navigation', { name: 'Settings' }).getByRole('link')
+  await eventually(() => places.allTextContents()).toEqual([
+    'Agents',
+    'Rules and trust',
+    'Appearance',
+    'Keys',
+    'This browser',
+  ])
+  for (const place of await places.all()) {
+    await place.click()
+    await eventually(() => place.getAttribute('aria-current')).toBe('page')
+    const headings = page.getByRole('main').getByRole('heading', { level: 2 })
+    await headings.first().waitFor()
+    for (const heading of await headings.all()) {
+      expect(await heading.locator('+ p').textContent()).toMatch(/\w{3}.*\.$/)
+    }
+    expect(await seriousFindings(page)).toEqual([])
+  }
+})
+
 describe('the list', () => {
   it('gives a deleted session back, and brings one back to it', async () => {
     const { page } = await openTab()
@@ -91,6 +137,31 @@ describe('the list', () => {
     await page.getByRole('button', { name: 'Undo' }).click()
     await conversation(page).waitFor()
     expect(new URL(page.url()).pathname).toBe(`/sessions/${id}`)
+  })
+})
+
+describe('all sessions', () => {
+  const allSessions = (page: Page) => page.getByRole('main').getByRole('link', { name: 'All sessions' })
+
+  it('are the list, whose search one comes to from where there is nothing', async () => {
+    const { page } = await openTab()
+    for (const nowhere of ['/nope', '/sessions/ses_nope']) {
+      await page.goto(server.url + nowhere)
+      await allSessions(page).click()
+      await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
+      await eventually(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe(
+        'Search sessions',
+      )
+    }
+  })
+
+  it('are a page on a phone', async () => {
+    const { page } = await openTab(phone)
+    await page.goto(`${server.url}/nope`)
+    await allSessions(page).tap()
+    await page.waitForURL(`${server.url}/`)
+    await list(page).waitFor()
+    expect(await page.getByRole('heading', { name: 'What should be done?' }).count()).toBe(0)
   })
 })
 
@@ -155,7 +226,7 @@ describe('the palette', () => {
     await entries(page).filter({ hasText: 'help' }).first().waitFor()
     expect(await entries(page).first().getAttribute('data-selected')).toBe('true')
     expect(await entries(page).first().textContent()).not.toMatch(/New session/)
-    expect(await page.getByRole('dialog').getByText('This session').count()).toBe(1)
+    expect(await page.getByRole('dialog').getByText('This session', { exact: true }).count()).toBe(1)
     await page.keyboard.type('rename')
     await page.keyboard.press('Enter')
     await page.getByRole('textbox', { name: 'Title' }).fill('Called anew')
@@ -177,9 +248,50 @@ describe('the palette', () => {
     await open(page)
     await page.keyboard.type('this browser')
     await page.keyboard.press('Enter')
-    await page.waitForURL(/\/settings\/appearance/)
+    await page.waitForURL(/\/settings\/browser/)
     await page.goto(`${server.url}/sessions/${other}`)
     await shows(page, 'help')
+  })
+
+  it('has one entry for exports, which leads to the formats and back', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await server.session('help'))
+    await open(page)
+    await page.keyboard.type('export')
+    await eventually(() => entries(page).allTextContents()).toEqual(['Export this session…'])
+    await page.keyboard.press('Enter')
+    const formats = entries(page).filter({ hasText: 'Markdown' })
+    await formats.waitFor()
+    expect(await page.getByRole('dialog').getByRole('combobox').inputValue()).toBe('')
+    expect(await entries(page).filter({ hasText: 'New session' }).count()).toBe(0)
+    expect(await seriousFindings(page)).toEqual([])
+    for (const key of ['Backspace', 'Escape']) {
+      await page.keyboard.press(key)
+      await entries(page).filter({ hasText: 'Export this session…' }).click()
+      await formats.waitFor()
+    }
+    await page.getByRole('dialog').getByRole('button', { name: 'Back' }).click()
+    await entries(page).filter({ hasText: 'New session' }).waitFor()
+    await page.keyboard.type('export')
+    await page.keyboard.press('Enter')
+    await formats.waitFor()
+    await page.keyboard.type('mark')
+    const coming = page.waitForEvent('download')
+    await page.keyboard.press('Enter')
+    expect((await coming).suggestedFilename()).toMatch(/\.md$/)
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
+  it('shows the keys that do the same', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await server.session('help'))
+    await open(page)
+    const keysOf = (label: string) =>
+      entries(page).filter({ hasText: label }).first().locator('kbd').allTextContents()
+    await eventually(() => keysOf('Find in it')).toEqual(['Ctrl', 'F'])
+    expect(await keysOf('New session')).toEqual(['N'])
+    expect(await keysOf('Settings: keys')).toEqual(['?'])
+    expect(await keysOf('Rename')).toEqual([])
   })
 })
 

@@ -30,6 +30,19 @@ async function screenSays(page: Page, words: string | RegExp): Promise<void> {
   await eventually(() => screenOf(page).textContent()).toMatch(words)
 }
 
+it("is left by a key, since Tab is the shell's", async () => {
+  const { page } = await openTab()
+  const terminals = await openTerminal(page)
+  const typing = terminals.locator('.xterm-helper-textarea')
+  await typing.focus()
+  await page.keyboard.press('Tab')
+  const hasFocus = (element: Element) => element === document.activeElement
+  expect(await typing.evaluate(hasFocus)).toBe(true)
+  await page.keyboard.press('F6')
+  const prompt = page.getByRole('combobox', { name: 'Prompt' })
+  await eventually(() => prompt.evaluate(hasFocus)).toBe(true)
+})
+
 describe('finding in a terminal', () => {
   it('counts what it finds, goes through it, and gives the keys back to the shell', async () => {
     const { page, complaints } = await openTab()

@@ -49,7 +49,10 @@ describe('on a phone', () => {
     await page.goto(`${server.url}/settings/keys`)
     const section = page.getByRole('region', { name: 'In a terminal' })
     await section.getByText('Find in the terminal').waitFor()
-    expect(await section.locator('kbd:visible').allTextContents()).toEqual(['Ctrl', 'Shift', 'F'])
+    expect(await section.locator('kbd:visible').allTextContents()).toEqual([
+      ...['Ctrl', 'Shift', 'F'],
+      ...['Ctrl', 'K'],
+    ])
     expect(await seriousFindings(page)).toEqual([])
   })
 
@@ -61,7 +64,8 @@ describe('on a phone', () => {
       .first()
       .waitFor()
     await fits(page)
-    for (const place of ['new', 'settings/agents', 'settings/permissions', 'settings/appearance', 'import']) {
+    const settings = ['agents', 'permissions', 'appearance', 'browser'].map((name) => `settings/${name}`)
+    for (const place of ['new', ...settings, 'import']) {
       await page.goto(`${server.url}/${place}`)
       await page.getByRole('heading').first().waitFor()
       await fits(page)

@@ -51,12 +51,14 @@ export const Block = z.discriminatedUnion('type', [
     type: z.literal('permission'),
     request: PermissionRequest,
     resolution: PermissionResolution.optional(),
+    resolvedAt: z.number().optional(),
   }),
   z.object({
     ...base,
     type: z.literal('question'),
     request: QuestionRequest,
     resolution: QuestionResolution.optional(),
+    resolvedAt: z.number().optional(),
   }),
   z.object({ ...base, type: z.literal('turn-end'), end: TurnEnd }),
   z.object({

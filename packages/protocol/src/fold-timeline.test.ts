@@ -116,13 +116,11 @@ describe('a request', () => {
       { type: 'question', id: 'req_2', request: { questions: [{ id: 'colour' }] } },
     ])
     expect(open.some((block) => 'resolution' in block)).toBe(false)
-    const resolved = applyToTimeline(
-      open,
-      logOf([sample('permission.resolved'), sample('question.resolved')], 3),
-    )
+    const log = logOf([sample('permission.resolved'), sample('question.resolved')], 3)
+    const resolved = applyToTimeline(open, log)
     expect(resolved).toMatchObject([
-      { resolution: { requestId: 'req_1', outcome: 'allowed', by: 'person' } },
-      { resolution: { requestId: 'req_2', answers: { colour: 'red' } } },
+      { resolution: { requestId: 'req_1', outcome: 'allowed', by: 'person' }, resolvedAt: log[0]!.at },
+      { resolution: { requestId: 'req_2', answers: { colour: 'red' } }, resolvedAt: log[1]!.at },
     ])
   })
 

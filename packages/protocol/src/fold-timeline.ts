@@ -123,11 +123,19 @@ function apply(blocks: Block[], event: SessionEvent): void {
     }
     case 'permission.resolved': {
       const { seq, at, sessionId, turnId, type, version, ...resolution } = event
-      return replace(blocks, event.requestId, 'permission', (block) => ({ ...block, resolution }))
+      return replace(blocks, event.requestId, 'permission', (block) => ({
+        ...block,
+        resolution,
+        resolvedAt: at,
+      }))
     }
     case 'question.resolved': {
       const { seq, at, sessionId, turnId, type, version, ...resolution } = event
-      return replace(blocks, event.requestId, 'question', (block) => ({ ...block, resolution }))
+      return replace(blocks, event.requestId, 'question', (block) => ({
+        ...block,
+        resolution,
+        resolvedAt: at,
+      }))
     }
     case 'agent.noticed':
       return notice(blocks, event, event.level, event.code, event.text)

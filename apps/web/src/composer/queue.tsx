@@ -1,6 +1,6 @@
 import { type Prompt, promptText } from '@parley/protocol'
-import { ArrowUp, CornerDownRight, ListOrdered, Pencil, Send, X } from 'lucide-react'
-import { client } from '../page/client.ts'
+import { ArrowUp, CloudOff, CornerDownRight, ListOrdered, Pencil, Send, X } from 'lucide-react'
+import { client, useConnection } from '../page/client.ts'
 import { toastError } from '../page/toasts.tsx'
 import { plural, visible } from '../page/words.logic.ts'
 import { IconButton } from '../parts/button.tsx'
@@ -77,14 +77,15 @@ function QueuedPrompt({
 }
 
 function OutgoingPrompt({ outgoing }: { outgoing: Outgoing }) {
-  const Icon = outgoing.delivery === 'steer' ? CornerDownRight : Send
+  const connected = useConnection().state === 'open'
+  const Icon = !connected ? CloudOff : outgoing.delivery === 'steer' ? CornerDownRight : Send
   return (
     <li
       className="flex shrink-0 items-center gap-2 rounded-lg border border-dashed border-edge py-0.5 pr-1 pl-2.5 text-sm text-soft"
       data-testid="outgoing"
     >
-      <Icon size={14} aria-hidden className="breathe shrink-0" />
-      <span className="shrink-0 text-xs">Sending</span>
+      <Icon size={14} aria-hidden className={`shrink-0 ${connected ? 'breathe' : ''}`} />
+      <span className="shrink-0 text-xs">{connected ? 'Sending' : 'Not sent yet: no connection'}</span>
       <span className="min-w-0 flex-1 truncate">{visible(promptText([...outgoing.words]))}</span>
       {outgoing.along > 0 && <span className="shrink-0 text-xs">{plural(outgoing.along, 'attachment')}</span>}
       <IconButton label="Do not send" onClick={() => takeBack(outgoing)}>

@@ -19,9 +19,11 @@ export default function InboxPage() {
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
-        <div className="flex items-center pb-4">
+        <div className="flex flex-wrap items-center pb-4">
           <BackToSessions />
-          <h1 className="flex-1 text-xl font-semibold tracking-tight">Waiting for you</h1>
+          <h1 className="mr-2 flex-auto text-xl font-semibold tracking-tight whitespace-nowrap">
+            Waiting for you
+          </h1>
           <NotificationPermission />
         </div>
         {away && (

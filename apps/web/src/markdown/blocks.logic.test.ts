@@ -4,6 +4,8 @@ import {
   chunksOf,
   decodeEntities,
   emptyMarkdown,
+  inlineOf,
+  isProse,
   languageOf,
   parseMarkdown,
   safeHref,
@@ -101,6 +103,32 @@ describe('a line without end', () => {
     const part = chunksOf(text.slice(0, 10_000))
     expect(part.slice(0, -1)).toEqual(whole.slice(0, part.length - 1))
     expect(chunksOf('x'.repeat(9000)).map(({ length }) => length)).toEqual([4000, 4000, 1000])
+  })
+})
+
+describe('a long paragraph', () => {
+  it('is one, in pieces that flow', () => {
+    for (const text of ['some words '.repeat(400), `${'some words '.repeat(4000)}\n`])
+      expect(isProse(text)).toBe(true)
+  })
+
+  it('is none where nothing tells words apart, or where it never ends', () => {
+    for (const text of [
+      'x'.repeat(9000),
+      `some words ${'x'.repeat(9000)}`,
+      'some words '.repeat(5000),
+      'a\nb',
+    ])
+      expect(isProse(text)).toBe(false)
+  })
+
+  it('is Markdown like a short one', () => {
+    expect(inlineOf('Some **bold** words').map(({ type }) => type)).toEqual(['text', 'strong', 'text'])
+    expect(
+      inlineOf('['.repeat(4000))
+        .map(({ raw }) => raw)
+        .join(''),
+    ).toBe('['.repeat(4000))
   })
 })
 

@@ -48,7 +48,7 @@ function lex(text: string, offset: number, done: boolean): MarkdownBlock[] {
   })
 }
 
-/** A line of this length is no Markdown, and nobody reads it: it is shown as it is, at a price that does not grow. */
+/** A longer line is not read with the text around it, but by itself in pieces, at a price that does not grow. */
 const longestLine = 4000
 
 function tokensOf(text: string): Token[] {
@@ -84,6 +84,25 @@ function lexed(text: string): Token[] {
     return marked.lexer(text)
   } catch {
     return [longLine(text)]
+  }
+}
+
+/** Nobody reads a paragraph of this length. */
+const longestParagraph = 50_000
+
+/** One line of words, however many: a paragraph. What has no spaces to be cut at, or never ends, is shown as it is. */
+export function isProse(text: string): boolean {
+  if (text.length > longestParagraph || text.trimEnd().includes('\n')) return false
+  return chunksOf(text)
+    .slice(0, -1)
+    .every((chunk) => chunk.endsWith(' '))
+}
+
+export function inlineOf(text: string): Token[] {
+  try {
+    return marked.Lexer.lexInline(text)
+  } catch {
+    return [{ type: 'escape', raw: text, text }]
   }
 }
 

@@ -7,6 +7,8 @@ import {
   chunksOf,
   decodeEntities,
   emptyMarkdown,
+  inlineOf,
+  isProse,
   languageOf,
   type MarkdownBlock,
   parseMarkdown,
@@ -78,17 +80,20 @@ function BlockToken({ token, done, depth }: { token: Token; done: boolean; depth
   }
 }
 
-/** Each piece is laid out by itself, so that growing it costs the last one. */
+/** In pieces, so that growing it costs the last one: those of a paragraph flow, others are laid out by themselves. */
 function LongText({ text }: { text: string }) {
-  return (
-    <div className="whitespace-pre-wrap">
-      {chunksOf(text).map((chunk, index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
-        <Chunk key={index} text={chunk} />
-      ))}
-    </div>
-  )
+  const prose = isProse(text)
+  const Piece = prose ? Words : Chunk
+  const pieces = chunksOf(text).map((chunk, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no identity but their place
+    <Piece key={index} text={chunk} />
+  ))
+  return prose ? <p>{pieces}</p> : <div className="whitespace-pre-wrap">{pieces}</div>
 }
+
+const Words = memo(function Words({ text }: { text: string }) {
+  return <Inline tokens={inlineOf(text)} depth={0} />
+})
 
 const Chunk = memo(function Chunk({ text }: { text: string }) {
   return <div className="[content-visibility:auto] [contain-intrinsic-size:auto_60rem]">{text}</div>

@@ -1,10 +1,11 @@
 import { type RefObject, useEffect, useLayoutEffect, useRef } from 'react'
+import { promptField } from '../composer/focus-prompt.ts'
 
 export const lacksFocus = () => document.activeElement === null || document.activeElement === document.body
 
 /** To where one goes on after what had the focus is gone. On a phone not where one writes: that raises the keyboard. */
 export function focusPlace(): void {
-  const prompt = document.querySelector<HTMLElement>('main textarea[aria-label=Prompt]')
+  const prompt = promptField()
   const touched = matchMedia('(pointer: coarse)').matches
   const place = prompt && !touched ? prompt : document.querySelector<HTMLElement>('main')
   place?.focus({ preventScroll: true })

@@ -1,4 +1,4 @@
-const onMac = /^Mac/.test(navigator.platform)
+export const onMac = /^Mac/.test(navigator.platform)
 const macKeys: Record<string, string> = { Ctrl: '⌘', Shift: '⇧' }
 
 /** A key as it is written on the keyboard in front of the person. */

@@ -1,3 +1,4 @@
+import { focusPrompt } from '../composer/focus-prompt.ts'
 import { noteUnused, pressOnCard } from '../request/card-keys.ts'
 import { isEditable, wasWriting } from './focus.ts'
 import { currentRoute, go } from './route.ts'
@@ -14,9 +15,10 @@ export function startKeys(actions: { openPalette: () => void }): () => void {
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target)) return
     if (document.querySelector('dialog[open], [popover]:popover-open')) return
+    if (isWithin(event.target, ownKeys)) return
     if (wasWriting()) return noteUnused(event)
     if (pressOnCard(event)) return event.preventDefault()
-    const action = plain[event.key]
+    const action = isWithin(event.target, ownLetters) ? undefined : plain[event.key]
     if (!action) return noteUnused(event)
     event.preventDefault()
     action()
@@ -25,13 +27,25 @@ export function startKeys(actions: { openPalette: () => void }): () => void {
   return () => removeEventListener('keydown', press)
 }
 
+/** What goes through itself by letters and digits, or passes them on. */
+const ownKeys = ['listbox', 'tree', 'treegrid', 'grid', 'menu', 'menubar', 'application']
+  .map((role) => `[role=${role}]`)
+  .concat('.xterm')
+  .join()
+/** In a panel beside, a digit still answers a card, but a letter was not meant for the page. */
+const ownLetters = 'aside'
+
+function isWithin(target: EventTarget | null, selector: string): boolean {
+  return target instanceof Element && target.closest(selector) !== null
+}
+
 const plain: Record<string, () => void> = {
   n: () => go({ name: 'new' }),
   i: () => go({ name: 'inbox' }),
   '?': () => go({ name: 'settings', section: 'keys' }),
   '[': () => step(-1),
   ']': () => step(1),
-  '/': () => document.querySelector<HTMLTextAreaElement>('textarea[aria-label=Prompt]')?.focus(),
+  '/': focusPrompt,
   j: () => moveRow(1),
   k: () => moveRow(-1),
   g: () => toEnd(),

@@ -10,7 +10,7 @@ export type Route =
   /** `seq`: the block that the link is about, by the event that began it. */
   | { readonly name: 'session'; readonly id: string; readonly seq?: number }
 
-export const settingsSections = ['agents', 'permissions', 'appearance', 'keys'] as const
+export const settingsSections = ['agents', 'permissions', 'appearance', 'keys', 'browser'] as const
 export type SettingsSection = (typeof settingsSections)[number]
 
 export function routeOf({ pathname, hash }: { pathname: string; hash: string }): Route {

@@ -12,15 +12,16 @@ import {
   SquareTerminal,
   Trash2,
 } from 'lucide-react'
-import type { ReactNode } from 'react'
 import { client } from '../page/client.ts'
 import { type Preferences, prefer } from '../page/preferences.ts'
 import { sessionDoings } from '../page/session-doings.ts'
 import { toastError } from '../page/toasts.tsx'
+import type { MenuEntry } from '../parts/menu.tsx'
 import { exportEntry } from '../session/export-entry.tsx'
 import { deleteWithUndo } from '../sessions/deleting.ts'
 
-type Doing = { readonly label: string; readonly icon: ReactNode; readonly onSelect: () => void }
+/** `keys`: those that do the same. */
+export type Doing = MenuEntry & { readonly keys?: readonly string[] }
 
 /** What can be done with the session that is open. */
 export function doingsOf({ id, title, pinned, archived }: SessionSummary): readonly Doing[] {
@@ -32,7 +33,12 @@ export function doingsOf({ id, title, pinned, archived }: SessionSummary): reado
     { label: 'Changes', icon: <FileDiff size={15} />, onSelect: show('changes') },
     { label: 'Terminals', icon: <SquareTerminal size={15} />, onSelect: show('terminal') },
     // After the palette has given the focus back.
-    { label: 'Find in it', icon: <Search size={15} />, onSelect: later(() => sessionDoings()?.find()) },
+    {
+      label: 'Find in it',
+      icon: <Search size={15} />,
+      keys: ['Ctrl', 'F'],
+      onSelect: later(() => sessionDoings()?.find()),
+    },
     { label: 'Rename', icon: <Pencil size={15} />, onSelect: later(() => sessionDoings()?.rename()) },
     pinned
       ? { label: 'Unpin', icon: <PinOff size={15} />, onSelect: patch({ pinned: false }) }
@@ -42,7 +48,7 @@ export function doingsOf({ id, title, pinned, archived }: SessionSummary): reado
       : { label: 'Archive', icon: <Archive size={15} />, onSelect: patch({ archived: true }) },
     { label: 'Plan', icon: <ListChecks size={15} />, onSelect: show('plan') },
     { label: 'Events as recorded', icon: <ScanText size={15} />, onSelect: show('events') },
-    ...entries.map(({ label, onSelect = () => {} }) => ({ label: `Export: ${label}`, icon, onSelect })),
+    { label: 'Export this session…', icon, entries: entries.map((entry) => ({ icon, ...entry })) },
     {
       label: 'Delete',
       icon: <Trash2 size={15} />,

@@ -7,7 +7,7 @@ export function BackToSessions() {
     <Link
       to={{ name: 'home' }}
       aria-label="All sessions"
-      className="inline-flex size-11 items-center justify-center rounded-md text-soft md:hidden"
+      className="-ml-3 inline-flex size-11 shrink-0 items-center justify-center rounded-md text-soft md:hidden"
     >
       <ChevronLeft size={20} />
     </Link>

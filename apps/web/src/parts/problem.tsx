@@ -1,6 +1,12 @@
 import type { ReactNode } from 'react'
 import { Link } from './link.tsx'
 
+/** The way into the list. By touch not: that raises the keyboard over what one came to see. */
+export function focusSearch(): void {
+  if (matchMedia('(pointer: coarse)').matches) return
+  document.querySelector<HTMLElement>('nav input[type=search]')?.focus()
+}
+
 /** When there is nothing to show but why. */
 export function Problem({ title, text, children }: { title: string; text: string; children?: ReactNode }) {
   return (
@@ -14,11 +20,13 @@ export function Problem({ title, text, children }: { title: string; text: string
   )
 }
 
-/** The way back from where there is nothing: on a phone there is no list beside it. */
+/** The way back from where there is nothing. On a phone the list is a page; elsewhere it is there already. */
 export function AllSessions() {
   return (
     <Link
       to={{ name: 'home' }}
+      // After the page that comes instead, which takes the focus to where one writes.
+      onClick={() => setTimeout(() => location.pathname === '/' && focusSearch())}
       className="mt-3 inline-flex items-center rounded text-sm text-mark hover:underline pointer-coarse:min-h-11"
     >
       All sessions

@@ -1,5 +1,6 @@
 import { createKeptStore } from '../page/kept-store.ts'
 import { useStore } from '../page/store.ts'
+import type { Edits } from './input-form.logic.ts'
 import type { Filled } from './question-form.logic.ts'
 
 /** What was begun of an answer and is not given: it is there again for whoever comes back, also after a reload. */
@@ -8,7 +9,7 @@ export type AnswerDraft = {
   /** Why not. */
   readonly reason?: string
   /** What would run instead. */
-  readonly edited?: string
+  readonly edits?: Edits
 }
 
 const mostKept = 50

@@ -1,6 +1,12 @@
 import type { OpenRequest } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { type Answering, answerWords, requestWords, settledWords } from './answer-words.logic.ts'
+import {
+  type Answering,
+  answerWords,
+  outcomeWords,
+  requestWords,
+  settledWords,
+} from './answer-words.logic.ts'
 
 const open = { requestId: 'req_1', at: 0, stale: false }
 const permission = (kind: 'execute' | 'plan'): OpenRequest => ({
@@ -58,6 +64,23 @@ describe('an answer in words', () => {
 
   it('says how a request ended without it', () => {
     expect(settledWords('denied')).toBe('it was denied elsewhere')
+    expect(settledWords('cancelled')).toBe('the turn stopped before')
     expect(settledWords(undefined)).toBe('nobody waits for it any more')
   })
+})
+
+it('says what became of a permission', () => {
+  const words = (
+    outcome: 'allowed' | 'denied' | 'cancelled',
+    rest = {},
+    kind: 'plan' | 'execute' = 'execute',
+  ) => outcomeWords({ requestId: 'req_1', outcome, by: 'person', ...rest }, kind)
+  expect(words('cancelled', { by: 'turn-end' })).toBe('Not answered: the turn stopped')
+  expect(words('allowed', { scope: 'session' })).toBe('Allowed for this session by you')
+  expect(words('allowed', { input: { command: 'ls' } })).toBe('Allowed once by you, with changes')
+  expect(words('denied', { message: 'Not yet\u202e' })).toBe('Denied by you: Not yet\\u202e')
+  expect([words('allowed', {}, 'plan'), words('denied', {}, 'plan')]).toEqual([
+    'Approved by you',
+    'Not approved by you',
+  ])
 })

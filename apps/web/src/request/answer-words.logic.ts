@@ -1,5 +1,5 @@
 import type { NewCommand } from '@parley/client'
-import type { OpenRequest } from '@parley/protocol'
+import type { OpenRequest, PermissionResolution, ToolKind } from '@parley/protocol'
 import { visible } from '../page/words.logic.ts'
 
 /** What a person answers a request with. */
@@ -39,8 +39,31 @@ export function settledWords(outcome: unknown): string {
     allowed: 'it was allowed elsewhere',
     denied: 'it was denied elsewhere',
     answered: 'it was answered elsewhere',
-    cancelled: 'the turn ended before',
+    cancelled: 'the turn stopped before',
     expired: 'it took too long',
   }
   return words[String(outcome)] ?? 'nobody waits for it any more'
+}
+
+const allowedFor = { once: 'once', session: 'for this session', project: 'in this folder', always: 'always' }
+
+/** What became of a permission, for good. */
+export function outcomeWords(
+  { outcome, scope, by, message, input }: PermissionResolution,
+  kind: ToolKind,
+): string {
+  if (outcome === 'cancelled') return 'Not answered: the turn stopped'
+  if (outcome === 'expired') return 'Nobody answered in time'
+  const whose = {
+    person: 'by you',
+    rule: 'by a rule',
+    mode: 'by the mode',
+    timeout: 'by timeout',
+    'turn-end': '',
+  }[by]
+  const isPlan = kind === 'plan'
+  const reason = message ? `: ${visible(message)}` : ''
+  if (outcome === 'denied') return `${isPlan ? 'Not approved' : 'Denied'} ${whose}${reason}`
+  if (isPlan) return `Approved ${whose}`
+  return `Allowed ${allowedFor[scope ?? 'once']} ${whose}${input === undefined ? '' : ', with changes'}`
 }

@@ -1,6 +1,6 @@
 import type { PermissionOption } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { choicesOf, coverOf, editableOf, editedInput, otherFields, wishOf } from './choices.logic.ts'
+import { choicesOf, coverOf, otherFields, wishOf } from './choices.logic.ts'
 
 const option = (
   decision: 'allow' | 'deny',
@@ -50,17 +50,6 @@ describe('the choices of a card', () => {
     expect(wishOf({ kind: 'other', tool: 'mcp__x' }, 'Demo')).toContain('mcp__x')
     const inside = { kind: 'execute', tool: 'Bash', parentToolCallId: 'call_1' } as const
     expect(wishOf(inside, 'Demo')).toBe('A subagent of Demo wants to run a command')
-  })
-})
-
-describe('an edited input', () => {
-  it('is the command where there is one, else the whole', () => {
-    const input = { command: 'rm a', description: 'x' }
-    const { field, text } = editableOf(input)
-    expect([field, text]).toEqual(['command', 'rm a'])
-    expect(editedInput(input, field, 'rm b')).toEqual({ input: { command: 'rm b', description: 'x' } })
-    expect(editedInput({}, undefined, '{"a":1}')).toEqual({ input: { a: 1 } })
-    expect(editedInput({}, undefined, '{a')).toHaveProperty('problem')
   })
 })
 

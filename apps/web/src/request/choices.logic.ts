@@ -69,28 +69,6 @@ export function askerOf(
   return parentToolCallId === undefined ? agentName : `A subagent of ${agentName}`
 }
 
-/** The part of an input that a person is likely to edit: the command, or else all of it as JSON. */
-export function editableOf(input: unknown): { readonly field?: string; readonly text: string } {
-  if (typeof input === 'object' && input !== null) {
-    const command = (input as Record<string, unknown>).command
-    if (typeof command === 'string') return { field: 'command', text: command }
-  }
-  return { text: JSON.stringify(input ?? {}, null, 2) }
-}
-
-export function editedInput(
-  input: unknown,
-  field: string | undefined,
-  text: string,
-): { input: unknown } | { problem: string } {
-  if (field !== undefined) return { input: { ...(input as object), [field]: text } }
-  try {
-    return { input: JSON.parse(text) as unknown }
-  } catch {
-    return { problem: 'This is not valid JSON.' }
-  }
-}
-
 const longestShown = 300
 
 /** The fields of an input beside its command, as words; beside a diff only those that are no text. Long ones are cut. */

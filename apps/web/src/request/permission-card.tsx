@@ -13,14 +13,9 @@ import { KindIcon } from '../timeline/kind-icon.tsx'
 import { useAnswer } from './answer.ts'
 import { useAnswerDraft } from './answer-draft.ts'
 import { Card, focusCard } from './card.tsx'
-import {
-  choicesOf,
-  editableOf,
-  editedInput,
-  otherFields,
-  type PermissionAsk,
-  wishOf,
-} from './choices.logic.ts'
+import { choicesOf, otherFields, type PermissionAsk, wishOf } from './choices.logic.ts'
+import { EditForm } from './edit-form.tsx'
+import { editedInput } from './input-form.logic.ts'
 import { PermissionButtons } from './permission-buttons.tsx'
 
 type Props = {
@@ -37,21 +32,19 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
   const [editing, setEditing] = useState(false)
   const [draft, keep] = useAnswerDraft(ask.requestId)
   const choices = choicesOf(ask)
-  const editable = editableOf(ask.input)
   // What was edited and left counts for nothing, but is there again for whoever goes on with it.
-  const edited = editing ? (draft.edited ?? editable.text) : undefined
-  const change = edited === undefined ? undefined : editedInput(ask.input, editable.field, edited)
-  const problem = change && 'problem' in change ? change.problem : undefined
+  const edits = editing ? (draft.edits ?? {}) : undefined
+  const { input, problem } = edits ? editedInput(ask.input, edits) : { input: ask.input }
 
   const allow = (option: PermissionOption | undefined) => {
     if (!option || problem) return
-    decide('allow', { scope: option.scope, ...(change && 'input' in change && { input: change.input }) })
+    decide('allow', { scope: option.scope, ...(input !== ask.input && { input }) })
   }
   const isPlan = ask.kind === 'plan'
   const onKey = (key: string) => {
     if (denying) return false
     if (key === '1' && choices.once) allow(choices.once)
-    else if (key === '2' && choices.session && edited === undefined) allow(choices.session)
+    else if (key === '2' && choices.session && !edits) allow(choices.session)
     else if (key === '3') isPlan ? setDenying(true) : decide('deny')
     else return false
     return true
@@ -69,23 +62,20 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
         </span>
       </header>
       <div className="max-h-[min(26rem,45dvh)] overflow-y-auto px-3.5 pt-2" tabIndex={-1}>
-        {edited === undefined ? (
+        {!edits ? (
           <Wanted ask={ask} folder={session.cwd} />
         ) : (
-          <textarea
-            // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to edit
-            autoFocus
-            aria-label="Edit what will run"
-            value={edited}
-            onChange={(event) => keep({ edited: event.target.value })}
+          <EditForm
+            input={ask.input}
+            edits={edits}
+            problem={problem}
+            onEdit={(next) => keep({ edits: next })}
             onKeyDown={(event) => {
               if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) allow(choices.once)
               else leaveByEscape(event, () => setEditing(false))
             }}
-            className="field field-sizing-content max-h-60 min-h-16 w-full font-mono"
           />
         )}
-        {problem && <p className="pt-1 text-xs text-bad">{problem}</p>}
         {ask.reason && <p className="pt-1.5 text-sm text-soft">{visible(ask.reason)}</p>}
         {ask.stale && (
           <p className="pt-1.5 text-xs text-faint">
@@ -106,8 +96,8 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
         <PermissionButtons
           plan={isPlan}
           command={commandOf(ask.input)}
-          choices={edited === undefined ? choices : { ...choices, session: undefined, wider: [] }}
-          edited={edited !== undefined}
+          choices={!edits ? choices : { ...choices, session: undefined, wider: [] }}
+          edited={edits !== undefined}
           disabled={sending || problem !== undefined}
           onAllow={allow}
           onDeny={() => decide('deny')}

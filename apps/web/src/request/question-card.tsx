@@ -8,7 +8,7 @@ import { useAnswer } from './answer.ts'
 import { useAnswerDraft } from './answer-draft.ts'
 import { Card, focusCard } from './card.tsx'
 import { askerOf, type QuestionAsk } from './choices.logic.ts'
-import { answersOf, choose, type Filled, filledFor, write } from './question-form.logic.ts'
+import { answersOf, choose, type Filled, filledFor, leftToAgent, write } from './question-form.logic.ts'
 
 type Props = {
   session: { readonly id: string; readonly agent: string }
@@ -23,6 +23,7 @@ export function QuestionCard({ session, ask, takesFocus }: Props) {
   const setFilled = (next: Filled) => keep({ filled: next })
   const answers = answersOf(ask.questions, filled)
   const complete = answersProblem(ask.questions, answers) === undefined
+  const left = leftToAgent(ask.questions, answers)
   const open = ask.questions.find((question) => answers[question.id] === undefined) ?? ask.questions.at(-1)!
 
   /** A number chooses in the first question that has no answer yet; Enter sends. */
@@ -68,10 +69,22 @@ export function QuestionCard({ session, ask, takesFocus }: Props) {
             />
           ))}
         </div>
-        <div className="flex items-center gap-2 px-3.5 pt-2.5 pb-3">
+        <div className="flex flex-wrap items-center gap-2 px-3.5 pt-2.5 pb-3">
           <Button look="good" type="submit" disabled={!complete || sending}>
             Answer <Key>⏎</Key>
           </Button>
+          {left && (
+            <Button
+              look="quiet"
+              disabled={sending}
+              onClick={(event) => {
+                focusCard(event.currentTarget)
+                answer(left)
+              }}
+            >
+              You decide
+            </Button>
+          )}
           {!complete && (
             <span className="text-xs text-faint">
               {ask.questions.length > 1 ? 'Each question needs an answer.' : 'Choose, or write your own.'}

@@ -1,6 +1,6 @@
 import { answersProblem, type Question } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { answersOf, choose, type Filled, write } from './question-form.logic.ts'
+import { answersOf, choose, type Filled, leftToAgent, write } from './question-form.logic.ts'
 
 const question = (id: string, multiple: boolean, freeText = true): Question => ({
   id,
@@ -30,6 +30,21 @@ describe('a question form', () => {
   it('leaves out what has no answer, so that the protocol can say so', () => {
     expect(answersProblem([one, many], answersOf([one, many], choose(empty, one, 'A')))).toContain('many')
     expect(answersProblem([one], answersOf([one], choose(empty, one, 'A')))).toBeUndefined()
+  })
+
+  it('can be left to the agent, but for what is answered already', () => {
+    const answers = answersOf([one, many], choose(empty, one, 'A'))
+    const left = leftToAgent([one, many], answers)
+    expect(left).toEqual({ one: 'A', many: ['You decide.'] })
+    expect(answersProblem([one, many], left!)).toBeUndefined()
+    expect(leftToAgent([one], {})).toEqual({ one: 'You decide.' })
+  })
+
+  it('is not left to the agent where one must choose, nor where nothing is left', () => {
+    const strict = question('strict', false, false)
+    expect(leftToAgent([one, strict], {})).toBeUndefined()
+    expect(leftToAgent([one, strict], { strict: 'A' })).toEqual({ strict: 'A', one: 'You decide.' })
+    expect(leftToAgent([one], { one: 'A' })).toBeUndefined()
   })
 
   it('is not fooled by odd names', () => {

@@ -24,6 +24,17 @@ export function write(filled: Filled, question: Question, words: string): Filled
   return { ...filled, [question.id]: { chosen, words } }
 }
 
+/** For whoever leaves it to the agent. */
+const yourChoice = 'You decide.'
+
+/** The answers with the rest left to the agent; nothing where that cannot be said, or nothing is left. */
+export function leftToAgent(questions: readonly Question[], answers: Answers): Answers | undefined {
+  const open = questions.filter(({ id }) => !Object.hasOwn(answers, id))
+  if (open.length === 0 || !open.every(({ freeText }) => freeText)) return undefined
+  const left = open.map(({ id, multiple }) => [id, multiple ? [yourChoice] : yourChoice] as const)
+  return Object.fromEntries([...Object.entries(answers), ...left])
+}
+
 /** The answers as the protocol wants them; a question without one is left out. */
 export function answersOf(questions: readonly Question[], filled: Filled): Answers {
   const answers: [string, string | string[]][] = []

@@ -1,3 +1,4 @@
+import type { TurnOutcome } from '@parley/protocol'
 import { useEffect, useLayoutEffect, useState } from 'react'
 import { Composer } from '../composer/composer.tsx'
 import { Queue } from '../composer/queue.tsx'
@@ -166,6 +167,13 @@ function useSeenHere(): void {
   }, [id, updatedAt])
 }
 
+const turnEnds: Record<TurnOutcome, string> = {
+  completed: 'The turn is over',
+  failed: 'The turn failed',
+  cancelled: 'The turn was stopped',
+  unknown: 'The turn is over; how it ended is not known',
+}
+
 /** Says when a turn that was seen running is over. */
 function useTurnNews(): void {
   const turnId = useStatePart((state) => state.turn?.turnId)
@@ -175,6 +183,6 @@ function useTurnNews(): void {
     if (turnId === ran) return
     setRan(turnId)
     if (turnId !== undefined || ran === undefined) return
-    announce(outcome === 'completed' ? 'The turn is over' : `The turn ended: ${outcome ?? 'unknown'}`)
+    announce(turnEnds[outcome ?? 'unknown'])
   }, [turnId, ran, outcome])
 }

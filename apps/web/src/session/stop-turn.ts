@@ -1,7 +1,10 @@
 import { ParleyError } from '@parley/protocol'
 import { client } from '../page/client.ts'
-import { toastError } from '../page/toasts.tsx'
+import { toast, toastError } from '../page/toasts.tsx'
 import { useSessionId, useStatePart } from './session-context.tsx'
+
+/** The last turn whose stopping was told of: who asks for it twice is told once. */
+let told: string | undefined
 
 /**
  * Stops the turn that is shown, and no other: the wish may reach the server late, when the next one runs already. That
@@ -10,9 +13,15 @@ import { useSessionId, useStatePart } from './session-context.tsx'
 export function useStopTurn(): () => void {
   const id = useSessionId()
   const turnId = useStatePart((state) => state.turn?.turnId)
+  const isQueued = useStatePart((state) => state.queue.length > 0)
+  const tell = () => {
+    if (!isQueued || told === turnId) return
+    told = turnId
+    toast('Stopped. The next prompt in the queue runs now.')
+  }
   return () => {
     if (turnId === undefined) return
-    client.cancel(id, { turnId }).catch((thrown: unknown) => {
+    client.cancel(id, { turnId }).then(tell, (thrown: unknown) => {
       if (!(thrown instanceof ParleyError && thrown.code === 'conflict')) toastError(thrown)
     })
   }

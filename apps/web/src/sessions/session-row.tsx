@@ -1,6 +1,6 @@
 import type { SessionSummary } from '@parley/protocol'
 import { Archive, ArchiveRestore, Ellipsis, Pencil, Pin, PinOff, Trash2 } from 'lucide-react'
-import { memo, useRef, useState } from 'react'
+import { memo, useLayoutEffect, useRef, useState } from 'react'
 import { client } from '../page/client.ts'
 import { useFocusBack } from '../page/focus.ts'
 import { toastError } from '../page/toasts.tsx'
@@ -19,15 +19,23 @@ type Props = {
   now: number
   /** The one of the list that Tab comes to; arrows lead to the others. */
   tabStop: boolean
+  /** It goes, and had the focus. */
+  onFocusLost: (id: string) => void
 }
 
 export const SessionRow = memo(function SessionRow(props: Props) {
-  const { session, agentName, current, unread, now, tabStop } = props
+  const { session, agentName, current, unread, now, tabStop, onFocusLost } = props
   const [renaming, setRenaming] = useState(false)
   const title = visible(session.title) || 'Untitled'
   const failed = failureWords(session)
   const row = useRef<HTMLLIElement>(null)
   useFocusBack(renaming, () => row.current?.querySelector('a'))
+  useLayoutEffect(() => {
+    const element = row.current
+    return () => {
+      if (element?.contains(document.activeElement)) onFocusLost(session.id)
+    }
+  }, [session.id, onFocusLost])
   return (
     <li
       ref={row}

@@ -2,7 +2,15 @@ import type { SessionListSnapshot } from '@parley/client'
 import { useSessions } from '@parley/client/react'
 import type { SessionSummary } from '@parley/protocol'
 import { Archive, Inbox, Plus, Search, Settings } from 'lucide-react'
-import { type FocusEvent, type KeyboardEvent, useDeferredValue, useState } from 'react'
+import {
+  type FocusEvent,
+  type KeyboardEvent,
+  useCallback,
+  useDeferredValue,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
 import { useAgents } from '../page/agents.ts'
 import { useNow } from '../page/clock.ts'
 import { ConnectionNote } from '../page/connection-note.tsx'
@@ -14,7 +22,9 @@ import { useKeptSessions } from '../page/sessions.ts'
 import { useWaiting } from '../page/waiting.ts'
 import { dayOf } from '../page/words.logic.ts'
 import { Link } from '../parts/link.tsx'
+import { focusSearch } from '../parts/problem.tsx'
 import { useDeleting } from './deleting.ts'
+import { neighbourOf } from './neighbour.logic.ts'
 import { isUnread } from './seen.logic.ts'
 import { useSeen } from './seen.ts'
 import { SessionRow } from './session-row.tsx'
@@ -142,8 +152,14 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
   const sections = sectionsOf(shown, now)
   const here = route.name === 'session' ? route.id : undefined
   const { stop, ...roving } = useOneStop(shown, here)
+  const { rows, onFocusLost } = useFocusInRows(shown)
   return (
-    <div {...roving} className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-1.5 pb-3" tabIndex={-1}>
+    <div
+      {...roving}
+      ref={rows}
+      className="min-h-0 flex-1 overflow-y-auto overscroll-contain px-1.5 pb-3"
+      tabIndex={-1}
+    >
       {shown.length === 0 && list.status !== 'loading' && (
         <p className="px-3 py-6 text-sm text-pretty text-soft">
           {list.status === 'failed' && list.error ? problemWords(list.error) : emptyText}
@@ -164,6 +180,7 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
                 unread={session.id !== here && isUnread(session, seen)}
                 now={now}
                 tabStop={session.id === stop}
+                onFocusLost={onFocusLost}
               />
             ))}
           </ul>
@@ -205,6 +222,31 @@ function useOneStop(shown: readonly SessionSummary[], here: string | undefined) 
     found?.focus()
   }
   return { stop, onFocus, onKeyDown }
+}
+
+/** What is deleted or archived from here, or moved, leaves the focus in the list. */
+function useFocusInRows(shown: readonly SessionSummary[]) {
+  const rows = useRef<HTMLDivElement>(null)
+  const lost = useRef<string>(undefined)
+  const before = useRef<readonly string[]>([])
+  const onFocusLost = useCallback((id: string) => {
+    lost.current = id
+  }, [])
+  useLayoutEffect(() => {
+    const ids = shown.map(({ id }) => id)
+    if (lost.current !== undefined) {
+      const next = neighbourOf(lost.current, before.current, ids)
+      lost.current = undefined
+      // After the place beside has had its turn: that of a deleted session takes the focus to where one writes.
+      setTimeout(() => {
+        const row = next && rows.current?.querySelector<HTMLElement>(`[data-session="${CSS.escape(next)}"] a`)
+        if (row) row.focus()
+        else focusSearch()
+      })
+    }
+    before.current = ids
+  })
+  return { rows, onFocusLost }
 }
 
 function sectionsOf(sessions: readonly SessionSummary[], now: number): [string, SessionSummary[]][] {

@@ -2,53 +2,47 @@ import type { AgentInfo, CapabilityName } from '@parley/protocol'
 import { RefreshCw } from 'lucide-react'
 import { askForAgents, useAgents } from '../page/agents.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
-import { readinessOf } from '../page/readiness.logic.ts'
 import { Button } from '../parts/button.tsx'
-import { Hint } from '../start/agent-choice.tsx'
+import { AgentNextStep, AgentState } from '../start/agent-state.tsx'
+import { nextStep } from '../start/next-step.logic.ts'
 import { InstallRow } from './install-button.tsx'
-
-const states = {
-  ready: { text: 'Signed in', look: 'bg-good' },
-  unsure: { text: 'Found; whether it is signed in is not known', look: 'bg-edge' },
-  'signed-out': { text: 'Not signed in', look: 'bg-wait-fill' },
-  unusable: { text: 'Cannot be used as it is', look: 'bg-wait-fill' },
-  missing: { text: 'Not found on this machine', look: 'bg-edge' },
-}
+import { Section } from './section.tsx'
 
 export function AgentsSection() {
   const { agents, status, error } = useAgents()
+  const asking = status === 'asking'
   return (
-    <section aria-label="Agents" className="flex flex-col gap-3">
-      <div className="flex items-center gap-3">
-        <p className="flex-1 text-sm text-soft">
-          Found by looking, just now, on the machine the server runs on.
-        </p>
-        <Button onClick={() => void askForAgents()} disabled={status === 'asking'}>
-          <RefreshCw size={14} aria-hidden className={status === 'asking' ? 'animate-spin' : ''} /> Look again
+    <Section
+      title="Agents"
+      purpose="The programs that do the work, found by looking just now on the machine the server runs on."
+      beside={
+        <Button onClick={() => void askForAgents()} disabled={asking}>
+          <RefreshCw size={14} aria-hidden className={asking ? 'animate-spin' : ''} /> Look again
         </Button>
+      }
+    >
+      <div className="flex flex-col gap-3">
+        {error && <p className="text-sm text-bad">{problemWords(error)}</p>}
+        {agents.map((agent) => (
+          <AgentCard key={agent.id} agent={agent} />
+        ))}
       </div>
-      {error && <p className="text-sm text-bad">{problemWords(error)}</p>}
-      {agents.map((agent) => (
-        <AgentCard key={agent.id} agent={agent} />
-      ))}
-    </section>
+    </Section>
   )
 }
 
 function AgentCard({ agent }: { agent: AgentInfo }) {
-  const readiness = readinessOf(agent)
   const can = (Object.entries(agent.capabilities) as [CapabilityName, boolean][]).filter(([, has]) => has)
   return (
     <article aria-label={agent.name} className="rounded-lg border border-line bg-card">
-      <div className="px-3.5 py-2.5">
-        <h2 className="flex items-baseline gap-2 text-sm font-semibold">
+      <div className="px-3 py-2.5">
+        <h3 className="flex items-baseline gap-2 text-sm font-semibold">
           {agent.name}
-          <span className="font-mono text-xs font-normal text-faint">{agent.version}</span>
-          <span className="ml-auto flex items-center gap-1.5 text-xs font-normal text-soft">
-            <span className={`size-2 rounded-full ${states[readiness].look}`} aria-hidden />{' '}
-            {states[readiness].text}
+          <span className="min-w-0 flex-1 truncate font-mono text-xs font-normal text-faint">
+            {agent.version}
           </span>
-        </h2>
+          <AgentState agent={agent} />
+        </h3>
         {agent.description && <p className="text-sm text-soft">{agent.description}</p>}
         {agent.path && (
           <p className="pt-1 font-mono text-xs [overflow-wrap:anywhere] text-faint">{agent.path}</p>
@@ -63,10 +57,8 @@ function AgentCard({ agent }: { agent: AgentInfo }) {
           <p className="pt-1">{can.map(([name]) => name).join(', ')}</p>
         </details>
       </div>
-      {readiness !== 'ready' && agent.hint && !(readiness === 'missing' && agent.install) && (
-        <Hint text={agent.hint} command={agent.command} />
-      )}
-      <InstallRow agent={agent} />
+      <AgentNextStep agent={agent} />
+      {nextStep(agent) !== 'install' && <InstallRow agent={agent} />}
     </article>
   )
 }

@@ -6,6 +6,7 @@ import { toast, toastError } from '../page/toasts.tsx'
 import { ago, visible } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
+import { Section } from './section.tsx'
 
 /** Every standing decision, with its end in reach. */
 export function RulesSection() {
@@ -29,22 +30,21 @@ export function RulesSection() {
     }
     await load()
   }
-  if (!rules) return <p className="text-sm text-faint">Loading…</p>
   return (
-    <section aria-label="Rules and grants" className="flex flex-col gap-2">
-      <p className="pb-1 text-sm text-soft">
-        What agents may do without asking, or may never do. A refusal beats a grant. Grants come from answers
-        wider than “once”.
-      </p>
-      {rules.length === 0 && (
+    <Section
+      title="Rules and grants"
+      purpose="What agents may do without asking, or may never do: a refusal beats a grant, and grants come from answers wider than “once”."
+    >
+      {!rules && <p className="text-sm text-faint">Loading…</p>}
+      {rules?.length === 0 && (
         <p className="text-sm">There are none: agents ask each time, as their mode says.</p>
       )}
       <ul className="flex flex-col gap-2">
-        {rules.map((rule) => (
+        {rules?.map((rule) => (
           <RuleRow key={rule.ruleId} rule={rule} onRevoke={() => void revoke(rule)} />
         ))}
       </ul>
-    </section>
+    </Section>
   )
 }
 

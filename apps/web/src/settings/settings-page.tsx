@@ -4,16 +4,11 @@ import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
 import { AgentsSection } from './agents-section.tsx'
 import { AppearanceSection } from './appearance-section.tsx'
+import { BrowserSection } from './browser-section.tsx'
 import { KeysSection } from './keys-section.tsx'
 import { RulesSection } from './rules-section.tsx'
+import { sectionNames } from './section-names.ts'
 import { TrustSection } from './trust-section.tsx'
-
-const titles: Record<SettingsSection, string> = {
-  agents: 'Agents',
-  permissions: 'Rules and trust',
-  appearance: 'This browser',
-  keys: 'Keys',
-}
 
 export default function SettingsPage({ section }: { section: SettingsSection }) {
   return (
@@ -25,16 +20,16 @@ export default function SettingsPage({ section }: { section: SettingsSection }) 
         </div>
         <nav
           aria-label="Settings"
-          className="hide-scroll mb-5 flex gap-1 overflow-x-auto border-b border-line"
+          className="hide-scroll mb-5 flex gap-1 overflow-x-auto border-b border-line max-md:justify-between max-md:gap-0"
         >
           {settingsSections.map((one) => (
             <Link
               key={one}
               to={{ name: 'settings', section: one }}
               aria-current={one === section ? 'page' : undefined}
-              className={`-mb-px flex min-h-9 shrink-0 items-center border-b-2 px-2.5 text-sm pointer-coarse:min-h-11 ${one === section ? 'border-mark font-medium text-ink' : 'border-transparent text-soft hover:text-ink'}`}
+              className={`-mb-px flex min-h-9 shrink-0 items-center border-b-2 px-2.5 text-sm max-md:px-1 pointer-coarse:min-h-11 ${one === section ? 'border-mark font-medium text-ink' : 'border-transparent text-soft hover:text-ink'}`}
             >
-              {titles[one]}
+              {sectionNames[one]}
             </Link>
           ))}
         </nav>
@@ -47,6 +42,7 @@ export default function SettingsPage({ section }: { section: SettingsSection }) 
         )}
         {section === 'appearance' && <AppearanceSection />}
         {section === 'keys' && <KeysSection />}
+        {section === 'browser' && <BrowserSection />}
       </div>
     </div>
   )

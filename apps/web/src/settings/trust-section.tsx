@@ -5,6 +5,7 @@ import { useNow } from '../page/clock.ts'
 import { toast, toastError } from '../page/toasts.tsx'
 import { ago } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
+import { Section } from './section.tsx'
 
 /** Folders whose own settings, hooks and servers agents may load. */
 export function TrustSection() {
@@ -29,12 +30,10 @@ export function TrustSection() {
     await load()
   }
   return (
-    <section aria-label="Trusted folders" className="flex flex-col gap-2 pt-6">
-      <h2 className="text-sm font-semibold">Trusted folders</h2>
-      <p className="pb-1 text-sm text-soft">
-        What lies in them, and in folders inside them, may change how agents work: their settings, hooks and
-        servers load.
-      </p>
+    <Section
+      title="Trusted folders"
+      purpose="What lies in them, and in folders inside them, may change how agents work: their settings, hooks and servers load."
+    >
       {folders?.length === 0 && <p className="text-sm">None. Agents load only your own settings.</p>}
       <ul className="flex flex-col gap-2">
         {folders?.map(({ folder, trustedAt }) => (
@@ -42,9 +41,7 @@ export function TrustSection() {
             key={folder}
             className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm"
           >
-            <span className="min-w-0 flex-1 truncate font-mono text-xs" title={folder}>
-              {folder}
-            </span>
+            <span className="min-w-0 flex-1 font-mono text-xs [overflow-wrap:anywhere]">{folder}</span>
             <span className="text-xs text-faint">{ago(trustedAt, now)}</span>
             <Button
               look="danger"
@@ -56,6 +53,6 @@ export function TrustSection() {
           </li>
         ))}
       </ul>
-    </section>
+    </Section>
   )
 }

@@ -1,17 +1,7 @@
 import type { AgentInfo } from '@parley/protocol'
 import { RefreshCw } from 'lucide-react'
 import { type Agents, askForAgents } from '../page/agents.ts'
-import { CopyButton } from '../page/copy-button.tsx'
-import { readinessOf } from '../page/readiness.logic.ts'
-import { InstallRow } from '../settings/install-button.tsx'
-
-const states = {
-  ready: { text: 'ready', look: 'bg-good' },
-  unsure: { text: 'found', look: 'bg-edge' },
-  'signed-out': { text: 'not signed in', look: 'bg-wait-fill' },
-  unusable: { text: 'cannot be used', look: 'bg-wait-fill' },
-  missing: { text: 'not found', look: 'bg-edge' },
-}
+import { AgentNextStep, AgentState } from './agent-state.tsx'
 
 /** The agents on this machine, each as a probe found it just now. */
 export function AgentChoice({
@@ -19,15 +9,12 @@ export function AgentChoice({
   status,
   error,
   chosen,
-  told,
   onChoose,
 }: {
   agents: readonly AgentInfo[]
   status: Agents['status']
   error: string | undefined
   chosen: string | undefined
-  /** Of this one it is said elsewhere what to do. */
-  told: string | undefined
   onChoose: (id: string) => void
 }) {
   const asking = status === 'asking' || status === 'unasked'
@@ -47,22 +34,17 @@ export function AgentChoice({
       </button>
       <div className="clear-both flex flex-col gap-1.5">
         {here.map((agent) => (
-          <AgentOption
-            key={agent.id}
-            agent={agent}
-            chosen={agent.id === chosen}
-            withHint={agent.id !== told}
-            onChoose={onChoose}
-          />
+          <AgentOption key={agent.id} agent={agent} chosen={agent.id === chosen} onChoose={onChoose} />
         ))}
         {others.length > 0 && (
           <details>
             <summary className="w-fit rounded py-1.5 text-sm text-soft hover:text-ink pointer-coarse:py-3">
-              Not on this machine: {others.map(({ name }) => name).join(', ')}
+              Not on this machine: {others.map(({ name }) => name).join(', ')}.{' '}
+              <span className="whitespace-nowrap text-mark underline">How to install</span>
             </summary>
             <div className="flex flex-col gap-1.5 pt-1.5">
               {others.map((agent) => (
-                <AgentOption key={agent.id} agent={agent} chosen={false} withHint onChoose={onChoose} />
+                <AgentOption key={agent.id} agent={agent} chosen={false} onChoose={onChoose} />
               ))}
             </div>
           </details>
@@ -77,17 +59,12 @@ export function AgentChoice({
 function AgentOption({
   agent,
   chosen,
-  withHint,
   onChoose,
 }: {
   agent: AgentInfo
   chosen: boolean
-  withHint: boolean
   onChoose: (id: string) => void
 }) {
-  const readiness = readinessOf(agent)
-  const state = states[readiness]
-  const hint = readiness === 'ready' || (readiness === 'missing' && agent.install) ? undefined : agent.hint
   return (
     <div
       className={`rounded-lg border ${chosen ? 'border-mark bg-mark-wash' : 'border-line bg-card'} ${agent.found ? '' : 'opacity-80'}`}
@@ -109,22 +86,9 @@ function AgentOption({
           </span>
           {agent.description && <span className="block truncate text-xs text-soft">{agent.description}</span>}
         </span>
-        <span className="flex shrink-0 items-center gap-1.5 text-xs text-soft">
-          <span className={`size-2 rounded-full ${state.look}`} aria-hidden /> {state.text}
-        </span>
+        <AgentState agent={agent} />
       </label>
-      {withHint && hint && <Hint text={hint} command={agent.command} />}
-      {(!agent.found || agent.installing) && <InstallRow agent={agent} />}
+      <AgentNextStep agent={agent} />
     </div>
-  )
-}
-
-/** What to do, with the command in it ready to be copied. */
-export function Hint({ text, command }: { text: string; command: string | undefined }) {
-  return (
-    <p className="flex items-center gap-2 border-t border-line px-3 py-1.5 text-xs text-soft">
-      <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{text}</span>
-      {command !== undefined && <CopyButton text={() => command} label={`Copy ${command}`} />}
-    </p>
   )
 }

@@ -4,8 +4,6 @@ import { readinessOf } from '../page/readiness.logic.ts'
 export type AgentNotice = {
   readonly agent: AgentInfo
   readonly text: string
-  /** What to do about it, as the agent's own probe says. */
-  readonly hint?: string
 }
 
 /**
@@ -28,7 +26,7 @@ export function agentNotice(
     ready: undefined,
   }[readinessOf(meant)]
   if (text === undefined) return undefined
-  return { agent: meant, text, ...(meant.hint !== undefined && { hint: meant.hint }) }
+  return { agent: meant, text }
 }
 
 /** The one they mean, else the first that is ready, else the first that is there at all. */

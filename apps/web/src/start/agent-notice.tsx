@@ -1,13 +1,11 @@
 import { TriangleAlert } from 'lucide-react'
 import { askForAgents } from '../page/agents.ts'
-import { InstallRow } from '../settings/install-button.tsx'
-import { Hint } from './agent-choice.tsx'
 import type { AgentNotice } from './agent-notice.logic.ts'
+import { AgentNextStep } from './agent-state.tsx'
 
 /** Above where the prompt is written, so that nobody writes one for an agent that cannot take it. */
 export function AgentNoticeView({ id, notice }: { id: string; notice: AgentNotice }) {
-  const { agent, text, hint } = notice
-  const canInstall = !agent.found && agent.install !== undefined
+  const { agent, text } = notice
   return (
     <div className="mb-3 rounded-lg border border-wait-line bg-wait-wash" data-testid="agent-notice">
       <div className="flex items-center gap-2.5 px-3 py-1.5 text-sm">
@@ -23,8 +21,7 @@ export function AgentNoticeView({ id, notice }: { id: string; notice: AgentNotic
           Look again
         </button>
       </div>
-      {hint !== undefined && !canInstall && <Hint text={hint} command={agent.command} />}
-      {canInstall && <InstallRow agent={agent} />}
+      <AgentNextStep agent={agent} />
     </div>
   )
 }

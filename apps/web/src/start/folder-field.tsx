@@ -1,12 +1,22 @@
 import { useSessions } from '@parley/client/react'
 import { Folder } from 'lucide-react'
-import { type KeyboardEvent, useEffect, useId, useState } from 'react'
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { client } from '../page/client.ts'
 import { ChoiceList } from '../parts/choice-list.tsx'
 import { folderChoices } from './folder-choices.logic.ts'
+import type { FolderProblem } from './folder-problem.logic.ts'
 
 /** The folder to work in: typed and completed, or one that was worked in before. Nothing is chosen by itself. */
-export function FolderField({ value, onChange }: { value: string; onChange: (folder: string) => void }) {
+export function FolderField({
+  value,
+  problem,
+  onChange,
+}: {
+  value: string
+  /** Why no session could be begun there. */
+  problem: FolderProblem | undefined
+  onChange: (folder: string) => void
+}) {
   const { sessions } = useSessions({ archived: 'all' })
   const recents = [...new Set(sessions.map((session) => session.cwd))]
   const id = useId()
@@ -15,6 +25,13 @@ export function FolderField({ value, onChange }: { value: string; onChange: (fol
   const found = useFolders(value, open)
   const choices = open ? folderChoices(value, recents, found) : []
   const shown = choices.length > 0
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (!problem) return
+    field.current?.focus()
+    // The choices would cover what is wrong.
+    setOpen(false)
+  }, [problem])
 
   const write = (folder: string) => {
     onChange(folder)
@@ -35,43 +52,62 @@ export function FolderField({ value, onChange }: { value: string; onChange: (fol
     event.preventDefault()
     event.stopPropagation()
   }
+  const frame = problem
+    ? 'border-bad outline-1 outline-bad'
+    : 'border-field focus-within:border-mark focus-within:outline-1 focus-within:outline-mark'
   return (
-    <div className="relative flex min-w-0 flex-1 basis-56 max-md:basis-full">
-      <label className="flex h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border border-field bg-page pl-2.5 text-soft focus-within:border-mark focus-within:outline-1 focus-within:outline-mark pointer-coarse:h-11">
-        <Folder size={15} aria-hidden className="shrink-0" />
-        <span aria-hidden className="text-sm font-medium">
-          Folder
-        </span>
-        <input
-          aria-label="Folder"
-          role="combobox"
-          aria-expanded={shown}
-          aria-controls={shown ? id : undefined}
-          aria-activedescendant={shown && place >= 0 ? `${id}-${place}` : undefined}
-          aria-autocomplete="list"
-          value={value}
-          placeholder="~"
-          spellCheck={false}
-          autoCapitalize="off"
-          autoComplete="off"
-          onFocus={() => setOpen(true)}
-          onBlur={() => setOpen(false)}
-          onKeyDown={onKeyDown}
-          onChange={(event) => write(event.target.value)}
-          className="h-full min-w-0 flex-1 bg-transparent pr-2 font-mono text-[0.8125rem] text-ink outline-none pointer-coarse:text-base"
-        />
-      </label>
-      {shown && (
-        <ChoiceList
-          id={id}
-          label="Folders"
-          choices={choices}
-          place={place}
-          side="below"
-          onChoose={(folder) => write(`${folder}/`)}
-        />
+    <>
+      <div className="relative flex min-w-0 flex-1 basis-56 max-md:basis-full">
+        <label
+          className={`flex h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border bg-page pl-2.5 text-soft pointer-coarse:h-11 ${frame}`}
+        >
+          <Folder size={15} aria-hidden className="shrink-0" />
+          <span aria-hidden className="text-sm font-medium">
+            Folder
+          </span>
+          <input
+            ref={field}
+            aria-label="Folder"
+            aria-invalid={problem !== undefined}
+            aria-describedby={problem && `${id}-problem`}
+            role="combobox"
+            aria-expanded={shown}
+            aria-controls={shown ? id : undefined}
+            aria-activedescendant={shown && place >= 0 ? `${id}-${place}` : undefined}
+            aria-autocomplete="list"
+            value={value}
+            placeholder="~"
+            spellCheck={false}
+            autoCapitalize="off"
+            autoComplete="off"
+            onFocus={() => setOpen(true)}
+            onBlur={() => setOpen(false)}
+            onKeyDown={onKeyDown}
+            onChange={(event) => write(event.target.value)}
+            className="h-full min-w-0 flex-1 bg-transparent pr-2 font-mono text-[0.8125rem] text-ink outline-none pointer-coarse:text-base"
+          />
+        </label>
+        {shown && (
+          <ChoiceList
+            id={id}
+            label="Folders"
+            choices={choices}
+            place={place}
+            side="below"
+            onChoose={(folder) => write(`${folder}/`)}
+          />
+        )}
+      </div>
+      {problem && (
+        <p
+          id={`${id}-problem`}
+          role="alert"
+          className="basis-full px-1 text-xs [overflow-wrap:anywhere] text-bad md:order-last"
+        >
+          {problem.text}
+        </p>
       )}
-    </div>
+    </>
   )
 }
 

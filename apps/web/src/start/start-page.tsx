@@ -15,6 +15,7 @@ import { AgentChoice } from './agent-choice.tsx'
 import { agentNotice, pickAgent } from './agent-notice.logic.ts'
 import { AgentNoticeView } from './agent-notice.tsx'
 import { FolderField } from './folder-field.tsx'
+import { type FolderProblem, folderProblem } from './folder-problem.logic.ts'
 
 /** A new session: what to do, who does it, where, and what needs asking. */
 export function StartPage() {
@@ -27,9 +28,11 @@ export function StartPage() {
   const [text, setText] = useState('')
   const [trust, setTrust] = useState(false)
   const [sending, setSending] = useState(false)
+  const [problem, setProblem] = useState<FolderProblem>()
   const wanted = chosen ?? kept.agent
   const agent = pickAgent(agents, wanted)
   const notice = agentNotice(agents, wanted, agent)
+  const usedMode = !agent || agent.modes.includes(mode) ? mode : (agent.modes[0] ?? 'ask')
   const field = useRef<HTMLTextAreaElement>(null)
   const route = useRoute()
   // biome-ignore lint/correctness/useExhaustiveDependencies: asking for a new session again is asking to write
@@ -41,11 +44,12 @@ export function StartPage() {
     event?.preventDefault()
     if (!agent || sending) return
     setSending(true)
+    setProblem(undefined)
     try {
       const session = await client.createSession({
         agent: agent.id,
         cwd: folder.trim() || '~',
-        mode: agent.modes.includes(mode) ? mode : (agent.modes[0] ?? 'ask'),
+        mode: usedMode,
         ...(model !== '' && agent.capabilities.models && { model }),
         ...(trust && { trust }),
         ...(text.trim() !== '' && { prompt: text.trim() }),
@@ -53,7 +57,9 @@ export function StartPage() {
       prefer({ agent: agent.id, folder: session.cwd })
       go({ name: 'session', id: session.id })
     } catch (thrown) {
-      toastError(thrown)
+      const wrong = folderProblem(thrown)
+      setProblem(wrong)
+      if (!wrong) toastError(thrown)
       setSending(false)
     }
   }
@@ -63,15 +69,26 @@ export function StartPage() {
     event.preventDefault()
     void start()
   }
+  const chooseFolder = (next: string) => {
+    setFolder(next)
+    setProblem(undefined)
+  }
   const models = agent?.capabilities.models ? (agent.models ?? []) : []
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
-      <div className="mx-auto flex min-h-full w-full max-w-2xl flex-col justify-center px-5 py-8 max-md:justify-start max-md:px-3 max-md:py-2">
-        <div className="flex items-center pb-4">
-          <BackToSessions />
-          <h1 className="text-2xl font-semibold tracking-tight max-md:text-xl">What should be done?</h1>
+      <div className="mx-auto w-full max-w-2xl px-5 pb-8 max-md:px-3 max-md:py-2">
+        {/* The notice has its room above the heading: nothing moves when it comes or goes. */}
+        <div className="flex flex-col justify-end md:min-h-[max(10.5rem,20dvh)] md:pt-4">
+          <div className="flex items-center pb-4 max-md:pb-2">
+            <BackToSessions />
+            <h1 className="text-2xl font-semibold tracking-tight max-md:text-xl">What should be done?</h1>
+          </div>
+          {notice && (
+            <div className="md:order-first">
+              <AgentNoticeView id="agent-notice" notice={notice} />
+            </div>
+          )}
         </div>
-        {notice && <AgentNoticeView id="agent-notice" notice={notice} />}
         <form onSubmit={(event) => void start(event)}>
           <div className="rounded-xl border border-edge bg-card shadow-sm focus-within:border-mark">
             <textarea
@@ -86,13 +103,13 @@ export function StartPage() {
               className="field-sizing-content block max-h-[40dvh] min-h-24 w-full resize-none bg-transparent px-4 pt-3 text-base outline-none"
             />
             <div className="flex flex-wrap items-center gap-1 px-2 pb-2">
-              <FolderField value={folder} onChange={setFolder} />
+              <FolderField value={folder} problem={problem} onChange={chooseFolder} />
               {agent && (
                 <Choice
                   label="Mode"
-                  value={agent.modes.includes(mode) ? mode : (agent.modes[0] ?? 'ask')}
-                  title={modeNotes[mode]}
-                  alarming={mode === 'bypass'}
+                  value={usedMode}
+                  title={modeNotes[usedMode]}
+                  alarming={usedMode === 'bypass'}
                   options={agent.modes.map((one) => ({ value: one, label: modeNames[one] }))}
                   onChange={(value) => setMode(value as PermissionMode)}
                 />
@@ -120,7 +137,7 @@ export function StartPage() {
             </div>
           </div>
           <div className="flex flex-wrap items-center gap-x-4 px-1 pt-1.5 text-xs text-soft">
-            <p className="min-h-6 flex-1 basis-64 pt-0.5">{agent && modeNotes[mode]}</p>
+            <p className="min-h-6 flex-1 basis-64 pt-0.5">{agent && modeNotes[usedMode]}</p>
             <label
               className="flex items-center gap-1.5 pointer-coarse:min-h-11"
               title="Settings, hooks and servers that lie in the folder may load. Without trust only your own do."
@@ -139,19 +156,21 @@ export function StartPage() {
             status={status}
             error={error && problemWords(error)}
             chosen={agent?.id}
-            told={notice?.agent.id}
             onChoose={setChosen}
           />
         </form>
-        <p className="pt-4 text-sm text-soft">
-          Begun elsewhere?{' '}
-          <Link
-            to={{ name: 'import' }}
-            className="text-mark hover:underline pointer-coarse:inline-flex pointer-coarse:min-h-11 pointer-coarse:items-center"
-          >
-            Go on with a conversation that an agent keeps
-          </Link>
-        </p>
+        {/* Not before what is above it has its height. */}
+        {(agents.length > 0 || error) && (
+          <p className="pt-4 text-sm text-soft">
+            Begun elsewhere?{' '}
+            <Link
+              to={{ name: 'import' }}
+              className="text-mark hover:underline pointer-coarse:inline-flex pointer-coarse:min-h-11 pointer-coarse:items-center"
+            >
+              Go on with a conversation that an agent keeps
+            </Link>
+          </p>
+        )}
       </div>
     </div>
   )

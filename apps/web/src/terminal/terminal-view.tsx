@@ -4,6 +4,7 @@ import { type ITheme, Terminal } from '@xterm/xterm'
 import '@xterm/xterm/css/xterm.css'
 import { useEffect, useRef, useState } from 'react'
 import { client } from '../page/client.ts'
+import { focusPlace } from '../page/focus.ts'
 import { FindBar } from './find-bar.tsx'
 import { forgetSheets, takeStyleText, withStyleSheets } from './style-sheets.ts'
 
@@ -75,11 +76,11 @@ export function TerminalView({
     observer.observe(element)
     terminal.onData((data) => socket.send({ type: 'input', data }))
     terminal.attachCustomKeyEventHandler((event) => {
-      const command = event.ctrlKey || event.metaKey
-      if (event.type !== 'keydown' || !command || !event.shiftKey || event.key.toLowerCase() !== 'f')
-        return true
-      tell.current.onFind(true)
-      return false
+      const action = event.type === 'keydown' ? keyOf(event) : undefined
+      if (action === 'find') tell.current.onFind(true)
+      if (action === 'leave') focusPlace()
+      if (action) event.preventDefault()
+      return action === undefined
     })
     terminal.focus()
     return () => {
@@ -127,6 +128,12 @@ const theme: ITheme = {
   cyan: '#86cfd8',
   white: '#d8d3c9',
   brightBlack: '#988f83',
+}
+
+/** The keys that the shell does not get. `Tab` is its own, so there must be another way out. */
+function keyOf({ key, ctrlKey, metaKey, shiftKey }: KeyboardEvent): 'find' | 'leave' | undefined {
+  if (key === 'F6') return 'leave'
+  return (ctrlKey || metaKey) && shiftKey && key.toLowerCase() === 'f' ? 'find' : undefined
 }
 
 function newTerminal(): Terminal {

@@ -7,7 +7,7 @@ import { useNow } from '../page/clock.ts'
 import { duration, plural, visible, within } from '../page/words.logic.ts'
 import { RequestOutcome } from '../request/request-outcome.tsx'
 import { CallDetail } from './call-detail.tsx'
-import { callName, exitCodeOf, firstLine } from './call-words.logic.ts'
+import { callName, exitCodeOf, firstLine, waitedFor } from './call-words.logic.ts'
 import { KindIcon } from './kind-icon.tsx'
 import type { CallNode } from './nodes.logic.ts'
 import { useOpenCall } from './open-blocks.ts'
@@ -42,6 +42,7 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
           call={call}
           steps={node.children.length}
           asked={request !== undefined && !request.resolution}
+          waited={waitedFor(request)}
         />
         <ChevronRight size={14} aria-hidden className={`shrink-0 text-faint ${open ? 'rotate-90' : ''}`} />
       </button>
@@ -66,7 +67,9 @@ function titleOf(call: Call, folder: string): string {
   return within(call.title, folder).split('\n', 1)[0] ?? ''
 }
 
-function CallMeta({ call, steps, asked }: { call: Call; steps: number; asked: boolean }) {
+type MetaProps = { call: Call; steps: number; asked: boolean; waited: number }
+
+function CallMeta({ call, steps, asked, waited }: MetaProps) {
   const exitCode = exitCodeOf(call.content)
   const diffs = call.content.filter((part) => part.type === 'diff').map((part) => diffLines(part))
   const added = diffs.reduce((sum, diff) => sum + diff.added, 0)
@@ -79,14 +82,14 @@ function CallMeta({ call, steps, asked }: { call: Call; steps: number; asked: bo
       {call.status === 'failed' && exitCode === undefined && <span className="text-bad">failed</span>}
       {call.status === 'denied' && <span className="text-wait">denied</span>}
       {call.status === 'cancelled' && <span>stopped</span>}
-      {call.status === 'running' && !asked && <Running since={call.at} />}
-      {call.status !== 'running' && <Took call={call} />}
+      {call.status === 'running' && !asked && <Running since={call.at + waited} />}
+      {call.status !== 'running' && <Took call={call} waited={waited} />}
     </span>
   )
 }
 
-function Took({ call }: { call: Call }) {
-  const ms = (call.endedAt ?? call.at) - call.at
+function Took({ call, waited }: { call: Call; waited: number }) {
+  const ms = (call.endedAt ?? call.at) - call.at - waited
   return ms >= 1000 ? <span>{duration(ms)}</span> : null
 }
 

@@ -1,0 +1,86 @@
+import { type ChangeEvent, type KeyboardEvent, useId } from 'react'
+import { visible } from '../page/words.logic.ts'
+import { type Edits, inputForm, textIn } from './input-form.logic.ts'
+
+type Props = {
+  input: unknown
+  edits: Edits
+  /** Of the JSON. */
+  problem: string | undefined
+  onEdit: (edits: Edits) => void
+  onKeyDown: (event: KeyboardEvent) => void
+}
+
+/** What will run, to be changed before it does: a field for each text of it. */
+export function EditForm({ input, edits, problem, onEdit, onKeyDown }: Props) {
+  const { texts, others } = inputForm(input)
+  return (
+    <div className="flex flex-col gap-2 pb-0.5">
+      {texts.map((field, index) => (
+        <Field
+          key={field.name}
+          label={visible(field.name)}
+          first={index === 0}
+          long={field.long}
+          value={textIn(edits, field)}
+          onWrite={(text) => onEdit({ ...edits, texts: { ...edits.texts, [field.name]: text } })}
+          onKeyDown={onKeyDown}
+        />
+      ))}
+      {others !== undefined && (
+        <Field
+          label={texts.length > 0 ? 'Other input, as JSON' : 'Input, as JSON'}
+          first={texts.length === 0}
+          long
+          value={edits.others ?? others}
+          problem={problem}
+          onWrite={(text) => onEdit({ ...edits, others: text })}
+          onKeyDown={onKeyDown}
+        />
+      )}
+    </div>
+  )
+}
+
+function Field({
+  label,
+  first,
+  long,
+  value,
+  problem,
+  onWrite,
+  onKeyDown,
+}: {
+  label: string
+  first: boolean
+  long: boolean
+  value: string
+  problem?: string | undefined
+  onWrite: (text: string) => void
+  onKeyDown: (event: KeyboardEvent) => void
+}) {
+  const id = useId()
+  const Control = long ? 'textarea' : 'input'
+  return (
+    <div>
+      <div className="flex flex-wrap gap-x-3 pb-0.5 text-xs [overflow-wrap:anywhere]">
+        <label htmlFor={id} className="text-soft">
+          {label}
+        </label>
+        <p id={`${id}-problem`} role="alert" className="text-bad">
+          {problem}
+        </p>
+      </div>
+      <Control
+        id={id}
+        autoFocus={first}
+        value={value}
+        aria-invalid={problem !== undefined}
+        aria-describedby={`${id}-problem`}
+        onChange={(event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => onWrite(event.target.value)}
+        onKeyDown={onKeyDown}
+        className={`field block w-full font-mono pointer-coarse:py-2.5 pointer-coarse:text-base ${long ? 'field-sizing-content max-h-60 min-h-14' : ''}`}
+      />
+    </div>
+  )
+}

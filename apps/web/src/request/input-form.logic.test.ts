@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { editedInput, inputForm } from './input-form.logic.ts'
+
+const names = (input: unknown) => inputForm(input).texts.map(({ name, long }) => (long ? [name] : name))
+
+describe('the form of an input', () => {
+  it('has a field for each text, and a larger one for what is long or has lines', () => {
+    const input = { path: 'a.txt', old: 'one\ntwo', command: 'x'.repeat(61), all: true }
+    expect(names(input)).toEqual(['path', ['old'], ['command']])
+  })
+
+  it('has JSON only where there is something else, and of that alone', () => {
+    expect(inputForm({ command: 'ls', description: 'Looks' }).others).toBeUndefined()
+    const others = inputForm({ command: 'ls', timeout: 5, env: { deep: ['x'] } }).others
+    expect(JSON.parse(others!)).toEqual({ timeout: 5, env: { deep: ['x'] } })
+  })
+
+  it('is JSON as a whole where nothing in it is a text', () => {
+    for (const input of [{ count: 1 }, {}, ['a'], 'words', null])
+      expect([names(input), JSON.parse(inputForm(input).others!)]).toEqual([[], input ?? {}])
+    expect(inputForm(undefined).others).toBe('{}')
+  })
+})
+
+describe('an edited input', () => {
+  const input = { timeout: 5, command: 'rm a', env: { deep: [1] }, description: 'x' }
+
+  it('is whole, in its order, and of the same types', () => {
+    const edited = editedInput(input, { texts: { command: 'rm b' } })
+    expect(edited).toEqual({ input: { ...input, command: 'rm b' } })
+    expect(Object.keys(edited.input as object)).toEqual(Object.keys(input))
+    expect(editedInput(input, { texts: { command: '7' }, others: '{"timeout": 6, "new": null}' })).toEqual({
+      input: { timeout: 6, command: '7', description: 'x', new: null },
+    })
+    expect(editedInput(['a'], { others: '["b"]' })).toEqual({ input: ['b'] })
+  })
+
+  it('is the very same where nothing differs', () => {
+    const { others } = inputForm(input)
+    for (const edits of [{}, { texts: { command: 'rm a' } }, { others: others! }])
+      expect(editedInput(input, edits).input).toBe(input)
+    fc.assert(
+      fc.property(fc.jsonValue(), (any) => {
+        expect(editedInput(any, {}).input).toBe(any)
+      }),
+    )
+  })
+
+  it('keeps the line ends that a field of a browser does not know', () => {
+    const windows = { text: 'one\r\ntwo' }
+    expect(editedInput(windows, { texts: { text: 'one\ntwo' } }).input).toBe(windows)
+    expect(editedInput(windows, { texts: { text: 'one\ntwo\nthree' } }).input).toEqual({
+      text: 'one\r\ntwo\r\nthree',
+    })
+  })
+
+  it('says what is wrong with its JSON', () => {
+    const problem = (others: string) => editedInput(input, { others }).problem
+    expect(problem('{"a": 1,}')).toMatch(/^This is not JSON: .+/)
+    for (const others of ['[1]', '7', 'null']) expect(problem(others)).toContain('must be an object')
+    expect(problem('{"command": "rm b"}')).toContain('“command” has a field of its own')
+    expect(problem('{"timeout": 6}')).toBeUndefined()
+  })
+
+  it('is not fooled by odd names', () => {
+    const odd = JSON.parse('{"__proto__": "a", "toString": "b", "n": 1}') as object
+    expect(names(odd)).toEqual(['__proto__', 'toString'])
+    expect(editedInput(odd, {}).input).toBe(odd)
+    const { input: edited } = editedInput(odd, { texts: JSON.parse('{"__proto__": "c"}') })
+    expect(JSON.stringify(edited)).toBe('{"__proto__":"c","toString":"b","n":1}')
+  })
+})

@@ -1,0 +1,84 @@
+import { messageOf } from '@parley/protocol'
+import { asJson } from '../timeline/call-words.logic.ts'
+
+/** The input of a call as a person edits it: a field for each text in it, and all else as JSON. */
+export type InputForm = {
+  readonly texts: readonly TextField[]
+  /** Nothing where texts are all there is. */
+  readonly others: string | undefined
+}
+export type TextField = { readonly name: string; readonly text: string; readonly long: boolean }
+
+/** What was written into a form. A field that is missing here is as it was. */
+export type Edits = {
+  readonly texts?: Readonly<Record<string, string>>
+  readonly others?: string
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** A line of this length is more than fits beside its name. */
+const longestLine = 60
+
+export function inputForm(input: unknown): InputForm {
+  if (!isFields(input)) return { texts: [], others: asJson(input ?? {}) }
+  const texts = Object.entries(input).flatMap(([name, text]) =>
+    typeof text === 'string' ? [{ name, text, long: text.length > longestLine || /[\r\n]/.test(text) }] : [],
+  )
+  const others = othersOf(input)
+  const isAll = texts.length > 0 && Object.keys(others).length === 0
+  return { texts, others: isAll ? undefined : asJson(others) }
+}
+
+/** The text of a field as it is now. */
+export function textIn(edits: Edits, { name, text }: Pick<TextField, 'name' | 'text'>): string {
+  const { texts = {} } = edits
+  return Object.hasOwn(texts, name) ? texts[name]! : text
+}
+
+/**
+ * The whole input with the edits in it; the very same where nothing differs. Only what was edited is read anew, so
+ * that all else keeps its type.
+ */
+export function editedInput(input: unknown, edits: Edits): { input: unknown; problem?: string } {
+  const form = inputForm(input)
+  const isSame = edits.others === undefined || edits.others === form.others
+  const read = isSame || form.others === undefined ? undefined : readJson(edits.others)
+  if (read?.problem !== undefined) return { input, problem: read.problem }
+  if (!isFields(input)) return { input: read ? read.value : input }
+  const others = read ? read.value : othersOf(input)
+  if (!isFields(others)) return { input, problem: 'This must be an object: names and values in { }.' }
+  const taken = form.texts.find(({ name }) => Object.hasOwn(others, name))
+  if (taken) return { input, problem: `“${taken.name}” has a field of its own above.` }
+  const texts = form.texts.map(
+    (field) => [field.name, withLineEnds(field.text, textIn(edits, field))] as const,
+  )
+  if (!read && texts.every(([name, text]) => text === input[name])) return { input }
+  return { input: inOrderOf(input, Object.fromEntries([...texts, ...Object.entries(others)])) }
+}
+
+function readJson(text: string): { value?: unknown; problem?: string } {
+  try {
+    return { value: JSON.parse(text) as unknown }
+  } catch (thrown) {
+    return { problem: `This is not JSON: ${messageOf(thrown)}` }
+  }
+}
+
+/** A browser's field knows only one kind of line end. */
+function withLineEnds(before: string, after: string): string {
+  return before.includes('\r\n') ? after.replace(/\r?\n/g, '\r\n') : after
+}
+
+function inOrderOf(before: Fields, after: Fields): Fields {
+  const kept = Object.keys(before).filter((name) => Object.hasOwn(after, name))
+  return Object.fromEntries([...new Set([...kept, ...Object.keys(after)])].map((name) => [name, after[name]]))
+}
+
+function othersOf(input: Fields): Fields {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => typeof value !== 'string'))
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

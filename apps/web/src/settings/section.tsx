@@ -1,0 +1,28 @@
+import type { ReactNode } from 'react'
+
+/** A part of the settings: what it is called, and in one sentence what it is for. */
+export function Section({
+  title,
+  purpose,
+  beside,
+  children,
+}: {
+  title: string
+  purpose: string
+  /** At the right of the heading. */
+  beside?: ReactNode
+  children: ReactNode
+}) {
+  return (
+    <section aria-label={title} className="pb-8">
+      <div className="flex items-start gap-3 pb-4">
+        <div className="min-w-0 flex-1">
+          <h2 className="text-base font-semibold">{title}</h2>
+          <p className="text-sm text-pretty text-soft">{purpose}</p>
+        </div>
+        {beside}
+      </div>
+      {children}
+    </section>
+  )
+}

@@ -1,0 +1,29 @@
+import { type Preferences, prefer } from '../page/preferences.ts'
+
+/** Something that a person prefers or not, and what that changes. */
+export function Switch({
+  name,
+  state,
+  label,
+  note,
+}: {
+  name: 'expandAll' | 'notifications'
+  state: Preferences
+  label: string
+  note: string
+}) {
+  return (
+    <label className="flex items-start gap-2.5">
+      <input
+        type="checkbox"
+        checked={state[name]}
+        onChange={(event) => prefer({ [name]: event.target.checked })}
+        className="mt-1 accent-mark-fill"
+      />
+      <span>
+        <span className="font-semibold">{label}</span>
+        <span className="block text-soft">{note}</span>
+      </span>
+    </label>
+  )
+}

@@ -1,0 +1,42 @@
+import type { AgentInfo } from '@parley/protocol'
+import { CopyButton } from '../page/copy-button.tsx'
+import { readinessOf } from '../page/readiness.logic.ts'
+import { InstallRow } from '../settings/install-button.tsx'
+import { nextStep } from './next-step.logic.ts'
+
+/** One word for each state, wherever agents are listed. */
+const states = {
+  ready: { text: 'Ready', look: 'bg-good' },
+  unsure: { text: 'Found', look: 'bg-edge' },
+  'signed-out': { text: 'Not signed in', look: 'bg-wait-fill' },
+  unusable: { text: 'Cannot be used', look: 'bg-wait-fill' },
+  missing: { text: 'Not on this machine', look: 'bg-edge' },
+}
+
+export function AgentState({ agent }: { agent: AgentInfo }) {
+  const readiness = readinessOf(agent)
+  const { text, look } = states[readiness]
+  return (
+    <span
+      className="flex shrink-0 items-center gap-1.5 text-xs font-normal text-soft"
+      title={readiness === 'unsure' ? 'It does not tell whether it is signed in.' : undefined}
+    >
+      <span className={`size-2 rounded-full ${look}`} aria-hidden />
+      {text}
+    </span>
+  )
+}
+
+/** What to do so that it can be used, with the button or the command for it. */
+export function AgentNextStep({ agent }: { agent: AgentInfo }) {
+  const step = nextStep(agent)
+  if (step === 'install') return <InstallRow agent={agent} />
+  if (!step) return null
+  const { text, command } = step
+  return (
+    <p className="flex items-center gap-2 border-t border-line px-3 py-1.5 text-xs text-soft">
+      <span className="min-w-0 flex-1 [overflow-wrap:anywhere]">{text}</span>
+      {command !== undefined && <CopyButton text={() => command} label={`Copy ${command}`} />}
+    </p>
+  )
+}

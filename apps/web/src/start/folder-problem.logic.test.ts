@@ -1,0 +1,21 @@
+import { ParleyError } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { folderProblem } from './folder-problem.logic.ts'
+
+describe('what is wrong with the folder', () => {
+  it('is said in the words of the server, which name it', () => {
+    const refused = new ParleyError('validation_error', 'The folder /no\u202ewhere does not exist.', {
+      details: { cwd: '/no\u202ewhere' },
+    })
+    expect(folderProblem(refused)).toEqual({ text: 'The folder /no\\u202ewhere does not exist.' })
+  })
+
+  it('is nothing where something else was refused', () => {
+    const others = [
+      new ParleyError('validation_error', 'The prompt is too long.'),
+      new ParleyError('agent_not_found', 'There is no such agent.', { details: { cwd: '/here' } }),
+      new Error('The folder is not there.'),
+    ]
+    expect(others.map(folderProblem)).toEqual([undefined, undefined, undefined])
+  })
+})

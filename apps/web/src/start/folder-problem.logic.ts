@@ -1,0 +1,10 @@
+import { ParleyError } from '@parley/protocol'
+import { visible } from '../page/words.logic.ts'
+
+export type FolderProblem = { readonly text: string }
+
+/** Why the folder cannot be worked in, if that is what was refused: it is said at its field, not above the page. */
+export function folderProblem(thrown: unknown): FolderProblem | undefined {
+  if (!(thrown instanceof ParleyError) || thrown.code !== 'validation_error') return undefined
+  return typeof thrown.details?.cwd === 'string' ? { text: visible(thrown.message) } : undefined
+}

@@ -10,7 +10,7 @@ export function NotificationPermission({ refused = false }: { refused?: boolean 
   if (permission === 'default') {
     return (
       <Button onClick={() => void Notification.requestPermission().then(setPermission)}>
-        <BellRing size={14} aria-hidden /> Let this browser call you
+        <BellRing size={14} aria-hidden /> Allow notifications
       </Button>
     )
   }

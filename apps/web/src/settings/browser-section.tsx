@@ -12,14 +12,14 @@ export function BrowserSection() {
   return (
     <Section
       title="This browser"
-      purpose="When it calls you, what it keeps of your sessions, and how to sign it out."
+      purpose="When it notifies you, what it keeps of your sessions, and how to sign it out."
     >
       <div className="flex flex-col gap-6 text-sm">
         <div className="flex flex-col items-start gap-2">
           <Switch
             name="notifications"
             state={state}
-            label="Call me"
+            label="Notify me"
             note="Once, when something waits for you, is done or has failed, and you are not looking."
           />
           {state.notifications && <NotificationPermission refused />}

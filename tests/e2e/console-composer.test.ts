@@ -72,7 +72,7 @@ const promptsOf = async (id: string) => {
 
 describe('a turn that is stopped', () => {
   const told = (page: Page) =>
-    page.getByRole('status').getByText('Stopped. The next prompt in the queue runs now.')
+    page.getByRole('status').getByText('Stopping. Then the next prompt in the queue runs.')
 
   it('says that the next prompt runs, if one waits', async () => {
     const { page, complaints } = await openTab()

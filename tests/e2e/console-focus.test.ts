@@ -321,29 +321,6 @@ describe('in the list of sessions the focus', () => {
   })
 })
 
-describe('a letter', () => {
-  it('is not the page’s where something goes through itself by letters', async () => {
-    const { page } = await openTab()
-    await openSession(page, server, await session('say it'))
-    for (const role of ['listbox', 'tree', 'grid', 'menu']) {
-      await page.evaluate((name) => {
-        const widget = document.createElement('div')
-        widget.id = 'widget'
-        widget.setAttribute('role', name)
-        const part = widget.appendChild(document.createElement('div'))
-        part.tabIndex = 0
-        document.querySelector('main')?.append(widget)
-        part.focus()
-      }, role)
-      expect([role, await pressed(page, '?')]).toEqual([role, false])
-      await page.evaluate(() => document.getElementById('widget')?.remove())
-    }
-    await page.getByRole('main').focus()
-    expect(await pressed(page, '?')).toBe(true)
-    await page.waitForURL(/\/settings\/keys/)
-  })
-})
-
 describe('Escape', () => {
   it('stops the turn from the conversation too, but not from a panel, and ends a search first', async () => {
     const { page } = await openTab()

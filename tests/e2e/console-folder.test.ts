@@ -131,7 +131,7 @@ describe('the folder', () => {
     // A letter here was not meant for the page.
     await listed.press('n')
     await listed.press('?')
-    expect(new URL(page.url()).pathname).toBe(`/sessions/${session.id}`)
+    expect(await page.evaluate(() => location.pathname)).toBe(`/sessions/${session.id}`)
     await changes.getByText('+2', { exact: true }).waitFor()
     expect(await seriousFindings(page)).toEqual([])
 

@@ -70,7 +70,7 @@ describe('agents', () => {
     const agents = await agentsHere()
     const { page } = await openTab()
     await page.locator('summary', { hasText: 'How to install' }).click()
-    const state = /^(Ready|Found|Not signed in|Cannot be used|Not on this machine)$/
+    const state = /^(Ready|Found, sign-in unknown|Not signed in|Cannot be used|Not on this machine)$/
     const onNew = new Map<string, string | null>()
     for (const { id, name } of agents) {
       const option = page.locator('label', { has: page.locator(`input[value="${id}"]`) })

@@ -3,6 +3,12 @@ import { promptField } from '../composer/focus-prompt.ts'
 
 export const lacksFocus = () => document.activeElement === null || document.activeElement === document.body
 
+/** The way into the list of sessions. By touch not: that raises the keyboard over what one came to see. */
+export function focusSearch(): void {
+  if (matchMedia('(pointer: coarse)').matches) return
+  document.querySelector<HTMLElement>('nav input[type=search]')?.focus()
+}
+
 /** To where one goes on after what had the focus is gone. On a phone not where one writes: that raises the keyboard. */
 export function focusPlace(): void {
   const prompt = promptField()

@@ -15,10 +15,9 @@ export function startKeys(actions: { openPalette: () => void }): () => void {
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target)) return
     if (document.querySelector('dialog[open], [popover]:popover-open')) return
-    if (isWithin(event.target, ownKeys)) return
     if (wasWriting()) return noteUnused(event)
     if (pressOnCard(event)) return event.preventDefault()
-    const action = isWithin(event.target, ownLetters) ? undefined : plain[event.key]
+    const action = isInPanel(event.target) ? undefined : plain[event.key]
     if (!action) return noteUnused(event)
     event.preventDefault()
     action()
@@ -27,16 +26,9 @@ export function startKeys(actions: { openPalette: () => void }): () => void {
   return () => removeEventListener('keydown', press)
 }
 
-/** What goes through itself by letters and digits, or passes them on. */
-const ownKeys = ['listbox', 'tree', 'treegrid', 'grid', 'menu', 'menubar', 'application']
-  .map((role) => `[role=${role}]`)
-  .concat('.xterm')
-  .join()
 /** In a panel beside, a digit still answers a card, but a letter was not meant for the page. */
-const ownLetters = 'aside'
-
-function isWithin(target: EventTarget | null, selector: string): boolean {
-  return target instanceof Element && target.closest(selector) !== null
+function isInPanel(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest('aside') !== null
 }
 
 const plain: Record<string, () => void> = {

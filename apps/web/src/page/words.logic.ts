@@ -64,8 +64,9 @@ export function dayOf(at: number, now: number): 'Today' | 'Yesterday' | 'This we
   return at >= midnight - 6 * day ? 'This week' : 'Earlier'
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
-const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+const hidden =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g
 
 /** Text with everything in it that could pretend to be other text made visible. For one-line titles and commands. */
 export function visible(text: string): string {

@@ -61,7 +61,13 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       >
         <div className="flex items-center border-b border-line">
           {inside && (
-            <IconButton label="Back" className="ml-2" onClick={() => enter(undefined)}>
+            <IconButton
+              label="Back"
+              className="ml-2"
+              // Enter would be taken for a choice.
+              onKeyDown={(event) => event.key === 'Enter' && event.stopPropagation()}
+              onClick={() => enter(undefined)}
+            >
               <ChevronLeft size={16} />
             </IconButton>
           )}
@@ -133,6 +139,7 @@ function Doings({
           key={doing.label}
           icon={doing.icon}
           value={doing.label + note}
+          {...(doing.entries && { keywords: doing.entries.map(({ label }) => label) })}
           onSelect={() => onChoose(doing)}
         >
           <span className="min-w-0 flex-1 truncate">{doing.label}</span>

@@ -1,11 +1,6 @@
 import type { ReactNode } from 'react'
+import { focusSearch } from '../page/focus.ts'
 import { Link } from './link.tsx'
-
-/** The way into the list. By touch not: that raises the keyboard over what one came to see. */
-export function focusSearch(): void {
-  if (matchMedia('(pointer: coarse)').matches) return
-  document.querySelector<HTMLElement>('nav input[type=search]')?.focus()
-}
 
 /** When there is nothing to show but why. */
 export function Problem({ title, text, children }: { title: string; text: string; children?: ReactNode }) {

@@ -1,4 +1,4 @@
-import { type ChangeEvent, type KeyboardEvent, useId } from 'react'
+import { type KeyboardEvent, useId } from 'react'
 import { visible } from '../page/words.logic.ts'
 import { type Edits, inputForm, textIn } from './input-form.logic.ts'
 
@@ -21,7 +21,6 @@ export function EditForm({ input, edits, problem, onEdit, onKeyDown }: Props) {
           key={field.name}
           label={visible(field.name)}
           first={index === 0}
-          long={field.long}
           value={textIn(edits, field)}
           onWrite={(text) => onEdit({ ...edits, texts: { ...edits.texts, [field.name]: text } })}
           onKeyDown={onKeyDown}
@@ -31,7 +30,6 @@ export function EditForm({ input, edits, problem, onEdit, onKeyDown }: Props) {
         <Field
           label={texts.length > 0 ? 'Other input, as JSON' : 'Input, as JSON'}
           first={texts.length === 0}
-          long
           value={edits.others ?? others}
           problem={problem}
           onWrite={(text) => onEdit({ ...edits, others: text })}
@@ -45,7 +43,6 @@ export function EditForm({ input, edits, problem, onEdit, onKeyDown }: Props) {
 function Field({
   label,
   first,
-  long,
   value,
   problem,
   onWrite,
@@ -53,14 +50,12 @@ function Field({
 }: {
   label: string
   first: boolean
-  long: boolean
   value: string
   problem?: string | undefined
   onWrite: (text: string) => void
   onKeyDown: (event: KeyboardEvent) => void
 }) {
   const id = useId()
-  const Control = long ? 'textarea' : 'input'
   return (
     <div>
       <div className="flex flex-wrap gap-x-3 pb-0.5 text-xs [overflow-wrap:anywhere]">
@@ -71,16 +66,26 @@ function Field({
           {problem}
         </p>
       </div>
-      <Control
+      <textarea
         id={id}
+        // biome-ignore lint/a11y/noAutofocus: who asked to edit is here to write
         autoFocus={first}
         value={value}
+        rows={Math.min(10, value.split('\n').length)}
+        spellCheck={false}
+        autoCapitalize="off"
+        autoComplete="off"
         aria-invalid={problem !== undefined}
         aria-describedby={`${id}-problem`}
-        onChange={(event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => onWrite(event.target.value)}
+        onChange={(event) => onWrite(event.target.value)}
         onKeyDown={onKeyDown}
-        className={`field block w-full font-mono pointer-coarse:py-2.5 pointer-coarse:text-base ${long ? 'field-sizing-content max-h-60 min-h-14' : ''}`}
+        className="field field-sizing-content block max-h-60 w-full font-mono pointer-coarse:py-2.5 pointer-coarse:text-base"
       />
+      {visible(value) !== value && (
+        <p className="pt-1 text-xs text-wait [overflow-wrap:anywhere] whitespace-pre-wrap">
+          With what is hidden in it: <code>{visible(value)}</code>
+        </p>
+      )}
     </div>
   )
 }

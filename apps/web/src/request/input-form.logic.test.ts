@@ -2,12 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { editedInput, inputForm } from './input-form.logic.ts'
 
-const names = (input: unknown) => inputForm(input).texts.map(({ name, long }) => (long ? [name] : name))
+const names = (input: unknown) => inputForm(input).texts.map(({ name }) => name)
 
 describe('the form of an input', () => {
-  it('has a field for each text, and a larger one for what is long or has lines', () => {
-    const input = { path: 'a.txt', old: 'one\ntwo', command: 'x'.repeat(61), all: true }
-    expect(names(input)).toEqual(['path', ['old'], ['command']])
+  it('has a field for each text', () => {
+    expect(names({ path: 'a.txt', old: 'one\ntwo', all: true })).toEqual(['path', 'old'])
   })
 
   it('has JSON only where there is something else, and of that alone', () => {
@@ -53,6 +52,24 @@ describe('an edited input', () => {
     expect(editedInput(windows, { texts: { text: 'one\ntwo\nthree' } }).input).toEqual({
       text: 'one\r\ntwo\r\nthree',
     })
+    const mixed = { path: 'a', text: 'one\r\ntwo\nthree\rfour\r\n' }
+    expect(editedInput(mixed, { texts: { text: 'one\ntwo\nthree\nfour\n' } }).input).toBe(mixed)
+    expect(editedInput(mixed, { texts: { path: 'b' } }).input).toEqual({ ...mixed, path: 'b' })
+    expect(editedInput(mixed, { texts: { text: 'one\n2\n2a\nthree\nfour\n' } }).input).toEqual({
+      path: 'a',
+      text: 'one\r\n2\n2a\nthree\rfour\r\n',
+    })
+  })
+
+  it('is what the field shows, but for line ends', () => {
+    const shown = (text: string) => text.replace(/\r\n?/g, '\n')
+    const text = fc.stringMatching(/^[ab\r\n]{0,12}$/)
+    fc.assert(
+      fc.property(text, text, (before, written) => {
+        const { input } = editedInput({ text: before }, { texts: { text: shown(written) } })
+        expect(shown((input as { text: string }).text)).toBe(shown(written))
+      }),
+    )
   })
 
   it('says what is wrong with its JSON', () => {

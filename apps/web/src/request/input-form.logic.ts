@@ -7,7 +7,7 @@ export type InputForm = {
   /** Nothing where texts are all there is. */
   readonly others: string | undefined
 }
-export type TextField = { readonly name: string; readonly text: string; readonly long: boolean }
+export type TextField = { readonly name: string; readonly text: string }
 
 /** What was written into a form. A field that is missing here is as it was. */
 export type Edits = {
@@ -17,13 +17,10 @@ export type Edits = {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A line of this length is more than fits beside its name. */
-const longestLine = 60
-
 export function inputForm(input: unknown): InputForm {
   if (!isFields(input)) return { texts: [], others: asJson(input ?? {}) }
   const texts = Object.entries(input).flatMap(([name, text]) =>
-    typeof text === 'string' ? [{ name, text, long: text.length > longestLine || /[\r\n]/.test(text) }] : [],
+    typeof text === 'string' ? [{ name, text }] : [],
   )
   const others = othersOf(input)
   const isAll = texts.length > 0 && Object.keys(others).length === 0
@@ -31,7 +28,7 @@ export function inputForm(input: unknown): InputForm {
 }
 
 /** The text of a field as it is now. */
-export function textIn(edits: Edits, { name, text }: Pick<TextField, 'name' | 'text'>): string {
+export function textIn(edits: Edits, { name, text }: TextField): string {
   const { texts = {} } = edits
   return Object.hasOwn(texts, name) ? texts[name]! : text
 }
@@ -65,9 +62,21 @@ function readJson(text: string): { value?: unknown; problem?: string } {
   }
 }
 
-/** A browser's field knows only one kind of line end. */
+/** A browser's field knows only one kind of line end: lines that nobody edited get back the one they had. */
 function withLineEnds(before: string, after: string): string {
-  return before.includes('\r\n') ? after.replace(/\r?\n/g, '\r\n') : after
+  const old = before.split(/(?<=\r\n|\r(?!\n)|\n)/)
+  const now = after.split(/(?<=\n)/)
+  const most = Math.min(old.length, now.length)
+  const isSame = (one: string | undefined, other: string | undefined) =>
+    one?.replace(/\r\n?$/, '\n') === other
+  let [top, bottom] = [0, 0]
+  while (top < most && isSame(old[top], now[top])) top++
+  while (bottom < most - top && isSame(old.at(-1 - bottom), now.at(-1 - bottom))) bottom++
+  const usual = /\r\n/.test(before) && !/(?<!\r)\n/.test(before) ? '\r\n' : '\n'
+  const edited = now.slice(top, now.length - bottom).map((line) => line.replace(/\n$/, usual))
+  const whole = [...old.slice(0, top), ...edited, ...old.slice(old.length - bottom)].join('')
+  // Two ends that meet can become one.
+  return whole.replace(/\r\n?/g, '\n') === after ? whole : after
 }
 
 function inOrderOf(before: Fields, after: Fields): Fields {

@@ -17,7 +17,7 @@ export function useStopTurn(): () => void {
   const tell = () => {
     if (!isQueued || told === turnId) return
     told = turnId
-    toast('Stopped. The next prompt in the queue runs now.')
+    toast('Stopping. Then the next prompt in the queue runs.')
   }
   return () => {
     if (turnId === undefined) return

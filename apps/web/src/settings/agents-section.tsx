@@ -1,11 +1,11 @@
 import type { AgentInfo, CapabilityName } from '@parley/protocol'
 import { RefreshCw } from 'lucide-react'
+import { AgentNextStep, AgentState } from '../agents/agent-state.tsx'
+import { InstallRow } from '../agents/install-button.tsx'
+import { nextStep } from '../agents/next-step.logic.ts'
 import { askForAgents, useAgents } from '../page/agents.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { Button } from '../parts/button.tsx'
-import { AgentNextStep, AgentState } from '../start/agent-state.tsx'
-import { nextStep } from '../start/next-step.logic.ts'
-import { InstallRow } from './install-button.tsx'
 import { Section } from './section.tsx'
 
 export function AgentsSection() {

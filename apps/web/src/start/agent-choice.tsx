@@ -1,7 +1,7 @@
 import type { AgentInfo } from '@parley/protocol'
 import { RefreshCw } from 'lucide-react'
+import { AgentNextStep, AgentState } from '../agents/agent-state.tsx'
 import { type Agents, askForAgents } from '../page/agents.ts'
-import { AgentNextStep, AgentState } from './agent-state.tsx'
 
 /** The agents on this machine, each as a probe found it just now. */
 export function AgentChoice({

@@ -1,7 +1,7 @@
 import { TriangleAlert } from 'lucide-react'
+import { AgentNextStep } from '../agents/agent-state.tsx'
 import { askForAgents } from '../page/agents.ts'
 import type { AgentNotice } from './agent-notice.logic.ts'
-import { AgentNextStep } from './agent-state.tsx'
 
 /** Above where the prompt is written, so that nobody writes one for an agent that cannot take it. */
 export function AgentNoticeView({ id, notice }: { id: string; notice: AgentNotice }) {

@@ -7,7 +7,7 @@ import { useNow } from '../page/clock.ts'
 import { duration, plural, visible, within } from '../page/words.logic.ts'
 import { RequestOutcome } from '../request/request-outcome.tsx'
 import { CallDetail } from './call-detail.tsx'
-import { callName, exitCodeOf, firstLine, waitedFor } from './call-words.logic.ts'
+import { callName, exitCodeOf, firstLine } from './call-words.logic.ts'
 import { KindIcon } from './kind-icon.tsx'
 import type { CallNode } from './nodes.logic.ts'
 import { useOpenCall } from './open-blocks.ts'
@@ -42,7 +42,7 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
           call={call}
           steps={node.children.length}
           asked={request !== undefined && !request.resolution}
-          waited={waitedFor(request)}
+          waited={node.waited}
         />
         <ChevronRight size={14} aria-hidden className={`shrink-0 text-faint ${open ? 'rotate-90' : ''}`} />
       </button>

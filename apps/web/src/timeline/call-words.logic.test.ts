@@ -7,7 +7,6 @@ import {
   firstLine,
   pictureAddress,
   planOf,
-  waitedFor,
 } from './call-words.logic.ts'
 
 describe('the words of a call', () => {
@@ -50,12 +49,5 @@ describe('the words of a call', () => {
     for (let level = 0; level < 100; level++) deep = [deep]
     expect(asJson(deep)).toBe(JSON.stringify(deep))
     expect(asJson(undefined)).toBe('')
-  })
-
-  it('leave out the time that a person took to answer', () => {
-    expect(waitedFor(undefined)).toBe(0)
-    expect(waitedFor({ at: 1000 })).toBe(0)
-    expect(waitedFor({ at: 1000, resolvedAt: 61_000 })).toBe(60_000)
-    expect(waitedFor({ at: 1000, resolvedAt: 900 })).toBe(0)
   })
 })

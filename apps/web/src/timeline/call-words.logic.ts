@@ -120,10 +120,3 @@ export function pictureAddress(part: {
     ? `data:${type};base64,${part.data}`
     : undefined
 }
-
-/** How long, in milliseconds, a call was not at work because a person was asked about it. */
-export function waitedFor(
-  request: { readonly at: number; readonly resolvedAt?: number | undefined } | undefined,
-): number {
-  return request?.resolvedAt === undefined ? 0 : Math.max(0, request.resolvedAt - request.at)
-}

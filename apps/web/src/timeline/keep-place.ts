@@ -1,6 +1,7 @@
 import type { Virtualizer } from '@tanstack/react-virtual'
 import { type RefObject, useLayoutEffect, useMemo } from 'react'
 import type { Row } from './rows.logic.ts'
+import type { EndKeeper } from './stay-at-end.ts'
 
 type List = Virtualizer<HTMLDivElement, HTMLDivElement>
 type Place = { readonly key: string; readonly fromTop: number }
@@ -13,15 +14,21 @@ export type PlaceKeeper = {
   /** To be called whenever rows were moved. */
   note(list: List): void
   /** To be called when rows were rendered. */
-  keep(list: List, rows: readonly Row[]): void
+  keep(list: List, rows: readonly Row[], atEnd: boolean): void
 }
 
 export function usePlaceKeeper(scroller: RefObject<HTMLDivElement | null>): PlaceKeeper {
   return useMemo(() => createPlaceKeeper(scroller), [scroller])
 }
 
-export function useKeepPlace({ keep }: PlaceKeeper, list: List, rows: readonly Row[]): void {
-  useLayoutEffect(() => keep(list, rows))
+/** Who stays at the end has no other place to keep. */
+export function useKeepPlace(
+  { keep }: PlaceKeeper,
+  list: List,
+  rows: readonly Row[],
+  { isStaying }: EndKeeper,
+): void {
+  useLayoutEffect(() => keep(list, rows, isStaying()))
 }
 
 function createPlaceKeeper(scroller: RefObject<HTMLDivElement | null>): PlaceKeeper {
@@ -38,12 +45,13 @@ function createPlaceKeeper(scroller: RefObject<HTMLDivElement | null>): PlaceKee
 
   return {
     note,
-    keep(list, rows) {
+    keep(list, rows, atEnd) {
       const element = scroller.current
       if (!element) return
       const firstBefore = first
       first = rows[0]?.key
-      if (firstBefore !== undefined && first !== firstBefore) restore(list, rows, { element, places })
+      if (!atEnd && firstBefore !== undefined && first !== firstBefore)
+        restore(list, rows, { element, places })
       note(list)
     },
   }

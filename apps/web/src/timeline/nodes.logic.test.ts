@@ -37,6 +37,24 @@ const end = (turnId: string): Block => ({
   type: 'turn-end',
   end: { outcome: 'completed', stopReason: 'end', durationMs: 5 },
 })
+const asked = (id: string, toolCallId: string, at: number, resolvedAt?: number): Block => ({
+  ...base('t1'),
+  id,
+  type: 'permission',
+  at,
+  request: {
+    requestId: id,
+    toolCallId,
+    tool: 'Bash',
+    kind: 'execute',
+    title: id,
+    input: {},
+    inputHash: 'hash',
+    readOnly: false,
+    options: [],
+  },
+  ...(resolvedAt !== undefined && { resolvedAt }),
+})
 const closed: Opened = { by: new Map(), all: false }
 const keys = (nodes: readonly Node[]) => nodes.map((node) => node.key)
 const allKeys = (blocks: Block[], openTurn?: string) =>
@@ -184,5 +202,17 @@ describe('the timeline as it is read', () => {
       { type: 'tool-call' as const, id: 'c', name: 'Read', called: true, input: '', output: '' },
     ]
     expect(writingRows(open, rows, closed).map((row) => row.key)).toEqual(['new'])
+  })
+
+  it('knows how long people were asked about a call, each time', () => {
+    const waited = (...blocks: Block[]) => {
+      const [node] = segmentsOf([call('c', 't1'), ...blocks], 't1')[0]?.nodes ?? []
+      return node?.type === 'call' && node.waited
+    }
+    expect(waited()).toBe(0)
+    expect(waited(asked('r1', 'c', 1000))).toBe(0)
+    expect(waited(asked('r1', 'c', 1000, 61_000))).toBe(60_000)
+    expect(waited(asked('r1', 'c', 1000, 61_000), asked('r2', 'c', 70_000, 75_000))).toBe(65_000)
+    expect(waited(asked('r1', 'c', 1000, 900))).toBe(0)
   })
 })

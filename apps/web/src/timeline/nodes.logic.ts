@@ -26,6 +26,8 @@ export type CallNode = {
   readonly key: string
   readonly block: BlockOf<'tool-call'>
   readonly request?: RequestBlock
+  /** How long, in milliseconds, it was not at work because people were asked about it. */
+  readonly waited: number
   readonly children: readonly Node[]
 }
 export type GroupNode = {
@@ -165,12 +167,14 @@ function nodesOf(blocks: readonly Block[]): readonly Node[] {
     blocks.filter((block) => block.type === 'tool-call').map((block) => [block.id, block]),
   )
   const requests = new Map<string, RequestBlock>()
+  const waits = new Map<string, number>()
   const childrenOf = new Map<string | undefined, Block[]>()
   for (const block of blocks) {
     if (block.type === 'permission' || block.type === 'question') {
       const call = block.request.toolCallId
       if (call !== undefined && calls.has(call)) {
         requests.set(call, block)
+        waits.set(call, (waits.get(call) ?? 0) + waitOf(block))
         continue
       }
     }
@@ -186,9 +190,14 @@ function nodesOf(blocks: readonly Block[]): readonly Node[] {
     if (block.type !== 'tool-call') return leafOf(block, files)
     const request = requests.get(block.id)
     const children = (childrenOf.get(block.id) ?? []).map(build)
-    return { type: 'call', key: block.id, block, ...(request && { request }), children }
+    const waited = waits.get(block.id) ?? 0
+    return { type: 'call', key: block.id, block, ...(request && { request }), waited, children }
   }
   return (childrenOf.get(undefined) ?? []).map(build)
+}
+
+function waitOf({ at, resolvedAt = at }: RequestBlock): number {
+  return Math.max(0, resolvedAt - at)
 }
 
 function parentOf(block: Block): string | undefined {

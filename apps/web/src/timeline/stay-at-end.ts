@@ -2,13 +2,14 @@ import { observeElementOffset, type VirtualizerOptions } from '@tanstack/react-v
 import { type RefObject, useEffect, useLayoutEffect, useMemo } from 'react'
 
 /** So near the end, in pixels, that the reader counts as being there. */
-export const nearEnd = 80
+const nearEnd = 80
 
 /**
  * Whoever was at the end stays there, whatever takes room below or grows above: a card, a queue, a long prompt, the
  * keyboard of a phone. Only a reader who scrolls up leaves the end; scrolling back to it is coming back.
  */
 export type EndKeeper = {
+  isStaying(): boolean
   /** To be called whenever the rows may have become taller. */
   follow(): void
   /** For who brings another place on screen. */
@@ -38,6 +39,7 @@ export function useFollow({ follow }: EndKeeper, size: number): void {
 function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper {
   let staying = !namesPlace()
   let top = 0
+  let told = 0
   let tellNow: (offset: number) => void = () => {}
 
   function look(element: HTMLElement): void {
@@ -50,14 +52,14 @@ function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper 
   function follow(): void {
     const element = scroller.current
     if (!element || !staying || fromEnd(element) <= 1) return
-    const from = element.scrollTop
     element.scrollTop = element.scrollHeight
     top = element.scrollTop
     // The browser tells of it a frame later: soon enough for a line, not for the rows that come with a leap.
-    if (top - from > 120) tellNow(top)
+    if (top - told > 120) tellNow(top)
   }
 
   return {
+    isStaying: () => staying,
     follow,
     leave() {
       staying = false
@@ -67,10 +69,14 @@ function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper 
       follow()
     },
     observeElementOffset(instance, tell) {
-      tellNow = (offset) => tell(offset, false)
+      const tellOf = (offset: number, scrolling: boolean) => {
+        told = offset
+        tell(offset, scrolling)
+      }
+      tellNow = (offset) => tellOf(offset, false)
       return observeElementOffset(instance, (offset, scrolling) => {
         if (instance.scrollElement) look(instance.scrollElement)
-        tell(offset, scrolling && !staying)
+        tellOf(offset, scrolling && !staying)
       })
     },
   }

@@ -3,7 +3,7 @@ import { type RefObject, useState } from 'react'
 import { useKeepPlace, usePlaceKeeper } from './keep-place.ts'
 import { createRange } from './range.logic.ts'
 import { isPlain, type Row } from './rows.logic.ts'
-import { nearEnd, useEndKeeper, useFollow } from './stay-at-end.ts'
+import { useEndKeeper, useFollow } from './stay-at-end.ts'
 
 export type TimelineVirtualizer = ReactVirtualizer<HTMLDivElement, HTMLDivElement>
 
@@ -27,8 +27,12 @@ export function useList(
     // The browser tells how tall a row is when it has laid it out; to ask before that makes it do so twice.
     measureElement: (element, entry, instance) => {
       const index = instance.indexFromElement(element)
-      const known = !entry && isPlain(rows[index]) ? instance.measurementsCache[index]?.size : undefined
-      return known ?? measureElement(element, entry, instance)
+      const known = instance.measurementsCache[index]?.size
+      if (!entry && known !== undefined && isPlain(rows[index])) return known
+      const size = measureElement(element, entry, instance)
+      // The list forgets a size that is as it was guessed; when the row is guessed anew, it would move what is read.
+      if (entry && size === known) instance.itemSizeCache.set(keyOf(index), size)
+      return size
     },
     paddingStart: 20,
     paddingEnd: 40,
@@ -42,10 +46,10 @@ export function useList(
     onChange: (instance) => {
       end.follow()
       place.note(instance)
-      setAtEnd(instance.isAtEnd(nearEnd))
+      setAtEnd(end.isStaying())
     },
   })
   useFollow(end, virtualizer.getTotalSize())
-  useKeepPlace(place, virtualizer, rows)
+  useKeepPlace(place, virtualizer, rows, end)
   return { virtualizer, end, atEnd }
 }

@@ -1,26 +1,22 @@
 import type { AgentInfo } from '@parley/protocol'
 import { CopyButton } from '../page/copy-button.tsx'
-import { readinessOf } from '../page/readiness.logic.ts'
-import { InstallRow } from '../settings/install-button.tsx'
+import { InstallRow } from './install-button.tsx'
 import { nextStep } from './next-step.logic.ts'
+import { readinessOf } from './readiness.logic.ts'
 
 /** One word for each state, wherever agents are listed. */
 const states = {
   ready: { text: 'Ready', look: 'bg-good' },
-  unsure: { text: 'Found', look: 'bg-edge' },
+  unsure: { text: 'Found, sign-in unknown', look: 'bg-edge' },
   'signed-out': { text: 'Not signed in', look: 'bg-wait-fill' },
   unusable: { text: 'Cannot be used', look: 'bg-wait-fill' },
   missing: { text: 'Not on this machine', look: 'bg-edge' },
 }
 
 export function AgentState({ agent }: { agent: AgentInfo }) {
-  const readiness = readinessOf(agent)
-  const { text, look } = states[readiness]
+  const { text, look } = states[readinessOf(agent)]
   return (
-    <span
-      className="flex shrink-0 items-center gap-1.5 text-xs font-normal text-soft"
-      title={readiness === 'unsure' ? 'It does not tell whether it is signed in.' : undefined}
-    >
+    <span className="flex shrink-0 items-center gap-1.5 text-xs font-normal text-soft">
       <span className={`size-2 rounded-full ${look}`} aria-hidden />
       {text}
     </span>

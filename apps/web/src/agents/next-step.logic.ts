@@ -1,5 +1,5 @@
 import type { AgentInfo } from '@parley/protocol'
-import { readinessOf } from '../page/readiness.logic.ts'
+import { readinessOf } from './readiness.logic.ts'
 
 /** By the button that installs it, or in words, with what to type where one command does it. */
 export type NextStep = 'install' | { readonly text: string; readonly command?: string }

@@ -22,6 +22,7 @@ declare global {
     /** After each frame: how far the end is below what is shown. */
     endBelow: number[]
     stopLooking?: () => void
+    left: number
   }
 }
 
@@ -44,6 +45,18 @@ function watchEnd(page: Page): Promise<void> {
       looking = false
     }
   })
+}
+
+/** How often the page says that the reader is no longer at the end. */
+async function watchLeaving(page: Page): Promise<() => Promise<number>> {
+  await timeline(page).evaluate((scroller) => {
+    window.left = 0
+    const note = () => {
+      if (scroller.getAttribute('data-at-end') === 'false') window.left++
+    }
+    new MutationObserver(note).observe(scroller, { attributeFilter: ['data-at-end'] })
+  })
+  return () => page.evaluate(() => window.left)
 }
 
 const turnsOf = async (id: string) =>
@@ -69,9 +82,11 @@ describe('a conversation that grows', () => {
     await openSession(page, server, id)
     await eventually(() => turnsOf(id)).toBe(1)
     await watchEnd(page)
+    const left = await watchLeaving(page)
     for (const words of ['show markdown again', 'show tools', 'show markdown once more']) {
       await sayAndWait(page, id, words)
     }
+    expect(await left()).toBe(0)
     await eventually(() => isAtEnd(page)).toBe('true')
     const frames = await seenFrames(page)
     expect(frames.length).toBeGreaterThan(0)
@@ -89,7 +104,7 @@ describe('a conversation that grows', () => {
     await timeline(page).hover()
     await page.mouse.wheel(0, -300)
     await eventually(() => isAtEnd(page)).toBe('false')
-    const place = await placeOfFirst(page)
+    const place = await placeOfFirst(page, 1)
     await page.getByTestId('working').waitFor({ state: 'detached' })
     expect(Math.abs((await place.now()) - place.before)).toBeLessThan(2)
 
@@ -117,6 +132,32 @@ describe('a conversation that is opened', () => {
     const below = () =>
       timeline(page).evaluate((element) => element.scrollHeight - element.clientHeight - element.scrollTop)
     await eventually(below).toBeLessThanOrEqual(2)
+  })
+})
+
+describe('a call that is opened above what is read', () => {
+  it('moves nothing of it', async () => {
+    const { page } = await openTab({ viewport: { width: 1280, height: 600 } })
+    await openSession(page, server, long)
+    await shows(page, /\w/)
+    await eventually(() => isAtEnd(page)).toBe('true')
+    await timeline(page).hover()
+    await page.mouse.wheel(0, -900)
+    await eventually(() => isAtEnd(page)).toBe('false')
+    // What grows above who is still scrolling up may push: holding against it would jerk.
+    const place = await placeOfFirst(page, 30)
+    const opened = await timeline(page).evaluate((scroller) => {
+      const { top } = scroller.getBoundingClientRect()
+      const closed = [...scroller.querySelectorAll<HTMLElement>('article button[aria-expanded=false]')]
+      const above = closed.filter((button) => button.getBoundingClientRect().bottom < top).at(-1)
+      above?.click()
+      return above?.closest<HTMLElement>('article')?.dataset.key
+    })
+    await page
+      .locator(`article[data-key="${opened}"] button[aria-expanded=true]`)
+      .waitFor({ state: 'attached' })
+    expect(Math.abs((await place.now()) - place.before)).toBeLessThan(3)
+    expect(await overlaps(page)).toEqual([])
   })
 })
 
@@ -152,8 +193,8 @@ async function holdOlderPages(page: Page) {
 }
 
 /** Where the first row is that can be seen whole, once all rows have found their place, and where it is later. */
-async function placeOfFirst(page: Page) {
-  const key = await timeline(page).evaluate(async (scroller) => {
+async function placeOfFirst(page: Page, frames = 5) {
+  const key = await timeline(page).evaluate(async (scroller, wanted) => {
     const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve))
     const look = () => {
       const { top, bottom } = scroller.getBoundingClientRect()
@@ -162,14 +203,14 @@ async function placeOfFirst(page: Page) {
       return tops.toSorted((a, b) => a.top - b.top).find((row) => row.top >= top && row.top < bottom)
     }
     let [first, still] = [look(), 0]
-    while (!first || still < 5) {
+    while (!first || still < wanted) {
       await nextFrame()
       const now = look()
       still = now?.key === first?.key && now?.top === first?.top ? still + 1 : 0
       first = now
     }
     return first.key
-  })
+  }, frames)
   const now = () =>
     page.locator(`article[data-key="${key}"]`).evaluate((row) => row.getBoundingClientRect().top)
   return { now, before: await now() }

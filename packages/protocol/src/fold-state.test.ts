@@ -59,6 +59,14 @@ describe('a session', () => {
     expect(back).toMatchObject({ archived: false, pinned: false })
   })
 
+  it('is no news when a person does something with it in their list, or forks it', () => {
+    const before = given(created)
+    const bookkeeping = ['renamed', 'archived', 'unarchived', 'pinned', 'unpinned', 'forked'] as const
+    for (const what of bookkeeping)
+      expect(then(before, samples[`session.${what}`])).toMatchObject({ updatedAt: before.updatedAt })
+    expect(then(before, sample('turn.started')).updatedAt).toBeGreaterThan(before.updatedAt)
+  })
+
   it('is summarised with the number of what waits', () => {
     expect(summarise(waiting)).toMatchObject({ id: 'ses_1', status: 'waiting', waiting: 1, title: 'Tidy up' })
     expect(summarise(waiting)).not.toHaveProperty('queue')

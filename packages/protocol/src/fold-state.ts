@@ -16,8 +16,8 @@ export function applyToState(state: SessionState, event: SessionEvent): SessionS
 }
 
 /**
- * Coming and going of processes is not news, nor is what a person does with a session in their list: it leaves the
- * session's place there alone.
+ * Coming and going of processes is not news, nor is what a person does with a session in their list, nor that it was
+ * forked: it leaves the session's place there alone.
  */
 const bookkeeping: ReadonlySet<string> = new Set([
   'agent.connected',
@@ -27,6 +27,7 @@ const bookkeeping: ReadonlySet<string> = new Set([
   'session.unarchived',
   'session.pinned',
   'session.unpinned',
+  'session.forked',
 ])
 
 function statusOf(state: SessionState): SessionState['status'] {

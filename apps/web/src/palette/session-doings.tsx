@@ -18,6 +18,7 @@ import { sessionDoings } from '../page/session-doings.ts'
 import { toastError } from '../page/toasts.tsx'
 import type { MenuEntry } from '../parts/menu.tsx'
 import { exportEntry } from '../session/export-entry.tsx'
+import { archive, unarchive } from '../sessions/archiving.ts'
 import { deleteWithUndo } from '../sessions/deleting.ts'
 
 /** `keys`: those that do the same. */
@@ -26,7 +27,7 @@ export type Doing = MenuEntry & { readonly keys?: readonly string[] }
 /** What can be done with the session that is open. */
 export function doingsOf({ id, title, pinned, archived }: SessionSummary): readonly Doing[] {
   const show = (sidePanel: Preferences['sidePanel']) => () => prefer({ sidePanel })
-  const patch = (body: { pinned?: boolean; archived?: boolean }) => () =>
+  const patch = (body: { pinned: boolean }) => () =>
     void client.call('patchSession', { params: { id }, body }).catch(toastError)
   const { icon, entries = [] } = exportEntry(id)
   return [
@@ -44,8 +45,8 @@ export function doingsOf({ id, title, pinned, archived }: SessionSummary): reado
       ? { label: 'Unpin', icon: <PinOff size={15} />, onSelect: patch({ pinned: false }) }
       : { label: 'Pin', icon: <Pin size={15} />, onSelect: patch({ pinned: true }) },
     archived
-      ? { label: 'Unarchive', icon: <ArchiveRestore size={15} />, onSelect: patch({ archived: false }) }
-      : { label: 'Archive', icon: <Archive size={15} />, onSelect: patch({ archived: true }) },
+      ? { label: 'Unarchive', icon: <ArchiveRestore size={15} />, onSelect: () => unarchive({ id }) }
+      : { label: 'Archive', icon: <Archive size={15} />, onSelect: () => archive({ id, title }) },
     { label: 'Plan', icon: <ListChecks size={15} />, onSelect: show('plan') },
     { label: 'Events as recorded', icon: <ScanText size={15} />, onSelect: show('events') },
     { label: 'Export this session…', icon, entries: entries.map((entry) => ({ icon, ...entry })) },

@@ -77,7 +77,8 @@ it('says what became of a permission', () => {
   ) => outcomeWords({ requestId: 'req_1', outcome, by: 'person', ...rest }, kind)
   expect(words('cancelled', { by: 'turn-end' })).toBe('Not answered: the turn stopped')
   expect(words('allowed', { scope: 'session' })).toBe('Allowed for this session by you')
-  expect(words('allowed', { input: { command: 'ls' } })).toBe('Allowed once by you, with changes')
+  expect(words('allowed', { input: { command: 'ls' } })).toBe('Allowed once by you, with changes: ls')
+  expect(words('allowed', { input: { path: 'a' } })).toBe('Allowed once by you, with changes')
   expect(words('denied', { message: 'Not yet\u202e' })).toBe('Denied by you: Not yet\\u202e')
   expect([words('allowed', {}, 'plan'), words('denied', {}, 'plan')]).toEqual([
     'Approved by you',

@@ -1,6 +1,7 @@
 import type { NewCommand } from '@parley/client'
 import type { OpenRequest, PermissionResolution, ToolKind } from '@parley/protocol'
 import { visible } from '../page/words.logic.ts'
+import { commandOf } from '../timeline/call-words.logic.ts'
 
 /** What a person answers a request with. */
 export type Answering = Extract<NewCommand, { type: 'permission.decide' | 'question.answer' }>
@@ -47,6 +48,11 @@ export function settledWords(outcome: unknown): string {
 
 const allowedFor = { once: 'once', session: 'for this session', project: 'in this folder', always: 'always' }
 
+function changesOf(input: unknown): string {
+  const command = commandOf(input)
+  return command === undefined ? 'with changes' : `with changes: ${inShort(command)}`
+}
+
 /** What became of a permission, for good. */
 export function outcomeWords(
   { outcome, scope, by, message, input }: PermissionResolution,
@@ -65,5 +71,5 @@ export function outcomeWords(
   const reason = message ? `: ${visible(message)}` : ''
   if (outcome === 'denied') return `${isPlan ? 'Not approved' : 'Denied'} ${whose}${reason}`
   if (isPlan) return `Approved ${whose}`
-  return `Allowed ${allowedFor[scope ?? 'once']} ${whose}${input === undefined ? '' : ', with changes'}`
+  return `Allowed ${allowedFor[scope ?? 'once']} ${whose}${input === undefined ? '' : `, ${changesOf(input)}`}`
 }

@@ -34,6 +34,7 @@ import { folderName, visible } from '../page/words.logic.ts'
 import { IconButton } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
 import { Menu, type MenuEntry } from '../parts/menu.tsx'
+import { archive, unarchive } from '../sessions/archiving.ts'
 import { deleteWithUndo } from '../sessions/deleting.ts'
 import { RenameField } from '../sessions/session-row.tsx'
 import { exportEntry } from './export-entry.tsx'
@@ -46,6 +47,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
   const title = useStatePart((state) => state.title)
   const known = useKnownSession()
   const { agent: agentId, cwd } = known
+  const archived = useStatePart((state) => state.archived)
   const version = useStatePart((state) => state.connection?.agentVersion)
   const credential = useStatePart((state) => state.connection?.credential)
   const planned = useStatePart((state) => state.plan.length + state.tasks.length > 0)
@@ -90,6 +92,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
                 <span className="max-md:hidden">· </span>paid by {credential}
               </span>
             )}
+            {archived && <span>· archived</span>}
             {status === 'reconnecting' && <span className="text-wait">· reconnecting</span>}
           </p>
         </div>
@@ -209,8 +212,8 @@ function SessionMenu({ onRename, onFind }: { onRename: () => void; onFind: () =>
       ? { label: 'Unpin', icon: <PinOff size={14} />, onSelect: () => patch({ pinned: false }) }
       : { label: 'Pin', icon: <Pin size={14} />, onSelect: () => patch({ pinned: true }) },
     archived
-      ? { label: 'Unarchive', icon: <ArchiveRestore size={14} />, onSelect: () => patch({ archived: false }) }
-      : { label: 'Archive', icon: <Archive size={14} />, onSelect: () => patch({ archived: true }) },
+      ? { label: 'Unarchive', icon: <ArchiveRestore size={14} />, onSelect: () => unarchive({ id }) }
+      : { label: 'Archive', icon: <Archive size={14} />, onSelect: () => archive({ id, title }) },
     {
       label: 'Delete',
       icon: <Trash2 size={14} />,

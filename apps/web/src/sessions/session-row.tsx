@@ -7,6 +7,7 @@ import { toastError } from '../page/toasts.tsx'
 import { ago, folderName, visible } from '../page/words.logic.ts'
 import { Link } from '../parts/link.tsx'
 import { Menu } from '../parts/menu.tsx'
+import { archive, unarchive } from './archiving.ts'
 import { deleteWithUndo } from './deleting.ts'
 import { failureWords } from './failure-words.logic.ts'
 import { StatusMark } from './status-mark.tsx'
@@ -71,6 +72,7 @@ export const SessionRow = memo(function SessionRow(props: Props) {
                   {failed}
                 </span>
               )}
+              {session.archived && <span className="shrink-0">Archived</span>}
               <span className={failed === undefined ? 'shrink-0' : 'truncate'}>{agentName}</span>
               <span className="truncate" title={session.cwd}>
                 {folderName(session.cwd)}
@@ -88,7 +90,7 @@ export const SessionRow = memo(function SessionRow(props: Props) {
 })
 
 function RowMenu({ session, onRename }: { session: SessionSummary; onRename: () => void }) {
-  const patch = (body: { archived?: boolean; pinned?: boolean }) =>
+  const patch = (body: { pinned: boolean }) =>
     void client.call('patchSession', { params: { id: session.id }, body }).catch(toastError)
   return (
     <Menu
@@ -101,12 +103,8 @@ function RowMenu({ session, onRename }: { session: SessionSummary; onRename: () 
           : { label: 'Pin', icon: <Pin size={14} />, onSelect: () => patch({ pinned: true }) },
         { label: 'Rename', icon: <Pencil size={14} />, onSelect: onRename },
         session.archived
-          ? {
-              label: 'Unarchive',
-              icon: <ArchiveRestore size={14} />,
-              onSelect: () => patch({ archived: false }),
-            }
-          : { label: 'Archive', icon: <Archive size={14} />, onSelect: () => patch({ archived: true }) },
+          ? { label: 'Unarchive', icon: <ArchiveRestore size={14} />, onSelect: () => unarchive(session) }
+          : { label: 'Archive', icon: <Archive size={14} />, onSelect: () => archive(session) },
         {
           label: 'Delete',
           icon: <Trash2 size={14} />,

@@ -7,7 +7,7 @@ import { useNow } from '../page/clock.ts'
 import { duration, plural, visible, within } from '../page/words.logic.ts'
 import { RequestOutcome } from '../request/request-outcome.tsx'
 import { CallDetail } from './call-detail.tsx'
-import { callName, exitCodeOf, firstLine } from './call-words.logic.ts'
+import { callName, commandOf, exitCodeOf, firstLine } from './call-words.logic.ts'
 import { KindIcon } from './kind-icon.tsx'
 import type { CallNode } from './nodes.logic.ts'
 import { useOpenCall } from './open-blocks.ts'
@@ -36,7 +36,7 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
         <span
           className={`min-w-0 truncate text-ink ${call.kind === 'execute' || call.kind === 'search' ? 'font-mono text-[0.8125rem]' : ''} ${call.status === 'denied' || call.status === 'cancelled' ? 'line-through decoration-1' : ''}`}
         >
-          {visible(titleOf(call, folder))}
+          {visible(titleOf(node, folder))}
         </span>
         <CallMeta
           call={call}
@@ -63,8 +63,10 @@ function LiveDetail({ call, folder }: { call: Call; folder: string }) {
   return <CallDetail call={call} live={useOpenCall(call.id)} folder={folder} />
 }
 
-function titleOf(call: Call, folder: string): string {
-  return within(call.title, folder).split('\n', 1)[0] ?? ''
+/** What ran, where a person allowed another command than the agent wanted. */
+function titleOf({ block: { title }, request }: CallNode, folder: string): string {
+  const resolution = request?.type === 'permission' ? request.resolution : undefined
+  return within(commandOf(resolution?.input) ?? title, folder).split('\n', 1)[0] ?? ''
 }
 
 type MetaProps = { call: Call; steps: number; asked: boolean; waited: number }

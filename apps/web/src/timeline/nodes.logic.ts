@@ -1,4 +1,4 @@
-import type { Block, BlockOf } from '@parley/protocol'
+import { type Block, type BlockOf, placeBlocks, waitsOf } from '@parley/protocol'
 
 /**
  * The timeline as people read it: a turn under its prompt, a subagent's blocks under its call, what was asked beside
@@ -15,6 +15,8 @@ export type Node =
       readonly key: string
       readonly block: BlockOf<'turn-end'>
       readonly files: readonly string[]
+      /** How long, in milliseconds, its turn was not at work because people were asked. */
+      readonly waited: number
     }
   | { readonly type: 'notice'; readonly key: string; readonly block: BlockOf<'notice'> }
   | { readonly type: 'unrecognised'; readonly key: string; readonly block: BlockOf<'unrecognised'> }
@@ -107,39 +109,26 @@ function isPart(segment: Segment, part: Part): boolean {
 
 type Part = { turnId: string | undefined; blocks: Block[]; cut: number | undefined }
 
-/** A queued prompt was written while another turn ran; it belongs above the turn it started. */
 function splitByTurn(timeline: readonly Block[], from: number): Part[] {
   const parts: Part[] = []
-  const held = new Map<string, Block>()
   const again = saidAgain(timeline, from)
-  let turnBefore = timeline[from - 1]?.turnId
   let cut: number | undefined
-  for (let index = from; index < timeline.length; index++) {
-    const block = timeline[index]!
-    if (held.size === 0 && (index === 0 || timeline[index - 1]!.type === 'turn-end')) cut = index
+  for (const { block, start } of placeBlocks(timeline, from).placed) {
+    if (start !== undefined && (start === 0 || timeline[start - 1]!.type === 'turn-end')) cut = start
     if (isLoss(block)) cut = undefined
-    if (again.has(block) || (block.type === 'prompt' && block.status === 'queued')) continue
-    if (isAhead(block, turnBefore)) {
-      held.set(block.turnId!, block)
-      continue
-    }
+    if (again.has(block)) continue
     const last = parts.at(-1)
-    if (last && last.turnId === block.turnId) last.blocks.push(block)
-    else {
-      const prompt = block.turnId === undefined ? undefined : held.get(block.turnId)
-      if (prompt) held.delete(block.turnId!)
-      parts.push({ turnId: block.turnId, blocks: prompt ? [prompt, block] : [block], cut })
-    }
-    turnBefore = block.turnId
+    if (last && goesOn(last, block)) last.blocks.push(block)
+    else parts.push({ turnId: block.turnId, blocks: [block], cut })
     cut = undefined
   }
-  for (const [turnId, prompt] of held) parts.push({ turnId, blocks: [prompt], cut: undefined })
   return parts
 }
 
-function isAhead(block: Block, turnBefore: string | undefined): boolean {
-  if (block.type !== 'prompt' || block.delivery !== 'queue') return false
-  return block.turnId !== undefined && turnBefore !== undefined && block.turnId !== turnBefore
+/** What belongs to no turn, as a prompt that was withdrawn, does not break the one that runs in two. */
+function goesOn({ turnId, blocks }: Part, block: Block): boolean {
+  if (block.turnId === turnId) return true
+  return block.turnId === undefined && blocks.at(-1)!.type !== 'turn-end'
 }
 
 /** An agent that fails is told of as a process and as a turn: the turn's end speaks for both. */
@@ -167,14 +156,13 @@ function nodesOf(blocks: readonly Block[]): readonly Node[] {
     blocks.filter((block) => block.type === 'tool-call').map((block) => [block.id, block]),
   )
   const requests = new Map<string, RequestBlock>()
-  const waits = new Map<string, number>()
+  const waits = waitsOf(blocks)
   const childrenOf = new Map<string | undefined, Block[]>()
   for (const block of blocks) {
     if (block.type === 'permission' || block.type === 'question') {
       const call = block.request.toolCallId
       if (call !== undefined && calls.has(call)) {
         requests.set(call, block)
-        waits.set(call, (waits.get(call) ?? 0) + waitOf(block))
         continue
       }
     }
@@ -187,17 +175,13 @@ function nodesOf(blocks: readonly Block[]): readonly Node[] {
   }
   const files = filesChanged(blocks)
   const build = (block: Block): Node => {
-    if (block.type !== 'tool-call') return leafOf(block, files)
+    const waited = waits.get(block) ?? 0
+    if (block.type !== 'tool-call') return leafOf(block, files, waited)
     const request = requests.get(block.id)
     const children = (childrenOf.get(block.id) ?? []).map(build)
-    const waited = waits.get(block.id) ?? 0
     return { type: 'call', key: block.id, block, ...(request && { request }), waited, children }
   }
   return (childrenOf.get(undefined) ?? []).map(build)
-}
-
-function waitOf({ at, resolvedAt = at }: RequestBlock): number {
-  return Math.max(0, resolvedAt - at)
 }
 
 function parentOf(block: Block): string | undefined {
@@ -205,14 +189,18 @@ function parentOf(block: Block): string | undefined {
   return block.type === 'permission' || block.type === 'question' ? block.request.parentToolCallId : undefined
 }
 
-function leafOf(block: Exclude<Block, { type: 'tool-call' }>, files: readonly string[]): Node {
+function leafOf(
+  block: Exclude<Block, { type: 'tool-call' }>,
+  files: readonly string[],
+  waited: number,
+): Node {
   const key = block.id
   switch (block.type) {
     case 'permission':
     case 'question':
       return { type: 'request', key, block }
     case 'turn-end':
-      return { type: 'end', key, block, files }
+      return { type: 'end', key, block, files, waited }
     default:
       return { type: block.type, key, block } as Node
   }

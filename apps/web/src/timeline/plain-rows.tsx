@@ -199,16 +199,18 @@ export const GroupRow = memo(function GroupRow({
 export const EndRow = memo(function EndRow({
   block,
   files,
+  waited,
   folder,
 }: {
   block: BlockOf<'turn-end'>
   files: readonly string[]
+  waited: number
   folder: string
 }) {
   const { outcome, durationMs, usage, costUsd, error, structuredOutput } = block.end
   const facts = [
     timeOf(block.at, useNow()),
-    duration(durationMs),
+    turnTime(durationMs, waited),
     usage && `${amount(usage.input + usage.output)} tokens`,
     costUsd !== undefined && costUsd > 0 && dollars(costUsd),
   ].filter(Boolean)

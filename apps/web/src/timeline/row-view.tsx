@@ -53,7 +53,7 @@ export function RowView({ row, folder, onToggle }: RowProps) {
         </div>
       )
     case 'end':
-      return <EndRow block={node.block} files={node.files} folder={folder} />
+      return <EndRow block={node.block} files={node.files} waited={node.waited} folder={folder} />
     case 'notice':
       return <NoticeRow block={node.block} />
     case 'unrecognised':

@@ -1,0 +1,18 @@
+import { client } from '../page/client.ts'
+import { toast, toastError } from '../page/toasts.tsx'
+
+const setArchived = (id: string, archived: boolean) =>
+  client.call('patchSession', { params: { id }, body: { archived } })
+
+export function unarchive({ id }: { readonly id: string }): void {
+  setArchived(id, false).catch(toastError)
+}
+
+/** Takes it out of the list, and says so: the row just goes. */
+export function archive(session: { readonly id: string; readonly title: string }): void {
+  const done = () =>
+    toast(`Archived “${session.title || 'Untitled'}”`, {
+      action: { label: 'Undo', run: () => unarchive(session) },
+    })
+  setArchived(session.id, true).then(done, toastError)
+}

@@ -270,9 +270,10 @@ describe('the palette', () => {
       await entries(page).filter({ hasText: 'Export this session…' }).click()
       await formats.waitFor()
     }
-    await page.getByRole('dialog').getByRole('button', { name: 'Back' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Back' }).press('Enter')
     await entries(page).filter({ hasText: 'New session' }).waitFor()
-    await page.keyboard.type('export')
+    await page.keyboard.type('markdown')
+    await eventually(() => entries(page).allTextContents()).toEqual(['Export this session…'])
     await page.keyboard.press('Enter')
     await formats.waitFor()
     await page.keyboard.type('mark')

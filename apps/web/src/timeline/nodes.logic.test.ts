@@ -1,6 +1,6 @@
 import type { Block, BlockOf } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { type Node, segmentsOf } from './nodes.logic.ts'
+import { type Node, segmentsOf, turnTime } from './nodes.logic.ts'
 import { groupSummary, type Opened, pathTo, rowsOf, writingRows } from './rows.logic.ts'
 
 let seq = 0
@@ -71,6 +71,22 @@ describe('the timeline as it is read', () => {
       text('z', 'b'),
     ]
     expect(allKeys(blocks)).toEqual(['one', 'x', 'y', 'end:a', 'two', 'z'])
+  })
+
+  it('puts it there also if an earlier one was withdrawn meanwhile, and keeps the turn that ran in one piece', () => {
+    const blocks = [
+      prompt('one', 'a'),
+      call('c', 'a', { kind: 'execute', status: 'running' }),
+      prompt('A', undefined, { status: 'withdrawn' }),
+      prompt('B', 'b'),
+      { ...asked('r', 'c', 0), turnId: 'a' },
+      prompt('steer', 'a', { delivery: 'steer' }),
+      end('a'),
+      text('answer', 'b'),
+      end('b'),
+    ]
+    expect(allKeys(blocks)).toEqual(['one', 'c', 'A', 'steer', 'end:a', 'B', 'answer', 'end:b'])
+    expect(segmentsOf(blocks, undefined).map(({ turnId }) => turnId)).toEqual(['a', 'b'])
   })
 
   it('shows once why an agent was lost', () => {
@@ -206,7 +222,7 @@ describe('the timeline as it is read', () => {
 
   it('knows how long people were asked about a call, each time', () => {
     const waited = (...blocks: Block[]) => {
-      const [node] = segmentsOf([call('c', 't1'), ...blocks], 't1')[0]?.nodes ?? []
+      const [node] = segmentsOf([call('c', 't1', { at: 0 }), ...blocks], 't1')[0]?.nodes ?? []
       return node?.type === 'call' && node.waited
     }
     expect(waited()).toBe(0)
@@ -214,5 +230,24 @@ describe('the timeline as it is read', () => {
     expect(waited(asked('r1', 'c', 1000, 61_000))).toBe(60_000)
     expect(waited(asked('r1', 'c', 1000, 61_000), asked('r2', 'c', 70_000, 75_000))).toBe(65_000)
     expect(waited(asked('r1', 'c', 1000, 900))).toBe(0)
+    expect(waited(asked('r1', 'c', 1000, 5000), asked('r2', 'c', 3000, 8000))).toBe(7000)
+  })
+
+  it('knows how long a turn waited for people, whatever they were asked about', () => {
+    const blocks = [call('c', 't1'), asked('r1', 'c', 2000, 5000), asked('r2', 'gone', 4000, 9000)]
+    const last = {
+      ...end('t1'),
+      at: 10_000,
+      end: { outcome: 'completed', stopReason: 'end', durationMs: 9000 },
+    }
+    const node = segmentsOf([...blocks, last as Block], undefined)[0]?.nodes.at(-1)
+    expect(node?.type === 'end' && node.waited).toBe(7000)
+  })
+
+  it('says how long a turn worked, and how long it waited only where that is worth a word', () => {
+    expect(turnTime(463_000, 462_000)).toBe('1.0 s, 7 min 42 s waiting for you')
+    expect(turnTime(5000, 900)).toBe('4.1 s')
+    expect(turnTime(5000, 0)).toBe('5.0 s')
+    expect(turnTime(5, 2000)).toBe('0 ms, 2.0 s waiting for you')
   })
 })

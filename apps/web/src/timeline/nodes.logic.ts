@@ -1,4 +1,5 @@
 import { type Block, type BlockOf, placeBlocks, waitsOf } from '@parley/protocol'
+import { duration } from '../page/words.logic.ts'
 
 /**
  * The timeline as people read it: a turn under its prompt, a subagent's blocks under its call, what was asked beside
@@ -112,15 +113,15 @@ type Part = { turnId: string | undefined; blocks: Block[]; cut: number | undefin
 function splitByTurn(timeline: readonly Block[], from: number): Part[] {
   const parts: Part[] = []
   const again = saidAgain(timeline, from)
-  let cut: number | undefined
+  const isBetween = (index: number) => index === 0 || timeline[index - 1]!.type === 'turn-end'
   for (const { block, start } of placeBlocks(timeline, from).placed) {
-    if (start !== undefined && (start === 0 || timeline[start - 1]!.type === 'turn-end')) cut = start
-    if (isLoss(block)) cut = undefined
     if (again.has(block)) continue
     const last = parts.at(-1)
     if (last && goesOn(last, block)) last.blocks.push(block)
-    else parts.push({ turnId: block.turnId, blocks: [block], cut })
-    cut = undefined
+    else {
+      const cut = start !== undefined && isBetween(start) && !isLoss(block) ? start : undefined
+      parts.push({ turnId: block.turnId, blocks: [block], cut })
+    }
   }
   return parts
 }
@@ -204,6 +205,12 @@ function leafOf(
     default:
       return { type: block.type, key, block } as Node
   }
+}
+
+/** How long a turn was at work, and how long people were asked meanwhile. */
+export function turnTime(durationMs: number, waited: number): string {
+  const work = duration(Math.max(0, durationMs - waited))
+  return waited >= 1000 ? `${work}, ${duration(waited)} waiting for you` : work
 }
 
 /** The files that successful calls say they changed, in order, each once. */

@@ -11,14 +11,15 @@ import {
   TriangleAlert,
 } from 'lucide-react'
 import { memo, type ReactNode, useState } from 'react'
+import { showChanges } from '../changes/jump.ts'
 import { TerminalText } from '../code/terminal-text.tsx'
 import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
 import { useNow } from '../page/clock.ts'
 import { useIsWanted } from '../page/finding.ts'
-import { prefer } from '../page/preferences.ts'
-import { amount, dollars, duration, plural, timeOf, visible, within } from '../page/words.logic.ts'
+import { amount, dollars, plural, timeOf, visible, within } from '../page/words.logic.ts'
+import { useSessionId } from '../session/session-context.tsx'
 import { asJson } from './call-words.logic.ts'
-import type { GroupNode } from './nodes.logic.ts'
+import { type GroupNode, turnTime } from './nodes.logic.ts'
 import { Picture } from './picture.tsx'
 import { RowActions } from './row-actions.tsx'
 import { groupSummary } from './rows.logic.ts'
@@ -207,6 +208,7 @@ export const EndRow = memo(function EndRow({
   waited: number
   folder: string
 }) {
+  const sessionId = useSessionId()
   const { outcome, durationMs, usage, costUsd, error, structuredOutput } = block.end
   const facts = [
     timeOf(block.at, useNow()),
@@ -239,7 +241,12 @@ export const EndRow = memo(function EndRow({
             type="button"
             className="min-w-0 truncate rounded text-left hover:text-ink hover:underline pointer-coarse:min-h-11"
             title={`Show the changes:\n${files.join('\n')}`}
-            onClick={() => prefer({ sidePanel: 'changes' })}
+            onClick={() =>
+              showChanges(
+                sessionId,
+                files.map((file) => within(file, folder)),
+              )
+            }
           >
             {plural(files.length, 'file')} changed:{' '}
             {files

@@ -10,6 +10,8 @@ const id = fc.integer({ min: 0, max: 12 })
 const step = fc.oneof(
   fc.record({ do: fc.constant('text' as const), turn: fc.option(turn, { nil: undefined }), id }),
   fc.record({ do: fc.constant('prompt' as const), turn, queued: fc.boolean() }),
+  fc.record({ do: fc.constant('withdrawn' as const), turn: fc.constant(undefined) }),
+  fc.record({ do: fc.constant('steer' as const), turn }),
   fc.record({ do: fc.constant('call' as const), turn, running: fc.boolean(), id }),
   fc.record({ do: fc.constant('lost' as const), turn: fc.option(turn, { nil: undefined }) }),
   fc.record({ do: fc.constant('end' as const), turn, lost: fc.boolean() }),
@@ -28,6 +30,13 @@ function blockOf(one: Exclude<Step, { do: 'change' }>): Block {
     case 'prompt': {
       const status = one.queued ? 'queued' : 'sent'
       return { ...base, type: 'prompt', parts: [{ type: 'text', text: 'go' }], delivery: 'queue', status }
+    }
+    case 'withdrawn':
+    case 'steer': {
+      const prompt = { type: 'prompt' as const, parts: [{ type: 'text' as const, text: 'go' }] }
+      return one.do === 'steer'
+        ? { ...base, ...prompt, delivery: 'steer', status: 'sent' }
+        : { ...base, ...prompt, delivery: 'queue', status: 'withdrawn' }
     }
     case 'call': {
       const status = one.running ? 'running' : 'completed'

@@ -4,7 +4,7 @@ import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { findSession } from '../session-reference.ts'
-import { blockLines } from '../terminal/block-lines.ts'
+import { timelineLines } from '../terminal/block-lines.ts'
 import { kindWord } from '../terminal/rows.ts'
 import { oneLine } from '../terminal/visible.ts'
 
@@ -37,7 +37,7 @@ function detailLines(detail: SessionDetail, { output }: Context): string[] {
   return [
     style.bold(oneLine(detail.title) || 'Untitled session'),
     ...sessionFacts(detail).map(([name, value]) => `${style.dim(`${name}:`)} ${oneLine(value)}`),
-    ...detail.blocks.flatMap((block) => blockLines(block, facts)),
+    ...timelineLines(detail.blocks, facts),
     '',
     ...stateLines(detail),
   ]

@@ -1,18 +1,31 @@
-import { type Block, type BlockOf, promptText } from '@parley/protocol'
+import { type Block, type BlockOf, inReadingOrder, promptText, waitsOf } from '@parley/protocol'
+import { commandsRun, promptNote } from '../../faces/http/export-words.ts'
 import { noticeRow, promptRow, resolutionRow, toolRow, turnEndRow } from './rows.ts'
 import type { Style } from './style.ts'
 import { toolOutputLines } from './tool-output.ts'
 import { oneLine, visible } from './visible.ts'
 
-export type BlockFacts = { readonly style: Style; readonly columns: number }
+export type LineFacts = { readonly style: Style; readonly columns: number }
 
-/** A block of the timeline as a terminal shows it: the words as they are. Pure. */
-export function blockLines(block: Block, facts: BlockFacts): string[] {
-  const { style } = facts
+/** A timeline as a terminal shows it: the words as they are, in the order in which they are read. Pure. */
+export function timelineLines(timeline: readonly Block[], { style, columns }: LineFacts): string[] {
+  const facts = { style, columns, waits: waitsOf(timeline), commands: commandsRun(timeline) }
+  return inReadingOrder(timeline).flatMap((block) => blockLines(block, facts))
+}
+
+type BlockFacts = LineFacts & {
+  readonly waits: ReadonlyMap<Block, number>
+  /** By tool call, what was run in place of the agent's command. */
+  readonly commands: ReadonlyMap<string, string>
+}
+
+function blockLines(block: Block, facts: BlockFacts): string[] {
+  const { style, waits } = facts
   switch (block.type) {
     case 'prompt': {
-      const note = block.status === 'sent' ? [] : [style.dim(`  (${block.status})`)]
-      return ['', promptText(block.parts) ? promptRow(block.parts, style) : style.bold('›'), ...note]
+      const note = promptNote(block)
+      const row = promptText(block.parts) ? promptRow(block.parts, style) : style.bold('›')
+      return ['', row, ...(note ? [style.dim(`  (${note})`)] : [])]
     }
     case 'text':
       return ['', visible(block.text.trimEnd()), ...(block.interrupted ? [style.dim('(cut off)')] : [])]
@@ -21,8 +34,10 @@ export function blockLines(block: Block, facts: BlockFacts): string[] {
     case 'tool-call':
       return toolLines(block, facts)
     case 'permission': {
-      const { title } = block.request
-      return [block.resolution ? resolutionRow(block.resolution, { title }, style) : openRow(title, style)]
+      const { title, input } = block.request
+      return [
+        block.resolution ? resolutionRow(block.resolution, { title, input }, style) : openRow(title, style),
+      ]
     }
     case 'question': {
       const { questions } = block.request
@@ -32,7 +47,7 @@ export function blockLines(block: Block, facts: BlockFacts): string[] {
       ]
     }
     case 'turn-end':
-      return [turnEndRow(block.end, style)]
+      return [turnEndRow(block.end, { style, waited: waits.get(block) ?? 0 })]
     case 'notice':
       return [noticeRow(block, style)]
     case 'unrecognised':
@@ -44,10 +59,18 @@ function openRow(title: string, style: Style): string {
   return `${style.yellow('?')} ${oneLine(title)} ${style.dim('(not answered yet)')}`
 }
 
-function toolLines(block: BlockOf<'tool-call'>, { style, columns }: BlockFacts): string[] {
+function toolLines(block: BlockOf<'tool-call'>, facts: BlockFacts): string[] {
+  const { style, columns, waits, commands } = facts
   const { kind, name, title, status, content, at, endedAt, parentToolCallId } = block
   const depth = parentToolCallId ? 1 : 0
-  const durationMs = endedAt === undefined ? {} : { durationMs: endedAt - at }
-  const row = { kind, title: title || name, status, content, depth, ...durationMs }
+  const durationMs = endedAt === undefined ? {} : { durationMs: endedAt - at - (waits.get(block) ?? 0) }
+  const row = {
+    kind,
+    title: commands.get(block.id) ?? (title || name),
+    status,
+    content,
+    depth,
+    ...durationMs,
+  }
   return [toolRow(row, style, columns), ...toolOutputLines(row, style)]
 }

@@ -1,5 +1,5 @@
 import { type EventOf, lossText, parkText, type SessionEvent } from '@parley/protocol'
-import { noticeRow, planRows, promptRow, resolutionRow, turnEndRow } from './rows.ts'
+import { type AskedFacts, noticeRow, planRows, promptRow, resolutionRow, turnEndRow } from './rows.ts'
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
 
@@ -9,7 +9,9 @@ export type RowFacts = {
   /** Also what others, and we, prompted. */
   readonly prompts: boolean
   /** What a request was about. */
-  readonly asked: (requestId: string) => Parameters<typeof resolutionRow>[1]
+  readonly asked: (requestId: string) => AskedFacts
+  /** How much of the turn that ends people were asked for, in milliseconds. */
+  readonly waited: number
   /** Whether these words of an error stand on the screen already, in this turn. */
   readonly wasSaid: (words: string) => boolean
 }
@@ -45,7 +47,7 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'turn.resumed':
       return [style.dim('the agent was started again and goes on')]
     case 'turn.ended':
-      return [turnEndRow(event, style, event.error === undefined || !facts.wasSaid(event.error.message))]
+      return [turnEndRow(event, { style, waited: facts.waited, saysWhy: !wasErrorSaid(event, facts) })]
     case 'session.renamed':
       return [style.dim(`title: ${oneLine(event.title)}`)]
     case 'agent.disconnected':
@@ -55,6 +57,10 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     default:
       return []
   }
+}
+
+function wasErrorSaid({ error }: EventOf<'turn.ended'>, { wasSaid }: RowFacts): boolean {
+  return error !== undefined && wasSaid(error.message)
 }
 
 /** That the server is gone says itself, and in other words. */

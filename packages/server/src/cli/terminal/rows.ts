@@ -11,7 +11,7 @@ import {
   type TurnEnd,
 } from '@parley/protocol'
 import { diffLines } from '../../faces/http/diff-lines.ts'
-import { resolverWords } from '../../faces/http/export-words.ts'
+import { changeText, resolverWords } from '../../faces/http/export-words.ts'
 import { durationWords } from '../durations.ts'
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
@@ -60,9 +60,17 @@ function changeWords(change: Diff): string {
   return `+${count('+')} -${count('-')}`
 }
 
-export function turnEndRow(end: TurnEnd, style: Style, saysWhy = true): string {
+export type TurnEndFacts = {
+  readonly style: Style
+  /** How much of the turn people were asked for, in milliseconds. */
+  readonly waited: number
+  readonly saysWhy?: boolean
+}
+
+export function turnEndRow(end: TurnEnd, { style, waited, saysWhy = true }: TurnEndFacts): string {
   const facts = [
-    durationWords(end.durationMs),
+    durationWords(Math.max(0, end.durationMs - waited)),
+    ...(waited >= 1000 ? [`${durationWords(waited)} waiting for you`] : []),
     ...(end.usage ? [`${end.usage.input} tokens in, ${end.usage.output} out`] : []),
     ...(end.costUsd !== undefined ? [`$${end.costUsd.toFixed(4)}`] : []),
   ].join(', ')
@@ -93,12 +101,23 @@ export function noticeRow(
   return paint(`${notice.level}: ${oneLine(notice.text)}`)
 }
 
-/** `title` is what a permission was for; `questions` are those of a question. */
+/** `title` and `input` are what a permission was for; `questions` are those of a question. */
+export type AskedFacts = {
+  readonly title?: string | undefined
+  readonly input?: unknown
+  readonly questions?: readonly Question[] | undefined
+}
+
 export function resolutionRow(
   event: PermissionResolution | QuestionResolution,
-  asked: { readonly title?: string | undefined; readonly questions?: readonly Question[] | undefined },
+  asked: AskedFacts,
   style: Style,
 ): string {
+  const changes = 'input' in event ? changeText(asked.input, event.input) : undefined
+  if (changes !== undefined) {
+    const why = `${resolverWords(event.by)}, instead of ${oneLine(asked.title ?? 'what was asked')}`
+    return `${style.dim('·')} ${style.green(`${event.outcome} with changes`)}: ${oneLine(changes)} ${style.dim(`(${why})`)}`
+  }
   const answers = 'answers' in event ? event.answers : undefined
   const words = (asked.questions ?? []).map(({ id, header }) => {
     const answer = answers && Object.hasOwn(answers, id) ? [answers[id]].flat().join(', ') : undefined

@@ -225,6 +225,28 @@ describe('rows', () => {
     )
   })
 
+  it('name what a person had run instead, and count waiting for people apart', () => {
+    const one = transcript(pipes)
+    const input = { command: 'npm test' }
+    const asked = { type: 'permission.requested' as const, title: 'npm test', input, toolCallId: 'c' }
+    const settled = { type: 'permission.resolved' as const, outcome: 'allowed', by: 'person' }
+    const pieces = [
+      called('c'),
+      event({ ...asked, requestId: 'r', at: 1000 }),
+      event({ ...settled, requestId: 'r', input: { command: 'npm run unit' }, at: 31_000 }),
+      { ...ended('c'), at: 31_500 },
+      event({ type: 'turn.ended', outcome: 'completed', durationMs: 32_000, at: 32_000 }),
+    ].flatMap((each) => one.event(each))
+    expect(textTo('err', pieces)).toBe(
+      [
+        '· allowed with changes: npm run unit (by a person, instead of npm test)',
+        '✓ execute npm run unit · completed',
+        'completed · 2.0 s, 30.0 s waiting for you',
+        '',
+      ].join('\n'),
+    )
+  })
+
   it('begin a line of their own while text streams on the same terminal', () => {
     const one = transcript()
     const pieces = [...one.delta(streamed('a', 0, 'half ')), ...one.event(called('c'))]

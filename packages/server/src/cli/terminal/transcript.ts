@@ -1,6 +1,14 @@
-import { type Delta, type EventOf, isKnown, type SessionEvent, type UnknownEvent } from '@parley/protocol'
+import {
+  type Delta,
+  type EventOf,
+  isKnown,
+  type SessionEvent,
+  timeWaited,
+  type UnknownEvent,
+} from '@parley/protocol'
+import { commandRun } from '../../faces/http/export-words.ts'
 import { eventRows } from './event-rows.ts'
-import { type resolutionRow, type ToolRow, toolRow } from './rows.ts'
+import { type AskedFacts, type ToolRow, toolRow } from './rows.ts'
 import type { Style } from './style.ts'
 import { toolOutputLines } from './tool-output.ts'
 import { visible } from './visible.ts'
@@ -32,6 +40,11 @@ export function createTranscript(options: TranscriptOptions): Transcript {
 type Target = 'out' | 'err'
 type Streamed = { readonly id: string; readonly to: Target; printed: number; isBroken: boolean }
 type Call = Pick<ToolRow, 'kind' | 'title' | 'depth'> & { readonly at: number }
+type Asked = AskedFacts & {
+  readonly at: number
+  readonly resolvedAt?: number
+  readonly toolCallId?: string | undefined
+}
 type Words = {
   readonly type: string
   readonly blockId: string
@@ -45,7 +58,7 @@ type Words = {
 class FeedTranscript implements Transcript {
   readonly #options: TranscriptOptions
   readonly #calls = new Map<string, Call>()
-  readonly #asked = new Map<string, Parameters<typeof resolutionRow>[1]>()
+  readonly #asked = new Map<string, Asked>()
   /** By request, the tool call whose change a question shows. */
   readonly #changes = new Map<string, string>()
   readonly #knownChanges = new Set<string>()
@@ -90,12 +103,16 @@ class FeedTranscript implements Transcript {
         return this.#ended(event)
       case 'permission.requested':
         if (event.diff && event.toolCallId) this.#changes.set(event.requestId, event.toolCallId)
-        return this.#requested(event.requestId, { title: event.title })
+        return this.#requested(event.requestId, event)
       case 'question.asked':
-        return this.#requested(event.requestId, { questions: event.questions })
+        return this.#requested(event.requestId, event)
       case 'permission.resolved':
+        this.#resolved(event)
         if (this.#options.asks && event.by === 'person')
           this.#knownChanges.add(this.#changes.get(event.requestId) ?? '')
+        break
+      case 'question.resolved':
+        this.#resolved(event)
         break
       case 'block.retracted':
         if (this.#streaming?.id === event.blockId) this.#streaming = undefined
@@ -105,7 +122,9 @@ class FeedTranscript implements Transcript {
     }
     const { style, prompts } = this.#options
     const asked = (requestId: string) => this.#asked.get(requestId) ?? {}
-    const rows = eventRows(event, { style, prompts, asked, wasSaid: (words) => this.#saidErrors.has(words) })
+    const wasSaid = (words: string) => this.#saidErrors.has(words)
+    const waited = event.type === 'turn.ended' ? this.#waited(event.at - event.durationMs, event.at) : 0
+    const rows = eventRows(event, { style, prompts, asked, waited, wasSaid })
     for (const row of rows) this.#row(row)
     this.#remember(event)
   }
@@ -164,7 +183,8 @@ class FeedTranscript implements Transcript {
   #ended({ toolCallId, outcome: status, content, at }: EventOf<'tool-call.ended'>): void {
     const { style, columns } = this.#options
     const call = this.#calls.get(toolCallId) ?? { kind: 'other', title: 'tool call', at, depth: 0 }
-    const row = toolRow({ ...call, status, content, durationMs: at - call.at }, style, columns())
+    const durationMs = at - call.at - this.#waited(call.at, at, toolCallId)
+    const row = toolRow({ ...call, status, content, durationMs }, style, columns())
     if (this.#lastRow !== toolCallId) this.#row(row)
     else this.#pieces.push({ to: 'err', text: `${row}\n`, overRow: true })
     this.#lastRow = undefined
@@ -172,9 +192,24 @@ class FeedTranscript implements Transcript {
     for (const line of toolOutputLines({ ...call, status, content, isChangeKnown }, style)) this.#row(line)
   }
 
-  #requested(requestId: string, asked: Parameters<typeof resolutionRow>[1]): void {
-    this.#asked.set(requestId, asked)
+  #requested(requestId: string, { at, toolCallId, title, input, questions }: Asked): void {
+    this.#asked.set(requestId, { at, toolCallId, title, input, questions })
     this.#lastRow = undefined
+  }
+
+  #resolved(event: EventOf<'permission.resolved'> | EventOf<'question.resolved'>): void {
+    const asked = this.#asked.get(event.requestId)
+    if (!asked) return
+    this.#asked.set(event.requestId, { ...asked, resolvedAt: event.at })
+    const call = this.#calls.get(asked.toolCallId ?? '')
+    const title = event.type === 'permission.resolved' ? commandRun(asked.input, event.input) : undefined
+    if (call && title !== undefined) this.#calls.set(asked.toolCallId ?? '', { ...call, title })
+  }
+
+  #waited(from: number, to: number, toolCallId?: string): number {
+    const all = [...this.#asked.values()]
+    const asked = toolCallId === undefined ? all : all.filter((one) => one.toolCallId === toolCallId)
+    return timeWaited(asked, { from, to })
   }
 
   #turnEnded({ structuredOutput }: EventOf<'turn.ended'>): void {

@@ -1,10 +1,22 @@
-import type { Block, BlockOf, Diff, PromptPart, SessionView, ToolContent } from '@parley/protocol'
+import {
+  type Block,
+  type BlockOf,
+  type Diff,
+  inReadingOrder,
+  type PromptPart,
+  type SessionView,
+  type ToolContent,
+  waitsOf,
+} from '@parley/protocol'
 import { diffLines } from './diff-lines.ts'
 import {
   answerWords,
+  changeText,
+  commandsRun,
   inputText,
   noticeWords,
   permissionWords,
+  promptNote,
   sessionFacts,
   turnWords,
 } from './export-words.ts'
@@ -18,10 +30,13 @@ export function* htmlTranscript({ state, timeline }: SessionView): Generator<str
   const facts = sessionFacts(state).map(([name, value]) => html`<br>${name}: ${value}`)
   yield html`<h1>${title}</h1><p class="soft">A session of Parley${facts}</p>`.text
   const permissions = permissionsOfCalls(timeline)
-  for (const block of timeline) {
-    if (block.type === 'tool-call') yield `\n${toolCall(block, permissions.get(block.id) ?? []).text}`
+  const waits = waitsOf(timeline)
+  const commands = commandsRun(timeline)
+  for (const block of inReadingOrder(timeline)) {
+    if (block.type === 'tool-call')
+      yield `\n${toolCall(block, permissions.get(block.id) ?? [], commands.get(block.id)).text}`
     else if (block.type !== 'permission' || !permissions.get(block.request.toolCallId ?? '')?.includes(block))
-      yield `\n${blockHtml(block).text}`
+      yield `\n${blockHtml(block, waits.get(block) ?? 0).text}`
   }
   yield pageEnd
 }
@@ -36,10 +51,12 @@ function permissionsOfCalls(timeline: readonly Block[]): Map<string, BlockOf<'pe
   return calls
 }
 
-function blockHtml(block: Exclude<Block, { type: 'tool-call' }>): Html {
+function blockHtml(block: Exclude<Block, { type: 'tool-call' }>, waited: number): Html {
   switch (block.type) {
-    case 'prompt':
-      return html`<section class="prompt"><span class="soft">Prompt${block.status !== 'sent' && `, ${block.status}`}</span>${block.parts.map(promptPart)}</section>`
+    case 'prompt': {
+      const note = promptNote(block)
+      return html`<section class="prompt"><span class="soft">Prompt${note && `, ${note}`}</span>${block.parts.map(promptPart)}</section>`
+    }
     case 'text':
       return html`<section${nesting(block)}>${markdownHtml(block.text)}${block.interrupted && html`<p class="soft">(cut off)</p>`}</section>`
     case 'thinking':
@@ -49,7 +66,7 @@ function blockHtml(block: Exclude<Block, { type: 'tool-call' }>): Html {
     case 'question':
       return question(block)
     case 'turn-end':
-      return turnEnd(block)
+      return turnEnd(block, waited)
     case 'notice':
       return html`<section class="${block.level === 'error' ? 'bad' : 'soft'}">${noticeWords(block)}</section>`
     case 'unrecognised':
@@ -74,13 +91,17 @@ function promptPart(part: PromptPart): Html {
   }
 }
 
-function toolCall(block: BlockOf<'tool-call'>, permissions: readonly BlockOf<'permission'>[]): Html {
+function toolCall(
+  block: BlockOf<'tool-call'>,
+  permissions: readonly BlockOf<'permission'>[],
+  command: string | undefined,
+): Html {
   const input = inputText(block.input)
   const places = (block.locations ?? []).map(({ path, line }) => html` · ${path}${line && `:${line}`}`)
   const tone = block.status === 'completed' ? 'good' : block.status === 'running' ? 'soft' : 'bad'
-  return html`<section${nesting(block)}><strong>${block.title || block.name}</strong> <span class="${tone}">${block.status}</span>
+  return html`<section${nesting(block)}><strong>${command ?? (block.title || block.name)}</strong> <span class="${tone}">${block.status}</span>
     <div class="soft">${block.name} · ${block.kind}${places}</div>
-    ${input !== '' && html`<details><summary>Input</summary><pre>${input}</pre></details>`}${permissions.map((asked) => permission(asked, block))}${block.content.map(toolContent)}</section>`
+    ${input !== '' && html`<details><summary>${command === undefined ? 'Input' : 'Input of the agent, which a person changed'}</summary><pre>${input}</pre></details>`}${permissions.map((asked) => permission(asked, block))}${block.content.map(toolContent)}</section>`
 }
 
 function toolContent(content: ToolContent): Html {
@@ -123,9 +144,10 @@ function permission(block: BlockOf<'permission'>, call?: BlockOf<'tool-call'>): 
   const isShown = call?.content.some((part) => part.type === 'diff' && part.path === request.diff?.path)
   const tone = resolution?.outcome === 'allowed' ? 'good' : 'bad'
   const input = call ? '' : inputText(request.input)
+  const changes = changeText(request.input, resolution?.input, 2)
   const what = call ? '' : html` for <strong>${request.tool}</strong>, ${request.title}`
   return html`<div>Permission${what}: <span class="${tone}">${permissionWords(block)}</span>
-    ${request.reason && html`<p class="soft">${request.reason}</p>`}${input !== '' && html`<pre>${input}</pre>`}${request.diff && !isShown && diff(request.diff)}${resolution?.message && html`<p class="text">${resolution.message}</p>`}</div>`
+    ${request.reason && html`<p class="soft">${request.reason}</p>`}${input !== '' && html`<pre>${input}</pre>`}${changes !== undefined && html`<p class="soft">Run instead:</p><pre>${changes}</pre>`}${request.diff && !isShown && diff(request.diff)}${resolution?.message && html`<p class="text">${resolution.message}</p>`}</div>`
 }
 
 function question(block: BlockOf<'question'>): Html {
@@ -136,7 +158,7 @@ function question(block: BlockOf<'question'>): Html {
   return html`<section>${asked}</section>`
 }
 
-function turnEnd(block: BlockOf<'turn-end'>): Html {
+function turnEnd(block: BlockOf<'turn-end'>, waited: number): Html {
   const { error } = block.end
-  return html`<section class="soft">${turnWords(block)}${error && html`<p class="bad">${error.message}</p>`}</section>`
+  return html`<section class="soft">${turnWords(block, waited)}${error && html`<p class="bad">${error.message}</p>`}</section>`
 }

@@ -1,10 +1,22 @@
-import type { Block, BlockOf, Diff, PromptPart, SessionView, ToolContent } from '@parley/protocol'
+import {
+  type Block,
+  type BlockOf,
+  type Diff,
+  inReadingOrder,
+  type PromptPart,
+  type SessionView,
+  type ToolContent,
+  waitsOf,
+} from '@parley/protocol'
 import { diffLines, diffText } from './diff-lines.ts'
 import {
   answerWords,
+  changeText,
+  commandsRun,
   inputText,
   noticeWords,
   permissionWords,
+  promptNote,
   sessionFacts,
   turnWords,
 } from './export-words.ts'
@@ -16,31 +28,38 @@ export function* markdownTranscript({ state, timeline }: SessionView): Generator
   yield sessionFacts(state)
     .map(([name, value]) => `- ${name}: ${inline(value)}\n`)
     .join('')
-  for (const block of timeline) {
-    const text = blockText(block)
+  const facts = { waits: waitsOf(timeline), commands: commandsRun(timeline) }
+  for (const block of inReadingOrder(timeline)) {
+    const text = blockText(block, facts)
     if (text) yield `\n${text}\n`
   }
 }
 
-function blockText(block: Block): string {
+/** What other blocks say of one. */
+type Facts = {
+  readonly waits: ReadonlyMap<Block, number>
+  readonly commands: ReadonlyMap<string, string>
+}
+
+function blockText(block: Block, { waits, commands }: Facts): string {
   switch (block.type) {
     case 'prompt': {
-      const note = block.status === 'sent' ? '' : ` (${block.status})`
-      return paragraphs(`## Prompt${note}`, ...block.parts.map(promptPart))
+      const note = promptNote(block)
+      return paragraphs(`## Prompt${note ? ` (${note})` : ''}`, ...block.parts.map(promptPart))
     }
     case 'text':
       return paragraphs(contained(block.text), block.interrupted && '*(cut off)*')
     case 'thinking':
       return details('Thinking', quoted(block.text))
     case 'tool-call':
-      return toolCall(block)
+      return toolCall(block, commands.get(block.id))
     case 'permission':
       return permission(block)
     case 'question':
       return question(block)
     case 'turn-end': {
       const problem = block.end.error && inline(block.end.error.message)
-      return paragraphs(`*${inline(turnWords(block))}*`, problem, '---')
+      return paragraphs(`*${inline(turnWords(block, waits.get(block) ?? 0))}*`, problem, '---')
     }
     case 'notice':
       return `*${inline(noticeWords(block))}*`
@@ -60,12 +79,13 @@ function promptPart(part: PromptPart): string {
   return paragraphs(`*(${part.type}${name})*`, text)
 }
 
-function toolCall(block: BlockOf<'tool-call'>): string {
+function toolCall(block: BlockOf<'tool-call'>, command?: string): string {
   const places = (block.locations ?? []).map(({ path, line }) => inline(line ? `${path}:${line}` : path))
   return paragraphs(
-    `### ${inline(block.title || block.name)}`,
+    `### ${inline(command ?? (block.title || block.name))}`,
     `*${inline(block.name)}, ${block.kind}: ${block.status}${block.parentToolCallId ? ', by a subagent' : ''}*`,
     places.length > 0 && places.join(', '),
+    command !== undefined && '*A person changed this input of the agent:*',
     inputText(block.input) !== '' && fenced(inputText(block.input), 'json'),
     ...block.content.map(toolContent),
   )
@@ -97,10 +117,12 @@ function diff(change: Diff): string {
 
 function permission(block: BlockOf<'permission'>): string {
   const { request, resolution } = block
+  const changes = changeText(request.input, resolution?.input, 2)
   return paragraphs(
     `**Permission** for ${inline(request.tool)}, ${inline(request.title)}: **${permissionWords(block)}**`,
     request.reason && inline(request.reason),
     !request.toolCallId && inputText(request.input) !== '' && fenced(inputText(request.input), 'json'),
+    changes !== undefined && paragraphs('Run instead:', fenced(changes)),
     request.diff && diff(request.diff),
     resolution?.message && quoted(resolution.message),
   )

@@ -1,4 +1,5 @@
-import type { BlockOf, ResolvedBy, SessionState } from '@parley/protocol'
+import { isDeepStrictEqual } from 'node:util'
+import type { Block, BlockOf, ResolvedBy, SessionState } from '@parley/protocol'
 
 /** What both transcripts say in the same words. */
 
@@ -12,11 +13,17 @@ export function sessionFacts(state: SessionState): [name: string, value: string]
   ]
 }
 
-export function permissionWords({ resolution }: BlockOf<'permission'>): string {
+/** What is to be said of how a prompt came to the agent, if it did not just begin a turn. */
+export function promptNote({ delivery, status }: BlockOf<'prompt'>): string | undefined {
+  if (status !== 'sent') return status
+  return delivery === 'steer' ? 'steered' : undefined
+}
+
+export function permissionWords({ request, resolution }: BlockOf<'permission'>): string {
   if (!resolution) return 'not answered yet'
   const scope = resolution.scope && resolution.scope !== 'once' ? `, scope ${resolution.scope}` : ''
-  const edited = resolution.input !== undefined ? ', with edited input' : ''
-  return `${resolution.outcome} ${resolverWords(resolution.by)}${scope}${edited}`
+  const changed = changedInput(request.input, resolution.input) ? ' with changes' : ''
+  return `${resolution.outcome}${changed} ${resolverWords(resolution.by)}${scope}`
 }
 
 /** Who settled a request, or what did. */
@@ -32,6 +39,47 @@ const resolvers: Readonly<Record<ResolvedBy, string>> = {
   'turn-end': 'because the turn ended first',
 }
 
+/** What a person changed of the input before it ran: only those fields, or all of it if some were taken out. */
+function changedInput(asked: unknown, allowed: unknown): unknown {
+  if (allowed === undefined || isDeepStrictEqual(asked, allowed)) return undefined
+  if (!isRecord(allowed)) return { input: allowed }
+  if (!isRecord(asked)) return allowed
+  if (Object.keys(asked).some((name) => !Object.hasOwn(allowed, name))) return allowed
+  return Object.fromEntries(
+    Object.entries(allowed).filter(([name, value]) => !isDeepStrictEqual(asked[name], value)),
+  )
+}
+
+/** What was run in place of what the agent asked for: the command where that was changed, and other fields as JSON. */
+export function changeText(asked: unknown, allowed: unknown, indent?: number): string | undefined {
+  const changed = changedInput(asked, allowed)
+  if (!isRecord(changed)) return undefined
+  const { command, ...rest } = changed
+  const json = (fields: unknown) => JSON.stringify(fields, null, indent)
+  if (typeof command !== 'string') return json(changed)
+  return Object.keys(rest).length > 0 ? `${command}\n${json(rest)}` : command
+}
+
+/** By tool call, the command that a person had run in place of the agent's. */
+export function commandsRun(timeline: readonly Block[]): ReadonlyMap<string, string> {
+  const commands = new Map<string, string>()
+  for (const block of timeline) {
+    if (block.type !== 'permission') continue
+    const command = commandRun(block.request.input, block.resolution?.input)
+    if (block.request.toolCallId && command) commands.set(block.request.toolCallId, command)
+  }
+  return commands
+}
+
+export function commandRun(asked: unknown, allowed: unknown): string | undefined {
+  const changed = changedInput(asked, allowed)
+  return isRecord(changed) && typeof changed.command === 'string' ? changed.command : undefined
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
 export function answerWords({ resolution }: BlockOf<'question'>, questionId: string): string {
   if (!resolution) return 'not answered yet'
   const answer = resolution.answers?.[questionId]
@@ -39,9 +87,12 @@ export function answerWords({ resolution }: BlockOf<'question'>, questionId: str
   return Array.isArray(answer) ? answer.join(', ') : answer
 }
 
-export function turnWords({ end }: BlockOf<'turn-end'>): string {
+/** `waited` is how much of the turn people were asked for, in milliseconds. */
+export function turnWords({ end }: BlockOf<'turn-end'>, waited: number): string {
+  const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
   const facts = [
-    `${(end.durationMs / 1000).toFixed(1)} s`,
+    seconds(Math.max(0, end.durationMs - waited)),
+    ...(waited >= 1000 ? [`${seconds(waited)} waiting for a person`] : []),
     ...(end.usage ? [`${end.usage.input} tokens in, ${end.usage.output} out`] : []),
     ...(end.costUsd !== undefined ? [`$${end.costUsd.toFixed(4)}`] : []),
   ]

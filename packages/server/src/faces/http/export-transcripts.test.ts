@@ -1,0 +1,145 @@
+import { applyEvents, emptyView, type SessionEvent, type SessionView } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { htmlTranscript } from './export-html.ts'
+import { markdownTranscript } from './export-markdown.ts'
+import { changeText } from './export-words.ts'
+
+type Fields = { type: SessionEvent['type'] } & Record<string, unknown>
+const viewOf = (...all: Fields[]): SessionView =>
+  applyEvents(
+    emptyView('ses_1'),
+    all.map((fields, index) => ({ seq: index + 1, at: 0, sessionId: 'ses_1', ...fields }) as SessionEvent),
+  )
+const submitted = (promptId: string, more = {}): Fields => ({
+  type: 'prompt.submitted',
+  promptId,
+  parts: [{ type: 'text', text: `words of ${promptId}` }],
+  delivery: 'queue',
+  ...more,
+})
+const started = (turnId: string, promptId: string): Fields => ({ type: 'turn.started', turnId, promptId })
+const said = (turnId: string, text: string): Fields => ({
+  type: 'text.written',
+  turnId,
+  blockId: text,
+  text,
+})
+const ended = (turnId: string, more = {}): Fields => ({
+  type: 'turn.ended',
+  turnId,
+  outcome: 'completed',
+  stopReason: 'end',
+  durationMs: 1000,
+  ...more,
+})
+const both = (view: SessionView) =>
+  [markdownTranscript, htmlTranscript].map((transcript) => [...transcript(view)].join(''))
+
+describe('a transcript', () => {
+  it('tells a queued prompt above the turn it started, and marks what was steered and withdrawn', () => {
+    const view = viewOf(
+      submitted('one'),
+      started('a', 'one'),
+      submitted('gone'),
+      { type: 'prompt.queued', promptId: 'gone' },
+      submitted('next'),
+      { type: 'prompt.queued', promptId: 'next' },
+      { type: 'prompt.withdrawn', promptId: 'gone' },
+      submitted('more', { delivery: 'steer', turnId: 'a' }),
+      said('a', 'first answer'),
+      ended('a'),
+      started('b', 'next'),
+      said('b', 'second answer'),
+    )
+    const order = [
+      'words of one',
+      'words of gone',
+      'words of more',
+      'first answer',
+      'words of next',
+      'second',
+    ]
+    for (const text of both(view)) {
+      const places = order.map((words) => text.indexOf(words))
+      expect(places).toEqual(places.toSorted((a, b) => a - b))
+      expect(places[0]).toBeGreaterThan(0)
+    }
+    const [markdown, page] = both(view)
+    expect(markdown?.match(/^## .*$/gm)).toEqual([
+      '## Prompt',
+      '## Prompt (withdrawn)',
+      '## Prompt (steered)',
+      '## Prompt',
+    ])
+    expect(page?.match(/Prompt[^<]*/g)).toEqual(['Prompt', 'Prompt, withdrawn', 'Prompt, steered', 'Prompt'])
+  })
+
+  it('says that a permission was allowed with changes, and what was run', () => {
+    const call = { turnId: 'a', toolCallId: 'c', kind: 'execute', title: 'rm -rf build' }
+    const input = { command: 'rm -rf build' }
+    const view = viewOf(
+      { type: 'tool-call.called', ...call, name: 'Bash', input },
+      { type: 'permission.requested', ...call, requestId: 'r', tool: 'Bash', input, options: [] },
+      {
+        type: 'permission.resolved',
+        turnId: 'a',
+        requestId: 'r',
+        outcome: 'allowed',
+        by: 'person',
+        input: { command: 'ls build' },
+      },
+      { type: 'tool-call.ended', turnId: 'a', toolCallId: 'c', outcome: 'completed', content: [] },
+    )
+    const [markdown, page] = both(view)
+    expect(markdown).toContain('### ls build\n')
+    expect(markdown).toContain(
+      '**Permission** for Bash, rm -rf build: **allowed with changes by a person**\n\nRun instead:\n\n```\nls build\n```',
+    )
+    expect(markdown).toContain('*A person changed this input of the agent:*')
+    expect(page).toContain('<strong>ls build</strong>')
+    expect(page).toContain('<span class="good">allowed with changes by a person</span>')
+    expect(page).toContain('<p class="soft">Run instead:</p><pre>ls build</pre>')
+    expect(page).toContain(
+      'which a person changed</summary><pre>{\n  &quot;command&quot;: &quot;rm -rf build',
+    )
+  })
+
+  it('counts as time of a turn only that in which it worked', () => {
+    const asks = (requestId: string, at: number): Fields => ({
+      type: 'question.asked',
+      turnId: 'a',
+      requestId,
+      questions: [],
+      at,
+    })
+    const answers = (requestId: string, at: number): Fields => ({
+      type: 'question.resolved',
+      turnId: 'a',
+      requestId,
+      outcome: 'answered',
+      by: 'person',
+      at,
+    })
+    const asked = [asks('r', 1000), asks('s', 2000), answers('r', 3000), answers('s', 61_000)]
+    const view = viewOf(...asked, ended('a', { at: 62_000, durationMs: 62_000 }), ended('b'))
+    for (const text of both(view)) {
+      expect(text).toContain('Turn completed: 2.0 s, 60.0 s waiting for a person')
+      expect(text).toMatch(/Turn completed: 1\.0 s(?!,)/)
+    }
+  })
+})
+
+describe('what was run instead', () => {
+  it.each([
+    ['as it was asked for', { command: 'a', n: 1 }, { n: 1, command: 'a' }, undefined],
+    ['never edited', { command: 'a' }, undefined, undefined],
+    ['another command', { command: 'a', n: 1 }, { command: 'b', n: 1 }, 'b'],
+    ['a command and more', { command: 'a', n: 1 }, { command: 'b', n: 2 }, 'b\n{"n":2}'],
+    ['only another field', { command: 'a', n: 1 }, { command: 'a', n: 2 }, '{"n":2}'],
+    ['a field less', { command: 'a', n: 1 }, { command: 'a' }, 'a'],
+    ['in place of what is not known', undefined, { command: 'b' }, 'b'],
+    ['no fields at all', 'a', 'b', '{"input":"b"}'],
+  ])('%s', (_, asked, allowed, text) => {
+    expect(changeText(asked, allowed)).toBe(text)
+  })
+})

@@ -98,6 +98,54 @@ describe('a turn that is stopped', () => {
   })
 })
 
+describe('a queued prompt that is edited', () => {
+  const waiting = (page: Page) => queue(page).getByRole('listitem').allTextContents()
+  const queueThree = async (page: Page) => {
+    await openSession(page, server, await server.session('hang'))
+    await shows(page, /do nothing now/)
+    for (const words of ['think first', 'think second', 'think third']) {
+      await say(page, words)
+      await queue(page).getByText(words).waitFor()
+    }
+  }
+  const edit = async (page: Page, place: number, words: string) => {
+    await page.getByRole('button', { name: `Edit queued prompt ${place}` }).click()
+    await eventually(() => prompt(page).inputValue()).toBe(words)
+  }
+
+  it('comes back to its place', async () => {
+    const { page, complaints } = await openTab()
+    await queueThree(page)
+    await edit(page, 1, 'think first')
+    await page.keyboard.type(' again')
+    await page.keyboard.press('Enter')
+    await eventually(() => waiting(page)).toEqual([
+      'Nextthink first again',
+      '2.think second',
+      '3.think third',
+    ])
+    await say(page, 'think last')
+    await eventually(async () => (await waiting(page)).at(-1)).toBe('4.think last')
+    expect(complaints).toEqual([])
+  })
+
+  it('comes before the next that still waits, and a prompt that is written from nothing has no place', async () => {
+    const { page, complaints } = await openTab()
+    await queueThree(page)
+    await edit(page, 1, 'think first')
+    await page.getByRole('button', { name: 'Withdraw queued prompt 1' }).click()
+    await eventually(() => waiting(page)).toEqual(['Nextthink third'])
+    await prompt(page).press('Enter')
+    await eventually(() => waiting(page)).toEqual(['Nextthink first', '2.think third'])
+    await edit(page, 1, 'think first')
+    await prompt(page).fill('')
+    await say(page, 'think anew')
+    await queue(page).getByText('think anew').waitFor()
+    await eventually(() => waiting(page)).toEqual(['Nextthink third', '2.think anew'])
+    expect(complaints).toEqual([])
+  })
+})
+
 describe('a prompt that is refused', () => {
   it('comes back whole, with its pictures, and says why', async () => {
     const { page, complaints } = await openTab()

@@ -143,14 +143,53 @@ describe('changes', () => {
 
   it('open from what a turn says it changed', async () => {
     const { page, complaints } = await openTab()
-    await openSession(page, server, await sessionIn(repository('said')))
+    const folder = repository('said')
+    await openSession(page, server, await sessionIn(folder))
     await say(page, 'edit the greeting')
     await allowOnce(page).click()
-    await conversation(page)
-      .getByRole('button', { name: /^1 file changed/ })
-      .click()
-    await panel(page, 'Changes').getByText('Nothing differs').waitFor()
+    const said = conversation(page).getByRole('button', { name: /^1 file changed/ })
+    await said.click()
+    const changes = panel(page, 'Changes')
+    await changes.getByText('Nothing differs').waitFor()
+    const note = changes.getByRole('status').getByText('src/greet.ts')
+    await note.waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+
+    for (let at = 1; at <= 30; at++) writeFileSync(join(folder, `src/a-${at}.ts`), greeting(`Part ${at}`))
+    writeFileSync(join(folder, 'src/greet.ts'), greeting('Good morning'))
+    await note.waitFor({ state: 'detached' })
+    await said.click()
+    const atFile = () => page.evaluate(() => document.activeElement?.textContent)
+    await eventually(atFile).toContain('Msrc/greet.ts')
+    // Closed and opened, it is about no file.
+    await page.getByRole('button', { name: 'Close panel' }).click()
+    rmSync(join(folder, 'src/greet.ts'))
+    writeFileSync(join(folder, 'src/greet.ts'), greeting('Hello'))
+    await page.getByRole('button', { name: 'Changes', exact: true }).click()
+    await changes.getByText('30 files on main').waitFor()
+    expect(await note.count()).toBe(0)
     expect(complaints).toEqual([])
+  })
+
+  it('have the number of a line that is broken at its beginning', async () => {
+    const folder = repository('broken')
+    writeFileSync(join(folder, 'src/greet.ts'), greeting('many words that do not fit '.repeat(20)))
+    const { page } = await openTab({ viewport: { width: 1440, height: 900 } })
+    const changes = await openChanges(page, folder)
+    const row = changes.getByRole('row', { name: /many words/ })
+    const tops = () =>
+      row.evaluate((element) => {
+        const cells = [...element.querySelectorAll('td')].slice(-3)
+        return cells.map((cell) => {
+          const words = document.createRange()
+          words.selectNodeContents(cell)
+          return Math.round(words.getClientRects()[0]?.top ?? 0)
+        })
+      })
+    await changes.getByRole('button', { name: 'Two columns' }).click()
+    await eventually(async () => (await boxOf(row)).height).toBeGreaterThan(60)
+    const [number, sign, words] = await tops()
+    expect([number, sign]).toEqual([words, words])
   })
 })
 

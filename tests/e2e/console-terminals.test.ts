@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { consoleAtWork } from './console-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
-import { boxOf, eventually, openSession, panel } from './console-page.ts'
+import { boxOf, eventually, openSession, panel, prompt } from './console-page.ts'
 
 /** Terminals: finding in them, their size, what they are called, and their end. */
 const { server, openTab } = consoleAtWork()
@@ -41,6 +41,79 @@ it("is left by a key, since Tab is the shell's", async () => {
   await page.keyboard.press('F6')
   const prompt = page.getByRole('combobox', { name: 'Prompt' })
   await eventually(() => prompt.evaluate(hasFocus)).toBe(true)
+})
+
+describe('what is typed', () => {
+  const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))
+  const inShell = (page: Page) =>
+    eventually(() => page.evaluate(() => document.activeElement?.className)).toBe('xterm-helper-textarea')
+
+  it('goes to the prompt when the page was loaded or a session chosen, whatever is beside it', async () => {
+    const { page, context, complaints } = await openTab()
+    const other = await server.session('show markdown for the other session')
+    const terminals = await openTerminal(page)
+    const here = new URL(page.url()).pathname
+    await inShell(page)
+    await page.reload()
+    await screenSays(page, /[$#]/)
+    expect(await focused(page)).toBe('Prompt')
+    await page.keyboard.type('once')
+    expect(await prompt(page).inputValue()).toBe('once')
+
+    const list = page.getByRole('navigation', { name: 'Sessions' })
+    await list.locator(`a[href="/sessions/${other}"]`).click()
+    await terminals.getByRole('button', { name: 'Open a terminal' }).waitFor()
+    expect(await focused(page)).toBe('Prompt')
+    await list.locator(`a[href="${here}"]`).click()
+    await screenSays(page, /[$#]/)
+    expect(await focused(page)).toBe('Prompt')
+    await page.keyboard.type(' more')
+    expect(await prompt(page).inputValue()).toBe('once more')
+
+    // Panels are shown in all tabs of a browser.
+    await page.getByRole('button', { name: 'Close panel' }).click()
+    await prompt(page).focus()
+    const tab = await context.newPage()
+    await tab.goto(page.url())
+    await tab.getByRole('button', { name: 'Terminals' }).click()
+    await inShell(tab)
+    await screenSays(page, /[$#]/)
+    expect(await focused(page)).toBe('Prompt')
+    expect(complaints).toEqual([])
+  })
+
+  it('goes to the shell that was asked for: by its tab, by the button of the panel, by the palette', async () => {
+    const { page, complaints } = await openTab()
+    const terminals = await openTerminal(page)
+    await inShell(page)
+    await terminals.getByRole('button', { name: 'New terminal' }).click()
+    await terminals.getByRole('button', { name: /^\w+ 2$/, pressed: true }).waitFor()
+    await inShell(page)
+    await terminals.getByRole('button', { name: /^\w+ 1$/ }).click()
+    await inShell(page)
+    await page.getByRole('button', { name: 'Terminals' }).click()
+    await terminals.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Terminals' }).click()
+    await inShell(page)
+    await page.getByRole('button', { name: 'Close panel' }).click()
+    await prompt(page).focus()
+    await page.keyboard.press('Control+k')
+    await page.getByPlaceholder('Go to a session').waitFor()
+    await page.keyboard.type('terminals')
+    await page.keyboard.press('Enter')
+    await inShell(page)
+    expect(complaints).toEqual([])
+  })
+
+  it('goes to the prompt when the terminal it went to is closed, and not to the one beside it', async () => {
+    const { page } = await openTab()
+    const terminals = await openTerminal(page)
+    await terminals.getByRole('button', { name: 'New terminal' }).click()
+    await terminals.getByRole('button', { name: /^Close \w+ 2/ }).click()
+    await eventually(() => terminals.getByRole('button', { name: /^Close (?!panel)/ }).count()).toBe(1)
+    await screenSays(page, /[$#]/)
+    await eventually(() => focused(page)).toBe('Prompt')
+  })
 })
 
 describe('finding in a terminal', () => {

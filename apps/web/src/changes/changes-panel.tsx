@@ -12,6 +12,7 @@ import { commentsOf } from './comments.ts'
 import { FileChanges } from './file-changes.tsx'
 import { FileList } from './file-list.tsx'
 import { useChanges } from './use-changes.ts'
+import { WantedFiles } from './wanted-files.tsx'
 
 /** What differs in the session's folder, to be read and remarked on beside the conversation. */
 export default function ChangesPanel() {
@@ -31,6 +32,7 @@ export default function ChangesPanel() {
     <div className="flex min-h-full flex-col">
       {problem}
       <Bar changes={changes} since={since} split={split} listed={listed} onLook={look} />
+      <WantedFiles files={files} />
       {files.length === 0 && (
         <p className="px-4 py-3 text-sm text-soft">
           Nothing differs from{' '}

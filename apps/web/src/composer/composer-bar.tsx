@@ -2,10 +2,12 @@ import type { Delivery } from '@parley/protocol'
 import { ArrowUp, CornerDownRight, ListPlus, Paperclip, Square } from 'lucide-react'
 import { useRef } from 'react'
 import { withKeys } from '../page/key-words.ts'
+import { lazyPart, Part } from '../page/part.tsx'
 import { IconButton } from '../parts/button.tsx'
 import { useStatePart } from '../session/session-context.tsx'
-import { Meter } from './meter.tsx'
 import { SettingsRow } from './settings-row.tsx'
+
+const lazyMeter = lazyPart(() => import('./meter.tsx'))
 
 /**
  * Below the words: what goes along, how it will run, and the ways to send it. Queue and steer do not look alike. On a
@@ -24,6 +26,7 @@ export function ComposerBar({
   onSend: (delivery: Delivery) => void
   onStop: () => void
 }) {
+  const usage = useStatePart((state) => state.usage)
   const working = useStatePart((state) => state.turn !== undefined)
   const interrupted = useStatePart((state) => state.turn?.interrupted ?? false)
   return (
@@ -32,7 +35,11 @@ export function ComposerBar({
       <div className="hide-scroll flex min-w-0 flex-1 items-center gap-0.5 overflow-x-auto [mask-image:linear-gradient(to_right,black_calc(100%-0.75rem),transparent)] pr-3 [@media(width<48rem)_and_(height>=38rem)]:-order-1 [@media(width<48rem)_and_(height>=38rem)]:basis-full">
         <SettingsRow />
       </div>
-      <Meter beside={canSteer && !empty ? 'much' : 'little'} />
+      {usage && (
+        <Part of={lazyMeter} frame={() => null}>
+          {(Meter) => <Meter usage={usage} beside={canSteer && !empty ? 'much' : 'little'} />}
+        </Part>
+      )}
       <span className="ml-auto flex shrink-0 items-center gap-1">
         {canSteer && !empty && (
           <button

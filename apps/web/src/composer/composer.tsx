@@ -9,7 +9,7 @@ import { AttachmentChips, useAttachments } from './attachments.tsx'
 import { completionAt, withChoice } from './completion.logic.ts'
 import { useCompletions } from './completions.tsx'
 import { ComposerBar } from './composer-bar.tsx'
-import { draftOf } from './draft.ts'
+import { draftOf, followersOf } from './draft.ts'
 import { DroppedFiles } from './dropped-files.tsx'
 import { submit } from './outbox.ts'
 import { useRecall } from './recall.ts'
@@ -38,7 +38,9 @@ export function Composer() {
   const send = (delivery: Delivery) => {
     if (empty) return
     const words: PromptPart[] = text.trim() === '' ? [] : [{ type: 'text', text: text.trim() }]
-    submit({ sessionId, delivery, parts: [...words, ...attachments.list.map(({ part }) => part)] })
+    const parts = [...words, ...attachments.list.map(({ part }) => part)]
+    submit({ sessionId, delivery, parts, followers: followersOf(sessionId).get() })
+    followersOf(sessionId).set([])
     draft.set('')
     attachments.clear()
     recall.forget()
@@ -114,6 +116,7 @@ export function Composer() {
         placeholder={working ? 'Write what comes next; it waits its turn' : 'What should be done?'}
         onChange={(event) => {
           draft.set(event.target.value)
+          if (event.target.value === '') followersOf(sessionId).set([])
           setCaret(event.target.selectionStart)
           recall.forget()
         }}
@@ -139,6 +142,9 @@ function useFocusHere(field: React.RefObject<HTMLTextAreaElement | null>, sessio
   useEffect(() => {
     if (!enterSends()) return
     const taken = document.activeElement?.closest('dialog, [data-testid=request], input')
-    if (!taken) field.current?.focus({ preventScroll: true })
+    if (taken || !field.current) return
+    field.current.focus({ preventScroll: true })
+    // One goes on behind what was kept.
+    field.current.setSelectionRange(field.current.value.length, field.current.value.length)
   }, [sessionId])
 }

@@ -34,8 +34,17 @@ export function attachment(part: PromptPart): Attachment {
   return { id: nextId++, part, size: sizeOf(part) }
 }
 
+/** The prompts that came after the one that is written anew, so that it comes before them again. */
+export const followersOf = ofEachSession(() => createStore<readonly string[]>([]))
+
 /** Gives a prompt back to be written anew, whole, in front of what was written meanwhile. */
-export function putBack(sessionId: string, parts: readonly PromptPart[]): void {
+export function putBack(
+  sessionId: string,
+  parts: readonly PromptPart[],
+  followers: readonly string[] = [],
+): void {
+  // Of several, the earliest place.
+  followersOf(sessionId).set((before) => (followers.length > before.length ? followers : before))
   const { text, rest } = apart(parts)
   draftOf(sessionId).set((before) => [text, before].filter((words) => words.trim() !== '').join('\n\n'))
   attachedTo(sessionId).set((before) => [...rest.map(attachment), ...before])

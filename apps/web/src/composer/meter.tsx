@@ -1,11 +1,16 @@
+import type { SessionState } from '@parley/protocol'
 import { amount, dollars } from '../page/words.logic.ts'
 import { useStatePart } from '../session/session-context.tsx'
 
 /** How full the context is and what the session has cost, as far as the agent says; the cost only where there is room. */
-export function Meter({ beside }: { beside: 'much' | 'little' }) {
-  const usage = useStatePart((state) => state.usage)
+export default function Meter({
+  usage,
+  beside,
+}: {
+  usage: NonNullable<SessionState['usage']>
+  beside: 'much' | 'little'
+}) {
   const paidBy = useStatePart((state) => state.connection?.credential)
-  if (!usage) return null
   const { used, window } = usage.context
   const share = window ? Math.min(1, used / window) : undefined
   const details = [

@@ -18,9 +18,13 @@ export type Outgoing = {
   readonly words: readonly PromptPart[]
   readonly along: number
   readonly delivery: Delivery
+  /** Those in the queue that it is to come before, as far as they still wait. */
+  readonly followers?: readonly string[]
 }
 
-type Input = Pick<Outgoing, 'sessionId' | 'delivery'> & { readonly parts: readonly PromptPart[] }
+type Input = Pick<Outgoing, 'sessionId' | 'delivery' | 'followers'> & {
+  readonly parts: readonly PromptPart[]
+}
 
 const outbox = createKeptStore<{ readonly prompts: readonly Outgoing[] }>('outbox', { prompts: [] })
 const ours = new Map<string, AbortController>()
@@ -38,12 +42,12 @@ export function sendLeftBehind(): void {
   })
 }
 
-export function submit({ sessionId, delivery, parts }: Input): void {
+export function submit({ sessionId, delivery, parts, followers = [] }: Input): void {
   const commandId = newId('cmd')
   const words = parts.filter(({ type }) => type === 'text')
   const along = parts.filter(({ type }) => type !== 'text')
   if (along.length > 0) cacheParts(commandId, along)
-  const outgoing = { commandId, sessionId, delivery, words, along: along.length }
+  const outgoing = { commandId, sessionId, delivery, words, along: along.length, followers }
   outbox.set(({ prompts }) => ({ prompts: [...prompts, outgoing] }))
   refusalOf(sessionId).set(undefined)
   void deliver(outgoing, parts)
@@ -57,7 +61,7 @@ async function deliverAgain(outgoing: Outgoing): Promise<void> {
   if (!isOnItsWay(outgoing.commandId)) return
   if (along.length === outgoing.along) return deliver(outgoing, parts)
   remove(outgoing.commandId)
-  putBack(outgoing.sessionId, parts)
+  putBack(outgoing.sessionId, parts, outgoing.followers)
   refusalOf(outgoing.sessionId).set(
     'This browser has not kept what was attached. Look whether it arrived, or attach it again.',
   )
@@ -73,17 +77,18 @@ export function useOutgoing(sessionId: string): readonly Outgoing[] {
 }
 
 async function deliver(
-  { commandId, sessionId, delivery }: Outgoing,
+  { commandId, sessionId, delivery, followers = [] }: Outgoing,
   parts: readonly PromptPart[],
 ): Promise<void> {
   const controller = new AbortController()
   ours.set(commandId, controller)
   try {
     const { signal } = controller
-    await client.prompt(sessionId, [...parts], { delivery, commandId, signal })
+    const { promptId } = await client.prompt(sessionId, [...parts], { delivery, commandId, signal })
+    if (promptId !== undefined && delivery === 'queue') void moveBefore(followers, { sessionId, promptId })
   } catch (thrown) {
     if (controller.signal.aborted) return
-    putBack(sessionId, parts)
+    putBack(sessionId, parts, followers)
     refusalOf(sessionId).set(problemWords(thrown))
     const route = currentRoute()
     if (route.name !== 'session' || route.id !== sessionId) toastError(thrown)
@@ -91,6 +96,15 @@ async function deliver(
     ours.delete(commandId)
     remove(commandId)
   }
+}
+
+/** The server knows which of them still wait: it refuses the others, and all of them if this one runs already. */
+async function moveBefore(
+  [before, ...others]: readonly string[],
+  { sessionId, promptId }: { sessionId: string; promptId: string },
+): Promise<void> {
+  if (before === undefined) return
+  await client.move(sessionId, promptId, { before }).catch(() => moveBefore(others, { sessionId, promptId }))
 }
 
 function remove(commandId: string): void {

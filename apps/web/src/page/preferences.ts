@@ -1,3 +1,4 @@
+import { ask } from './asked.ts'
 import { createKeptStore } from './kept-store.ts'
 
 export type Theme = 'system' | 'light' | 'dark'
@@ -32,6 +33,7 @@ export const preferences = createKeptStore<Preferences>('preferences', {
 })
 
 export function prefer(change: Partial<Preferences>): void {
+  if (change.sidePanel) ask(change.sidePanel)
   preferences.set((before) => ({ ...before, ...change }))
 }
 

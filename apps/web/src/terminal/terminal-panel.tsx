@@ -1,8 +1,10 @@
 import type { Terminal } from '@parley/protocol'
 import { Plus, Search, X } from 'lucide-react'
-import { useCallback, useEffect, useState } from 'react'
+import { useCallback, useEffect, useRef, useState } from 'react'
 import { useAgent } from '../page/agents.ts'
+import { ask, isAsked } from '../page/asked.ts'
 import { client, useConnection } from '../page/client.ts'
+import { useFocusLeft } from '../page/focus.ts'
 import { withKeys } from '../page/key-words.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { toastError } from '../page/toasts.tsx'
@@ -32,7 +34,10 @@ export default function TerminalPanel() {
               key={terminal.terminalId}
               name={nameOf(terminal)}
               current={terminal.terminalId === shown}
-              onShow={() => show(terminal.terminalId)}
+              onShow={() => {
+                ask('terminal')
+                show(terminal.terminalId)
+              }}
               onClose={() => void close(terminal.terminalId)}
             />
           ))}
@@ -59,7 +64,7 @@ export default function TerminalPanel() {
       {shown === undefined ? (
         <div className="px-4 py-4 text-sm text-soft">
           <p className="pb-3">A real shell in the session’s folder. It stays when the page is closed.</p>
-          <Button autoFocus look="primary" onClick={() => void open('shell')}>
+          <Button autoFocus={isAsked('terminal')} look="primary" onClick={() => void open('shell')}>
             Open a terminal
           </Button>
         </div>
@@ -88,8 +93,10 @@ function Tab({
   onShow: () => void
   onClose: () => void
 }) {
+  const place = useRef<HTMLSpanElement>(null)
+  useFocusLeft(place)
   return (
-    <span className={`flex shrink-0 items-center rounded-md ${current ? 'bg-hover' : ''}`}>
+    <span ref={place} className={`flex shrink-0 items-center rounded-md ${current ? 'bg-hover' : ''}`}>
       <button
         type="button"
         aria-pressed={current}
@@ -117,8 +124,11 @@ function Ending({
   onEnd: () => void
   onKeep: () => void
 }) {
+  const place = useRef<HTMLDivElement>(null)
+  useFocusLeft(place)
   return (
     <div
+      ref={place}
       role="alertdialog"
       aria-label={`End ${name}?`}
       onKeyDown={(event) => event.key === 'Escape' && onKeep()}
@@ -163,6 +173,7 @@ function useTerminals() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: a server that is back is asked again
   useEffect(() => void load(), [load, online])
   const open = async (run: 'shell' | 'agent') => {
+    ask('terminal')
     try {
       const terminal = await client.call('openTerminal', { params: { id }, body: { ...size, run } })
       setTerminals((before) => [...before, terminal])

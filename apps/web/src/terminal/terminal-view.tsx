@@ -3,8 +3,9 @@ import { SearchAddon } from '@xterm/addon-search'
 import { type ITheme, Terminal } from '@xterm/xterm'
 import '@xterm/xterm/css/xterm.css'
 import { useEffect, useRef, useState } from 'react'
+import { isAsked } from '../page/asked.ts'
 import { client } from '../page/client.ts'
-import { focusPlace } from '../page/focus.ts'
+import { focusPlace, useFocusLeft } from '../page/focus.ts'
 import { FindBar } from './find-bar.tsx'
 import { forgetSheets, takeStyleText, withStyleSheets } from './style-sheets.ts'
 
@@ -33,6 +34,7 @@ export function TerminalView({
   const [state, setState] = useState<'open' | 'lost' | 'gone'>('open')
   const tell = useRef({ onGone, onFind, onActivity })
   tell.current = { onGone, onFind, onActivity }
+  useFocusLeft(place)
 
   useEffect(() => {
     const element = place.current
@@ -82,7 +84,8 @@ export function TerminalView({
       if (action) event.preventDefault()
       return action === undefined
     })
-    terminal.focus()
+    // Else words that were meant for the agent would go to a shell.
+    if (isAsked('terminal')) terminal.focus()
     return () => {
       observer.disconnect()
       clearTimeout(activity)

@@ -1,0 +1,31 @@
+import type { FileChange } from '@parley/protocol'
+import { useEffect, useState } from 'react'
+import { useStore } from '../page/store.ts'
+import { visible } from '../page/words.logic.ts'
+import { useSessionId } from '../session/session-context.tsx'
+import { jumpTo, wanted } from './jump.ts'
+
+/** Goes to the first of the files that were asked for, and names those that are not here to go to. */
+export function WantedFiles({ files }: { files: readonly FileChange[] }) {
+  const sessionId = useSessionId()
+  const asked = useStore(wanted)
+  const [paths, setPaths] = useState<readonly string[]>([])
+  const isHere = (path: string) => files.some((file) => file.path === path)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once each time it is asked for, not with each new list
+  useEffect(() => {
+    if (!asked) return
+    wanted.set(undefined)
+    if (asked.sessionId !== sessionId) return
+    setPaths(asked.paths)
+    const first = asked.paths.find(isHere)
+    if (first !== undefined) jumpTo(first)
+  }, [asked])
+  const missing = paths.filter((path) => !isHere(path))
+  if (missing.length === 0) return null
+  return (
+    <p role="status" className="border-b border-line px-4 py-2 text-sm text-soft [overflow-wrap:anywhere]">
+      Not among these changes: <span className="font-mono text-xs">{missing.map(visible).join(', ')}</span>.
+      Perhaps undone, committed, or ignored by git.
+    </p>
+  )
+}

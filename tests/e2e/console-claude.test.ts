@@ -75,7 +75,7 @@ describe('the first five minutes with Claude Code', () => {
     listen(page, complaints)
     await page.goto(server.link)
 
-    const claude = page.getByRole('radio', { name: /^Claude [\d.]+.*ready/ })
+    const claude = page.getByRole('radio', { name: /^Claude [\d.]+.*Ready/ })
     await claude.check()
     await page.getByLabel('Folder', { exact: true }).fill(folder)
     await page.getByRole('textbox', { name: 'Prompt' }).fill(

@@ -50,6 +50,7 @@ describe('on a phone', () => {
     const section = page.getByRole('region', { name: 'In a terminal' })
     await section.getByText('Find in the terminal').waitFor()
     expect(await section.locator('kbd:visible').allTextContents()).toEqual([
+      'F6',
       ...['Ctrl', 'Shift', 'F'],
       ...['Ctrl', 'K'],
     ])

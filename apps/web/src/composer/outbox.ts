@@ -1,4 +1,4 @@
-import { type Delivery, newId, type PromptPart } from '@parley/protocol'
+import { type Delivery, newId, ParleyError, type PromptPart } from '@parley/protocol'
 import { cachedParts, cacheParts } from '../cache/cache.ts'
 import { client } from '../page/client.ts'
 import { createKeptStore } from '../page/kept-store.ts'
@@ -104,7 +104,11 @@ async function moveBefore(
   { sessionId, promptId }: { sessionId: string; promptId: string },
 ): Promise<void> {
   if (before === undefined) return
-  await client.move(sessionId, promptId, { before }).catch(() => moveBefore(others, { sessionId, promptId }))
+  await client.move(sessionId, promptId, { before }).catch((thrown: unknown) => {
+    if (thrown instanceof ParleyError && thrown.code === 'conflict')
+      return moveBefore(others, { sessionId, promptId })
+    toastError(thrown)
+  })
 }
 
 function remove(commandId: string): void {

@@ -33,6 +33,7 @@ export const preferences = createKeptStore<Preferences>('preferences', {
 })
 
 export function prefer(change: Partial<Preferences>): void {
+  // A panel that the page shows by itself, after a reload, was not asked for.
   if (change.sidePanel) ask(change.sidePanel)
   preferences.set((before) => ({ ...before, ...change }))
 }

@@ -56,6 +56,12 @@ export function within(path: string, folder: string): string {
   return folder !== '' && path.startsWith(root) ? path.slice(root.length) : path
 }
 
+/** How long a turn was at work, and how long people were asked meanwhile. */
+export function turnTime(durationMs: number, waited: number): string {
+  const work = duration(Math.max(0, durationMs - waited))
+  return waited >= 1000 ? `${work}, ${duration(waited)} waiting for you` : work
+}
+
 /** The day a time belongs to, for headings of a list. */
 export function dayOf(at: number, now: number): 'Today' | 'Yesterday' | 'This week' | 'Earlier' {
   const midnight = new Date(now).setHours(0, 0, 0, 0)

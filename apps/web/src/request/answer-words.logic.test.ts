@@ -1,4 +1,4 @@
-import type { OpenRequest } from '@parley/protocol'
+import type { BlockOf, OpenRequest } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import {
   type Answering,
@@ -74,11 +74,16 @@ it('says what became of a permission', () => {
     outcome: 'allowed' | 'denied' | 'cancelled',
     rest = {},
     kind: 'plan' | 'execute' = 'execute',
-  ) => outcomeWords({ requestId: 'req_1', outcome, by: 'person', ...rest }, kind)
+  ) => {
+    const resolution = { requestId: 'req_1', outcome, by: 'person' as const, ...rest }
+    const request = { kind, input: { command: 'rm' } }
+    return outcomeWords({ type: 'permission', request, resolution } as BlockOf<'permission'>, resolution)
+  }
   expect(words('cancelled', { by: 'turn-end' })).toBe('Not answered: the turn stopped')
   expect(words('allowed', { scope: 'session' })).toBe('Allowed for this session by you')
   expect(words('allowed', { input: { command: 'ls' } })).toBe('Allowed once by you, with changes: ls')
-  expect(words('allowed', { input: { path: 'a' } })).toBe('Allowed once by you, with changes')
+  for (const input of [{ path: 'a' }, { command: 'rm', timeout: 5 }])
+    expect(words('allowed', { input })).toBe('Allowed once by you, with changes')
   expect(words('denied', { message: 'Not yet\u202e' })).toBe('Denied by you: Not yet\\u202e')
   expect([words('allowed', {}, 'plan'), words('denied', {}, 'plan')]).toEqual([
     'Approved by you',

@@ -1,7 +1,7 @@
 import type { NewCommand } from '@parley/client'
-import type { OpenRequest, PermissionResolution, ToolKind } from '@parley/protocol'
+import type { BlockOf, OpenRequest, PermissionResolution } from '@parley/protocol'
 import { visible } from '../page/words.logic.ts'
-import { commandOf } from '../timeline/call-words.logic.ts'
+import { commandRun } from '../timeline/call-words.logic.ts'
 
 /** What a person answers a request with. */
 export type Answering = Extract<NewCommand, { type: 'permission.decide' | 'question.answer' }>
@@ -48,16 +48,9 @@ export function settledWords(outcome: unknown): string {
 
 const allowedFor = { once: 'once', session: 'for this session', project: 'in this folder', always: 'always' }
 
-function changesOf(input: unknown): string {
-  const command = commandOf(input)
-  return command === undefined ? 'with changes' : `with changes: ${inShort(command)}`
-}
-
 /** What became of a permission, for good. */
-export function outcomeWords(
-  { outcome, scope, by, message, input }: PermissionResolution,
-  kind: ToolKind,
-): string {
+export function outcomeWords(block: BlockOf<'permission'>, resolution: PermissionResolution): string {
+  const { outcome, scope, by, message, input } = resolution
   if (outcome === 'cancelled') return 'Not answered: the turn stopped'
   if (outcome === 'expired') return 'Nobody answered in time'
   const whose = {
@@ -67,9 +60,11 @@ export function outcomeWords(
     timeout: 'by timeout',
     'turn-end': '',
   }[by]
-  const isPlan = kind === 'plan'
+  const isPlan = block.request.kind === 'plan'
   const reason = message ? `: ${visible(message)}` : ''
   if (outcome === 'denied') return `${isPlan ? 'Not approved' : 'Denied'} ${whose}${reason}`
   if (isPlan) return `Approved ${whose}`
-  return `Allowed ${allowedFor[scope ?? 'once']} ${whose}${input === undefined ? '' : `, ${changesOf(input)}`}`
+  const command = commandRun(block)
+  const changes = `, with changes${command === undefined ? '' : `: ${inShort(command)}`}`
+  return `Allowed ${allowedFor[scope ?? 'once']} ${whose}${input === undefined ? '' : changes}`
 }

@@ -17,7 +17,7 @@ export function RequestOutcome({ block }: { block: BlockOf<'permission'> }) {
   return (
     <p className={`flex items-center gap-1.5 pl-8 text-xs ${allowed ? 'text-faint' : 'text-wait'}`}>
       {allowed ? <CircleCheck size={12} aria-hidden /> : <CircleSlash size={12} aria-hidden />}
-      {outcomeWords(resolution, block.request.kind)}
+      {outcomeWords(block, resolution)}
     </p>
   )
 }

@@ -7,7 +7,7 @@ import { useNow } from '../page/clock.ts'
 import { duration, plural, visible, within } from '../page/words.logic.ts'
 import { RequestOutcome } from '../request/request-outcome.tsx'
 import { CallDetail } from './call-detail.tsx'
-import { callName, commandOf, exitCodeOf, firstLine } from './call-words.logic.ts'
+import { callName, commandRun, exitCodeOf, firstLine } from './call-words.logic.ts'
 import { KindIcon } from './kind-icon.tsx'
 import type { CallNode } from './nodes.logic.ts'
 import { useOpenCall } from './open-blocks.ts'
@@ -63,10 +63,8 @@ function LiveDetail({ call, folder }: { call: Call; folder: string }) {
   return <CallDetail call={call} live={useOpenCall(call.id)} folder={folder} />
 }
 
-/** What ran, where a person allowed another command than the agent wanted. */
-function titleOf({ block: { title }, request }: CallNode, folder: string): string {
-  const resolution = request?.type === 'permission' ? request.resolution : undefined
-  return within(commandOf(resolution?.input) ?? title, folder).split('\n', 1)[0] ?? ''
+function titleOf({ block, request }: CallNode, folder: string): string {
+  return within(commandRun(request) ?? block.title, folder).split('\n', 1)[0] ?? ''
 }
 
 type MetaProps = { call: Call; steps: number; asked: boolean; waited: number }

@@ -32,6 +32,13 @@ export function commandOf(input: unknown): string | undefined {
     : undefined
 }
 
+/** The command that a person had run in place of the agent's. */
+export function commandRun(request: BlockOf<'permission' | 'question'> | undefined): string | undefined {
+  if (request?.type !== 'permission') return undefined
+  const ran = commandOf(request.resolution?.input)
+  return ran === commandOf(request.request.input) ? undefined : ran
+}
+
 /** From here on a title on one line may not show all of a command, on a phone at least. */
 const longTitle = 30
 

@@ -1,5 +1,5 @@
 import type { Virtualizer } from '@tanstack/react-virtual'
-import { type RefObject, useLayoutEffect, useMemo } from 'react'
+import { type RefObject, useLayoutEffect, useState } from 'react'
 import type { Row } from './rows.logic.ts'
 import type { EndKeeper } from './stay-at-end.ts'
 
@@ -18,7 +18,8 @@ export type PlaceKeeper = {
 }
 
 export function usePlaceKeeper(scroller: RefObject<HTMLDivElement | null>): PlaceKeeper {
-  return useMemo(() => createPlaceKeeper(scroller), [scroller])
+  const [keeper] = useState(() => createPlaceKeeper(scroller))
+  return keeper
 }
 
 /** Who stays at the end has no other place to keep. */

@@ -1,6 +1,7 @@
 import type { Block, BlockOf } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { type Node, segmentsOf, turnTime } from './nodes.logic.ts'
+import { turnTime } from '../page/words.logic.ts'
+import { type Node, segmentsOf } from './nodes.logic.ts'
 import { groupSummary, type Opened, pathTo, rowsOf, writingRows } from './rows.logic.ts'
 
 let seq = 0

@@ -1,5 +1,4 @@
 import { type Block, type BlockOf, placeBlocks, waitsOf } from '@parley/protocol'
-import { duration } from '../page/words.logic.ts'
 
 /**
  * The timeline as people read it: a turn under its prompt, a subagent's blocks under its call, what was asked beside
@@ -205,12 +204,6 @@ function leafOf(
     default:
       return { type: block.type, key, block } as Node
   }
-}
-
-/** How long a turn was at work, and how long people were asked meanwhile. */
-export function turnTime(durationMs: number, waited: number): string {
-  const work = duration(Math.max(0, durationMs - waited))
-  return waited >= 1000 ? `${work}, ${duration(waited)} waiting for you` : work
 }
 
 /** The files that successful calls say they changed, in order, each once. */

@@ -1,5 +1,5 @@
 import { observeElementOffset, type VirtualizerOptions } from '@tanstack/react-virtual'
-import { type RefObject, useEffect, useLayoutEffect, useMemo } from 'react'
+import { type RefObject, useEffect, useLayoutEffect, useState } from 'react'
 
 /** So near the end, in pixels, that the reader counts as being there. */
 const nearEnd = 80
@@ -20,7 +20,7 @@ export type EndKeeper = {
 }
 
 export function useEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper {
-  const keeper = useMemo(() => createEndKeeper(scroller), [scroller])
+  const [keeper] = useState(() => createEndKeeper(scroller))
   useEffect(() => {
     if (!scroller.current) return
     const observer = new ResizeObserver(keeper.follow)

@@ -1,5 +1,5 @@
-import { type Block, type BlockOf, inReadingOrder, promptText, waitsOf } from '@parley/protocol'
-import { commandsRun, promptNote } from '../../faces/http/export-words.ts'
+import { type Block, type BlockOf, inReadingOrder, promptText } from '@parley/protocol'
+import { type BlockFacts, factsOf, promptNote } from '../../faces/http/export-words.ts'
 import { noticeRow, promptRow, resolutionRow, toolRow, turnEndRow } from './rows.ts'
 import type { Style } from './style.ts'
 import { toolOutputLines } from './tool-output.ts'
@@ -9,17 +9,11 @@ export type LineFacts = { readonly style: Style; readonly columns: number }
 
 /** A timeline as a terminal shows it: the words as they are, in the order in which they are read. Pure. */
 export function timelineLines(timeline: readonly Block[], { style, columns }: LineFacts): string[] {
-  const facts = { style, columns, waits: waitsOf(timeline), commands: commandsRun(timeline) }
+  const facts = { style, columns, ...factsOf(timeline) }
   return inReadingOrder(timeline).flatMap((block) => blockLines(block, facts))
 }
 
-type BlockFacts = LineFacts & {
-  readonly waits: ReadonlyMap<Block, number>
-  /** By tool call, what was run in place of the agent's command. */
-  readonly commands: ReadonlyMap<string, string>
-}
-
-function blockLines(block: Block, facts: BlockFacts): string[] {
+function blockLines(block: Block, facts: LineFacts & BlockFacts): string[] {
   const { style, waits } = facts
   switch (block.type) {
     case 'prompt': {
@@ -59,7 +53,7 @@ function openRow(title: string, style: Style): string {
   return `${style.yellow('?')} ${oneLine(title)} ${style.dim('(not answered yet)')}`
 }
 
-function toolLines(block: BlockOf<'tool-call'>, facts: BlockFacts): string[] {
+function toolLines(block: BlockOf<'tool-call'>, facts: LineFacts & BlockFacts): string[] {
   const { style, columns, waits, commands } = facts
   const { kind, name, title, status, content, at, endedAt, parentToolCallId } = block
   const depth = parentToolCallId ? 1 : 0

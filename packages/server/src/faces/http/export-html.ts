@@ -6,13 +6,12 @@ import {
   type PromptPart,
   type SessionView,
   type ToolContent,
-  waitsOf,
 } from '@parley/protocol'
 import { diffLines } from './diff-lines.ts'
 import {
   answerWords,
   changeText,
-  commandsRun,
+  factsOf,
   inputText,
   noticeWords,
   permissionWords,
@@ -30,8 +29,7 @@ export function* htmlTranscript({ state, timeline }: SessionView): Generator<str
   const facts = sessionFacts(state).map(([name, value]) => html`<br>${name}: ${value}`)
   yield html`<h1>${title}</h1><p class="soft">A session of Parley${facts}</p>`.text
   const permissions = permissionsOfCalls(timeline)
-  const waits = waitsOf(timeline)
-  const commands = commandsRun(timeline)
+  const { waits, commands } = factsOf(timeline)
   for (const block of inReadingOrder(timeline)) {
     if (block.type === 'tool-call')
       yield `\n${toolCall(block, permissions.get(block.id) ?? [], commands.get(block.id)).text}`

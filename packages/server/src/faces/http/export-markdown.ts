@@ -6,13 +6,13 @@ import {
   type PromptPart,
   type SessionView,
   type ToolContent,
-  waitsOf,
 } from '@parley/protocol'
 import { diffLines, diffText } from './diff-lines.ts'
 import {
   answerWords,
+  type BlockFacts,
   changeText,
-  commandsRun,
+  factsOf,
   inputText,
   noticeWords,
   permissionWords,
@@ -28,20 +28,14 @@ export function* markdownTranscript({ state, timeline }: SessionView): Generator
   yield sessionFacts(state)
     .map(([name, value]) => `- ${name}: ${inline(value)}\n`)
     .join('')
-  const facts = { waits: waitsOf(timeline), commands: commandsRun(timeline) }
+  const facts = factsOf(timeline)
   for (const block of inReadingOrder(timeline)) {
     const text = blockText(block, facts)
     if (text) yield `\n${text}\n`
   }
 }
 
-/** What other blocks say of one. */
-type Facts = {
-  readonly waits: ReadonlyMap<Block, number>
-  readonly commands: ReadonlyMap<string, string>
-}
-
-function blockText(block: Block, { waits, commands }: Facts): string {
+function blockText(block: Block, { waits, commands }: BlockFacts): string {
   switch (block.type) {
     case 'prompt': {
       const note = promptNote(block)

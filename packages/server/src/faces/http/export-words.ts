@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Block, BlockOf, ResolvedBy, SessionState } from '@parley/protocol'
+import { type Block, type BlockOf, type ResolvedBy, type SessionState, waitsOf } from '@parley/protocol'
 
 /** What both transcripts say in the same words. */
 
@@ -60,8 +60,19 @@ export function changeText(asked: unknown, allowed: unknown, indent?: number): s
   return Object.keys(rest).length > 0 ? `${command}\n${json(rest)}` : command
 }
 
-/** By tool call, the command that a person had run in place of the agent's. */
-export function commandsRun(timeline: readonly Block[]): ReadonlyMap<string, string> {
+/** What other blocks say of one. */
+export type BlockFacts = {
+  /** Of calls and ends of turns: for how long people were asked, in milliseconds. */
+  readonly waits: ReadonlyMap<Block, number>
+  /** By tool call, the command that a person had run in place of the agent's. */
+  readonly commands: ReadonlyMap<string, string>
+}
+
+export function factsOf(timeline: readonly Block[]): BlockFacts {
+  return { waits: waitsOf(timeline), commands: commandsRun(timeline) }
+}
+
+function commandsRun(timeline: readonly Block[]): ReadonlyMap<string, string> {
   const commands = new Map<string, string>()
   for (const block of timeline) {
     if (block.type !== 'permission') continue

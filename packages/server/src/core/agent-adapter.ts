@@ -48,7 +48,10 @@ export type AgentAdapter = {
   readonly conversations?: AgentMemory
   /** What goes on with a conversation in the agent's own program, in a terminal, in the session's folder. */
   terminalCommand?(agentSessionId: string): readonly string[]
-  /** Looks for the agent on this machine. Never throws; must return soon after `signal` aborts. */
+  /**
+   * Looks for the agent on this machine. Never throws; must return soon after `signal` aborts. Whatever it started for
+   * that is gone when it returns.
+   */
   probe(signal: AbortSignal): Promise<AgentProbe>
   /**
    * Why no session of it can be begun on this machine: its program is not there. Looks at once and anew, never guesses;

@@ -155,7 +155,7 @@ async function ask(
       return { found: true, path, version: server.version, signedIn, models, ...hint }
     } finally {
       if (signal.aborted) void server.suspect()
-      void release()
+      await release()
     }
   } catch (error) {
     const hint = error instanceof ParleyError ? error.message : 'Codex does not answer.'

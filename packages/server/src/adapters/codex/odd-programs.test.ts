@@ -229,12 +229,13 @@ exec '${codexProgram}' "$@"
       signedIn: false,
       command: expect.stringMatching(/ login$/),
     })
+    expect(programs(), 'who was asked is gone by now').toEqual([])
     await expect(world.adapter().connect(connectInput({ cwd: join(home, 'no-such') }))).rejects.toMatchObject(
       {
         code: 'validation_error',
       },
     )
-    await until(() => programs().length === 0)
+    expect(programs()).toEqual([])
   })
 
   it('has settings that are broken: the refusal says where', async () => {

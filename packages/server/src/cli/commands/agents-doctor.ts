@@ -29,6 +29,8 @@ type Patient = {
 }
 
 const probeMs = 10_000
+/** After that, how long a program that was started for it may take to go. */
+const probeGraceMs = 3_000
 const closeMs = 10_000
 /** How long an agent that has started may take to say what it is. Not all do before the first prompt. */
 const introductionMs = 5_000
@@ -60,7 +62,7 @@ export async function agentDoctor(
 /** False if there is no point in going on. */
 async function look({ adapter, context, add }: Patient): Promise<boolean> {
   const { id, install } = adapter
-  const probe = await within(probeMs, adapter.probe(AbortSignal.timeout(probeMs))).catch(
+  const probe = await within(probeMs + probeGraceMs, adapter.probe(AbortSignal.timeout(probeMs))).catch(
     (thrown: unknown): AgentProbe => ({ found: false, hint: (thrown as Error).message }),
   )
   const { found, path, version, usable, signedIn, hint = '' } = probe

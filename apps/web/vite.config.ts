@@ -9,17 +9,22 @@ import { defineConfig, type Plugin } from 'vite'
 /** The built page lies in the server's package, where the server looks for it, in development and when published. */
 export const builtConsole = fileURLToPath(new URL('../../packages/server/dist/console', import.meta.url))
 
-/** What describes the wire, in words and as JSON Schema, is for the server's documents; the page would only carry it. */
-function withoutDescriptions(): Plugin {
+/**
+ * What describes the wire, in words and as JSON Schema, is for the server's documents, and not every check that zod knows is
+ * made: the page would only carry it.
+ */
+function withoutUnused(): Plugin {
   const text = String.raw`(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")`
   const description = new RegExp(String.raw`\.meta\(\{\s*description:\s*${text},?\s*\}\)`, 'g')
   const summary = new RegExp(String.raw`^( +summary:\s*)${text},$`, 'gm')
   return {
-    name: 'parley-without-descriptions',
+    name: 'parley-without-unused',
     enforce: 'pre',
     transform(code, id) {
       if (/[\\/]zod[\\/]v4[\\/]core[\\/](json-schema-processors|to-json-schema)\.js$/.test(id))
         return { code: exportingNothing(code), map: null }
+      if (/[\\/]zod[\\/]v4[\\/]classic[\\/]schemas\.js$/.test(id))
+        return { code: withoutUnusedChecks(code), map: null }
       if (!/[\\/]packages[\\/]protocol[\\/]src[\\/][\w-]+\.ts$/.test(id)) return undefined
       return { code: code.replace(description, '').replace(summary, "$1'',"), map: null }
     },
@@ -33,6 +38,18 @@ function exportingNothing(code: string): string {
   const names = [...declared, ...renamed].map((name) => `nothing as ${name}`)
   return `const nothing = () => () => { throw new Error('The page makes no JSON Schema.') }
 export { ${names.join(', ')} }`
+}
+
+/**
+ * Without `z.string().email()` and its like, of which the wire has none and each brings its class and its expression along;
+ * and without checks made of text at run time, which the page's policy forbids anyway.
+ */
+function withoutUnusedChecks(code: string): string {
+  const format = /^ {4}\w+\(params\) \{\s+return this\.check\(core\._\w+\(Zod\w+, params\)\);\s+\},$/gm
+  const compiled = 'core.$ZodObjectJIT.init('
+  if (!format.test(code) || !code.includes(compiled))
+    throw new Error('zod is written otherwise by now: see withoutUnusedChecks.')
+  return code.replace(format, '').replace(compiled, 'core.$ZodObject.init(')
 }
 
 /**
@@ -66,7 +83,7 @@ function withKeptFiles(): Plugin {
 
 export default defineConfig({
   root: import.meta.dirname,
-  plugins: [withoutDescriptions(), react(), tailwindcss(), withKeptFiles()],
+  plugins: [withoutUnused(), react(), tailwindcss(), withKeptFiles()],
   resolve: { conditions: ['source', 'module', 'browser', 'development|production'] },
   worker: { format: 'es' },
   build: {

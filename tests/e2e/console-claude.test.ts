@@ -78,12 +78,12 @@ describe('the first five minutes with Claude Code', () => {
     const claude = page.getByRole('radio', { name: /^Claude [\d.]+.*Ready/ })
     await claude.check()
     await page.getByLabel('Folder', { exact: true }).fill(folder)
-    await page.getByRole('textbox', { name: 'Prompt' }).fill(
+    await page.getByRole('combobox', { name: 'Prompt' }).fill(
       modelPrompt('Greet politely.', call('Read', { file_path: path }), call('Edit', edit, 'toolu_b'), {
         content: 'It greets **politely** now.',
       }),
     )
-    await page.getByRole('textbox', { name: 'Prompt' }).press('Enter')
+    await page.getByRole('combobox', { name: 'Prompt' }).press('Enter')
     await page.waitForURL(/\/sessions\//)
 
     await card(page).getByText("'Good morning'").waitFor()

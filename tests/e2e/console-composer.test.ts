@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { phone, seriousFindings } from './console-browser.ts'
@@ -117,6 +119,8 @@ describe('a queued prompt that is edited', () => {
     const { page, complaints } = await openTab()
     await queueThree(page)
     await edit(page, 1, 'think first')
+    await page.reload()
+    await prompt(page).press('End')
     await page.keyboard.type(' again')
     await page.keyboard.press('Enter')
     await eventually(() => waiting(page)).toEqual([
@@ -335,6 +339,51 @@ describe('what is attached', () => {
     await page.getByRole('heading', { name: 'Waiting for you' }).waitFor()
     expect(await drop(page, 'main', 'dragover')).toBe(true)
     expect(await drop(page, 'main', 'drop')).toBe(true)
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('the first prompt of a new session', () => {
+  const kept = async (page: Page) => ((await keptList(page, 'parts:new')) as { parts?: [] })?.parts?.length
+
+  it('names files of the folder, takes pictures along, and survives whatever comes before it is sent', async () => {
+    const folder = join(server.folder, 'first-prompt')
+    mkdirSync(join(folder, 'src'), { recursive: true })
+    writeFileSync(join(folder, 'src', 'greeting.ts'), '')
+    const { page, complaints } = await openTab()
+    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await page.getByRole('combobox', { name: 'Folder' }).fill(folder)
+    await prompt(page).fill('look at @greet')
+    await page
+      .getByRole('listbox', { name: 'Files' })
+      .getByRole('option', { name: 'src/greeting.ts' })
+      .waitFor()
+    await page.keyboard.press('Enter')
+    await eventually(() => prompt(page).inputValue()).toBe('look at @src/greeting.ts ')
+    await attach(page, picture('cat.png'))
+    await chips(page).getByText('cat.png').waitFor()
+    await eventually(() => kept(page)).toBe(1)
+    await page.reload()
+    await chips(page).getByText('cat.png').waitFor()
+    expect(await prompt(page).inputValue()).toBe('look at @src/greeting.ts ')
+    expect(await focused(page)).toBe('Prompt')
+    await page.keyboard.type('and think')
+    await page.getByRole('radio', { name: /^Demo/ }).check()
+    await page.getByRole('combobox', { name: 'Folder' }).fill(join(folder, 'nowhere'))
+    await prompt(page).press('Enter')
+    await page.getByText(/does not exist/).waitFor()
+    expect(await chips(page).getByRole('listitem').count()).toBe(1)
+    await page.getByRole('combobox', { name: 'Folder' }).fill(folder)
+    await prompt(page).press('Enter')
+    await page.waitForURL(/\/sessions\//)
+    await conversation(page).getByRole('img', { name: 'cat.png' }).waitFor()
+    const id = page.url().split('/').at(-1) ?? ''
+    await eventually(() => promptsOf(id)).toEqual([['text', 'image']])
+    await eventually(() => kept(page)).toBeUndefined()
+    await page.goto(`${server.url}/new`)
+    await page.getByRole('radio', { name: /^Demo/ }).waitFor()
+    expect(await prompt(page).inputValue()).toBe('')
+    expect(await chips(page).count()).toBe(0)
     expect(complaints).toEqual([])
   })
 })

@@ -93,7 +93,7 @@ describe('the folder', () => {
     await page.goto(`${server.url}/new`)
     const places = async () => [
       (await boxOf(page.getByRole('heading', { name: 'What should be done?' }))).top,
-      (await boxOf(page.getByRole('textbox', { name: 'Prompt' }))).top,
+      (await boxOf(page.getByRole('combobox', { name: 'Prompt' }))).top,
       (await boxOf(page.getByRole('combobox', { name: 'Folder' }))).top,
     ]
     await page.getByText('Looking for agents').waitFor()

@@ -130,7 +130,7 @@ describe('finding one’s way', () => {
     await page.getByPlaceholder('Go to a session').waitFor()
     await page.keyboard.type('new session')
     await page.keyboard.press('Enter')
-    await page.getByRole('textbox', { name: 'Prompt' }).waitFor()
+    await page.getByRole('combobox', { name: 'Prompt' }).waitFor()
     await eventually(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe(
       'Prompt',
     )
@@ -183,7 +183,7 @@ describe('a new session', () => {
     await page.getByRole('radio', { name: new RegExp(`^${agent.name}`) }).check()
     await notice(page).getByText(`${agent.name} is not signed in.`).waitFor()
     expect(await notice(page).textContent()).toContain(agent.hint)
-    const field = page.getByRole('textbox', { name: 'Prompt' })
+    const field = page.getByRole('combobox', { name: 'Prompt' })
     expect((await boxOf(notice(page))).bottom).toBeLessThanOrEqual((await boxOf(field)).top)
     const described = await field.evaluate(
       (element) => document.getElementById(element.getAttribute('aria-describedby') ?? '')?.textContent,
@@ -280,6 +280,6 @@ describe('the palette', () => {
     await page.keyboard.press('Escape')
     await field.waitFor({ state: 'detached' })
     await page.keyboard.type('and back')
-    expect(await page.getByRole('textbox', { name: 'Prompt' }).inputValue()).toBe('and back')
+    expect(await page.getByRole('combobox', { name: 'Prompt' }).inputValue()).toBe('and back')
   })
 })

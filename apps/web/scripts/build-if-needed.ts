@@ -22,11 +22,8 @@ if (newest(madeFrom.map((path) => join(root, path))) > changedAt(page)) await bu
 
 async function build(): Promise<void> {
   process.stderr.write('Building the console, which takes a few seconds …\n')
-  // Whoever starts this may be a test: the page is the same.
-  process.env.NODE_ENV = 'production'
   try {
-    const vite = await import('vite')
-    await vite.build({ configFile: join(root, 'apps/web/vite.config.ts'), logLevel: 'error' })
+    await import('./build.ts')
   } catch (error) {
     process.stderr.write(`The console could not be built; Parley starts without it. ${String(error)}\n`)
   }

@@ -32,7 +32,8 @@ export type Commands = {
   prompt(
     sessionId: string,
     prompt: string | PromptPart[],
-    options?: CommandOptions & { delivery?: Delivery },
+    /** `before`: the first of these that still waits comes after it. */
+    options?: CommandOptions & { delivery?: Delivery; before?: readonly string[] },
   ): Promise<Receipt>
   withdraw(sessionId: string, promptId: string, options?: CommandOptions): Promise<Receipt>
   /** In the queue, before another waiting prompt, or to its end. */
@@ -96,9 +97,10 @@ export function createCommands(options: CommandsOptions): Commands {
 
   return {
     command,
-    prompt(sessionId, prompt, { delivery = 'queue', ...rest } = {}) {
+    prompt(sessionId, prompt, { delivery = 'queue', before = [], ...rest } = {}) {
       const words = typeof prompt === 'string' ? { text: prompt } : { parts: prompt }
-      return command(sessionId, { type: 'prompt.submit', ...words, delivery }, rest)
+      const place = before.length > 0 && { before: [...before] }
+      return command(sessionId, { type: 'prompt.submit', ...words, delivery, ...place }, rest)
     },
     withdraw: (sessionId, promptId, given) =>
       command(sessionId, { type: 'prompt.withdraw', promptId }, given),

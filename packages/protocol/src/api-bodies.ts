@@ -4,6 +4,7 @@ import { Block } from './block.ts'
 import { SessionEvent, UnknownEvent } from './event.ts'
 import { AgentId, CommandId, SessionId } from './ids.ts'
 import { PermissionMode, RuleDecision, RulePattern, RuleScope } from './permission.ts'
+import { PromptParts } from './prompt.ts'
 import { SessionOptions } from './session.ts'
 import { OpenRequest, SessionState, SessionSummary } from './session-state.ts'
 
@@ -17,7 +18,10 @@ export const NewSession = z.strictObject({
   title: z.string().max(200).optional(),
   mcpServers: McpServers.optional(),
   options: SessionOptions.strict().optional(),
-  prompt: z.string().regex(/\S/, 'the prompt is empty').optional().meta({ description: 'Submitted at once' }),
+  prompt: z
+    .union([z.string().regex(/\S/, 'the prompt is empty'), PromptParts])
+    .optional()
+    .meta({ description: 'Submitted at once' }),
   commandId: CommandId.optional().meta({ description: 'The same id twice makes one session' }),
   trust: z.boolean().optional().meta({ description: 'Trust the folder from now on' }),
 })

@@ -228,6 +228,18 @@ export const routes = {
     reply: z.object({ files: z.array(z.string()) }),
     status: 200,
   },
+  findFilesIn: {
+    method: 'GET',
+    path: '/api/files',
+    summary: 'The same of any folder, for the prompt of a session that is still to be made',
+    query: z.object({
+      cwd: z.string().min(1),
+      q: z.string().max(500).default(''),
+      limit: limit(200, 50),
+    }),
+    reply: z.object({ files: z.array(z.string()) }),
+    status: 200,
+  },
   listChanges: {
     method: 'GET',
     path: '/api/sessions/:id/changes',

@@ -2,28 +2,26 @@ import { z } from 'zod'
 import { McpServers } from './agent.ts'
 import { CommandId, MessageId, PromptId, RequestId, SessionId, TurnId } from './ids.ts'
 import { PermissionScope } from './permission.ts'
-import { Delivery, PromptPart } from './prompt.ts'
+import { Delivery, PromptParts } from './prompt.ts'
 import { Answers } from './question.ts'
 import { SessionOptions, SessionSettings } from './session.ts'
 
 const base = { commandId: CommandId }
 
-const saysSomething = (part: PromptPart) => part.type !== 'text' || part.text.trim() !== ''
-
 export const PromptSubmit = z
   .strictObject({
     ...base,
     type: z.literal('prompt.submit'),
-    text: z.string().optional(),
-    parts: z.array(PromptPart).min(1).optional(),
+    text: z.string().regex(/\S/, 'the prompt is empty').optional(),
+    parts: PromptParts.optional(),
     delivery: Delivery.default('queue'),
+    before: z.array(PromptId).optional().meta({
+      description: 'It comes before the first of these prompts that still waits; else last',
+    }),
     messageId: MessageId.optional().meta({ description: "The client's own id of it, kept in the log" }),
   })
   .refine((command) => (command.text !== undefined) !== (command.parts !== undefined), {
     message: 'give either text or parts',
-  })
-  .refine((command) => (command.parts ?? [{ type: 'text', text: command.text ?? '' }]).some(saysSomething), {
-    message: 'the prompt is empty',
   })
 
 export const Command = z.discriminatedUnion('type', [

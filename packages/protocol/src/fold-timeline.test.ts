@@ -171,7 +171,7 @@ describe('notices', () => {
       sample('agent.disconnected', { reason: 'failed-to-start' }),
       { level: 'error', text: 'The agent could not be started.' },
     ],
-    [sample('agent.disconnected', { reason: 'server-killed' }), { level: 'error' }],
+    [sample('agent.disconnected', { reason: 'server-killed' }), { level: 'info' }],
   ])('tell of %o', (draft, notice) => {
     expect(timelineOf(draft)).toMatchObject([{ type: 'notice', id: 'event:1', ...notice }])
   })

@@ -153,7 +153,9 @@ function apply(blocks: Block[], event: SessionEvent): void {
 
 function disconnected(blocks: Block[], event: EventOf<'agent.disconnected'>): void {
   const text = lossText(event)
-  if (text !== undefined) notice(blocks, event, 'error', 'agent_disconnected', text)
+  // What a killed server cost is said by the turn it hurt: a session that rested has lost nothing.
+  const level = event.reason === 'server-killed' ? 'info' : 'error'
+  if (text !== undefined) notice(blocks, event, level, 'agent_disconnected', text)
 }
 
 function notice(

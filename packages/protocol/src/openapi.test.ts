@@ -108,7 +108,7 @@ describe('the OpenAPI document', () => {
         .filter((one) => one.in === 'query' && one.required)
         .map((one) => `${name} ${one.name}`),
     )
-    expect(needed).toEqual(['getPatch path', 'distrustFolder folder'])
+    expect(needed).toEqual(['findFilesIn cwd', 'getPatch path', 'distrustFolder folder'])
   })
 
   it('gives parameters only defaults of their own type', () => {

@@ -29,6 +29,14 @@ const CommandPart = z.object({
 export const PromptPart = z.discriminatedUnion('type', [TextPart, ImagePart, FilePart, CommandPart])
 export type PromptPart = z.infer<typeof PromptPart>
 
+/** All parts of a prompt, at least one of which says something. */
+export const PromptParts = z
+  .array(PromptPart)
+  .min(1)
+  .refine((parts) => parts.some((part) => part.type !== 'text' || part.text.trim() !== ''), {
+    message: 'the prompt is empty',
+  })
+
 /** queue: a turn of its own, after those before it. steer: into the turn that runs now. */
 export const Delivery = z.enum(['queue', 'steer'])
 export type Delivery = z.infer<typeof Delivery>

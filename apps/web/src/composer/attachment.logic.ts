@@ -51,6 +51,15 @@ export function sizeOf(part: PromptPart): number {
   return data.length + new Blob([JSON.stringify(rest)]).size
 }
 
+/** A prompt of words and what goes along with them. */
+export function promptParts(text: string, attached: readonly Attachment[]): PromptPart[] {
+  const words = text.trim()
+  return [
+    ...(words === '' ? [] : [{ type: 'text' as const, text: words }]),
+    ...attached.map(({ part }) => part),
+  ]
+}
+
 /** The words of a prompt, and what goes along with them. */
 export function apart(parts: readonly PromptPart[]): { text: string; rest: PromptPart[] } {
   const isAlong = ({ type }: PromptPart) => type === 'image' || type === 'file'

@@ -1,18 +1,18 @@
+import type { AgentInfo } from '@parley/protocol'
 import { FileText, X } from 'lucide-react'
-import { useAgent } from '../page/agents.ts'
 import { useStore } from '../page/store.ts'
 import { toastError } from '../page/toasts.tsx'
 import { visible } from '../page/words.logic.ts'
 import { IconButton } from '../parts/button.tsx'
-import { useSessionId, useStatePart } from '../session/session-context.tsx'
 import { pictureAddress } from '../timeline/call-words.logic.ts'
 import { overflow, partOf, refusal } from './attachment.logic.ts'
 import { attachedTo, attachment } from './draft.ts'
 
+export type Attachments = ReturnType<typeof useAttachments>
+
 /** What goes along with the next prompt of this session. */
-export function useAttachments() {
-  const attached = attachedTo(useSessionId())
-  const agent = useAgent(useStatePart((state) => state.agent))
+export function useAttachments(sessionId: string, agent: AgentInfo | undefined) {
+  const attached = attachedTo(sessionId)
   const can = {
     images: agent?.capabilities.images ?? true,
     files: agent?.capabilities.files ?? true,
@@ -37,7 +37,7 @@ export function useAttachments() {
   }
 }
 
-export function AttachmentChips({ attachments }: { attachments: ReturnType<typeof useAttachments> }) {
+export function AttachmentChips({ attachments }: { attachments: Attachments }) {
   if (attachments.list.length === 0) return null
   return (
     <ul

@@ -2,17 +2,17 @@ import type { AgentCommand } from '@parley/protocol'
 import { useEffect, useId, useState } from 'react'
 import type { Choice } from '../parts/choice-list.tsx'
 import { type Completion, matchingCommands } from './completion.logic.ts'
-import { filesLike } from './files.ts'
+import type { FindFiles } from './files.ts'
 
 const noChoices: readonly Choice[] = []
 
 /** What can be chosen at the caret, and which of it is. The field keeps the focus; this follows its keys. */
 export function useCompletions(input: {
-  sessionId: string
+  findFiles: FindFiles
   commands: readonly AgentCommand[]
   completion: Completion | undefined
 }) {
-  const { sessionId, commands, completion } = input
+  const { findFiles, commands, completion } = input
   const listId = useId()
   const [files, setFiles] = useState<readonly Choice[]>(noChoices)
   const [place, setPlace] = useState(0)
@@ -26,11 +26,11 @@ export function useCompletions(input: {
   useEffect(() => {
     if (kind !== 'file') return setFiles(noChoices)
     const controller = new AbortController()
-    void filesLike(sessionId, query, controller.signal).then((found) => {
+    void findFiles(query, controller.signal).then((found) => {
       if (!controller.signal.aborted) setFiles(found.map((value) => ({ value })))
     })
     return () => controller.abort()
-  }, [kind, query, sessionId])
+  }, [kind, query, findFiles])
 
   const fitting =
     kind === 'command'

@@ -1,10 +1,10 @@
 import type { Delivery } from '@parley/protocol'
-import { ArrowUp, CornerDownRight, ListPlus, Paperclip, Square } from 'lucide-react'
-import { useRef } from 'react'
+import { ArrowUp, CornerDownRight, ListPlus, Square } from 'lucide-react'
 import { withKeys } from '../page/key-words.ts'
 import { lazyPart, Part } from '../page/part.tsx'
 import { IconButton } from '../parts/button.tsx'
 import { useStatePart } from '../session/session-context.tsx'
+import { AttachButton } from './attach-button.tsx'
 import { SettingsRow } from './settings-row.tsx'
 
 const lazyMeter = lazyPart(() => import('./meter.tsx'))
@@ -73,27 +73,5 @@ export function ComposerBar({
         </button>
       </span>
     </div>
-  )
-}
-
-function AttachButton({ onFiles }: { onFiles: (files: File[]) => void }) {
-  const input = useRef<HTMLInputElement>(null)
-  return (
-    <>
-      <IconButton label="Attach pictures or files" onClick={() => input.current?.click()}>
-        <Paperclip size={15} />
-      </IconButton>
-      <input
-        ref={input}
-        type="file"
-        multiple
-        hidden
-        aria-label="Files to attach"
-        onChange={(event) => {
-          onFiles([...(event.target.files ?? [])])
-          event.target.value = ''
-        }}
-      />
-    </>
   )
 }

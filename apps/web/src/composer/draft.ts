@@ -3,12 +3,11 @@ import { cachedParts, cacheParts } from '../cache/cache.ts'
 import { createStore, type Store } from '../page/store.ts'
 import { type Attachment, apart, sizeOf } from './attachment.logic.ts'
 
-/** What is written and not sent, of each session, and what goes along with it. Both survive a reload. */
-export const draftOf = ofEachSession((sessionId) => {
-  const made = createStore(read(sessionId))
-  made.subscribe(() => keep(sessionId, made.get()))
-  return made
-})
+/** What is written and not sent, of each session, and what goes along with it. All of it survives a reload. */
+export const draftOf = ofEachSession((sessionId) => kept(`parley:draft:${sessionId}`, String, String))
+
+/** In place of a session's id, while there is none. */
+export const newSession = 'new'
 
 export const attachedTo = ofEachSession((sessionId) => {
   const made = createStore<readonly Attachment[]>([])
@@ -35,7 +34,13 @@ export function attachment(part: PromptPart): Attachment {
 }
 
 /** The prompts that came after the one that is written anew, so that it comes before them again. */
-export const followersOf = ofEachSession(() => createStore<readonly string[]>([]))
+export const followersOf = ofEachSession((sessionId) =>
+  kept<readonly string[]>(
+    `parley:followers:${sessionId}`,
+    (text) => text.split(' ').filter(Boolean),
+    (ids) => ids.join(' '),
+  ),
+)
 
 /** Gives a prompt back to be written anew, whole, in front of what was written meanwhile. */
 export function putBack(
@@ -61,21 +66,28 @@ function ofEachSession<State>(
   }
 }
 
-function keyOf(sessionId: string): string {
-  return `parley:draft:${sessionId}`
+/** In this browser, as text; nothing of what is empty. */
+function kept<State>(
+  key: string,
+  fromText: (text: string) => State,
+  toText: (state: State) => string,
+): Store<State> {
+  const made = createStore(fromText(read(key)))
+  made.subscribe(() => keep(key, toText(made.get())))
+  return made
 }
 
-function read(sessionId: string): string {
+function read(key: string): string {
   try {
-    return localStorage.getItem(keyOf(sessionId)) ?? ''
+    return localStorage.getItem(key) ?? ''
   } catch {
     return ''
   }
 }
 
-function keep(sessionId: string, text: string): void {
+function keep(key: string, text: string): void {
   try {
-    if (text === '') localStorage.removeItem(keyOf(sessionId))
-    else localStorage.setItem(keyOf(sessionId), text)
+    if (text === '') localStorage.removeItem(key)
+    else localStorage.setItem(key, text)
   } catch {}
 }

@@ -1,4 +1,4 @@
-import { type Delivery, newId, ParleyError, type PromptPart } from '@parley/protocol'
+import { type Delivery, newId, type PromptPart } from '@parley/protocol'
 import { cachedParts, cacheParts } from '../cache/cache.ts'
 import { client } from '../page/client.ts'
 import { createKeptStore } from '../page/kept-store.ts'
@@ -84,8 +84,8 @@ async function deliver(
   ours.set(commandId, controller)
   try {
     const { signal } = controller
-    const { promptId } = await client.prompt(sessionId, [...parts], { delivery, commandId, signal })
-    if (promptId !== undefined && delivery === 'queue') void moveBefore(followers, { sessionId, promptId })
+    const before = delivery === 'queue' ? followers : []
+    await client.prompt(sessionId, [...parts], { delivery, before, commandId, signal })
   } catch (thrown) {
     if (controller.signal.aborted) return
     putBack(sessionId, parts, followers)
@@ -96,19 +96,6 @@ async function deliver(
     ours.delete(commandId)
     remove(commandId)
   }
-}
-
-/** The server knows which of them still wait: it refuses the others, and all of them if this one runs already. */
-async function moveBefore(
-  [before, ...others]: readonly string[],
-  { sessionId, promptId }: { sessionId: string; promptId: string },
-): Promise<void> {
-  if (before === undefined) return
-  await client.move(sessionId, promptId, { before }).catch((thrown: unknown) => {
-    if (thrown instanceof ParleyError && thrown.code === 'conflict')
-      return moveBefore(others, { sessionId, promptId })
-    toastError(thrown)
-  })
 }
 
 function remove(commandId: string): void {

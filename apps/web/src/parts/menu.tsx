@@ -1,32 +1,29 @@
-import { ChevronLeft, ChevronRight } from 'lucide-react'
-import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type ReactNode, useId, useRef, useState } from 'react'
+import { type LazyPart, Part } from '../page/part.tsx'
 
-export type MenuEntry = {
+/** A menu while it is open. */
+export type OpenMenu = {
+  readonly id: string
   readonly label: string
-  readonly icon?: ReactNode
-  readonly danger?: boolean
-  readonly onSelect?: () => void
-  /** It leads to these, in the same place, instead. */
-  readonly entries?: readonly MenuEntry[]
+  readonly anchor: HTMLElement | null
+  readonly onClose: () => void
 }
 
-/** A button with a menu. Arrows move, Enter chooses, Escape leaves; the focus goes back to the button. */
-export function Menu({
-  label,
-  entries,
-  children,
-  className = '',
-  tabIndex,
-}: {
+type Props<List> = {
   label: string
-  entries: readonly MenuEntry[]
+  /** What the list is made with, fetched when somebody comes near. */
+  part: LazyPart<List>
+  list: (list: List, menu: OpenMenu) => ReactNode
   children: ReactNode
   className?: string
   tabIndex?: number
-}) {
+}
+
+/** A button with a menu. Arrows move, Enter chooses, Escape leaves; the focus goes back to the button. */
+export function Menu<List>({ label, part, list, children, className = '', tabIndex }: Props<List>) {
   const [open, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
-  const close = () => {
+  const onClose = () => {
     setOpen(false)
     button.current?.focus()
   }
@@ -42,104 +39,26 @@ export function Menu({
         aria-haspopup="menu"
         aria-expanded={open}
         aria-controls={open ? id : undefined}
+        onFocus={part.fetch}
+        onPointerEnter={part.fetch}
         onClick={() => setOpen(!open)}
         className={`inline-flex size-7 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink pointer-coarse:size-11 ${className}`}
       >
         {children}
       </button>
-      {open && <MenuList id={id} label={label} entries={entries} anchor={button.current} onClose={close} />}
+      {open && (
+        <Part of={part} frame={overThePage}>
+          {(shown) => list(shown, { id, label, anchor: button.current, onClose })}
+        </Part>
+      )}
     </>
   )
 }
 
-function MenuList({
-  id,
-  label,
-  entries,
-  anchor,
-  onClose,
-}: {
-  id: string
-  label: string
-  entries: readonly MenuEntry[]
-  anchor: HTMLElement | null
-  onClose: () => void
-}) {
-  const list = useRef<HTMLDivElement>(null)
-  const [inside, setInside] = useState<MenuEntry>()
-  useEffect(() => {
-    const element = list.current
-    if (!element) return
-    if (!element.matches(':popover-open')) element.showPopover()
-    place(element, anchor)
-    element.querySelectorAll('button')[inside ? 1 : 0]?.focus()
-  }, [anchor, inside])
-  const back: MenuEntry = {
-    label: 'Back',
-    icon: <ChevronLeft size={14} />,
-    onSelect: () => setInside(undefined),
-  }
-  const shown = inside?.entries ? [back, ...inside.entries] : entries
-  const choose = (entry: MenuEntry) => {
-    if (entry === back) return setInside(undefined)
-    if (entry.entries) return setInside(entry)
-    onClose()
-    entry.onSelect?.()
-  }
-  const move = (event: KeyboardEvent) => {
-    const items = [...(list.current?.querySelectorAll('button') ?? [])]
-    const now = items.indexOf(document.activeElement as HTMLButtonElement)
-    const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: items.length - 1 }[event.key]
-    if (event.key === 'Escape' || event.key === 'Tab') {
-      event.preventDefault()
-      event.stopPropagation()
-      onClose()
-    }
-    if (event.key === 'ArrowLeft') setInside(undefined)
-    const under = shown[now]
-    if (event.key === 'ArrowRight' && under?.entries) setInside(under)
-    if (to === undefined) return
-    event.preventDefault()
-    items[(to + items.length) % items.length]?.focus()
-  }
+function overThePage(inside: ReactNode): ReactNode {
   return (
-    <div
-      id={id}
-      ref={list}
-      role="menu"
-      tabIndex={-1}
-      aria-label={inside?.label ?? label}
-      popover="auto"
-      onKeyDown={move}
-      onToggle={(event) => event.newState === 'closed' && onClose()}
-      className="fixed m-0 min-w-44 rounded-lg border border-edge bg-card p-1 text-ink shadow-xl"
-    >
-      {shown.map((entry) => (
-        <button
-          key={entry.label}
-          type="button"
-          role="menuitem"
-          tabIndex={-1}
-          aria-haspopup={entry.entries ? 'menu' : undefined}
-          onClick={() => choose(entry)}
-          className={`flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-left text-sm hover:bg-hover focus:bg-hover focus:outline-none pointer-coarse:min-h-11 ${entry.danger ? 'text-bad' : ''}`}
-        >
-          {entry.icon}
-          {entry.label}
-          {entry.entries && <ChevronRight size={14} aria-hidden className="ml-auto text-faint" />}
-        </button>
-      ))}
+    <div className="fixed inset-x-2 top-14 z-40 mx-auto max-w-md rounded-lg border border-edge bg-card shadow-xl">
+      {inside}
     </div>
   )
-}
-
-/** Below its button, or above where there is no room; never outside the window. */
-function place(element: HTMLElement, anchor: HTMLElement | null): void {
-  const from = anchor?.getBoundingClientRect()
-  if (!from) return
-  element.style.left = '0'
-  const { width, height } = element.getBoundingClientRect()
-  const below = from.bottom + 4 + height <= innerHeight
-  element.style.top = `${Math.max(8, below ? from.bottom + 4 : from.top - height - 4)}px`
-  element.style.left = `${Math.max(8, Math.min(from.right - width, innerWidth - width - 8))}px`
 }

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useId } from 'react'
 import { visible } from '../page/words.logic.ts'
-import { type Edits, inputForm, textIn } from './input-form.logic.ts'
+import { type Edits, editedInput, inputForm, textIn } from './input-form.logic.ts'
 
 type Props = {
   input: unknown
@@ -12,7 +12,7 @@ type Props = {
 }
 
 /** What will run, to be changed before it does: a field for each text of it. */
-export function EditForm({ input, edits, problem, onEdit, onKeyDown }: Props) {
+function EditForm({ input, edits, problem, onEdit, onKeyDown }: Props) {
   const { texts, others } = inputForm(input)
   return (
     <div className="flex flex-col gap-2 pb-0.5">
@@ -89,3 +89,5 @@ function Field({
     </div>
   )
 }
+
+export default { EditForm, editedInput }

@@ -1,9 +1,12 @@
 import type { PermissionOption } from '@parley/protocol'
 import { ChevronDown, Pencil } from 'lucide-react'
+import { lazyPart } from '../page/part.tsx'
 import { visible } from '../page/words.logic.ts'
 import { Button, Key } from '../parts/button.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { type Choices, coverOf } from './choices.logic.ts'
+
+const menuList = lazyPart(() => import('../parts/menu-list.tsx'))
 
 type Props = {
   plan: boolean
@@ -38,10 +41,16 @@ export function PermissionButtons({ plan, choices, command, edited, disabled, on
         <Menu
           label="Allow more widely"
           className="border border-edge"
-          entries={wider.map((option) => ({
-            label: `${option.label}${coverOf(option) ? ` (${coverOf(option)})` : ''}`,
-            onSelect: () => onAllow(option),
-          }))}
+          part={menuList}
+          list={(MenuList, menu) => (
+            <MenuList
+              {...menu}
+              entries={wider.map((option) => ({
+                label: `${option.label}${coverOf(option) ? ` (${coverOf(option)})` : ''}`,
+                onSelect: () => onAllow(option),
+              }))}
+            />
+          )}
         >
           <ChevronDown size={15} />
         </Menu>

@@ -3,6 +3,8 @@ import { type KeyboardEvent, useState } from 'react'
 import { DiffView } from '../diff/diff-view.tsx'
 import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
 import { useAgent } from '../page/agents.ts'
+import { lazyPart, Part } from '../page/part.tsx'
+import { useStore } from '../page/store.ts'
 import { visible, within } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { LongText } from '../parts/long-text.tsx'
@@ -14,9 +16,9 @@ import { useAnswer } from './answer.ts'
 import { useAnswerDraft } from './answer-draft.ts'
 import { Card, focusCard } from './card.tsx'
 import { choicesOf, otherFields, type PermissionAsk, wishOf } from './choices.logic.ts'
-import { EditForm } from './edit-form.tsx'
-import { editedInput } from './input-form.logic.ts'
 import { PermissionButtons } from './permission-buttons.tsx'
+
+const editPart = lazyPart(() => import('./edit-form.tsx'))
 
 type Props = {
   session: { readonly id: string; readonly agent: string; readonly cwd: string }
@@ -34,10 +36,12 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
   const choices = choicesOf(ask)
   // What was edited and left counts for nothing, but is there again for whoever goes on with it.
   const edits = editing ? (draft.edits ?? {}) : undefined
-  const { input, problem } = edits ? editedInput(ask.input, edits) : { input: ask.input }
+  const { shown: form } = useStore(editPart.loaded)
+  const { input, problem } = (edits && form?.editedInput(ask.input, edits)) ?? { input: ask.input }
+  const mayAllow = problem === undefined && (!edits || form !== undefined)
 
   const allow = (option: PermissionOption | undefined) => {
-    if (!option || problem) return
+    if (!option || !mayAllow) return
     decide('allow', { scope: option.scope, ...(input !== ask.input && { input }) })
   }
   const isPlan = ask.kind === 'plan'
@@ -65,16 +69,20 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
         {!edits ? (
           <Wanted ask={ask} folder={session.cwd} />
         ) : (
-          <EditForm
-            input={ask.input}
-            edits={edits}
-            problem={problem}
-            onEdit={(next) => keep({ edits: next })}
-            onKeyDown={(event) => {
-              if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) allow(choices.once)
-              else leaveByEscape(event, () => setEditing(false))
-            }}
-          />
+          <Part of={editPart}>
+            {({ EditForm }) => (
+              <EditForm
+                input={ask.input}
+                edits={edits}
+                problem={problem}
+                onEdit={(next) => keep({ edits: next })}
+                onKeyDown={(event) => {
+                  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) allow(choices.once)
+                  else leaveByEscape(event, () => setEditing(false))
+                }}
+              />
+            )}
+          </Part>
         )}
         {ask.reason && <p className="pt-1.5 text-sm text-soft">{visible(ask.reason)}</p>}
         {ask.stale && (
@@ -98,7 +106,7 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
           command={commandOf(ask.input)}
           choices={!edits ? choices : { ...choices, session: undefined, wider: [] }}
           edited={edits !== undefined}
-          disabled={sending || problem !== undefined}
+          disabled={sending || !mayAllow}
           onAllow={allow}
           onDeny={() => decide('deny')}
           onDenyWithReason={() => setDenying(true)}

@@ -1,6 +1,6 @@
 import type { ExportFormat } from '@parley/protocol'
 import { Download } from 'lucide-react'
-import type { MenuEntry } from '../parts/menu.tsx'
+import type { MenuEntry } from '../parts/menu-list.tsx'
 
 const formats: Record<ExportFormat, string> = {
   html: 'A page (HTML)',

@@ -1,45 +1,21 @@
-import type { SessionState } from '@parley/protocol'
-import {
-  Archive,
-  ArchiveRestore,
-  ChevronLeft,
-  ClipboardCopy,
-  Ellipsis,
-  FileDiff,
-  FoldVertical,
-  GitFork,
-  ListChecks,
-  Minimize2,
-  Pencil,
-  Pin,
-  PinOff,
-  Power,
-  ScanText,
-  Search,
-  SquareTerminal,
-  Trash2,
-  UnfoldVertical,
-} from 'lucide-react'
+import { ChevronLeft, Ellipsis, FileDiff, ListChecks, Search, SquareTerminal } from 'lucide-react'
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import { useAgent } from '../page/agents.ts'
-import { client } from '../page/client.ts'
 import { lacksFocus, useFocusBack } from '../page/focus.ts'
 import { withKeys } from '../page/key-words.ts'
+import { lazyPart } from '../page/part.tsx'
 import { type Preferences, prefer, preferences } from '../page/preferences.ts'
-import { go } from '../page/route.ts'
 import { offerDoings } from '../page/session-doings.ts'
 import { useStore } from '../page/store.ts'
-import { toast, toastError } from '../page/toasts.tsx'
 import { folderName, visible } from '../page/words.logic.ts'
 import { IconButton } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
-import { Menu, type MenuEntry } from '../parts/menu.tsx'
-import { archive, unarchive } from '../sessions/archiving.ts'
-import { deleteWithUndo } from '../sessions/deleting.ts'
+import { Menu } from '../parts/menu.tsx'
 import { RenameField } from '../sessions/session-row.tsx'
-import { exportEntry } from './export-entry.tsx'
 import { useKnownSession } from './known-session.ts'
 import { usePart, useStatePart } from './session-context.tsx'
+
+const sessionMenu = lazyPart(() => import('./session-menu.tsx'))
 
 export function SessionHeader({ onFind }: { onFind: () => void }) {
   const [renaming, setRenaming] = useState(false)
@@ -107,7 +83,15 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
       <PanelButton panel="plan" label="Plan" shown={planned} icon={<ListChecks size={16} />} />
       <PanelButton panel="changes" label="Changes" shown icon={<FileDiff size={16} />} />
       <PanelButton panel="terminal" label="Terminals" shown icon={<SquareTerminal size={16} />} />
-      <SessionMenu onRename={() => setRenaming(true)} onFind={onFind} />
+      <Menu
+        label="More for this session"
+        part={sessionMenu}
+        list={(SessionMenu, menu) => (
+          <SessionMenu {...menu} onRename={() => setRenaming(true)} onFind={onFind} />
+        )}
+      >
+        <Ellipsis size={17} />
+      </Menu>
     </header>
   )
 }
@@ -162,71 +146,5 @@ function PanelButton({
     >
       {icon}
     </IconButton>
-  )
-}
-
-function SessionMenu({ onRename, onFind }: { onRename: () => void; onFind: () => void }) {
-  const id = useStatePart((state) => state.id)
-  const title = useStatePart((state) => state.title)
-  const pinned = useStatePart((state) => state.pinned)
-  const archived = useStatePart((state) => state.archived)
-  const connected = useStatePart((state) => state.connected)
-  const cwd = useStatePart((state) => state.cwd)
-  const agent = useAgent(useStatePart((state) => state.agent))
-  const all = useStore(preferences, (state) => state.expandAll)
-  const patch = (body: Partial<Pick<SessionState, 'pinned' | 'archived'>>) =>
-    void client.call('patchSession', { params: { id }, body }).catch(toastError)
-  const run = (work: Promise<unknown>) => void work.catch(toastError)
-  const fork = async () => go({ name: 'session', id: (await client.fork(id)).sessionId })
-  const entries: (MenuEntry | false | undefined)[] = [
-    { label: 'Rename', icon: <Pencil size={14} />, onSelect: onRename },
-    { label: 'Find', icon: <Search size={14} />, onSelect: onFind },
-    {
-      label: all ? 'Fold what is quiet' : 'Expand everything',
-      icon: all ? <FoldVertical size={14} /> : <UnfoldVertical size={14} />,
-      onSelect: () => prefer({ expandAll: !all }),
-    },
-    {
-      label: 'Copy folder',
-      icon: <ClipboardCopy size={14} />,
-      onSelect: () => run(navigator.clipboard.writeText(cwd).then(() => toast('Copied the folder.'))),
-    },
-    agent?.capabilities.fork && { label: 'Fork', icon: <GitFork size={14} />, onSelect: () => run(fork()) },
-    agent?.capabilities.compaction && {
-      label: 'Compact the context',
-      icon: <Minimize2 size={14} />,
-      onSelect: () => run(client.compact(id)),
-    },
-    connected && {
-      label: 'Let the agent rest',
-      icon: <Power size={14} />,
-      onSelect: () => run(client.closeSession(id)),
-    },
-    {
-      label: 'Events as recorded',
-      icon: <ScanText size={14} />,
-      onSelect: () => prefer({ sidePanel: 'events' }),
-    },
-    exportEntry(id),
-    pinned
-      ? { label: 'Unpin', icon: <PinOff size={14} />, onSelect: () => patch({ pinned: false }) }
-      : { label: 'Pin', icon: <Pin size={14} />, onSelect: () => patch({ pinned: true }) },
-    archived
-      ? { label: 'Unarchive', icon: <ArchiveRestore size={14} />, onSelect: () => unarchive({ id }) }
-      : { label: 'Archive', icon: <Archive size={14} />, onSelect: () => archive({ id, title }) },
-    {
-      label: 'Delete',
-      icon: <Trash2 size={14} />,
-      danger: true,
-      onSelect: () => deleteWithUndo({ id, title }),
-    },
-  ]
-  return (
-    <Menu
-      label="More for this session"
-      entries={entries.filter((entry) => entry !== false && entry !== undefined)}
-    >
-      <Ellipsis size={17} />
-    </Menu>
   )
 }

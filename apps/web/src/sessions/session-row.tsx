@@ -1,16 +1,17 @@
 import type { SessionSummary } from '@parley/protocol'
-import { Archive, ArchiveRestore, Ellipsis, Pencil, Pin, PinOff, Trash2 } from 'lucide-react'
+import { Ellipsis } from 'lucide-react'
 import { memo, useLayoutEffect, useRef, useState } from 'react'
 import { client } from '../page/client.ts'
 import { useFocusBack } from '../page/focus.ts'
+import { lazyPart } from '../page/part.tsx'
 import { toastError } from '../page/toasts.tsx'
 import { ago, folderName, visible } from '../page/words.logic.ts'
 import { Link } from '../parts/link.tsx'
 import { Menu } from '../parts/menu.tsx'
-import { archive, unarchive } from './archiving.ts'
-import { deleteWithUndo } from './deleting.ts'
 import { failureWords } from './failure-words.logic.ts'
 import { StatusMark } from './status-mark.tsx'
+
+const rowMenu = lazyPart(() => import('./row-menu.tsx'))
 
 type Props = {
   session: SessionSummary
@@ -84,39 +85,18 @@ export const SessionRow = memo(function SessionRow(props: Props) {
           </span>
         </Link>
       )}
-      <RowMenu session={session} onRename={() => setRenaming(true)} />
+      <Menu
+        label={`More for ${session.title || 'Untitled'}`}
+        tabIndex={-1}
+        className="absolute! right-1 bottom-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 aria-expanded:opacity-100 pointer-coarse:right-0 pointer-coarse:bottom-2 pointer-coarse:opacity-100"
+        part={rowMenu}
+        list={(RowMenu, menu) => <RowMenu {...menu} session={session} onRename={() => setRenaming(true)} />}
+      >
+        <Ellipsis size={15} />
+      </Menu>
     </li>
   )
 })
-
-function RowMenu({ session, onRename }: { session: SessionSummary; onRename: () => void }) {
-  const patch = (body: { pinned: boolean }) =>
-    void client.call('patchSession', { params: { id: session.id }, body }).catch(toastError)
-  return (
-    <Menu
-      label={`More for ${session.title || 'Untitled'}`}
-      tabIndex={-1}
-      className="absolute! right-1 bottom-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 aria-expanded:opacity-100 pointer-coarse:right-0 pointer-coarse:bottom-2 pointer-coarse:opacity-100"
-      entries={[
-        session.pinned
-          ? { label: 'Unpin', icon: <PinOff size={14} />, onSelect: () => patch({ pinned: false }) }
-          : { label: 'Pin', icon: <Pin size={14} />, onSelect: () => patch({ pinned: true }) },
-        { label: 'Rename', icon: <Pencil size={14} />, onSelect: onRename },
-        session.archived
-          ? { label: 'Unarchive', icon: <ArchiveRestore size={14} />, onSelect: () => unarchive(session) }
-          : { label: 'Archive', icon: <Archive size={14} />, onSelect: () => archive(session) },
-        {
-          label: 'Delete',
-          icon: <Trash2 size={14} />,
-          danger: true,
-          onSelect: () => deleteWithUndo(session),
-        },
-      ]}
-    >
-      <Ellipsis size={15} />
-    </Menu>
-  )
-}
 
 export function RenameField({
   session,

@@ -173,12 +173,33 @@ describe('prompt.withdraw', () => {
   })
 })
 
+const three = andThen(
+  queueing,
+  { type: 'prompt.submitted', promptId: 'prm_3', parts: [], delivery: 'queue' },
+  { type: 'prompt.submitted', promptId: 'prm_4', parts: [], delivery: 'queue' },
+)
+
+describe('prompt.submit with before', () => {
+  const orderAfter = (before: string[]) => {
+    const { drafts, reply } = when(three, { type: 'prompt.submit', text: 'Anew', before }, { maxQueue: 9 })
+    const { queue } = andThen(three, ...drafts)
+    return queue.map(({ promptId }) => (promptId === reply?.promptId ? 'new' : promptId))
+  }
+
+  it('comes before the first of them that still waits, and last if none does', () => {
+    expect(orderAfter(['prm_3', 'prm_4'])).toEqual(['prm_2', 'new', 'prm_3', 'prm_4'])
+    expect(orderAfter(['prm_1', 'prm_4'])).toEqual(['prm_2', 'prm_3', 'new', 'prm_4'])
+    expect(orderAfter(['prm_1', 'prm_9'])).toEqual(['prm_2', 'prm_3', 'prm_4', 'new'])
+    expect(orderAfter([])).toEqual(['prm_2', 'prm_3', 'prm_4', 'new'])
+  })
+
+  it('means nothing where it runs at once', () => {
+    const { drafts } = when(idle, { type: 'prompt.submit', text: 'Anew', before: ['prm_3'] })
+    expect(drafts.map(({ type }) => type)).toEqual(['prompt.submitted', 'turn.started'])
+  })
+})
+
 describe('prompt.move', () => {
-  const three = andThen(
-    queueing,
-    { type: 'prompt.submitted', promptId: 'prm_3', parts: [], delivery: 'queue' },
-    { type: 'prompt.submitted', promptId: 'prm_4', parts: [], delivery: 'queue' },
-  )
   const orderAfter = (command: { promptId: string; before?: string }) => {
     const { drafts } = when(three, { type: 'prompt.move', ...command })
     return andThen(three, ...drafts).queue.map(({ promptId }) => promptId)

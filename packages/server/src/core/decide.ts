@@ -80,11 +80,13 @@ function partsOf(command: CommandOf<'prompt.submit'>): PromptPart[] {
   return command.parts ?? [{ type: 'text', text: command.text ?? '' }]
 }
 
-type NewPrompt = Pick<DraftOf<'prompt.submitted'>, 'parts' | 'delivery' | 'messageId'>
+type NewPrompt = Pick<DraftOf<'prompt.submitted'>, 'parts' | 'delivery' | 'messageId'> & {
+  readonly before?: readonly string[] | undefined
+}
 
 function submit(
   state: SessionState,
-  { parts, delivery, messageId }: NewPrompt,
+  { parts, delivery, messageId, before = [] }: NewPrompt,
   context: DecideContext,
 ): Decision {
   refuseIf(
@@ -124,7 +126,9 @@ function submit(
     `${context.maxQueue} prompts are queued. Withdraw one, or wait.`,
   )
   if (turn || state.queue.length > 0) {
-    return { drafts: [submitted, { type: 'prompt.queued', promptId }], reply: { promptId } }
+    const next = before.find((id) => state.queue.some((queued) => queued.promptId === id))
+    const moved = next === undefined ? [] : [{ type: 'prompt.moved' as const, promptId, before: next }]
+    return { drafts: [submitted, { type: 'prompt.queued', promptId }, ...moved], reply: { promptId } }
   }
   return {
     drafts: [submitted, { type: 'turn.started', turnId: context.ids('trn'), promptId }],

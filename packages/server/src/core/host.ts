@@ -248,7 +248,8 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     }
     add({ type: 'session.created', ...creation })
     if (prompt !== undefined) {
-      const command = Command.parse({ type: 'prompt.submit', commandId: 'first', text: prompt })
+      const words = typeof prompt === 'string' ? { text: prompt } : { parts: prompt }
+      const command = Command.parse({ type: 'prompt.submit', commandId: 'first', ...words })
       decide(first, command, { now: at, ids, agent: adapter, maxQueue: limits.maxQueue }).drafts.forEach(add)
     }
     return { first, events }

@@ -1,6 +1,7 @@
 import type { Changes } from '@parley/protocol'
 import { changesOf, headOf, patchOf } from './changes.ts'
 import { createFolderFiles } from './files.ts'
+import { checkFolder } from './folder.ts'
 import { foldersLike } from './folders.ts'
 import { createGitIn } from './git.ts'
 import type { FolderReader } from './watch-folder.ts'
@@ -14,6 +15,8 @@ export type Workspace = {
   /** Folders whose path begins as was typed, of the whole machine. */
   findFolders(typed: string, limit: number): Promise<string[]>
   findFiles(folder: string, query: string, limit: number): Promise<string[]>
+  /** The same of a folder as somebody typed it. Rejects where there is none. */
+  findFilesIn(typed: string, query: string, limit: number): Promise<string[]>
   /** Where the folder stands in git; undefined where that cannot be told. */
   commit(folder: string): Promise<string | undefined>
   changes(folder: SeenFolder, base: string): Promise<Changes>
@@ -29,6 +32,7 @@ export function createWorkspace({ env }: { env: Readonly<Record<string, string |
   return {
     findFolders: foldersLike,
     findFiles: (folder, query, limit) => files.find(folder, query, limit),
+    findFilesIn: async (typed, query, limit) => files.find(await checkFolder(typed), query, limit),
     commit: async (folder) => headOf(await gitIn(folder, true)),
     changes: async (folder, base) => changesOf(await gitIn(folder.path, folder.trusted), folder.path, base),
     patch: async (folder, path, base) =>

@@ -16,6 +16,9 @@ export function mountWorkspace(app: App, parts: AppParts): void {
   mount(app, parts, routes.findFiles, async ({ params, query }) => ({
     files: await workspace.findFiles((await folderOf(params.id)).path, query.q, query.limit),
   }))
+  mount(app, parts, routes.findFilesIn, async ({ query }) => ({
+    files: await workspace.findFilesIn(query.cwd, query.q, query.limit),
+  }))
   mount(app, parts, routes.listChanges, async ({ params, query, context }) => {
     const folder = await folderOf(params.id)
     if (!wantsStream(context)) return workspace.changes(folder, query.base)

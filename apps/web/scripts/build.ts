@@ -1,0 +1,41 @@
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { build } from 'vite'
+
+/**
+ * Builds the page beside the one that is there and then puts it in its place, file by file: a server that serves it
+ * meanwhile has a whole page at every moment.
+ */
+const page = resolve(import.meta.dirname, '../../../packages/server/dist/console')
+
+// Whoever starts this may be a test: the page is the same.
+process.env.NODE_ENV = 'production'
+mkdirSync(page, { recursive: true })
+const made = mkdtempSync(`${page}-`)
+try {
+  const outDir = made
+  await build({
+    configFile: resolve(import.meta.dirname, '../vite.config.ts'),
+    logLevel: 'error',
+    build: { outDir },
+  })
+  const files = filesIn(made)
+  // The document last: all that it names is there by then.
+  for (const name of files.toSorted((one, other) => Number(isDocument(one)) - Number(isDocument(other)))) {
+    mkdirSync(dirname(join(page, name)), { recursive: true })
+    renameSync(join(made, name), join(page, name))
+  }
+  for (const name of filesIn(page)) if (!files.includes(name)) rmSync(join(page, name))
+} finally {
+  rmSync(made, { recursive: true, force: true })
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    statSync(join(folder, name)).isFile(),
+  )
+}
+
+function isDocument(name: string): boolean {
+  return name.endsWith('.html')
+}

@@ -1,0 +1,99 @@
+import type { AgentCommand } from '@parley/protocol'
+import { type ClipboardEvent, type KeyboardEvent, type RefObject, useState } from 'react'
+import { type Store, useStore } from '../page/store.ts'
+import { ChoiceList } from '../parts/choice-list.tsx'
+import type { Attachments } from './attachments.tsx'
+import { completionAt, withChoice } from './completion.logic.ts'
+import { useCompletions } from './completions.tsx'
+import type { FindFiles } from './files.ts'
+
+type Props = {
+  field: RefObject<HTMLTextAreaElement | null>
+  draft: Store<string>
+  attachments: Attachments
+  commands: readonly AgentCommand[]
+  findFiles: FindFiles
+  /** Where choices are shown. */
+  side: 'above' | 'below'
+  rows: number
+  placeholder: string
+  describedBy?: string | undefined
+  className: string
+  /** Keys that choose nothing. True if it was used. */
+  onKey: (event: KeyboardEvent) => boolean
+  onType?: (text: string) => void
+}
+
+/** Where a prompt is written: `/` offers commands, `@` files, and what is pasted goes along. */
+export function PromptField(props: Props) {
+  const { field, draft, attachments, commands, findFiles, side, describedBy, className, onKey, onType } =
+    props
+  const text = useStore(draft)
+  const [caret, setCaret] = useState(text.length)
+  const completion = completionAt(text, caret)
+  const { listId, choices, place, move, dismiss } = useCompletions({ findFiles, commands, completion })
+  const choose = (value: string) => {
+    if (!completion) return
+    const next = withChoice(text, completion, value)
+    draft.set(next.text)
+    setCaret(next.caret)
+    requestAnimationFrame(() => field.current?.setSelectionRange(next.caret, next.caret))
+  }
+  const choiceKey = ({ key, shiftKey }: KeyboardEvent): boolean => {
+    if (key === 'ArrowDown') move(1)
+    else if (key === 'ArrowUp') move(-1)
+    else if ((key === 'Enter' && !shiftKey) || key === 'Tab') choose(choices[place]?.value ?? '')
+    else if (key === 'Escape') dismiss()
+    else return false
+    return true
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.nativeEvent.isComposing) return
+    const used = choices.length > 0 ? choiceKey(event) : onKey(event)
+    if (used) event.preventDefault()
+  }
+  const onPaste = (event: ClipboardEvent) => {
+    const files = [...event.clipboardData.files]
+    if (files.length === 0) return
+    event.preventDefault()
+    void attachments.add(files)
+  }
+  const isOpen = completion !== undefined && choices.length > 0
+  return (
+    <>
+      {isOpen && (
+        <ChoiceList
+          id={listId}
+          label={completion.kind === 'command' ? 'Commands' : 'Files'}
+          sign={completion.kind === 'command' ? '/' : ''}
+          side={side}
+          choices={choices}
+          place={place}
+          onChoose={choose}
+        />
+      )}
+      <textarea
+        ref={field}
+        rows={props.rows}
+        value={text}
+        aria-label="Prompt"
+        aria-describedby={describedBy}
+        role="combobox"
+        aria-expanded={isOpen}
+        aria-controls={isOpen ? listId : undefined}
+        aria-activedescendant={isOpen ? `${listId}-${place}` : undefined}
+        aria-autocomplete="list"
+        placeholder={props.placeholder}
+        onChange={(event) => {
+          draft.set(event.target.value)
+          setCaret(event.target.selectionStart)
+          onType?.(event.target.value)
+        }}
+        onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
+        onKeyDown={onKeyDown}
+        onPaste={onPaste}
+        className={`field-sizing-content block max-h-[40dvh] w-full resize-none bg-transparent text-base outline-none ${className}`}
+      />
+    </>
+  )
+}

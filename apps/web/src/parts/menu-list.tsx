@@ -1,0 +1,99 @@
+import { ChevronLeft, ChevronRight } from 'lucide-react'
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import type { OpenMenu } from './menu.tsx'
+
+export type MenuEntry = {
+  readonly label: string
+  readonly icon?: ReactNode
+  readonly danger?: boolean
+  readonly onSelect?: () => void
+  /** It leads to these, in the same place, instead. */
+  readonly entries?: readonly MenuEntry[]
+}
+
+/** What a menu shows while it is open. */
+export default function MenuList({
+  id,
+  label,
+  entries,
+  anchor,
+  onClose,
+}: OpenMenu & { entries: readonly MenuEntry[] }) {
+  const list = useRef<HTMLDivElement>(null)
+  const [inside, setInside] = useState<MenuEntry>()
+  useEffect(() => {
+    const element = list.current
+    if (!element) return
+    if (!element.matches(':popover-open')) element.showPopover()
+    place(element, anchor)
+    element.querySelectorAll('button')[inside ? 1 : 0]?.focus()
+  }, [anchor, inside])
+  const back: MenuEntry = {
+    label: 'Back',
+    icon: <ChevronLeft size={14} />,
+    onSelect: () => setInside(undefined),
+  }
+  const shown = inside?.entries ? [back, ...inside.entries] : entries
+  const choose = (entry: MenuEntry) => {
+    if (entry === back) return setInside(undefined)
+    if (entry.entries) return setInside(entry)
+    onClose()
+    entry.onSelect?.()
+  }
+  const move = (event: KeyboardEvent) => {
+    const items = [...(list.current?.querySelectorAll('button') ?? [])]
+    const now = items.indexOf(document.activeElement as HTMLButtonElement)
+    const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: items.length - 1 }[event.key]
+    if (event.key === 'Escape' || event.key === 'Tab') {
+      event.preventDefault()
+      event.stopPropagation()
+      onClose()
+    }
+    if (event.key === 'ArrowLeft') setInside(undefined)
+    const under = shown[now]
+    if (event.key === 'ArrowRight' && under?.entries) setInside(under)
+    if (to === undefined) return
+    event.preventDefault()
+    items[(to + items.length) % items.length]?.focus()
+  }
+  return (
+    <div
+      id={id}
+      ref={list}
+      role="menu"
+      tabIndex={-1}
+      aria-label={inside?.label ?? label}
+      popover="auto"
+      onKeyDown={move}
+      onToggle={(event) => event.newState === 'closed' && onClose()}
+      className="fixed m-0 min-w-44 rounded-lg border border-edge bg-card p-1 text-ink shadow-xl"
+    >
+      {shown.map((entry) => (
+        <button
+          key={entry.label}
+          type="button"
+          role="menuitem"
+          tabIndex={-1}
+          aria-haspopup={entry.entries ? 'menu' : undefined}
+          onClick={() => choose(entry)}
+          className={`flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-left text-sm hover:bg-hover focus:bg-hover focus:outline-none pointer-coarse:min-h-11 ${entry.danger ? 'text-bad' : ''}`}
+        >
+          {entry.icon}
+          {entry.label}
+          {entry.entries && <ChevronRight size={14} aria-hidden className="ml-auto text-faint" />}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** Below its button, or above where there is no room; never outside the window. */
+function place(element: HTMLElement, anchor: HTMLElement | null): void {
+  const from = anchor?.getBoundingClientRect()
+  if (!from) return
+  element.style.left = '0'
+  const { width, height } = element.getBoundingClientRect()
+  const below = from.bottom + 4 + height <= innerHeight
+  element.style.top = `${Math.max(8, below ? from.bottom + 4 : from.top - height - 4)}px`
+  element.style.left = `${Math.max(8, Math.min(from.right - width, innerWidth - width - 8))}px`
+}

@@ -1,0 +1,32 @@
+import { Archive, ArchiveRestore, Pin, PinOff, Trash2 } from 'lucide-react'
+import { client } from '../page/client.ts'
+import { toastError } from '../page/toasts.tsx'
+import type { MenuEntry } from '../parts/menu-list.tsx'
+import { archive, unarchive } from './archiving.ts'
+import { deleteWithUndo } from './deleting.ts'
+
+type Kept = {
+  readonly id: string
+  readonly title: string
+  readonly pinned: boolean
+  readonly archived: boolean
+}
+
+/** Where a session is kept, and whether: what can be done about that, wherever the session is met. */
+export function keepingEntries({ id, title, pinned, archived }: Kept, size = 14) {
+  const patch = (body: { pinned: boolean }) => () =>
+    void client.call('patchSession', { params: { id }, body }).catch(toastError)
+  const pin: MenuEntry = pinned
+    ? { label: 'Unpin', icon: <PinOff size={size} />, onSelect: patch({ pinned: false }) }
+    : { label: 'Pin', icon: <Pin size={size} />, onSelect: patch({ pinned: true }) }
+  const archiving: MenuEntry = archived
+    ? { label: 'Unarchive', icon: <ArchiveRestore size={size} />, onSelect: () => unarchive({ id }) }
+    : { label: 'Archive', icon: <Archive size={size} />, onSelect: () => archive({ id, title }) }
+  const remove: MenuEntry = {
+    label: 'Delete',
+    icon: <Trash2 size={size} />,
+    danger: true,
+    onSelect: () => deleteWithUndo({ id, title }),
+  }
+  return { pin, archiving, remove }
+}

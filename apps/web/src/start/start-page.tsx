@@ -95,8 +95,8 @@ function Task({ made }: { made: NewSession }) {
         onKey={onKey}
       />
       <div className="flex flex-wrap items-center gap-1 px-2 pb-2">
-        <AttachButton onFiles={attach} />
         <FolderField value={made.folder} problem={made.problem} onChange={made.chooseFolder} />
+        <AttachButton onFiles={attach} />
         <Settings made={made} />
         <button
           type="submit"

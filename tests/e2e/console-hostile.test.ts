@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
@@ -215,8 +215,7 @@ describe('endless things', () => {
   })
 
   it('50,000 changed lines in the folder', async () => {
-    const repository = join(folder, 'repository')
-    mkdirSync(repository)
+    const repository = mkdtempSync(join(folder, 'repository-'))
     const git = (...args: string[]) =>
       execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', ...args], {
         cwd: repository,

@@ -50,11 +50,11 @@ const allowedFor = { once: 'once', session: 'for this session', project: 'in thi
 
 /** What became of a permission, for good. */
 export function outcomeWords(block: BlockOf<'permission'>, resolution: PermissionResolution): string {
-  const { outcome, scope, by, message, input } = resolution
+  const { outcome, scope, by, message, input, carriedFrom } = resolution
   if (outcome === 'cancelled') return 'Not answered: the turn stopped'
   if (outcome === 'expired') return 'Nobody answered in time'
   const whose = {
-    person: 'by you',
+    person: carriedFrom === undefined ? 'by you' : 'by you, as answered before',
     rule: 'by a rule',
     mode: 'by the mode',
     timeout: 'by timeout',

@@ -30,7 +30,11 @@ export function SettledQuestion({ block }: { block: BlockOf<'question'> }) {
           </span>
         </p>
       ))}
-      {resolution.outcome !== 'answered' && <p className="pl-6 text-xs text-faint">Not answered</p>}
+      {(resolution.outcome !== 'answered' || resolution.carriedFrom) && (
+        <p className="pl-6 text-xs text-faint">
+          {resolution.carriedFrom ? 'Asked again, and answered as before' : 'Not answered'}
+        </p>
+      )}
     </div>
   )
 }

@@ -115,7 +115,7 @@ export function resolutionRow(
 ): string {
   const changes = 'input' in event ? changeText(asked.input, event.input) : undefined
   if (changes !== undefined) {
-    const why = `${resolverWords(event.by)}, instead of ${oneLine(asked.title ?? 'what was asked')}`
+    const why = `${resolverWords(event)}, instead of ${oneLine(asked.title ?? 'what was asked')}`
     return `${style.dim('·')} ${style.green(`${event.outcome} with changes`)}: ${oneLine(changes)} ${style.dim(`(${why})`)}`
   }
   const answers = 'answers' in event ? event.answers : undefined
@@ -129,7 +129,7 @@ export function resolutionRow(
   const message = 'message' in event && event.message ? `: ${oneLine(event.message)}` : ''
   const good = event.outcome === 'allowed' || event.outcome === 'answered'
   const word = good ? style.green(event.outcome) : style.yellow(event.outcome)
-  return `${style.dim('·')} ${word}${what.join('')}${style.dim(` (${resolverWords(event.by)}${scope}${message})`)}`
+  return `${style.dim('·')} ${word}${what.join('')}${style.dim(` (${resolverWords(event)}${scope}${message})`)}`
 }
 
 function scopeWords(scope: 'session' | 'project' | 'always'): string {

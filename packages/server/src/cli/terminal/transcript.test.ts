@@ -194,17 +194,18 @@ describe('rows', () => {
       )
     }
     const asked = event({ type: 'permission.requested', requestId: 'r', title: 'npm test' })
-    const settled = (by: string, outcome = 'allowed') =>
-      event({ type: 'permission.resolved', requestId: 'r', outcome, by })
+    const settled = (by: string, more: object = {}) =>
+      event({ type: 'permission.resolved', requestId: 'r', outcome: 'allowed', by, ...more })
+    expect(rows(asked, settled('person', { carriedFrom: 'q' }))).toBe('')
     expect(['person', 'rule', 'mode'].map((by) => rows(asked, settled(by)))).toEqual([
       '· allowed npm test (by a person)\n',
       '· allowed npm test (by a rule)\n',
       '· allowed npm test (by the mode)\n',
     ])
-    expect(rows(asked, settled('turn-end', 'cancelled'))).toBe(
+    expect(rows(asked, settled('turn-end', { outcome: 'cancelled' }))).toBe(
       '· cancelled npm test (because the turn ended first)\n',
     )
-    expect(rows(asked, settled('timeout', 'denied'))).toBe(
+    expect(rows(asked, settled('timeout', { outcome: 'denied' }))).toBe(
       '· denied npm test (because nobody answered in time)\n',
     )
     expect(rows(called('c', 'Ask a question', { kind: 'other' }), ended('c'))).toBe(

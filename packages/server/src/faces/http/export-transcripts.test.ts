@@ -74,6 +74,28 @@ describe('a transcript', () => {
     expect(page?.match(/Prompt[^<]*/g)).toEqual(['Prompt', 'Prompt, withdrawn', 'Prompt, steered', 'Prompt'])
   })
 
+  it('says of a permission that was asked again after a restart that the answer was given before', () => {
+    const asked = {
+      type: 'permission.requested',
+      turnId: 'a',
+      tool: 'Bash',
+      kind: 'execute',
+      title: 'ls',
+    } as const
+    const allowed = { type: 'permission.resolved', turnId: 'a', outcome: 'allowed', by: 'person' } as const
+    const view = viewOf(
+      { ...asked, toolCallId: 'c', requestId: 'q', input: {}, options: [] },
+      { ...allowed, requestId: 'q' },
+      { ...asked, toolCallId: 'd', requestId: 'r', input: {}, options: [] },
+      { ...allowed, requestId: 'r', carriedFrom: 'q' },
+    )
+    for (const text of both(view))
+      expect(text.match(/allowed by a person[^*<]*/g)).toEqual([
+        'allowed by a person',
+        'allowed by a person, as answered before',
+      ])
+  })
+
   it('says that a permission was allowed with changes, and what was run', () => {
     const call = { turnId: 'a', toolCallId: 'c', kind: 'execute', title: 'rm -rf build' }
     const input = { command: 'rm -rf build' }

@@ -23,12 +23,18 @@ export function permissionWords({ request, resolution }: BlockOf<'permission'>):
   if (!resolution) return 'not answered yet'
   const scope = resolution.scope && resolution.scope !== 'once' ? `, scope ${resolution.scope}` : ''
   const changed = changedInput(request.input, resolution.input) ? ' with changes' : ''
-  return `${resolution.outcome}${changed} ${resolverWords(resolution.by)}${scope}`
+  return `${resolution.outcome}${changed} ${resolverWords(resolution)}${scope}`
 }
 
-/** Who settled a request, or what did. */
-export function resolverWords(by: ResolvedBy): string {
-  return resolvers[by]
+/** Who settled a request, or what did. One that was asked again got the answer of the first time. */
+export function resolverWords({
+  by,
+  carriedFrom,
+}: {
+  by: ResolvedBy
+  carriedFrom?: string | undefined
+}): string {
+  return `${resolvers[by]}${carriedFrom === undefined ? '' : ', as answered before'}`
 }
 
 const resolvers: Readonly<Record<ResolvedBy, string>> = {

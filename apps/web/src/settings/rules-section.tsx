@@ -6,6 +6,7 @@ import { toast, toastError } from '../page/toasts.tsx'
 import { ago, visible } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
+import { AddRule } from './add-rule.tsx'
 import { Section } from './section.tsx'
 
 /** Every standing decision, with its end in reach. */
@@ -33,7 +34,7 @@ export function RulesSection() {
   return (
     <Section
       title="Rules and grants"
-      purpose="What agents may do without asking, or may never do: a refusal beats a grant, and grants come from answers wider than “once”."
+      purpose="What agents may do without asking, or may never do. A refusal beats a grant. Rules are added here, and by answers wider than “once”."
     >
       {!rules && <p className="text-sm text-faint">Loading…</p>}
       {rules?.length === 0 && (
@@ -44,6 +45,7 @@ export function RulesSection() {
           <RuleRow key={rule.ruleId} rule={rule} onRevoke={() => void revoke(rule)} />
         ))}
       </ul>
+      <AddRule onAdded={() => void load()} />
     </Section>
   )
 }

@@ -343,7 +343,9 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     },
     async addRule(given) {
       const input = parse(NewRule, given, 'The rule')
-      const rule: PermissionRule = { ...input, ruleId: ids('rule'), createdAt: clock.now() }
+      // Sessions have the real path of their folder: by another name of it, a refusal would refuse nothing.
+      const place = input.project !== undefined && { project: await options.checkFolder(input.project) }
+      const rule: PermissionRule = { ...input, ...place, ruleId: ids('rule'), createdAt: clock.now() }
       if (rule.sessionId !== undefined) await open(rule.sessionId)
       await store.addRule(rule)
       rules = [...rules, rule]

@@ -250,5 +250,19 @@ describe('sessions and commands', () => {
     const body = { tool: 'Bash', decision: 'allow', scope: 'session' }
     expect(refused(await server.ask('/api/rules', { body }))).toEqual([400, 'validation_error'])
     expect(refused(await server.ask('/api/rules', { body: { ...body, scope: 'project' } }))[0]).toBe(400)
+    const nowhere = { ...body, scope: 'project', project: join(cwd, 'none') }
+    expect(refused(await server.ask('/api/rules', { body: nowhere }))).toEqual([400, 'validation_error'])
+  })
+
+  it('refuses a first prompt that says nothing', async () => {
+    for (const prompt of ['', ' \n', [], [{ type: 'text', text: ' ' }], [{ type: 'file', name: 'a' }], {}]) {
+      const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd, prompt } })
+      expect(refused(made)).toEqual([400, 'validation_error'])
+    }
+  })
+
+  it('finds no files where there is no folder', async () => {
+    for (const query of ['', 'cwd=', `cwd=${join(cwd, 'none')}`, 'cwd=%00'])
+      expect(refused(await server.ask(`/api/files?${query}`))).toEqual([400, 'validation_error'])
   })
 })

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, realpath, symlink, writeFile } from 'node:fs/promises'
 import { Agent, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -69,6 +69,39 @@ describe('the server', () => {
     expect((await server.ask('/api/rules')).body).toEqual({ rules: [made.body] })
     expect((await server.ask(`/api/rules/${made.body.ruleId}`, { method: 'DELETE' })).status).toBe(204)
     expect((await server.ask('/api/rules')).body).toEqual({ rules: [] })
+  })
+
+  it('keeps the real path of the folder that a rule is for, by whatever name it came', async () => {
+    await using server = disposable(await serverUnderTest(host))
+    const link = join(await mkdtemp(join(tmpdir(), 'parley-link-')), 'there')
+    await symlink(cwd, link)
+    const body = { tool: 'Bash', decision: 'deny', scope: 'project', project: link }
+    const { ruleId, project } = (await server.ask('/api/rules', { body })).body
+    expect(project).toBe(await realpath(cwd))
+    await server.ask(`/api/rules/${ruleId}`, { method: 'DELETE' })
+  })
+
+  it('finds files of a folder that no session is in', async () => {
+    await using server = disposable(await serverUnderTest(host))
+    const folder = await mkdtemp(join(tmpdir(), 'parley-files-'))
+    await writeFile(join(folder, 'greeting.ts'), '')
+    await writeFile(join(folder, 'other.ts'), '')
+    const found = await server.ask(`/api/files?cwd=${encodeURIComponent(folder)}&q=greet`)
+    expect(found.body).toEqual({ files: ['greeting.ts'] })
+  })
+
+  it('takes a first prompt with what goes along', async () => {
+    await using server = disposable(await serverUnderTest(host))
+    const prompt = [
+      { type: 'text', text: 'hi' },
+      { type: 'image', mimeType: 'image/png', data: 'iVBORw0KGgo=' },
+    ]
+    const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd, prompt } })
+    const followed = await server.follow(made.body.id as string)
+    await followed.until((frame) => frame.data.type === 'turn.ended')
+    followed.leave()
+    const { body } = await server.ask(`/api/sessions/${made.body.id}?tail=10`)
+    expect((body.blocks as object[])[0]).toMatchObject({ type: 'prompt', parts: prompt })
   })
 
   it('keeps trusted folders, and lets them go', async () => {

@@ -1,0 +1,143 @@
+import { type FormEvent, type ReactNode, useRef, useState } from 'react'
+import { useAgents } from '../page/agents.ts'
+import { client } from '../page/client.ts'
+import { useFocusBack } from '../page/focus.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
+import { Button } from '../parts/button.tsx'
+import { emptyRule, type RuleForm, ruleOf } from './rule-form.logic.ts'
+
+const decisions: readonly [RuleForm['decision'], string][] = [
+  ['deny', 'Deny'],
+  ['ask', 'Always ask'],
+  ['allow', 'Allow'],
+]
+
+/** A rule that no question was asked for: what an agent may never do, or may always. */
+export function AddRule({ onAdded }: { onAdded: () => void }) {
+  const { agents } = useAgents()
+  const [open, setOpen] = useState(false)
+  const [form, setForm] = useState(emptyRule)
+  const [problem, setProblem] = useState('')
+  const write = (fields: Partial<RuleForm>) => {
+    setForm({ ...form, ...fields })
+    setProblem('')
+  }
+  const add = async (event: FormEvent) => {
+    event.preventDefault()
+    const made = ruleOf(form)
+    if ('problem' in made) return setProblem(made.problem)
+    try {
+      await client.call('createRule', { body: made.rule })
+      setForm(emptyRule)
+      setOpen(false)
+      onAdded()
+    } catch (thrown) {
+      setProblem(problemWords(thrown))
+    }
+  }
+  const button = useRef<HTMLDivElement>(null)
+  useFocusBack(open, () => button.current?.querySelector('button'))
+  if (!open) {
+    return (
+      <div ref={button} className="pt-3">
+        <Button onClick={() => setOpen(true)}>Add a rule</Button>
+      </div>
+    )
+  }
+  return (
+    <form
+      aria-label="A new rule"
+      onSubmit={(event) => void add(event)}
+      className="mt-3 flex flex-col gap-3 rounded-lg border border-edge bg-card p-3.5 text-sm"
+    >
+      <div className="grid gap-3 sm:grid-cols-[9rem_1fr]">
+        <Labelled label="Decision">
+          <select
+            value={form.decision}
+            onChange={(event) => write({ decision: event.target.value as RuleForm['decision'] })}
+            className="field w-full pointer-coarse:min-h-11"
+          >
+            {decisions.map(([value, label]) => (
+              <option key={value} value={value}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </Labelled>
+        <Labelled label="Tool, as agents call it; * is every tool">
+          <Text value={form.tool} placeholder="Bash" first onWrite={(tool) => write({ tool })} />
+        </Labelled>
+        <Labelled label="Only where the field">
+          <Text value={form.field} placeholder="command" onWrite={(field) => write({ field })} />
+        </Labelled>
+        <Labelled label="is this; * stands for anything. Empty: every use of the tool">
+          <Text value={form.text} placeholder="git push *" onWrite={(text) => write({ text })} />
+        </Labelled>
+        <Labelled label="Agent">
+          <select
+            value={form.agent}
+            onChange={(event) => write({ agent: event.target.value })}
+            className="field w-full pointer-coarse:min-h-11"
+          >
+            <option value="">Every agent</option>
+            {agents.map(({ id, name }) => (
+              <option key={id} value={id}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </Labelled>
+        <Labelled label="Only in the folder. Empty: everywhere">
+          <Text value={form.folder} placeholder="~/project" onWrite={(folder) => write({ folder })} />
+        </Labelled>
+      </div>
+      <div className="flex flex-wrap items-center gap-2">
+        <p role="alert" className="min-w-0 flex-1 text-bad [overflow-wrap:anywhere]">
+          {problem}
+        </p>
+        <Button look="quiet" onClick={() => setOpen(false)}>
+          Cancel
+        </Button>
+        <Button look="primary" type="submit">
+          Add
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function Labelled({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: it is around its control
+    <label className="flex min-w-0 flex-col justify-end gap-1">
+      <span className="text-xs text-soft">{label}</span>
+      {children}
+    </label>
+  )
+}
+
+function Text({
+  value,
+  placeholder,
+  first = false,
+  onWrite,
+}: {
+  value: string
+  placeholder: string
+  first?: boolean
+  onWrite: (text: string) => void
+}) {
+  return (
+    <input
+      // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to write a rule
+      autoFocus={first}
+      value={value}
+      placeholder={placeholder}
+      spellCheck={false}
+      autoCapitalize="off"
+      autoComplete="off"
+      onChange={(event) => onWrite(event.target.value)}
+      className="field w-full font-mono pointer-coarse:min-h-11 pointer-coarse:text-base"
+    />
+  )
+}

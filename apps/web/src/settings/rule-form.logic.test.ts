@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { emptyRule, ruleOf } from './rule-form.logic.ts'
+
+it('is a rule of just what was written', () => {
+  expect(ruleOf({ ...emptyRule, tool: ' Bash ' })).toEqual({
+    rule: { decision: 'deny', tool: 'Bash', scope: 'always' },
+  })
+  expect(
+    ruleOf({
+      decision: 'allow',
+      tool: 'Bash',
+      field: 'command',
+      text: 'npm run *',
+      folder: ' ~/shop ',
+      agent: 'claude',
+    }),
+  ).toEqual({
+    rule: {
+      decision: 'allow',
+      tool: 'Bash',
+      match: { command: 'npm run *' },
+      scope: 'project',
+      project: '~/shop',
+      agent: 'claude',
+    },
+  })
+})
+
+it.each([
+  ['without a tool', {}, /Name a tool/],
+  ['with a text and no field', { tool: 'Bash', field: ' ', text: 'rm *' }, /Name the field/],
+  ['that allows everything', { tool: '*', decision: 'allow' as const }, /allow everything/],
+])('is none %s', (_, fields, why) => {
+  expect(ruleOf({ ...emptyRule, ...fields })).toEqual({ problem: expect.stringMatching(why) })
+})

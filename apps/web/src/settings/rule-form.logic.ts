@@ -1,0 +1,43 @@
+import type { NewRule } from '@parley/protocol'
+
+/** A rule as it is being written. */
+export type RuleForm = {
+  readonly decision: NewRule['decision']
+  readonly tool: string
+  /** What of the input is looked at, and the text that it must have; neither for every use of the tool. */
+  readonly field: string
+  readonly text: string
+  /** Empty: everywhere. */
+  readonly folder: string
+  /** Empty: of every agent. */
+  readonly agent: string
+}
+
+export const emptyRule: RuleForm = {
+  decision: 'deny',
+  tool: '',
+  field: 'command',
+  text: '',
+  folder: '',
+  agent: '',
+}
+
+/** The rule as the server takes it, or what is still wrong with it. */
+export function ruleOf(form: RuleForm): { rule: NewRule } | { problem: string } {
+  const [tool, field, folder] = [form.tool.trim(), form.field.trim(), form.folder.trim()]
+  if (tool === '') return { problem: 'Name a tool, or write * for every tool.' }
+  if (form.text !== '' && field === '') return { problem: 'Name the field that the text is looked for in.' }
+  if (tool === '*' && form.text === '' && form.decision === 'allow')
+    return {
+      problem: 'That would allow everything. Name a tool, or choose the mode “Never ask” in a session.',
+    }
+  return {
+    rule: {
+      decision: form.decision,
+      tool,
+      ...(form.text !== '' && { match: { [field]: form.text } }),
+      ...(folder === '' ? { scope: 'always' } : { scope: 'project', project: folder }),
+      ...(form.agent !== '' && { agent: form.agent }),
+    },
+  }
+}

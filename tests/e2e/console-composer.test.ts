@@ -386,6 +386,41 @@ describe('the first prompt of a new session', () => {
     expect(await chips(page).count()).toBe(0)
     expect(complaints).toEqual([])
   })
+
+  it('offers files only where it is written', async () => {
+    const { page, complaints } = await openTab()
+    const demo = page.getByRole('radio', { name: /^Demo/ })
+    await page.getByRole('combobox', { name: 'Folder' }).fill(server.project)
+    writeFileSync(join(server.project, 'greeting.ts'), '')
+    await prompt(page).fill('@greet')
+    const files = page.getByRole('listbox', { name: 'Files' })
+    await files.waitFor()
+    await demo.focus()
+    await files.waitFor({ state: 'detached' })
+    await prompt(page).focus()
+    await files.getByRole('option', { name: 'greeting.ts' }).click()
+    await eventually(() => prompt(page).inputValue()).toBe('@greeting.ts ')
+    expect(await focused(page)).toBe('Prompt')
+    expect(complaints).toEqual([])
+  })
+
+  it('is not forgotten if it was written on while the session was made', async () => {
+    const { page } = await openTab()
+    await page.getByRole('radio', { name: /^Demo/ }).check()
+    const held = Promise.withResolvers<void>()
+    await page.route(/\/api\/sessions$/, async (route) => {
+      if (route.request().method() === 'POST') await held.promise
+      await route.continue()
+    })
+    await prompt(page).fill('think')
+    await prompt(page).press('Enter')
+    await page.keyboard.type(' twice')
+    held.resolve()
+    await page.waitForURL(/\/sessions\//)
+    await shows(page, /second way is better/)
+    await page.goto(`${server.url}/new`)
+    await eventually(() => prompt(page).inputValue()).toBe('think twice')
+  })
 })
 
 describe('a small screen', () => {

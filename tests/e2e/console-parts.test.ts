@@ -27,6 +27,44 @@ describe('parts of the page', () => {
     expect(await page.getByText('could not be fetched').count()).toBe(0)
   })
 
+  it('such as a menu can be left before they are there: the turn goes on', async () => {
+    const { page } = await openTab({ serviceWorkers: 'block' })
+    const id = await server.session('hang')
+    const works = async () =>
+      (await server.call<{ turn?: { interrupted: boolean } }>(`/api/sessions/${id}?tail=0`)).turn
+    await openSession(page, server, id)
+    await shows(page, /do nothing now/)
+    const held = Promise.withResolvers<void>()
+    const menu = /\/assets\/session-menu-/
+    await page.route(menu, async (route) => {
+      await held.promise
+      await route.fulfill({ status: 404, body: 'not here' })
+    })
+    const button = page.getByRole('button', { name: 'More for this session' })
+    await button.focus()
+    for (const leave of ['Escape', 'Tab']) {
+      await page.keyboard.press('Enter')
+      expect(await button.getAttribute('aria-expanded')).toBe('true')
+      await page.keyboard.press(leave)
+      await eventually(() => button.getAttribute('aria-expanded')).toBe('false')
+    }
+    held.resolve()
+    await button.click()
+    const notice = page.getByText('This part could not be fetched')
+    await notice.waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await notice.waitFor({ state: 'detached' })
+    await button.click()
+    await notice.waitFor()
+    await page.unroute(menu)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('menuitem', { name: 'Rename' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('menuitem', { name: 'Rename' }).waitFor({ state: 'detached' })
+    expect(await works()).toMatchObject({ interrupted: false })
+  })
+
   it('that cannot be had say so in their place, and can be tried again', async () => {
     const { page } = await openTab({ serviceWorkers: 'block' })
     await openSession(page, server, await server.session('think'))

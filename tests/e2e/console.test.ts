@@ -169,7 +169,7 @@ describe('requests', () => {
     const folder = page.getByLabel(/^Only in the folder/)
     await folder.fill(`${server.project}/nowhere`)
     await folder.press('Enter')
-    await page.getByText(/does not exist/).waitFor()
+    await page.getByRole('alert').getByText(/nowhere is not a folder/).waitFor()
     await folder.fill(server.project)
     expect(await seriousFindings(page)).toEqual([])
     await folder.press('Enter')

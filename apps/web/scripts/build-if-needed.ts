@@ -11,6 +11,7 @@ const madeFrom = [
   'apps/web/index.html',
   'apps/web/package.json',
   'apps/web/public',
+  'apps/web/scripts/build.ts',
   'apps/web/src',
   'apps/web/vite.config.ts',
   'packages/client/src',

@@ -7,11 +7,14 @@ import { build } from 'vite'
  * meanwhile has a whole page at every moment.
  */
 const page = resolve(import.meta.dirname, '../../../packages/server/dist/console')
+/** On the same disk, and not in what is published. */
+const beside = resolve(import.meta.dirname, '../dist')
 
 // Whoever starts this may be a test: the page is the same.
 process.env.NODE_ENV = 'production'
 mkdirSync(page, { recursive: true })
-const made = mkdtempSync(`${page}-`)
+mkdirSync(beside, { recursive: true })
+const made = mkdtempSync(join(beside, 'page-'))
 try {
   const outDir = made
   await build({
@@ -20,8 +23,8 @@ try {
     build: { outDir },
   })
   const files = filesIn(made)
-  // The document last: all that it names is there by then.
-  for (const name of files.toSorted((one, other) => Number(isDocument(one)) - Number(isDocument(other)))) {
+  // The document after all that it names, and the service worker, which fetches both, at the very end.
+  for (const name of files.toSorted((one, other) => rank(one) - rank(other))) {
     mkdirSync(dirname(join(page, name)), { recursive: true })
     renameSync(join(made, name), join(page, name))
   }
@@ -36,6 +39,6 @@ function filesIn(folder: string): string[] {
   )
 }
 
-function isDocument(name: string): boolean {
-  return name.endsWith('.html')
+function rank(name: string): number {
+  return name === 'sw.js' ? 3 : name === 'index.html' ? 2 : name.startsWith('assets') ? 0 : 1
 }

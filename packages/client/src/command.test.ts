@@ -25,7 +25,11 @@ test('every command, over HTTP when nothing is followed', async () => {
   await client.move(id, last.promptId ?? '', { before: later.promptId ?? '' })
   const moved = await mirror.until(({ view }) => view.state.queue[0]?.promptId === last.promptId)
   expect(moved.view.state.queue.map(({ promptId: one }) => one)).toEqual([last.promptId, later.promptId])
-  for (const one of [last, later]) await client.withdraw(id, one.promptId ?? '')
+  const before = ['prm_gone', last.promptId ?? '']
+  const first = await client.prompt(id, 'first', { before })
+  const placed = await mirror.until(({ view }) => view.state.queue.length === 3)
+  expect(placed.view.state.queue[0]?.promptId).toBe(first.promptId)
+  for (const one of [first, last, later]) await client.withdraw(id, one.promptId ?? '')
   const requestId = asked.view.state.requests[0]?.requestId ?? ''
   await client.decide(id, requestId, 'deny', { message: 'no', endTurn: true })
   await mirror.until(({ view }) => view.state.turns === 1)

@@ -15,7 +15,7 @@ export const PromptSubmit = z
     text: z.string().regex(/\S/, 'the prompt is empty').optional(),
     parts: PromptParts.optional(),
     delivery: Delivery.default('queue'),
-    before: z.array(PromptId).optional().meta({
+    before: z.array(PromptId).max(1000).optional().meta({
       description: 'It comes before the first of these prompts that still waits; else last',
     }),
     messageId: MessageId.optional().meta({ description: "The client's own id of it, kept in the log" }),

@@ -59,6 +59,15 @@ describe('validationError', () => {
     expect(error.details?.issues).toMatchObject([{ path: 'list.1.size' }, { path: 'list.2.size' }])
   })
 
+  it('says of what can be one thing or another what is wrong with the one that was meant', () => {
+    const either = z.object({ prompt: z.union([z.string().min(1), z.array(z.object({ size: z.int() }))]) })
+    const messageFor = (prompt: unknown) =>
+      validationError('The body', either.safeParse({ prompt }).error!).message
+    expect(messageFor([{ size: 1 }, { size: 'x' }])).toMatch(/^The body is not valid at prompt\.1\.size: /)
+    expect(messageFor('')).toMatch(/^The body is not valid at prompt: Too small/)
+    expect(messageFor(5)).toMatch(/^The body is not valid at prompt: Invalid input/)
+  })
+
   it('has no place to name when the whole is wrong', () => {
     expect(problemOf('words').message).toMatch(/^The body is not valid: /)
   })

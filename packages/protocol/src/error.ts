@@ -63,12 +63,30 @@ export function errorInfoOf(thrown: unknown): ErrorInfo {
 
 /** A zod failure as a sentence a person can act on, and the same as data. */
 export function validationError(what: string, error: z.ZodError): ParleyError {
-  const issues = error.issues.map((issue) => ({ path: issue.path.join('.'), message: issue.message }))
+  const issues = error.issues
+    .flatMap((issue) => within(issue))
+    .map(({ path, message }) => ({ path: path.join('.'), message }))
   const first = issues[0]
   const where = first?.path ? ` at ${first.path}` : ''
   return new ParleyError('validation_error', `${what} is not valid${where}: ${first?.message ?? 'unknown'}`, {
     details: { issues },
   })
+}
+
+type Issue = z.ZodError['issues'][number]
+
+/** Of what can be one thing or another: what is wrong with it as the one whose kind it is. */
+function within(
+  issue: Issue,
+  before: readonly PropertyKey[] = [],
+): { path: PropertyKey[]; message: string }[] {
+  const path = [...before, ...issue.path]
+  const isOfItsKind = (issues: readonly { path: PropertyKey[]; code?: string | undefined }[]) =>
+    issues.every((one) => one.path.length > 0 || one.code !== 'invalid_type')
+  const meant = issue.code === 'invalid_union' ? issue.errors.find(isOfItsKind) : undefined
+  return meant && meant.length > 0
+    ? meant.flatMap((one) => within(one as Issue, path))
+    : [{ path, message: issue.message }]
 }
 
 /** What a thrown thing says. */

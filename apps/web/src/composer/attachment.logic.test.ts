@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { apart, overflow, partOf, refusal, sizeOf, toBase64 } from './attachment.logic.ts'
+import { apart, overflow, partOf, promptParts, refusal, sizeOf, toBase64 } from './attachment.logic.ts'
 
 const bytes = (...values: number[]) => new Uint8Array(values)
+
+it('goes along with the words of a prompt, if there are any', () => {
+  const part = partOf({ name: 'a.txt', type: '' }, bytes(65))
+  const attached = [{ id: 1, part, size: sizeOf(part) }]
+  expect(promptParts(' look \n', attached)).toEqual([{ type: 'text', text: 'look' }, part])
+  expect(promptParts(' ', attached)).toEqual([part])
+  expect(promptParts('', [])).toEqual([])
+})
 
 describe('an attachment', () => {
   it('is a picture, a text or bytes', () => {

@@ -9,14 +9,13 @@ import { AttachmentChips, useAttachments } from './attachments.tsx'
 import { ComposerBar } from './composer-bar.tsx'
 import { draftOf, followersOf } from './draft.ts'
 import { DroppedFiles } from './dropped-files.tsx'
+import { enterSends } from './enter-sends.ts'
 import { filesOfSession } from './files.ts'
-import { enterSends, focusAtEnd } from './focus-prompt.ts'
+import { focusAtEnd } from './focus-prompt.ts'
 import { submit } from './outbox.ts'
 import { PromptField } from './prompt-field.tsx'
 import { useRecall } from './recall.ts'
 import { RefusalNote } from './refusal-note.tsx'
-
-const noCommands: never[] = []
 
 /** Where the next prompt of a session is written. It hears of what it shows and of nothing else, so the stream never slows it. */
 export function Composer() {
@@ -25,7 +24,7 @@ export function Composer() {
   const text = useStore(draft)
   const field = useRef<HTMLTextAreaElement>(null)
   const working = useStatePart((state) => state.turn !== undefined)
-  const commands = useStatePart((state) => state.connection?.commands) ?? noCommands
+  const commands = useStatePart((state) => state.connection?.commands)
   const agent = useAgent(useStatePart((state) => state.agent))
   const attachments = useAttachments(sessionId, agent)
   const findFiles = useMemo(() => filesOfSession(sessionId), [sessionId])
@@ -53,10 +52,6 @@ export function Composer() {
     else return false
     return true
   }
-  const onType = (typed: string) => {
-    if (typed === '') followersOf(sessionId).set([])
-    recall.forget()
-  }
   useFocusHere(field, sessionId)
   return (
     <div className="relative shrink-0 rounded-xl border border-edge bg-card shadow-sm focus-within:border-mark">
@@ -67,14 +62,14 @@ export function Composer() {
         field={field}
         draft={draft}
         attachments={attachments}
-        commands={commands}
+        {...(commands && { commands })}
         findFiles={findFiles}
         side="above"
         rows={1}
         placeholder={working ? 'Write what comes next; it waits its turn' : 'What should be done?'}
         className="min-h-11 px-3.5 pt-2.5 pb-1"
         onKey={onKey}
-        onType={onType}
+        onType={recall.forget}
       />
       <ComposerBar
         empty={empty}

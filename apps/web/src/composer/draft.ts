@@ -4,10 +4,14 @@ import { createStore, type Store } from '../page/store.ts'
 import { type Attachment, apart, sizeOf } from './attachment.logic.ts'
 
 /** What is written and not sent, of each session, and what goes along with it. All of it survives a reload. */
-export const draftOf = ofEachSession((sessionId) => kept(`parley:draft:${sessionId}`, String, String))
+export const draftOf = ofEachSession((sessionId) => {
+  const made = kept(`parley:draft:${sessionId}`, String, String)
+  made.subscribe(() => leavePlace(sessionId))
+  return made
+})
 
 /** In place of a session's id, while there is none. */
-export const newSession = 'new'
+export const newSessionKey = 'new'
 
 export const attachedTo = ofEachSession((sessionId) => {
   const made = createStore<readonly Attachment[]>([])
@@ -18,7 +22,10 @@ export const attachedTo = ofEachSession((sessionId) => {
     )
   void cachedParts(sessionId).then((kept) => {
     if (kept.length > 0) made.set((before) => [...kept.map(attachment), ...before])
-    made.subscribe(keepParts)
+    made.subscribe(() => {
+      keepParts()
+      leavePlace(sessionId)
+    })
     if (made.get().length !== kept.length) keepParts()
   })
   return made
@@ -42,17 +49,30 @@ export const followersOf = ofEachSession((sessionId) =>
   ),
 )
 
+/** What is written from nothing has no place. */
+function leavePlace(sessionId: string): void {
+  if (draftOf(sessionId).get() === '' && attachedTo(sessionId).get().length === 0)
+    followersOf(sessionId).set([])
+}
+
+/** Of a session that is gone. */
+export function forgetDraft(sessionId: string): void {
+  draftOf(sessionId).set('')
+  followersOf(sessionId).set([])
+  cacheParts(sessionId, [])
+}
+
 /** Gives a prompt back to be written anew, whole, in front of what was written meanwhile. */
 export function putBack(
   sessionId: string,
   parts: readonly PromptPart[],
   followers: readonly string[] = [],
 ): void {
-  // Of several, the earliest place.
-  followersOf(sessionId).set((before) => (followers.length > before.length ? followers : before))
   const { text, rest } = apart(parts)
   draftOf(sessionId).set((before) => [text, before].filter((words) => words.trim() !== '').join('\n\n'))
   attachedTo(sessionId).set((before) => [...rest.map(attachment), ...before])
+  // Of several, the earliest place.
+  followersOf(sessionId).set((before) => (followers.length > before.length ? followers : before))
 }
 
 function ofEachSession<State>(

@@ -7,9 +7,6 @@ export function focusPrompt(): void {
   promptField()?.focus()
 }
 
-/** Where there is a keyboard. On a phone its key breaks the line, and taking the focus would only raise the keys. */
-export const enterSends = () => !matchMedia('(pointer: coarse)').matches
-
 /** One goes on behind what was kept. */
 export function focusAtEnd(field: HTMLTextAreaElement | null): void {
   field?.focus({ preventScroll: true })

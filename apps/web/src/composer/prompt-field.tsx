@@ -7,11 +7,13 @@ import { completionAt, withChoice } from './completion.logic.ts'
 import { useCompletions } from './completions.tsx'
 import type { FindFiles } from './files.ts'
 
+const noCommands: readonly AgentCommand[] = []
+
 type Props = {
   field: RefObject<HTMLTextAreaElement | null>
   draft: Store<string>
   attachments: Attachments
-  commands: readonly AgentCommand[]
+  commands?: readonly AgentCommand[]
   findFiles: FindFiles
   /** Where choices are shown. */
   side: 'above' | 'below'
@@ -21,16 +23,16 @@ type Props = {
   className: string
   /** Keys that choose nothing. True if it was used. */
   onKey: (event: KeyboardEvent) => boolean
-  onType?: (text: string) => void
+  onType?: () => void
 }
 
 /** Where a prompt is written: `/` offers commands, `@` files, and what is pasted goes along. */
 export function PromptField(props: Props) {
-  const { field, draft, attachments, commands, findFiles, side, describedBy, className, onKey, onType } =
-    props
+  const { field, draft, attachments, commands = noCommands, findFiles, side, className, onKey } = props
   const text = useStore(draft)
   const [caret, setCaret] = useState(text.length)
-  const completion = completionAt(text, caret)
+  const [focused, setFocused] = useState(false)
+  const completion = focused ? completionAt(text, caret) : undefined
   const { listId, choices, place, move, dismiss } = useCompletions({ findFiles, commands, completion })
   const choose = (value: string) => {
     if (!completion) return
@@ -77,7 +79,7 @@ export function PromptField(props: Props) {
         rows={props.rows}
         value={text}
         aria-label="Prompt"
-        aria-describedby={describedBy}
+        aria-describedby={props.describedBy}
         role="combobox"
         aria-expanded={isOpen}
         aria-controls={isOpen ? listId : undefined}
@@ -87,10 +89,12 @@ export function PromptField(props: Props) {
         onChange={(event) => {
           draft.set(event.target.value)
           setCaret(event.target.selectionStart)
-          onType?.(event.target.value)
+          props.onType?.()
         }}
         onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
         onKeyDown={onKeyDown}
+        onFocus={() => setFocused(true)}
+        onBlur={() => setFocused(false)}
         onPaste={onPaste}
         className={`field-sizing-content block max-h-[40dvh] w-full resize-none bg-transparent text-base outline-none ${className}`}
       />

@@ -1,5 +1,6 @@
-import { type ReactNode, useId, useRef, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react'
 import { type LazyPart, Part } from '../page/part.tsx'
+import { Button } from './button.tsx'
 
 /** A menu while it is open. */
 export type OpenMenu = {
@@ -27,6 +28,18 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
     setOpen(false)
     button.current?.focus()
   }
+  /** What is inside has its own use of the key, once it is there. */
+  const leave = (event: KeyboardEvent) => {
+    if (!open || event.key !== 'Escape') return
+    event.preventDefault()
+    event.stopPropagation()
+    onClose()
+  }
+  /** Who went elsewhere before it came does not want it any more. */
+  const onBlur = () => {
+    const { shown, error } = part.loaded.get()
+    if (!shown && !error) setOpen(false)
+  }
   const id = useId()
   return (
     <>
@@ -41,13 +54,22 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
         aria-controls={open ? id : undefined}
         onFocus={part.fetch}
         onPointerEnter={part.fetch}
+        onKeyDown={leave}
+        onBlur={onBlur}
         onClick={() => setOpen(!open)}
         className={`inline-flex size-7 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink pointer-coarse:size-11 ${className}`}
       >
         {children}
       </button>
       {open && (
-        <Part of={part} frame={overThePage}>
+        <Part
+          of={part}
+          frame={(inside) => (
+            <NotThere onKeyDown={leave} onClose={onClose}>
+              {inside}
+            </NotThere>
+          )}
+        >
           {(shown) => list(shown, { id, label, anchor: button.current, onClose })}
         </Part>
       )}
@@ -55,10 +77,26 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
   )
 }
 
-function overThePage(inside: ReactNode): ReactNode {
+/** In place of a list that cannot be had: what is wrong with it, over the page, with a way out. */
+function NotThere({
+  children,
+  onKeyDown,
+  onClose,
+}: {
+  children: ReactNode
+  onKeyDown: (event: KeyboardEvent) => void
+  onClose: () => void
+}) {
   return (
-    <div className="fixed inset-x-2 top-14 z-40 mx-auto max-w-md rounded-lg border border-edge bg-card shadow-xl">
-      {inside}
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears the key of the buttons in it
+    <div
+      onKeyDown={onKeyDown}
+      className="fixed inset-x-2 top-14 z-40 mx-auto max-w-md rounded-lg border border-edge bg-card p-2 shadow-xl"
+    >
+      {children}
+      <Button look="quiet" onClick={onClose}>
+        Close
+      </Button>
     </div>
   )
 }

@@ -1,9 +1,10 @@
-import type { BlockOf, OpenRequest } from '@parley/protocol'
+import type { BlockOf, OpenRequest, QuestionResolution } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import {
   type Answering,
   answerWords,
   outcomeWords,
+  questionNote,
   requestWords,
   settledWords,
 } from './answer-words.logic.ts'
@@ -67,6 +68,16 @@ describe('an answer in words', () => {
     expect(settledWords('cancelled')).toBe('the turn stopped before')
     expect(settledWords(undefined)).toBe('nobody waits for it any more')
   })
+})
+
+it('says of a question that it was not answered, or was asked again', () => {
+  const note = (rest: object) =>
+    questionNote({ requestId: 'req_1', outcome: 'answered', by: 'person', ...rest } as QuestionResolution)
+  expect([note({}), note({ outcome: 'cancelled' }), note({ carriedFrom: 'req_0' })]).toEqual([
+    undefined,
+    'Not answered',
+    'Asked again, and answered as before',
+  ])
 })
 
 it('says what became of a permission', () => {

@@ -1,5 +1,5 @@
 import type { NewCommand } from '@parley/client'
-import type { BlockOf, OpenRequest, PermissionResolution } from '@parley/protocol'
+import type { BlockOf, OpenRequest, PermissionResolution, QuestionResolution } from '@parley/protocol'
 import { visible } from '../page/words.logic.ts'
 import { commandRun } from '../timeline/call-words.logic.ts'
 
@@ -67,4 +67,10 @@ export function outcomeWords(block: BlockOf<'permission'>, resolution: Permissio
   const command = commandRun(block)
   const changes = `, with changes${command === undefined ? '' : `: ${inShort(command)}`}`
   return `Allowed ${allowedFor[scope ?? 'once']} ${whose}${input === undefined ? '' : changes}`
+}
+
+/** What there is to say of a question beside its answers. */
+export function questionNote({ outcome, carriedFrom }: QuestionResolution): string | undefined {
+  if (outcome !== 'answered') return 'Not answered'
+  return carriedFrom === undefined ? undefined : 'Asked again, and answered as before'
 }

@@ -20,6 +20,7 @@ type Props = {
   onDenyWithReason: () => void
   /** Only where the agent takes an edited input. */
   onEdit?: () => void
+  onNearEdit?: () => void
 }
 
 /** Allowing on the left, denying on the right: apart, so that no thumb takes one for the other. */
@@ -56,7 +57,7 @@ export function PermissionButtons({ plan, choices, command, edited, disabled, on
         </Menu>
       )}
       {rest.onEdit && (
-        <Button look="quiet" onClick={rest.onEdit}>
+        <Button look="quiet" onClick={rest.onEdit} onPointerEnter={rest.onNearEdit} onFocus={rest.onNearEdit}>
           <Pencil size={13} aria-hidden /> {edited ? 'Do not edit' : 'Edit'}
         </Button>
       )}

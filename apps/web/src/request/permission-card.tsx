@@ -46,7 +46,7 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
   }
   const isPlan = ask.kind === 'plan'
   const onKey = (key: string) => {
-    if (denying) return false
+    if (denying || (edits && !form)) return false
     if (key === '1' && choices.once) allow(choices.once)
     else if (key === '2' && choices.session && !edits) allow(choices.session)
     else if (key === '3') isPlan ? setDenying(true) : decide('deny')
@@ -112,6 +112,7 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
           onDenyWithReason={() => setDenying(true)}
           {...(agent?.capabilities.editInput &&
             !isPlan && {
+              onNearEdit: editPart.fetch,
               onEdit: () => setEditing(!editing),
             })}
         />

@@ -1,6 +1,7 @@
 import type { BlockOf } from '@parley/protocol'
 import { MessageCircleQuestion } from 'lucide-react'
 import { visible } from '../page/words.logic.ts'
+import { questionNote } from './answer-words.logic.ts'
 
 /** A question in the timeline: what was asked, and what was answered. */
 export function SettledQuestion({ block }: { block: BlockOf<'question'> }) {
@@ -15,6 +16,7 @@ export function SettledQuestion({ block }: { block: BlockOf<'question'> }) {
       </p>
     )
   }
+  const note = questionNote(resolution)
   return (
     <div className="rounded-md border border-line px-3 py-2 text-sm">
       {request.questions.map((question) => (
@@ -30,11 +32,7 @@ export function SettledQuestion({ block }: { block: BlockOf<'question'> }) {
           </span>
         </p>
       ))}
-      {(resolution.outcome !== 'answered' || resolution.carriedFrom) && (
-        <p className="pl-6 text-xs text-faint">
-          {resolution.carriedFrom ? 'Asked again, and answered as before' : 'Not answered'}
-        </p>
-      )}
+      {note !== undefined && <p className="pl-6 text-xs text-faint">{note}</p>}
     </div>
   )
 }

@@ -1,3 +1,4 @@
+import { forgetDraft } from '../composer/draft.ts'
 import { client } from '../page/client.ts'
 import { currentRoute, go } from '../page/route.ts'
 import { createStore, useStore } from '../page/store.ts'
@@ -18,10 +19,13 @@ export function deleteWithUndo(session: { readonly id: string; readonly title: s
   deleting.set((before) => new Set([...before, id]))
   const show = () => deleting.set((before) => new Set([...before].filter((other) => other !== id)))
   const timer = setTimeout(() => {
-    client.call('deleteSession', { params: { id } }).catch((thrown: unknown) => {
-      show()
-      toastError(thrown)
-    })
+    client.call('deleteSession', { params: { id } }).then(
+      () => forgetDraft(id),
+      (thrown: unknown) => {
+        show()
+        toastError(thrown)
+      },
+    )
   }, undoMs)
   const undo = () => {
     clearTimeout(timer)

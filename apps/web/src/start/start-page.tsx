@@ -4,8 +4,9 @@ import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react'
 import { AttachButton } from '../composer/attach-button.tsx'
 import { AttachmentChips } from '../composer/attachments.tsx'
 import { DroppedFiles } from '../composer/dropped-files.tsx'
+import { enterSends } from '../composer/enter-sends.ts'
 import { filesIn } from '../composer/files.ts'
-import { enterSends, focusAtEnd } from '../composer/focus-prompt.ts'
+import { focusAtEnd } from '../composer/focus-prompt.ts'
 import { PromptField } from '../composer/prompt-field.tsx'
 import { Choice, modeNames, modeNotes } from '../composer/settings-row.tsx'
 import { problemWords } from '../page/problem-words.logic.ts'
@@ -15,14 +16,12 @@ import { Link } from '../parts/link.tsx'
 import { AgentChoice } from './agent-choice.tsx'
 import { AgentNoticeView } from './agent-notice.tsx'
 import { FolderField } from './folder-field.tsx'
-import { type NewSession, useNewSession } from './new-session.ts'
-
-const noCommands: never[] = []
+import { type SessionChoices, useSessionChoices } from './session-choices.ts'
 
 /** A new session: what to do, who does it, where, and what needs asking. */
 export function StartPage() {
-  const made = useNewSession()
-  const { agents, status, error, agent, notice } = made
+  const choices = useSessionChoices()
+  const { agents, status, error, agent, notice } = choices
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto w-full max-w-2xl px-5 pb-8 max-md:px-3 max-md:py-2">
@@ -41,17 +40,17 @@ export function StartPage() {
         <form
           onSubmit={(event) => {
             event.preventDefault()
-            void made.start()
+            void choices.start()
           }}
         >
-          <Task made={made} />
-          <Trust made={made} />
+          <Task choices={choices} />
+          <Trust choices={choices} />
           <AgentChoice
             agents={agents}
             status={status}
             error={error && problemWords(error)}
             chosen={agent?.id}
-            onChoose={made.chooseAgent}
+            onChoose={choices.chooseAgent}
           />
         </form>
         {/* Not before what is above it has its height. */}
@@ -62,8 +61,8 @@ export function StartPage() {
 }
 
 /** The prompt, and below it where and how it will run. */
-function Task({ made }: { made: NewSession }) {
-  const { agent, notice, attachments, cwd } = made
+function Task({ choices }: { choices: SessionChoices }) {
+  const { agent, notice, attachments, cwd } = choices
   const field = useRef<HTMLTextAreaElement>(null)
   const findFiles = useMemo(() => filesIn(cwd), [cwd])
   const route = useRoute()
@@ -73,7 +72,7 @@ function Task({ made }: { made: NewSession }) {
   }, [route])
   const onKey = ({ key, shiftKey }: KeyboardEvent) => {
     if (key !== 'Enter' || shiftKey || !enterSends()) return false
-    void made.start()
+    void choices.start()
     return true
   }
   const attach = (files: readonly File[]) => void attachments.add(files)
@@ -83,9 +82,8 @@ function Task({ made }: { made: NewSession }) {
       <AttachmentChips attachments={attachments} />
       <PromptField
         field={field}
-        draft={made.draft}
+        draft={choices.draft}
         attachments={attachments}
-        commands={noCommands}
         findFiles={findFiles}
         side="below"
         rows={3}
@@ -95,14 +93,14 @@ function Task({ made }: { made: NewSession }) {
         onKey={onKey}
       />
       <div className="flex flex-wrap items-center gap-1 px-2 pb-2">
-        <FolderField value={made.folder} problem={made.problem} onChange={made.chooseFolder} />
+        <FolderField value={choices.folder} problem={choices.problem} onChange={choices.chooseFolder} />
         <AttachButton onFiles={attach} />
-        <Settings made={made} />
+        <Settings choices={choices} />
         <button
           type="submit"
           aria-label="Start"
           title="Start (Enter)"
-          disabled={!agent || made.sending}
+          disabled={!agent || choices.sending}
           className="ml-auto flex h-9 items-center gap-1.5 rounded-lg bg-mark-fill px-3 text-sm font-medium text-white hover:brightness-110 disabled:bg-hover disabled:text-faint pointer-coarse:h-11"
         >
           Start <ArrowUp size={16} aria-hidden />
@@ -112,7 +110,11 @@ function Task({ made }: { made: NewSession }) {
   )
 }
 
-function Settings({ made: { agent, mode, models, model, chooseMode, chooseModel } }: { made: NewSession }) {
+function Settings({
+  choices: { agent, mode, models, model, chooseMode, chooseModel },
+}: {
+  choices: SessionChoices
+}) {
   return (
     <>
       {agent && (
@@ -141,7 +143,7 @@ function Settings({ made: { agent, mode, models, model, chooseMode, chooseModel 
 }
 
 /** What the agent may do, in words, and whether the folder may have a say in it. */
-function Trust({ made: { agent, mode, trust, chooseTrust } }: { made: NewSession }) {
+function Trust({ choices: { agent, mode, trust, chooseTrust } }: { choices: SessionChoices }) {
   return (
     <div className="flex flex-wrap items-center gap-x-4 px-1 pt-1.5 text-xs text-soft">
       <p className="min-h-6 flex-1 basis-64 pt-0.5">{agent && modeNotes[mode]}</p>

@@ -4,9 +4,12 @@ import type { GitIn } from './git.ts'
 
 const freshMs = 5_000
 const mostFiles = 200_000
+/** Of what is no repository, such as a whole home: those near the top are read, and the rest left. */
+const mostFolders = 10_000
 const skipped = new Set(['.git', 'node_modules', '.venv', 'target', 'dist'])
 
-type Listing = { readonly at: number; readonly files: Promise<readonly string[]> }
+/** `at`: when it was there; not before. */
+type Listing = { at: number; readonly files: Promise<readonly string[]> }
 
 export type FolderFiles = {
   /** Paths inside the folder that fit the words, the best first. */
@@ -22,8 +25,14 @@ export function createFolderFiles(gitIn: GitIn, now: () => number = Date.now): F
     if (known && now() - known.at < freshMs) return known.files
     for (const [other, { at }] of listings) if (now() - at >= freshMs) listings.delete(other)
     const files = list(gitIn, folder)
-    listings.set(folder, { at: now(), files })
-    files.catch(() => listings.delete(folder))
+    const listing: Listing = { at: Number.POSITIVE_INFINITY, files }
+    listings.set(folder, listing)
+    files.then(
+      () => {
+        listing.at = now()
+      },
+      () => listings.delete(folder),
+    )
     return files
   }
 
@@ -50,12 +59,12 @@ async function list(gitIn: GitIn, folder: string): Promise<readonly string[]> {
 /** For folders that are no repository. */
 async function walk(folder: string): Promise<string[]> {
   const files: string[] = []
-  const waiting = ['']
-  while (waiting.length > 0 && files.length < mostFiles) {
-    const place = waiting.shift() ?? ''
+  const folders = ['']
+  for (const [read, place] of folders.entries()) {
+    if (read >= mostFolders || files.length >= mostFiles) break
     for (const entry of await readdir(join(folder, place), { withFileTypes: true }).catch(() => [])) {
       const path = place === '' ? entry.name : `${place}/${entry.name}`
-      if (entry.isDirectory() && !skipped.has(entry.name)) waiting.push(path)
+      if (entry.isDirectory() && !skipped.has(entry.name)) folders.push(path)
       else if (entry.isFile()) files.push(path)
     }
   }

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { countLines } from './count-lines.ts'
-import { bestOf } from './files.ts'
+import { bestOf, createFolderFiles } from './files.ts'
+import type { GitIn } from './git.ts'
 import { createWorkspace } from './index.ts'
 
 const workspace = createWorkspace({ env: process.env })
@@ -54,6 +55,28 @@ describe('files', () => {
   it('are found where there is no repository, too', async () => {
     const folder = folderWith({ 'a/b.txt': '', 'node_modules/x/b.txt': '' })
     expect(await workspace.findFiles(folder, 'b', 10)).toEqual(['a/b.txt'])
+  })
+
+  it('are listed once for all who type meanwhile, and anew when the listing is old', async () => {
+    const folder = folderWith({ 'a.txt': '' })
+    const [slow, clock] = [Promise.withResolvers<void>(), { now: 0 }]
+    let listed = 0
+    const gitIn: GitIn = async () => {
+      listed++
+      await slow.promise
+      return async () => ({ code: 128, stdout: '', stderr: '', cut: false })
+    }
+    const files = createFolderFiles(gitIn, () => clock.now)
+    const typing = [files.find(folder, 'a', 5)]
+    clock.now = 60_000
+    typing.push(files.find(folder, 'a', 5))
+    slow.resolve()
+    expect(await Promise.all(typing)).toEqual([['a.txt'], ['a.txt']])
+    await files.find(folder, 'a', 5)
+    expect(listed).toBe(1)
+    clock.now = 120_000
+    await files.find(folder, 'a', 5)
+    expect(listed).toBe(2)
   })
 
   it('come with names before folders and runs before scattered letters', () => {

@@ -74,7 +74,7 @@ describe('a transcript', () => {
     expect(page?.match(/Prompt[^<]*/g)).toEqual(['Prompt', 'Prompt, withdrawn', 'Prompt, steered', 'Prompt'])
   })
 
-  it('says of a permission that was asked again after a restart that the answer was given before', () => {
+  it('says of a request that was asked again after a restart that the answer was given before', () => {
     const asked = {
       type: 'permission.requested',
       turnId: 'a',
@@ -83,12 +83,31 @@ describe('a transcript', () => {
       title: 'ls',
     } as const
     const allowed = { type: 'permission.resolved', turnId: 'a', outcome: 'allowed', by: 'person' } as const
+    const colour = {
+      id: 'colour',
+      header: 'Colour',
+      text: 'Which?',
+      options: [],
+      multiple: true,
+      freeText: false,
+    }
     const view = viewOf(
       { ...asked, toolCallId: 'c', requestId: 'q', input: {}, options: [] },
       { ...allowed, requestId: 'q' },
       { ...asked, toolCallId: 'd', requestId: 'r', input: {}, options: [] },
       { ...allowed, requestId: 'r', carriedFrom: 'q' },
+      { type: 'question.asked', turnId: 'a', requestId: 's', questions: [colour] },
+      {
+        type: 'question.resolved',
+        turnId: 'a',
+        requestId: 's',
+        outcome: 'answered',
+        by: 'person',
+        answers: { colour: ['red', 'blue'] },
+        carriedFrom: 'p',
+      },
     )
+    for (const text of both(view)) expect(text).toContain('red, blue, as answered before')
     for (const text of both(view))
       expect(text.match(/allowed by a person[^*<]*/g)).toEqual([
         'allowed by a person',

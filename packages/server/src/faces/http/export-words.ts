@@ -34,7 +34,11 @@ export function resolverWords({
   by: ResolvedBy
   carriedFrom?: string | undefined
 }): string {
-  return `${resolvers[by]}${carriedFrom === undefined ? '' : ', as answered before'}`
+  return `${resolvers[by]}${carriedWords(carriedFrom)}`
+}
+
+function carriedWords(carriedFrom: string | undefined): string {
+  return carriedFrom === undefined ? '' : ', as answered before'
 }
 
 const resolvers: Readonly<Record<ResolvedBy, string>> = {
@@ -101,7 +105,7 @@ export function answerWords({ resolution }: BlockOf<'question'>, questionId: str
   if (!resolution) return 'not answered yet'
   const answer = resolution.answers?.[questionId]
   if (answer === undefined) return resolution.outcome
-  return Array.isArray(answer) ? answer.join(', ') : answer
+  return `${[answer].flat().join(', ')}${carriedWords(resolution.carriedFrom)}`
 }
 
 /** `waited` is how much of the turn people were asked for, in milliseconds. */

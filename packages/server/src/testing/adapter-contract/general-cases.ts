@@ -1,6 +1,7 @@
 import { ParleyError } from '@parley/protocol'
 import { expect } from 'vitest'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import { ownChildren } from '../own-children.ts'
 import { connectInput, promptMessage, readToEnd, readUntil, silentPerson } from '../read-connection.ts'
 import type { Bench } from './bench.ts'
 import { play, refusalOf } from './capability-cases.ts'
@@ -26,6 +27,19 @@ export const generalCases: readonly GeneralCase[] = [
       const [told] = await bench.host.agents()
       expect(told?.capabilities).toEqual(setup.capabilities)
       expect(await adapter.probe(AbortSignal.timeout(10_000))).toMatchObject({ found: true })
+    },
+  },
+  {
+    title: 'whatever is started to look for it is gone when the look is over, or given up',
+    async shows(bench) {
+      const before = ownChildren()
+      await bench.newAdapter().probe(AbortSignal.timeout(10_000))
+      expect(ownChildren().filter((pid) => !before.includes(pid))).toEqual([])
+      const giveUp = new AbortController()
+      const looking = bench.newAdapter().probe(giveUp.signal)
+      giveUp.abort()
+      await looking
+      expect(ownChildren().filter((pid) => !before.includes(pid))).toEqual([])
     },
   },
   {

@@ -2,7 +2,7 @@ import type { PermissionMode } from '@parley/protocol'
 import { useState } from 'react'
 import { promptParts } from '../composer/attachment.logic.ts'
 import { useAttachments } from '../composer/attachments.tsx'
-import { draftOf, newSession } from '../composer/draft.ts'
+import { draftOf, newSessionKey } from '../composer/draft.ts'
 import { useAgents } from '../page/agents.ts'
 import { client } from '../page/client.ts'
 import { prefer, preferences } from '../page/preferences.ts'
@@ -12,10 +12,10 @@ import { toastError } from '../page/toasts.tsx'
 import { agentNotice, pickAgent } from './agent-notice.logic.ts'
 import { type FolderProblem, folderProblem } from './folder-problem.logic.ts'
 
-export type NewSession = ReturnType<typeof useNewSession>
+export type SessionChoices = ReturnType<typeof useSessionChoices>
 
 /** What a session will be made of, as it is chosen, and the making of it. */
-export function useNewSession() {
+export function useSessionChoices() {
   const found = useAgents()
   const kept = useStore(preferences)
   const [chosen, chooseAgent] = useState<string>()
@@ -30,15 +30,16 @@ export function useNewSession() {
   const usedMode = !agent || agent.modes.includes(mode) ? mode : (agent.modes[0] ?? 'ask')
   const models = agent?.capabilities.models ? (agent.models ?? []) : []
   const usedModel = models.some(({ id }) => id === model) ? model : ''
-  const draft = draftOf(newSession)
-  const attachments = useAttachments(newSession, agent)
+  const draft = draftOf(newSessionKey)
+  const attachments = useAttachments(newSessionKey, agent)
   const cwd = folder.trim() || '~'
 
   const start = async () => {
     if (!agent || sending) return
     setSending(true)
     setProblem(undefined)
-    const prompt = promptParts(draft.get(), attachments.list)
+    const [text, along] = [draft.get(), attachments.list]
+    const prompt = promptParts(text, along)
     try {
       const session = await client.createSession({
         agent: agent.id,
@@ -48,8 +49,9 @@ export function useNewSession() {
         ...(trust && { trust }),
         ...(prompt.length > 0 && { prompt }),
       })
-      draft.set('')
-      attachments.clear()
+      // What was written meanwhile was not sent.
+      if (draft.get() === text) draft.set('')
+      for (const { id } of along) attachments.remove(id)
       prefer({ agent: agent.id, folder: session.cwd })
       go({ name: 'session', id: session.id })
     } catch (thrown) {

@@ -99,7 +99,7 @@ export async function runNpm(npm: Npm, args: readonly string[], run: NpmRun): Pr
 function npmFailure(stdout: string, stderr: string, run: NpmRun, signal?: string): ParleyError {
   const { code, summary } = npmError(stdout, stderr)
   const words = summary ?? (signal ? `it was ended by ${signal}` : firstLine(stderr) || 'it did not say why')
-  const [reason, message] = explain(code, words, run)
+  const [reason, message] = explain(code ?? signal, words, run)
   const isMissing = reason === 'package' || reason === 'version'
   return new ParleyError(isMissing ? 'not_found' : 'agent_failed', message, {
     details: { reason, ...(code && { npm: code }), package: run.package, version: run.version },

@@ -64,14 +64,14 @@ export function AddRule({ onAdded }: { onAdded: () => void }) {
             ))}
           </select>
         </Labelled>
-        <Labelled label="Tool, as agents call it; * is every tool">
+        <Labelled label="Tool, as the agent calls it; * is every tool">
           <Text value={form.tool} placeholder="Bash" first onWrite={(tool) => write({ tool })} />
         </Labelled>
-        <Labelled label="Only where the field">
+        <Labelled label="Field of its input">
           <Text value={form.field} placeholder="command" onWrite={(field) => write({ field })} />
         </Labelled>
-        <Labelled label="is this; * stands for anything. Empty: every use of the tool">
-          <Text value={form.text} placeholder="git push *" onWrite={(text) => write({ text })} />
+        <Labelled label="Its whole text; * stands for anything. Empty: every use of the tool">
+          <Text value={form.text} placeholder="*git push*" onWrite={(text) => write({ text })} />
         </Labelled>
         <Labelled label="Agent">
           <select
@@ -87,7 +87,7 @@ export function AddRule({ onAdded }: { onAdded: () => void }) {
             ))}
           </select>
         </Labelled>
-        <Labelled label="Only in the folder. Empty: everywhere">
+        <Labelled label="Folder. Empty: everywhere">
           <Text value={form.folder} placeholder="~/project" onWrite={(folder) => write({ folder })} />
         </Labelled>
       </div>

@@ -1,4 +1,5 @@
 import { Link as LinkIcon, RotateCcw } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
 import { useAgent } from '../page/agents.ts'
 import { client } from '../page/client.ts'
 import { CopyButton } from '../page/copy-button.tsx'
@@ -7,21 +8,28 @@ import { toast, toastError } from '../page/toasts.tsx'
 import { IconButton } from '../parts/button.tsx'
 import { useSessionId, useStatePart } from '../session/session-context.tsx'
 
+type Props = { seq: number; text: string; promptId?: string; className?: string }
+
 /**
- * What can be done with a message: in reach of the pointer and the keyboard, out of sight otherwise. Under a finger it
- * comes, with room of its own, when the message is tapped.
+ * What can be done with a message. It comes when the pointer, the keyboard or a finger is at its row, and costs the others
+ * nothing; under a finger it has room of its own.
  */
-export function RowActions({
-  seq,
-  text,
-  promptId,
-  className = '',
-}: {
-  seq: number
-  text: string
-  promptId?: string
-  className?: string
-}) {
+export function RowActions(props: Props) {
+  const [near, setNear] = useState(false)
+  const place = useRef<HTMLSpanElement>(null)
+  useEffect(() => {
+    const row = place.current?.closest('article')
+    const come = () => setNear(true)
+    const ways = ['pointerenter', 'focusin']
+    for (const way of ways) row?.addEventListener(way, come)
+    return () => {
+      for (const way of ways) row?.removeEventListener(way, come)
+    }
+  }, [])
+  return near ? <Actions {...props} /> : <span ref={place} hidden />
+}
+
+function Actions({ seq, text, promptId, className = '' }: Props) {
   const id = useSessionId()
   const copyLink = async () => {
     try {

@@ -138,6 +138,26 @@ describe('the list', () => {
     await conversation(page).waitFor()
     expect(new URL(page.url()).pathname).toBe(`/sessions/${id}`)
   })
+
+  it('has no deleted session any more once the page was left', async () => {
+    const { page } = await openTab()
+    const id = await server.session('help')
+    await openSession(page, server, id)
+    await page.getByRole('button', { name: 'More for this session' }).click()
+    await page.getByRole('menuitem', { name: 'Delete' }).click()
+    await page.getByRole('button', { name: 'Undo' }).waitFor()
+    await page.reload()
+    const list = page.getByRole('navigation', { name: 'Sessions' })
+    await list.getByRole('link', { name: 'New session' }).waitFor()
+    expect(await list.locator(`[data-session=${id}]`).count()).toBe(0)
+    const isThere = () =>
+      server.call(`/api/sessions/${id}?tail=0`).then(
+        () => true,
+        () => false,
+      )
+    await eventually(isThere).toBe(false)
+    expect(await list.locator(`[data-session=${id}]`).count()).toBe(0)
+  })
 })
 
 describe('all sessions', () => {

@@ -14,6 +14,7 @@ import { applyTheme } from './page/preferences.ts'
 import { currentRoute } from './page/route.ts'
 import { watchAnswers } from './request/send-answer.ts'
 import './style.css'
+import { deleteLeftBehind } from './sessions/deleting.ts'
 
 const route = currentRoute()
 if (route.name === 'session') {
@@ -24,6 +25,7 @@ if (route.name === 'session') {
 applyTheme()
 startNews()
 sendLeftBehind()
+deleteLeftBehind()
 watchAnswers()
 keepPage()
 watchSignOut()

@@ -20,6 +20,7 @@ describe('completion', () => {
     const text = 'look at @sr and go'
     const completion = completionAt(text, 11)!
     expect(withChoice(text, completion, 'src/a.ts')).toEqual({ text: 'look at @src/a.ts and go', caret: 18 })
+    expect(withChoice(text, completion, 'my notes.md').text).toBe('look at @"my notes.md" and go')
   })
 
   it('puts the best first', () => {

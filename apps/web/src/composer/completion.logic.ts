@@ -24,7 +24,8 @@ export function withChoice(
   choice: string,
 ): { text: string; caret: number } {
   const sign = completion.kind === 'command' ? '/' : '@'
-  const inserted = `${sign}${choice} `
+  // A name with a space in it has no end otherwise.
+  const inserted = `${sign}${/\s/.test(choice) ? `"${choice}"` : choice} `
   const rest = text.slice(completion.to).replace(/^ /, '')
   return { text: text.slice(0, completion.from) + inserted + rest, caret: completion.from + inserted.length }
 }

@@ -56,7 +56,7 @@ function leavePlace(sessionId: string): void {
 }
 
 /** Of a session that is gone. */
-export function forgetDraft(sessionId: string): void {
+export function forgetDraftOf(sessionId: string): void {
   draftOf(sessionId).set('')
   followersOf(sessionId).set([])
   cacheParts(sessionId, [])

@@ -21,12 +21,17 @@ export default function MenuList({
 }: OpenMenu & { entries: readonly MenuEntry[] }) {
   const list = useRef<HTMLDivElement>(null)
   const [inside, setInside] = useState<MenuEntry>()
+  /** Where one went in, and comes out again. */
+  const gate = useRef<string>(undefined)
   useEffect(() => {
     const element = list.current
     if (!element) return
     if (!element.matches(':popover-open')) element.showPopover()
     place(element, anchor)
-    element.querySelectorAll('button')[inside ? 1 : 0]?.focus()
+    const buttons = [...element.querySelectorAll('button')]
+    const first = inside ? 1 : buttons.findIndex((button) => button.textContent === gate.current)
+    buttons[Math.max(0, first)]?.focus()
+    gate.current = inside?.label
   }, [anchor, inside])
   const back: MenuEntry = {
     label: 'Back',

@@ -35,6 +35,13 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
     event.stopPropagation()
     onClose()
   }
+  const onKeyDown = (event: KeyboardEvent) => {
+    leave(event)
+    if (open || event.key !== 'ArrowDown') return
+    event.preventDefault()
+    event.stopPropagation()
+    setOpen(true)
+  }
   /** Who went elsewhere before it came does not want it any more. */
   const onBlur = () => {
     const { shown, error } = part.loaded.get()
@@ -54,7 +61,7 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
         aria-controls={open ? id : undefined}
         onFocus={part.fetch}
         onPointerEnter={part.fetch}
-        onKeyDown={leave}
+        onKeyDown={onKeyDown}
         onBlur={onBlur}
         onClick={() => setOpen(!open)}
         className={`inline-flex size-7 shrink-0 items-center justify-center rounded-md text-soft hover:bg-hover hover:text-ink pointer-coarse:size-11 ${className}`}

@@ -5,14 +5,15 @@ import { type Edits, editedInput, inputForm, textIn } from './input-form.logic.t
 type Props = {
   input: unknown
   edits: Edits
-  /** Of the JSON. */
   problem: string | undefined
+  /** The field that it is in; without one, the JSON. */
+  at: string | undefined
   onEdit: (edits: Edits) => void
   onKeyDown: (event: KeyboardEvent) => void
 }
 
 /** What will run, to be changed before it does: a field for each text of it. */
-function EditForm({ input, edits, problem, onEdit, onKeyDown }: Props) {
+function EditForm({ input, edits, problem, at, onEdit, onKeyDown }: Props) {
   const { texts, others } = inputForm(input)
   return (
     <div className="flex flex-col gap-2 pb-0.5">
@@ -22,6 +23,7 @@ function EditForm({ input, edits, problem, onEdit, onKeyDown }: Props) {
           label={visible(field.name)}
           first={index === 0}
           value={textIn(edits, field)}
+          problem={at === field.name ? problem : undefined}
           onWrite={(text) => onEdit({ ...edits, texts: { ...edits.texts, [field.name]: text } })}
           onKeyDown={onKeyDown}
         />
@@ -31,7 +33,7 @@ function EditForm({ input, edits, problem, onEdit, onKeyDown }: Props) {
           label={texts.length > 0 ? 'Other input, as JSON' : 'Input, as JSON'}
           first={texts.length === 0}
           value={edits.others ?? others}
-          problem={problem}
+          problem={at === undefined ? problem : undefined}
           onWrite={(text) => onEdit({ ...edits, others: text })}
           onKeyDown={onKeyDown}
         />

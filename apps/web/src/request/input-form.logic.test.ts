@@ -72,6 +72,17 @@ describe('an edited input', () => {
     )
   })
 
+  it('runs something: a command that was emptied is none', () => {
+    expect(editedInput(input, { texts: { command: ' \n' } })).toEqual({
+      input,
+      problem: expect.stringContaining('deny'),
+      at: 'command',
+    })
+    expect(editedInput(input, { texts: { description: '' } })).toEqual({
+      input: { ...input, description: '' },
+    })
+  })
+
   it('says what is wrong with its JSON', () => {
     const problem = (others: string) => editedInput(input, { others }).problem
     expect(problem('{"a": 1,}')).toMatch(/^This is not JSON: .+/)

@@ -1,5 +1,5 @@
 import { messageOf } from '@parley/protocol'
-import { asJson } from '../timeline/call-words.logic.ts'
+import { asJson, commandOf } from '../timeline/call-words.logic.ts'
 
 /** The input of a call as a person edits it: a field for each text in it, and all else as JSON. */
 export type InputForm = {
@@ -33,11 +33,14 @@ export function textIn(edits: Edits, { name, text }: TextField): string {
   return Object.hasOwn(texts, name) ? texts[name]! : text
 }
 
+/** `at`: the field that the problem is in, if it is not the JSON. */
+type Edited = { readonly input: unknown; readonly problem?: string; readonly at?: string }
+
 /**
  * The whole input with the edits in it; the very same where nothing differs. Only what was edited is read anew, so
  * that all else keeps its type.
  */
-export function editedInput(input: unknown, edits: Edits): { input: unknown; problem?: string } {
+export function editedInput(input: unknown, edits: Edits): Edited {
   const form = inputForm(input)
   const isSame = edits.others === undefined || edits.others === form.others
   const read = isSame || form.others === undefined ? undefined : readJson(edits.others)
@@ -51,6 +54,8 @@ export function editedInput(input: unknown, edits: Edits): { input: unknown; pro
     (field) => [field.name, withLineEnds(field.text, textIn(edits, field))] as const,
   )
   if (!read && texts.every(([name, text]) => text === input[name])) return { input }
+  const emptied = texts.find(([name, text]) => text.trim() === '' && commandOf(input) === input[name])
+  if (emptied) return { input, problem: 'Write what to run. To run nothing, deny.', at: emptied[0] }
   return { input: inOrderOf(input, Object.fromEntries([...texts, ...Object.entries(others)])) }
 }
 

@@ -37,7 +37,8 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
   // What was edited and left counts for nothing, but is there again for whoever goes on with it.
   const edits = editing ? (draft.edits ?? {}) : undefined
   const { shown: form } = useStore(editPart.loaded)
-  const { input, problem } = (edits && form?.editedInput(ask.input, edits)) ?? { input: ask.input }
+  const edited = edits && form?.editedInput(ask.input, edits)
+  const { input, problem, at } = edited ?? { input: ask.input }
   const mayAllow = problem === undefined && (!edits || form !== undefined)
 
   const allow = (option: PermissionOption | undefined) => {
@@ -75,6 +76,7 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
                 input={ask.input}
                 edits={edits}
                 problem={problem}
+                at={at}
                 onEdit={(next) => keep({ edits: next })}
                 onKeyDown={(event) => {
                   if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) allow(choices.once)

@@ -1,4 +1,4 @@
-import { newId, type OpenRequest, ParleyError } from '@parley/protocol'
+import { type ErrorCode, newId, type OpenRequest, ParleyError } from '@parley/protocol'
 import { announce } from '../page/announcer.tsx'
 import { client } from '../page/client.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
@@ -120,6 +120,8 @@ async function deliver(kept: KeptAnswer): Promise<void> {
   }
 }
 
+const neverTaken: readonly ErrorCode[] = ['validation_error', 'not_supported', 'too_large', 'forbidden']
+
 /** What can never be taken is forgotten, and told; what the server cannot take now is kept, and shown. */
 function refused({ commandId, said, asked, sessionId }: KeptAnswer, thrown: unknown): void {
   const code = thrown instanceof ParleyError ? thrown.code : undefined
@@ -128,7 +130,7 @@ function refused({ commandId, said, asked, sessionId }: KeptAnswer, thrown: unkn
     const outcome = thrown instanceof ParleyError ? thrown.details?.outcome : undefined
     forgetAnswer(commandId)
     tell(`Your answer to “${asked}” (${said}) was not used: ${settledWords(outcome)}.`, show)
-  } else if (code === 'validation_error' || code === 'not_supported' || code === 'too_large') {
+  } else if (code !== undefined && neverTaken.includes(code)) {
     forgetAnswer(commandId)
     tell(`Your answer to “${asked}” (${said}) was not taken. ${problemWords(thrown)}`, show)
   } else hold(commandId, problemWords(thrown))

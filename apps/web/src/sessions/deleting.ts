@@ -1,39 +1,64 @@
-import { forgetDraft } from '../composer/draft.ts'
+import { ParleyError } from '@parley/protocol'
+import { forgetDraftOf } from '../composer/draft.ts'
 import { client } from '../page/client.ts'
+import { createKeptStore } from '../page/kept-store.ts'
 import { currentRoute, go } from '../page/route.ts'
-import { createStore, useStore } from '../page/store.ts'
+import { useStore } from '../page/store.ts'
 import { toast, toastError } from '../page/toasts.tsx'
 
 const undoMs = 7000
+/** After that, how long the tab that it was said in may take to do it. */
+const graceMs = 1500
 
-/** Sessions that are hidden and will be deleted when the time to undo is over. A closed page deletes nothing. */
-const deleting = createStore<ReadonlySet<string>>(new Set())
+/** Sessions that are hidden, in every tab, and until when that can be undone; then they are deleted. */
+const deleting = createKeptStore<{ readonly until: Readonly<Record<string, number>> }>('deleting', {
+  until: {},
+})
 
-export const useDeleting = () => useStore(deleting)
+const isDeleting = (id: string) => Object.hasOwn(deleting.get().until, id)
+
+export function useDeleting(): ReadonlySet<string> {
+  return new Set(Object.keys(useStore(deleting).until))
+}
 
 export function deleteWithUndo(session: { readonly id: string; readonly title: string }): void {
   const { id } = session
   const here = currentRoute()
   const wasHere = here.name === 'session' && here.id === id
   if (wasHere) go({ name: 'home' })
-  deleting.set((before) => new Set([...before, id]))
-  const show = () => deleting.set((before) => new Set([...before].filter((other) => other !== id)))
-  const timer = setTimeout(() => {
-    client.call('deleteSession', { params: { id } }).then(
-      () => forgetDraft(id),
-      (thrown: unknown) => {
-        show()
-        toastError(thrown)
-      },
-    )
-  }, undoMs)
+  deleting.set(({ until }) => ({ until: { ...until, [id]: Date.now() + undoMs } }))
+  const timer = setTimeout(() => void remove(id), undoMs)
   const undo = () => {
     clearTimeout(timer)
-    show()
+    show(id)
     if (wasHere && currentRoute().name === 'home') go(here)
   }
   toast(`Deleted “${session.title || 'Untitled'}”`, {
     action: { label: 'Undo', run: undo },
     ms: undoMs - 200,
   })
+}
+
+/** What was deleted on a page that was left before it was done. */
+export function deleteLeftBehind(): void {
+  for (const [id, until] of Object.entries(deleting.get().until))
+    setTimeout(() => isDeleting(id) && void remove(id), Math.max(0, until + graceMs - Date.now()))
+}
+
+async function remove(id: string): Promise<void> {
+  try {
+    await client.call('deleteSession', { params: { id } })
+  } catch (thrown) {
+    if (!(thrown instanceof ParleyError && thrown.code === 'not_found')) {
+      show(id)
+      return toastError(thrown)
+    }
+  }
+  forgetDraftOf(id)
+  // By then it is in no list any more.
+  setTimeout(() => show(id), graceMs)
+}
+
+function show(id: string): void {
+  deleting.set(({ until: { [id]: _, ...until } }) => ({ until }))
 }

@@ -1,4 +1,5 @@
 import type { NewRule } from '@parley/protocol'
+import { relativeProblem } from '../start/folder-problem.logic.ts'
 
 /** A rule as it is being written. */
 export type RuleForm = {
@@ -31,6 +32,8 @@ export function ruleOf(form: RuleForm): { rule: NewRule } | { problem: string } 
     return {
       problem: 'That would allow everything. Name a tool, or choose the mode “Never ask” in a session.',
     }
+  const wrong = folder === '' ? undefined : relativeProblem(folder)
+  if (wrong) return { problem: wrong.text }
   return {
     rule: {
       decision: form.decision,

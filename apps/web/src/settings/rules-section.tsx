@@ -64,14 +64,14 @@ function RuleRow({ rule, onRevoke }: { rule: PermissionRule; onRevoke: () => voi
         <span className="block [overflow-wrap:anywhere]">
           {rule.tool === '*' ? 'Every tool' : visible(rule.tool)}
           {match.map(([field, text]) => (
-            <code key={field} className="ml-2 rounded bg-sunk px-1 font-mono text-xs" title={field}>
-              {visible(text)}
+            <code key={field} className="ml-2 rounded bg-sunk px-1 font-mono text-xs">
+              {visible(`${field}: ${text}`)}
             </code>
           ))}
         </span>
         <span className="flex gap-1.5 text-xs text-faint">
-          <Where rule={rule} /> {rule.agent && <span>only {rule.agent}</span>}{' '}
-          <span>{ago(rule.createdAt, now)}</span>
+          <Where rule={rule} /> {rule.agent && <span>· only {rule.agent}</span>}{' '}
+          <span>· {ago(rule.createdAt, now)}</span>
         </span>
       </span>
       <Button

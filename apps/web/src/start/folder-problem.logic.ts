@@ -8,3 +8,10 @@ export function folderProblem(thrown: unknown): FolderProblem | undefined {
   if (!(thrown instanceof ParleyError) || thrown.code !== 'validation_error') return undefined
   return typeof thrown.details?.cwd === 'string' ? { text: visible(thrown.message) } : undefined
 }
+
+/** A path that is not whole would be taken from wherever the server was started. */
+export function relativeProblem(folder: string): FolderProblem | undefined {
+  return /^(\/|~$|~\/|[a-zA-Z]:[\\/])/.test(folder)
+    ? undefined
+    : { text: 'Give a whole path, or one that begins with ~/.' }
+}

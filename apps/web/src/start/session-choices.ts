@@ -5,27 +5,36 @@ import { useAttachments } from '../composer/attachments.tsx'
 import { draftOf, newSessionKey } from '../composer/draft.ts'
 import { useAgents } from '../page/agents.ts'
 import { client } from '../page/client.ts'
+import { createKeptStore } from '../page/kept-store.ts'
 import { prefer, preferences } from '../page/preferences.ts'
 import { go } from '../page/route.ts'
 import { useStore } from '../page/store.ts'
 import { toastError } from '../page/toasts.tsx'
 import { agentNotice, pickAgent } from './agent-notice.logic.ts'
-import { type FolderProblem, folderProblem } from './folder-problem.logic.ts'
+import { type FolderProblem, folderProblem, relativeProblem } from './folder-problem.logic.ts'
+
+/** What was chosen for the session that is still to be made; where nothing was, it is as with the last one. */
+type Chosen = {
+  readonly agent?: string
+  readonly folder?: string
+  readonly mode?: PermissionMode
+  readonly model?: string
+}
+const choices = createKeptStore<Chosen>('new-session', {})
+const choose = (change: Chosen) => choices.set((before) => ({ ...before, ...change }))
 
 export type SessionChoices = ReturnType<typeof useSessionChoices>
 
 /** What a session will be made of, as it is chosen, and the making of it. */
 export function useSessionChoices() {
   const found = useAgents()
-  const kept = useStore(preferences)
-  const [chosen, chooseAgent] = useState<string>()
-  const [folder, setFolder] = useState(kept.folder ?? '')
-  const [mode, chooseMode] = useState<PermissionMode>('ask')
-  const [model, chooseModel] = useState('')
+  const last = useStore(preferences)
+  const { agent: chosen, folder = last.folder ?? '', mode = 'ask', model = '' } = useStore(choices)
+  // Not kept: to trust a folder is something to say each time.
   const [trust, chooseTrust] = useState(false)
   const [sending, setSending] = useState(false)
   const [problem, setProblem] = useState<FolderProblem>()
-  const wanted = chosen ?? kept.agent
+  const wanted = chosen ?? last.agent
   const agent = pickAgent(found.agents, wanted)
   const usedMode = !agent || agent.modes.includes(mode) ? mode : (agent.modes[0] ?? 'ask')
   const models = agent?.capabilities.models ? (agent.models ?? []) : []
@@ -36,8 +45,10 @@ export function useSessionChoices() {
 
   const start = async () => {
     if (!agent || sending) return
+    const wrong = relativeProblem(cwd)
+    setProblem(wrong)
+    if (wrong) return
     setSending(true)
-    setProblem(undefined)
     const [text, along] = [draft.get(), attachments.list]
     const prompt = promptParts(text, along)
     try {
@@ -52,6 +63,7 @@ export function useSessionChoices() {
       // What was written meanwhile was not sent.
       if (draft.get() === text) draft.set('')
       for (const { id } of along) attachments.remove(id)
+      choices.set({})
       prefer({ agent: agent.id, folder: session.cwd })
       go({ name: 'session', id: session.id })
     } catch (thrown) {
@@ -65,19 +77,19 @@ export function useSessionChoices() {
     ...found,
     agent,
     notice: agentNotice(found.agents, wanted, agent),
-    chooseAgent,
+    chooseAgent: (id: string) => choose({ agent: id }),
     folder,
     cwd,
     problem,
     chooseFolder(next: string) {
-      setFolder(next)
+      choose({ folder: next })
       setProblem(undefined)
     },
     mode: usedMode,
-    chooseMode,
+    chooseMode: (next: PermissionMode) => choose({ mode: next }),
     models,
     model: usedModel,
-    chooseModel,
+    chooseModel: (next: string) => choose({ model: next }),
     trust,
     chooseTrust,
     draft,

@@ -1,4 +1,5 @@
 import { memo } from 'react'
+import { commandRun } from './call-words.logic.ts'
 import { type RowProps, RowView, sameRow } from './row-view.tsx'
 import type { Row } from './rows.logic.ts'
 
@@ -62,6 +63,7 @@ const names: Record<string, string> = {
 
 function nameOf(row: Row): string {
   if ('writing' in row) return 'Being written'
-  if (row.node.type === 'call') return `Step: ${row.node.block.title.slice(0, 80)}`
+  if (row.node.type === 'call')
+    return `Step: ${(commandRun(row.node.request) ?? row.node.block.title).slice(0, 80)}`
   return names[row.node.type] ?? 'Row'
 }

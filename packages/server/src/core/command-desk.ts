@@ -3,6 +3,7 @@ import {
   type DraftOf,
   type EventDraft,
   ParleyError,
+  type PermissionRule,
   type Receipt,
   type SessionState,
 } from '@parley/protocol'
@@ -31,6 +32,7 @@ export function createCommandDesk(options: {
   clock: Clock
   ids: Ids
   maxQueue: number
+  rules: () => readonly PermissionRule[]
   /** Who the command is for; throws if it needs an agent that is not known here. */
   agent: (command: Command) => DecideContext['agent']
   /** Copies the log of a session into a new one; the same child twice is one copy. */
@@ -44,7 +46,7 @@ export function createCommandDesk(options: {
     const earlier = await store.receipt(log.sessionId, commandId)
     if (earlier) return { receipt: repeated(command, hash, earlier), fresh: false }
     const agent = options.agent(command)
-    const context = () => ({ now: clock.now(), ids, agent, maxQueue })
+    const context = () => ({ now: clock.now(), ids, agent, maxQueue, rules: options.rules() })
     const copy = await copyFor(command, context())
     let receipt: Receipt = { commandId, seq: 0 }
     const recorded = log.transact((state) => {

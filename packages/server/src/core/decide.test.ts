@@ -6,6 +6,7 @@ import {
   capabilityNames,
   type EventDraft,
   ParleyError,
+  type PermissionRule,
   type PermissionScope,
   type SessionState,
 } from '@parley/protocol'
@@ -34,6 +35,7 @@ const context: DecideContext = {
   ids: (prefix) => `${prefix}_new`,
   agent: { name: 'Demo', capabilities: all, modes: ['ask', 'bypass'], options: ['effort', 'maxTurns'] },
   maxQueue: 2,
+  rules: [],
 }
 
 const when = (
@@ -292,6 +294,31 @@ describe('permission.decide', () => {
         },
       ],
     })
+  })
+
+  it('allows nothing that a rule refuses by now, edited or not', () => {
+    const no = (command: string, scope = {}): PermissionRule => ({
+      ruleId: 'rule_1',
+      tool: 'Bash',
+      match: { command },
+      decision: 'deny',
+      scope: 'always',
+      createdAt: 0,
+      ...scope,
+    })
+    const edited = { ...allow, input: { command: 'npm publish' } }
+    const refused = (command: Fields<CommandInput>, rule: PermissionRule) =>
+      refusal(waiting, command, { rules: [rule] })
+    expect(refused(allow, no('ls*'))).toMatchObject({
+      code: 'forbidden',
+      message: expect.stringContaining('A rule refuses Bash where command is ls*.'),
+      details: { ruleId: 'rule_1' },
+    })
+    expect(refused(edited, no('npm*')).code).toBe('forbidden')
+    expect(when(waiting, edited, { rules: [no('ls*')] }).drafts).toHaveLength(1)
+    expect(when(waiting, deny, { rules: [no('ls*')] }).drafts).toHaveLength(1)
+    const elsewhere = no('ls*', { scope: 'project', project: '/elsewhere' })
+    expect(when(waiting, allow, { rules: [elsewhere] }).drafts).toHaveLength(1)
   })
 
   it('denies with a message, and with the end of the turn', () => {

@@ -19,6 +19,7 @@ import type { Ids } from './clock.ts'
 import { cancelRequests, endTurn } from './end-turn.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
 import { checkMcpServers } from './host-tool.ts'
+import { refusalFor, refusalWords } from './permission-rules.ts'
 
 /** What decide may know beside the state. */
 export type DecideContext = {
@@ -26,6 +27,7 @@ export type DecideContext = {
   readonly ids: Ids
   readonly agent: Pick<AgentAdapter, 'name' | 'capabilities' | 'modes' | 'options' | 'fixedOptions'>
   readonly maxQueue: number
+  readonly rules: readonly PermissionRule[]
 }
 
 export type Decision = {
@@ -173,6 +175,20 @@ function cancel(state: SessionState, { turnId }: CommandOf<'turn.cancel'>, conte
   }
 }
 
+function expectNotRefused(
+  state: SessionState,
+  asked: { tool: string; input: unknown },
+  { rules }: DecideContext,
+): void {
+  const rule = refusalFor(asked, state, rules)
+  if (!rule) return
+  throw new ParleyError(
+    'forbidden',
+    `${refusalWords(rule, asked)} Deny this, or revoke the rule first: in the settings, or with DELETE /api/rules/${rule.ruleId}.`,
+    { details: { ruleId: rule.ruleId } },
+  )
+}
+
 function decidePermission(
   state: SessionState,
   command: CommandOf<'permission.decide'>,
@@ -190,6 +206,8 @@ function decidePermission(
     'validation_error',
     'Only a denial can end the turn: endTurn goes with deny, not with allow.',
   )
+  if (decision === 'allow')
+    expectNotRefused(state, { tool: request.tool, input: input ?? request.input }, context)
   const rule = scope === 'once' ? undefined : grant(state, request, command, context)
   return {
     drafts: [

@@ -1,5 +1,6 @@
 export type { HostOptions } from './host-options.ts'
 
+import { isDeepStrictEqual } from 'node:util'
 import {
   applyToState,
   Command,
@@ -250,7 +251,8 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     if (prompt !== undefined) {
       const words = typeof prompt === 'string' ? { text: prompt } : { parts: prompt }
       const command = Command.parse({ type: 'prompt.submit', commandId: 'first', ...words })
-      decide(first, command, { now: at, ids, agent: adapter, maxQueue: limits.maxQueue }).drafts.forEach(add)
+      const context = { now: at, ids, agent: adapter, maxQueue: limits.maxQueue, rules: [] }
+      decide(first, command, context).drafts.forEach(add)
     }
     return { first, events }
   }
@@ -345,7 +347,10 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       const input = parse(NewRule, given, 'The rule')
       // Sessions have the real path of their folder: by another name of it, a refusal would refuse nothing.
       const place = input.project !== undefined && { project: await options.checkFolder(input.project) }
-      const rule: PermissionRule = { ...input, ...place, ruleId: ids('rule'), createdAt: clock.now() }
+      const wanted = { ...input, ...place }
+      const same = rules.find(({ ruleId, createdAt, ...rule }) => isDeepStrictEqual(rule, wanted))
+      if (same) return same
+      const rule: PermissionRule = { ...wanted, ruleId: ids('rule'), createdAt: clock.now() }
       if (rule.sessionId !== undefined) await open(rule.sessionId)
       await store.addRule(rule)
       rules = [...rules, rule]

@@ -19,6 +19,9 @@ export type Subject = {
   readonly host?: { readonly safe: boolean }
 }
 
+/** What a pattern looks at. */
+type Asked = Pick<Subject, 'tool' | 'input'>
+
 export type Verdict =
   | {
       readonly decision: 'allow' | 'deny'
@@ -37,7 +40,7 @@ export function evaluate(subject: Subject, state: SessionState, rules: readonly 
   if (unlisted !== undefined) return { decision: 'deny', by: 'rule', message: unlisted }
   const rule = strongest(rules.filter((candidate) => applies(candidate, subject, state)))
   if (rule?.decision === 'deny' || rule?.decision === 'disable') {
-    return { decision: 'deny', by: 'rule', ruleId: rule.ruleId, message: `A rule refuses ${subject.tool}.` }
+    return { decision: 'deny', by: 'rule', ruleId: rule.ruleId, message: refusalWords(rule, subject) }
   }
   if (subject.host?.safe) {
     return { decision: 'allow', by: 'rule', message: `The host says that ${subject.tool} is safe.` }
@@ -49,6 +52,24 @@ export function evaluate(subject: Subject, state: SessionState, rules: readonly 
   if (rule?.decision === 'allow') return { decision: 'allow', by: 'rule', ruleId: rule.ruleId }
   if (rule?.decision === 'ask') return { decision: 'ask' }
   return byMode(mode, subject)
+}
+
+/** The rule that refuses this, whatever a person says of it now: what is forbidden stays so until the rule is revoked. */
+export function refusalFor(
+  asked: Asked,
+  state: SessionState,
+  rules: readonly PermissionRule[],
+): PermissionRule | undefined {
+  return rules.find((rule) => isRefusal(rule) && applies(rule, asked, state))
+}
+
+export function refusalWords({ match = {} }: RulePattern, { tool }: Asked): string {
+  const where = Object.entries(match).map(([field, text]) => `${field} is ${text}`)
+  return `A rule refuses ${tool}${where.length > 0 ? ` where ${where.join(' and ')}` : ''}.`
+}
+
+function isRefusal({ decision }: PermissionRule): boolean {
+  return decision === 'deny' || decision === 'disable'
 }
 
 function notListed({ tool, host }: Subject, state: SessionState): string | undefined {
@@ -81,14 +102,14 @@ export function modeInForce(state: SessionState): PermissionMode {
 const scopes = ['session', 'project', 'always'] as const
 
 function strongest(rules: readonly PermissionRule[]): PermissionRule | undefined {
-  const refusal = rules.find((rule) => rule.decision === 'deny' || rule.decision === 'disable')
+  const refusal = rules.find(isRefusal)
   if (refusal) return refusal
   const rank = ({ scope, decision }: PermissionRule) =>
     scopes.indexOf(scope) * 2 + (decision === 'ask' ? 0 : 1)
   return rules.toSorted((a, b) => rank(a) - rank(b))[0]
 }
 
-function applies(rule: PermissionRule, subject: Subject, state: SessionState): boolean {
+function applies(rule: PermissionRule, subject: Asked, state: SessionState): boolean {
   if (rule.scope === 'session' && rule.sessionId !== state.id) return false
   if (rule.scope === 'project' && rule.project !== state.cwd) return false
   if (rule.agent !== undefined && rule.agent !== state.agent) return false
@@ -99,7 +120,7 @@ function applies(rule: PermissionRule, subject: Subject, state: SessionState): b
  * A pattern that looks at the input covers no switch it does not name: the same command with an extra `true`, such as
  * one that leaves the sandbox, is another thing.
  */
-export function matches(pattern: RulePattern, subject: Subject): boolean {
+export function matches(pattern: RulePattern, subject: Asked): boolean {
   if (pattern.tool !== '*' && pattern.tool !== subject.tool) return false
   const { match } = pattern
   if (!match) return true
@@ -115,7 +136,7 @@ function fieldOf(input: unknown, field: string): unknown {
 }
 
 /** The same for what restricts: `*` stands for anything, and an extra switch does not slip through. */
-function touches(pattern: RulePattern, subject: Subject): boolean {
+function touches(pattern: RulePattern, subject: Asked): boolean {
   if (pattern.tool !== '*' && pattern.tool !== subject.tool) return false
   return Object.entries(pattern.match ?? {}).every(([field, text]) => {
     const value = fieldOf(subject.input, field)

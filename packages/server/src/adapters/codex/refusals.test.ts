@@ -89,8 +89,8 @@ it.each(['ask', 'bypass'] as const)('runs what Codex approves by itself, in mode
 
 it.each([
   ['read-only', undefined, 'mode', 'This session is read-only.'],
-  ['ask', noTouch, 'rule', 'A rule refuses Bash.'],
-  ['bypass', noTouch, 'rule', 'A rule refuses Bash.'],
+  ['ask', noTouch, 'rule', 'A rule refuses Bash where command is touch *.'],
+  ['bypass', noTouch, 'rule', 'A rule refuses Bash where command is touch *.'],
 ] as const)('does not run it where Parley refuses: mode %s', async (mode, rule, by, why) => {
   const { ran, events, heard } = await play(run('touch done.txt'), { mode, ...(rule && { rule }) })
   expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({

@@ -66,6 +66,7 @@ describe('the server', () => {
     const body = { tool: 'Bash', match: { command: 'ls *' }, decision: 'allow', scope: 'always' }
     const made = await server.ask('/api/rules', { body })
     expect([made.status, made.body]).toEqual([201, expect.objectContaining(body)])
+    expect((await server.ask('/api/rules', { body })).body).toEqual(made.body)
     expect((await server.ask('/api/rules')).body).toEqual({ rules: [made.body] })
     expect((await server.ask(`/api/rules/${made.body.ruleId}`, { method: 'DELETE' })).status).toBe(204)
     expect((await server.ask('/api/rules')).body).toEqual({ rules: [] })

@@ -1,6 +1,5 @@
 export type { HostOptions } from './host-options.ts'
 
-import { isDeepStrictEqual } from 'node:util'
 import {
   applyToState,
   Command,
@@ -348,7 +347,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       // Sessions have the real path of their folder: by another name of it, a refusal would refuse nothing.
       const place = input.project !== undefined && { project: await options.checkFolder(input.project) }
       const wanted = { ...input, ...place }
-      const same = rules.find(({ ruleId, createdAt, ...rule }) => isDeepStrictEqual(rule, wanted))
+      const same = rules.find(({ ruleId, createdAt, ...rule }) => hashOf(rule) === hashOf(wanted))
       if (same) return same
       const rule: PermissionRule = { ...wanted, ruleId: ids('rule'), createdAt: clock.now() }
       if (rule.sessionId !== undefined) await open(rule.sessionId)

@@ -137,6 +137,23 @@ describe('a person at the terminal', () => {
     expect(exitCode).toBe(0)
   })
 
+  it('is told that a rule refuses what they allow, and asked again', async () => {
+    await using home = createHome()
+    const server = home.start(['serve', '--port', '0', '--json'])
+    const { url, token } = JSON.parse(await server.until(/\}\n/))
+    const running = home.onTerminal(['run', 'demo', 'show a permission'])
+    await running.until(choose)
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ tool: '*', match: { command: '*' }, decision: 'deny', scope: 'always' })
+    expect((await fetch(`${url}/api/rules`, { method: 'POST', headers, body })).status).toBe(201)
+    running.type('1\r')
+    await running.until(/A rule refuses \w+ where command is[\s\S]*Your choice, 1 to \d: /)
+    running.type('n\r')
+    const { stdout, exitCode } = await running.ended
+    expect(stdout).toContain('As you wish')
+    expect(exitCode).toBe(0)
+  })
+
   it('stops the turn with Ctrl-C, also in the middle of a question', async () => {
     await using home = createHome()
     const running = home.onTerminal(['run', 'demo', 'show a permission'])

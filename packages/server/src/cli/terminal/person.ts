@@ -75,8 +75,12 @@ export function createPerson(options: PersonOptions): Answerer {
     try {
       await send()
     } catch (thrown) {
-      if (!(thrown instanceof ParleyError) || thrown.code !== 'conflict') throw thrown
-      screen.say(style.dim('answered elsewhere'))
+      if (!(thrown instanceof ParleyError)) throw thrown
+      if (thrown.code === 'conflict') return screen.say(style.dim('answered elsewhere'))
+      if (thrown.code !== 'forbidden') throw thrown
+      // A rule refuses it: another answer may be taken.
+      screen.say(style.yellow(thrown.message))
+      throw again
     }
   }
 

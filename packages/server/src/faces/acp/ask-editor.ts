@@ -47,6 +47,8 @@ export async function askEditor(
     else await askQuestions(context, request, signal)
   } catch (thrown) {
     if (signal.aborted || isLate(thrown)) return
+    // A rule refuses what was allowed.
+    if (thrown instanceof ParleyError && thrown.code === 'forbidden') return context.cannotAsk(thrown.message)
     if (!(thrown instanceof RequestError)) throw thrown
     await context.cannotAsk(`This editor did not take the question (${thrown.message}).`)
   }

@@ -59,6 +59,23 @@ describe('a permission', () => {
     expect(world.runs('a')).toBe(0)
   })
 
+  it('that a rule refuses by the time it is allowed is not: the editor is told, and it stays open', async () => {
+    const { editor, play, world, sessionId } = await aSession()
+    editor.answerPermission = async (...asked) => {
+      await world.host.addRule({ tool: '*', decision: 'deny', scope: 'session', sessionId })
+      return choosing('allow_once')(...asked)
+    }
+    const turn = play(permission('a'))
+    const notice = await editor.until(() => editor.updates('notice')[0])
+    expect(JSON.stringify(notice)).toContain('A rule refuses')
+    const { requests } = await world.host.state(sessionId)
+    const requestId = requests[0]!.requestId
+    const deny = { type: 'permission.decide', commandId: 'elsewhere', requestId, decision: 'deny' } as const
+    await world.host.command(sessionId, deny)
+    expect(await turn).toMatchObject({ stopReason: 'end_turn' })
+    expect(world.runs('a')).toBe(0)
+  })
+
   it('is taken back when the turn is cancelled', async () => {
     const { editor, play, sessionId } = await aSession()
     const turn = play(permission('a'))

@@ -21,7 +21,8 @@ import { RefusalNote } from './refusal-note.tsx'
 export function Composer() {
   const sessionId = useSessionId()
   const draft = draftOf(sessionId)
-  const text = useStore(draft)
+  // A letter draws the field and nothing around it.
+  const wordless = useStore(draft, (text) => text.trim() === '')
   const field = useRef<HTMLTextAreaElement>(null)
   const working = useStatePart((state) => state.turn !== undefined)
   const commands = useStatePart((state) => state.connection?.commands)
@@ -30,11 +31,11 @@ export function Composer() {
   const findFiles = useMemo(() => filesOfSession(sessionId), [sessionId])
   const recall = useRecall(draft.set)
   const canSteer = working && (agent?.capabilities.steer ?? false)
-  const empty = text.trim() === '' && attachments.list.length === 0
+  const empty = wordless && attachments.list.length === 0
 
   const send = (delivery: Delivery) => {
     if (empty) return
-    const parts = promptParts(text, attachments.list)
+    const parts = promptParts(draft.get(), attachments.list)
     submit({ sessionId, delivery, parts, followers: followersOf(sessionId).get() })
     followersOf(sessionId).set([])
     draft.set('')
@@ -47,7 +48,7 @@ export function Composer() {
     if (key === 'Enter' && (event.metaKey || event.ctrlKey)) send(canSteer ? 'steer' : 'queue')
     else if (key === 'Enter' && !shiftKey && enterSends()) send('queue')
     else if (key === 'Escape' && working) stop()
-    else if (key === 'ArrowUp' && (text === '' || recall.active)) return recall.older()
+    else if (key === 'ArrowUp' && (draft.get() === '' || recall.active)) return recall.older()
     else if (key === 'ArrowDown' && recall.active) return recall.newer()
     else return false
     return true

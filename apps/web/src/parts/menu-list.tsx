@@ -33,11 +33,7 @@ export default function MenuList({
     buttons[Math.max(0, first)]?.focus()
     gate.current = inside?.label
   }, [anchor, inside])
-  const back: MenuEntry = {
-    label: 'Back',
-    icon: <ChevronLeft size={14} />,
-    onSelect: () => setInside(undefined),
-  }
+  const back: MenuEntry = { label: 'Back', icon: <ChevronLeft size={14} /> }
   const shown = inside?.entries ? [back, ...inside.entries] : entries
   const choose = (entry: MenuEntry) => {
     if (entry === back) return setInside(undefined)

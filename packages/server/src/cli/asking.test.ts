@@ -3,6 +3,16 @@ import { createHome } from './program-under-test.ts'
 
 const choose = /Your choice, 1 to \d: /
 
+/** Somebody is asked at a terminal, and others reach the same server. */
+async function askedAtServer(home: ReturnType<typeof createHome>) {
+  const server = home.start(['serve', '--port', '0', '--json'])
+  const { url, token } = JSON.parse(await server.until(/\}\n/))
+  const running = home.onTerminal(['run', 'demo', 'show a permission'])
+  await running.until(choose)
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  return { url, headers, running }
+}
+
 describe('a person at the terminal', () => {
   it('allows what is asked', async () => {
     await using home = createHome()
@@ -114,11 +124,7 @@ describe('a person at the terminal', () => {
 
   it('is not asked any longer when another client has answered', async () => {
     await using home = createHome()
-    const server = home.start(['serve', '--port', '0', '--json'])
-    const { url, token } = JSON.parse(await server.until(/\}\n/))
-    const running = home.onTerminal(['run', 'demo', 'show a permission'])
-    await running.until(choose)
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const { url, headers, running } = await askedAtServer(home)
     const { requests } = (await (await fetch(`${url}/api/permissions`, { headers })).json()) as {
       requests: { session: { id: string }; request: { requestId: string } }[]
     }
@@ -139,11 +145,7 @@ describe('a person at the terminal', () => {
 
   it('is told that a rule refuses what they allow, and asked again', async () => {
     await using home = createHome()
-    const server = home.start(['serve', '--port', '0', '--json'])
-    const { url, token } = JSON.parse(await server.until(/\}\n/))
-    const running = home.onTerminal(['run', 'demo', 'show a permission'])
-    await running.until(choose)
-    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const { url, headers, running } = await askedAtServer(home)
     const body = JSON.stringify({ tool: '*', match: { command: '*' }, decision: 'deny', scope: 'always' })
     expect((await fetch(`${url}/api/rules`, { method: 'POST', headers, body })).status).toBe(201)
     running.type('1\r')

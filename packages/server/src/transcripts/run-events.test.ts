@@ -72,6 +72,22 @@ it('tells a run from its start to its end, with the ids of session, run and prov
   }
 })
 
+it('starts a run with the model, tools and session that the agent names after the turn began', () => {
+  const hello: Said = { type: 'agent.connected', connectionId: 'con_1', cwd: '/somewhere' }
+  const introduction: Said = {
+    type: 'agent.connected',
+    connectionId: 'con_1',
+    agentSessionId: 'native-1',
+    model: 'large-5',
+    tools: ['Bash'],
+  }
+  const text: Said = { type: 'text.written', blockId: 'b1', text: 'I look.' }
+  const later: Said = { ...introduction, model: 'small-1', tools: ['Read'] }
+  const [started] = eventsOf(hello, introduction, text, later)
+  expect(started).toMatchObject({ type: 'run_started' })
+  expect(started?.data).toEqual({ provider_session_id: 'native-1', model: 'large-5', tools: ['Bash'] })
+})
+
 it.each([
   ['failed', ['error_occurred', 'run_failed']],
   ['unknown', ['error_occurred', 'run_failed']],

@@ -36,6 +36,8 @@ export class RunEvents {
   readonly #calls = new Map<string, { name: string; data: Record<string, unknown> }>()
   #tools: readonly string[] | undefined
   #providerSession: string | undefined
+  /** The data of a `run_started` behind which nothing of its run was told yet. */
+  #starting: Record<string, unknown> | undefined
 
   constructor(sessionId: string) {
     this.#facts = new SessionFacts(sessionId)
@@ -53,11 +55,17 @@ export class RunEvents {
 
   #take(event: SessionEvent): void {
     switch (event.type) {
-      case 'turn.started':
-        return this.#add(event, 'run_started', {
-          ...this.#provider(),
-          ...(this.#tools && { tools: this.#tools }),
-        })
+      case 'turn.started': {
+        const data = this.#introduction()
+        this.#add(event, 'run_started', data)
+        this.#starting = data
+        return
+      }
+      case 'agent.connected':
+      case 'session.configured':
+        // The agent is started for its turn, so it introduces itself after the turn began.
+        if (this.#starting) Object.assign(this.#starting, this.#introduction())
+        return
       case 'text.written':
       case 'thinking.written': {
         const kind = event.type === 'text.written' ? 'text' : 'thinking'
@@ -125,6 +133,10 @@ export class RunEvents {
     this.#add(event, 'run_failed', { ...data, error: failure })
   }
 
+  #introduction() {
+    return { ...this.#provider(), ...(this.#tools && { tools: this.#tools }) }
+  }
+
   #provider() {
     const { model } = this.#facts
     return {
@@ -135,6 +147,7 @@ export class RunEvents {
 
   #add(event: SessionEvent, type: RunEventType, data: Record<string, unknown>): void {
     const parent = 'parentToolCallId' in event && event.parentToolCallId
+    this.#starting = undefined
     this.all.push({
       type,
       timestamp: new Date(event.at).toISOString(),

@@ -33,12 +33,17 @@ export type Commands = {
     sessionId: string,
     prompt: string | PromptPart[],
     /** `before`: the first of these that still waits comes after it. */
-    options?: CommandOptions & { delivery?: Delivery; before?: readonly string[] },
+    options?: CommandOptions & { delivery?: Delivery; before?: readonly string[]; paused?: true },
   ): Promise<Receipt>
   withdraw(sessionId: string, promptId: string, options?: CommandOptions): Promise<Receipt>
   /** In the queue, before another waiting prompt, or to its end. */
   move(sessionId: string, promptId: string, options?: CommandOptions & { before?: string }): Promise<Receipt>
-  cancel(sessionId: string, options?: CommandOptions & { turnId?: string }): Promise<Receipt>
+  /** Stops the turn that runs. What is queued is paused, unless `pauseQueue` is false. */
+  cancel(
+    sessionId: string,
+    options?: CommandOptions & { turnId?: string; pauseQueue?: boolean },
+  ): Promise<Receipt>
+  resumeQueue(sessionId: string, options?: CommandOptions): Promise<Receipt>
   decide(
     sessionId: string,
     requestId: string,
@@ -97,17 +102,19 @@ export function createCommands(options: CommandsOptions): Commands {
 
   return {
     command,
-    prompt(sessionId, prompt, { delivery = 'queue', before = [], ...rest } = {}) {
+    prompt(sessionId, prompt, { delivery = 'queue', before = [], paused, ...rest } = {}) {
       const words = typeof prompt === 'string' ? { text: prompt } : { parts: prompt }
-      const place = before.length > 0 && { before: [...before] }
+      const place = { ...(before.length > 0 && { before: [...before] }), ...(paused && { paused }) }
       return command(sessionId, { type: 'prompt.submit', ...words, delivery, ...place }, rest)
     },
     withdraw: (sessionId, promptId, given) =>
       command(sessionId, { type: 'prompt.withdraw', promptId }, given),
     move: (sessionId, promptId, { before, ...rest } = {}) =>
       command(sessionId, { type: 'prompt.move', promptId, ...(before !== undefined && { before }) }, rest),
-    cancel: (sessionId, { turnId, ...rest } = {}) =>
-      command(sessionId, { type: 'turn.cancel', ...(turnId !== undefined && { turnId }) }, rest),
+    cancel(sessionId, { signal, commandId, ...rest } = {}) {
+      return command(sessionId, { type: 'turn.cancel', ...rest }, { signal, commandId })
+    },
+    resumeQueue: (sessionId, given) => command(sessionId, { type: 'queue.resume' }, given),
     decide(sessionId, requestId, decision, { signal, commandId, ...rest } = {}) {
       const fields = { type: 'permission.decide' as const, requestId, decision, ...rest }
       return command(sessionId, fields, { signal, commandId })

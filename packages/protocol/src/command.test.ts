@@ -13,6 +13,8 @@ describe('a command with all it needs', () => {
     [{ type: 'prompt.move', promptId: 'prm_2', before: 'prm_1' }, {}],
     [{ type: 'turn.cancel' }, {}],
     [{ type: 'turn.cancel', turnId: 'trn_1' }, {}],
+    [{ type: 'turn.cancel', pauseQueue: false }, {}],
+    [{ type: 'queue.resume' }, {}],
     [{ type: 'permission.decide', requestId: 'req_1', decision: 'allow' }, { scope: 'once' }],
     [{ type: 'permission.decide', requestId: 'req_1', decision: 'deny', scope: 'always', endTurn: true }, {}],
     [
@@ -89,6 +91,7 @@ describe('a command is refused', () => {
     { type: 'prompt.submit', text: 'hi' },
     { type: 'prompt.withdraw', promptId: 'p' },
     { type: 'turn.cancel' },
+    { type: 'queue.resume' },
     { type: 'permission.decide', requestId: 'r', decision: 'allow' },
     { type: 'question.answer', requestId: 'r', answers: {} },
     { type: 'session.configure', mode: 'ask' },

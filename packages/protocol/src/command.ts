@@ -19,6 +19,9 @@ export const PromptSubmit = z
       description: 'It comes before the first of these prompts that still waits; else last',
     }),
     messageId: MessageId.optional().meta({ description: "The client's own id of it, kept in the log" }),
+    paused: z.literal(true).optional().meta({
+      description: 'It joins the paused prompts of the queue, as after an edit of one of them',
+    }),
   })
   .refine((command) => (command.text !== undefined) !== (command.parts !== undefined), {
     message: 'give either text or parts',
@@ -35,7 +38,15 @@ export const Command = z.discriminatedUnion('type', [
       description: 'The waiting prompt that it shall come before; else last',
     }),
   }),
-  z.strictObject({ ...base, type: z.literal('turn.cancel'), turnId: TurnId.optional() }),
+  z.strictObject({
+    ...base,
+    type: z.literal('turn.cancel'),
+    turnId: TurnId.optional(),
+    pauseQueue: z.boolean().optional().meta({
+      description: 'false: the next queued prompt starts when the turn has ended. Otherwise the queue pauses',
+    }),
+  }),
+  z.strictObject({ ...base, type: z.literal('queue.resume') }),
   z.strictObject({
     ...base,
     type: z.literal('permission.decide'),

@@ -10,6 +10,7 @@ describe('the event types', () => {
     'session.created session.configured session.renamed session.archived session.unarchived session.forked',
     'agent.connected agent.disconnected agent.noticed agent.unrecognised',
     'prompt.submitted prompt.queued prompt.withdrawn prompt.moved',
+    'queue.paused queue.resumed',
     'turn.started turn.ended',
     'text.written thinking.written block.retracted',
     'tool-call.called tool-call.updated tool-call.ended',

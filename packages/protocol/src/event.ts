@@ -114,6 +114,7 @@ const PromptSubmitted = defineEvent({
     parts: z.array(PromptPart),
     delivery: Delivery,
     messageId: MessageId.optional().meta({ description: "The client's own id of it" }),
+    paused: z.literal(true).optional().meta({ description: 'It joins the paused prompts of the queue' }),
   },
 })
 const PromptQueued = defineEvent({ type: 'prompt.queued', version: 1, fields: { promptId: PromptId } })
@@ -124,6 +125,11 @@ const PromptMoved = defineEvent({
   version: 1,
   fields: { promptId: PromptId, before: PromptId.optional() },
 })
+
+// queue
+/** Every prompt that is queued at this point waits for queue.resumed. Prompts that come later do not. */
+const QueuePaused = defineEvent({ type: 'queue.paused', version: 1, fields: { by: z.enum(['person']) } })
+const QueueResumed = defineEvent({ type: 'queue.resumed', version: 1, fields: {} })
 
 // turn
 const TurnStarted = defineEvent({ type: 'turn.started', version: 1, fields: { promptId: PromptId } })
@@ -245,6 +251,8 @@ export const SessionEvent = z.discriminatedUnion('type', [
   PromptQueued.schema,
   PromptWithdrawn.schema,
   PromptMoved.schema,
+  QueuePaused.schema,
+  QueueResumed.schema,
   TurnStarted.schema,
   TurnInterrupted.schema,
   TurnParked.schema,

@@ -168,6 +168,22 @@ describe('a prompt', () => {
     expect(one.queue.map((prompt) => prompt.promptId)).toEqual(['prm_2'])
   })
 
+  it('that is queued when the queue pauses waits; one that comes later stands before it and does not', () => {
+    const paused = given(created, submitted, sample('queue.paused'))
+    expect(paused.queue).toMatchObject([{ promptId: 'prm_1', paused: true }])
+    const next = then(paused, sample('prompt.submitted', { promptId: 'prm_2' }))
+    expect(next.queue.map(({ promptId, paused: waits }) => [promptId, waits ?? false])).toEqual([
+      ['prm_2', false],
+      ['prm_1', true],
+    ])
+    const last = then(next, sample('prompt.submitted', { promptId: 'prm_3', paused: true }))
+    expect(last.queue.map(({ promptId }) => promptId)).toEqual(['prm_2', 'prm_1', 'prm_3'])
+    expect(summarise(last).paused).toBe(2)
+    const resumed = then(last, sample('queue.resumed'))
+    expect(resumed.queue.some((prompt) => 'paused' in prompt)).toBe(false)
+    expect(summarise(resumed)).not.toHaveProperty('paused')
+  })
+
   it('that steers a turn is never queued', () => {
     const steered = then(
       running,

@@ -79,6 +79,12 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
     case 'prompt.moved':
       return { queue: moved(state.queue, event) }
 
+    // queue
+    case 'queue.paused':
+      return { queue: state.queue.map((prompt) => ({ ...prompt, paused: true as const })) }
+    case 'queue.resumed':
+      return { queue: state.queue.map(({ paused, ...prompt }) => prompt) }
+
     // turn
     case 'turn.started':
       return started(state, event)
@@ -202,11 +208,18 @@ function moved(queue: SessionState['queue'], event: EventOf<'prompt.moved'>): Se
 
 /** A prompt without a turn waits in the queue; one with a turn steers it. The first one names a nameless session. */
 function submitted(state: SessionState, event: EventOf<'prompt.submitted'>): Partial<SessionState> {
-  const { promptId, parts, delivery, at } = event
   return {
-    ...(!event.turnId && { queue: [...state.queue, { promptId, parts, delivery, at }] }),
-    ...(state.title === '' && { title: titleFrom(promptText(parts)) }),
+    ...(!event.turnId && { queue: queued(state.queue, event) }),
+    ...(state.title === '' && { title: titleFrom(promptText(event.parts)) }),
   }
+}
+
+/** A prompt that can run stands before the paused ones. */
+function queued(queue: SessionState['queue'], event: EventOf<'prompt.submitted'>): SessionState['queue'] {
+  const { promptId, parts, delivery, at, paused } = event
+  const prompt = { promptId, parts, delivery, at, ...(paused && { paused }) }
+  const place = paused ? -1 : queue.findIndex((other) => other.paused)
+  return queue.toSpliced(place < 0 ? queue.length : place, 0, prompt)
 }
 
 function titleFrom(text: string): string {
@@ -215,7 +228,7 @@ function titleFrom(text: string): string {
 }
 
 function started(state: SessionState, event: EventOf<'turn.started'>): Partial<SessionState> {
-  const prompt = state.queue.find((queued) => queued.promptId === event.promptId) ?? {
+  const { paused, ...prompt } = state.queue.find((queued) => queued.promptId === event.promptId) ?? {
     promptId: event.promptId,
     parts: [],
     delivery: 'queue' as const,

@@ -28,6 +28,8 @@ const silent: ReadonlySet<string> = new Set([
   'session.unpinned',
   'agent.connected',
   'prompt.moved',
+  'queue.paused',
+  'queue.resumed',
   'turn.interrupted',
   'turn.resumed',
   'plan.updated',

@@ -46,6 +46,7 @@ export const Prompt = z.object({
   parts: z.array(PromptPart),
   delivery: Delivery,
   at: z.number(),
+  paused: z.literal(true).optional().meta({ description: 'Does not run until queue.resume' }),
 })
 export type Prompt = z.infer<typeof Prompt>
 

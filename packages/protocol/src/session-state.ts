@@ -104,6 +104,7 @@ export const SessionSummary = SessionState.pick({
   forkedFrom: true,
 }).extend({
   waiting: z.int().meta({ description: 'How many requests wait for a person' }),
+  paused: z.int().optional().meta({ description: 'How many prompts are paused, if any are' }),
   failure: TurnFailure.optional().meta({ description: 'If the last turn failed and no other has begun' }),
 })
 /** One row of the list of sessions. */
@@ -115,6 +116,7 @@ export function summarise(state: SessionState): SessionSummary {
   const { id, epoch, seq, createdAt, updatedAt, agent, cwd, title, archived, pinned, status, forkedFrom } =
     state
   const failure = failureOf(state)
+  const paused = pausedPrompts(state)
   return {
     id,
     epoch,
@@ -129,8 +131,14 @@ export function summarise(state: SessionState): SessionSummary {
     status,
     ...(forkedFrom && { forkedFrom }),
     waiting: state.requests.length,
+    ...(paused > 0 && { paused }),
     ...(failure && { failure }),
   }
+}
+
+/** How many prompts of the queue do not run until it is resumed. */
+export function pausedPrompts({ queue }: Pick<SessionState, 'queue'>): number {
+  return queue.filter(({ paused }) => paused).length
 }
 
 function failureOf({ turn, lastTurn }: SessionState): TurnFailure | undefined {

@@ -42,15 +42,20 @@ describe('an agent that there is not', () => {
 })
 
 describe('a session that there is not', () => {
-  it.each([['show'], ['export'], ['attach'], ['cancel'], ['delete'], ['run demo hello --session']])(
-    '%s nope: says so first, and exit code 1',
-    async (line) => {
-      await using home = createHome()
-      const { exitCode, stdout, stderr } = await home.run([...line.split(' '), 'nope'])
-      expect(stderr).toBe('parley: There is no session "nope". List them with: npm start -- sessions\n')
-      expect([exitCode, stdout]).toEqual([1, ''])
-    },
-  )
+  it.each([
+    ['show'],
+    ['export'],
+    ['attach'],
+    ['cancel'],
+    ['resume'],
+    ['delete'],
+    ['run demo hello --session'],
+  ])('%s nope: says so first, and exit code 1', async (line) => {
+    await using home = createHome()
+    const { exitCode, stdout, stderr } = await home.run([...line.split(' '), 'nope'])
+    expect(stderr).toBe('parley: There is no session "nope". List them with: npm start -- sessions\n')
+    expect([exitCode, stdout]).toEqual([1, ''])
+  })
 
   it('delete of one that there is needs --yes where nobody can be asked', async () => {
     await using home = createHome()

@@ -264,10 +264,15 @@ incoming-messages and run-events a session in the words of other programs; see d
     .action((id, options) =>
       finish(import('./commands/export.ts').then(({ exportSession }) => exportSession(id, options, context))),
     )
-  add('cancel', 'stop the turn that runs in a session', 'parley cancel last')
+  add('cancel', 'stop the turn that runs in a session, and pause its queue', 'parley cancel last')
     .argument(...session)
     .action((id, options) =>
       finish(import('./commands/cancel.ts').then(({ cancel }) => cancel(id, options, context))),
+    )
+  add('resume', 'run the prompts that were paused when a turn was stopped', 'parley resume last')
+    .argument(...session)
+    .action((id, options) =>
+      finish(import('./commands/cancel.ts').then(({ resume }) => resume(id, options, context))),
     )
   add('delete', 'delete a session for good', 'parley delete ses_01k2 --yes')
     .argument(...session)

@@ -14,6 +14,27 @@ async function events(home: Home, args: string[]) {
   return { lines, exitCode }
 }
 
+describe('parley cancel and parley resume', () => {
+  it('pause what is queued behind the turn, and run it', async () => {
+    await using home = createHome()
+    const server = home.start(['serve', '--port', '0', '--json'])
+    await server.until('"pid"')
+    const first = home.start(['run', 'demo', 'hang'])
+    await first.until('until you stop me')
+    const second = home.start(['run', 'demo', 'think', '--session', 'last'])
+    await second.until('queued: another turn runs first')
+    const { stderr } = await home.run(['cancel', 'last'])
+    expect(stderr).toMatch(/1 queued prompt is paused\. Resume: npm start -- resume ses_/)
+    expect((await first.ended).exitCode).toBe(130)
+    await second.until(/this prompt is paused.* npm start -- resume ses_/)
+    expect((await home.run(['sessions'])).stdout).toContain('idle, 1 paused')
+    expect((await home.run(['show', 'last'])).stdout).toContain('Paused: think')
+    expect((await home.run(['resume', 'last'])).stderr).toContain('Resumed 1 prompt of ses_')
+    expect((await second.ended).exitCode).toBe(0)
+    expect((await home.run(['resume', 'last'])).stderr).toContain('No prompt of ses_')
+  })
+})
+
 describe('parley run', () => {
   it('streams what the agent says and ends with 0', async () => {
     await using home = createHome()

@@ -68,9 +68,10 @@ const queueing = andThen(running, ...queuedOne)
 const fullQueue = andThen(queueing, { ...submitted, promptId: 'prm_3' })
 const archived = andThen(idle, { type: 'session.archived' })
 
+const submit = { type: 'prompt.submit', text: 'Go on' } as const
+const steer = { ...submit, delivery: 'steer' } as const
+
 describe('prompt.submit', () => {
-  const submit = { type: 'prompt.submit', text: 'Go on' } as const
-  const steer = { ...submit, delivery: 'steer' } as const
   const recorded = { type: 'prompt.submitted', promptId: 'prm_new', parts: [{ type: 'text', text: 'Go on' }] }
 
   it('starts a turn at once when nothing runs', () => {
@@ -228,6 +229,54 @@ describe('prompt.move', () => {
   })
 })
 
+describe('a paused queue', () => {
+  const paused = andThen(queueing, { type: 'queue.paused', by: 'person' })
+  const rested = andThen(paused, {
+    type: 'turn.ended',
+    turnId: 'trn_1',
+    outcome: 'cancelled',
+    stopReason: 'cancelled',
+    durationMs: 1,
+  })
+
+  it('is resumed by queue.resume, which changes nothing where nothing is paused', () => {
+    expect(when(rested, { type: 'queue.resume' })).toEqual({ drafts: [{ type: 'queue.resumed' }] })
+    expect(when(queueing, { type: 'queue.resume' })).toEqual({ drafts: [] })
+  })
+
+  it('does not hold up a prompt that comes later: that one runs at once, and the paused ones stay', () => {
+    const { drafts } = when(rested, submit)
+    expect(drafts.map(({ type }) => type)).toEqual(['prompt.submitted', 'turn.started'])
+    const after = andThen(rested, ...drafts)
+    expect(after.queue).toMatchObject([{ promptId: 'prm_2', paused: true }])
+    expect(after.turn?.prompt).not.toHaveProperty('paused')
+  })
+
+  it('takes back a prompt that was edited, paused, in its place', () => {
+    const { drafts } = when(rested, {
+      type: 'prompt.submit',
+      text: 'Anew',
+      paused: true,
+      before: ['prm_2'],
+    })
+    const { queue, turn } = andThen(rested, ...drafts)
+    expect(turn).toBeUndefined()
+    expect(queue).toMatchObject([
+      { parts: [{ text: 'Anew' }], paused: true },
+      { promptId: 'prm_2', paused: true },
+    ])
+    expect(refusal(paused, { ...steer, paused: true }).code).toBe('validation_error')
+  })
+
+  it('comes with a denial that stops the turn, too', () => {
+    const stop = { type: 'permission.decide', requestId: 'req_1', decision: 'deny', endTurn: true } as const
+    expect(when(andThen(waiting, ...queuedOne), stop).drafts.map(({ type }) => type)).toEqual([
+      'permission.resolved',
+      'queue.paused',
+    ])
+  })
+})
+
 describe('turn.cancel', () => {
   const cancel = { type: 'turn.cancel' } as const
 
@@ -235,6 +284,15 @@ describe('turn.cancel', () => {
     const drafts = [{ type: 'turn.interrupted', turnId: 'trn_1', by: 'person' }]
     expect(when(running, cancel)).toEqual({ drafts })
     expect(when(running, { ...cancel, turnId: 'trn_1' })).toEqual({ drafts })
+  })
+
+  it('pauses what is queued, whether the turn runs, is being cancelled or is parked', () => {
+    const paused = { type: 'queue.paused', by: 'person' }
+    const interrupt = { type: 'turn.interrupted', turnId: 'trn_1', by: 'person' }
+    expect(when(queueing, cancel)).toEqual({ drafts: [interrupt, paused] })
+    expect(when(andThen(interrupted, ...queuedOne), cancel)).toEqual({ drafts: [paused] })
+    expect(when(andThen(parked, ...queuedOne), cancel).drafts[0]).toEqual(paused)
+    expect(when(queueing, { ...cancel, pauseQueue: false })).toEqual({ drafts: [interrupt] })
   })
 
   it('resolves what the turn waits for', () => {

@@ -9,6 +9,7 @@ import {
   ParleyError,
   type PermissionRule,
   type PromptPart,
+  pausedPrompts,
   type Receipt,
   type SessionOptions,
   type SessionSettings,
@@ -20,6 +21,7 @@ import { cancelRequests, endTurn } from './end-turn.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
 import { checkMcpServers } from './host-tool.ts'
 import { refusalFor, refusalWords } from './permission-rules.ts'
+import { nextPrompt } from './turn-plans.ts'
 
 /** What decide may know beside the state. */
 export type DecideContext = {
@@ -47,6 +49,8 @@ export function decide(state: SessionState, command: Command, context: DecideCon
       return move(state, command)
     case 'turn.cancel':
       return cancel(state, command, context)
+    case 'queue.resume':
+      return { drafts: pausedPrompts(state) > 0 ? [{ type: 'queue.resumed' }] : [] }
     case 'permission.decide':
       return decidePermission(state, command, context)
     case 'question.answer':
@@ -82,13 +86,13 @@ function partsOf(command: CommandOf<'prompt.submit'>): PromptPart[] {
   return command.parts ?? [{ type: 'text', text: command.text ?? '' }]
 }
 
-type NewPrompt = Pick<DraftOf<'prompt.submitted'>, 'parts' | 'delivery' | 'messageId'> & {
+type NewPrompt = Pick<DraftOf<'prompt.submitted'>, 'parts' | 'delivery' | 'messageId' | 'paused'> & {
   readonly before?: readonly string[] | undefined
 }
 
 function submit(
   state: SessionState,
-  { parts, delivery, messageId, before = [] }: NewPrompt,
+  { parts, delivery, messageId, paused, before = [] }: NewPrompt,
   context: DecideContext,
 ): Decision {
   refuseIf(
@@ -108,8 +112,10 @@ function submit(
     parts,
     delivery: turn ? delivery : 'queue',
     ...(messageId !== undefined && { messageId }),
+    ...(paused && { paused }),
   }
   if (turn && delivery === 'steer') {
+    refuseIf(paused === true, 'validation_error', 'A steered prompt cannot be paused: it runs now.')
     refuseIf(
       turn.interrupted,
       'conflict',
@@ -127,7 +133,7 @@ function submit(
     'busy',
     `${context.maxQueue} prompts are queued. Withdraw one, or wait.`,
   )
-  if (turn || state.queue.length > 0) {
+  if (turn || paused || nextPrompt(state)) {
     const next = before.find((id) => state.queue.some((queued) => queued.promptId === id))
     const moved = next === undefined ? [] : [{ type: 'prompt.moved' as const, promptId, before: next }]
     return { drafts: [submitted, { type: 'prompt.queued', promptId }, ...moved], reply: { promptId } }
@@ -162,17 +168,24 @@ function placeInQueue({ queue }: SessionState, promptId: string): number {
 }
 
 /** A parked turn has no process to interrupt: it ends at once. Otherwise the end follows from the agent, or by force. */
-function cancel(state: SessionState, { turnId }: CommandOf<'turn.cancel'>, context: DecideContext): Decision {
+function cancel(state: SessionState, command: CommandOf<'turn.cancel'>, context: DecideContext): Decision {
+  const { turnId, pauseQueue = true } = command
   const { turn } = state
   if (!turn) throw new ParleyError('conflict', 'No turn is running.')
   refuseIf(turnId !== undefined && turnId !== turn.turnId, 'conflict', 'That turn is over; another one runs.')
+  const paused = pauseQueue ? pause(state) : []
   if (turn.parked) {
-    return { drafts: endTurn(state, { outcome: 'cancelled', stopReason: 'cancelled' }, context.now) }
+    const ended = endTurn(state, { outcome: 'cancelled', stopReason: 'cancelled' }, context.now)
+    return { drafts: [...paused, ...ended] }
   }
-  if (turn.interrupted) return { drafts: [] }
-  return {
-    drafts: [{ type: 'turn.interrupted', turnId: turn.turnId, by: 'person' }, ...cancelRequests(state)],
-  }
+  if (turn.interrupted) return { drafts: paused }
+  const interrupted: EventDraft = { type: 'turn.interrupted', turnId: turn.turnId, by: 'person' }
+  return { drafts: [interrupted, ...paused, ...cancelRequests(state)] }
+}
+
+/** A person who stops a turn stops what is queued behind it too, until they resume it. */
+function pause(state: SessionState): EventDraft[] {
+  return nextPrompt(state) ? [{ type: 'queue.paused', by: 'person' }] : []
 }
 
 function expectNotRefused(
@@ -223,6 +236,7 @@ function decidePermission(
         ...(end !== undefined && { endTurn: end }),
         ...(rule && { ruleId: rule.ruleId }),
       },
+      ...(end === true ? pause(state) : []),
     ],
     ...(rule && { rules: [rule] }),
   }

@@ -53,6 +53,7 @@ async function finish(
   title: string,
 ): Promise<SessionState> {
   const drafts: EventDraft[] = [{ type: 'session.renamed', title, by: 'host' }]
+  for (const { promptId } of state.queue) drafts.push({ type: 'prompt.withdrawn', promptId })
   if (state.connected) drafts.push({ type: 'agent.disconnected', reason: 'closed' })
   if (state.archived) drafts.push({ type: 'session.unarchived' })
   if (state.pinned) drafts.push({ type: 'session.unpinned' })

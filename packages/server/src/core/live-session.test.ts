@@ -76,7 +76,7 @@ describe('the queue', () => {
     expect((await session.events('prompt.queued')).map(({ promptId }) => promptId)).toEqual(prompts.slice(1))
   })
 
-  it('goes on after a turn that failed, crashed or was cancelled', async () => {
+  it('goes on after a turn that failed, crashed or was cancelled without pausing it', async () => {
     const { create } = await world()
     const session = await create()
     await session.submit({ type: 'end', outcome: 'failed' })
@@ -85,7 +85,7 @@ describe('the queue', () => {
     await session.submit(hang)
     await session.submit(hello)
     await session.when(({ turns, connected }) => turns === 3 && connected)
-    await session.command({ type: 'turn.cancel' })
+    await session.command({ type: 'turn.cancel', pauseQueue: false })
     await session.when(({ turns }) => turns === 5)
     const ends = await session.events('turn.ended')
     expect(ends.map(({ outcome }) => outcome)).toEqual([
@@ -95,6 +95,52 @@ describe('the queue', () => {
       'cancelled',
       'completed',
     ])
+  })
+
+  it('pauses when a person stops the turn, over a restart too, and goes on when it is resumed', async () => {
+    const { create, restart } = await world()
+    const session = await create()
+    await session.submit(hang)
+    const queued = [await session.submit(hello), await session.submit(hello)]
+    await working(session)
+    await session.command({ type: 'turn.cancel' })
+    await session.when(({ turn }) => !turn)
+    await restart()
+    const { queue, turns, status } = await session.state()
+    expect(queue).toMatchObject(queued.map((promptId) => ({ promptId, paused: true })))
+    expect({ turns, status }).toEqual({ turns: 1, status: 'idle' })
+    await session.command({ type: 'queue.resume' })
+    await session.when((state) => state.turns === 3)
+    expect((await session.events('turn.started')).map(({ promptId }) => promptId).slice(1)).toEqual(queued)
+  })
+
+  it('that is paused stays so while a prompt that came later runs', async () => {
+    const { create } = await world()
+    const session = await create()
+    await session.submit(hang)
+    const promptId = await session.submit({ type: 'text', text: 'Later.' })
+    await working(session)
+    await session.command({ type: 'turn.cancel' })
+    await session.submit({ type: 'text', text: 'Instead.' })
+    await session.when(({ turns, turn }) => turns === 2 && !turn)
+    expect(await session.texts()).toEqual(['Instead.'])
+    expect((await session.state()).queue).toMatchObject([{ promptId, paused: true }])
+    await session.command({ type: 'prompt.withdraw', promptId })
+    expect((await session.play(hello)).queue).toEqual([])
+  })
+
+  it('is not copied into a fork', async () => {
+    const { create, host } = await world()
+    const session = await create()
+    await session.play(hello)
+    await session.submit(hang)
+    await session.submit({ type: 'text', text: 'Never in the fork.' })
+    await working(session)
+    await session.command({ type: 'turn.cancel' })
+    await session.when(({ turn }) => !turn)
+    const { sessionId } = await session.command({ type: 'session.fork' })
+    expect(await host.state(sessionId!)).toMatchObject({ queue: [] })
+    expect((await session.state()).queue).toHaveLength(1)
   })
 
   it('is bounded: one more is refused with busy', async () => {
@@ -666,7 +712,7 @@ describe('a request that waits long', () => {
     const steer = session.command({ type: 'prompt.submit', text: 'x', delivery: 'steer' })
     await expect(steer).rejects.toEqual(refusal('conflict'))
     await session.submit(hello)
-    await session.command({ type: 'turn.cancel' })
+    await session.command({ type: 'turn.cancel', pauseQueue: false })
     await session.when(({ turns }) => turns === 2)
     const ends = await session.events('turn.ended')
     expect(ends.map(({ outcome }) => outcome)).toEqual(['cancelled', 'completed'])

@@ -240,10 +240,10 @@ export class LiveSession {
 
   async #driveOn(): Promise<void> {
     await Promise.resolve()
-    const { turn, queue, requests, archived } = this.state
+    const { turn, requests, archived } = this.state
     if (this.#stopping || !this.#isRecovered) return
     if (!turn) {
-      if (queue.length === 0 || archived) return this.#idle(true)
+      if (!plans.nextPrompt(this.state) || archived) return this.#idle(true)
       await this.#persist((state) => plans.startNext(state, this.#options.ids('trn')))
       return
     }

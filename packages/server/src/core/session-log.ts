@@ -63,7 +63,7 @@ export type SessionLogOptions = {
 }
 
 /** After these the stored small part is replaced: lists, inbox and restarts read it. */
-const landmarks = /^(session|agent\.(dis)?connected|prompt|turn|permission|question)/
+const landmarks = /^(session|agent\.(dis)?connected|prompt|queue|turn|permission|question)/
 
 /** The only place that numbers events. */
 export function createSessionLog(options: SessionLogOptions): SessionLog {

@@ -33,6 +33,7 @@ type Action =
         | 'cancel'
         | 'withdraw'
         | 'move'
+        | 'resume'
         | 'repeat'
         | 'leave'
         | 'return'
@@ -72,6 +73,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
         'cancel' as const,
         'withdraw' as const,
         'move' as const,
+        'resume' as const,
         'repeat' as const,
         'leave' as const,
         'return' as const,
@@ -245,6 +247,8 @@ class Run {
         const [before, promptId] = [queue[0]?.promptId ?? 'none', queue.at(-1)?.promptId ?? 'none']
         return this.#command({ type: 'prompt.move', promptId, before })
       }
+      case 'resume':
+        return this.#command({ type: 'queue.resume' })
       case 'repeat':
         return this.#repeat()
       case 'rename':
@@ -375,7 +379,7 @@ class Run {
       const { turn, queue, requests } = await this.#host.state(this.#sessionId)
       if (!turn && queue.length === 0) break
       if (requests[0]) await this.#command(answerTo(requests[0], true, false))
-      else if (rounds % 40 === 39) await this.#command({ type: 'turn.cancel' })
+      else if (rounds % 40 === 39) await this.#command({ type: turn ? 'turn.cancel' : 'queue.resume' })
       if (rounds > 40_000) throw new Error(`the session does not come to rest: ${JSON.stringify(turn)}`)
       await breathe()
     }

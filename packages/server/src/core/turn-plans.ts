@@ -1,4 +1,12 @@
-import type { DraftOf, EventDraft, OpenTurn, ParkReason, SessionState, TurnEnd } from '@parley/protocol'
+import type {
+  DraftOf,
+  EventDraft,
+  OpenTurn,
+  ParkReason,
+  Prompt,
+  SessionState,
+  TurnEnd,
+} from '@parley/protocol'
 import type { CloseReason } from './agent-link.ts'
 import { endOpenCalls, endTurn, writeOpenText } from './end-turn.ts'
 import type { Plan } from './session-log.ts'
@@ -7,10 +15,17 @@ import type { Plan } from './session-log.ts'
 
 const nothing: Plan = { drafts: [] }
 
+/** The queued prompt that runs next: the first that is not paused. */
+export function nextPrompt({ queue }: SessionState): Prompt | undefined {
+  return queue.find(({ paused }) => !paused)
+}
+
 /** The next queued prompt becomes a turn. */
-export function startNext({ turn, queue }: SessionState, turnId: string): Plan {
-  const next = queue[0]
-  return turn || !next ? nothing : { drafts: [{ type: 'turn.started', turnId, promptId: next.promptId }] }
+export function startNext(state: SessionState, turnId: string): Plan {
+  const next = nextPrompt(state)
+  return state.turn || !next
+    ? nothing
+    : { drafts: [{ type: 'turn.started', turnId, promptId: next.promptId }] }
 }
 
 export function interruptByHost({ turn }: SessionState): Plan {

@@ -54,5 +54,5 @@ export function conversationOf({ connection, forkPending }: SessionState): strin
 }
 
 export function isUnsettled(state: SessionState): boolean {
-  return state.turn !== undefined || state.queue.length > 0 || state.connected
+  return state.turn !== undefined || state.queue.some(({ paused }) => !paused) || state.connected
 }

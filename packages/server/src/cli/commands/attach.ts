@@ -1,5 +1,5 @@
 import type { FeedItem } from '@parley/client'
-import { isKnown, ParleyError, promptText, type SessionState } from '@parley/protocol'
+import { isKnown, ParleyError, pausedPrompts, promptText, type SessionState } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
@@ -119,7 +119,9 @@ function showOn(screen: Screen, transcript: Transcript, typed: string[]): (item:
 
 function headline(state: SessionState, context: Context): string {
   const { id, title, agent, status, cwd } = state
-  const facts = `${oneLine(title) || 'untitled'} · ${agent} · ${status} · ${oneLine(cwd)}`
+  const paused = pausedPrompts(state)
+  const resume = paused > 0 ? ` · ${paused} paused, to run: ${context.commandLine(`resume ${id}`)}` : ''
+  const facts = `${oneLine(title) || 'untitled'} · ${agent} · ${status} · ${oneLine(cwd)}${resume}`
   if (!context.output.canAsk) return facts
   const stop = context.commandLine(`cancel ${id}`)
   return `${facts}\na line you type is a prompt · Ctrl-C or Ctrl-D leaves · in another terminal, this stops its turn: ${stop}`

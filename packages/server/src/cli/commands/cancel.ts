@@ -1,13 +1,37 @@
+import { pausedPrompts } from '@parley/protocol'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { findSession } from '../session-reference.ts'
 
-/** Asks the turn that runs to stop. */
+/** Asks the turn that runs to stop. What is queued is paused. */
 export async function cancel(reference: string, options: Flags, context: Context): Promise<number> {
   await using server = await connect(configurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
   await server.client.cancel(id)
-  context.output.err(`Stopping the turn of ${id}.\n`)
+  const state = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })
+  const paused = pausedPrompts(state)
+  const words = paused > 0 ? ` ${pausedWords(paused)} Resume: ${context.commandLine(`resume ${id}`)}` : ''
+  context.output.err(`Stopping the turn of ${id}.${words}\n`)
   return 0
+}
+
+/** Lets the prompts run that a stop has paused. */
+export async function resume(reference: string, options: Flags, context: Context): Promise<number> {
+  await using server = await connect(configurationOf(context, options), context)
+  const id = await findSession(server.client, reference, context)
+  const paused = pausedPrompts(await server.client.call('getSession', { params: { id }, query: { tail: 0 } }))
+  await server.client.resumeQueue(id)
+  context.output.err(
+    paused > 0 ? `Resumed ${promptWords(paused)} of ${id}.\n` : `No prompt of ${id} is paused.\n`,
+  )
+  return 0
+}
+
+function pausedWords(count: number): string {
+  return count === 1 ? '1 queued prompt is paused.' : `${count} queued prompts are paused.`
+}
+
+function promptWords(count: number): string {
+  return count === 1 ? '1 prompt' : `${count} prompts`
 }

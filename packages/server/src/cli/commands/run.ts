@@ -131,12 +131,14 @@ async function promptAndWatch(
   const failed = new AbortController()
   const stop = async (why: string | undefined) => {
     if (why !== undefined) say(`parley: ${why}`)
-    await stopTurn(client, session.id, { promptId, turnId })
+    // A person's Ctrl-C pauses what is queued behind; the end of the time does not.
+    await stopTurn(client, session.id, { promptId, turnId, pauseQueue: why === undefined })
   }
   stopping.promise.then(stop).catch((thrown: unknown) => failed.abort(thrown))
 
   const isLast = (event: SessionEvent) => {
     if (event.type === 'turn.started' && event.promptId === promptId) turnId = event.turnId
+    if (event.type === 'queue.paused' && turnId === undefined) say(pausedWords(run))
     if (event.type === 'agent.disconnected') isStarted = event.reason !== 'failed-to-start'
     if (event.type === 'prompt.withdrawn') return event.promptId === promptId
     return event.type === 'turn.ended' && event.turnId === turnId
@@ -156,6 +158,10 @@ async function promptAndWatch(
   )
   if (failed.signal.aborted) throw failed.signal.reason
   return { end: last?.type === 'turn.ended' ? last : undefined, isStarted }
+}
+
+function pausedWords({ context, session }: Run): string {
+  return `parley: this prompt is paused, because the turn before it was stopped. To run it: ${context.commandLine(`resume ${session.id}`)}`
 }
 
 /** A session that was made for a prompt which is then refused goes again: there is nothing in it. */
@@ -191,7 +197,11 @@ function fromState({ seq, epoch }: SessionState) {
 async function stopTurn(
   client: Client,
   sessionId: string,
-  { promptId, turnId }: { promptId: string | undefined; turnId: string | undefined },
+  {
+    promptId,
+    turnId,
+    pauseQueue,
+  }: { promptId: string | undefined; turnId: string | undefined; pauseQueue: boolean },
 ): Promise<void> {
   try {
     if (turnId === undefined && promptId !== undefined)
@@ -200,7 +210,7 @@ async function stopTurn(
     if (!isConflict(thrown)) throw thrown
   }
   try {
-    await client.cancel(sessionId, turnId === undefined ? {} : { turnId })
+    await client.cancel(sessionId, { pauseQueue, ...(turnId !== undefined && { turnId }) })
   } catch (thrown) {
     if (!isConflict(thrown)) throw thrown
   }

@@ -61,7 +61,9 @@ export function stateLines(state: SessionDetail): string[] {
         ? `Waits for you: permission, ${kindWord(request.kind)}${oneLine(request.title)}`
         : `Waits for you: question, ${request.questions.map(({ text }) => oneLine(text)).join(' / ')}`,
     ),
-    ...queue.map((prompt) => `Queued: ${oneLine(promptText(prompt.parts), 100)}`),
+    ...queue.map(
+      (prompt) => `${prompt.paused ? 'Paused' : 'Queued'}: ${oneLine(promptText(prompt.parts), 100)}`,
+    ),
     ...plan.map((entry) => `Plan: ${entry.status}, ${oneLine(entry.text)}`),
     ...openBlocks.map(
       (block) => `Being written: ${oneLine(block.type === 'tool-call' ? block.name : block.text, 100)}`,

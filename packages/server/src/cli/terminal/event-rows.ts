@@ -26,6 +26,10 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
       return [style.dim('queued: another turn runs first')]
     case 'prompt.withdrawn':
       return [style.yellow('the prompt was withdrawn')]
+    case 'queue.paused':
+      return [style.yellow('the queue is paused')]
+    case 'queue.resumed':
+      return [style.dim('the queue was resumed')]
     case 'permission.resolved':
     case 'question.resolved':
       // The agent asked again after a restart, and the answer given before was used: that is no news.

@@ -320,6 +320,9 @@ export class OpenSession {
         if (event.type === 'turn.started' && event.turnId) pending.turnId = event.turnId
         if (pending.cancelled) void this.#stop(pending)
         return
+      case 'queue.paused':
+        if (pending?.promptId !== undefined && pending.turnId === undefined) await this.#tellPaused()
+        return
       case 'prompt.withdrawn':
         if (pending && event.promptId === pending.promptId)
           pending.response.resolve({ stopReason: 'cancelled' })
@@ -327,6 +330,13 @@ export class OpenSession {
       case 'turn.ended':
         return this.#turnEnded(event)
     }
+  }
+
+  async #tellPaused(): Promise<void> {
+    const { elsewhere } = this.#options
+    const why = 'The turn before this prompt was stopped, so the queue is paused.'
+    const where = elsewhere && `Resume it in another client: ${elsewhere}`
+    await this.#tell(this.#retelling.aside('warning', why, where))
   }
 
   async #turnEnded(event: EventOf<'turn.ended'>): Promise<void> {

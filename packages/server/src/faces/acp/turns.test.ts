@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { aSession, aStranger } from './face-under-test.ts'
 
@@ -194,6 +194,22 @@ describe('a turn', () => {
     await editor.agent.notify('session/cancel', { sessionId })
     expect(await turn).toMatchObject({ stopReason: 'cancelled' })
     expect((await world.host.state(sessionId)).lastTurn?.outcome).toBe('cancelled')
+  })
+
+  it('is not begun when the turn before it is stopped elsewhere; the editor is told how to resume', async () => {
+    const { editor, play, world, sessionId } = await aSession()
+    const command = (fields: { type: 'turn.cancel' } | { type: 'queue.resume' }) =>
+      world.host.command(sessionId, { ...fields, commandId: fields.type })
+    const hang = JSON.stringify([{ type: 'hang' }])
+    await world.host.command(sessionId, { type: 'prompt.submit', commandId: 'other', text: hang })
+    const turn = play({ type: 'text', text: 'At last.' })
+    await vi.waitFor(async () => expect((await world.host.state(sessionId)).queue).toHaveLength(1))
+    await command({ type: 'turn.cancel' })
+    const notice = await editor.until(() => editor.updates('notice')[0])
+    expect(JSON.stringify(notice)).toContain(`attach ${sessionId}`)
+    expect((await world.host.state(sessionId)).queue).toMatchObject([{ paused: true }])
+    await command({ type: 'queue.resume' })
+    expect(await turn).toMatchObject({ stopReason: 'end_turn' })
   })
 
   it('is stopped when the editor takes its prompt back', async () => {

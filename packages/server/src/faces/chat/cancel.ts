@@ -1,9 +1,12 @@
 import type { Host } from '../../core/host.ts'
 
+type Cancelled = { readonly turnId: string; readonly commandId: string; readonly pauseQueue: boolean }
+
 /** Cancels a turn. One that is over meanwhile needs no cancelling. */
-export async function cancel(host: Host, id: string, turnId: string, commandId: string): Promise<void> {
+export async function cancel(host: Host, id: string, cancelled: Cancelled): Promise<void> {
+  const { turnId } = cancelled
   try {
-    await host.command(id, { type: 'turn.cancel', commandId, turnId })
+    await host.command(id, { type: 'turn.cancel', ...cancelled })
   } catch (error) {
     const { turn } = await host.state(id)
     if (turn?.turnId === turnId) throw error

@@ -78,6 +78,24 @@ describe.each([6, 7] as const)('two tabs of version %i on one chat', (sdk) => {
     ])
   })
 
+  it('are told when the turn that a message waits for is stopped, which pauses the message', async () => {
+    const page = chat.page(sdk)
+    const first = page.say([{ type: 'hang' }])
+    await page.when('begun', (it) => it.chat.messages.length === 2)
+    const other = chat.page(sdk, { id: page.id, messages: page.messages })
+    const second = other.say('second')
+    await chat.session(page.id).when(({ queue }) => queue.length === 1)
+    await chat.server.ask(`/api/chat/${encodeURIComponent(page.id)}/stop`, { method: 'POST' })
+    await Promise.all([first, second])
+    expect(other.chat.status).toBe('error')
+    expect(other.chat.error?.message).toContain('Your message is paused')
+    const session = chat.session(page.id)
+    expect(await session.when(({ turn }) => !turn)).toMatchObject({ turns: 1, queue: [{ paused: true }] })
+    await session.command({ type: 'queue.resume' })
+    await session.idle()
+    expect((await session.texts()).at(-1)).toBe('second')
+  })
+
   it('are told when the turn that a message waits for waits for an answer', async () => {
     const page = chat.page(sdk)
     const gate = `blocked-${sdk}`

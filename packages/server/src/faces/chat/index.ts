@@ -88,7 +88,10 @@ export function createChatFace({ host, logger, defaults = {}, ...given }: ChatFa
     async stop(chatId) {
       const state = await findSession(host, chatId)
       if (!state) throw new ParleyError('not_found', `There is no chat ${chatId}.`)
-      if (state.turn) await cancel(host, state.id, state.turn.turnId, `chat:stop:${state.turn.turnId}`)
+      if (state.turn) {
+        const { turnId } = state.turn
+        await cancel(host, state.id, { turnId, commandId: `chat:stop:${turnId}`, pauseQueue: true })
+      }
     },
     async messages(chatId) {
       const state = await findSession(host, chatId)

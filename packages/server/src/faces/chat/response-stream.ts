@@ -41,6 +41,8 @@ export class ResponseStream implements FeedReader {
   readonly #leaving = new AbortController()
   /** What another turn asks while this one waits for it. */
   readonly #asked = new Set<string>()
+  /** The prompt is queued, and does not run until the queue is resumed. */
+  #paused = false
   #turn: TurnChunks | undefined
   #text = ''
   #live = false
@@ -121,6 +123,8 @@ export class ResponseStream implements FeedReader {
       return this.#newTurn(event.turnId ?? '')
     }
     facts.take(event)
+    if (event.type === 'queue.paused') this.#paused = true
+    if (event.type === 'queue.resumed') this.#paused = false
     if (event.type === 'prompt.withdrawn' && event.promptId === of.promptId) {
       this.#fail('The message was withdrawn before its turn came.')
     }
@@ -142,7 +146,8 @@ export class ResponseStream implements FeedReader {
   #rest(): void {
     if (this.#over) return
     if (!this.#turn) {
-      if (this.#asked.size > 0) this.#fail(blocked)
+      if (this.#paused) this.#fail(paused)
+      else if (this.#asked.size > 0) this.#fail(blocked)
       return
     }
     this.#say(this.#turn.settle())
@@ -197,6 +202,9 @@ const streamHeaders = {
 
 const blocked =
   'Your message is queued, but the turn before it waits for an answer. Answer it (reload the chat to see it), or stop it.'
+
+const paused =
+  'Your message is paused, because the turn before it was stopped. It runs when the queue is resumed in another client.'
 
 function drained(outgoing: ServerResponse): Promise<void> {
   return new Promise((resolve) => {

@@ -55,5 +55,6 @@ async function giveUpWaiting(host: Host, before: SessionState, commandId: string
   if (!before.turn || before.requests.length === 0) return
   const { turn, requests } = await host.state(before.id)
   if (turn?.turnId !== before.turn.turnId || requests.length === 0) return
-  await cancel(host, before.id, turn.turnId, commandId)
+  // The message that was just queued is what runs instead.
+  await cancel(host, before.id, { turnId: turn.turnId, commandId, pauseQueue: false })
 }

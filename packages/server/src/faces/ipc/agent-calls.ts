@@ -20,8 +20,10 @@ export type AgentCalls = {
   /** Gives the task an agent, and with it a session unless `createSession` is false. */
   'agent:connect'(taskId: string, config: AgentConfig, options?: ConnectOptions): InSession<string | null>
   'agent:send'(taskId: string, text: string, images?: PageImage[]): Outcome<{ promptId: string }>
-  /** Stops the turn that runs; if none does, all is as wished. */
+  /** Stops the turn that runs and pauses what is queued; if none runs, all is as wished. */
   'agent:stop'(taskId: string): Outcome
+  /** Runs the prompts that a stop has paused. */
+  'agent:resume-queue'(taskId: string): Outcome
   'agent:permission-response'(taskId: string, id: string, response: PermissionResponse): Outcome
   'agent:get-capabilities'(taskId: string): Outcome<AgentAbilities>
   'agent:set-model'(taskId: string, model: string): Outcome
@@ -44,6 +46,7 @@ export const agentChannels = [
   'agent:connect',
   'agent:send',
   'agent:stop',
+  'agent:resume-queue',
   'agent:permission-response',
   'agent:get-capabilities',
   'agent:set-model',
@@ -121,6 +124,8 @@ export type TaskStatus = {
   /** Those the task has had, the first one first. */
   sessions: string[]
   activity: Activity
+  /** How many prompts are paused. */
+  paused: number
   /** What went wrong last, since the task was connected. */
   lastError: string | null
 }

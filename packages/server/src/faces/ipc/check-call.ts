@@ -53,6 +53,7 @@ const calls = {
   'agent:connect': z.tuple([taskId, Config, Options.prefault({})]),
   'agent:send': z.tuple([taskId, z.string(), z.array(Image).default([])]),
   'agent:stop': z.tuple([taskId]),
+  'agent:resume-queue': z.tuple([taskId]),
   'agent:permission-response': z.tuple([taskId, z.string(), Response]),
   'agent:get-capabilities': z.tuple([taskId]),
   'agent:set-model': z.tuple([taskId, z.string().min(1)]),

@@ -106,6 +106,7 @@ function answersOf(tasks: Tasks): Answering {
       promptId: await task(taskId).send(text, images.map(imagePart)),
     }),
     'agent:stop': async ([taskId]) => void (await task(taskId).stop()),
+    'agent:resume-queue': async ([taskId]) => void (await task(taskId).resumeQueue()),
     'agent:permission-response': async ([taskId, id, response]) =>
       void (await task(taskId).respond(id, response)),
     'agent:get-capabilities': async ([taskId]) => task(taskId).abilities(),

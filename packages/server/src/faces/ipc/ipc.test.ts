@@ -351,6 +351,22 @@ describe('agent:stop', () => {
     await turn
     expect(await page.until(is('turn_ended'))).toMatchObject({ outcome: 'cancelled' })
   })
+
+  it('pauses what is queued until the page resumes it', async () => {
+    const { page } = await aPage()
+    await page.connect('t', page.config)
+    const turn = page.play('t', { type: 'hang' })
+    await page.until((message) => message.type === 'activity' && message.activity === 'active')
+    await page.send('t', 'later')
+    await page.stop('t')
+    await turn
+    expect(await page.getStatus('t')).toMatchObject({ status: { activity: 'idle', paused: 1 } })
+    const from = page.heard.length
+    expect(await page.resumeQueue('t')).toEqual({ success: true })
+    await page.until(is('turn_ended'), from)
+    expect(textOf(page, from)).toBe('later')
+    expect(await page.getStatus('t')).toMatchObject({ status: { paused: 0 } })
+  })
 })
 
 describe('sessions of a task', () => {

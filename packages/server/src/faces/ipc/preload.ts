@@ -15,6 +15,7 @@ export type AgentBridge = {
   readonly connect: Asked<'agent:connect'>
   readonly send: Asked<'agent:send'>
   readonly stop: Asked<'agent:stop'>
+  readonly resumeQueue: Asked<'agent:resume-queue'>
   readonly respondToPermission: Asked<'agent:permission-response'>
   readonly getCapabilities: Asked<'agent:get-capabilities'>
   readonly setModel: Asked<'agent:set-model'>
@@ -42,6 +43,7 @@ export function createPreload({ invoke, on }: PageWire): AgentBridge {
     connect: ask('agent:connect'),
     send: ask('agent:send'),
     stop: ask('agent:stop'),
+    resumeQueue: ask('agent:resume-queue'),
     respondToPermission: ask('agent:permission-response'),
     getCapabilities: ask('agent:get-capabilities'),
     setModel: ask('agent:set-model'),

@@ -6,6 +6,7 @@ import {
   type OpenRequest,
   ParleyError,
   type PromptPart,
+  pausedPrompts,
   type Receipt,
   type SessionEvent,
   type SessionState,
@@ -115,6 +116,10 @@ export class Task {
     })
   }
 
+  async resumeQueue(): Promise<void> {
+    await this.#command({ type: 'queue.resume' })
+  }
+
   async respond(requestId: string, response: CheckedResponse): Promise<void> {
     const { requests } = await this.#state()
     const request = requests.find((one) => one.requestId === requestId)
@@ -155,6 +160,7 @@ export class Task {
       sessionId: this.#active ?? null,
       sessions: [...this.#sessions.keys()],
       activity: activityOf(state?.status ?? 'idle'),
+      paused: state ? pausedPrompts(state) : 0,
       lastError: this.#lastError ?? null,
     }
   }

@@ -12,6 +12,7 @@ const nothing: TaskStatus = {
   sessionId: null,
   sessions: [],
   activity: 'idle',
+  paused: 0,
   lastError: null,
 }
 

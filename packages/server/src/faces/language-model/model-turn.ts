@@ -185,7 +185,12 @@ export class ModelTurn {
     const commandId = crypto.randomUUID()
     const cancelled = host.state(this.sessionId).then(({ turn, queue }) => {
       if (turn?.prompt.promptId === promptId) {
-        return host.command(this.sessionId, { type: 'turn.cancel', commandId, turnId: turn.turnId })
+        return host.command(this.sessionId, {
+          type: 'turn.cancel',
+          commandId,
+          turnId: turn.turnId,
+          pauseQueue: false,
+        })
       }
       const waits = queue.some((prompt) => prompt.promptId === promptId)
       return waits

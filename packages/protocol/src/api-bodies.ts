@@ -60,7 +60,20 @@ export type EventPage = z.infer<typeof EventPage>
 export const WaitingRequest = z.object({ session: SessionSummary, request: OpenRequest })
 export type WaitingRequest = z.infer<typeof WaitingRequest>
 
+/** zod leaves the field `__proto__` out of a record: a rule that names it would apply to more than it says. */
+const withoutProto = z.custom<Record<string, string>>(
+  (match) => typeof match !== 'object' || match === null || !Object.hasOwn(match, '__proto__'),
+  'a rule cannot look at a field of this name',
+)
+const fieldNames = z.string().min(1).max(200)
+
 export const NewRule = RulePattern.extend({
+  tool: RulePattern.shape.tool.max(500),
+  match: z
+    .record(fieldNames, z.string().max(10_000))
+    .refine((match) => Object.keys(match).length <= 50, 'a rule names at most 50 fields')
+    .and(withoutProto)
+    .optional(),
   decision: RuleDecision,
   scope: RuleScope,
   sessionId: SessionId.optional(),

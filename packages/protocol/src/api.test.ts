@@ -174,6 +174,18 @@ describe('a new rule', () => {
     [{ ...rule, scope: 'always', decision: 'maybe' }, false],
     [{ ...rule, scope: 'always', match: { command: 5 } }, false],
     [{ ...rule, scope: 'always', ruleId: 'mine' }, false],
+    [{ ...rule, scope: 'always', match: JSON.parse('{"__proto__":"x"}') }, false],
+    [{ ...rule, scope: 'always', match: JSON.parse('{"command":"ls","__proto__":"x"}') }, false],
+    [{ ...rule, scope: 'always', tool: 'x'.repeat(501) }, false],
+    [{ ...rule, scope: 'always', match: { command: 'x'.repeat(10_001) } }, false],
+    [
+      {
+        ...rule,
+        scope: 'always',
+        match: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [n, 'x'])),
+      },
+      false,
+    ],
   ])('%j is taken: %s', (body, taken) => {
     expect(reads(NewRule, body)).toBe(taken)
   })

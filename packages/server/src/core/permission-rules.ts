@@ -1,4 +1,5 @@
 import {
+  fitsGlob,
   type PermissionMode,
   type PermissionOption,
   type PermissionRule,
@@ -126,7 +127,9 @@ export function matches(pattern: RulePattern, subject: Asked): boolean {
   if (!match) return true
   const named = Object.entries(match).every(([field, text]) => {
     const value = fieldOf(subject.input, field)
-    return (typeof value === 'string' || value === true) && matchesText(text, String(value))
+    return (
+      (typeof value === 'string' || value === true) && fitsGlob(text, String(value), { barred: shellSyntax })
+    )
   })
   return named && switchesOf(subject.input).every((field) => Object.hasOwn(match, field))
 }
@@ -141,7 +144,7 @@ function touches(pattern: RulePattern, subject: Asked): boolean {
   return Object.entries(pattern.match ?? {}).every(([field, text]) => {
     const value = fieldOf(subject.input, field)
     const words = typeof value === 'string' ? value : JSON.stringify(value)
-    return words !== undefined && matchesText(text, words, '[\\s\\S]*')
+    return words !== undefined && fitsGlob(text, words)
   })
 }
 
@@ -150,15 +153,8 @@ function switchesOf(input: unknown): string[] {
   return Object.entries(input).flatMap(([field, value]) => (value === true ? [field] : []))
 }
 
-/** `*` stands for what `wild` allows: in a grant, anything without shell syntax. `\\*` and `\\\\` stand for themselves. */
-function matchesText(pattern: string, value: string, wild = '[^;&|`$<>\\n\\r()]*'): boolean {
-  const source = pattern.replace(/\\[\s\S]|[\s\S]/g, (token) => {
-    if (token === '*') return wild
-    const literal = token.length === 2 ? token.charAt(1) : token
-    return literal.replace(/[.*+?^${}()|[\]\\/]/, '\\$&')
-  })
-  return new RegExp(`^${source}$`).test(value)
-}
+/** A shell's control characters: a `*` in a grant never stands for one. */
+const shellSyntax = /[;&|`$<>\n\r()]/
 
 /**
  * The answers a person can give, each with the rule that a lasting one would write. Where the agent suggests one for a

@@ -1,4 +1,5 @@
 import type { Agent, PermissionRule } from '@opencode-ai/sdk/v2/client'
+import { fitsGlob } from '@parley/protocol'
 
 export type NativeRule = PermissionRule
 export type NativeAgent = Pick<Agent, 'name' | 'mode' | 'hidden' | 'permission'>
@@ -108,12 +109,8 @@ function evaluate(rules: readonly NativeRule[], permission: string, pattern: str
 
 /** `*` stands for any text, `?` for any character; ` *` at the end also for nothing. */
 function fits(pattern: string, value: string): boolean {
-  const source = pattern
-    .replaceAll(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.')
-    .replace(/ \.\*$/, '( .*)?')
-  return new RegExp(`^${source}$`, 's').test(value)
+  if (fitsGlob(pattern, value, { question: true })) return true
+  return pattern.endsWith(' *') && fitsGlob(pattern.slice(0, -2), value, { question: true })
 }
 
 function isBaseline({ permission, pattern, action }: NativeRule): boolean {

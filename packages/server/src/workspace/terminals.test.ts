@@ -20,7 +20,7 @@ function terminalsIn(env: Record<string, string>) {
 it('tells what runs in a shell while it does, be it a script of the same shell', async () => {
   const { terminals, folder, start } = terminalsIn({ SHELL: '/bin/sh' })
   writeFileSync(join(folder, 'wait.sh'), 'read answer\n')
-  const { terminalId } = terminals.open(start)
+  const { terminalId } = await terminals.open(start)
   const running = () => terminals.list('ses_1')[0]?.running
   const view = terminals.watch(terminalId, () => true)
   await eventually(running).toBeUndefined()
@@ -36,10 +36,22 @@ it('tells what runs in a shell while it does, be it a script of the same shell',
 
 it('tells that a program runs that was opened in place of a shell, until it has ended', async () => {
   const { terminals, start } = terminalsIn({})
-  const { terminalId } = terminals.open({ ...start, command: ['cat'] })
+  const { terminalId } = await terminals.open({ ...start, command: ['cat'] })
   const listed = () => terminals.list('ses_1')[0]
   await eventually(() => listed()?.running).toBe('cat')
   terminals.watch(terminalId, () => true).input('\u0004')
   await eventually(() => listed()?.exitCode).toBe(0)
   expect(listed()?.running).toBeUndefined()
+})
+
+it('opens no terminal for a session that was deleted, or a server that was closed, meanwhile', async () => {
+  const { terminals, start } = terminalsIn({})
+  const deleted = terminals.open(start)
+  const other = terminals.open({ ...start, sessionId: 'ses_2' })
+  terminals.removeOf('ses_1')
+  await expect(deleted).rejects.toMatchObject({ code: 'cancelled' })
+  expect(await other).toMatchObject({ sessionId: 'ses_2' })
+  const late = terminals.open(start)
+  terminals.closeAll()
+  await expect(late).rejects.toMatchObject({ code: 'cancelled' })
 })

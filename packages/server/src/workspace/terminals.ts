@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { type IPty, spawn } from '@lydell/node-pty'
+import type { IPty } from '@lydell/node-pty'
 import { ParleyError, type Terminal, type TerminalServerFrame } from '@parley/protocol'
-import serialize, { type SerializeAddon } from '@xterm/addon-serialize'
-import headless, { type Terminal as Screen } from '@xterm/headless'
+import type { SerializeAddon } from '@xterm/addon-serialize'
+import type { Terminal as Screen } from '@xterm/headless'
+import { loadTerminalParts, type TerminalParts } from './terminal-parts.ts'
 
 export type TerminalStart = {
   readonly sessionId: string
@@ -25,7 +26,8 @@ export type TerminalView = {
 }
 
 export type Terminals = {
-  open(start: TerminalStart): Terminal
+  /** ParleyError `not_supported` where the pseudo-terminal is not installed. */
+  open(start: TerminalStart): Promise<Terminal>
   list(sessionId: string): Terminal[]
   /** The screen as it stands, then what is written. ParleyError `not_found` if there is no such terminal. */
   watch(terminalId: string, reader: TerminalReader): TerminalView
@@ -50,6 +52,8 @@ export function createTerminals(options: {
 }): Terminals {
   const { env, newId, now = Date.now } = options
   const all = new Map<string, LiveTerminal>()
+  /** What waits for its parts to be loaded. */
+  const opening = new Set<TerminalStart>()
 
   function find(terminalId: string): LiveTerminal {
     const terminal = all.get(terminalId)
@@ -58,11 +62,19 @@ export function createTerminals(options: {
   }
 
   return {
-    open(start) {
+    async open(start) {
+      opening.add(start)
+      const parts = await loadTerminalParts().catch((error) => {
+        opening.delete(start)
+        throw error
+      })
+      if (!opening.delete(start)) {
+        throw new ParleyError('cancelled', 'The terminal was closed before it was open.')
+      }
       if (all.size >= mostTerminals) {
         throw new ParleyError('busy', `${mostTerminals} terminals are open. Close one first.`)
       }
-      const terminal = new LiveTerminal(start, { env, terminalId: newId(), startedAt: now() })
+      const terminal = new LiveTerminal(start, { parts, env, terminalId: newId(), startedAt: now() })
       all.set(terminal.about.terminalId, terminal)
       return terminal.about
     },
@@ -74,6 +86,7 @@ export function createTerminals(options: {
       all.delete(terminalId)
     },
     removeOf(sessionId) {
+      for (const start of opening) if (start.sessionId === sessionId) opening.delete(start)
       for (const [id, terminal] of all) {
         if (terminal.about.sessionId !== sessionId) continue
         terminal.end()
@@ -81,16 +94,24 @@ export function createTerminals(options: {
       }
     },
     closeAll() {
+      opening.clear()
       for (const terminal of all.values()) terminal.end()
       all.clear()
     },
   }
 }
 
+type TerminalSurroundings = {
+  readonly parts: TerminalParts
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly terminalId: string
+  readonly startedAt: number
+}
+
 class LiveTerminal {
   readonly #pty: IPty
   readonly #screen: Screen
-  readonly #serializer: SerializeAddon = new serialize.SerializeAddon()
+  readonly #serializer: SerializeAddon
   readonly #readers = new Set<TerminalReader>()
   readonly #full = new Set<TerminalReader>()
   /** Readers that have not got the screen yet, with what was written since they came. */
@@ -101,22 +122,19 @@ class LiveTerminal {
 
   constructor(
     { sessionId, folder, cols, rows, command }: TerminalStart,
-    {
-      env,
-      terminalId,
-      startedAt,
-    }: { env: Readonly<Record<string, string | undefined>>; terminalId: string; startedAt: number },
+    { parts, env, terminalId, startedAt }: TerminalSurroundings,
   ) {
     const [program = env.SHELL || '/bin/sh', ...args] = command ?? []
     this.#isShell = command === undefined
     this.#program = nameOf(program)
     this.#about = { terminalId, sessionId, title: nameOf(program), startedAt, cols, rows }
-    this.#screen = new headless.Terminal({ cols, rows, scrollback, allowProposedApi: true })
+    this.#screen = new parts.Screen({ cols, rows, scrollback, allowProposedApi: true })
+    this.#serializer = new parts.SerializeAddon()
     this.#screen.loadAddon(this.#serializer)
     this.#screen.onTitleChange((title) => {
       this.#about = { ...this.#about, title: title.slice(0, 200) }
     })
-    this.#pty = spawn(program, args, {
+    this.#pty = parts.spawn(program, args, {
       name: 'xterm-256color',
       cols,
       rows,

@@ -11,11 +11,11 @@ import { type Connected, findServer, isAlive, readOwner } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { makingProblem } from '../data-folder.ts'
 import { isTokenExposed, tokenFile } from '../token-file.ts'
+import { oldestNode } from '../version.ts'
 
 export type DoctorOptions = Flags & { readonly json?: boolean }
 
 const probeMs = 10_000
-const oldestNode = [22, 18] as const
 const largestChecked = 256 * 1024 * 1024
 
 /** Looks at everything a server needs, changes nothing, and says what to do. Exit code 1 if something fails. */
@@ -47,15 +47,9 @@ export async function doctor(options: DoctorOptions, context: Context): Promise<
   return checks.some(({ result }) => result === 'fail') ? 1 : 0
 }
 
-export function nodeCheck(version: string): Check {
-  const [major = 0, minor = 0] = version.split('.').map(Number)
-  const isNew = major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1])
-  if (isNew) return ok('node', version)
-  return {
-    name: 'node',
-    result: 'fail',
-    text: `${version} is too old: install Node ${oldestNode.join('.')} or newer`,
-  }
+function nodeCheck(version: string): Check {
+  if (Number.parseInt(version, 10) >= oldestNode) return ok('node', version)
+  return { name: 'node', result: 'fail', text: `${version} is too old: install Node ${oldestNode} or newer` }
 }
 
 function folderCheck(dataDir: string): Check {

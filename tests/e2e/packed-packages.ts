@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** The three packages as npm publishes them, and projects that install them. */
+export type PackedPackages = {
+  /** The file that npm would publish. */
+  fileOf(name: 'protocol' | 'client' | 'server'): string
+  /** A new project with the packages, and with what npm is told besides: `--omit=optional`, other packages. */
+  install(...more: string[]): PackedProject
+  remove(): void
+}
+
+export type PackedProject = {
+  readonly folder: string
+  /** With a home of its own; gives back stdout. */
+  run(program: string, args: readonly string[], env?: Record<string, string>): string
+  readonly env: Record<string, string | undefined>
+}
+
+/** Builds and packs. Slow: once per file. */
+export function packPackages(): PackedPackages {
+  const place = mkdtempSync(join(tmpdir(), 'parley-package-'))
+  let made = 0
+  run('npm', ['run', 'build'], { cwd: root })
+  const names = ['protocol', 'client', 'server'].flatMap((name) => ['-w', `packages/${name}`])
+  run('npm', ['pack', '--pack-destination', place, ...names], { cwd: root })
+  const packed = readdirSync(place).map((name) => join(place, name))
+  return {
+    fileOf: (name) => packed.find((file) => file.includes(`parley-${name}-`))!,
+    install: (...more) => {
+      const folder = join(place, `project-${++made}`)
+      mkdirSync(folder)
+      writeFileSync(join(folder, 'package.json'), '{ "name": "stranger", "private": true, "type": "module" }')
+      const env = {
+        ...process.env,
+        HOME: folder,
+        PARLEY_DATA_DIR: join(folder, 'data'),
+        PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+        npm_config_cache: process.env.npm_config_cache ?? join(process.env.HOME ?? folder, '.npm'),
+      }
+      const start = (program: string, args: readonly string[], extra: Record<string, string> = {}) =>
+        run(program, args, { cwd: folder, env: { ...env, ...extra } })
+      start('npm', ['install', '--no-audit', '--no-fund', ...packed, ...more])
+      return { folder, env, run: start }
+    },
+    remove: () => rmSync(place, { recursive: true, force: true }),
+  }
+}
+
+function run(
+  program: string,
+  args: readonly string[],
+  options: { cwd: string; env?: Record<string, string | undefined> },
+): string {
+  return execFileSync(program, args, { ...options, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}

@@ -36,6 +36,7 @@ export const capabilityNames = [
   'cost',
   'structuredOutput',
   'retraction',
+  'environment',
 ] as const
 export type CapabilityName = (typeof capabilityNames)[number]
 

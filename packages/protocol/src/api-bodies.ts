@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { McpServers } from './agent.ts'
 import { Block } from './block.ts'
+import { EnvironmentVariables } from './environment.ts'
 import { SessionEvent, UnknownEvent } from './event.ts'
 import { AgentId, CommandId, SessionId } from './ids.ts'
 import { PermissionMode, RuleDecision, RulePattern, RuleScope } from './permission.ts'
@@ -24,6 +25,10 @@ export const NewSession = z.strictObject({
     .meta({ description: 'Submitted at once' }),
   commandId: CommandId.optional().meta({ description: 'The same id twice makes one session' }),
   trust: z.boolean().optional().meta({ description: 'Trust the folder from now on' }),
+  env: EnvironmentVariables.optional().meta({
+    description:
+      "Variables for the agent's process. Kept apart from the log; no reply and no export has them",
+  }),
 })
 export type NewSession = z.infer<typeof NewSession>
 export type NewSessionInput = z.input<typeof NewSession>

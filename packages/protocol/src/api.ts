@@ -13,6 +13,7 @@ import { Changes } from './change.ts'
 import { ChatId, ChatRequest, ChatSdk, UiMessage } from './chat.ts'
 import { Command, Receipt } from './command.ts'
 import { AgentConversation, NewImport } from './conversation.ts'
+import { EnvironmentInfo, NewEnvironment, OldEnvironment } from './environment.ts'
 import { AgentId, SessionId } from './ids.ts'
 import { PermissionRule } from './permission.ts'
 import { SessionStatus } from './session.ts'
@@ -353,6 +354,30 @@ export const routes = {
     path: '/api/trust',
     summary: 'Revoke the trust of a folder',
     query: NewTrust,
+    reply: Nothing,
+    status: 204,
+  },
+  listEnvironments: {
+    method: 'GET',
+    path: '/api/environment',
+    summary: 'Which variables are set for the agents of which sessions and folders; names, never values',
+    reply: z.object({ environments: z.array(EnvironmentInfo) }),
+    status: 200,
+  },
+  setEnvironment: {
+    method: 'POST',
+    path: '/api/environment',
+    summary:
+      'Set variables for the agent of a session, or of all sessions in a folder; holds from its next start',
+    body: NewEnvironment,
+    reply: EnvironmentInfo,
+    status: 201,
+  },
+  unsetEnvironment: {
+    method: 'DELETE',
+    path: '/api/environment',
+    summary: 'Remove one variable of a session or a folder, or all of them',
+    query: OldEnvironment,
     reply: Nothing,
     status: 204,
   },

@@ -86,7 +86,7 @@ function within(
   const meant = issue.code === 'invalid_union' ? issue.errors.find(isOfItsKind) : undefined
   return meant && meant.length > 0
     ? meant.flatMap((one) => within(one as Issue, path))
-    : [{ path, message: issue.message }]
+    : [{ path, message: issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? '') : issue.message }]
 }
 
 /** What a thrown thing says. */

@@ -21,6 +21,10 @@ export const SessionOptions = z.object({
   maxBudgetUsd: z.number().min(0).optional(),
   directories: z.array(z.string()).optional(),
   outputSchema: z.record(z.string(), z.unknown()).optional(),
+  userSettings: z.boolean().optional().meta({
+    description:
+      "False: the agent does not load the person's own settings (hooks, MCP servers, memory, permissions)",
+  }),
 })
 export type SessionOptions = z.infer<typeof SessionOptions>
 

@@ -12,6 +12,8 @@ export type AgentSettings = {
   readonly args?: readonly string[]
   readonly name?: string
   readonly disabled?: boolean
+  /** False: without the person's own settings, in sessions that do not say otherwise. Claude only. */
+  readonly userSettings?: boolean
 }
 
 /** For an adapter whose program must be given by its path, and takes no arguments of ours. */
@@ -25,6 +27,10 @@ export function pathSettings(
     ...(add && { add }),
     ...(executable !== undefined && { executable: findProgram({ name: executable, env }) ?? executable }),
   }
+}
+
+export function claudeSettings({ userSettings }: AgentSettings = {}): { userSettings?: boolean } {
+  return userSettings === undefined ? {} : { userSettings }
 }
 
 /** For an adapter that looks for its program by itself. */
@@ -47,6 +53,10 @@ export function configured(
       `agents.${id} is set, but there is no agent "${id}" and no command that starts one. Known: ${known.join(', ')}.`,
     )
   }
+  const wrong = Object.entries(settings).find(
+    ([id, one]) => id !== 'claude' && one.userSettings !== undefined,
+  )
+  if (wrong) throw refusal(`agents.${wrong[0]}.userSettings is set, but only claude has that. Remove it.`)
   return adapters.filter(({ id }) => !settings[id]?.disabled)
 }
 

@@ -25,6 +25,11 @@ const common = [
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
+/** The same for the same variables, in whatever order: processes that serve many sessions are told apart by it. */
+export function environmentKey(variables: Readonly<Record<string, string>> = {}): string {
+  return JSON.stringify(Object.entries(variables).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
 /**
  * The environment of an agent's process: what any program needs, the variables of its own vendor, and what the
  * person's configuration adds. Nothing else of ours reaches it.

@@ -1,7 +1,13 @@
 import type { AgentAdapter } from '../core/agent-adapter.ts'
 import { acpAgents, createAcpAdapter } from './acp/index.ts'
 import type { ParleyCommand } from './advice.ts'
-import { type AgentSettings, configured, pathSettings, programSettings } from './agent-settings.ts'
+import {
+  type AgentSettings,
+  claudeSettings,
+  configured,
+  pathSettings,
+  programSettings,
+} from './agent-settings.ts'
 import { createClaudeAdapter } from './claude/index.ts'
 import { createCodexAdapter } from './codex/index.ts'
 import type { Environment } from './environment.ts'
@@ -31,7 +37,11 @@ export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapt
   const { agentsFolder, parley } = options
   const given = { env, ...(agentsFolder !== undefined && { agentsFolder }), ...(parley && { parley }) }
   const adapters = [
-    createClaudeAdapter({ env, ...pathSettings('claude', agents.claude, env) }),
+    createClaudeAdapter({
+      env,
+      ...claudeSettings(agents.claude),
+      ...pathSettings('claude', agents.claude, env),
+    }),
     createCodexAdapter({ ...given, ...pathSettings('codex', agents.codex, env) }),
     createOpenCodeAdapter({ ...given, ...pathSettings('opencode', agents.opencode, env) }),
     ...acpAgents.map((agent) => createAcpAdapter(agent, { ...given, ...programSettings(agents[agent.id]) })),

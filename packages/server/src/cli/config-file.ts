@@ -31,6 +31,7 @@ const agent = {
     .optional(),
   args: z.array(z.string()).optional(),
   disabled: z.boolean().optional(),
+  userSettings: z.boolean().optional(),
 }
 const agentId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'small letters, digits and dashes')
 

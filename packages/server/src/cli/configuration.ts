@@ -149,16 +149,20 @@ function defined<Given extends object>(given: Given | undefined): Defined<Given>
 }
 
 function agentSettings(agents: ConfigFile['agents']): Readonly<Record<string, AgentSettings>> {
-  const entries = Object.entries(agents ?? {}).map(([id, { name, env, command, args, disabled }]) => [
-    id,
-    {
-      ...(name !== undefined && { name }),
-      ...(env && { env }),
-      ...(command !== undefined && { executable: command }),
-      ...(args && { args }),
-      ...(disabled && { disabled }),
-    },
-  ])
+  const entries = Object.entries(agents ?? {}).map(([id, settings]) => {
+    const { name, env, command, args, disabled, userSettings } = settings
+    return [
+      id,
+      {
+        ...(name !== undefined && { name }),
+        ...(env && { env }),
+        ...(command !== undefined && { executable: command }),
+        ...(args && { args }),
+        ...(disabled && { disabled }),
+        ...(userSettings !== undefined && { userSettings }),
+      },
+    ]
+  })
   return Object.fromEntries(entries)
 }
 

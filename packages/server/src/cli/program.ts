@@ -172,6 +172,9 @@ function addRun(add: Add, context: Context, finish: Finish): void {
     .option('--mode <mode>', 'ask, accept-edits, read-only, plan or bypass (allow everything)')
     .option('--title <title>', 'the title of the new session')
     .option('--trust', `trust the session's folder from now on; see: ${context.invocation} trust --help`)
+    .addOption(
+      list('--env <name>', "give the new session's agent this variable of your environment; repeatable"),
+    )
     .option('--session <session>', 'continue this session: its id, the start of it, or "last"')
     .option('--on-permission <what>', 'ask, deny or allow (default: ask on a terminal, else deny)')
     .option('--timeout <time>', 'stop the turn after, e.g., 90s or 5m')
@@ -325,6 +328,29 @@ agent: one that idles is started anew with its next prompt, a turn that runs is 
     )
     .action((folder, options) =>
       finish(import('./commands/trust.ts').then(({ trust }) => trust(folder, options, context))),
+    )
+  add(
+    'env',
+    'set variables for the processes of agents: for a folder and all inside it, or for one session',
+    'parley env',
+    'parley env GITHUB_TOKEN --folder ~/code/app',
+    'parley env NPM_TOKEN --inherit',
+    'parley env GITHUB_TOKEN --remove',
+  )
+    .argument('[name]', 'which variable; without it they are listed (with --remove: all are removed)')
+    .option('--folder <folder>', 'for the agents of all sessions in this folder (default: this one)')
+    .option('--session <session>', 'for the agent of this session: its id, the start of it, or "last"')
+    .option('--inherit', 'take the value from this environment, not from stdin')
+    .option('--remove', 'remove it')
+    .option('--json', 'one place a line, as JSON')
+    .addHelpText(
+      'after',
+      `
+The value is read from stdin; on a terminal it is asked for and not shown. It is stored in the data folder and given to
+agents only: no command, reply or export shows it. Variables that Parley depends on (PATH, HOME, NODE_OPTIONS, …) are refused.`,
+    )
+    .action((name, options) =>
+      finish(import('./commands/env.ts').then(({ env }) => env(name, options, context))),
     )
   add('doctor', 'check this machine and the data folder; exit code 1 if something fails', 'parley doctor')
     .option('--host <address>', 'check this address (default: 127.0.0.1)')

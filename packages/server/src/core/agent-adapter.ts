@@ -7,6 +7,7 @@ import type {
   DeltaDraft,
   Diff,
   DraftOf,
+  EnvironmentVariables,
   EventType,
   McpServers,
   ParleyError,
@@ -44,6 +45,11 @@ export type AgentAdapter = {
   readonly install?: { readonly package: string; readonly version: string }
   /** It takes long to start: a new session starts it before its first prompt. */
   readonly startsAhead?: boolean
+  /**
+   * With the capability `environment`: variables that no session and no folder may set, since the adapter sets or reads
+   * them itself. A name, or the beginning of names before a `*`; `open` are those names that may be set all the same.
+   */
+  readonly variables?: { readonly reserved: readonly string[]; readonly open?: readonly string[] }
   /** What the agent remembers by itself of conversations on this machine. */
   readonly conversations?: AgentMemory
   /** What goes on with a conversation in the agent's own program, in a terminal, in the session's folder. */
@@ -83,6 +89,8 @@ export type ConnectInput = {
   readonly hostTools?: HostTools
   /** The person trusts the folder: settings, hooks and servers that lie in it may load. Else only the person's own do. */
   readonly trusted: boolean
+  /** Variables for the agent's process, beside what the adapter gives it. For agents with the capability `environment`. */
+  readonly env?: EnvironmentVariables
   /**
    * Go on with this conversation of the agent's, or with a copy of it. `turns` of it were completed: with none, an
    * agent that kept nothing has lost nothing.

@@ -3,10 +3,10 @@ import type { AgentAdapter, AgentConnection, ConnectInput, HostTools, Person } f
 import { type AgentLink, openAgentLink } from './agent-link.ts'
 import type { Clock } from './clock.ts'
 import type { ConnectionSlots, SlotHolder } from './connection-slots.ts'
+import type { EnvironmentOf } from './environment.ts'
 import type { Trusts } from './folder-trust.ts'
 import type { Persist } from './persist.ts'
-
-type StartedWith = Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServers'>
+import type { StartedWith } from './start-conditions.ts'
 
 export type ConnectOptions = {
   readonly adapter: AgentAdapter
@@ -16,6 +16,7 @@ export type ConnectOptions = {
   readonly person: Person
   readonly hostTools: () => HostTools | undefined
   readonly trusts: Trusts
+  readonly environment: EnvironmentOf
   readonly clock: Clock
   readonly connectMs: number
   readonly slots: ConnectionSlots
@@ -39,7 +40,8 @@ export async function connectAgent(options: ConnectOptions): Promise<AgentLink> 
   try {
     const { requested: settings, cwd, mcpServers } = options.state()
     const trusted = options.trusts(cwd)
-    const connection = await start(options, trusted)
+    const env = environmentFor(options)
+    const connection = await start(options, { trusted, ...env })
     const recorded = await persist(() => ({ drafts: [{ type: 'agent.connected', connectionId, cwd }] }))
     if (!recorded || signal.aborted) {
       await discard(connection, options)
@@ -55,7 +57,7 @@ export async function connectAgent(options: ConnectOptions): Promise<AgentLink> 
         await options.lost(...end)
       },
     })
-    options.opened(link, { settings, trusted, ...(mcpServers && { mcpServers }) })
+    options.opened(link, { settings, trusted, ...(mcpServers && { mcpServers }), ...env })
     return link
   } catch (error) {
     release()
@@ -71,7 +73,10 @@ export async function connectAgent(options: ConnectOptions): Promise<AgentLink> 
   }
 }
 
-async function start(options: ConnectOptions, trusted: boolean): Promise<AgentConnection> {
+async function start(
+  options: ConnectOptions,
+  given: Pick<ConnectInput, 'trusted' | 'env'>,
+): Promise<AgentConnection> {
   const { adapter, connectionId, person, clock, connectMs } = options
   const state = options.state()
   const timeout = new AbortController()
@@ -84,7 +89,7 @@ async function start(options: ConnectOptions, trusted: boolean): Promise<AgentCo
     settings: state.requested,
     ...(state.mcpServers && { mcpServers: state.mcpServers }),
     ...hostTools(options),
-    trusted,
+    ...given,
     ...resumption(adapter, state),
     person,
     signal,
@@ -118,6 +123,12 @@ async function discard(connection: AgentConnection, { problem }: ConnectOptions)
 function hostTools({ adapter, hostTools }: ConnectOptions): Pick<ConnectInput, 'hostTools'> {
   const offered = adapter.capabilities.hostTools ? hostTools() : undefined
   return offered ? { hostTools: offered } : {}
+}
+
+/** An agent that takes no variables is started without those of its folder. */
+function environmentFor({ adapter, environment, state }: ConnectOptions): Pick<ConnectInput, 'env'> {
+  const env = adapter.capabilities.environment ? environment(state()) : undefined
+  return env ? { env } : {}
 }
 
 function resumption(adapter: AgentAdapter, { connection, forkPending, completedTurns }: SessionState) {

@@ -374,6 +374,7 @@ export function checkSettings(settings: SessionSettings, context: Pick<DecideCon
 /** What an agent without a capability says to whoever wants it. */
 const inabilities = {
   compaction: 'cannot compact its conversation',
+  environment: 'takes no variables of a session',
   editInput:
     'cannot run a call with an edited input. Allow it as it is, or deny it and say what to do instead',
   files: 'takes no files',

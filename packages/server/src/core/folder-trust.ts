@@ -50,7 +50,7 @@ export async function createFolderTrust(options: {
 }
 
 /** A path says itself which separator it has; on some systems the other one is a letter like any other. */
-function isWithin(folder: string, parent: string): boolean {
+export function isWithin(folder: string, parent: string): boolean {
   const separator = parent.startsWith('/') ? '/' : '\\'
   return folder === parent || folder.startsWith(parent.endsWith(separator) ? parent : parent + separator)
 }

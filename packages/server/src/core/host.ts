@@ -27,6 +27,7 @@ import { randomIds, systemClock } from './clock.ts'
 import type { ForkCopy } from './command-desk.ts'
 import { createConnectionSlots } from './connection-slots.ts'
 import { checkSettings, decide, need } from './decide.ts'
+import { createEnvironments, type Environments } from './environment.ts'
 import { createFeedLoops, type FeedLoops } from './feed-loop.ts'
 import { createFolderTrust, type FolderTrust } from './folder-trust.ts'
 import { copyForFork } from './fork-session.ts'
@@ -52,7 +53,7 @@ export type SessionChange = {
   readonly summary?: SessionSummary
 }
 
-type HostParts = AgentList & ModelCatalogue & FolderTrust & Importing & FeedLoops
+type HostParts = AgentList & ModelCatalogue & FolderTrust & Environments & Importing & FeedLoops
 
 /** Holds sessions, adapters and a store. Everything outside core speaks to this; whatever it refuses is a ParleyError. */
 export type Host = HostParts & {
@@ -109,6 +110,14 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     clock,
     changed: () => sessions.each((session) => session.refresh()),
   })
+  const environment = await createEnvironments({
+    ...options,
+    adapters: () => adapters.values(),
+    changed: () => sessions.each((session) => session.refresh()),
+    expectSession: async (id) => {
+      need({ agent: agents.adapterFor((await open(id)).state.agent) }, 'environment')
+    },
+  })
   const importing = createImporting({
     ...options,
     store,
@@ -150,6 +159,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       slots,
       rules: () => rules,
       trusts,
+      environment: environment.of,
       hostTools: sessionTools.of(state.id),
       toolEnv: options.toolEnv ?? (() => ({})),
       announced,
@@ -162,6 +172,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
 
   async function fork(...[parent, child, title]: Parameters<LiveSessionOptions['fork']>): Promise<ForkCopy> {
     const made = await copyForFork({ store, now: clock.now() }, parent, child, title)
+    if (made) await environment.copy(parent.id, child)
     return {
       announce: () => {
         if (!made) return
@@ -170,6 +181,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       },
       discard: async () => {
         if (made) await store.delete(child)
+        environment.forget(child)
       },
     }
   }
@@ -181,6 +193,8 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     const cwd = await options.checkFolder(input.cwd)
     checkSettings(input, { agent: adapter })
     if (input.mcpServers) need({ agent: adapter }, 'mcp')
+    if (input.env) need({ agent: adapter }, 'environment')
+    environment.expectFree(input.env ?? {})
     checkMcpServers(input.mcpServers, input.options)
     if (own && own.tools.length > 0) need({ agent: adapter }, 'hostTools')
     if (own) sessionTools.check(own.tools)
@@ -195,6 +209,8 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     const hash = hashOf({ ...input, cwd })
     const receipt = commandId && { commandId, hash, receipt: { commandId, seq: state.first.seq } }
     if (input.trust && !(await isRepeated())) await trust.trust(cwd)
+    const hasEnv = input.env !== undefined && !(await store.load(id))
+    if (hasEnv) await environment.prepare(id, input.env ?? {})
     try {
       await store.create({
         sessionId: id,
@@ -204,6 +220,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
         ...(receipt && { receipt }),
       })
     } catch (error) {
+      if (hasEnv && !(await store.load(id))) await environment.prepare(id, {})
       if (!receipt || !(error instanceof ParleyError) || error.code !== 'conflict') throw error
       const before = await createdBefore(id, receipt)
       if (own) sessionTools.offer(id, own.tools)
@@ -237,7 +254,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
 
   /** The first events, whole: a session and its first prompt are there together or not at all. */
   function firstState(input: NewSession & { startCommit?: string }, id: string, adapter: AgentAdapter) {
-    const { prompt, commandId, trust, ...creation } = input
+    const { prompt, commandId, trust, env, ...creation } = input
     const at = clock.now()
     let first = emptyState(id, ids('epo'))
     const events: StoredEvent[] = []
@@ -275,6 +292,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     ...agents.list,
     ...createModelCatalogue({ store, agents: agents.list.agents }),
     ...trust,
+    ...environment.environments,
     ...importing,
     create,
     async offerTools(sessionId, tools) {
@@ -309,6 +327,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       await sessions.delete(sessionId, (session) => session.destroy(() => store.delete(sessionId)))
       rules = rules.filter((rule) => rule.sessionId !== sessionId)
       sessionTools.forget(sessionId)
+      environment.forget(sessionId)
       tell({ session: sessionId, change: 'deleted' })
     },
     async command(sessionId, given) {

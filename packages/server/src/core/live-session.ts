@@ -13,6 +13,7 @@ import type { CloseReason } from './agent-link.ts'
 import type { Clock, Ids } from './clock.ts'
 import { type CommandDesk, createCommandDesk } from './command-desk.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
+import type { EnvironmentOf } from './environment.ts'
 import { createFactWaiters } from './fact-waiters.ts'
 import type { Trusts } from './folder-trust.ts'
 import type { HostObserver } from './host-observer.ts'
@@ -37,6 +38,7 @@ export type LiveSessionOptions = {
   readonly slots: ConnectionSlots
   readonly rules: () => readonly PermissionRule[]
   readonly trusts: Trusts
+  readonly environment: EnvironmentOf
   readonly hostTools: HostToolSet
   readonly toolEnv: HostToolEnv
   readonly announced: SessionLogOptions['announced']

@@ -18,6 +18,7 @@ import { connectAgent } from './connect-agent.ts'
 import type { ConnectionSlots, SlotHolder } from './connection-slots.ts'
 import type { DecideContext } from './decide.ts'
 import { badEnd, endTurn } from './end-turn.ts'
+import type { EnvironmentOf } from './environment.ts'
 import type { Trusts } from './folder-trust.ts'
 import { type HostToolSet, strangersAmong } from './host-tool.ts'
 import { createHostToolDesk, type HostToolDesk, type HostToolEnv } from './host-tool-desk.ts'
@@ -37,6 +38,7 @@ export type SessionAgentOptions = {
   readonly ids: Ids
   readonly rules: () => readonly PermissionRule[]
   readonly trusts: Trusts
+  readonly environment: EnvironmentOf
   readonly hostTools: HostToolSet
   readonly toolEnv: HostToolEnv
   readonly connectMs: number
@@ -88,10 +90,12 @@ export class SessionAgent {
     return this.#link !== undefined
   }
 
-  /** It was started under conditions that hold no longer: another trust, other options, other servers. */
+  /** It was started under conditions that hold no longer: another trust, other options, servers or variables. */
   get isOutdated(): boolean {
     const { requested: settings, mcpServers, cwd } = this.#state
-    const now = { settings, trusted: this.#options.trusts(cwd), ...(mcpServers && { mcpServers }) }
+    const { trusts, environment, adapter } = this.#options
+    const env = adapter?.capabilities.environment ? environment(this.#state) : undefined
+    const now = { settings, trusted: trusts(cwd), ...(mcpServers && { mcpServers }), ...(env && { env }) }
     return this.connected && this.#startedUnder !== startConditions(this.#adapter(), now, this.#offered())
   }
 

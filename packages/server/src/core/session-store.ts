@@ -1,4 +1,5 @@
 import type {
+  EnvironmentVariables,
   OpenBlock,
   PermissionRule,
   Receipt,
@@ -53,7 +54,18 @@ export type SessionStore = {
   /** False if there was none. */
   distrustFolder(folder: string): Promise<boolean>
 
+  environments(): Promise<StoredEnvironment[]>
+  /** Replaces all variables of the place; without any, nothing of it is kept. A session's go when it is deleted. */
+  setEnvironment(environment: StoredEnvironment): Promise<void>
+
   close(): Promise<void>
+}
+
+/** `place` is the id of a session, or the real path of a folder. The values are secrets. */
+export type StoredEnvironment = {
+  readonly scope: 'session' | 'folder'
+  readonly place: string
+  readonly variables: EnvironmentVariables
 }
 
 /** An event as text: what the log made of it, passed on to readers without being parsed. */

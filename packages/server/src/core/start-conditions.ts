@@ -1,9 +1,12 @@
 import type { AgentAdapter, ConnectInput } from './agent-adapter.ts'
+import { hashOf } from './hash.ts'
+
+export type StartedWith = Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServers' | 'env'>
 
 /** What holds for an agent's process from its start to its end. Where it has changed, the next turn takes a new one. */
 export function startConditions(
   { restartsFor = [] }: Pick<AgentAdapter, 'restartsFor'>,
-  { settings, trusted, mcpServers }: Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServers'>,
+  { settings, trusted, mcpServers, env }: StartedWith,
   offered: ConnectInput['hostTools'],
 ): string {
   const { options = {} } = settings
@@ -14,5 +17,7 @@ export function startConditions(
     inputSchema,
     annotations,
   ])
-  return JSON.stringify([trusted, mcpServers ?? null, fixed.map((option) => options[option] ?? null), tools])
+  const variables = env ? hashOf(env) : null
+  const values = fixed.map((option) => options[option] ?? null)
+  return JSON.stringify([trusted, mcpServers ?? null, variables, values, tools])
 }

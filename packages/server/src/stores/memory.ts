@@ -5,7 +5,13 @@ import {
   summarise,
   type TrustedFolder,
 } from '@parley/protocol'
-import type { AppendBatch, CreateBatch, SessionStore, StoredReceipt } from '../core/session-store.ts'
+import type {
+  AppendBatch,
+  CreateBatch,
+  SessionStore,
+  StoredEnvironment,
+  StoredReceipt,
+} from '../core/session-store.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import {
   compareAges,
@@ -32,6 +38,7 @@ export function createMemoryStore(): SessionStore {
   const sessions = new Map<string, Kept>()
   const rules = new Map<string, PermissionRule>()
   const trusted = new Map<string, TrustedFolder>()
+  const environments = new Map<string, StoredEnvironment>()
 
   const find = (sessionId: string): Kept => {
     const kept = sessions.get(sessionId)
@@ -139,6 +146,7 @@ export function createMemoryStore(): SessionStore {
     },
     async delete(sessionId) {
       for (const rule of rules.values()) if (rule.sessionId === sessionId) rules.delete(rule.ruleId)
+      environments.delete(`session ${sessionId}`)
       return sessions.delete(sessionId)
     },
 
@@ -160,6 +168,15 @@ export function createMemoryStore(): SessionStore {
     },
     async distrustFolder(folder) {
       return trusted.delete(folder)
+    },
+
+    async environments() {
+      return [...environments.values()].map(copy)
+    },
+    async setEnvironment(given) {
+      const key = `${given.scope} ${given.place}`
+      if (Object.keys(given.variables).length === 0) environments.delete(key)
+      else environments.set(key, copy(given))
     },
 
     async close() {},

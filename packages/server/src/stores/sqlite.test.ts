@@ -349,6 +349,7 @@ it('deletes every row of a session in every table', async () => {
     checkpoints: 0,
     rules: 0,
     trusted_folders: 0,
+    environments: 0,
   })
 })
 

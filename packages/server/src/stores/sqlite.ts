@@ -1,6 +1,12 @@
 import type { PermissionRule, Receipt, TrustedFolder } from '@parley/protocol'
 import { ParleyError } from '@parley/protocol'
-import type { AppendBatch, ReadRange, SessionStore, StoredEvent } from '../core/session-store.ts'
+import type {
+  AppendBatch,
+  ReadRange,
+  SessionStore,
+  StoredEnvironment,
+  StoredEvent,
+} from '../core/session-store.ts'
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import { createSqliteCheckpoints, type Written } from './sqlite-checkpoints.ts'
 import { openSqliteDatabase, type SqliteDatabase } from './sqlite-database.ts'
@@ -153,6 +159,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
         statements.deleteEvents.run(key * seqs, (key + 1) * seqs)
         statements.deleteReceipts.run(key)
         statements.deleteRules.run(sessionId)
+        statements.deleteEnvironment.run('session', sessionId)
         sessions.remove(key)
         return true
       })
@@ -189,6 +196,24 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
       return database.write(() => Number(statements.deleteTrusted.run(folder).changes) > 0)
     },
 
+    async environments() {
+      return database.read(() =>
+        (statements.selectEnvironments.all() as EnvironmentRow[]).map(({ scope, place, variables }) => ({
+          scope,
+          place,
+          variables: JSON.parse(variables) as StoredEnvironment['variables'],
+        })),
+      )
+    },
+    async setEnvironment({ scope, place, variables }) {
+      const isEmpty = Object.keys(variables).length === 0
+      database.write(() =>
+        isEmpty
+          ? statements.deleteEnvironment.run(scope, place)
+          : statements.upsertEnvironment.run(scope, place, JSON.stringify(variables)),
+      )
+    },
+
     describeOwner: (info) => database.describeOwner(info),
     async close() {
       database.close()
@@ -211,6 +236,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
 }
 
 type EventRow = { id: number; body: string }
+type EnvironmentRow = Pick<StoredEnvironment, 'scope' | 'place'> & { variables: string }
 type ReceiptRow = { hash: string; receipt: string }
 
 function prepareStatements(database: SqliteDatabase) {
@@ -244,5 +270,12 @@ function prepareStatements(database: SqliteDatabase) {
       'SELECT folder, trusted_at AS trustedAt FROM trusted_folders ORDER BY number',
     ),
     deleteTrusted: database.prepare('DELETE FROM trusted_folders WHERE folder = ?'),
+
+    upsertEnvironment: database.prepare(
+      `INSERT INTO environments (scope, place, variables) VALUES (?, ?, ?)
+       ON CONFLICT (scope, place) DO UPDATE SET variables = excluded.variables`,
+    ),
+    selectEnvironments: database.prepare('SELECT scope, place, variables FROM environments ORDER BY number'),
+    deleteEnvironment: database.prepare('DELETE FROM environments WHERE scope = ? AND place = ?'),
   }
 }

@@ -45,6 +45,10 @@ export function modelScenarios({ command, echo, echoed }: ModelWords) {
     },
     resume: remembering('parsley'),
     interrupt: {},
+    environment: {
+      prompt: modelPrompt('Write it.', command('printf "$CONTRACT_WORD\\n" > word.txt'), done),
+      session: { mode: 'bypass' },
+    },
     modes: { mode: 'accept-edits' },
     mcp: {
       prompt: modelPrompt('Echo.', call(echo, { words: 'parsley' }), answer),

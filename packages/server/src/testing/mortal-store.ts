@@ -42,6 +42,7 @@ export function mortalStore(store: SessionStore): {
       removeRule: writing(store.removeRule),
       trustFolder: writing(store.trustFolder),
       distrustFolder: writing(store.distrustFolder),
+      setEnvironment: writing(store.setEnvironment),
       read: reading(store.read),
       load: reading(store.load),
       receipt: reading(store.receipt),
@@ -52,6 +53,7 @@ export function mortalStore(store: SessionStore): {
       waiting: reading(store.waiting),
       rules: reading(store.rules),
       trustedFolders: reading(store.trustedFolders),
+      environments: reading(store.environments),
       close: async () => undefined,
     },
   }

@@ -289,6 +289,23 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect(await folders()).toEqual(['/b', '/B'])
     })
 
+    it('keeps the variables of a place as they were set last, and those of a session only as long as it', async () => {
+      const kept = async () => (await store.environments()).map(({ place, variables }) => [place, variables])
+      await create('a')
+      await store.setEnvironment({ scope: 'folder', place: 'a', variables: { A: '1' } })
+      await store.setEnvironment({ scope: 'session', place: 'a', variables: { A: '2' } })
+      await store.setEnvironment({ scope: 'session', place: 'b', variables: { A: '3' } })
+      await store.setEnvironment({ scope: 'folder', place: 'a', variables: { B: '4\n"' } })
+      expect(await kept()).toEqual([
+        ['a', { B: '4\n"' }],
+        ['a', { A: '2' }],
+        ['b', { A: '3' }],
+      ])
+      await store.delete('a')
+      await store.setEnvironment({ scope: 'session', place: 'b', variables: {} })
+      expect(await store.environments()).toEqual([{ scope: 'folder', place: 'a', variables: { B: '4\n"' } }])
+    })
+
     it('shares nothing with its callers: neither what it was given nor what it gave', async () => {
       const state = stateOf('a', { title: 'as given', turn: openTurn, queue: [{ ...openTurn.prompt }] })
       const rule = ruleOf('r')
@@ -355,6 +372,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       await store.checkpoint('a', [textBlock('one', 'Hel'), callBlock('two', 'in', '')])
       await store.checkpoint('a', [textBlock('one', 'Hello')])
       await store.trustFolder({ folder: '/w', trustedAt: 1 })
+      await store.setEnvironment({ scope: 'folder', place: '/w', variables: { A: '1' } })
       const before = await store.load('a')
 
       store = await tested.reopen()
@@ -363,6 +381,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect(await store.receipt('a', 'c')).toEqual(receiptOf('c', 4))
       expect(await store.rules()).toEqual([ruleOf('r')])
       expect(await store.trustedFolders()).toEqual([{ folder: '/w', trustedAt: 1 }])
+      expect(await store.environments()).toEqual([{ scope: 'folder', place: '/w', variables: { A: '1' } }])
       expect(await store.unsettled()).toEqual(['a'])
       expect(await store.waiting()).toHaveLength(1)
       expect(await store.checkpoints('a')).toEqual([textBlock('one', 'Hello'), callBlock('two', 'in', '')])

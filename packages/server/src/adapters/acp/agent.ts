@@ -110,7 +110,13 @@ export const AcpAgent = z.strictObject({
     })
     .optional()
     .describe('How its process learns whether the person trusts the folder'),
-  capabilities: z.array(z.enum(capabilityNames)).default(['streaming', 'permissions', 'interrupt']),
+  variables: z
+    .strictObject({ reserved: z.array(z.string()), open: z.array(z.string()).default([]) })
+    .optional()
+    .describe('Variables that no session may set, and those of them that it may set all the same'),
+  capabilities: z
+    .array(z.enum(capabilityNames))
+    .default(['streaming', 'permissions', 'interrupt', 'environment']),
   modes: z
     .partialRecord(PermissionMode, z.string().nullable())
     .default(hostModes)

@@ -58,6 +58,7 @@ export function createAcpAdapter(preset: AcpAgent, options: AcpAdapterOptions): 
     options: agent.options,
     restartsFor: agent.options.filter((option) => option === 'directories'),
     ...(agent.install && { install: agent.install }),
+    variables: reservedVariables(agent),
     ...(agent.startsAhead && { startsAhead: true }),
     ...(agent.conversations && { conversations: createMemory(agent, options) }),
     ...(terminal && { terminalCommand: (id: string) => [...terminal, id] }),
@@ -89,18 +90,35 @@ function findAgent({ id, command }: KnownAgent, options: AcpAdapterOptions): str
 function environment(
   agent: KnownAgent,
   { env: from, add }: AcpAdapterOptions,
-  input?: Pick<ConnectInput, 'trusted' | 'mcpServers'>,
+  input?: Pick<ConnectInput, 'trusted' | 'mcpServers' | 'env'>,
 ): Record<string, string> {
   const { vendor, without, trust } = agent
   const own = agentEnvironment({ from, vendor, without, ...(add && { add }) })
   const trusts = trust && { [trust.variable]: input?.trusted ? trust.yes : trust.no }
-  const env: Record<string, string> = { ...agent.env, ...trusts, ...own, PATH: pathWithNode(own.PATH) }
+  const env: Record<string, string> = {
+    ...agent.env,
+    ...trusts,
+    ...own,
+    ...input?.env,
+    PATH: pathWithNode(own.PATH),
+  }
   const hasServers = Object.keys(input?.mcpServers ?? {}).length > 0
   if (trust?.forServers && hasServers && env[trust.variable] !== trust.yes) {
     const message = `${agent.name} starts MCP servers only in a folder that is trusted. Trust the folder first.`
     throw new ParleyError('not_supported', message)
   }
   return env
+}
+
+/** What its entry sets for its process, and what belongs to another session, is not for sessions to set. */
+function reservedVariables({
+  env,
+  without,
+  trust,
+  variables,
+}: KnownAgent): NonNullable<AgentAdapter['variables']> {
+  const own = [...Object.keys(env), ...without, ...(trust ? [trust.variable] : [])]
+  return { reserved: [...own, ...(variables?.reserved ?? [])], open: variables?.open ?? [] }
 }
 
 /** How to sign in, in words that can be typed as they are. */

@@ -26,6 +26,7 @@ export const gemini: AcpAgent = {
     methods: { GEMINI_API_KEY: 'gemini-api-key', GOOGLE_GENAI_USE_VERTEXAI: 'vertex-ai' },
     chosen: { file: '.gemini/settings.json', holds: '"selectedType"' },
   },
+  variables: { reserved: ['GEMINI_CLI*', 'GEMINI_SANDBOX'] },
   trust: { variable: 'GEMINI_CLI_TRUST_WORKSPACE', yes: 'true', no: 'false', forServers: true },
   capabilities: [
     'streaming',
@@ -40,6 +41,7 @@ export const gemini: AcpAgent = {
     'modes',
     'mcp',
     'commands',
+    'environment',
   ],
   modes: {
     ask: 'default',
@@ -132,6 +134,7 @@ export const claudeAcp: AcpAgent = {
     'compaction',
     'usage',
     'cost',
+    'environment',
   ],
   modes: {
     ask: 'default',

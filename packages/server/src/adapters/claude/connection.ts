@@ -141,7 +141,7 @@ class ClaudeConnection implements AgentConnection {
       this.#input.signal.removeEventListener('abort', giveUp)
     }
     this.#ended = this.#pump(this.#query)
-    void this.#introduce(this.#query)
+    void this.#introduce(this.#query, settingSources)
   }
 
   /**
@@ -362,9 +362,9 @@ class ClaudeConnection implements AgentConnection {
   }
 
   /** Models and commands as the program itself tells them. */
-  async #introduce(query: Query): Promise<void> {
+  async #introduce(query: Query, loaded: ClaudeOptions['settingSources']): Promise<void> {
     try {
-      const introduction = await introductionOf(query, this.#input.trusted)
+      const introduction = await introductionOf(query, loaded)
       this.#state = withCommands(this.#state, introduction.commands)
       await this.#queue.put(introduction)
       const { options } = this.#input.settings

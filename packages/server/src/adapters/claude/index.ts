@@ -18,6 +18,8 @@ export type ClaudeAdapterOptions = {
   readonly add?: Readonly<Record<string, string>>
   /** Another Claude Code than the one the SDK brings. */
   readonly executable?: string
+  /** Whether sessions that do not say so load the person's own settings; they do unless this is false. */
+  readonly userSettings?: boolean
 }
 
 /** What belongs to a Claude session that Parley itself may run in. */
@@ -30,6 +32,18 @@ const ofAnotherSession = [
 
 /** A conversation whose deferred call has lost its tool is gone on with, without that call. */
 const keptUsable = { CLAUDE_CODE_DROP_UNAVAILABLE_DEFERRED_TOOL: '1' }
+
+/** Variables of a session may say what pays and which model answers, not where Claude Code keeps things or what it skips. */
+const variables = {
+  reserved: ['CLAUDE*', 'IS_SANDBOX'],
+  open: [
+    'CLAUDE_CODE_OAUTH_TOKEN',
+    'CLAUDE_CODE_USE_BEDROCK',
+    'CLAUDE_CODE_USE_VERTEX',
+    'CLAUDE_CODE_USE_FOUNDRY',
+    'CLAUDE_CODE_MAX_OUTPUT_TOKENS',
+  ],
+}
 
 /** Claude Code, driven by its Agent SDK: one live process a session. The SDK is loaded when it is first needed. */
 export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter {
@@ -71,11 +85,13 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       'usage',
       'cost',
       'structuredOutput',
+      'environment',
     ),
     modes: ['ask', 'accept-edits', 'read-only', 'plan', 'bypass'],
     options: honouredOptions,
     fixedOptions: ['systemPrompt', 'appendSystemPrompt'],
     restartsFor: [...honouredOptions.filter((option) => option !== 'effort'), 'tools'],
+    variables,
     conversations: claudeMemory(env),
     terminalCommand: (agentSessionId) => [
       programForTerminal('claude', options.executable ?? bundled(), env),
@@ -85,14 +101,16 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     probe: async () => probe(env, options.executable),
     refusal: () => notFound(probe(env, options.executable)),
     async connect(input) {
-      const found = probe(env, options.executable)
+      const own = { ...env, ...input.env }
+      const found = probe(own, options.executable)
       const refusal = notFound(found) ?? notSignedIn(found)
       if (refusal) throw refusal
       expectFolder(input.cwd)
       const { connectClaude } = await import('./connection.ts')
       const { executable } = options
-      const sources = settingSourcesFor(input.trusted)
-      return connectClaude({ env, settingSources: sources, ...(executable && { executable }) }, input)
+      const { userSettings = options.userSettings ?? true } = input.settings.options ?? {}
+      const sources = settingSourcesFor(input.trusted, userSettings)
+      return connectClaude({ env: own, settingSources: sources, ...(executable && { executable }) }, input)
     },
   }
 }

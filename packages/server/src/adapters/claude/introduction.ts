@@ -1,20 +1,19 @@
-import type { Query } from '@anthropic-ai/claude-agent-sdk'
+import type { Options, Query } from '@anthropic-ai/claude-agent-sdk'
 import type { AgentCommand, AgentModel } from '@parley/protocol'
 import { credentialOf } from './credential.ts'
-import { settingSourcesFor } from './trust.ts'
 
 type NativeModel = Awaited<ReturnType<Query['supportedModels']>>[number]
 type NativeCommand = Awaited<ReturnType<Query['supportedCommands']>>[number]
 
 /** Models, commands, what was loaded and what pays, as the program itself tells them when it is started. */
-export async function introductionOf(query: Query, trusted: boolean) {
+export async function introductionOf(query: Query, loaded: NonNullable<Options['settingSources']>) {
   const { models, commands, account } = await query.initializationResult()
   const credential = credentialOf(account)
   return {
     type: 'agent.connected' as const,
     models: models.map(agentModel),
     commands: commands.map(agentCommand),
-    loaded: settingSourcesFor(trusted),
+    loaded,
     ...(credential !== undefined && { credential }),
   }
 }

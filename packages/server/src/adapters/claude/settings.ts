@@ -27,6 +27,7 @@ export const honouredOptions = [
   'maxBudgetUsd',
   'directories',
   'outputSchema',
+  'userSettings',
 ] as const satisfies readonly (keyof SessionOptions)[]
 
 /** What of a session's settings the agent is started with. */

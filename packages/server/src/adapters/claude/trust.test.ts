@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { PermissionMode, SessionEvent } from '@parley/protocol'
+import type { PermissionMode, SessionEvent, SessionOptions } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { Host } from '../../core/host.ts'
 import { createHost } from '../../index.ts'
@@ -65,18 +65,25 @@ const say = call('mcp__folder__say', 'toolu_say', { words: 'parsley' })
 const done: ModelAnswer = { content: 'I tried.' }
 const prompt = modelPrompt('Try both.', { toolCalls: [touch] }, { toolCalls: [say] }, done)
 
-async function claudeHost(env: Record<string, string> = {}): Promise<Host> {
+async function claudeHost(env: Record<string, string> = {}, userSettings?: boolean): Promise<Host> {
   const own = claudeEnvironment({ url: server.url, home })
   const host = await createHost({
-    adapters: [createClaudeAdapter({ env: { ...own, ...env } })],
+    adapters: [
+      createClaudeAdapter({ env: { ...own, ...env }, ...(userSettings !== undefined && { userSettings }) }),
+    ],
     store: createMemoryStore(),
   })
   onTestFinished(() => host.close())
   return host
 }
 
-async function follow(host: Host, cwd: string, mode: PermissionMode = 'ask'): Promise<TestReader> {
-  const { id } = await host.create({ agent: 'claude', cwd, mode })
+async function follow(
+  host: Host,
+  cwd: string,
+  mode: PermissionMode = 'ask',
+  options: SessionOptions = {},
+): Promise<TestReader> {
+  const { id } = await host.create({ agent: 'claude', cwd, mode, options })
   const reader = new TestReader(id)
   await reader.follow(host)
   return reader
@@ -211,6 +218,35 @@ describe('what a folder brings', () => {
     const reader = await follow(host, cwd)
     expect(await play(host, reader, cwd)).toMatchObject({ ownHook: true, trusted: true, asked: [say.name] })
     expect(reader.view.state.lastTurn?.outcome).toBe('completed')
+  })
+})
+
+describe('the settings of the person', () => {
+  it('do not load in a session that goes without them, and load again when that is changed', async () => {
+    const cwd = folder()
+    const host = await claudeHost()
+    const reader = await follow(host, cwd, 'ask', { userSettings: false })
+    expect(await play(host, reader, cwd)).toEqual({ ...nothing, ownHook: false, loaded: [] })
+    const configure = { type: 'session.configure' as const, options: { userSettings: true } }
+    await host.command(reader.sessionId, { commandId: 'with-settings', ...configure })
+    expect(await play(host, reader, cwd)).toEqual(nothing)
+  })
+
+  it('do not load where the configuration says so, unless a session asks for them', async () => {
+    const [one, other] = [folder(), folder()]
+    const host = await claudeHost({}, false)
+    expect(await play(host, await follow(host, one), one)).toMatchObject({ ownHook: false, loaded: [] })
+    const asking = await follow(host, other, 'ask', { userSettings: true })
+    expect(await play(host, asking, other)).toMatchObject({ ownHook: true, loaded: ['user'] })
+  })
+
+  it('do not load in a trusted folder either, whose own settings do', async () => {
+    const cwd = folder()
+    const host = await claudeHost()
+    await host.trust(cwd)
+    const reader = await follow(host, cwd, 'ask', { userSettings: false })
+    const own = { ownHook: false, loaded: ['project', 'local'], markers: [...markers] }
+    expect(await play(host, reader, cwd)).toMatchObject(own)
   })
 })
 

@@ -4,9 +4,12 @@ import type { Options } from '@anthropic-ai/claude-agent-sdk'
 
 type Sources = NonNullable<Options['settingSources']>
 
-/** The person's own settings always; what lies in the folder, its MCP servers too, once the folder is trusted. */
-export function settingSourcesFor(trusted: boolean): Sources {
-  return trusted ? ['user', 'project', 'local'] : ['user']
+/**
+ * The person's own settings, unless the session is to go without them; what lies in the folder, its MCP servers too, once
+ * the folder is trusted.
+ */
+export function settingSourcesFor(trusted: boolean, userSettings: boolean): Sources {
+  return [...(userSettings ? (['user'] as const) : []), ...(trusted ? (['project', 'local'] as const) : [])]
 }
 
 /**

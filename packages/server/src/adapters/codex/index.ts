@@ -1,7 +1,7 @@
 import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { howToFind, howToGet, type ParleyCommand, programAsTyped, programForTerminal } from '../advice.ts'
-import { agentEnvironment, type Environment } from '../environment.ts'
+import { agentEnvironment, type Environment, environmentKey } from '../environment.ts'
 import { expectFolder } from '../expect-folder.ts'
 import { findProgram, pathWithNode } from '../find-program.ts'
 import { unlessAborted } from '../unless-aborted.ts'
@@ -57,7 +57,18 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
   const advice = { agent: 'codex', install, executable, agentsFolder, parley }
   const [getIt, installHint] = [howToGet(advice), howToFind(advice)]
   const typed = (path: string) => programAsTyped(path, options.env)
-  const pool = createAppServerPool(() => ({ program: find() ?? '', env, startMs, getIt }))
+  const pools = new Map<string, AppServerPool>()
+  /** The program has one environment: sessions that are given the same share one. */
+  const poolFor = (more?: Readonly<Record<string, string>>): AppServerPool => {
+    const key = environmentKey(more)
+    const known = pools.get(key)
+    if (known) return known
+    const start = () => ({ program: find() ?? '', env: { ...env, ...more }, startMs, getIt })
+    const made = createAppServerPool(start)
+    pools.set(key, made)
+    return made
+  }
+  const pool = poolFor()
   const refusal = () =>
     find() === undefined
       ? new ParleyError('agent_not_found', `Codex was not found. ${installHint}`)
@@ -95,11 +106,13 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       'usage',
       'structuredOutput',
       'retraction',
+      'environment',
     ),
     modes: offeredModes,
     options: honouredOptions,
     restartsFor: ['systemPrompt', 'appendSystemPrompt', 'directories', 'tools'],
     install,
+    variables: { reserved: ['CODEX_*'], open: ['CODEX_API_KEY'] },
     conversations: codexMemory(async (signal) => {
       expectFound()
       return pool.acquire(signal)
@@ -121,7 +134,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
     async connect(input) {
       expectFound()
       expectFolder(input.cwd)
-      return connectCodex(pool, input).catch((error: unknown) => {
+      return connectCodex(poolFor(input.env), input).catch((error: unknown) => {
         throw notSignedIn(error) ? withHint(error, howToSignIn(typed(find() ?? 'codex'))) : error
       })
     },

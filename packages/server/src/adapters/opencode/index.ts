@@ -84,10 +84,12 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
       'cost',
       'structuredOutput',
       'retraction',
+      'environment',
     ),
     modes: ['ask', 'accept-edits', 'read-only', 'plan', 'bypass'],
     options: honouredOptions,
     install,
+    variables: { reserved: ['OPENCODE_*'], open: ['OPENCODE_API_KEY'] },
     startsAhead: true,
     conversations: opencodeMemory((signal) => acquire({ trusted: false }, signal)),
     terminalCommand: (agentSessionId) => [

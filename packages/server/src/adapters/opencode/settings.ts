@@ -1,4 +1,11 @@
-import { type McpServer, type McpServers, ParleyError, type SessionOptions } from '@parley/protocol'
+import {
+  type EnvironmentVariables,
+  type McpServer,
+  type McpServers,
+  ParleyError,
+  type SessionOptions,
+} from '@parley/protocol'
+import { environmentKey } from '../environment.ts'
 import { isRecord } from './describe-tool.ts'
 import { baseline } from './rules.ts'
 
@@ -10,12 +17,16 @@ export const honouredOptions = [
 ] as const satisfies readonly (keyof SessionOptions)[]
 
 /** What of a session decides which server it can share with others. */
-export type ServerNeeds = { readonly trusted: boolean; readonly mcpServers?: McpServers | undefined }
+export type ServerNeeds = {
+  readonly trusted: boolean
+  readonly mcpServers?: McpServers | undefined
+  readonly env?: EnvironmentVariables | undefined
+}
 
 /** Sessions that need the same share a server. */
-export function serverKey({ trusted, mcpServers = {} }: ServerNeeds): string {
+export function serverKey({ trusted, mcpServers = {}, env }: ServerNeeds): string {
   const servers = Object.entries(mcpServers).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return JSON.stringify([trusted, servers])
+  return JSON.stringify([trusted, servers, environmentKey(env)])
 }
 
 /**
@@ -23,9 +34,10 @@ export function serverKey({ trusted, mcpServers = {} }: ServerNeeds): string {
  * goes on. Without trust, nothing that lies in a folder is loaded.
  */
 export function serverEnvironment(
-  env: Readonly<Record<string, string>>,
-  { trusted, mcpServers = {} }: ServerNeeds,
+  from: Readonly<Record<string, string>>,
+  { trusted, mcpServers = {}, env: more }: ServerNeeds,
 ): Record<string, string> {
+  const env = { ...from, ...more }
   const given = parsed(env, 'OPENCODE_CONFIG_CONTENT')
   const mcp = Object.fromEntries(
     Object.entries(mcpServers).map(([name, server]) => [name, nativeServer(server)]),

@@ -30,6 +30,7 @@ export type RunOptions = Flags & {
   readonly title?: string
   readonly session?: string
   readonly trust?: boolean
+  readonly env?: readonly string[]
   readonly json?: boolean
   readonly deltas?: boolean
   readonly onPermission?: string
@@ -220,6 +221,18 @@ function isConflict(thrown: unknown): boolean {
   return thrown instanceof ParleyError && thrown.code === 'conflict'
 }
 
+/** By name only: what is typed as an argument, others can see. */
+function inherited(names: readonly string[], { env }: Context): Record<string, string> {
+  return Object.fromEntries(
+    names.map((name) => {
+      const value = env[name]
+      if (value !== undefined) return [name, value]
+      const message = `--env: ${name} is not set in this environment. Give a name only: its value is taken from here.`
+      throw new ParleyError('validation_error', message)
+    }),
+  )
+}
+
 async function openSession(
   client: Client,
   input: { agent: string; mode: PermissionMode | undefined; options: RunOptions; context: Context },
@@ -235,10 +248,11 @@ async function openSession(
       ...settings,
       ...(title !== undefined && { title }),
       ...(options.trust && { trust: true }),
+      ...(options.env && { env: inherited(options.env, context) }),
     }
     return client.createSession(wanted)
   }
-  for (const name of ['cwd', 'title'] as const) {
+  for (const name of ['cwd', 'title', 'env'] as const) {
     if (options[name] === undefined) continue
     throw new ParleyError(
       'validation_error',

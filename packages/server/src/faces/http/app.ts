@@ -13,6 +13,7 @@ import { mount } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { mountAgents } from './routes/agents.ts'
 import { type ChatDoor, mountChat } from './routes/chat.ts'
+import { mountEnvironment } from './routes/environment.ts'
 import { mountEvents } from './routes/events.ts'
 import { mountExport } from './routes/export.ts'
 import { mountLinks } from './routes/links.ts'
@@ -76,6 +77,7 @@ export function createApp(parts: AppParts): App {
   mountPermissions(app, parts)
   mountRules(app, parts)
   mountTrust(app, parts)
+  mountEnvironment(app, parts)
   mountWorkspace(app, parts)
   mountTerminals(app, parts)
   mountLinks(app, parts)

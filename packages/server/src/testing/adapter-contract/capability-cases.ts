@@ -302,6 +302,19 @@ export const capabilityCases: CapabilityCases = {
       expect(blocks.map((block) => block.id)).not.toContain(retracted?.blockId)
     },
   },
+  environment: {
+    title: "variables of a session reach the agent's process, and changed ones its next turn",
+    async shows(bench, scenario) {
+      const env = { CONTRACT_WORD: 'parsley' }
+      const { session } = await play(bench, scenario, { env })
+      expect(await bench.file('word.txt')).toBe('parsley\n')
+      const variables = { CONTRACT_WORD: 'sage' }
+      await bench.host.setEnvironment({ sessionId: session.id, variables })
+      await (await session.prompt(scenario.prompt)).completed()
+      expect(await bench.file('word.txt')).toBe('sage\n')
+    },
+    refused: (bench) => refusalOf(bench.session({ env: { CONTRACT_WORD: 'parsley' } })),
+  },
 }
 
 type Played = { session: BenchSession; turn: Turn }

@@ -103,6 +103,8 @@ export type CapabilityScenarios = {
     readonly value: unknown
   }
   readonly retraction: Scenario
+  /** A call that writes the variable CONTRACT_WORD, and a line end, to the file `word.txt`. */
+  readonly environment: Scenario
 }
 
 export type Scenarios = GeneralScenarios & Partial<CapabilityScenarios>

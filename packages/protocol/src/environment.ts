@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { SessionId } from './ids.ts'
+
+/**
+ * Variables of the environment that an agent's process is started with, for one session or for all sessions of a folder.
+ * Values are secrets: they go in and are never given out again, neither by the API nor in a log or an export.
+ */
+
+export const VariableName = z
+  .string()
+  .max(200)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of a variable: letters, digits and _')
+
+const Value = z
+  .string()
+  .max(32_768)
+  .refine((value) => !value.includes('\0'), 'a value cannot contain a NUL character')
+
+export const EnvironmentVariables = z
+  .record(VariableName, Value)
+  .refine((variables) => Object.keys(variables).length <= 100, 'at most 100 variables')
+export type EnvironmentVariables = z.infer<typeof EnvironmentVariables>
+
+const place = { sessionId: SessionId.optional(), folder: z.string().min(1).optional() }
+const onePlace = (given: { sessionId?: unknown; folder?: unknown }) =>
+  (given.sessionId === undefined) !== (given.folder === undefined)
+const whichPlace = 'give sessionId or folder, one of them'
+
+/** Sets variables; those that are not named stay as they are. */
+export const NewEnvironment = z
+  .strictObject({ ...place, variables: EnvironmentVariables })
+  .refine(onePlace, whichPlace)
+export type NewEnvironment = z.infer<typeof NewEnvironment>
+
+/** Without a name: all variables of the place. */
+export const OldEnvironment = z
+  .strictObject({ ...place, name: VariableName.optional() })
+  .refine(onePlace, whichPlace)
+export type OldEnvironment = z.infer<typeof OldEnvironment>
+
+/** The names that are set for a session, or for a folder and all inside it. */
+export const EnvironmentInfo = z.object({ ...place, names: z.array(z.string()) })
+export type EnvironmentInfo = z.infer<typeof EnvironmentInfo>

@@ -1,0 +1,37 @@
+import { text } from 'node:stream/consumers'
+import { ParleyError } from '@parley/protocol'
+import type { Context } from '../context.ts'
+
+/** A value that nobody may see: from a pipe, or typed on a terminal that does not show it. One line end at its end is not part of it. */
+export async function readSecret(
+  question: string,
+  { stdin, output }: Pick<Context, 'stdin' | 'output'>,
+): Promise<string> {
+  const secret = output.canAsk ? await typed(question, stdin, output) : await text(stdin)
+  const value = secret.replace(/\r?\n$/, '')
+  if (value === '')
+    throw new ParleyError('validation_error', 'Nothing was given: the value is read from stdin.')
+  return value
+}
+
+async function typed(question: string, stdin: Context['stdin'], output: Context['output']): Promise<string> {
+  // First: what is typed before that would be shown.
+  stdin.setRawMode(true)
+  output.err(question)
+  stdin.setEncoding('utf8')
+  try {
+    let value = ''
+    for await (const keys of stdin.iterator({ destroyOnReturn: false }) as AsyncIterable<string>) {
+      for (const key of keys) {
+        if (key === '\r' || key === '\n') return value
+        if (key === '\u0003' || key === '\u0004') throw new ParleyError('cancelled', 'Nothing was changed.')
+        value = key === '\u007f' ? value.slice(0, -1) : value + key
+      }
+    }
+    return value
+  } finally {
+    stdin.setRawMode(false)
+    stdin.pause()
+    output.err('\n')
+  }
+}

@@ -1,0 +1,173 @@
+import {
+  type EnvironmentInfo,
+  EnvironmentVariables,
+  NewEnvironment,
+  OldEnvironment,
+  ParleyError,
+  type SessionState,
+  validationError,
+} from '@parley/protocol'
+import type { AgentAdapter } from './agent-adapter.ts'
+import { isWithin } from './folder-trust.ts'
+import type { SessionStore, StoredEnvironment } from './session-store.ts'
+
+/** Variables for the processes of agents. Names can be listed; values only reach the process. */
+export type Environments = {
+  environments(): Promise<EnvironmentInfo[]>
+  /** Holds from the next start of an agent; one that idles is closed, so that its next prompt starts it. */
+  setEnvironment(given: NewEnvironment): Promise<EnvironmentInfo>
+  unsetEnvironment(given: OldEnvironment): Promise<void>
+}
+
+/** What a session's agent is started with: of the folders around it, the inner over the outer, then its own. */
+export type EnvironmentOf = (session: Pick<SessionState, 'id' | 'cwd'>) => EnvironmentVariables | undefined
+
+type Place = Pick<StoredEnvironment, 'scope' | 'place'>
+
+/**
+ * What no session and no folder may set. The first would undo what Parley does so that nothing runs unapproved: its own
+ * marks, and code that loads into the agent, into its shells or into the hooks through which Parley refuses calls. The
+ * others say where programs and conversations are found, which Parley looks for by itself.
+ */
+const reservedEverywhere = [
+  'PARLEY_*',
+  'LD_*',
+  'DYLD_*',
+  'NODE_OPTIONS',
+  'BUN_OPTIONS',
+  'BASH_ENV',
+  'ENV',
+  'SHELL',
+  'ZDOTDIR',
+  'PATH',
+  'HOME',
+  'USERPROFILE',
+  'XDG_*',
+]
+
+export type EnvironmentParts = {
+  readonly store: SessionStore
+  readonly adapters: () => Iterable<AgentAdapter>
+  readonly checkFolder: (folder: string) => Promise<string>
+  /** Refuses a session that is not known, or whose agent takes no variables. */
+  readonly expectSession: (sessionId: string) => Promise<void>
+  readonly changed: () => void
+}
+
+export async function createEnvironments(parts: EnvironmentParts) {
+  const { store, changed } = parts
+  let all = await store.environments()
+  const find = ({ scope, place }: Place) => all.find((one) => one.scope === scope && one.place === place)
+
+  async function keep(where: Place, variables: EnvironmentVariables): Promise<void> {
+    const kept = { ...where, variables: { ...variables } }
+    await store.setEnvironment(kept)
+    all = all.filter((one) => one !== find(where))
+    if (Object.keys(variables).length > 0) all = [...all, kept]
+    changed()
+  }
+
+  async function placeOf({ sessionId, folder = '' }: OldEnvironment): Promise<Place> {
+    if (sessionId === undefined) return { scope: 'folder', place: await parts.checkFolder(folder) }
+    await parts.expectSession(sessionId)
+    return { scope: 'session', place: sessionId }
+  }
+
+  /** Works for a folder that is gone, and for a session whose agent is. */
+  async function oldPlaceOf({ sessionId, folder = '' }: OldEnvironment): Promise<Place> {
+    if (sessionId !== undefined) return { scope: 'session', place: sessionId }
+    const isKnown = find({ scope: 'folder', place: folder }) !== undefined
+    return { scope: 'folder', place: isKnown ? folder : await parts.checkFolder(folder).catch(() => folder) }
+  }
+
+  const environments: Environments = {
+    async environments() {
+      return all.map(infoOf)
+    },
+    async setEnvironment(given) {
+      const { variables, ...rest } = checked(NewEnvironment, given, 'The environment')
+      expectFree(variables, parts.adapters())
+      const where = await placeOf(rest)
+      const both = { ...find(where)?.variables, ...variables }
+      checked(EnvironmentVariables, both, 'The environment')
+      await keep(where, both)
+      return infoOf({ ...where, variables: both })
+    },
+    async unsetEnvironment(given) {
+      const { name, ...rest } = checked(OldEnvironment, given, 'The environment')
+      const where = await oldPlaceOf(rest)
+      const { variables = {} } = find(where) ?? {}
+      const names = Object.keys(variables)
+      if (name === undefined ? names.length === 0 : !names.includes(name)) throw notSet(name, where)
+      const { [name ?? '']: _, ...others } = variables
+      await keep(where, name === undefined ? {} : others)
+    },
+  }
+  return {
+    environments,
+    /** For a session that is about to be made: kept before it is, so that its agent never starts without. */
+    async prepare(sessionId: string, variables: EnvironmentVariables): Promise<void> {
+      await keep({ scope: 'session', place: sessionId }, variables)
+    },
+    expectFree: (variables: EnvironmentVariables) => expectFree(variables, parts.adapters()),
+    async copy(from: string, to: string): Promise<void> {
+      const own = find({ scope: 'session', place: from })
+      if (own) await keep({ scope: 'session', place: to }, own.variables)
+    },
+    /** The store forgets it with the session. */
+    forget(sessionId: string): void {
+      all = all.filter((one) => one !== find({ scope: 'session', place: sessionId }))
+    },
+    of: ((session) => {
+      if (all.length === 0) return undefined
+      const around = all.filter(({ scope, place }) => scope === 'folder' && isWithin(session.cwd, place))
+      const inwards = around.toSorted((a, b) => a.place.length - b.place.length)
+      const own = find({ scope: 'session', place: session.id })
+      const merged = [...inwards, ...(own ? [own] : [])].map(({ variables }) => variables)
+      return merged.length === 0 ? undefined : Object.assign({}, ...merged)
+    }) satisfies EnvironmentOf as EnvironmentOf,
+  }
+}
+
+/** Throws a ParleyError that names the first variable which is not the person's to set. */
+function expectFree(variables: EnvironmentVariables, adapters: Iterable<AgentAdapter>): void {
+  const lists = Array.from(adapters, ({ variables }) => variables)
+  const reserved = lists.flatMap((list) => list?.reserved ?? [])
+  const open = lists.flatMap((list) => list?.open ?? [])
+  const taken = Object.keys(variables).find(
+    (name) =>
+      reservedEverywhere.some((pattern) => fits(name, pattern)) ||
+      (!open.includes(name) && reserved.some((pattern) => fits(name, pattern))),
+  )
+  if (taken === undefined) return
+  const message = `${taken} cannot be set for a session or a folder: Parley itself depends on it. What holds for every session of an agent goes into agents.<id>.env of config.json.`
+  throw new ParleyError('validation_error', message, { details: { variable: taken } })
+}
+
+/** A pattern is a name, or the beginning of names before a `*`. On Windows names have no case. */
+function fits(name: string, pattern: string): boolean {
+  const [given, wanted] = [name.toUpperCase(), pattern.toUpperCase()]
+  return wanted.endsWith('*') ? given.startsWith(wanted.slice(0, -1)) : given === wanted
+}
+
+function infoOf({ scope, place, variables }: StoredEnvironment): EnvironmentInfo {
+  const names = Object.keys(variables).toSorted()
+  return { ...(scope === 'session' ? { sessionId: place } : { folder: place }), names }
+}
+
+function notSet(name: string | undefined, { scope, place }: Place): ParleyError {
+  const what = name === undefined ? 'No variable' : `The variable ${name}`
+  const verb = name === undefined ? 'is' : 'is not'
+  return new ParleyError('not_found', `${what} ${verb} set for the ${scope} ${place}.`)
+}
+
+type Schema<T> = {
+  safeParse(value: unknown): { success: true; data: T } | { success: false; error: ParseError }
+}
+type ParseError = Parameters<typeof validationError>[1]
+
+function checked<T>(schema: Schema<T>, value: unknown, what: string): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw validationError(what, result.error)
+}

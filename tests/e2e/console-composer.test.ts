@@ -73,30 +73,78 @@ const promptsOf = async (id: string) => {
 }
 
 describe('a turn that is stopped', () => {
-  const told = (page: Page) =>
-    page.getByRole('status').getByText('Stopping. Then the next prompt in the queue runs.')
-
-  it('says that the next prompt runs, if one waits', async () => {
-    const { page, complaints } = await openTab()
-    await openSession(page, server, await server.session('hang'))
+  const paused = (page: Page) => queue(page).getByText(/^Stopped\. \d prompts? paused\.$/)
+  const stopWithTwo = async (page: Page) => {
+    const id = await server.session('hang')
+    await openSession(page, server, id)
     await shows(page, /do nothing now/)
-    await say(page, 'show markdown')
-    await queue(page).getByText('show markdown').waitFor()
+    for (const words of ['think first', 'think second']) {
+      await say(page, words)
+      await queue(page).getByText(words).waitFor()
+    }
     await page.getByRole('button', { name: 'Stop (Esc)' }).click()
-    await told(page).waitFor()
-    expect(await told(page).count()).toBe(1)
+    await shows(page, 'Stopped')
+    await paused(page).waitFor()
+    return id
+  }
+  const rows = (page: Page) => queue(page).getByRole('listitem').allTextContents()
+
+  it('pauses the queue, over a reload too, until it is resumed', async () => {
+    const { page, complaints } = await openTab()
+    await stopWithTwo(page)
+    await page.reload()
+    await eventually(() => rows(page)).toEqual([
+      'Stopped. 2 prompts paused. Resume',
+      'Pausedthink first',
+      'Pausedthink second',
+    ])
+    await page.getByRole('link', { name: /hang/ }).first().getByText('2 paused').waitFor()
+    expect(await seriousFindings(page)).toEqual([])
+    await queue(page).getByRole('button', { name: 'Resume' }).click()
     await queue(page).waitFor({ state: 'detached' })
-    await conversation(page).getByRole('heading').first().waitFor()
+    await eventually(() =>
+      conversation(page)
+        .getByText(/second way is better/)
+        .count(),
+    ).toBe(2)
     expect(complaints).toEqual([])
   })
 
-  it('says nothing where none waits', async () => {
+  it('runs a prompt that is sent then at once; the paused ones stay until they are withdrawn', async () => {
+    const { page, complaints } = await openTab()
+    await stopWithTwo(page)
+    await say(page, 'show markdown')
+    await conversation(page).getByRole('heading').first().waitFor()
+    expect((await rows(page)).slice(1)).toEqual(['Pausedthink first', 'Pausedthink second'])
+    for (const left of [1, 0]) {
+      await page.getByRole('button', { name: 'Withdraw queued prompt 1' }).click()
+      await eventually(() => queue(page).getByText('Paused', { exact: true }).count()).toBe(left)
+    }
+    await queue(page).waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+
+  it('leaves a paused prompt that is edited paused', async () => {
+    const { page } = await openTab()
+    await stopWithTwo(page)
+    await page.getByRole('button', { name: 'Edit queued prompt 2' }).click()
+    await eventually(() => prompt(page).inputValue()).toBe('think second')
+    await prompt(page).fill('think anew')
+    await page.getByRole('button', { name: 'Queue', exact: true }).click()
+    await eventually(() => rows(page)).toEqual([
+      'Stopped. 2 prompts paused. Resume',
+      'Pausedthink first',
+      'Pausedthink anew',
+    ])
+  })
+
+  it('says nothing of a pause where nothing is queued', async () => {
     const { page } = await openTab()
     await openSession(page, server, await server.session('hang'))
     await shows(page, /do nothing now/)
     await prompt(page).press('Escape')
     await shows(page, 'Stopped')
-    expect(await told(page).count()).toBe(0)
+    expect(await queue(page).count()).toBe(0)
   })
 })
 

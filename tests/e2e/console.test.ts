@@ -219,6 +219,7 @@ describe('prompts', () => {
     await eventually(() => prompt(page).inputValue()).toBe('and a second one')
     await prompt(page).press('Escape')
     await shows(page, 'Stopped')
+    await queue.getByRole('button', { name: 'Resume' }).click()
     await shows(page, /second way is better/)
     await context.close()
   })

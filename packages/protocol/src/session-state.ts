@@ -137,7 +137,7 @@ export function summarise(state: SessionState): SessionSummary {
 }
 
 /** How many prompts of the queue do not run until it is resumed. */
-export function pausedPrompts({ queue }: Pick<SessionState, 'queue'>): number {
+export function pausedPrompts({ queue }: { readonly queue: readonly Pick<Prompt, 'paused'>[] }): number {
   return queue.filter(({ paused }) => paused).length
 }
 

@@ -16,12 +16,15 @@ const lazyMeter = lazyPart(() => import('./meter.tsx'))
 export function ComposerBar({
   empty,
   canSteer,
+  queues,
   onFiles,
   onSend,
   onStop,
 }: {
   empty: boolean
   canSteer: boolean
+  /** What is sent waits in the queue. */
+  queues: boolean
   onFiles: (files: File[]) => void
   onSend: (delivery: Delivery) => void
   onStop: () => void
@@ -63,13 +66,13 @@ export function ComposerBar({
         )}
         <button
           type="button"
-          aria-label={working ? 'Queue' : 'Send'}
-          title={working ? 'Queue: runs when this turn is over (Enter)' : 'Send (Enter)'}
+          aria-label={queues ? 'Queue' : 'Send'}
+          title={queues ? 'Queue: runs later (Enter)' : 'Send (Enter)'}
           disabled={empty}
           onClick={() => onSend('queue')}
           className="flex size-8 items-center justify-center rounded-lg bg-mark-fill text-white hover:brightness-110 disabled:bg-hover disabled:text-faint pointer-coarse:size-11"
         >
-          {working ? <ListPlus size={16} /> : <ArrowUp size={17} />}
+          {queues ? <ListPlus size={16} /> : <ArrowUp size={17} />}
         </button>
       </span>
     </div>

@@ -1,4 +1,4 @@
-import type { Delivery } from '@parley/protocol'
+import { type Delivery, pausedPrompts } from '@parley/protocol'
 import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react'
 import { useAgent } from '../page/agents.ts'
 import { useStore } from '../page/store.ts'
@@ -7,7 +7,7 @@ import { useStopTurn } from '../session/stop-turn.ts'
 import { promptParts } from './attachment.logic.ts'
 import { AttachmentChips, useAttachments } from './attachments.tsx'
 import { ComposerBar } from './composer-bar.tsx'
-import { draftOf, followersOf } from './draft.ts'
+import { draftOf, placeOf, takePlace } from './draft.ts'
 import { DroppedFiles } from './dropped-files.tsx'
 import { enterSends } from './enter-sends.ts'
 import { filesOfSession } from './files.ts'
@@ -30,14 +30,18 @@ export function Composer() {
   const attachments = useAttachments(sessionId, agent)
   const findFiles = useMemo(() => filesOfSession(sessionId), [sessionId])
   const recall = useRecall(draft.set)
+  const isPaused = useStatePart((state) => pausedPrompts(state) > 0)
+  const wasPaused = useStore(placeOf(sessionId), (place) => place.paused)
+  // Without other paused prompts there is no pause to go back to.
+  const goesBackPaused = isPaused && wasPaused
   const canSteer = working && (agent?.capabilities.steer ?? false)
   const empty = wordless && attachments.list.length === 0
 
   const send = (delivery: Delivery) => {
     if (empty) return
     const parts = promptParts(draft.get(), attachments.list)
-    submit({ sessionId, delivery, parts, followers: followersOf(sessionId).get() })
-    followersOf(sessionId).set([])
+    const { followers } = takePlace(sessionId)
+    submit({ sessionId, delivery, parts, followers, paused: goesBackPaused })
     draft.set('')
     attachments.clear()
     recall.forget()
@@ -67,7 +71,7 @@ export function Composer() {
         findFiles={findFiles}
         side="above"
         rows={1}
-        placeholder={working ? 'Write what comes next; it waits its turn' : 'What should be done?'}
+        placeholder={working ? 'Queue a follow-up…' : 'What do you want to build?'}
         className="min-h-11 px-3.5 pt-2.5 pb-1"
         onKey={onKey}
         onType={recall.forget}
@@ -75,6 +79,7 @@ export function Composer() {
       <ComposerBar
         empty={empty}
         canSteer={canSteer}
+        queues={working || goesBackPaused}
         onFiles={(files) => void attachments.add(files)}
         onSend={send}
         onStop={stop}

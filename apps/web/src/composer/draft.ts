@@ -40,39 +40,57 @@ export function attachment(part: PromptPart): Attachment {
   return { id: nextId++, part, size: sizeOf(part) }
 }
 
-/** The prompts that came after the one that is written anew, so that it comes before them again. */
-export const followersOf = ofEachSession((sessionId) =>
-  kept<readonly string[]>(
+/** Where a queued prompt stood that is being edited, so that it comes back there. */
+export type QueuePlace = {
+  /** The prompts that came after it. */
+  readonly followers: readonly string[]
+  readonly paused: boolean
+}
+
+const noPlace: QueuePlace = { followers: [], paused: false }
+const pausedWord = 'paused'
+
+export const placeOf = ofEachSession((sessionId) =>
+  kept<QueuePlace>(
     `parley:followers:${sessionId}`,
-    (text) => text.split(' ').filter(Boolean),
-    (ids) => ids.join(' '),
+    (text) => {
+      const words = text.split(' ').filter(Boolean)
+      return { followers: words.filter((word) => word !== pausedWord), paused: words.includes(pausedWord) }
+    },
+    ({ followers, paused }) => [...(paused ? [pausedWord] : []), ...followers].join(' '),
   ),
 )
+
+/** The place of the edited prompt, once: what is written after it has none. */
+export function takePlace(sessionId: string): QueuePlace {
+  const place = placeOf(sessionId).get()
+  placeOf(sessionId).set(noPlace)
+  return place
+}
 
 /** What is written from nothing has no place. */
 function leavePlace(sessionId: string): void {
   if (draftOf(sessionId).get() === '' && attachedTo(sessionId).get().length === 0)
-    followersOf(sessionId).set([])
+    placeOf(sessionId).set(noPlace)
 }
 
 /** Of a session that is gone. */
 export function forgetDraftOf(sessionId: string): void {
   draftOf(sessionId).set('')
-  followersOf(sessionId).set([])
+  placeOf(sessionId).set(noPlace)
   cacheParts(sessionId, [])
 }
 
 /** Gives a prompt back to be written anew, whole, in front of what was written meanwhile. */
-export function putBack(
-  sessionId: string,
-  parts: readonly PromptPart[],
-  followers: readonly string[] = [],
-): void {
+export function putBack(sessionId: string, parts: readonly PromptPart[], place: QueuePlace = noPlace): void {
   const { text, rest } = apart(parts)
   draftOf(sessionId).set((before) => [text, before].filter((words) => words.trim() !== '').join('\n\n'))
   attachedTo(sessionId).set((before) => [...rest.map(attachment), ...before])
   // Of several, the earliest place.
-  followersOf(sessionId).set((before) => (followers.length > before.length ? followers : before))
+  placeOf(sessionId).set((before) => ({
+    followers: place.followers.length > before.followers.length ? place.followers : before.followers,
+    paused: place.paused || before.paused,
+  }))
 }
 
 function ofEachSession<State>(

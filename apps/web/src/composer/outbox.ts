@@ -6,7 +6,7 @@ import { problemWords } from '../page/problem-words.logic.ts'
 import { currentRoute } from '../page/route.ts'
 import { useStore } from '../page/store.ts'
 import { toastError } from '../page/toasts.tsx'
-import { putBack, refusalOf } from './draft.ts'
+import { putBack, type QueuePlace, refusalOf } from './draft.ts'
 
 /**
  * A prompt on its way. Kept in the browser until the server has it: a reload or a lost connection loses nothing. What
@@ -20,9 +20,11 @@ export type Outgoing = {
   readonly delivery: Delivery
   /** Those in the queue that it is to come before, as far as they still wait. */
   readonly followers?: readonly string[]
+  /** It goes back to the paused prompts. */
+  readonly paused?: boolean
 }
 
-type Input = Pick<Outgoing, 'sessionId' | 'delivery' | 'followers'> & {
+type Input = Pick<Outgoing, 'sessionId' | 'delivery' | 'followers' | 'paused'> & {
   readonly parts: readonly PromptPart[]
 }
 
@@ -42,12 +44,12 @@ export function sendLeftBehind(): void {
   })
 }
 
-export function submit({ sessionId, delivery, parts, followers = [] }: Input): void {
+export function submit({ sessionId, delivery, parts, followers = [], paused = false }: Input): void {
   const commandId = newId('cmd')
   const words = parts.filter(({ type }) => type === 'text')
   const along = parts.filter(({ type }) => type !== 'text')
   if (along.length > 0) cacheParts(commandId, along)
-  const outgoing = { commandId, sessionId, delivery, words, along: along.length, followers }
+  const outgoing = { commandId, sessionId, delivery, words, along: along.length, followers, paused }
   outbox.set(({ prompts }) => ({ prompts: [...prompts, outgoing] }))
   refusalOf(sessionId).set(undefined)
   void deliver(outgoing, parts)
@@ -61,7 +63,7 @@ async function deliverAgain(outgoing: Outgoing): Promise<void> {
   if (!isOnItsWay(outgoing.commandId)) return
   if (along.length === outgoing.along) return deliver(outgoing, parts)
   remove(outgoing.commandId)
-  putBack(outgoing.sessionId, parts, outgoing.followers)
+  putBack(outgoing.sessionId, parts, placeIn(outgoing))
   refusalOf(outgoing.sessionId).set(
     'This browser has not kept what was attached. Look whether it arrived, or attach it again.',
   )
@@ -76,19 +78,22 @@ export function useOutgoing(sessionId: string): readonly Outgoing[] {
   return useStore(outbox).prompts.filter((outgoing) => outgoing.sessionId === sessionId)
 }
 
-async function deliver(
-  { commandId, sessionId, delivery, followers = [] }: Outgoing,
-  parts: readonly PromptPart[],
-): Promise<void> {
+function placeIn({ followers = [], paused = false }: Outgoing): QueuePlace {
+  return { followers, paused }
+}
+
+async function deliver(outgoing: Outgoing, parts: readonly PromptPart[]): Promise<void> {
+  const { commandId, sessionId, delivery } = outgoing
+  const { followers, paused } = placeIn(outgoing)
   const controller = new AbortController()
   ours.set(commandId, controller)
   try {
     const { signal } = controller
-    const before = delivery === 'queue' ? followers : []
-    await client.prompt(sessionId, [...parts], { delivery, before, commandId, signal })
+    const place = delivery === 'queue' && { before: followers, ...(paused && { paused }) }
+    await client.prompt(sessionId, [...parts], { delivery, commandId, signal, ...place })
   } catch (thrown) {
     if (controller.signal.aborted) return
-    putBack(sessionId, parts, followers)
+    putBack(sessionId, parts, { followers, paused })
     refusalOf(sessionId).set(problemWords(thrown))
     const route = currentRoute()
     if (route.name !== 'session' || route.id !== sessionId) toastError(thrown)

@@ -7,7 +7,7 @@ import { IconButton } from '../parts/button.tsx'
 import { useSessionId, useStatePart } from '../session/session-context.tsx'
 import { type Outgoing, takeBack, useOutgoing } from './outbox.ts'
 
-const queuedPrompt = lazyPart(() => import('./queued-prompt.tsx'))
+const queuedPrompts = lazyPart(() => import('./queued-prompts.tsx'))
 
 /** What waits its turn: each can be put earlier, taken back, or taken back to be written anew. */
 export function Queue() {
@@ -21,12 +21,8 @@ export function Queue() {
       className="mb-2 flex max-h-40 shrink-0 flex-col gap-1 overflow-y-auto px-1 max-md:max-h-28"
     >
       {queue.length > 0 && (
-        <Part of={queuedPrompt} frame={(inside) => <li>{inside}</li>}>
-          {(QueuedPrompt) =>
-            queue.map((prompt, index) => (
-              <QueuedPrompt key={prompt.promptId} prompt={prompt} place={index + 1} queue={queue} />
-            ))
-          }
+        <Part of={queuedPrompts} frame={(inside) => <li>{inside}</li>}>
+          {(QueuedPrompts) => <QueuedPrompts queue={queue} />}
         </Part>
       )}
       {outgoing.map((one) => (

@@ -73,6 +73,9 @@ export const SessionRow = memo(function SessionRow(props: Props) {
                   {failed}
                 </span>
               )}
+              {session.paused !== undefined && (
+                <span className="shrink-0 font-medium text-wait">{session.paused} paused</span>
+              )}
               {session.archived && <span className="shrink-0">Archived</span>}
               <span className={failed === undefined ? 'shrink-0' : 'truncate'}>{agentName}</span>
               <span className="truncate" title={session.cwd}>

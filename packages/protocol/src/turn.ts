@@ -13,10 +13,28 @@ export const TurnEnd = z.object({
   usage: TokenUsage.optional(),
   costUsd: z.number().optional(),
   durationMs: z.number(),
+  steps: z.number().optional().meta({ description: 'Calls to the model, as the agent counts them' }),
+  modelMs: z.number().optional().meta({ description: 'Time those calls took, where the agent tells it' }),
   result: z.string().optional(),
   structuredOutput: z.unknown().optional(),
 })
 export type TurnEnd = z.infer<typeof TurnEnd>
+
+/** Stop reasons of a turn that reached a limit of its own: nothing went wrong, and it can be gone on with. */
+const limits: ReadonlySet<string> = new Set([
+  'max_tokens',
+  'length',
+  'max_turns',
+  'max_turn_requests',
+  'max_budget',
+  'max_budget_usd',
+  'budget_exhausted',
+])
+
+/** It ended at a limit on its length, its steps or its cost, whether its agent calls that a failure or not. */
+export function reachedLimit({ outcome, stopReason }: Pick<TurnEnd, 'outcome' | 'stopReason'>): boolean {
+  return (outcome === 'completed' || outcome === 'failed') && limits.has(stopReason)
+}
 
 /** Why no process is kept for a turn that waits. */
 export const ParkReason = z.enum(['server-stopped', 'server-killed', 'agent-lost', 'waited-long'])

@@ -27,7 +27,7 @@ import {
 import { userMessage } from './prompt.ts'
 import { rewind, rewoundPrompt } from './rewind.ts'
 import { nativeModes, nativeOptions, startMode } from './settings.ts'
-import { deferredCall, promptUuid, readTranscript } from './transcript.ts'
+import { deferredCall, promptUuid, readTranscript, uuidsIn } from './transcript.ts'
 import { callAgain, initialState, translate } from './translate.ts'
 import {
   callIdOf,
@@ -89,12 +89,14 @@ class ClaudeConnection implements AgentConnection {
     this.#input = input
     this.#env = env
     this.#mode = input.settings.mode ?? 'ask'
+    const transcript = input.resume && this.#transcript
     this.#state = initialState({
       requestedMode: this.#mode,
       resumed: input.resume !== undefined,
+      taken: uuidsIn(transcript),
       hostTools: hostToolNames(input.hostTools),
     })
-    const deferred = input.resume && deferredCall(this.#transcript)
+    const deferred = deferredCall(transcript)
     this.#deferred =
       deferred === undefined
         ? undefined

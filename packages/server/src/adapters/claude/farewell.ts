@@ -9,7 +9,7 @@ export function farewell(
   words: ReturnType<AgentProcess['lastWords']>,
 ): AgentOutput {
   if (isClosing) return { type: 'agent.disconnected', reason: 'closed', ...words }
-  const why = failure instanceof Error ? failure.message : 'Claude Code ended without a result'
+  const why = reasonOf(failure)
   const { stderrTail } = words
   const error = {
     code: 'agent_failed' as const,
@@ -17,6 +17,13 @@ export function farewell(
     ...(stderrTail !== undefined && { details: { stderrTail } }),
   }
   return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
+}
+
+/** A type error is the SDK's own: it stumbled over a message, as over a result that names no errors. */
+function reasonOf(failure: unknown): string {
+  if (failure instanceof TypeError)
+    return 'Claude Code failed and did not say why: its last message could not be read'
+  return failure instanceof Error ? failure.message : 'Claude Code ended without a result'
 }
 
 export function notAsRoot(): ParleyError {

@@ -77,6 +77,7 @@ type ResultFields =
   | Common
   | 'is_error'
   | 'num_turns'
+  | 'duration_api_ms'
   | 'subtype'
   | 'stop_reason'
   | 'terminal_reason'

@@ -12,6 +12,9 @@ export const illnesses = {
   )})`,
   'says null': "process.stdout.write('null\\n')",
   'speaks of news': `process.stdout.write('{"type":"news","of":"nobody knows what"}\\n')`,
+  'ends without errors': `process.stdout.write(${JSON.stringify(
+    `${JSON.stringify({ type: 'result', subtype: 'error_during_execution', is_error: true, uuid: 'u', session_id: 's' })}\n`,
+  )})`,
   'floods stderr': "process.stderr.write('words '.repeat(400_000) + 'The very last words.\\n')",
 } as const
 export type Illness = keyof typeof illnesses
@@ -48,6 +51,35 @@ real.stdout.setEncoding('utf8').on('data', (text) => {
 })
 `
   return script(join(folder, `sick-${illness.replaceAll(' ', '-')}`), `#!${process.execPath}\n${code}`)
+}
+
+/** The real program, which sends all that it has said once more when it goes on with a conversation. */
+export function repeatingProgram(folder: string): string {
+  const said = JSON.stringify(join(folder, 'said'))
+  const code = `
+const { spawn } = require('node:child_process')
+const { appendFileSync, existsSync, readFileSync } = require('node:fs')
+const before = process.argv.some((one) => one.startsWith('--resume')) && existsSync(${said}) ? readFileSync(${said}, 'utf8') : ''
+const real = spawn(${JSON.stringify(realProgram())}, process.argv.slice(2), { stdio: ['pipe', 'pipe', 'inherit'] })
+process.stdin.pipe(real.stdin)
+real.stdin.on('error', () => undefined)
+real.on('exit', (code) => process.exit(code ?? 1))
+let repeated = before === ''
+let rest = ''
+real.stdout.setEncoding('utf8').on('data', (text) => {
+  const lines = (rest + text).split('\\n')
+  rest = lines.pop()
+  for (const line of lines) {
+    if (line.startsWith('{"type":"assistant"')) appendFileSync(${said}, line + '\\n')
+    if (!repeated && line.includes('message_start')) {
+      repeated = true
+      process.stdout.write(before)
+    }
+    process.stdout.write(line + '\\n')
+  }
+})
+`
+  return script(join(folder, 'repeating'), `#!${process.execPath}\n${code}`)
 }
 
 /** The real program, which leaves its process id in a file. */

@@ -17,6 +17,7 @@ import {
   type Illness,
   knownProgram,
   processesOf,
+  repeatingProgram,
   shellProgram,
   sickProgram,
 } from './programs-under-test.ts'
@@ -154,6 +155,15 @@ describe('in the middle of an answer', () => {
     expect(await scene.all('agent.disconnected')).toMatchObject([{ reason: 'crashed' }])
   })
 
+  it('it ends with a result that names no errors: the turn fails in words for a person', async () => {
+    const { scene, end } = await fallIll('ends without errors')
+    await using _ = scene
+    expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
+    expect(end.error?.message).toContain('Claude Code failed and did not say why')
+    expect(end.error?.message).not.toContain('undefined')
+    await remembers(scene)
+  })
+
   it.each(['babbles', 'floods stderr'] as const)('it %s: the answer is whole', async (how) => {
     const { scene, end } = await fallIll(how)
     await using _ = scene
@@ -194,6 +204,27 @@ describe('in the middle of an answer', () => {
     expect(processesOf(home)).toEqual([])
     await remembers(scene)
   })
+})
+
+it('records a message once that a resumed program sends again', async () => {
+  await using scene = await Scene.open(repeatingProgram(home))
+  await scene.turn(told)
+  await scene.host.command(scene.state.id, { type: 'session.close', commandId: newId('cmd') })
+  await scene.until(({ connected }) => !connected)
+  await scene.turn(talk)
+  expect(await scene.said()).toEqual(['I see.', words])
+})
+
+it('tells the steps of each turn and the time of its calls to the model', async () => {
+  await using scene = await Scene.open()
+  await scene.turn(told)
+  await scene.turn(talk)
+  const ends = await scene.all('turn.ended')
+  expect(ends.map(({ steps }) => steps)).toEqual([1, 1])
+  for (const { modelMs, durationMs } of ends) {
+    expect(modelMs).toBeGreaterThan(0)
+    expect(modelMs).toBeLessThanOrEqual(durationMs)
+  }
 })
 
 it('dies while it is idle: that is recorded, and the next prompt goes on with the conversation', async () => {

@@ -38,6 +38,11 @@ function foldersIn(path: string): string[] {
   }
 }
 
+/** The uuids of all messages in a transcript, in order. */
+export function uuidsIn(transcript: string | undefined): string[] {
+  return [...(transcript ?? '').matchAll(/"uuid":"([^"]+)"/g)].flatMap(([, uuid]) => uuid ?? [])
+}
+
 /** The call that was deferred and has had no result since, by the agent's id of it. */
 export function deferredCall(transcript: string | undefined): string | undefined {
   if (transcript === undefined) return undefined

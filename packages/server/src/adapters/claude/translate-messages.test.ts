@@ -56,6 +56,11 @@ describe('a message', () => {
     expect(play([message, message])).toMatchObject([{ type: 'text.written' }])
   })
 
+  it('that the resumed conversation holds already is not taken', () => {
+    const message = assistant([text])
+    expect(play([message], withTurn(initialState({ resumed: true, taken: [message.uuid] })))).toEqual([])
+  })
+
   it('of an unknown type is kept', () => {
     const unknown = { type: 'tomorrow', uuid: 'x' }
     expect(play([unknown])).toEqual([
@@ -336,6 +341,7 @@ describe('beside the conversation', () => {
 
   it.each([
     [system('model_refusal_no_fallback', { content: 'No.' }), { level: 'error', code: 'model-refusal' }],
+    [system('model_refusal_no_fallback'), { text: expect.stringContaining('refused to answer') }],
     [
       system('notification', { key: 'k', text: 'Look', priority: 'high' }),
       { level: 'warning', text: 'Look' },
@@ -386,5 +392,41 @@ describe('beside the conversation', () => {
       mcpServers: [{ name: 'x', status: 'failed' }],
       commands: [{ name: 'compact', description: 'Makes room' }, { name: 'other' }],
     })
+  })
+})
+
+describe('a result', () => {
+  const init = system('init', {
+    cwd: '/',
+    model: 'm',
+    permissionMode: 'default',
+    tools: [],
+    mcp_servers: [],
+    slash_commands: [],
+  })
+  const result = { type: 'result', subtype: 'success', result: 'words', session_id: 's2', num_turns: 3 }
+
+  it('names the conversation to resume where it is another than the last init said', () => {
+    expect(
+      play([init, { ...result, uuid: 'r1' }]).filter(({ type }) => type === 'agent.connected'),
+    ).toMatchObject([{ agentSessionId: 's' }, { agentSessionId: 's2' }])
+  })
+
+  it('of a start that failed names no conversation', () => {
+    expect(play([{ ...result, uuid: 'r2' }]).map(({ type }) => type)).toEqual(['turn.ended'])
+  })
+
+  it('tells the steps of its turn, and the time of its calls alone', () => {
+    const first = { ...result, uuid: 'r3', duration_api_ms: 100, modelUsage: { m: {} } }
+    let state = translate(withTurn(initialState()), first).state
+    state = withTurn(state)
+    const [end] = play([{ ...first, uuid: 'r4', duration_api_ms: 130 }], state).slice(-1)
+    expect(end).toMatchObject({ type: 'turn.ended', steps: 3, modelMs: 30 })
+  })
+
+  it('without errors and without a subtype fails the turn in words', () => {
+    const [end] = play([{ type: 'result', is_error: true, uuid: 'r5', session_id: 's' }])
+    expect(end).toMatchObject({ type: 'turn.ended', outcome: 'failed', stopReason: 'error' })
+    expect(JSON.stringify(end)).not.toContain('undefined')
   })
 })

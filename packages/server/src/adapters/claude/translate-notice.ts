@@ -61,7 +61,7 @@ export const notices = {
         ...taken.outputs,
         notice('model-fallback', {
           level: 'warning',
-          text: content,
+          text: content || `The model ${original_model} refused; ${fallback_model} goes on.`,
           data: { from: original_model, to: fallback_model, category: api_refusal_category },
         }),
         ...(swapped ? [{ type: 'session.configured' as const, effective: { model: fallback_model } }] : []),
@@ -72,7 +72,7 @@ export const notices = {
   'system/model_refusal_no_fallback': (state: TranslateState, message: NativeRefusal): Translation =>
     say(state, 'model-refusal', {
       level: 'error',
-      text: message.content,
+      text: message.content || 'The model refused to answer. Ask in other words, or choose another model.',
       data: { model: message.original_model, category: message.api_refusal_category },
     }),
 

@@ -1,19 +1,25 @@
 import type { ErrorInfo, TurnOutcome } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { NativeResult } from './native.ts'
+import { takeSessionId } from './translate-session.ts'
 import { type TranslateState, type Translation, withoutTurn } from './translate-state.ts'
-import { costOfTurn, measureResult, usageOf } from './translate-usage.ts'
+import { costOfTurn, effortOfTurn, measureResult, usageOf } from './translate-usage.ts'
 
 /**
  * A result ends the turn, with two exceptions. A call that was deferred parks it: the process ends and the host
  * keeps the turn open. And a result of work that the agent took up by itself is not the end of a turn that waits.
  */
 export function translateResult(state: TranslateState, result: NativeResult): Translation {
-  const measured = measureResult(state, result)
+  const measured = withSessionId(measureResult(state, result), result)
   if (isForeign(state, result)) return { state: withoutStreams(measured.state), outputs: measured.outputs }
   const done = withoutStreams(withoutTurn(measured.state))
   if (result.terminal_reason === 'tool_deferred') return { state: done, outputs: measured.outputs }
   return { state: done, outputs: [...measured.outputs, ...silence(result), endOf(state, result)] }
+}
+
+function withSessionId({ state, outputs }: Translation, { session_id }: NativeResult): Translation {
+  const named = takeSessionId(state, session_id)
+  return { state: named.state, outputs: [...named.outputs, ...outputs] }
 }
 
 function isForeign({ turn }: TranslateState, { origin, user_message_uuids }: NativeResult): boolean {
@@ -46,6 +52,7 @@ function endOf(state: TranslateState, result: NativeResult): AgentOutput {
     ...(outcome === 'failed' && { error: errorOf(result) }),
     ...usageOf(result),
     ...(costUsd !== undefined && { costUsd }),
+    ...effortOfTurn(state, result),
     ...(outcome === 'completed' && success?.result && { result: success.result }),
     ...(success?.structured_output !== undefined && { structuredOutput: success.structured_output }),
   }
@@ -60,7 +67,9 @@ function stopReasonOf(outcome: TurnOutcome, result: NativeResult): string {
   const { terminal_reason, stop_reason, subtype } = result
   if (outcome === 'cancelled') return 'cancelled'
   if (outcome === 'completed') return stop_reason ?? terminal_reason ?? 'end_turn'
-  return terminal_reason ?? (subtype === 'success' ? 'error' : subtype.replace(/^error_/, ''))
+  return (
+    terminal_reason ?? (subtype === 'success' ? 'error' : String(subtype ?? 'error').replace(/^error_/, ''))
+  )
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -88,7 +97,12 @@ function errorOf(result: NativeResult): ErrorInfo {
   const { startup_failure_reason: startup } = result
   return {
     code: 'agent_failed',
-    message: (subtype === 'error_during_execution' && errors[0]) || reasons[subtype] || errors[0] || subtype,
+    message:
+      (subtype === 'error_during_execution' && errors[0]) ||
+      reasons[subtype] ||
+      errors[0] ||
+      reasons.error_during_execution ||
+      subtype,
     details: { ...details, ...(errors.length > 0 && { errors }), ...(startup && { startup }) },
   }
 }

@@ -25,10 +25,24 @@ export function takeInit(state: TranslateState, init: NativeInit): Translation {
     commands: init.slash_commands.map((name) => known.get(name) ?? { name }),
   }
   const said = JSON.stringify(connected)
-  const next = inForce({ ...state, cwd: init.cwd, saidConnected: said }, init.permissionMode, init.model)
+  const taken = { ...state, cwd: init.cwd, saidConnected: said, saidSessionId: init.session_id }
+  const next = inForce(taken, init.permissionMode, init.model)
   return {
     state: next.state,
     outputs: [...(said === state.saidConnected ? [] : [connected]), ...next.outputs],
+  }
+}
+
+/**
+ * A result names the conversation, too: some versions go on under another id without an `init`. A result before any
+ * `init` is that of a failed start, whose id belongs to no conversation.
+ */
+export function takeSessionId(state: TranslateState, sessionId: string | undefined): Translation {
+  const { saidSessionId } = state
+  if (!sessionId || saidSessionId === undefined || sessionId === saidSessionId) return { state, outputs: [] }
+  return {
+    state: { ...state, saidSessionId: sessionId, saidConnected: '' },
+    outputs: [{ type: 'agent.connected', agentSessionId: sessionId }],
   }
 }
 

@@ -9,6 +9,8 @@ export type TranslateContext = {
   /** The conversation goes on: its totals are not known before the first result. */
   readonly resumed?: boolean
   readonly hostTools?: HostToolNames
+  /** Uuids of the messages that the resumed conversation holds already: a program may send them once more. */
+  readonly taken?: readonly string[]
 }
 
 /** Everything the translator remembers. A value: it is replaced, never changed. */
@@ -36,6 +38,8 @@ export type TranslateState = {
   /** A compaction whose summary may come with the next message. */
   readonly compaction: Compaction | undefined
   readonly saidConnected: string
+  /** The id of the conversation as it was last given on. */
+  readonly saidSessionId: string | undefined
   readonly saidMode: string | undefined
   readonly saidModel: string | undefined
   readonly saidRateLimit: string
@@ -78,6 +82,8 @@ export type UsageSoFar = {
   /** Totals of the conversation; undefined when it was resumed and no result has come yet. */
   readonly total: TokenUsage | undefined
   readonly costUsd: number | undefined
+  /** Time in calls to the model, as the process counts it; undefined until the first result of a resumed one. */
+  readonly apiMs: number | undefined
   readonly context: number
   readonly window: number | undefined
 }
@@ -86,6 +92,11 @@ export type Compaction = { trigger: 'manual' | 'auto'; before?: number; after?: 
 export type Translation = { readonly state: TranslateState; readonly outputs: readonly AgentOutput[] }
 
 export function initialState(context: TranslateContext = {}): TranslateState {
+  const state = emptyState(context)
+  return (context.taken ?? []).slice(-pages * pageSize).reduce((known, uuid) => withTaken(known, uuid), state)
+}
+
+function emptyState(context: TranslateContext): TranslateState {
   return {
     requestedMode: context.requestedMode,
     cwd: undefined,
@@ -104,11 +115,13 @@ export function initialState(context: TranslateContext = {}): TranslateState {
     usage: {
       total: context.resumed ? undefined : { input: 0, output: 0 },
       costUsd: context.resumed ? undefined : 0,
+      apiMs: context.resumed ? undefined : 0,
       context: 0,
       window: undefined,
     },
     compaction: undefined,
     saidConnected: '',
+    saidSessionId: undefined,
     saidMode: undefined,
     saidModel: undefined,
     saidRateLimit: 'allowed',

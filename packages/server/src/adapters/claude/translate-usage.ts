@@ -39,6 +39,7 @@ export function measureResult(state: TranslateState, result: NativeResult): Tran
     window: Math.max(0, ...windows) || state.usage.window,
     total: goesOn ? sum(total, totalOf(added)) : whole,
     costUsd: goesOn ? costUsd + costIn(added) : result.total_cost_usd,
+    apiMs: result.duration_api_ms ?? state.usage.apiMs,
   }
   return { state: { ...state, usage }, outputs: measured(usage) }
 }
@@ -51,6 +52,20 @@ export function costOfTurn(state: TranslateState, result: NativeResult): number 
   const now = result.total_cost_usd
   if (before === undefined || typeof now !== 'number') return undefined
   return now < before ? now : now - before
+}
+
+/** The steps of this turn, and the time its calls to the model took: the process counts that from its start. */
+export function effortOfTurn(
+  { usage }: TranslateState,
+  { num_turns, duration_api_ms }: NativeResult,
+): { steps?: number; modelMs?: number } {
+  const before = usage.apiMs
+  const known = before !== undefined && typeof duration_api_ms === 'number'
+  const modelMs = known && (duration_api_ms < before ? duration_api_ms : duration_api_ms - before)
+  return {
+    ...(typeof num_turns === 'number' && { steps: num_turns }),
+    ...(modelMs !== false && { modelMs }),
+  }
 }
 
 /** What this turn used, subagents included where that is told. */

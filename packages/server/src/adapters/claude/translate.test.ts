@@ -14,6 +14,8 @@ describe('a turn', () => {
         usage: { input: 100, output: 20 },
         costUsd: expect.closeTo(0.0006),
         result: 'The first answer.',
+        steps: 1,
+        modelMs: 0,
       },
       {
         type: 'turn.ended',
@@ -22,6 +24,8 @@ describe('a turn', () => {
         usage: { input: 100, output: 20 },
         costUsd: expect.closeTo(0.0006),
         result: 'The second answer.',
+        steps: 1,
+        modelMs: 0,
       },
     ])
     expect(outputsOf(outputs, 'usage.measured').at(-1)).toEqual({

@@ -10,7 +10,7 @@ import {
 } from './native.ts'
 import { endCall, startCall } from './translate-call.ts'
 import { nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
-import { writeMessage, writeReasoning } from './translate-stream.ts'
+import { closeOpen, writeMessage, writeReasoning } from './translate-stream.ts'
 
 type OfItem = { readonly threadId: string; readonly item: NativeItem }
 type Translate<Item> = (state: TranslateState, item: Item, threadId: string) => Translation
@@ -39,8 +39,13 @@ export const itemKinds = {
   contextCompaction: { started: beginCompaction, completed: compact },
 } as const
 
+/** What a person says, or the model says or thinks next. A call may begin while the model writes on. */
+const closing: ReadonlySet<string> = new Set(['userMessage', 'agentMessage', 'reasoning', 'plan'])
+
 export function startItem(state: TranslateState, { item, threadId }: OfItem): Translation {
-  return byKind(item, 'started')(state, item as never, threadId)
+  const closed = closing.has(item.type) ? closeOpen(state, threadId, item.id) : nothing(state)
+  const started = byKind(item, 'started')(closed.state, item as never, threadId)
+  return { state: started.state, outputs: [...closed.outputs, ...started.outputs] }
 }
 
 export function completeItem(state: TranslateState, { item, threadId }: OfItem): Translation {

@@ -55,9 +55,12 @@ export type Subagent = {
 
 export type Block = {
   readonly threadId: string
+  readonly type: 'text' | 'thinking'
   readonly text: string
   /** The turn of ours it was begun in: its pieces mean nothing in another. */
   readonly turn: number | undefined
+  /** It was broken off and written as far as it came. */
+  readonly closed?: true
 }
 
 export type Call = {

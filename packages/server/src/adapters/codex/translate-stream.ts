@@ -1,9 +1,9 @@
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { NativeMessageItem, NativePlanItem, NativeReasoningItem } from './native.ts'
-import { nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
+import { type Block, nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
 
 type Piece = { readonly threadId: string; readonly itemId: string; readonly delta: string }
-type Written = 'text' | 'thinking'
+type Written = Block['type']
 
 /** Pieces of texts and thinking, as they are being written. */
 export const streams = {
@@ -48,9 +48,37 @@ export function writeReasoning(
   return next
 }
 
+/**
+ * The model goes on with something else, or a person spoke: what it was writing stays as it is, above what follows.
+ * `itemId` is what begins now.
+ */
+export function closeOpen(state: TranslateState, threadId: string, itemId: string): Translation {
+  const broken = [...state.blocks].filter(
+    ([blockId, block]) =>
+      block.threadId === threadId &&
+      block.turn === state.turn?.number &&
+      !block.closed &&
+      blockId !== itemId &&
+      !blockId.startsWith(`${itemId}:`),
+  )
+  if (broken.length === 0) return nothing(state)
+  const blocks = new Map(state.blocks)
+  for (const [blockId, block] of broken) blocks.set(blockId, { ...block, closed: true })
+  const outputs = broken.map(
+    ([blockId, { type, text }]): AgentOutput => ({
+      type: `${type}.written`,
+      blockId,
+      text,
+      interrupted: true,
+      ...parentOf(state, threadId),
+    }),
+  )
+  return { state: { ...state, blocks }, outputs }
+}
+
 /** What was streamed of an answer that broke off: another attempt takes its place. */
 export function retractOpen(state: TranslateState, threadId: string): Translation {
-  const open = [...state.blocks].filter(([, block]) => block.threadId === threadId)
+  const open = [...state.blocks].filter(([, block]) => block.threadId === threadId && !block.closed)
   const outputs = open
     .filter(([, { turn }]) => turn === state.turn?.number)
     .map(([blockId]): AgentOutput => {
@@ -75,8 +103,8 @@ function contentId(itemId: string, index: number): string {
 type Words = { readonly threadId: string; readonly blockId: string; readonly text: string }
 
 function stream(state: TranslateState, type: Written, { threadId, blockId, text }: Words): Translation {
-  if (text === '') return nothing(state)
-  const open = state.blocks.get(blockId) ?? { threadId, text: '', turn: state.turn?.number }
+  if (text === '' || state.blocks.get(blockId)?.closed) return nothing(state)
+  const open = state.blocks.get(blockId) ?? { threadId, type, text: '', turn: state.turn?.number }
   const blocks = new Map(state.blocks).set(blockId, { ...open, text: open.text + text })
   const outputs: AgentOutput[] =
     open.turn === state.turn?.number
@@ -87,7 +115,7 @@ function stream(state: TranslateState, type: Written, { threadId, blockId, text 
 
 /**
  * The block whole, under the id of its pieces. One whose pieces say something else is taken back and written anew; one
- * that was begun in another turn was written there as far as it came.
+ * that was begun in another turn was written there as far as it came. One that was closed is written already.
  */
 function write(state: TranslateState, type: Written, { threadId, blockId, text }: Words): Translation {
   const open = state.blocks.get(blockId)
@@ -96,6 +124,7 @@ function write(state: TranslateState, type: Written, { threadId, blockId, text }
   const next = open ? { ...state, blocks } : state
   const written = (id: string): AgentOutput[] =>
     text === '' ? [] : [{ type: `${type}.written`, blockId: id, text, ...parentOf(state, threadId) }]
+  if (open?.closed && open.text === text) return nothing(next)
   if (!open || (open.text === text && open.turn === state.turn?.number)) {
     return { state: next, outputs: written(blockId) }
   }

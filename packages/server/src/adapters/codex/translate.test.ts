@@ -81,6 +81,34 @@ describe('texts', () => {
     ])
   })
 
+  const starts = (type: string, id: string): [string, object] => ['item/started', { item: { type, id } }]
+
+  it('that are broken off by a steer are written before what follows it', () => {
+    const { outputs } = told(
+      inTurn(),
+      delta('one', 'Half a'),
+      starts('userMessage', 'steer'),
+      starts('agentMessage', 'two'),
+      delta('two', 'Left.'),
+      said('two', 'Left.'),
+    )
+    expect(outputs).toEqual([
+      { type: 'text.streamed', blockId: 'one', text: 'Half a' },
+      { type: 'text.written', blockId: 'one', text: 'Half a', interrupted: true },
+      { type: 'text.streamed', blockId: 'two', text: 'Left.' },
+      { type: 'text.written', blockId: 'two', text: 'Left.' },
+    ])
+  })
+
+  it('that were closed and then come whole all the same are not told twice', () => {
+    const broken = told(inTurn(), delta('one', 'Half a'), starts('userMessage', 'steer'))
+    expect(told(broken.state, delta('one', ' word'), said('one', 'Half a')).outputs).toEqual([])
+    expect(told(broken.state, said('one', 'Half a word')).outputs).toMatchObject([
+      { type: 'block.retracted', blockId: 'one' },
+      { type: 'text.written', text: 'Half a word' },
+    ])
+  })
+
   it('that are empty are none', () => {
     expect(told(inTurn(), delta('a', ''), said('a', '')).outputs).toEqual([])
   })

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { CodexUnderTest } from './codex-under-test.ts'
+
+const codex = new CodexUnderTest()
+
+it('text that a steer breaks off stands above the answer to the steer', async () => {
+  answerByPrompt(codex.server, /Parley was restarted/)
+  await codex.play(async (bench) => {
+    const session = await bench.session()
+    const hold = codex.server.hold(5)
+    const turn = await session.prompt(modelPrompt('Count.', { content: 'One, two, three, four, five, six.' }))
+    await hold.reached
+    await turn.begun()
+    await session.prompt(modelPrompt('To the left.', { content: 'Left it is.' }), 'steer')
+    await turn.completed()
+    hold.release()
+    expect(turn.all('text.written')).toMatchObject([
+      { text: expect.stringMatching(/^One/), interrupted: true },
+      { text: 'Left it is.' },
+    ])
+  })
+})

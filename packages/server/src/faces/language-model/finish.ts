@@ -1,4 +1,4 @@
-import type { TokenUsage, TurnEnd } from '@parley/protocol'
+import { reachedLimit, type TokenUsage, type TurnEnd } from '@parley/protocol'
 import type { FinishReason, Usage } from './specification.ts'
 
 /** Tokens are counted for a whole turn: a step that ends before its turn says nothing of them. */
@@ -11,12 +11,10 @@ export function usageOf(usage?: TokenUsage): Usage {
   }
 }
 
-export function finishReasonOf({
-  outcome,
-  stopReason: raw,
-}: Pick<TurnEnd, 'outcome' | 'stopReason'>): FinishReason {
+export function finishReasonOf(end: Pick<TurnEnd, 'outcome' | 'stopReason'>): FinishReason {
+  const { outcome, stopReason: raw } = end
+  if (reachedLimit(end)) return { unified: 'length', raw }
   if (outcome === 'cancelled') return { unified: 'other', raw }
   if (outcome !== 'completed') return { unified: 'error', raw }
-  if (raw === 'max_tokens') return { unified: 'length', raw }
   return { unified: raw === 'refusal' ? 'content-filter' : 'stop', raw }
 }

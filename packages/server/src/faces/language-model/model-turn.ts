@@ -1,4 +1,11 @@
-import { type EventOf, hostToolName, isKnown, ParleyError, type SessionEvent } from '@parley/protocol'
+import {
+  type EventOf,
+  hostToolName,
+  isKnown,
+  ParleyError,
+  reachedLimit,
+  type SessionEvent,
+} from '@parley/protocol'
 import type { HostToolResult } from '../../core/agent-adapter.ts'
 import type { FeedValue } from '../../core/feed-loop.ts'
 import type { Host } from '../../core/host.ts'
@@ -307,7 +314,7 @@ export class ModelTurn {
       yield { type: 'text-delta', id, delta: JSON.stringify(structuredOutput) }
       yield { type: 'text-end', id }
     }
-    if (outcome === 'failed' || outcome === 'unknown') {
+    if ((outcome === 'failed' || outcome === 'unknown') && !reachedLimit(end)) {
       yield { type: 'error', error: error ? ParleyError.from(error) : unexplained(outcome) }
     }
     const about = { outcome, stopReason, durationMs, ...(costUsd !== undefined && { costUsd }) }

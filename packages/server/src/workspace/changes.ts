@@ -70,9 +70,11 @@ export async function patchOf(
   path: string,
   base = 'HEAD',
 ): Promise<{ patch: string; cut: boolean }> {
+  if (path.includes('\0'))
+    throw new ParleyError('validation_error', 'A path has no null characters. Give the path of a file.')
   const commit = await commitOf(git, base)
   const against = commit === '' ? emptyTree : commit
-  const diff = ['diff', '--no-color', '--no-ext-diff', '--no-textconv', '--find-renames', '--relative']
+  const diff = ['diff', '--find-renames', '--relative'] as const
   const tracked = await git([...diff, against, '--', path], mostPatchBytes)
   if (tracked.stdout !== '' || tracked.cut) return { patch: tracked.stdout, cut: tracked.cut }
   if (!(await isUntracked(git, folder, path))) return { patch: '', cut: false }

@@ -44,7 +44,7 @@ export function createFolderFiles(gitIn: GitIn, now: () => number = Date.now): F
 }
 
 async function list(gitIn: GitIn, folder: string): Promise<readonly string[]> {
-  const git = await gitIn(folder, true)
+  const git = await gitIn(folder, false)
   const found = await git(['ls-files', '-z', '--cached', '--others', '--exclude-standard']).catch(
     () => undefined,
   )

@@ -1,5 +1,17 @@
 import { spawn } from 'node:child_process'
+import { homedir } from 'node:os'
+import { isAbsolute, join, relative } from 'node:path'
 import { ParleyError } from '@parley/protocol'
+import { findRepository, type RepositoryFormat, standInFor } from './repository.ts'
+
+/*
+ * The only place that runs git. It is run to look, never to change anything.
+ *
+ * In a folder that is not trusted, nothing of it may run. Git runs what a configuration names (filters, drivers,
+ * monitors, hooks), so the configuration of such a repository is not read at all: a directory of ours stands in for the
+ * repository's common directory (GIT_COMMON_DIR), and the person's own configuration is off, too, because attributes of
+ * the repository can choose filters from it. There is nothing to override, so nothing can be forgotten or raced.
+ */
 
 const mostBytes = 64 * 1024 * 1024
 const limitMs = 20_000
@@ -11,49 +23,180 @@ export type GitResult = {
   readonly cut: boolean
 }
 
-export type Git = (args: readonly string[], most?: number) => Promise<GitResult>
+/** Commands that only read. */
+export type GitLook = readonly [
+  'check-ignore' | 'diff' | 'ls-files' | 'rev-parse' | 'symbolic-ref',
+  ...string[],
+]
+
+export type Git = (args: GitLook, most?: number) => Promise<GitResult>
 
 /** How git is run in a folder. A folder that is not trusted runs nothing of its own. */
 export type GitIn = (folder: string, trusted: boolean) => Promise<Git>
 
-export function createGitIn(env: Readonly<Record<string, string | undefined>>): GitIn {
-  const { PATH, HOME } = env
+type Environment = Readonly<Record<string, string | undefined>>
+type Settings = ReadonlyMap<string, string>
+
+export function createGitIn(env: Environment): GitIn {
   return async (folder, trusted) => {
-    const plain: Git = (args, most = mostBytes) => runGit({ PATH, HOME }, folder, args, most)
-    const without = trusted ? [] : await withoutFilters(plain)
-    return (args, most) => plain([...without, ...args], most)
+    let known: { readonly key: string; readonly settings: UntrustedSettings } | undefined
+
+    /** A folder may become a repository, or another one, while it is watched. */
+    async function environment(): Promise<Environment | undefined> {
+      const repository = await findRepository(folder)
+      if (!repository) return undefined
+      const { gitDir, commonDir, workTree } = repository
+      const base = { ...baseEnvironment(env, workTree), GIT_DIR: gitDir, GIT_WORK_TREE: workTree }
+      // Whoever trusts a folder in a repository has not trusted the repository.
+      if (trusted && workTree === folder) return { ...base, ...asEnvironment(alwaysSet) }
+      const key = JSON.stringify(repository)
+      if (known?.key !== key) known = { key, settings: await untrustedSettings(base, commonDir) }
+      const { format, settings } = known.settings
+      return {
+        ...base,
+        GIT_COMMON_DIR: await standInFor(commonDir, format),
+        GIT_OBJECT_DIRECTORY: join(commonDir, 'objects'),
+        GIT_CONFIG_GLOBAL: '/dev/null',
+        GIT_CONFIG_NOSYSTEM: '1',
+        ...asEnvironment(settings),
+      }
+    }
+
+    return async ([command, ...rest], most = mostBytes) => {
+      const env = await environment()
+      if (!env) return notARepository
+      return runGit({ env, cwd: folder, args: [command, ...(flags[command] ?? []), ...rest], most })
+    }
   }
 }
 
-/** Filters are commands that a repository names, run on its files: each one that is set is set to nothing. */
-async function withoutFilters(git: Git): Promise<string[]> {
-  const { stdout } = await git(['config', '--name-only', '-z', '--get-regexp', '^filter\\.'])
-  const names = new Set(stdout.split('\0').flatMap((key) => /^filter\.(.+)\.[^.]+$/s.exec(key)?.[1] ?? []))
-  return [...names].flatMap((name) =>
-    settings(`filter.${name}.clean=`, `filter.${name}.process=`, `filter.${name}.required=false`),
-  )
+const notARepository: GitResult = { code: 128, stdout: '', stderr: 'not a git repository', cut: false }
+
+/** A diff enters no other repository: git would run what that one names. */
+const flags: { readonly [command in GitLook[0]]?: readonly string[] } = {
+  diff: ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=dirty', '--submodule=short'],
 }
 
-const settings = (...all: string[]) => all.flatMap((one) => ['-c', one])
+/** What holds in every folder. */
+const alwaysSet: Settings = new Map([
+  ['core.fsmonitor', 'false'],
+  ['core.hooksPath', '/dev/null'],
+  ['core.quotePath', 'false'],
+  ['core.pager', 'cat'],
+  ['core.editor', 'false'],
+  ['core.askPass', 'false'],
+  ['core.sshCommand', 'false'],
+  ['credential.helper', ''],
+  ['protocol.allow', 'never'],
+  ['safe.bareRepository', 'explicit'],
+])
 
-/**
- * For reading only: takes no locks, asks nobody anything, fetches nothing, and uses no monitor, external diff or text
- * conversion that the repository names.
- */
-function runGit(
-  env: NodeJS.ProcessEnv,
-  cwd: string,
-  args: readonly string[],
-  most: number,
-): Promise<GitResult> {
-  const quiet = [
-    '--no-optional-locks',
-    '--literal-pathspecs',
-    ...settings('core.fsmonitor=false', 'core.quotePath=false'),
-  ]
-  const child = spawn('git', [...quiet, ...args], {
+/** Nothing of the server's environment but where programs and the person's own files are. */
+function baseEnvironment({ PATH, HOME, XDG_CONFIG_HOME }: Environment, workTree: string) {
+  return {
+    PATH: pathOutside(PATH, workTree),
+    HOME,
+    XDG_CONFIG_HOME,
+    LC_ALL: 'C',
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: '',
+    GIT_PAGER: 'cat',
+    GIT_EDITOR: 'false',
+    GIT_ASKPASS: 'false',
+    GIT_SSH_COMMAND: 'false',
+  }
+}
+
+/** A relative entry means a folder in the one that is looked at: a program named git may lie there. */
+function pathOutside(path: string | undefined, workTree: string): string {
+  const outside = (entry: string) => {
+    const inside = relative(workTree, entry)
+    return isAbsolute(entry) && (inside === '..' || inside.startsWith('../'))
+  }
+  return (path ?? '').split(':').filter(outside).join(':')
+}
+
+type UntrustedSettings = { readonly format: RepositoryFormat; readonly settings: Settings }
+
+async function untrustedSettings(base: Environment, commonDir: string): Promise<UntrustedSettings> {
+  const [own, persons] = await Promise.all([
+    listSettings(base, ['--file', join(commonDir, 'config'), '--no-includes']),
+    listSettings(base, ['--includes']),
+  ])
+  const excludes = persons.get('core.excludesfile')
+  const settings = new Map([
+    ...harmless(persons),
+    ...harmless(own),
+    ...(excludes === undefined ? [] : [['core.excludesFile', homePath(excludes, base)] as const]),
+    ...alwaysSet,
+  ])
+  return { format: formatOf(own), settings }
+}
+
+/** Not `-c`: that is split at the first `=`, wherever a name has one. */
+function asEnvironment(settings: Settings): Environment {
+  const entries = [...settings].flatMap(([key, value], index) => [
+    [`GIT_CONFIG_KEY_${index}`, key],
+    [`GIT_CONFIG_VALUE_${index}`, value],
+  ])
+  return { GIT_CONFIG_COUNT: String(settings.size), ...Object.fromEntries(entries) }
+}
+
+const yesOrNo = /^(true|false|yes|no|on|off|1|0)$/i
+/** Settings that decide which files count as changed, with the values they may have. None of them runs anything. */
+const passedOn: ReadonlyMap<string, RegExp> = new Map([
+  ['core.autocrlf', /^(true|false|yes|no|on|off|1|0|input)$/i],
+  ['core.eol', /^(lf|crlf|native)$/i],
+  ['core.filemode', yesOrNo],
+  ['core.ignorecase', yesOrNo],
+  ['core.precomposeunicode', yesOrNo],
+  ['core.symlinks', yesOrNo],
+  ['core.trustctime', yesOrNo],
+])
+
+const harmless = (settings: Settings) =>
+  [...settings].filter(([key, value]) => passedOn.get(key)?.test(value) === true)
+
+function formatOf(settings: Settings): RepositoryFormat {
+  return {
+    objects: settings.get('extensions.objectformat') === 'sha256' ? 'sha256' : 'sha1',
+    refs: settings.get('extensions.refstorage') === 'reftable' ? 'reftable' : 'files',
+  }
+}
+
+/** Of a file, or of the person and the system: listing runs nothing. A later value of a key replaces an earlier one. */
+async function listSettings(base: Environment, where: readonly string[]): Promise<Settings> {
+  const listed = await runGit({
+    env: { ...base, GIT_DIR: '/dev/null', GIT_WORK_TREE: undefined },
+    cwd: '/',
+    args: ['config', ...where, '-z', '--list'],
+    most: mostBytes,
+  })
+  const entries = listed.stdout.split('\0').map((entry) => {
+    const end = entry.indexOf('\n')
+    return end < 0 ? ([entry, 'true'] as const) : ([entry.slice(0, end), entry.slice(end + 1)] as const)
+  })
+  return new Map(entries)
+}
+
+const homePath = (path: string, { HOME = homedir() }: Environment) =>
+  path.startsWith('~/') ? join(HOME, path.slice(2)) : path
+
+type Run = {
+  readonly env: Environment
+  readonly cwd: string
+  readonly args: readonly string[]
+  readonly most: number
+}
+
+function runGit({ env, cwd, args, most }: Run): Promise<GitResult> {
+  // check-ignore refuses literal pathspecs, and takes paths literally by itself.
+  const literal = args[0] === 'check-ignore' ? [] : ['--literal-pathspecs']
+  const child = spawn('git', [...literal, ...args], {
     cwd,
-    env: { ...env, LC_ALL: 'C', GIT_TERMINAL_PROMPT: '0', GIT_NO_LAZY_FETCH: '1', GIT_ALLOW_PROTOCOL: '' },
+    env,
     stdio: ['ignore', 'pipe', 'pipe'],
     signal: AbortSignal.timeout(limitMs),
     killSignal: 'SIGKILL',

@@ -33,7 +33,7 @@ export function createWorkspace({ env }: { env: Readonly<Record<string, string |
     findFolders: foldersLike,
     findFiles: (folder, query, limit) => files.find(folder, query, limit),
     findFilesIn: async (typed, query, limit) => files.find(await checkFolder(typed), query, limit),
-    commit: async (folder) => headOf(await gitIn(folder, true)),
+    commit: async (folder) => headOf(await gitIn(folder, false)),
     changes: async (folder, base) => changesOf(await gitIn(folder.path, folder.trusted), folder.path, base),
     patch: async (folder, path, base) =>
       patchOf(await gitIn(folder.path, folder.trusted), folder.path, path, base),

@@ -205,8 +205,9 @@ export class FolderWatch {
   /** Git does not call them ignored, nor the folders above them: with this list, that changes. */
   async #keptFiles(): Promise<string> {
     if (!this.#isRepository) return ''
-    const list = ['ls-files', '--cached', '--ignored', '--exclude-standard']
-    const { stdout } = await this.#git(list).catch(() => ({ stdout: '' }))
+    const { stdout } = await this.#git(['ls-files', '--cached', '--ignored', '--exclude-standard']).catch(
+      () => ({ stdout: '' }),
+    )
     return stdout
   }
 
@@ -215,10 +216,9 @@ export class FolderWatch {
     if (!this.#isRepository) return []
     const asked = paths.filter((path) => !this.#ignored.has(path))
     for (let at = 0; at < asked.length; at += mostPaths) {
-      // Literal pathspecs are refused here; with a dot in front no path is taken for anything else.
+      // With a dot in front, no path is taken for a pathspec with magic.
       const some = asked.slice(at, at + mostPaths).map((path) => `./${path}`)
-      const check = ['--no-literal-pathspecs', 'check-ignore', '--', ...some]
-      const { stdout } = await this.#git(check).catch(() => ({ stdout: '' }))
+      const { stdout } = await this.#git(['check-ignore', '--', ...some]).catch(() => ({ stdout: '' }))
       const found = stdout.split('\n').flatMap((path) => (path === '' ? [] : [path.slice(2)]))
       if (this.#ignored.size < mostIgnored) for (const path of found) this.#ignored.add(path)
       else this.#ignored = new Set(found)

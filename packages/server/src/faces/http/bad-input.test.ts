@@ -266,3 +266,33 @@ describe('sessions and commands', () => {
       expect(refused(await server.ask(`/api/files?${query}`))).toEqual([400, 'validation_error'])
   })
 })
+
+it('refuses null characters in paths and names with a typed error', async () => {
+  const bad = encodeURIComponent('a\0b')
+  for (const path of [
+    `/api/sessions/${session}/changes/patch?path=${bad}`,
+    `/api/sessions/${session}/changes/patch?path=a&base=${bad}`,
+    `/api/sessions/${session}/changes?base=${bad}`,
+    `/api/files?cwd=${encodeURIComponent(`${cwd}/a\0b`)}`,
+    `/api/folders?q=${encodeURIComponent('/a\0b')}`,
+  ])
+    expect([path, ...refused(await server.ask(path))]).toEqual([path, 400, 'validation_error'])
+  for (const [path, body] of [
+    ['/api/sessions', { agent: 'scripted', cwd: `${cwd}/a\0b` }],
+    ['/api/trust', { cwd: `${cwd}/a\0b` }],
+    ['/api/imports', { agent: 'scripted', agentSessionId: 'a\0b', cwd: `${cwd}/a\0b` }],
+  ] as const)
+    expect([path, (await server.ask(path, { body })).status < 500]).toEqual([path, true])
+  for (const path of [
+    `/api/sessions/${bad}`,
+    `/api/sessions/${session}/files?q=${bad}`,
+    `/api/sessions?q=${bad}`,
+    `/api/sessions?cursor=${bad}`,
+    `/api/agents/scripted/conversations?cwd=${bad}`,
+    `/api/agents/${bad}/conversations`,
+    `/api/sessions/${session}/export?as=${bad}`,
+    `/${bad}`,
+    `/assets/${bad}`,
+  ])
+    expect([path, (await server.ask(path)).status < 500]).toEqual([path, true])
+})

@@ -1,0 +1,72 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import {
+  type HostileCase,
+  hookCases,
+  hostileCases,
+  layOut,
+  plainGitRuns,
+  ran,
+  removeModel,
+  soundingKeys,
+} from './hostile-repository-under-test.ts'
+import { harmlessKeys, hostileKeys } from './hostile-settings-under-test.ts'
+import { createWorkspace } from './index.ts'
+
+afterAll(removeModel)
+
+/** Every function of the workspace, in a folder that is not trusted. Refusals are answers, too. */
+async function lookAt(path: string, env: Record<string, string | undefined>): Promise<string[]> {
+  const workspace = createWorkspace({ env })
+  const folder = { path, trusted: false }
+  const changes = await workspace.changes(folder, 'HEAD').catch(() => undefined)
+  await Promise.allSettled([
+    workspace.findFolders(`${path}/`, 10),
+    workspace.findFiles(path, 'a', 10),
+    workspace.findFilesIn(path, 'a', 10),
+    workspace.commit(path),
+    workspace.patch(folder, 'a.txt', 'HEAD'),
+    workspace.patch(folder, 'new.txt', 'HEAD'),
+    new Promise<void>((resolve) => {
+      const leave = workspace.watch(folder, {
+        watching: () => {
+          leave()
+          resolve()
+        },
+        changed: () => {},
+      })
+    }),
+  ])
+  return changes?.files.map(({ path }) => path) ?? []
+}
+
+describe('a folder that is not trusted runs nothing when it is looked at', () => {
+  const everything = hostileCases.map((one) => [one.name, one] as const)
+  it.each(everything)('%s', async (_, { lay, env, proof, unreadable = false }: HostileCase) => {
+    using place = layOut(lay)
+    const given = env?.(place) ?? {}
+    const files = await lookAt(place.folder, { PATH: process.env.PATH, HOME: place.root, ...given })
+    expect(ran(place)).toBe(false)
+    if (!unreadable && place.folder.endsWith('/repository')) expect(files).toContain('a.txt')
+    if (proof !== undefined) expect(plainGitRuns(place, proof, given), 'plain git runs it').toBe(true)
+  })
+
+  it.each(hookCases)('the hook $name is one that plain git runs', ({ lay, proof }) => {
+    using place = layOut(lay)
+    expect(plainGitRuns(place, proof)).toBe(true)
+  })
+
+  it('the list of settings covers every key of the installed git that names a program', () => {
+    const known = hostileKeys.map(({ key }) => key.toLowerCase().replace(/\.(.+)\./, '.*.'))
+    const missing = soundingKeys().filter((key) => {
+      const plain = key
+        .toLowerCase()
+        .replace(/\.(.+)\./, '.*.')
+        .replace(/<[^>]+>|\*$/, '*')
+      return (
+        !harmlessKeys.has(key) &&
+        !known.some((one) => one === plain || (plain.endsWith('.*') && one.startsWith(plain.slice(0, -1))))
+      )
+    })
+    expect(missing).toEqual([])
+  })
+})

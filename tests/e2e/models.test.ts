@@ -41,7 +41,18 @@ it('the real programs tell what their models can do; what they do not tell is no
   const [ofClaude, , ofOpenCode] = await host.models()
   expect(ofClaude).toMatchObject({ agent: 'claude', source: 'session', seenAt: expect.any(Number) })
   expect(ofClaude?.models.some(({ reasoning }) => reasoning)).toBe(true)
+  // Claude Code tells limits only of a model that has worked, and names the small one by its alias.
+  expect(ofClaude).toMatchObject({ defaultModel: 'default', defaultSmallModel: 'haiku' })
+  const used = ofClaude?.models.filter(({ contextWindow }) => contextWindow !== undefined)
+  expect(used).toContainEqual(
+    expect.objectContaining({
+      contextWindow: expect.any(Number),
+      maxOutputTokens: expect.any(Number),
+      resolvesTo: expect.stringMatching(/^claude-/),
+    }),
+  )
   expect(ofClaude?.models.every(({ price }) => price === undefined)).toBe(true)
+  expect(ofOpenCode?.defaultModel).toBe('mock/m1')
   expect(ofOpenCode?.models.find(({ id }) => id === 'mock/m1')).toMatchObject({
     contextWindow: 100_000,
     maxOutputTokens: 4_096,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AgentOption } from './agent-option.ts'
 import { ErrorInfo } from './error.ts'
 import { AgentId } from './ids.ts'
 import { PermissionMode } from './permission.ts'
@@ -77,6 +78,14 @@ export const AgentModel = z.object({
       description: 'US dollars for a million tokens, as listed; what a subscription costs is not told here',
     }),
   isDefault: z.boolean().optional(),
+  isSmallDefault: z
+    .boolean()
+    .optional()
+    .meta({ description: 'The small and fast one that the agent takes for side tasks' }),
+  resolvesTo: z
+    .string()
+    .optional()
+    .meta({ description: 'If the id is an alias: the model it stands for now, by which sessions name it' }),
 })
 export type AgentModel = z.infer<typeof AgentModel>
 
@@ -89,6 +98,11 @@ export const AgentModels = z.object({
     description:
       'Who told: the program when it was looked for, or the agent of the session that told last. Absent: nobody',
   }),
+  defaultModel: z
+    .string()
+    .optional()
+    .meta({ description: 'The id of the model that is used unless another is chosen' }),
+  defaultSmallModel: z.string().optional().meta({ description: 'The id of the model for side tasks' }),
   seenAt: z.number().optional().meta({ description: 'When a session told' }),
 })
 export type AgentModels = z.infer<typeof AgentModels>
@@ -136,6 +150,14 @@ export const AgentInfo = AgentProbe.extend({
   description: z.string().optional(),
   capabilities: Capabilities,
   modes: z.array(PermissionMode),
+  options: z
+    .array(AgentOption)
+    .optional()
+    .meta({ description: 'The session options that it honours; any other is refused' }),
+  keys: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'Variables that sign it in with a key, the usual one first' }),
   conversations: z
     .boolean()
     .optional()
@@ -164,6 +186,10 @@ export type McpServer = z.infer<typeof McpServer>
 export const McpServers = z.record(z.string(), McpServer)
 export type McpServers = z.infer<typeof McpServers>
 
+/** Who is billed. Of a subscription, costs are notional: what the tokens would cost at list price. */
+export const Billing = z.enum(['subscription', 'api-key', 'cloud'])
+export type Billing = z.infer<typeof Billing>
+
 /** What a connection says of itself once it is up. */
 export const Connection = z.object({
   connectionId: z.string(),
@@ -180,6 +206,7 @@ export const Connection = z.object({
     .string()
     .optional()
     .meta({ description: 'What pays: an API key, a subscription, a cloud account' }),
+  billing: Billing.optional(),
   loaded: z.array(z.string()).optional().meta({ description: 'Whose settings were loaded: user, project' }),
 })
 export type Connection = z.infer<typeof Connection>

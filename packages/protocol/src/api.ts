@@ -9,6 +9,7 @@ import {
   SessionPatch,
   WaitingRequest,
 } from './api-bodies.ts'
+import { CapabilityInfo } from './capability-info.ts'
 import { Changes } from './change.ts'
 import { ChatId, ChatRequest, ChatSdk, UiMessage } from './chat.ts'
 import { Command, Receipt } from './command.ts'
@@ -60,8 +61,14 @@ export const routes = {
   listAgents: {
     method: 'GET',
     path: '/api/agents',
-    summary: 'Agents: found, version, signed in, capabilities, models, modes',
-    reply: z.object({ agents: z.array(AgentInfo) }),
+    summary: 'Agents: found, version, signed in, capabilities, options, models, modes',
+    reply: z.object({
+      agents: z.array(AgentInfo),
+      capabilities: z
+        .array(CapabilityInfo)
+        .optional()
+        .meta({ description: 'What each capability of an agent means' }),
+    }),
     status: 200,
   },
   listModels: {

@@ -150,6 +150,7 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
           context: event.context,
           total: event.total,
           ...(event.costUsd !== undefined && { costUsd: event.costUsd }),
+          ...(event.notionalCost && { notionalCost: event.notionalCost }),
         },
       }
     default:

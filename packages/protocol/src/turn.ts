@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ErrorInfo } from './error.ts'
-import { TokenUsage } from './usage.ts'
+import { NotionalCost, TokenUsage } from './usage.ts'
 
 /** unknown: the agent may have done things that we did not see. */
 export const TurnOutcome = z.enum(['completed', 'cancelled', 'failed', 'unknown'])
@@ -12,6 +12,7 @@ export const TurnEnd = z.object({
   error: ErrorInfo.optional(),
   usage: TokenUsage.optional(),
   costUsd: z.number().optional(),
+  notionalCost: NotionalCost,
   durationMs: z.number(),
   steps: z.number().optional().meta({ description: 'Calls to the model, as the agent counts them' }),
   modelMs: z.number().optional().meta({ description: 'Time those calls took, where the agent tells it' }),

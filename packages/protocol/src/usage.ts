@@ -12,8 +12,20 @@ export const TokenUsage = z.object({
 export type TokenUsage = z.infer<typeof TokenUsage>
 
 /** How full the model's context is now. Apart from the cumulative tokens, which only grow. */
-export const ContextUsage = z.object({ used: count, window: count.optional() })
+export const ContextUsage = z.object({
+  used: count,
+  window: count.optional(),
+  maxOutput: count.optional().meta({ description: 'How many tokens the model writes at most in one answer' }),
+})
 export type ContextUsage = z.infer<typeof ContextUsage>
 
-export const Usage = z.object({ context: ContextUsage, total: TokenUsage, costUsd: count.optional() })
+/** Set where a subscription pays: the cost is what the tokens would cost at list price, and nobody is billed for it. */
+export const NotionalCost = z.literal(true).optional()
+
+export const Usage = z.object({
+  context: ContextUsage,
+  total: TokenUsage,
+  costUsd: count.optional(),
+  notionalCost: NotionalCost,
+})
 export type Usage = z.infer<typeof Usage>

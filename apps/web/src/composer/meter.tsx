@@ -16,7 +16,10 @@ export default function Meter({
   const details = [
     window ? `Context: ${amount(used)} of ${amount(window)} tokens` : `Context: ${amount(used)} tokens`,
     `In: ${amount(usage.total.input)}, out: ${amount(usage.total.output)}`,
-    usage.costUsd !== undefined && `Cost: ${dollars(usage.costUsd)}${paidBy ? ` (${paidBy})` : ''}`,
+    usage.costUsd !== undefined &&
+      (usage.notionalCost
+        ? `At list price: ${dollars(usage.costUsd)}. Your subscription pays${paidBy ? ` (${paidBy})` : ''}`
+        : `Cost: ${dollars(usage.costUsd)}${paidBy ? ` (${paidBy})` : ''}`),
   ].filter(Boolean)
   return (
     <span
@@ -29,7 +32,7 @@ export default function Meter({
         <span className="sr-only">Context </span>
         {share === undefined ? amount(used) : `${Math.round(share * 100)}%`}
       </span>
-      {usage.costUsd !== undefined && usage.costUsd > 0 && (
+      {usage.costUsd !== undefined && usage.costUsd > 0 && !usage.notionalCost && (
         <span className={beside === 'much' ? '[@media(height<38rem)]:@max-[25rem]:hidden' : ''}>
           {dollars(usage.costUsd)}
         </span>

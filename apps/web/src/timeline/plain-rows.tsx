@@ -209,12 +209,12 @@ export const EndRow = memo(function EndRow({
   folder: string
 }) {
   const sessionId = useSessionId()
-  const { outcome, durationMs, usage, costUsd, error, structuredOutput } = block.end
+  const { outcome, durationMs, usage, costUsd, notionalCost, error, structuredOutput } = block.end
   const facts = [
     timeOf(block.at, useNow()),
     turnTime(durationMs, waited),
     usage && `${amount(usage.input + usage.output)} tokens`,
-    costUsd !== undefined && costUsd > 0 && dollars(costUsd),
+    costUsd !== undefined && costUsd > 0 && `${dollars(costUsd)}${notionalCost ? ' at list price' : ''}`,
   ].filter(Boolean)
   return (
     <div>

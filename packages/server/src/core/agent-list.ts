@@ -1,4 +1,13 @@
-import { type AgentInfo, type ErrorInfo, errorInfoOf, type Installing, ParleyError } from '@parley/protocol'
+import {
+  type AgentInfo,
+  type AgentOption,
+  type AgentProbe,
+  type ErrorInfo,
+  errorInfoOf,
+  type Installing,
+  optionDetails,
+  ParleyError,
+} from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { Clock } from './clock.ts'
 
@@ -116,9 +125,25 @@ export function unknownAgent(
   return new ParleyError('agent_not_found', message, { details: { agents: known } })
 }
 
+/** `tools` is the host's own option: every agent has it. */
+function optionsOf(adapter: AgentAdapter, { models = [] }: AgentProbe): AgentOption[] {
+  const { options = [], restartsFor = [], fixedOptions = [] } = adapter
+  const efforts = [...new Set(models.flatMap((model) => model.efforts ?? []))]
+  return (['tools', ...options] as const).map((name) => ({
+    name,
+    ...optionDetails[name],
+    ...(name === 'effort' && efforts.length > 0 && { values: efforts }),
+    takesEffect: fixedOptions.includes(name)
+      ? 'new-session'
+      : restartsFor.includes(name) || name === 'hostToolsOnly'
+        ? 'next-start'
+        : 'at-once',
+  }))
+}
+
 async function infoOf(adapter: AgentAdapter): Promise<AgentInfo> {
   const { id, name, description, capabilities, modes } = adapter
-  const probe = await adapter.probe(AbortSignal.timeout(probeMs)).catch(() => ({
+  const probe: AgentProbe = await adapter.probe(AbortSignal.timeout(probeMs)).catch(() => ({
     found: false,
     hint: `The probe failed; "parley agents doctor ${id}" says more.`,
   }))
@@ -128,6 +153,8 @@ async function infoOf(adapter: AgentAdapter): Promise<AgentInfo> {
     ...(description && { description }),
     capabilities,
     modes: [...modes],
+    options: optionsOf(adapter, probe),
+    ...(adapter.keys && { keys: [...adapter.keys] }),
     ...(adapter.conversations && { conversations: true }),
     ...probe,
   }

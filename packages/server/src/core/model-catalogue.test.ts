@@ -20,6 +20,34 @@ describe('the models of an agent', () => {
     ])
   })
 
+  it('have a default for work and one for side tasks, where the agent names them', async () => {
+    const models = [
+      { id: 'large', name: 'Large', isDefault: true },
+      { id: 'small', name: 'Small', isSmallDefault: true },
+    ]
+    await using world = await hostUnderTest({ agent: { models } })
+    const [told] = await world.host.models()
+    expect(told).toMatchObject({ defaultModel: 'large', defaultSmallModel: 'small' })
+  })
+
+  it('have the limits that a session was told while such a model worked, and no others', async () => {
+    const models = [
+      { id: 'sonnet', name: 'Sonnet', resolvesTo: 'large-5' },
+      { id: 'large-5', name: 'Large', maxOutputTokens: 8_000 },
+      { id: 'other', name: 'Other' },
+    ]
+    await using world = await hostUnderTest({ agent: { models } })
+    const session = await world.create({ model: 'large-5' })
+    const context = { used: 5, window: 200_000, maxOutput: 64_000 }
+    await session.play({ type: 'usage', context, total: { input: 1, output: 1 } })
+    const [told] = await world.host.models()
+    expect(told?.models).toEqual([
+      { ...models[0], contextWindow: 200_000, maxOutputTokens: 64_000 },
+      { ...models[1], contextWindow: 200_000 },
+      models[2],
+    ])
+  })
+
   it('are what a session was told, if the program tells them only at work; also after a restart', async () => {
     await using world = await hostUnderTest({
       agent: { models: [model] },

@@ -35,7 +35,7 @@ export function draftsOf(
   progress: TurnProgress,
   context: { now: number; connectionId: string },
 ): Step {
-  const draft = completed(output, context)
+  const draft = marked(completed(output, context), state)
   const problem = draftProblem(draft)
   const { turn } = state
   if (problem) {
@@ -84,6 +84,13 @@ function completed(output: RecordedOutput, context: { connectionId: string }): E
   if (output.type === 'agent.connected') return { ...output, connectionId: context.connectionId }
   if (output.type === 'turn.ended') return { ...output, durationMs: 0 }
   return output as EventDraft
+}
+
+/** Where a subscription pays, a cost is only what the tokens would cost. */
+function marked(draft: EventDraft, { connection }: SessionState): EventDraft {
+  if (connection?.billing !== 'subscription') return draft
+  if (draft.type !== 'turn.ended' && draft.type !== 'usage.measured') return draft
+  return draft.costUsd === undefined ? draft : { ...draft, notionalCost: true }
 }
 
 function needsTurn(type: string): boolean {

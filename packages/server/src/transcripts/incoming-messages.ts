@@ -32,6 +32,7 @@ type AgentInfo = {
   readonly tokenUsage?: TokenUsage
   readonly context?: { readonly used: number; readonly window?: number | undefined }
   readonly costUsd?: number
+  readonly notionalCost?: true
   readonly plan?: readonly PlanEntry[]
 }
 type CallInfo = {
@@ -247,16 +248,27 @@ function stateNews(event: SessionEvent): News[] {
     case 'plan.updated':
       return [{ type: 'agent_info', plan: event.entries }]
     case 'usage.measured': {
-      const { total, context, costUsd } = event
-      return [{ type: 'agent_info', tokenUsage: total, context, ...(costUsd !== undefined && { costUsd }) }]
+      const { total, context } = event
+      return [{ type: 'agent_info', tokenUsage: total, context, ...costOf(event) }]
     }
     default:
       return []
   }
 }
 
-function turnNews({ outcome, error, usage, costUsd }: EventOf<'turn.ended'>): News[] {
-  const cost = costUsd !== undefined && { costUsd }
+function costOf({
+  costUsd,
+  notionalCost,
+}: {
+  costUsd?: number | undefined
+  notionalCost?: true | undefined
+}) {
+  if (costUsd === undefined) return {}
+  return { costUsd, ...(notionalCost && { notionalCost }) }
+}
+
+function turnNews({ outcome, error, usage, ...end }: EventOf<'turn.ended'>): News[] {
+  const cost = end.costUsd !== undefined && costOf(end)
   const info: News[] =
     usage || cost ? [{ type: 'agent_info', ...(usage && { tokenUsage: usage }), ...cost }] : []
   if (outcome === 'completed') return info

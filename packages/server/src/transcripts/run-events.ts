@@ -179,6 +179,7 @@ function tokens({ input, output, cacheRead, cacheWrite, reasoning }: TokenUsage)
   }
 }
 
-function cost({ costUsd }: { costUsd?: number | undefined }) {
-  return costUsd === undefined ? {} : { total_cost_usd: costUsd }
+function cost({ costUsd, notionalCost }: { costUsd?: number | undefined; notionalCost?: true | undefined }) {
+  if (costUsd === undefined) return {}
+  return { total_cost_usd: costUsd, ...(notionalCost && { cost_is_notional: true }) }
 }

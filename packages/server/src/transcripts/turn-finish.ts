@@ -3,7 +3,7 @@ import type { FinishReason, UiChunk, UiMetadata } from './ui-chunk.ts'
 
 /** How a response says that its turn is over. */
 export function finishOf(event: EventOf<'turn.ended'>, known: UiMetadata): UiChunk[] {
-  const { outcome, stopReason, error, usage, costUsd, durationMs, structuredOutput } = event
+  const { outcome, stopReason, error, usage, costUsd, notionalCost, durationMs, structuredOutput } = event
   const messageMetadata: UiMetadata = {
     ...known,
     outcome,
@@ -12,6 +12,7 @@ export function finishOf(event: EventOf<'turn.ended'>, known: UiMetadata): UiChu
     ...(error && { error: { code: error.code, message: error.message } }),
     ...(usage && { usage }),
     ...(costUsd !== undefined && { costUsd }),
+    ...(notionalCost && { notionalCost }),
     ...(structuredOutput !== undefined && { structuredOutput }),
   }
   if (outcome === 'cancelled') {

@@ -65,6 +65,7 @@ export type UiMetadata = {
   usage?: unknown
   context?: unknown
   costUsd?: number
+  notionalCost?: true
   durationMs?: number
   structuredOutput?: unknown
 }

@@ -59,6 +59,7 @@ export function createAcpAdapter(preset: AcpAgent, options: AcpAdapterOptions): 
     restartsFor: agent.options.filter((option) => option === 'directories'),
     ...(agent.install && { install: agent.install }),
     variables: reservedVariables(agent),
+    ...keysOf(agent),
     ...(agent.startsAhead && { startsAhead: true }),
     ...(agent.conversations && { conversations: createMemory(agent, options) }),
     ...(terminal && { terminalCommand: (id: string) => [...terminal, id] }),
@@ -108,6 +109,12 @@ function environment(
     throw new ParleyError('not_supported', message)
   }
   return env
+}
+
+/** Of the variables that sign it in, those that hold a key: the others say that a cloud is used. */
+function keysOf({ signIn }: KnownAgent): Pick<AgentAdapter, 'keys'> {
+  const keys = (signIn?.variables ?? []).filter((name) => /_(KEY|TOKEN)$/.test(name))
+  return keys.length > 0 ? { keys } : {}
 }
 
 /** What its entry sets for its process, and what belongs to another session, is not for sessions to set. */

@@ -1,4 +1,5 @@
 import type { AccountInfo } from '@anthropic-ai/claude-agent-sdk'
+import type { Billing } from '@parley/protocol'
 
 const clouds: Partial<Record<NonNullable<AccountInfo['apiProvider']>, string>> = {
   bedrock: 'Amazon Bedrock',
@@ -20,6 +21,17 @@ export function credentialOf(account: AccountInfo | undefined): string | undefin
   if (subscriptionType) return `${subscriptionType} sign-in`
   if (!isNamed(tokenSource)) return undefined
   return tokenSource === 'claude.ai' ? 'Claude sign-in' : tokenSource
+}
+
+/** Who is billed, where that follows from what the program tells. A gateway may bill in any way. */
+export function billingOf(account: AccountInfo | undefined): Billing | undefined {
+  const { apiProvider, apiKeySource, tokenSource, subscriptionType } = account ?? {}
+  if (apiProvider === 'gateway') return undefined
+  if (apiProvider && clouds[apiProvider]) return 'cloud'
+  if (isNamed(apiKeySource)) return 'api-key'
+  if (subscriptionType || tokenSource === 'claude.ai' || tokenSource === 'CLAUDE_CODE_OAUTH_TOKEN')
+    return 'subscription'
+  return undefined
 }
 
 function isNamed(source: string | undefined): source is string {

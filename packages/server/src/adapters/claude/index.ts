@@ -92,6 +92,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     fixedOptions: ['systemPrompt', 'appendSystemPrompt'],
     restartsFor: [...honouredOptions.filter((option) => option !== 'effort'), 'tools'],
     variables,
+    keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
     conversations: claudeMemory(env),
     terminalCommand: (agentSessionId) => [
       programForTerminal('claude', options.executable ?? bundled(), env),

@@ -1,25 +1,31 @@
 import type { Options, Query } from '@anthropic-ai/claude-agent-sdk'
 import type { AgentCommand, AgentModel } from '@parley/protocol'
-import { credentialOf } from './credential.ts'
+import { billingOf, credentialOf } from './credential.ts'
 
 type NativeModel = Awaited<ReturnType<Query['supportedModels']>>[number]
 type NativeCommand = Awaited<ReturnType<Query['supportedCommands']>>[number]
+
+/** What Claude Code takes for side tasks, such as titles. */
+const smallModel = 'haiku'
 
 /** Models, commands, what was loaded and what pays, as the program itself tells them when it is started. */
 export async function introductionOf(query: Query, loaded: NonNullable<Options['settingSources']>) {
   const { models, commands, account } = await query.initializationResult()
   const credential = credentialOf(account)
+  const billing = billingOf(account)
   return {
     type: 'agent.connected' as const,
     models: models.map(agentModel),
     commands: commands.map(agentCommand),
     loaded,
     ...(credential !== undefined && { credential }),
+    ...(billing && { billing }),
   }
 }
 
 function agentModel(native: NativeModel): AgentModel {
-  const { value, displayName, description, supportedEffortLevels, supportsAdaptiveThinking } = native
+  const { value, displayName, description, supportedEffortLevels, supportsAdaptiveThinking, resolvedModel } =
+    native
   return {
     id: value,
     name: displayName,
@@ -27,6 +33,8 @@ function agentModel(native: NativeModel): AgentModel {
     ...(supportedEffortLevels && { efforts: [...supportedEffortLevels] }),
     ...(supportsAdaptiveThinking !== undefined && { reasoning: supportsAdaptiveThinking }),
     ...(value === 'default' && { isDefault: true }),
+    ...(value === smallModel && { isSmallDefault: true }),
+    ...(resolvedModel !== undefined && { resolvesTo: resolvedModel }),
   }
 }
 

@@ -86,6 +86,7 @@ export type UsageSoFar = {
   readonly apiMs: number | undefined
   readonly context: number
   readonly window: number | undefined
+  readonly maxOutput: number | undefined
 }
 export type Compaction = { trigger: 'manual' | 'auto'; before?: number; after?: number }
 
@@ -118,6 +119,7 @@ function emptyState(context: TranslateContext): TranslateState {
       apiMs: context.resumed ? undefined : 0,
       context: 0,
       window: undefined,
+      maxOutput: undefined,
     },
     compaction: undefined,
     saidConnected: '',

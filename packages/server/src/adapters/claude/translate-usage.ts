@@ -33,10 +33,11 @@ export function measureResult(state: TranslateState, result: NativeResult): Tran
   const { total, costUsd = 0 } = state.usage
   const goesOn = added !== undefined && total !== undefined
   if (!goesOn && Object.keys(result.modelUsage ?? {}).length === 0) return { state, outputs: [] }
-  const windows = Object.values(result.modelUsage ?? {}).map(({ contextWindow }) => contextWindow ?? 0)
+  const { window, maxOutput } = limitsIn(result.modelUsage, state.saidModel)
   const usage = {
     ...state.usage,
-    window: Math.max(0, ...windows) || state.usage.window,
+    window: window ?? state.usage.window,
+    maxOutput: maxOutput ?? state.usage.maxOutput,
     total: goesOn ? sum(total, totalOf(added)) : whole,
     costUsd: goesOn ? costUsd + costIn(added) : result.total_cost_usd,
     apiMs: result.duration_api_ms ?? state.usage.apiMs,
@@ -77,6 +78,13 @@ export function usageOf(result: NativeResult): { usage?: TokenUsage } {
 
 type ModelUsage = NativeResult['modelUsage']
 
+/** Of the model that answers; side tasks go to others. Where it is not among them, of the one that takes most. */
+function limitsIn(models: ModelUsage | undefined, main: string | undefined) {
+  const all = Object.values(models ?? {}).toSorted((a, b) => (b.contextWindow ?? 0) - (a.contextWindow ?? 0))
+  const { contextWindow, maxOutputTokens } = models?.[main ?? ''] ?? all[0] ?? {}
+  return { window: contextWindow || undefined, maxOutput: maxOutputTokens || undefined }
+}
+
 function totalOf(models: ModelUsage | undefined): TokenUsage {
   const empty: TokenUsage = { input: 0, output: 0 }
   return Object.values(models ?? {}).reduce(
@@ -108,12 +116,16 @@ function tokensOf(usage: NativeUsage): TokenUsage {
   }
 }
 
-function measured({ context, window, total, costUsd }: TranslateState['usage']): AgentOutput[] {
+function measured({ context, window, maxOutput, total, costUsd }: TranslateState['usage']): AgentOutput[] {
   if (!total) return []
   return [
     {
       type: 'usage.measured',
-      context: { used: context, ...(window !== undefined && { window }) },
+      context: {
+        used: context,
+        ...(window !== undefined && { window }),
+        ...(maxOutput !== undefined && { maxOutput }),
+      },
       total,
       ...(costUsd !== undefined && { costUsd }),
     },

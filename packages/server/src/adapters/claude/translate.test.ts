@@ -30,7 +30,7 @@ describe('a turn', () => {
     ])
     expect(outputsOf(outputs, 'usage.measured').at(-1)).toEqual({
       type: 'usage.measured',
-      context: { used: 120, window: 200_000 },
+      context: { used: 120, window: 200_000, maxOutput: 32_000 },
       total: { input: 200, output: 40 },
       costUsd: expect.closeTo(0.0012),
     })

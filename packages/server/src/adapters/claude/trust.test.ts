@@ -10,7 +10,7 @@ import { claudeEnvironment } from '../../testing/claude-environment.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
 import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { TestReader } from '../../testing/reader.ts'
-import { credentialOf } from './credential.ts'
+import { billingOf, credentialOf } from './credential.ts'
 import { createClaudeAdapter } from './index.ts'
 
 /** A home whose owner has a hook of their own, and folders that bring all that a folder can bring. */
@@ -264,17 +264,26 @@ describe('the credential', () => {
     })
     await reader.until(({ state }) => state.turns === 1 && state.connection?.credential !== undefined)
     expect(reader.view.state.connection?.credential).toBe(name)
+    expect(reader.view.state.lastTurn?.notionalCost).toBeUndefined()
   })
 
   it.each([
-    [{ apiProvider: 'bedrock' }, 'Amazon Bedrock'],
-    [{ apiProvider: 'firstParty', subscriptionType: 'Claude Max', email: 'x@y' }, 'Claude Max sign-in'],
-    [{ apiProvider: 'firstParty', tokenSource: 'claude.ai' }, 'Claude sign-in'],
-    [{ apiKeySource: '/login managed key', tokenSource: 'none' }, 'Claude Console key'],
-    [{ apiKeySource: 'apiKeyHelper', subscriptionType: 'Claude Pro' }, 'apiKeyHelper'],
-    [{ apiKeySource: 'none', tokenSource: 'none' }, undefined],
-    [undefined, undefined],
-  ] as const)('of %j is %s, and never says whose it is', (account, words) => {
+    [{ apiProvider: 'bedrock' }, 'Amazon Bedrock', 'cloud'],
+    [{ apiProvider: 'gateway' }, 'a gateway', undefined],
+    [
+      { apiProvider: 'firstParty', subscriptionType: 'Claude Max', email: 'x@y' },
+      'Claude Max sign-in',
+      'subscription',
+    ],
+    [{ apiProvider: 'firstParty', tokenSource: 'claude.ai' }, 'Claude sign-in', 'subscription'],
+    [{ tokenSource: 'CLAUDE_CODE_OAUTH_TOKEN' }, 'CLAUDE_CODE_OAUTH_TOKEN', 'subscription'],
+    [{ tokenSource: 'ANTHROPIC_AUTH_TOKEN' }, 'ANTHROPIC_AUTH_TOKEN', undefined],
+    [{ apiKeySource: '/login managed key', tokenSource: 'none' }, 'Claude Console key', 'api-key'],
+    [{ apiKeySource: 'apiKeyHelper', subscriptionType: 'Claude Pro' }, 'apiKeyHelper', 'api-key'],
+    [{ apiKeySource: 'none', tokenSource: 'none' }, undefined, undefined],
+    [undefined, undefined, undefined],
+  ] as const)('of %j is %s, billed by %s, and never says whose it is', (account, words, billing) => {
     expect(credentialOf(account)).toBe(words)
+    expect(billingOf(account)).toBe(billing)
   })
 })

@@ -112,6 +112,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
     options: honouredOptions,
     restartsFor: ['systemPrompt', 'appendSystemPrompt', 'directories', 'tools'],
     install,
+    keys: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
     variables: { reserved: ['CODEX_*'], open: ['CODEX_API_KEY'] },
     conversations: codexMemory(async (signal) => {
       expectFound()

@@ -23,7 +23,8 @@ export async function introduce(
   ])
   if (server.over) return skills
   const commands = [compact, ...skills.map(({ name, description = '' }) => ({ name, description }))]
-  const credential = account?.credential
-  void put({ type: 'agent.connected', models, commands, ...(credential !== undefined && { credential }) })
+  const { credential, billing } = account ?? {}
+  const paid = { ...(credential !== undefined && { credential }), ...(billing && { billing }) }
+  void put({ type: 'agent.connected', models, commands, ...paid })
   return skills
 }

@@ -1,4 +1,4 @@
-import { type AgentCommand, messageOf, ParleyError } from '@parley/protocol'
+import { type AgentCommand, type Billing, messageOf, ParleyError } from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
 import { JsonRpcError } from '../json-rpc.ts'
 import type { AppServer } from './app-server.ts'
@@ -53,14 +53,26 @@ async function expectSignedIn(server: AppServer): Promise<void> {
   if (!account.signedIn) throw new ParleyError('agent_not_signed_in', 'Codex is not signed in.')
 }
 
+/** By the type of an account. */
+const billings: Readonly<Record<string, Billing>> = {
+  chatgpt: 'subscription',
+  apiKey: 'api-key',
+  amazonBedrock: 'cloud',
+  gcp: 'cloud',
+}
+
 /** Whether a model can be reached at all, and what pays for it. */
 export async function readAccount(
   server: AppServer,
-): Promise<{ signedIn: boolean; credential: string | undefined }> {
+): Promise<{ signedIn: boolean; credential: string | undefined; billing: Billing | undefined }> {
   type Account = { account: { type: string; planType?: string } | null; requiresOpenaiAuth: boolean }
   const { account, requiresOpenaiAuth } = await server.call<Account>('account/read')
   const credential = account && [account.type, account.planType].filter(Boolean).join(', ')
-  return { signedIn: account !== null || !requiresOpenaiAuth, credential: credential ?? undefined }
+  return {
+    signedIn: account !== null || !requiresOpenaiAuth,
+    credential: credential ?? undefined,
+    billing: account ? billings[account.type] : undefined,
+  }
 }
 
 async function openWith(

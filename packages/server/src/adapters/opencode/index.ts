@@ -89,6 +89,7 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
     modes: ['ask', 'accept-edits', 'read-only', 'plan', 'bypass'],
     options: honouredOptions,
     install,
+    keys: providerVariables.filter((name) => name.endsWith('_API_KEY')),
     variables: { reserved: ['OPENCODE_*'], open: ['OPENCODE_API_KEY'] },
     startsAhead: true,
     conversations: opencodeMemory((signal) => acquire({ trusted: false }, signal)),

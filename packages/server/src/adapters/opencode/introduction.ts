@@ -50,10 +50,12 @@ export async function introductionOf(
   const { providers: list, default: defaults } = providers.data
   const chosen = model ?? config.data.model
   if (chosen === undefined && !list.some(isConfigured)) throw notSignedIn(list, advice)
-  const all = list.flatMap((provider) => modelsOf(provider, chosen ?? firstDefault(defaults)))
+  const usual = config.data.model ?? firstDefault(defaults)
+  const all = list.flatMap((provider) => modelsOf(provider, { usual, small: config.data.small_model }))
+  const isWanted = ({ id, isDefault }: AgentModel) => Number(id === chosen || isDefault === true)
   return {
     version,
-    models: all.toSorted((a, b) => Number(b.isDefault ?? 0) - Number(a.isDefault ?? 0)).slice(0, mostModels),
+    models: all.toSorted((a, b) => isWanted(b) - isWanted(a)).slice(0, mostModels),
     efforts: Object.fromEntries(all.map(({ id, efforts = [] }) => [id, efforts])),
     windows: Object.fromEntries(all.map(({ id, contextWindow = 0 }) => [id, contextWindow])),
     defaultModel: chosen ?? firstDefault(defaults),
@@ -113,7 +115,10 @@ function notSignedIn(providers: readonly Provider[], { signIn }: Advice): Parley
   )
 }
 
-function modelsOf({ id: provider, name: providerName, models }: Provider, chosen: string | undefined) {
+function modelsOf(
+  { id: provider, name: providerName, models }: Provider,
+  { usual, small }: { usual: string | undefined; small: string | undefined },
+) {
   return Object.values(models)
     .filter(({ status, capabilities }) => status !== 'deprecated' && capabilities.toolcall)
     .map(({ id, name, limit, variants, capabilities, cost }): AgentModel => {
@@ -129,7 +134,8 @@ function modelsOf({ id: provider, name: providerName, models }: Provider, chosen
         reasoning: capabilities.reasoning,
         attachments: capabilities.attachment,
         ...priceOf(cost),
-        ...(whole === chosen && { isDefault: true }),
+        ...(whole === usual && { isDefault: true }),
+        ...(whole === small && { isSmallDefault: true }),
       }
     })
 }

@@ -72,7 +72,9 @@ export function turnEndRow(end: TurnEnd, { style, waited, saysWhy = true }: Turn
     durationWords(Math.max(0, end.durationMs - waited)),
     ...(waited >= 1000 ? [`${durationWords(waited)} waiting for you`] : []),
     ...(end.usage ? [`${end.usage.input} tokens in, ${end.usage.output} out`] : []),
-    ...(end.costUsd !== undefined ? [`$${end.costUsd.toFixed(4)}`] : []),
+    ...(end.costUsd !== undefined
+      ? [`$${end.costUsd.toFixed(4)}${end.notionalCost ? ' at list price' : ''}`]
+      : []),
   ].join(', ')
   const why = end.error && saysWhy ? `: ${oneLine(end.error.message)}` : ''
   const paint =

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { AgentInfo } from '@parley/protocol'
+import { AgentInfo, capabilityNames, routes } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findProgram } from '../../adapters/find-program.ts'
 import { type RegistryUnderTest, startRegistry } from '../../adapters/npm-registry-under-test.ts'
@@ -61,6 +61,39 @@ async function serve({ version = '1.0.0', withInstaller = true, folder = '' } = 
     },
   }
 }
+
+describe('the list of agents', () => {
+  it('says what each capability is about, and which options an agent honours', async () => {
+    const agent: AgentAdapter = {
+      ...createScriptedAdapter({ id: 'tiny', name: 'Tiny' }),
+      options: ['effort', 'systemPrompt', 'directories', 'userSettings'],
+      restartsFor: ['directories'],
+      fixedOptions: ['systemPrompt'],
+      keys: ['TINY_API_KEY'],
+    }
+    const host = await createHost({ adapters: [agent], store: createMemoryStore() })
+    const server = await serverUnderTest(host)
+    const { body } = await server.ask('/api/agents')
+    const { agents, capabilities } = routes.listAgents.reply.parse(body)
+    expect(capabilities?.map(({ name }) => name)).toEqual(capabilityNames)
+    expect(capabilities).toContainEqual({
+      name: 'images',
+      type: 'resource',
+      description: 'A prompt may hold images',
+    })
+    expect(agents[0]?.keys).toEqual(['TINY_API_KEY'])
+    expect(agents[0]?.options?.map(({ name, type, takesEffect }) => [name, type, takesEffect])).toEqual([
+      ['tools', 'string[]', 'at-once'],
+      ['effort', 'string', 'at-once'],
+      ['systemPrompt', 'string', 'new-session'],
+      ['directories', 'string[]', 'next-start'],
+      ['userSettings', 'boolean', 'at-once'],
+    ])
+    expect(agents[0]?.options?.[1]?.values).toEqual(['low', 'medium', 'high'])
+    await server.close()
+    await host.close()
+  })
+})
 
 describe('installing an agent', () => {
   it('starts, tells how it goes in the list, and can be undone', async () => {

@@ -115,7 +115,9 @@ export function turnWords({ end }: BlockOf<'turn-end'>, waited: number): string 
     seconds(Math.max(0, end.durationMs - waited)),
     ...(waited >= 1000 ? [`${seconds(waited)} waiting for a person`] : []),
     ...(end.usage ? [`${end.usage.input} tokens in, ${end.usage.output} out`] : []),
-    ...(end.costUsd !== undefined ? [`$${end.costUsd.toFixed(4)}`] : []),
+    ...(end.costUsd !== undefined
+      ? [`$${end.costUsd.toFixed(4)}${end.notionalCost ? ' at list price' : ''}`]
+      : []),
   ]
   const outcome = end.outcome === 'unknown' ? 'It is unknown how the turn ended' : `Turn ${end.outcome}`
   return `${outcome}: ${facts.join(', ')}`

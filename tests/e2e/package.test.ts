@@ -1,5 +1,6 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -7,15 +8,21 @@ import { type PackedPackages, type PackedProject, packPackages } from './packed-
 import { oldestNodes, testNode } from './test-nodes.ts'
 
 /** The packages as strangers get them: built, packed, installed elsewhere, run by a plain node. */
+const oldestZod = '4.0.0'
 let packages: PackedPackages
 let whole: PackedProject
-/** Without optional dependencies: no program of Claude's, no pseudo-terminal. */
+/** Without optional dependencies (no program of Claude's, no pseudo-terminal), and with the oldest zod that is allowed. */
 let slim: PackedProject
 
 beforeAll(() => {
   packages = packPackages()
   whole = packages.install()
-  slim = packages.install('--omit=optional')
+  slim = packages.install(
+    '--omit=optional',
+    `zod@${oldestZod}`,
+    'other-zod@npm:zod@4.1.13',
+    '@types/node@24.19.2',
+  )
 }, 600_000)
 
 afterAll(() => packages?.remove())
@@ -51,6 +58,51 @@ it('loads the client and the protocol, with its documents', () => {
 it('packs no source, no test and no folder of this machine', () => {
   const files = execFileSync('tar', ['tzf', packages.fileOf('server')], { encoding: 'utf8' })
   expect(files).not.toMatch(/\.test\.|\/src\//)
+})
+
+describe('with any zod 4', () => {
+  const tool = (zod: string) => `
+    import { defineTool, type HostTool } from '@parley/server'
+    import { z } from '${zod}'
+    export const tool: HostTool = defineTool({
+      name: 'read_ticket',
+      description: 'Gives the text of a ticket.',
+      input: z.object({ id: z.string().min(1), times: z.number().int().default(1) }),
+      run: ({ id, times }) => (id satisfies string).repeat(times satisfies number),
+    })`
+
+  it('has one copy of zod, that of the project', () => {
+    const { version } = createRequire(join(slim.folder, '-'))('zod/package.json')
+    const found = slim.run('find', ['.', '-path', '*/node_modules/zod', '-type', 'd'])
+    expect([version, found]).toEqual([oldestZod, './node_modules/zod\n'])
+  })
+
+  it.each(['zod', 'other-zod'])(
+    'checks the types of a host tool of %s without comparing two copies',
+    (zod) => {
+      const { problems, instantiations } = slim.check(tool(zod))
+      expect(problems).toBe('')
+      // With the types of zod itself it is 12 million for the other copy.
+      expect(instantiations).toBeLessThan(50_000)
+    },
+  )
+
+  it('refuses an input that is no object when types are checked', () => {
+    const { problems } = slim.check(tool('zod').replace('z.object({ id', 'z.array({ id'))
+    expect(problems).toContain('checked.ts')
+  })
+
+  it.each(['zod', 'other-zod'])('describes and checks the input of a host tool of %s', (zod) => {
+    const program = `${tool(zod)}
+      console.log(JSON.stringify([tool.inputSchema, await tool.prepare({ id: 'a' }), await tool.prepare({ id: 7 })]))`
+    const args = ['--input-type=module-typescript', '-e', program]
+    const [schema, right, wrong] = JSON.parse(slim.run(process.execPath, args))
+    expect(schema).toMatchObject({ type: 'object', required: ['id'], properties: { id: { minLength: 1 } } })
+    expect(right).toEqual({ input: { id: 'a', times: 1 } })
+    expect(wrong).toEqual({
+      problem: expect.stringMatching(/^The input of read_ticket does not fit:\n- id: /),
+    })
+  })
 })
 
 describe('on the oldest Node that each package promises, without optional dependencies', () => {
@@ -125,6 +177,8 @@ describe('on the oldest Node that each package promises, without optional depend
         details: { package: `@lydell/node-pty-${process.platform}-${process.arch}` },
       },
     })
+    const described = await fetch(`${parley.url}/api/openapi.json`, { headers })
+    expect(await described.json()).toMatchObject({ paths: { '/api/sessions': { post: {} } } })
     const listed = await fetch(`${parley.url}/api/sessions/${id}/terminals`, { headers })
     expect(await listed.json()).toEqual({ terminals: [] })
   })

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -19,6 +19,8 @@ export type PackedProject = {
   /** With a home of its own; gives back stdout. */
   run(program: string, args: readonly string[], env?: Record<string, string>): string
   readonly env: Record<string, string | undefined>
+  /** Type-checks a program as a strict project does, and says how much the compiler had to work out. */
+  check(program: string): { readonly problems: string; readonly instantiations: number }
 }
 
 /** Builds and packs. Slow: once per file. */
@@ -45,10 +47,34 @@ export function packPackages(): PackedPackages {
       const start = (program: string, args: readonly string[], extra: Record<string, string> = {}) =>
         run(program, args, { cwd: folder, env: { ...env, ...extra } })
       start('npm', ['install', '--no-audit', '--no-fund', ...packed, ...more])
-      return { folder, env, run: start }
+      return { folder, env, run: start, check: (program) => check(folder, program) }
     },
     remove: () => rmSync(place, { recursive: true, force: true }),
   }
+}
+
+const strict = {
+  noEmit: true,
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  skipLibCheck: true,
+  module: 'nodenext',
+  target: 'es2024',
+  lib: ['es2024', 'esnext.disposable', 'dom', 'dom.asynciterable'],
+  types: ['node'],
+}
+
+function check(folder: string, program: string): { problems: string; instantiations: number } {
+  writeFileSync(join(folder, 'checked.ts'), program)
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions: strict, files: ['checked.ts'] }),
+  )
+  const compiler = join(root, 'node_modules/.bin/tsc')
+  const { stdout } = spawnSync(compiler, ['--extendedDiagnostics'], { cwd: folder, encoding: 'utf8' })
+  const instantiations = Number(/^Instantiations: +(\d+)$/m.exec(stdout)?.[1])
+  return { problems: stdout.split(/^Files: /m)[0]!.trim(), instantiations }
 }
 
 function run(

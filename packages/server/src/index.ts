@@ -53,6 +53,7 @@ export {
   type TelemetryOptions,
 } from './telemetry/index.ts'
 export { defineTool, type ToolDefinition } from './tools/define-tool.ts'
+export type { ToolInput } from './tools/tool-input.ts'
 export type { ToolReturn } from './tools/tool-result.ts'
 export {
   type IncomingMessage,

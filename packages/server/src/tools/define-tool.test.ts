@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { HostToolContext } from '../core/host-tool.ts'
 import { defineTool, type ToolDefinition } from './define-tool.ts'
+import type { ToolInput } from './tool-input.ts'
 
 const context = (signal = new AbortController().signal): HostToolContext => ({
   sessionId: 'ses_1',
@@ -39,7 +40,7 @@ describe('a tool is described', () => {
     expect(edit.annotations).toMatchObject({ kind: 'edit', readOnly: false })
   })
 
-  it.each<[string, Partial<ToolDefinition<z.ZodObject>>, RegExp]>([
+  it.each<[string, Partial<ToolDefinition<ToolInput>>, RegExp]>([
     ['a name with a space', { name: 'look up' }, /cannot be called/],
     ['a name with a dot', { name: 'look.up' }, /cannot be called/],
     ['a name with two underscores', { name: 'look__up' }, /cannot be called/],
@@ -47,19 +48,15 @@ describe('a tool is described', () => {
     ['a name that is too long', { name: 'x'.repeat(49) }, /at most 48/],
     ['no name', { name: '' }, /cannot be called/],
     ['no description', { description: ' ' }, /description/],
-    [
-      'an input that has no JSON Schema',
-      { input: z.object({ at: z.date() }) as z.ZodObject },
-      /described to a model/,
-    ],
+    ['an input that has no JSON Schema', { input: z.object({ at: z.date() }) }, /described to a model/],
     [
       'an input that is no object',
-      { input: z.array(z.string()) as unknown as z.ZodObject },
+      { input: z.array(z.string()) as unknown as ToolInput },
       /must be an object/,
     ],
     ['a read-only edit', { annotations: { readOnly: true, kind: 'edit' } }, /read-only/],
   ])('and refused with %s', (_, change, message) => {
-    const define = () => defineTool({ ...definition, ...change } as ToolDefinition<z.ZodObject>)
+    const define = () => defineTool({ ...definition, ...change } as ToolDefinition<ToolInput>)
     expect(define).toThrow(ParleyError)
     expect(define).toThrow(message)
   })

@@ -1,25 +1,26 @@
 import { messageOf, ParleyError } from '@parley/protocol'
-import { z } from 'zod'
 import type { HostToolAnnotations } from '../core/agent-adapter.ts'
 import { type HostTool, type HostToolContext, nameProblem } from '../core/host-tool.ts'
-import { failure, issuesOf, resultOf, type ToolReturn } from './tool-result.ts'
+import { issuesOf, jsonSchemaOf, type ToolInput, type ToolOutputOf } from './tool-input.ts'
+import { failure, resultOf, type ToolReturn } from './tool-result.ts'
 
-export type ToolDefinition<Input extends z.ZodObject> = {
+export type ToolDefinition<Input extends ToolInput> = {
   /** Unique among the tools of a host. Rules and lists of tools know it as `host:<name>`. */
   readonly name: string
   /** For the model: what it does, and when to use it. */
   readonly description: string
+  /** A `z.object()` of any zod 4, or another Standard Schema that tells its JSON Schema. */
   readonly input: Input
   /** Without any: it changes things and a person is asked. A read-only one is of the kind read. */
   readonly annotations?: Partial<HostToolAnnotations>
   /** Is called only with input that fits. What it throws, the model gets to read. */
-  run(input: z.output<Input>, context: HostToolContext): ToolReturn | Promise<ToolReturn>
+  run(input: ToolOutputOf<Input>, context: HostToolContext): ToolReturn | Promise<ToolReturn>
 }
 
 const readOnlyKinds = new Set(['read', 'search', 'fetch', 'think'])
 
 /** A tool for `createHost({ tools })`. Throws a ParleyError for a definition that no agent could be offered. */
-export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): HostTool {
+export function defineTool<Input extends ToolInput>(definition: ToolDefinition<Input>): HostTool {
   const { name, description, input: schema } = definition
   const problem = nameProblem(name) ?? (description.trim() === '' ? 'It needs a description.' : undefined)
   if (problem) throw invalid(name, problem)
@@ -30,15 +31,16 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
     annotations: annotationsOf(definition),
     async prepare(input) {
       try {
-        const { data, error } = await schema.safeParseAsync(input ?? {})
-        return error ? { problem: `The input of ${name} does not fit:\n${issuesOf(error)}` } : { input: data }
+        const checked = await schema['~standard'].validate(input ?? {})
+        if (!checked.issues) return { input: checked.value }
+        return { problem: `The input of ${name} does not fit:\n${issuesOf(checked.issues)}` }
       } catch (thrown) {
         return { problem: `The input of ${name} could not be checked: ${messageOf(thrown)}` }
       }
     },
     async run(input, context) {
       try {
-        return resultOf(name, await definition.run(input as z.output<Input>, context))
+        return resultOf(name, await definition.run(input as ToolOutputOf<Input>, context))
       } catch (thrown) {
         if (context.signal.aborted) return failure('Cancelled.')
         return failure(`The tool ${name} failed: ${messageOf(thrown)}`)
@@ -47,7 +49,9 @@ export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition
   }
 }
 
-function annotationsOf(definition: ToolDefinition<z.ZodObject>): HostToolAnnotations {
+function annotationsOf(
+  definition: Pick<ToolDefinition<ToolInput>, 'name' | 'annotations'>,
+): HostToolAnnotations {
   const { name, annotations = {} } = definition
   const { title = name, readOnly = false, safe = false, kind = readOnly ? 'read' : 'other' } = annotations
   if (readOnly && !readOnlyKinds.has(kind)) {
@@ -56,10 +60,9 @@ function annotationsOf(definition: ToolDefinition<z.ZodObject>): HostToolAnnotat
   return { title, kind, readOnly, safe }
 }
 
-/** The input as a model writes it, before defaults and transformations. */
-function jsonSchema(name: string, schema: z.ZodObject): Record<string, unknown> {
+function jsonSchema(name: string, schema: ToolInput): Record<string, unknown> {
   try {
-    const { $schema, ...json } = z.toJSONSchema(schema, { io: 'input', target: 'draft-7' })
+    const { $schema, ...json } = jsonSchemaOf(schema)
     if (json.type === 'object') return json
   } catch (thrown) {
     throw invalid(name, `Its input cannot be described to a model: ${messageOf(thrown)}`)

@@ -1,6 +1,7 @@
 import { ToolContent } from '@parley/protocol'
 import { z } from 'zod'
 import type { HostToolContent, HostToolResult } from '../core/agent-adapter.ts'
+import { issuesOf } from './tool-input.ts'
 
 /** What a handler may give back: words, a whole result, or any other value, which goes on as JSON. */
 export type ToolReturn = string | HostToolResult | JsonLike | undefined
@@ -21,7 +22,7 @@ export function resultOf(tool: string, value: unknown): HostToolResult {
   if (isWhole(value)) {
     const { data, error } = WholeResult.safeParse(value)
     if (data) return data as HostToolResult
-    return failure(`The tool ${tool} gave back what is no result:\n${issuesOf(error)}`)
+    return failure(`The tool ${tool} gave back what is no result:\n${issuesOf(error.issues)}`)
   }
   const text = asJson(value)
   if (text === undefined) return failure(`The tool ${tool} gave back a value that is no JSON.`)
@@ -30,11 +31,6 @@ export function resultOf(tool: string, value: unknown): HostToolResult {
 
 export function failure(text: string): HostToolResult {
   return { content: [{ type: 'text', text }], isError: true }
-}
-
-/** One line for each thing that is wrong. */
-export function issuesOf(error: z.ZodError): string {
-  return error.issues.map(({ path, message }) => `- ${path.join('.') || 'as a whole'}: ${message}`).join('\n')
 }
 
 function isWhole(value: unknown): boolean {

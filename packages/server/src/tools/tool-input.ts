@@ -1,0 +1,52 @@
+import { z } from 'zod'
+
+/**
+ * The input of a host tool: any Standard Schema (https://standardschema.dev) of an object. It is written down here as
+ * a structure, not taken from zod, because a program may have another version of zod, or none: comparing the types of
+ * two copies of zod takes the compiler minutes and gigabytes.
+ */
+export type ToolInput = {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => Validation | Promise<Validation>
+    readonly types?: { readonly input: unknown; readonly output: Record<string, unknown> } | undefined
+  }
+}
+
+type Validation =
+  | { readonly value: unknown; readonly issues?: undefined }
+  | { readonly issues: readonly InputIssue[] }
+
+export type InputIssue = {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** What `run` gets: the input after defaults and transformations. */
+export type ToolOutputOf<Input extends ToolInput> = NonNullable<Input['~standard']['types']>['output']
+
+/**
+ * JSON Schema of the input as a model writes it, before defaults and transformations. Throws if the schema cannot be
+ * described. zod before 4.2 has no `jsonSchema` of its own; our zod reads its schemas.
+ */
+export function jsonSchemaOf(input: ToolInput): Record<string, unknown> {
+  const own = (input['~standard'] as { jsonSchema?: JsonSchemaConverter }).jsonSchema
+  if (own) return own.input({ target: 'draft-07' })
+  if ('_zod' in input) {
+    return z.toJSONSchema(input as unknown as z.core.$ZodType, { io: 'input', target: 'draft-7' })
+  }
+  throw new Error(`a schema of ${input['~standard'].vendor} without "~standard".jsonSchema`)
+}
+
+type JsonSchemaConverter = { input(options: { target: 'draft-07' }): Record<string, unknown> }
+
+/** One line for each thing that is wrong. */
+export function issuesOf(issues: readonly InputIssue[]): string {
+  return issues
+    .map(({ path = [], message }) => {
+      const keys = path.map((part) => String(typeof part === 'object' ? part.key : part))
+      return `- ${keys.join('.') || 'as a whole'}: ${message}`
+    })
+    .join('\n')
+}

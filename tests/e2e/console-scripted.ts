@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll } from 'vitest'
+import { createGates } from '../../packages/server/src/adapters/scripted/gates.ts'
 import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
 import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
 import { type Parley, startParley } from '../../packages/server/src/cli/start.ts'
@@ -12,6 +13,7 @@ import { browserAtWork } from './console-at-work.ts'
 export function scriptedConsole(scripts: Readonly<Record<string, Script>>) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-scripted-'))
   const token = 'scripted-test-token'
+  const gates = createGates()
   let started: Parley | undefined
   const parley = () => {
     if (started) return started
@@ -35,7 +37,7 @@ export function scriptedConsole(scripts: Readonly<Record<string, Script>>) {
       port: 0,
       token,
       logger: pino({ level: 'silent' }),
-      adapters: [createScriptedAdapter({ script: (text) => scripts[text] ?? [] })],
+      adapters: [createScriptedAdapter({ gates, script: (text) => scripts[text] ?? [] })],
     })
   })
   afterAll(async () => {
@@ -44,5 +46,5 @@ export function scriptedConsole(scripts: Readonly<Record<string, Script>>) {
   })
   const session = async (prompt: string, cwd = folder) =>
     (await parley().host.create({ agent: 'scripted', cwd, prompt })).id
-  return { server, openTab, browser, session, folder }
+  return { server, openTab, browser, session, folder, gates, host: () => parley().host }
 }

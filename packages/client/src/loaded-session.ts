@@ -17,7 +17,7 @@ import type { ClientParts } from './client-parts.ts'
 /** A session as far as it was read, to be kept somewhere and gone on from. Plain data. */
 export type SessionTail = {
   readonly state: SessionState
-  /** Those of the timeline, from `firstSeq` on. */
+  /** Those of the timeline, from `firstSeq` on, and before them the earlier prompts that they need. */
   readonly events: readonly SessionEvent[]
   readonly firstSeq: number
 }
@@ -43,7 +43,8 @@ export function tailOf(
   loaded: Loaded,
   most: { readonly events: number; readonly characters: number },
 ): SessionTail {
-  const { view, kept, firstSeq } = loaded
+  const { view, firstSeq } = loaded
+  const kept = loaded.kept.filter(({ seq }) => seq >= firstSeq)
   let left = most.characters
   let from = kept.length
   while (from > 0 && kept.length - from < most.events) {
@@ -52,11 +53,26 @@ export function tailOf(
     from--
   }
   const events = kept.slice(from)
+  const above = loaded.kept.slice(0, loaded.kept.length - events.length)
   return {
     state: view.state,
-    events,
+    events: [...neededPrompts(above, events, view.state), ...events],
     firstSeq: from === 0 ? firstSeq : (events[0]?.seq ?? view.state.seq + 1),
   }
+}
+
+/** Of the events above: the prompts of turns that start below, and those that are still queued. */
+function neededPrompts(
+  above: readonly SessionEvent[],
+  below: readonly SessionEvent[],
+  { queue }: SessionState,
+): SessionEvent[] {
+  const needed = new Set(queue.map(({ promptId }) => promptId))
+  for (const event of below) if (event.type === 'turn.started') needed.add(event.promptId)
+  return above.filter(
+    (event) =>
+      (event.type === 'prompt.submitted' || event.type === 'prompt.queued') && needed.has(event.promptId),
+  )
 }
 
 /** The small part as it is, and the events under its head, of one and the same log. */
@@ -78,10 +94,19 @@ export async function loadTail(input: {
     const before = goesOn(input.start, state) ? input.start : nothingBefore(state, tail)
     const limit = state.seq - before.view.state.seq
     if (limit < 1) return { ...before, view: { state, timeline: before.view.timeline } }
-    const { events, epoch } = await readEvents({ client, sessionId, before: state.seq + 1, limit, signal })
+    const { events, prompts, epoch } = await readEvents({
+      client,
+      sessionId,
+      before: state.seq + 1,
+      limit,
+      signal,
+    })
     const sameLog = epoch === state.epoch && events.at(-1)?.seq === state.seq
     if (!sameLog) continue
     const shown = events.filter(isShown)
+    const known = new Set(before.kept.map(({ seq }) => seq))
+    const earlier = (prompts ?? []).filter(isShown).filter(({ seq }) => !known.has(seq))
+    if (earlier.length > 0) return refolded(state, [...earlier, ...before.kept, ...shown], before.firstSeq)
     const timeline = applyToTimeline(before.view.timeline, shown)
     return { view: { state, timeline }, kept: [...before.kept, ...shown], firstSeq: before.firstSeq }
   }
@@ -108,7 +133,7 @@ export function readEvents(input: {
   signal: AbortSignal
 }) {
   const { client, sessionId, before, limit, signal } = input
-  const query = { before, limit: Math.min(limit, mostPerPage) }
+  const query = { before, limit: Math.min(limit, mostPerPage), prompts: 'true' } as const
   return client.http.call('events', { params: { id: sessionId }, query, signal })
 }
 
@@ -134,15 +159,27 @@ export function withChanges(loaded: Loaded, changes: readonly Change[]): Loaded 
   return { ...loaded, view }
 }
 
+function refolded(state: SessionState, events: readonly SessionEvent[], firstSeq: number): Loaded {
+  const kept = events.toSorted((one, other) => one.seq - other.seq)
+  return { view: { state, timeline: applyToTimeline([], kept) }, kept, firstSeq }
+}
+
 /**
  * Folds the whole range again, because calls and requests above may have their ends below. Blocks that were shown
- * are the same as before, so they keep their identity.
+ * are the same as before, so they keep their identity. A prompt that was loaded ahead of its place is in both.
  */
-export function withOlder(loaded: Loaded, above: readonly AnyEvent[]): Loaded {
-  const kept = [...above.filter(isShown), ...loaded.kept]
+export function withOlder(
+  loaded: Loaded,
+  above: { readonly events: readonly AnyEvent[]; readonly prompts?: readonly AnyEvent[] | undefined },
+): Loaded {
+  const bySeq = new Map<number, SessionEvent>()
+  for (const event of [...(above.prompts ?? []), ...above.events, ...loaded.kept])
+    if (isShown(event)) bySeq.set(event.seq, event)
+  const { state } = loaded.view
+  const { view, kept, firstSeq } = refolded(state, [...bySeq.values()], above.events[0]?.seq ?? 1)
   const shown = new Map(loaded.view.timeline.map((block) => [block.seq, block]))
-  const timeline = applyToTimeline([], kept).map((block) => shown.get(block.seq) ?? block)
-  return { kept, firstSeq: above[0]?.seq ?? 1, view: { ...loaded.view, timeline } }
+  const timeline = view.timeline.map((block) => shown.get(block.seq) ?? block)
+  return { kept, firstSeq, view: { ...view, timeline } }
 }
 
 function isShown(event: AnyEvent): event is SessionEvent {

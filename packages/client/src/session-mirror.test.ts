@@ -1,6 +1,6 @@
-import { applyToTimeline } from '@parley/protocol'
+import { applyToTimeline, inReadingOrder, type SessionView } from '@parley/protocol'
 import { expect, test } from 'vitest'
-import { prompt, startRealServer } from '../testing/real-server.ts'
+import { prompt, type RealServer, startRealServer } from '../testing/real-server.ts'
 import type { Mirror } from './session-mirror.ts'
 
 const turns = (count: number) => (snapshot: { status: string; view: { state: { turns: number } } }) =>
@@ -67,14 +67,15 @@ test('older pages: calls above meet their ends below, and blocks keep their iden
       { type: 'text', text: `turn ${turn}` },
     )
     await client.prompt(id, script)
+    await client.mirror(id, { tail: 'all' }).until(turns(turn))
   }
-  await client.mirror(id, { tail: 'all' }).until(turns(5))
   const { view, events } = await server.truth(id)
 
   const mirror = client.mirror(id, { tail: 3, page: 4 })
   const first = await mirror.until((snapshot) => snapshot.status === 'live')
   expect(first.atStart).toBe(false)
   expect(first.view.timeline).toEqual(applyToTimeline([], events.slice(-3)))
+  const whole = new Map(view.timeline.map((block) => [block.seq, block]))
   let loaded = 3
   let shown = first.view.timeline
   while (!mirror.getSnapshot().atStart) {
@@ -82,7 +83,10 @@ test('older pages: calls above meet their ends below, and blocks keep their iden
     await Promise.all([mirror.loadOlder(), mirror.loadOlder()])
     loaded = Math.min(loaded + 4, events.length)
     const snapshot = await mirror.until((one) => one !== before)
-    expect(snapshot.view.timeline).toEqual(applyToTimeline([], events.slice(-loaded)))
+    const { seq = 0 } = events.at(-loaded) ?? {}
+    const { timeline } = snapshot.view
+    const inPages = timeline.filter((block) => block.seq >= seq)
+    expect(inPages).toEqual(applyToTimeline([], events.slice(-loaded)).map((block) => whole.get(block.seq)))
     expect(snapshot.view.timeline.slice(-shown.length).every((block, index) => block === shown[index])).toBe(
       true,
     )
@@ -90,6 +94,59 @@ test('older pages: calls above meet their ends below, and blocks keep their iden
   }
   expect(mirror.getSnapshot().view).toEqual(view)
   await expect(mirror.loadOlder()).resolves.toBeUndefined()
+})
+
+/** Twelve prompts at once: all but the first are queued far above the turns they start. */
+async function queueTwelve(server: RealServer) {
+  const id = await server.create()
+  const client = server.client()
+  const gate = { type: 'wait' as const, gate: 'go' }
+  const talk = Array.from({ length: 6 }, (_, at) => ({ type: 'text' as const, text: `piece ${at}` }))
+  for (let turn = 1; turn <= 12; turn++)
+    await client.prompt(id, prompt(...(turn === 1 ? [gate] : []), ...talk))
+  return { id, client }
+}
+
+const promptsAbove = ({ timeline }: SessionView) => {
+  const order = inReadingOrder(timeline)
+  const firsts = order.filter((block, at) => block.turnId !== order[at - 1]?.turnId)
+  return firsts.map(({ type }) => type)
+}
+
+test('a queued prompt stands above its turn, however far above the tail it was submitted', async () => {
+  await using server = await startRealServer()
+  const { id, client } = await queueTwelve(server)
+  server.gates.open('go')
+  await client.mirror(id, { tail: 'all' }).until(turns(12))
+  const { view } = await server.truth(id)
+
+  // 27 events: three turns and a part of the one before.
+  const mirror = client.mirror(id, { tail: 27, page: 20 })
+  const first = await mirror.until((snapshot) => snapshot.status === 'live')
+  expect(promptsAbove(first.view)).toEqual(['text', 'prompt', 'prompt', 'prompt'])
+  for (const block of first.view.timeline) expect(view.timeline).toContainEqual(block)
+
+  const kept = mirror.tail({ events: 17, characters: 1_000_000 })
+  const again = server.client().mirror(id, { start: async () => kept })
+  const shown = await again.until((snapshot) => snapshot.view.timeline.length > 0)
+  expect(promptsAbove(shown.view).filter((type) => type === 'prompt')).toHaveLength(2)
+  await again.until((snapshot) => snapshot.status === 'live')
+  for (const one of [mirror, again]) {
+    while (!one.getSnapshot().atStart) await one.loadOlder()
+    expect(one.getSnapshot().view).toEqual(view)
+  }
+})
+
+test('a prompt that is queued when the session is opened stands above its turn when that starts', async () => {
+  await using server = await startRealServer()
+  const { id, client } = await queueTwelve(server)
+  const mirror = client.mirror(id, { tail: 2 })
+  await mirror.until((snapshot) => snapshot.status === 'live')
+  server.gates.open('go')
+  const { view } = await mirror.until(turns(12))
+  expect(promptsAbove(view).filter((type) => type === 'prompt')).toHaveLength(11)
+  while (!mirror.getSnapshot().atStart) await mirror.loadOlder()
+  expect(mirror.getSnapshot().view).toEqual((await server.truth(id)).view)
 })
 
 test('one notification for many changes; the snapshot is the same until something changed', async () => {

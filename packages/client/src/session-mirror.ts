@@ -173,7 +173,7 @@ class SessionMirror implements Mirror {
       throw new ParleyError('internal_error', `The server left out events before ${firstSeq}.`)
     }
     this.#foldChanges()
-    this.#loaded = withOlder(this.#loaded, above.events)
+    this.#loaded = withOlder(this.#loaded, above)
     this.#store.touch()
   }
 

@@ -56,6 +56,10 @@ export type SessionDetail = z.infer<typeof SessionDetail>
 
 export const EventPage = z.object({
   events: z.array(z.union([SessionEvent, UnknownEvent])),
+  prompts: z
+    .array(z.union([SessionEvent, UnknownEvent]))
+    .optional()
+    .meta({ description: 'If asked for: events before the page with the prompts of its turns' }),
   head: z.int(),
   epoch: z.string(),
 })

@@ -167,6 +167,9 @@ export const routes = {
         .enum(['true', 'false'])
         .optional()
         .meta({ description: "Of a stream: the agent's own messages too, live only" }),
+      prompts: z.enum(['true', 'false']).optional().meta({
+        description: 'Of a page: also the events before it that hold the prompts of its turns and its queue',
+      }),
     }),
     reply: EventPage,
     status: 200,

@@ -27,6 +27,7 @@ import { randomIds, systemClock } from './clock.ts'
 import type { ForkCopy } from './command-desk.ts'
 import { createConnectionSlots } from './connection-slots.ts'
 import { checkSettings, decide, need } from './decide.ts'
+import { earlierPrompts } from './earlier-prompts.ts'
 import { createEnvironments, type Environments } from './environment.ts'
 import { createFeedLoops, type FeedLoops } from './feed-loop.ts'
 import { createFolderTrust, type FolderTrust } from './folder-trust.ts'
@@ -72,11 +73,14 @@ export type Host = HostParts & {
 
   /** Resolves when the command is in the log. Checks its shape, so a face may pass on what it was sent. */
   command(sessionId: string, command: CommandInput): Promise<Receipt>
-  /** A page of the log. ParleyError `conflict` for a cursor beyond the head or of another epoch. */
+  /**
+   * A page of the log. ParleyError `conflict` for a cursor beyond the head or of another epoch. With `prompts`, also
+   * the events before the page that hold the prompts of its turns and, at the head, of the queue.
+   */
   read(
     sessionId: string,
-    range: ReadRange & { epoch?: string },
-  ): Promise<{ events: StoredEvent[]; head: number; epoch: string }>
+    range: ReadRange & { epoch?: string; prompts?: boolean },
+  ): Promise<{ events: StoredEvent[]; head: number; epoch: string; prompts?: StoredEvent[] }>
   /** Replays what follows `after`, then goes on live, without gap or repeat. The function returned ends it. */
   follow(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void>
 
@@ -334,7 +338,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       const command = parse(Command, given, 'The command')
       return (await open(sessionId)).command(command)
     },
-    async read(sessionId, { epoch, ...range }) {
+    async read(sessionId, { epoch, prompts, ...range }) {
       const { state } = await open(sessionId)
       const head = state.seq
       if ((range.after ?? 0) > head || (epoch !== undefined && epoch !== state.epoch)) {
@@ -346,8 +350,9 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
           },
         )
       }
-      const events = await store.read(sessionId, range)
-      return { events: events.filter((event) => event.seq <= head), head, epoch: state.epoch }
+      const events = (await store.read(sessionId, range)).filter((event) => event.seq <= head)
+      const page = { events, head, epoch: state.epoch }
+      return prompts ? { ...page, prompts: await earlierPrompts(store, state, events) } : page
     },
     follow,
     ...createFeedLoops(follow),

@@ -6,11 +6,15 @@ import {
   type SessionState,
   type UnknownEvent,
 } from '@parley/protocol'
-import type { SessionStore } from './session-store.ts'
+import { earlierPrompts } from './earlier-prompts.ts'
+import type { SessionStore, StoredEvent } from './session-store.ts'
 
 const mostEvents = 16_384
 
-/** The last blocks of a session, read backwards from its head: costs the tail, not the history. */
+/**
+ * The last blocks of a session, read backwards from its head: costs the tail, not the history. Before them come the
+ * prompts of turns that started within them, wherever those were submitted.
+ */
 export async function tailOf(
   store: SessionStore,
   state: SessionState,
@@ -19,15 +23,22 @@ export async function tailOf(
   if (tail === 0 || state.seq === 0) return { blocks: [], firstSeq: state.seq + 1 }
   for (let limit = Math.max(64, tail * 3); ; limit *= 4) {
     const page = await store.read(state.id, { before: state.seq + 1, limit })
-    const events = page.map(({ json }) => JSON.parse(json) as SessionEvent | UnknownEvent).filter(isKnown)
-    const blocks = applyToTimeline([], events)
+    const blocks = applyToTimeline([], page.map(parsed).filter(isKnown))
     const whole = page.length < limit || limit >= mostEvents
     if (blocks.length >= tail || whole) {
-      const last = blocks.slice(-tail)
+      const firstSeq = whole && blocks.length <= tail ? (page[0]?.seq ?? 1) : (blocks.at(-tail)?.seq ?? 1)
+      const cut = blocks.at(-tail - 1)?.seq ?? 0
+      const shown = page.filter(({ seq }) => seq > cut)
+      const earlier = await earlierPrompts(store, { ...state, queue: [] }, shown)
+      const prompts = applyToTimeline([], [...earlier, ...shown].map(parsed).filter(isKnown))
       return {
-        blocks: last,
-        firstSeq: whole && blocks.length <= tail ? (page[0]?.seq ?? 1) : (last[0]?.seq ?? 1),
+        blocks: [...prompts.filter(({ seq }) => seq < firstSeq), ...blocks.slice(-tail)],
+        firstSeq,
       }
     }
   }
+}
+
+function parsed({ json }: StoredEvent): SessionEvent | UnknownEvent {
+  return JSON.parse(json) as SessionEvent | UnknownEvent
 }

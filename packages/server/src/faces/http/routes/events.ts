@@ -14,7 +14,8 @@ export function mountEvents(app: App, parts: AppParts): void {
     }
     const from = { ...(after !== undefined && { after }), ...(epoch !== undefined && { epoch }) }
     if (!wantsStream(context)) {
-      const range = { ...from, ...(before !== undefined && { before }), limit }
+      const prompts = query.prompts === 'true'
+      const range = { ...from, ...(before !== undefined && { before }), limit, prompts }
       return json(pageText(await parts.host.read(params.id, range)))
     }
     if (before !== undefined) {
@@ -37,7 +38,16 @@ function lastEventId(context: RequestContext): number | undefined {
 }
 
 /** The stored texts as they are, unparsed. */
-function pageText(page: { events: StoredEvent[]; head: number; epoch: string }): string {
-  const events = page.events.map((event) => event.json).join(',')
-  return `{"events":[${events}],"head":${page.head},"epoch":${JSON.stringify(page.epoch)}}`
+function pageText(page: {
+  events: StoredEvent[]
+  head: number
+  epoch: string
+  prompts?: StoredEvent[]
+}): string {
+  const prompts = page.prompts ? `"prompts":[${texts(page.prompts)}],` : ''
+  return `{"events":[${texts(page.events)}],${prompts}"head":${page.head},"epoch":${JSON.stringify(page.epoch)}}`
+}
+
+function texts(events: readonly StoredEvent[]): string {
+  return events.map((event) => event.json).join(',')
 }

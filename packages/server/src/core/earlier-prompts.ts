@@ -1,0 +1,64 @@
+import type { SessionEvent, SessionState } from '@parley/protocol'
+import type { SessionStore, StoredEvent } from './session-store.ts'
+
+const pageSize = 1000
+/** A prompt that lies further back than this is left out, so that a damaged log cannot make every reader scan it whole. */
+const mostScanned = 50_000
+
+/**
+ * What a page of a log needs from before it: the prompts of turns that start in the page, and, where the page reaches the
+ * head, the prompts that are still queued. A queued prompt can lie any number of events before its turn. Gives their
+ * `prompt.submitted` and `prompt.queued`, oldest first. Costs nothing where every prompt is in the page.
+ */
+export async function earlierPrompts(
+  store: Pick<SessionStore, 'read'>,
+  state: SessionState,
+  page: readonly StoredEvent[],
+): Promise<StoredEvent[]> {
+  const wanted = missingPrompts(state, page)
+  const missing = new Set(wanted)
+  const found: StoredEvent[] = []
+  let before = page[0]?.seq ?? 1
+  const last = Math.max(1, before - mostScanned)
+  while (missing.size > 0 && before > last) {
+    const older = await store.read(state.id, { before, limit: pageSize })
+    if (older.length === 0) break
+    for (const stored of older.toReversed()) {
+      const event = promptEvent(stored)
+      if (!event || !wanted.has(event.promptId)) continue
+      found.push(stored)
+      if (event.type === 'prompt.submitted') missing.delete(event.promptId)
+    }
+    before = older[0]?.seq ?? 1
+  }
+  return found.reverse()
+}
+
+function missingPrompts({ seq, queue }: SessionState, page: readonly StoredEvent[]): ReadonlySet<string> {
+  const wanted = new Set<string>()
+  if (page.at(-1)?.seq === seq) for (const { promptId } of queue) wanted.add(promptId)
+  for (const stored of page) {
+    const promptId = startedPrompt(stored)
+    if (promptId !== undefined) wanted.add(promptId)
+  }
+  for (const stored of page) {
+    const event = promptEvent(stored)
+    if (event?.type === 'prompt.submitted') wanted.delete(event.promptId)
+  }
+  return wanted
+}
+
+type PromptEvent = Extract<SessionEvent, { type: 'prompt.submitted' | 'prompt.queued' }>
+
+/** Most events are neither, so their text is looked at before it is parsed. */
+function promptEvent({ json }: StoredEvent): PromptEvent | undefined {
+  if (!json.includes('"type":"prompt.')) return undefined
+  const event = JSON.parse(json) as SessionEvent
+  return event.type === 'prompt.submitted' || event.type === 'prompt.queued' ? event : undefined
+}
+
+function startedPrompt({ json }: StoredEvent): string | undefined {
+  if (!json.includes('"type":"turn.started"')) return undefined
+  const event = JSON.parse(json) as SessionEvent
+  return event.type === 'turn.started' ? event.promptId : undefined
+}

@@ -70,7 +70,7 @@ export const WaitingRequest = z.object({ session: SessionSummary, request: OpenR
 export type WaitingRequest = z.infer<typeof WaitingRequest>
 
 /** zod leaves the field `__proto__` out of a record: a rule that names it would apply to more than it says. */
-const withoutProto = z.custom<Record<string, string>>(
+const withoutProto = z.custom<Record<string, unknown>>(
   (match) => typeof match !== 'object' || match === null || !Object.hasOwn(match, '__proto__'),
   'a rule cannot look at a field of this name',
 )
@@ -83,6 +83,8 @@ export const NewRule = RulePattern.extend({
     .refine((match) => Object.keys(match).length <= 50, 'a rule names at most 50 fields')
     .and(withoutProto)
     .optional(),
+  exact: z.record(fieldNames, z.unknown()).and(withoutProto).optional(),
+  any: z.array(fieldNames).max(50).optional(),
   decision: RuleDecision,
   scope: RuleScope,
   sessionId: SessionId.optional(),
@@ -98,6 +100,11 @@ export const NewRule = RulePattern.extend({
     message: 'a rule for a project names its folder',
     path: ['project'],
   })
+  .refine(
+    ({ decision, exact, any, outside, protected: covers }) =>
+      decision === 'allow' || !(exact || any || outside || covers),
+    { message: 'exact, any, outside and protected belong to a rule that allows', path: ['decision'] },
+  )
 export type NewRule = z.infer<typeof NewRule>
 
 /** What a session can be written down as: for people, and for programs that speak in other words. */

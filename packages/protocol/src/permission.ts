@@ -14,10 +14,23 @@ export type RuleScope = z.infer<typeof RuleScope>
 /**
  * What a rule applies to. `tool` is a name, or `*` for every tool. Each entry of `match` names a field of the
  * input and the text it must have; `*` in that text stands for anything but never for a shell's control characters.
+ *
+ * A rule that allows and names fields (`match`, `exact`, `any`) covers no call with a field it does not name, except
+ * harmless ones (`isHarmlessField`). Without any of the three it covers every input of its tool. In both cases it covers
+ * neither files outside the session's folders nor protected ones, unless `outside` or `protected` says so.
  */
 export const RulePattern = z.object({
   tool: z.string().min(1),
   match: z.record(z.string(), z.string()).optional(),
+  exact: z
+    .record(z.string(), z.unknown())
+    .optional()
+    .meta({ description: 'Fields of the input that must have this very value' }),
+  any: z.array(z.string()).optional().meta({ description: 'Fields of the input that may have any value' }),
+  outside: z.boolean().optional().meta({ description: "Covers files outside the session's folders, too" }),
+  protected: z.boolean().optional().meta({
+    description: 'Covers changes of protected files, too: settings of git, agents, editors, shells',
+  }),
 })
 export type RulePattern = z.infer<typeof RulePattern>
 
@@ -57,6 +70,10 @@ export const PermissionRequest = z.object({
   reason: z.string().optional(),
   readOnly: z.boolean(),
   outside: z.boolean().optional().meta({ description: "It reaches beyond the session's folders" }),
+  protected: z
+    .boolean()
+    .optional()
+    .meta({ description: 'It changes a protected file: settings of git, agents, editors or shells' }),
   options: z.array(PermissionOption),
   diff: Diff.optional(),
 })

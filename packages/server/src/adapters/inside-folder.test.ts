@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isInsideFolders, reachOf, reachOfEdit } from './inside-folder.ts'
+import { isInsideFolders, reachOf } from './inside-folder.ts'
 
 it.each([
   ['a.txt', true],
@@ -21,18 +21,37 @@ it.each([
   expect(isInsideFolders(path, '/somewhere', ['/more'])).toBe(inside)
 })
 
-it('reaches outside only with a path that does', () => {
+describe('an ask', () => {
   const session = { cwd: '/somewhere', settings: { options: { directories: ['/more'] } } }
-  expect(reachOf('/etc/hosts', session)).toEqual({ outside: true })
-  expect(reachOf('/more/x', session)).toEqual({})
-  expect(reachOf(undefined, session)).toEqual({})
-})
 
-it('reaches outside with an edit that names one file there, or none at all', () => {
-  const session = { cwd: '/somewhere', settings: {} }
-  expect(reachOfEdit(['a', '/somewhere/b'], session)).toEqual({})
-  expect(reachOfEdit(['a', '/etc/hosts'], session)).toEqual({ outside: true })
-  expect(reachOfEdit([], session)).toEqual({ outside: true })
+  it('reaches outside if one file that it names does', () => {
+    for (const kind of ['read', 'search', 'edit', 'delete', 'move'] as const) {
+      expect(reachOf(kind, ['a', '/somewhere/b', '/more/x'], session)).toEqual({})
+      expect(reachOf(kind, ['a', '/etc/hosts'], session)).toEqual({ outside: true })
+    }
+  })
+
+  it('that changes files and names none may be about any', () => {
+    for (const kind of ['edit', 'delete', 'move'] as const)
+      expect(reachOf(kind, [], session)).toEqual({ outside: true })
+    for (const kind of ['read', 'search', 'execute', 'other'] as const)
+      expect(reachOf(kind, [], session)).toEqual({})
+  })
+
+  it('changes a protected file, or only reads it', () => {
+    for (const kind of ['edit', 'delete', 'move'] as const)
+      expect(reachOf(kind, ['a', '.git/config'], session)).toEqual({ protected: true })
+    expect(reachOf('edit', ['/elsewhere/.bashrc'], session)).toEqual({ outside: true, protected: true })
+    expect(reachOf('edit', ['~/.bashrc'], session)).toEqual({ outside: true, protected: true })
+    expect(reachOf('read', ['.git/config'], session)).toEqual({})
+  })
+
+  it('in a session whose own folder lies in a protected one', () => {
+    const inner = { cwd: '/x/.claude/worktrees/a', settings: {} }
+    expect(reachOf('edit', ['src/a', '/x/.claude/worktrees/a/b'], inner)).toEqual({})
+    expect(reachOf('edit', ['.git'], inner)).toEqual({ protected: true })
+    expect(reachOf('edit', ['../../settings.json'], inner)).toEqual({ outside: true, protected: true })
+  })
 })
 
 describe('links', () => {
@@ -51,6 +70,10 @@ describe('links', () => {
       ['project/src', 'near'],
       ['more', 'other'],
     ] as const
+    mkdirSync(join(cwd, '.git', 'hooks'), { recursive: true })
+    symlinkSync(join(cwd, '.git', 'hooks'), join(cwd, 'scripts'))
+    symlinkSync(join(cwd, '.envrc'), join(cwd, 'not-yet'))
+    symlinkSync(join(cwd, 'src'), join(cwd, '.husky'))
     for (const [target, name] of links) symlinkSync(join(place, target), join(cwd, name))
     symlinkSync(cwd, join(place, 'by-another-name'))
   })
@@ -74,6 +97,18 @@ describe('links', () => {
     const more = [join(place, 'more')]
     expect(isInsideFolders(path, cwd, more)).toBe(inside)
     expect(isInsideFolders(`${cwd}/${path}`, cwd, more)).toBe(inside)
+  })
+
+  it.each([
+    ['scripts/pre-commit', true],
+    ['src/../scripts/new/hook', true],
+    ['near/../scripts/pre-commit', true],
+    ['not-yet', true],
+    ['.husky/pre-commit', true],
+    ['near/a', false],
+  ])('%s leads to a protected file: %s', (path, expected) => {
+    const reach = reachOf('edit', [path], { cwd, settings: {} })
+    expect(reach.protected ?? false).toBe(expected)
   })
 
   it('on the way to the folder itself do not matter', () => {

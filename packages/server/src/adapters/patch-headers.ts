@@ -33,3 +33,13 @@ export function kindOfPatch(files: readonly PatchedFile[]): PatchedFile['action'
   const does = (what: PatchedFile['action']) => files.some(({ action }) => action === what)
   return does('delete') ? 'delete' : does('move') ? 'move' : 'edit'
 }
+
+const unified = /^(?:--- |\+\+\+ |rename (?:from|to) |copy (?:from|to) )([^\t\n]+)/gm
+
+/** The files in the headers of a unified diff, with and without the letter that git puts in front. */
+export function unifiedPaths(patch: string): string[] {
+  const named = [...patch.matchAll(unified)].map(([, name = '']) => name.trim().replace(/^"(.*)"$/, '$1'))
+  return named
+    .filter((name) => name !== '/dev/null')
+    .flatMap((name) => (/^[ab]\//.test(name) ? [name, name.slice(2)] : [name]))
+}

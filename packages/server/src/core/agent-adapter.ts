@@ -186,8 +186,12 @@ export type PermissionAsk = {
   readonly input: unknown
   readonly reason?: string
   readonly readOnly?: boolean
-  /** It reaches beyond the session's folders: a mode that accepts edits does not cover it. */
+  /** It reaches beyond the session's folders: no mode but bypass answers for it, and no grant that does not say so. */
   readonly outside?: boolean
+  /** It changes a protected file (adapters/protected-paths.ts). The same holds. */
+  readonly protected?: boolean
+  /** The agent asks although it runs in a mode of its own that accepts edits: no mode but bypass answers. */
+  readonly insisted?: boolean
   readonly diff?: Diff
   /** The agent's own idea of what a lasting answer would cover. */
   readonly suggestions?: readonly PermissionOption[]

@@ -5,6 +5,7 @@ import {
   type CommandOf,
   type DraftOf,
   type EventDraft,
+  hostToolPrefix,
   type OpenRequest,
   ParleyError,
   type PermissionRule,
@@ -20,7 +21,7 @@ import type { Ids } from './clock.ts'
 import { cancelRequests, endTurn } from './end-turn.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
 import { checkMcpServers } from './host-tool.ts'
-import { refusalFor, refusalWords } from './permission-rules.ts'
+import { evaluate } from './permission-rules.ts'
 import { nextPrompt } from './turn-plans.ts'
 
 /** What decide may know beside the state. */
@@ -188,18 +189,24 @@ function pause(state: SessionState): EventDraft[] {
   return nextPrompt(state) ? [{ type: 'queue.paused', by: 'person' }] : []
 }
 
+/** What a rule or the mode refuses by now, no answer allows: it stays refused until the rule or the mode is changed. */
 function expectNotRefused(
   state: SessionState,
-  asked: { tool: string; input: unknown },
+  request: Extract<OpenRequest, { type: 'permission' }>,
   { rules }: DecideContext,
 ): void {
-  const rule = refusalFor(asked, state, rules)
-  if (!rule) return
-  throw new ParleyError(
-    'forbidden',
-    `${refusalWords(rule, asked)} Deny this, or revoke the rule first: in the settings, or with DELETE /api/rules/${rule.ruleId}.`,
-    { details: { ruleId: rule.ruleId } },
-  )
+  const isHost = request.tool.startsWith(hostToolPrefix)
+  const subject = { ...request, ...(isHost && { host: { safe: false } }) }
+  const verdict = evaluate(subject, state, rules)
+  if (verdict.decision !== 'deny') return
+  const { ruleId, by, message } = verdict
+  const instead =
+    ruleId !== undefined
+      ? `Deny this, or revoke the rule first: in the settings, or with DELETE /api/rules/${ruleId}.`
+      : by === 'mode'
+        ? 'Deny this, or change the mode first.'
+        : 'Deny this.'
+  throw new ParleyError('forbidden', `${message} ${instead}`, { details: { ...(ruleId && { ruleId }) } })
 }
 
 function decidePermission(
@@ -219,8 +226,10 @@ function decidePermission(
     'validation_error',
     'Only a denial can end the turn: endTurn goes with deny, not with allow.',
   )
-  if (decision === 'allow')
-    expectNotRefused(state, { tool: request.tool, input: input ?? request.input }, context)
+  if (decision === 'allow') {
+    const asked = input === undefined ? request : { ...request, input }
+    expectNotRefused(state, asked, context)
+  }
   const rule = scope === 'once' ? undefined : grant(state, request, command, context)
   return {
     drafts: [
@@ -254,8 +263,9 @@ function grant(
       details: { scopes: [...new Set(request.options.map((option) => option.scope))] },
     })
   }
+  const { any: _, outside: __, protected: ___, ...refused } = pattern
   return {
-    ...pattern,
+    ...(decision === 'allow' ? pattern : refused),
     ruleId: context.ids('rule'),
     decision,
     scope,

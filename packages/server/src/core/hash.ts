@@ -23,8 +23,8 @@ class Sign {
   }
 }
 
-/** Not recursive: what an agent sends may be nested deeper than the stack is. What holds itself has no hash. */
-function canonical(value: unknown): string {
+/** A JSON value as text, its keys in order. Not recursive: what an agent sends may be nested deeper than the stack is. What holds itself has no hash. */
+export function canonical(value: unknown): string {
   let written = ''
   const rest: unknown[] = [value]
   const around = new Set<object>()

@@ -87,9 +87,9 @@ export function createPermissionBroker(options: {
   }
 
   function subjectOf(ask: PermissionAsk): Subject {
-    const { tool, kind, input, readOnly = readOnlyKinds.has(kind), outside = false } = ask
-    const host = hostTools.get(tool)?.annotations
-    return { tool, kind, input, readOnly, outside, ...(host && { host: { safe: host.safe } }) }
+    const { readOnly = readOnlyKinds.has(ask.kind) } = ask
+    const host = hostTools.get(ask.tool)?.annotations
+    return { ...ask, readOnly, ...(host && { host: { safe: host.safe } }) }
   }
 
   return {
@@ -132,7 +132,7 @@ function permissionPlan(
   const { state } = log
   const turn = liveTurn(log)
   if (!turn) return { drafts: [] }
-  const { suggestions, readOnly: _, ...what } = ask
+  const { suggestions, readOnly: _, insisted: __, ...what } = ask
   const { readOnly } = subject
   const inputHash = hashOf({ tool: ask.tool, input: ask.input })
   const requested: DraftOf<'permission.requested'> = {
@@ -146,11 +146,12 @@ function permissionPlan(
   }
   const resolved = { type: 'permission.resolved' as const, turnId: turn.turnId }
   const carried = carriedFor(state, ask)
-  if (carried) {
+  const verdict = evaluate(withInput(subject, carried?.input), state, rules)
+  // What was allowed while nobody could hear it may be refused by now.
+  if (carried && (carried.outcome !== 'allowed' || verdict.decision !== 'deny')) {
     const answer = { ...carried, requestId, carriedFrom: carried.requestId }
     return { drafts: [requested, { ...resolved, ...answer }] }
   }
-  const verdict = evaluate(subject, state, rules)
   if (verdict.decision === 'ask') return { drafts: [requested] }
   const { by, ruleId, message } = verdict
   const outcome = verdict.decision === 'allow' ? 'allowed' : 'denied'
@@ -160,6 +161,10 @@ function permissionPlan(
       { ...resolved, requestId, outcome, by, ...(ruleId && { ruleId }), ...(message && { message }) },
     ],
   }
+}
+
+function withInput(subject: Subject, input: unknown): Subject {
+  return input === undefined ? subject : { ...subject, input }
 }
 
 function questionPlan(log: SessionLog, ask: QuestionAsk, requestId: string): Plan {

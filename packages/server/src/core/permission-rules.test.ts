@@ -1,10 +1,10 @@
 import type { PermissionMode, PermissionRule, ToolKind } from '@parley/protocol'
-import { emptyState } from '@parley/protocol'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { created, stateAfter } from '../testing/state-after.ts'
 import { ruleOf } from '../testing/store-samples.ts'
-import { evaluate, matches, modeInForce, optionsFor, type Subject } from './permission-rules.ts'
+import { evaluate, modeInForce, optionsFor, type Subject } from './permission-rules.ts'
+import { covers } from './rule-pattern.ts'
 
 const bash = (command: unknown): Subject => ({
   tool: 'Bash',
@@ -23,15 +23,42 @@ const ask = ruleOf('ask', { decision: 'ask' })
 const inSession = { scope: 'session', sessionId: 'ses_1' } as const
 const inProject = { scope: 'project', project: '/somewhere' } as const
 
-it('a mode that accepts edits does not cover those outside the folders', () => {
-  const state = {
-    ...emptyState('s', 'e'),
-    requested: { mode: 'accept-edits' as const },
-    effective: { mode: 'accept-edits' as const },
-  }
-  const edit = { tool: 'Edit', kind: 'edit' as const, input: {}, readOnly: false }
-  expect(evaluate(edit, state, []).decision).toBe('allow')
-  expect(evaluate({ ...edit, outside: true }, state, []).decision).toBe('ask')
+describe('what reaches further', () => {
+  const edit = ofKind('edit')
+  const read = ofKind('read', true)
+  const far = [{ outside: true }, { protected: true }, { outside: true, protected: true }] as const
+
+  it.each(far)('(%o) is answered by no mode but bypass', (reach) => {
+    for (const mode of ['ask', 'plan', 'accept-edits'] as const)
+      expect(evaluate({ ...edit, ...reach }, inMode(mode), []).decision).toBe('ask')
+    expect(evaluate({ ...read, ...reach }, inMode('read-only'), []).decision).toBe('ask')
+    expect(evaluate({ ...edit, ...reach }, inMode('bypass'), []).decision).toBe('allow')
+  })
+
+  it.each(far)('(%o) is covered by no grant that does not say so', (reach) => {
+    for (const grant of [
+      { tool: 'Tool' },
+      { tool: '*' },
+      { tool: 'Tool', any: ['path'] },
+      { tool: 'Tool', exact: {} },
+    ]) {
+      const rule = { ...allow, ...grant }
+      expect(evaluate(edit, asking, [rule]).decision).toBe('allow')
+      expect(evaluate({ ...edit, ...reach }, asking, [rule]).decision).toBe('ask')
+      expect(evaluate({ ...edit, ...reach }, asking, [{ ...rule, ...reach }]).decision).toBe('allow')
+    }
+  })
+
+  it.each(far)('(%o) is refused as anything else', (reach) => {
+    expect(evaluate({ ...edit, ...reach }, asking, [{ ...deny, tool: 'Tool' }]).decision).toBe('deny')
+    expect(evaluate({ ...edit, ...reach }, inMode('read-only'), []).decision).toBe('deny')
+  })
+
+  it('is asked by the agent itself in its own mode: then no mode but bypass answers', () => {
+    const insisted = { ...edit, insisted: true }
+    expect(evaluate(insisted, inMode('accept-edits'), []).decision).toBe('ask')
+    expect(evaluate(insisted, inMode('bypass'), []).decision).toBe('allow')
+  })
 })
 
 describe('the tool list', () => {
@@ -146,8 +173,8 @@ describe('the mode in force', () => {
 })
 
 describe('a pattern', () => {
-  const matchesCommand = (pattern: string, command: unknown) =>
-    matches({ tool: 'Bash', match: { command: pattern } }, bash(command))
+  const coversCommand = (pattern: string, command: unknown) =>
+    covers({ tool: 'Bash', match: { command: pattern } }, bash(command))
 
   it.each([
     ['npm test', 'npm test'],
@@ -163,7 +190,7 @@ describe('a pattern', () => {
     ['(a|b)', '(a|b)'],
     ['a\nb', 'a\nb'],
   ])('%j covers %j', (pattern, command) => {
-    expect(matchesCommand(pattern, command)).toBe(true)
+    expect(coversCommand(pattern, command)).toBe(true)
   })
 
   it.each([
@@ -181,32 +208,32 @@ describe('a pattern', () => {
     ['*', null],
     ['*', undefined],
   ])('%j does not cover %j', (pattern, command) => {
-    expect(matchesCommand(pattern, command)).toBe(false)
+    expect(coversCommand(pattern, command)).toBe(false)
   })
 
   it.each([';', '&', '|', '`', '$', '<', '>', '\n', '\r', '(', ')'])(
     'has a wildcard that never stands for %j',
     (control) => {
-      expect(matchesCommand('npm *', `npm test ${control} rm x`)).toBe(false)
-      expect(matchesCommand('*', control)).toBe(false)
-      expect(matchesCommand(`npm *${control}`, `npm test${control}`)).toBe(true)
+      expect(coversCommand('npm *', `npm test ${control} rm x`)).toBe(false)
+      expect(coversCommand('*', control)).toBe(false)
+      expect(coversCommand(`npm *${control}`, `npm test${control}`)).toBe(true)
     },
   )
 
   it('covers a call only if every field it names fits', () => {
     const pattern = { tool: 'Write', match: { path: 'src/*', mode: 'new' } }
     const write = (input: unknown): Subject => ({ tool: 'Write', kind: 'edit', input, readOnly: false })
-    expect(matches(pattern, write({ path: 'src/a.ts', mode: 'new' }))).toBe(true)
-    expect(matches(pattern, write({ path: 'src/a.ts', mode: 'old' }))).toBe(false)
-    expect(matches(pattern, write({ path: 'src/a.ts' }))).toBe(false)
-    expect(matches(pattern, write('src/a.ts'))).toBe(false)
-    expect(matches(pattern, write(null))).toBe(false)
+    expect(covers(pattern, write({ path: 'src/a.ts', mode: 'new' }))).toBe(true)
+    expect(covers(pattern, write({ path: 'src/a.ts', mode: 'old' }))).toBe(false)
+    expect(covers(pattern, write({ path: 'src/a.ts' }))).toBe(false)
+    expect(covers(pattern, write('src/a.ts'))).toBe(false)
+    expect(covers(pattern, write(null))).toBe(false)
   })
 
   it('without fields covers every input of its tool, and of no other', () => {
-    expect(matches({ tool: 'Bash' }, bash('anything'))).toBe(true)
-    expect(matches({ tool: 'Bas' }, bash('anything'))).toBe(false)
-    expect(matches({ tool: 'B*' }, bash('anything'))).toBe(false)
+    expect(covers({ tool: 'Bash' }, bash('anything'))).toBe(true)
+    expect(covers({ tool: 'Bas' }, bash('anything'))).toBe(false)
+    expect(covers({ tool: 'B*' }, bash('anything'))).toBe(false)
   })
 })
 
@@ -225,8 +252,55 @@ describe('the options of a request', () => {
     )
   })
 
-  it('grant a tool that runs no command by its name', () => {
-    expect(optionsFor(ofKind('edit'))[1]?.rule).toEqual({ tool: 'Tool' })
+  it('grant a tool that edits files for every file and text, and for no other field', () => {
+    const input = { file_path: 'a', old_string: 'x', new_string: 'y', unsandboxed: true, timeout: 5 }
+    const [, session] = optionsFor({ ...ofKind('edit'), input })
+    expect(session?.rule).toEqual({
+      tool: 'Tool',
+      any: ['file_path', 'old_string', 'new_string'],
+      exact: { unsandboxed: true },
+    })
+    expect(session?.label).toBe('Allow Tool on files of the folder for this session')
+  })
+
+  it('grant any other tool with the very input it was asked for', () => {
+    const input = { url: 'https://example.com', depth: [1] }
+    for (const kind of ['fetch', 'other', 'delete', 'move'] as const) {
+      const [, session] = optionsFor({ ...ofKind(kind), input })
+      expect(session?.rule).toEqual({ tool: 'Tool', exact: input })
+      expect(session?.label).toBe('Allow exactly this call of Tool for this session')
+    }
+  })
+
+  it('grant a subagent of the same kind, whatever it is told', () => {
+    const input = { prompt: 'look', description: 'Look', subagent_type: 'Explore' }
+    const [, session] = optionsFor({ ...ofKind('subagent'), input })
+    expect(session?.rule).toEqual({ tool: 'Tool', any: ['prompt'], exact: { subagent_type: 'Explore' } })
+  })
+
+  it('grant what is outside the folders only as it stands, and say so', () => {
+    const input = { file_path: '/etc/hosts', offset: 5 }
+    const [, session] = optionsFor({ ...ofKind('read', true), input, outside: true })
+    expect(session?.rule).toEqual({ tool: 'Tool', exact: { file_path: '/etc/hosts' }, outside: true })
+    expect(session?.label).toBe('Allow exactly this call of Tool, outside the folder, for this session')
+  })
+
+  it.each<[string, Subject]>([
+    ['what changes a protected file', { ...ofKind('edit'), input: { path: '.git/config' }, protected: true }],
+    ['an input that is no object', { ...ofKind('other'), input: 'text' }],
+    ['a command without its text', { ...ofKind('execute'), input: {} }],
+    ['an input with a field __proto__', { ...ofKind('other'), input: JSON.parse('{"__proto__":1}') }],
+    ['an input of great length', { ...ofKind('other'), input: { text: 'x'.repeat(20_000) } }],
+  ])('are for once only: %s', (_, subject) => {
+    expect(optionsFor(subject).map(({ scope }) => scope)).toEqual(['once', 'once'])
+  })
+
+  it("leave out an agent's suggestion that does not cover the call itself", () => {
+    const rule = { tool: 'Bash', match: { command: 'npm *' } }
+    const suggestion = { decision: 'allow', scope: 'session', label: 'npm', rule } as const
+    const unsandboxed = { ...bash('npm test'), input: { command: 'npm test', unsandboxed: true } }
+    expect(optionsFor(bash('npm test'), [suggestion])).toContain(suggestion)
+    expect(optionsFor(unsandboxed, [suggestion])).not.toContain(suggestion)
   })
 
   it('of a plan are for once only: another plan is another question', () => {
@@ -247,7 +321,7 @@ describe('the options of a request', () => {
   it('never grant every tool because one is called *', () => {
     const star: Subject = { tool: '*', kind: 'other', input: {}, readOnly: false }
     const rules = optionsFor(star).flatMap((option) => option.rule ?? [])
-    expect(rules.filter((rule) => matches(rule, bash('rm -rf /')))).toEqual([])
+    expect(rules.filter((rule) => covers(rule, bash('rm -rf /')))).toEqual([])
   })
 })
 
@@ -261,7 +335,7 @@ describe('a granted command', () => {
   it.each(['rm *', 'a\\b', '\\*', '*', '\\', 'echo $(x) && y', 'a+b?[c]{1}^|.'])(
     '%j is granted as it stands',
     (text) => {
-      expect(matches(grantOf(text), bash(text))).toBe(true)
+      expect(covers(grantOf(text), bash(text))).toBe(true)
     },
   )
 
@@ -274,18 +348,18 @@ describe('a granted command', () => {
     ['a\\\\b', 'a\\b'],
     ['.', 'x'],
   ])('%j does not grant %j', (granted, other) => {
-    expect(matches(grantOf(granted), bash(other))).toBe(false)
+    expect(covers(grantOf(granted), bash(other))).toBe(false)
   })
 
   it('that is a list of words grants no other list', () => {
     const rules = optionsFor(bash(['ls'])).flatMap((option) => option.rule ?? [])
-    expect(rules.filter((rule) => matches(rule, bash(['rm', '-rf', '/'])))).toEqual([])
+    expect(rules.filter((rule) => covers(rule, bash(['rm', '-rf', '/'])))).toEqual([])
   })
 
   it('always covers itself', () => {
     fc.assert(
       fc.property(command, (text) => {
-        expect(matches(grantOf(text), bash(text))).toBe(true)
+        expect(covers(grantOf(text), bash(text))).toBe(true)
       }),
     )
   })
@@ -294,7 +368,7 @@ describe('a granted command', () => {
     fc.assert(
       fc.property(command, command, (granted, other) => {
         fc.pre(granted !== other)
-        expect(matches(grantOf(granted), bash(other))).toBe(false)
+        expect(covers(grantOf(granted), bash(other))).toBe(false)
       }),
     )
   })

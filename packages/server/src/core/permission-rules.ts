@@ -1,5 +1,4 @@
 import {
-  fitsGlob,
   type PermissionMode,
   type PermissionOption,
   type PermissionRule,
@@ -8,6 +7,7 @@ import {
   type SessionState,
   type ToolKind,
 } from '@parley/protocol'
+import { type Asked, covers, patternFor, touches } from './rule-pattern.ts'
 
 /** What is asked for, as far as rules look at it. */
 export type Subject = {
@@ -15,13 +15,14 @@ export type Subject = {
   readonly kind: ToolKind
   readonly input: unknown
   readonly readOnly: boolean
-  readonly outside?: boolean
+  readonly outside?: boolean | undefined
+  /** It changes a file that the mode never answers for. */
+  readonly protected?: boolean | undefined
+  /** The agent asks although its own mode accepts edits. */
+  readonly insisted?: boolean
   /** It is a host tool, and the host says whether it is safe. */
   readonly host?: { readonly safe: boolean }
 }
-
-/** What a pattern looks at. */
-type Asked = Pick<Subject, 'tool' | 'input'>
 
 export type Verdict =
   | {
@@ -55,15 +56,6 @@ export function evaluate(subject: Subject, state: SessionState, rules: readonly 
   return byMode(mode, subject)
 }
 
-/** The rule that refuses this, whatever a person says of it now: what is forbidden stays so until the rule is revoked. */
-export function refusalFor(
-  asked: Asked,
-  state: SessionState,
-  rules: readonly PermissionRule[],
-): PermissionRule | undefined {
-  return rules.find((rule) => isRefusal(rule) && applies(rule, asked, state))
-}
-
 export function refusalWords({ match = {} }: RulePattern, { tool }: Asked): string {
   const where = Object.entries(match).map(([field, text]) => `${field} is ${text}`)
   return `A rule refuses ${tool}${where.length > 0 ? ` where ${where.join(' and ')}` : ''}.`
@@ -79,12 +71,13 @@ function notListed({ tool, host }: Subject, state: SessionState): string | undef
   return tools && !tools.includes(tool) ? `${tool} is not in this session's list of tools.` : undefined
 }
 
+/** Bypass answers for everything: that is what it is chosen for. No other mode answers for what it does not foresee. */
 function byMode(mode: PermissionMode, subject: Subject): Verdict {
-  if (mode === 'bypass') return { decision: 'allow', by: 'mode' }
-  if (mode === 'read-only') return { decision: 'allow', by: 'mode' }
-  if (mode === 'accept-edits' && subject.kind === 'edit' && !subject.outside)
-    return { decision: 'allow', by: 'mode' }
-  return { decision: 'ask' }
+  const allowed: Verdict = { decision: 'allow', by: 'mode' }
+  if (mode === 'bypass') return allowed
+  if (subject.insisted || subject.outside || subject.protected) return { decision: 'ask' }
+  if (mode === 'read-only') return allowed
+  return mode === 'accept-edits' && subject.kind === 'edit' ? allowed : { decision: 'ask' }
 }
 
 function isReadOnly(subject: Subject): boolean {
@@ -110,55 +103,16 @@ function strongest(rules: readonly PermissionRule[]): PermissionRule | undefined
   return rules.toSorted((a, b) => rank(a) - rank(b))[0]
 }
 
-function applies(rule: PermissionRule, subject: Asked, state: SessionState): boolean {
+function applies(rule: PermissionRule, subject: Subject, state: SessionState): boolean {
   if (rule.scope === 'session' && rule.sessionId !== state.id) return false
   if (rule.scope === 'project' && rule.project !== state.cwd) return false
   if (rule.agent !== undefined && rule.agent !== state.agent) return false
-  return rule.decision === 'allow' ? matches(rule, subject) : touches(rule, subject)
+  return rule.decision === 'allow' ? covers(rule, subject) : touches(rule, subject)
 }
-
-/**
- * A pattern that looks at the input covers no switch it does not name: the same command with an extra `true`, such as
- * one that leaves the sandbox, is another thing.
- */
-export function matches(pattern: RulePattern, subject: Asked): boolean {
-  if (pattern.tool !== '*' && pattern.tool !== subject.tool) return false
-  const { match } = pattern
-  if (!match) return true
-  const named = Object.entries(match).every(([field, text]) => {
-    const value = fieldOf(subject.input, field)
-    return (
-      (typeof value === 'string' || value === true) && fitsGlob(text, String(value), { barred: shellSyntax })
-    )
-  })
-  return named && switchesOf(subject.input).every((field) => Object.hasOwn(match, field))
-}
-
-function fieldOf(input: unknown, field: string): unknown {
-  return input !== null && typeof input === 'object' ? (input as Record<string, unknown>)[field] : undefined
-}
-
-/** The same for what restricts: `*` stands for anything, and an extra switch does not slip through. */
-function touches(pattern: RulePattern, subject: Asked): boolean {
-  if (pattern.tool !== '*' && pattern.tool !== subject.tool) return false
-  return Object.entries(pattern.match ?? {}).every(([field, text]) => {
-    const value = fieldOf(subject.input, field)
-    const words = typeof value === 'string' ? value : JSON.stringify(value)
-    return words !== undefined && fitsGlob(text, words)
-  })
-}
-
-function switchesOf(input: unknown): string[] {
-  if (input === null || typeof input !== 'object') return []
-  return Object.entries(input).flatMap(([field, value]) => (value === true ? [field] : []))
-}
-
-/** A shell's control characters: a `*` in a grant never stands for one. */
-const shellSyntax = /[;&|`$<>\n\r()]/
 
 /**
  * The answers a person can give, each with the rule that a lasting one would write. Where the agent suggests one for a
- * scope, it stands in for ours.
+ * scope, and it covers this very call, it stands in for ours.
  */
 export function optionsFor(
   subject: Subject,
@@ -168,30 +122,24 @@ export function optionsFor(
     { decision: 'allow', scope: 'once', label: 'Allow once' },
     { decision: 'deny', scope: 'once', label: 'Deny' },
   ]
-  if (subject.kind === 'plan') return once
   const rule = patternFor(subject)
   if (!rule) return once
-  const what = rule.match?.command === undefined ? subject.tool : 'this command'
+  const what = grantWords(rule, subject)
   const lasting: PermissionOption[] = [
     { decision: 'allow', scope: 'session', label: `Allow ${what} for this session`, rule },
     { decision: 'allow', scope: 'project', label: `Allow ${what} in this folder`, rule },
     { decision: 'allow', scope: 'always', label: `Always allow ${what}`, rule },
   ]
-  const own = lasting.filter(({ scope }) => !suggestions.some((suggestion) => suggestion.scope === scope))
-  return [once[0]!, ...suggestions, ...own, once[1]!]
+  const suggested = suggestions.filter((option) => option.rule && covers(option.rule, subject))
+  const own = lasting.filter(({ scope }) => !suggested.some((option) => option.scope === scope))
+  return [once[0]!, ...suggested, ...own, once[1]!]
 }
 
-/** Narrow: a command is granted as it stands, any other tool by its name. What cannot be told apart is not granted. */
-function patternFor(subject: Subject): RulePattern | undefined {
-  if (subject.tool === '*') return undefined
-  const command = subject.kind === 'execute' ? fieldOf(subject.input, 'command') : undefined
-  if (typeof command === 'string') {
-    const switches = Object.fromEntries(switchesOf(subject.input).map((field) => [field, 'true']))
-    return { tool: subject.tool, match: { command: escaped(command), ...switches } }
-  }
-  return subject.kind === 'execute' ? undefined : { tool: subject.tool }
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\\*]/g, '\\$&')
+/** What a lasting answer covers, as its label says it. */
+function grantWords({ match, any = [], outside }: RulePattern, { tool, kind }: Subject): string {
+  if (match) return 'this command'
+  if (outside) return `exactly this call of ${tool}, outside the folder,`
+  if (kind === 'subagent') return `subagents of this kind (${tool})`
+  if (any.length === 0 || kind === 'fetch') return `exactly this call of ${tool}`
+  return `${tool} on files of the folder`
 }

@@ -10,7 +10,7 @@ import type {
   PermissionAsk,
 } from '../../core/agent-adapter.ts'
 import { AgentProcess } from '../child-process.ts'
-import { reachOfEdit } from '../inside-folder.ts'
+import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import type { KnownAgent } from './agent.ts'
 import { cannotStart, words } from './cannot-start.ts'
@@ -336,8 +336,7 @@ class AcpConnection implements AgentConnection {
   /** An agent may change files by itself, so where is looked at here. */
   #askFor(nativeId: string): PermissionAsk | undefined {
     const ask = askFor(this.#state, nativeId)
-    if (ask?.kind !== 'edit') return ask
-    return { ...ask, ...reachOfEdit(pathsFor(this.#state, nativeId), this.#input) }
+    return ask && { ...ask, ...reachOf(ask.kind, pathsFor(this.#state, nativeId), this.#input) }
   }
 
   async #whileAsking<Answer>(ask: () => Promise<Answer>): Promise<Answer> {

@@ -159,33 +159,59 @@ describe('writing', () => {
     expect(asked).toEqual([])
   })
 
-  it('where a call names only the file, it covers one writing, while it runs', async () => {
+  it.each([
+    ['its content', { path: 'poem.txt', content: 'new\n' }],
+    ['the old text and the new', { file_path: 'poem.txt', old_string: 'two', new_string: 'x' }],
+  ])('takes the input for what was shown, with %s, once and while the call runs', async (_, input) => {
     const path = join(cwd, 'poem.txt')
-    await files.allow(call({}, path), [{ path }])
-    await write(path, 'anything\n')
+    const content = 'content' in input ? 'new\n' : 'one\nx\nthree\n'
+    await files.allow(call({ input }, path), [{ path: 'poem.txt', input }])
+    await write(path, content)
     expect(asked).toEqual([])
-    await files.allow(call({}, path), [{ path }])
+    await write(path, content)
+    expect(asked).toHaveLength(1)
+    await files.allow(call({ input }, path), [{ path, input }])
     running = []
-    await write(path, 'more\n')
-    expect(asked).toMatchObject([{ tool: 'write_text_file' }])
+    await write(path, content)
+    expect(asked).toMatchObject([{}, { tool: 'write_text_file' }])
+  })
+
+  it.each([
+    ['no text', { path: 'poem.txt' }],
+    ['another text', { path: 'poem.txt', content: 'shown\n' }],
+    ['another change', { path: 'poem.txt', old_string: 'one', new_string: '1' }],
+    ['the text only as its title', { path: 'poem.txt', title: 'new\n' }],
+  ])('asks again where the input that was shown has %s', async (_, input) => {
+    const path = join(cwd, 'poem.txt')
+    await files.allow(call({ input }, path), [{ path, input }])
+    allow = false
+    await expect(write(path)).rejects.toThrow('Not today.')
+    expect(asked).toMatchObject([{ diff: { patch: expect.stringContaining('+new') } }])
   })
 
   it('covers nothing of the next turn, nor by a call that changes no files', async () => {
     const path = join(cwd, 'poem.txt')
-    await files.allow(call({}, path), [{ path }])
+    await files.allow(call({}, path), [{ path, newText: 'new\n' }])
     files.forget()
     await write(path)
-    await files.allow(call({ kind: 'execute' }, path), [{ path }])
+    await files.allow(call({ kind: 'execute' }, path), [{ path, newText: 'new\n' }])
     await write(path)
     expect(asked).toHaveLength(2)
   })
 
   it.each(['Edit', 'write_text_file'])('is refused when a rule speaks against %s since', async (tool) => {
     const path = join(cwd, 'poem.txt')
-    await files.allow(call({}, path), [{ path }])
+    await files.allow(call({}, path), [{ path, newText: 'new\n' }])
     forbidden = (ask) => ask.tool === tool
     await expect(write(path)).rejects.toThrow('Not today.')
     expect(asked).toMatchObject([{ tool }])
+  })
+
+  it('says of a protected file that it is one', async () => {
+    mkdirSync(join(cwd, '.git'))
+    symlinkSync(join(cwd, '.git'), join(cwd, 'notes'))
+    for (const path of ['.git/config', 'notes/config', '.envrc', 'poem.txt']) await write(join(cwd, path))
+    expect(asked.map((ask) => ask.protected ?? false)).toEqual([true, true, true, false])
   })
 
   it('is refused outside, whatever is allowed', async () => {

@@ -3,7 +3,8 @@ import { mkdir, open } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
-import { isInsideFolders, realPlace } from '../inside-folder.ts'
+import { isInsideFolders, reachOf, realPlace } from '../inside-folder.ts'
+import { type Change, isApproved, type Written } from './approved-change.ts'
 import { patchOf } from './patch.ts'
 
 const largestFile = 32 * 1024 * 1024
@@ -18,13 +19,6 @@ export type FileMethods = {
   forget(): void
 }
 
-/** What a call would do to a file, as far as it says so. */
-export type Change = {
-  readonly path: string
-  readonly oldText?: string | null | undefined
-  readonly newText?: string | undefined
-}
-
 /** A call that runs, and the files it names. */
 export type OpenCall = { readonly ask: PermissionAsk; readonly paths: readonly string[] }
 
@@ -36,11 +30,12 @@ export function createFileMethods(options: {
   calls: () => readonly OpenCall[]
 }): FileMethods {
   const { folders, person, calls } = options
+  const [cwd = '', ...directories] = folders
   let approvals: readonly Approval[] = []
 
   const placeOrNone = (path: string) => placeOf(path, folders).catch(() => undefined)
   const shown = (place: string) => {
-    const near = relative(folders[0] ?? '', place)
+    const near = relative(cwd, place)
     return near.startsWith('..') ? place : near
   }
 
@@ -76,6 +71,7 @@ export function createFileMethods(options: {
       kind: 'edit',
       title: `Write ${shown(place)}`,
       input: { path: place, ...change },
+      ...reachOf('edit', [place], { cwd, settings: { options: { directories } } }),
       diff:
         before === undefined
           ? { path: place, before: null, after: content }
@@ -92,7 +88,7 @@ export function createFileMethods(options: {
   function takeApproval(place: string, written: Written): PermissionAsk | undefined {
     const open = new Set(calls().map(({ ask }) => ask.toolCallId))
     const found = approvals.find(
-      (one) => one.place === place && open.has(one.ask.toolCallId) && isDone(one.change, written),
+      (one) => one.place === place && open.has(one.ask.toolCallId) && isApproved(one.change, written),
     )
     approvals = approvals.filter((one) => one !== found)
     return found?.ask
@@ -122,7 +118,7 @@ export function createFileMethods(options: {
     async allow(ask, changes) {
       if (!changing.has(ask.kind)) return
       for (const change of changes) {
-        const place = await placeOrNone(change.path)
+        const place = await placeOrNone(resolve(cwd, change.path))
         if (place !== undefined) approvals = [...approvals, { ask, place, change }]
       }
     },
@@ -133,16 +129,6 @@ export function createFileMethods(options: {
 }
 
 const changing: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
-
-type Written = { readonly before: string | undefined; readonly content: string }
-
-/** Whether what is written is what the change says: the file, or the part of it that it names. Without words, anything. */
-function isDone({ oldText, newText }: Change, { before = '', content }: Written): boolean {
-  if (newText === undefined || newText === content) return true
-  if (!oldText) return false
-  const at = before.indexOf(oldText)
-  return at >= 0 && before.slice(0, at) + newText + before.slice(at + oldText.length) === content
-}
 
 /** Where a path really leads, through every link; refused if that is outside the folders. The file need not be there. */
 async function placeOf(path: unknown, [cwd = '', ...directories]: readonly string[]): Promise<string> {

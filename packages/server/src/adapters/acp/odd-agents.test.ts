@@ -252,7 +252,13 @@ describe('files that the agent changes by itself', () => {
     { locations: [{ path: 'FOLDER/link.txt' }] },
     { rawInput: { content: 'new' } },
     {},
-  ])('are asked about if they are elsewhere, or not named: %j', (fields) =>
+    { locations: [{ path: inside }, { path: 'FOLDER/.git/config' }] },
+    { content: [diff(inside), diff('FOLDER/.MCP.json')] },
+    { rawInput: { path: 'src/../.vscode/tasks.json' } },
+    { rawInput: { path: 'a.txt', changes: { '.envrc': { type: 'add' } } } },
+    { rawInput: { path: 'a.txt', patch: '--- a/a.txt\n+++ b/.git/config\n' } },
+    { rawInput: { patchText: `${patch('a.txt')}\n${patch('.codex/config.toml')}` } },
+  ])('are asked about if they are elsewhere, protected, or not named: %j', (fields) =>
     play(
       change(fields),
       async ({ turn }) => {

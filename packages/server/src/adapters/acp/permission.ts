@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
+import { pathsIn } from '../paths-in-input.ts'
 import type { Dialect } from './agent.ts'
-import type { Change } from './files.ts'
+import type { Change } from './approved-change.ts'
 import type { NativeCall, NativeOption, NativePermission } from './native.ts'
 
 export type PermissionContext = {
@@ -36,7 +37,7 @@ export async function answerPermission(
   if (!allow && !context.person.forbids(ask)) return choose(context, ask, options, signal)
   const answer = await context.person.permit(ask, signal)
   if (answer.outcome === 'allowed' && allow) {
-    await context.allowed(ask, changesOf(toolCall))
+    await context.allowed(ask, changesOf(toolCall, ask))
     return selected(allow)
   }
   if (answer.outcome !== 'denied') return cancelled
@@ -45,12 +46,12 @@ export async function answerPermission(
   return reject ? selected(reject) : cancelled
 }
 
-/** What a person was shown: the changes, or if there are none, which files. */
-function changesOf({ content, locations }: NativeCall): Change[] {
+/** What a person was shown: the changes, or the input. A file that is only said to be worked on (`locations`) is not. */
+function changesOf({ content }: NativeCall, { input }: PermissionAsk): Change[] {
   const diffs = (content ?? []).flatMap(({ type, path, oldText, newText }) =>
     type === 'diff' && path !== undefined ? [{ path, oldText, newText: newText ?? '' }] : [],
   )
-  return diffs.length > 0 ? diffs : (locations ?? []).map(({ path }) => ({ path }))
+  return diffs.length > 0 ? diffs : pathsIn(input).map((path) => ({ path, input }))
 }
 
 /** What holds for ever, or is of a kind that nobody has heard of, is chosen by a person, never by a rule or a mode. */

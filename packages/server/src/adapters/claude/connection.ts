@@ -25,6 +25,7 @@ import {
   type PermissionContext,
 } from './permission.ts'
 import { userMessage } from './prompt.ts'
+import { changesProtected, pathsOf } from './protected-call.ts'
 import { rewind, rewoundPrompt } from './rewind.ts'
 import { nativeModes, nativeOptions, startMode } from './settings.ts'
 import { deferredCall, promptUuid, readTranscript, uuidsIn } from './transcript.ts'
@@ -259,7 +260,12 @@ class ClaudeConnection implements AgentConnection {
     return {
       person: this.#input.person,
       describe: (name, input) => describeCall({ ...this.#state, cwd: this.#input.cwd }, name, input),
-      reach: ({ file_path, notebook_path }) => reachOf(file_path ?? notebook_path, this.#input),
+      reach: (kind, input) => reachOf(kind, pathsOf(input), this.#input),
+      mustAsk: (tool, input) => this.#mustAsk(tool, input),
+      insists: (kind) =>
+        kind === 'read' ||
+        kind === 'search' ||
+        (kind === 'edit' && this.#mode === 'accept-edits' && this.#isWide),
       callId: async (nativeId) => {
         const toolCallId = callIdOf(this.#state, nativeId)
         await this.#call(toolCallId).promise
@@ -274,11 +280,18 @@ class ClaudeConnection implements AgentConnection {
       withdrawn: (signal) => this.#withdrawn(signal),
       waits: this.#waits,
       // A resumed process looks for the tool of a deferred call before it knows those of the host.
-      willAsk: (tool, input) =>
-        !this.#state.hostTools.has(tool) && willAsk({ tool, input }, this.#mode, this.#granted),
+      willAsk: (tool, input) => {
+        if (this.#state.hostTools.has(tool)) return false
+        if (willAsk({ tool, input }, this.#mode, this.#granted)) return true
+        return this.#mode !== 'plan' && this.#mustAsk(tool, input)
+      },
       calledAgain: async (nativeId, ...call) =>
         nativeId === this.#deferred?.nativeId ? this.#deferred.ask(...call) : 'fresh',
     }
+  }
+
+  #mustAsk(tool: string, input: unknown): boolean {
+    return changesProtected({ tool, input }, this.#mode, this.#input)
   }
 
   async #announceAgain(nativeId: string, name: string, input: unknown): Promise<void> {

@@ -5,9 +5,10 @@ import type {
   OnElicitation,
   PermissionResult,
 } from '@anthropic-ai/claude-agent-sdk'
-import type { Answers, PermissionMode, Question } from '@parley/protocol'
+import type { Answers, PermissionMode, Question, ToolKind } from '@parley/protocol'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
 import { elicitedContent, elicitedQuestions } from '../elicitation.ts'
+import type { Reach } from '../inside-folder.ts'
 import type { HookWaits } from './hook-waits.ts'
 import { nativeModes } from './settings.ts'
 import { suggestedGrants } from './suggestions.ts'
@@ -17,8 +18,12 @@ export type PermissionContext = {
   readonly person: Person
   /** What a call is, by Claude's name of its tool. */
   describe(name: string, input: unknown): ToolDescription & { readonly name: string }
-  /** Whether it names a file outside the session's folders. */
-  reach(input: Readonly<Record<string, unknown>>): { outside?: boolean }
+  /** Whether it names a file outside the session's folders, or changes a protected one. */
+  reach(kind: ToolKind, input: unknown): Reach
+  /** It changes a protected file: a person is asked, whatever Claude Code would do. */
+  mustAsk(tool: string, input: unknown): boolean
+  /** Claude Code would not ask about this kind of call in its own mode, unless it had a reason. */
+  insists(kind: ToolKind): boolean
   /** Our id of a call, once the host has taken it: a request must not come before its call. */
   callId(nativeId: string): Promise<string>
   /** The subagent that a call belongs to. */
@@ -44,7 +49,12 @@ export type PermissionContext = {
 type Asked = Pick<
   Parameters<CanUseTool>[2],
   'toolUseID' | 'suggestions' | 'title' | 'decisionReason' | 'signal'
->
+> & {
+  /** Told, and in no type of the SDK: `safetyCheck` says that Claude Code holds the file to be sensitive. */
+  readonly decisionReasonType?: string
+  /** Claude Code itself asks, not our hook. */
+  readonly isOwn?: boolean
+}
 
 /** Not tools that do something: what they lead to is looked at by itself. */
 const neverForbidden = new Set(['AskUserQuestion', 'ExitPlanMode', 'EnterPlanMode', 'StructuredOutput'])
@@ -106,7 +116,8 @@ async function refuseForbidden(
 ): Promise<HookJSONOutput> {
   const { name: tool, kind, title } = context.describe(name, native)
   const ask: PermissionAsk = { tool, kind, title, input: native }
-  if (neverForbidden.has(name) || !context.person.forbids(ask)) return {}
+  if (neverForbidden.has(name)) return {}
+  if (!context.person.forbids(ask)) return context.mustAsk(name, native) ? decided('ask') : {}
   const toolCallId = await context.callId(nativeId)
   const answer = await context.person.permit({ ...ask, toolCallId, ...context.parentOf(toolCallId) })
   if (answer.outcome === 'allowed')
@@ -122,7 +133,7 @@ export function createCanUseTool(context: PermissionContext): CanUseTool {
   return async (name, input, asked) => {
     const fate = await context.calledAgain(asked.toolUseID, name, input)
     if (fate === 'dismissed') return dismissal
-    return context.waits.take(asked.toolUseID) ?? decide(context, name, input, asked)
+    return context.waits.take(asked.toolUseID) ?? decide(context, name, input, { ...asked, isOwn: true })
   }
 }
 
@@ -145,9 +156,12 @@ async function decide(
   const toolCallId = await context.callId(asked.toolUseID)
   if (name === 'AskUserQuestion') return answerQuestion(context, input, asked, toolCallId)
   const place = { toolCallId, ...context.parentOf(toolCallId) }
-  const ask = {
-    ...permissionAsk(context.describe(name, input), input, asked, place),
-    ...context.reach(input),
+  const described = context.describe(name, input)
+  const ask: PermissionAsk = {
+    ...permissionAsk(described, input, asked, place),
+    ...context.reach(described.kind, input),
+    ...(asked.isOwn && context.insists(described.kind) && { insisted: true }),
+    ...(asked.decisionReasonType === 'safetyCheck' && { protected: true }),
   }
   const answer = await context.person.permit(ask, context.withdrawn(asked.signal))
   if (answer.outcome === 'allowed') {

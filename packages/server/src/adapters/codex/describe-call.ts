@@ -92,7 +92,11 @@ function describeMcp(
 }
 
 /** A command, where it runs said only if that is not the session's folder. */
-export function describeCommand(command: string, at: string | undefined, cwd?: string): CallDescription {
+export function describeCommand(
+  command: string,
+  at: string | undefined,
+  cwd?: string,
+): CallDescription & { readonly input: { readonly command: string; readonly cwd?: string } } {
   const elsewhere = at !== undefined && at !== cwd ? { cwd: at } : {}
   return {
     name: commandTool,

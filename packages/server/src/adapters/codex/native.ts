@@ -272,6 +272,8 @@ export type NativeCommandApproval = OfItem & {
   readonly reason?: string | null
   readonly command?: string | null
   readonly cwd?: string | null
+  readonly environmentId?: string | null
+  readonly additionalPermissions?: Readonly<Record<string, unknown>> | null
   readonly networkApprovalContext?: { readonly host: string; readonly protocol: string } | null
 }
 export type NativeFileApproval = OfItem & {

@@ -116,13 +116,21 @@ describe('a command', () => {
     ])
   })
 
-  it('that only reads says so, and lasting answers are about this very command', () => {
+  it('that only reads says so, and that it does so elsewhere', () => {
     const { requests, asked } = desk(initialState({ threadId: 'root', cwd }))
     requests.take({ id: 1, ...shell('call', 'cat "src/*.ts"', { cwd: '/elsewhere' }) })
     expect(asked[0]).toMatchObject({ kind: 'read', input: { command: 'cat "src/*.ts"', cwd: '/elsewhere' } })
-    const { suggestions = [] } = asked[0] as PermissionAsk
-    expect(suggestions.map(({ scope }) => scope)).toEqual(['session', 'project', 'always'])
-    expect(suggestions[0]?.rule).toEqual({ tool: 'Bash', match: { command: 'cat "src/\\*.ts"' } })
+    expect(asked[0]).toMatchObject({ outside: true })
+  })
+
+  it('is asked about with what it is given beyond its sandbox', () => {
+    const { requests, asked } = desk(initialState({ threadId: 'root', cwd }))
+    const additionalPermissions = { network: { enabled: true } }
+    const more = { additionalPermissions, environmentId: 'remote', cwd: '/elsewhere' }
+    requests.take({ id: 1, ...shell('call', 'make', more) })
+    expect(asked[0]).toMatchObject({
+      input: { command: 'make', cwd: '/elsewhere', additionalPermissions, environmentId: 'remote' },
+    })
   })
 
   it('that Codex takes back is withdrawn, and not answered', async () => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Diff, PermissionOption } from '@parley/protocol'
+import type { Diff } from '@parley/protocol'
 import { hostToolServer, type PermissionAnswer, type PermissionAsk } from '../../core/agent-adapter.ts'
-import { isInsideFolders } from '../inside-folder.ts'
+import { type Reach, reachOf } from '../inside-folder.ts'
 import {
   type CallDescription,
   commandTool,
@@ -17,6 +17,7 @@ import type {
   NativePermissionsApproval,
 } from './native.ts'
 import type { NativeHookCall } from './native-hook.ts'
+import { readsOutside } from './read-only-command.ts'
 import { withoutShell } from './shell-words.ts'
 import { type Call, isRecord, parentOf, type TranslateState } from './translate-state.ts'
 
@@ -51,31 +52,21 @@ function commandAsk(state: TranslateState, params: NativeCommandApproval): Permi
     return { ...about, tool: 'write_stdin', kind: 'execute', title, input: { command } }
   }
   const described = describeCommand(command, params.cwd ?? undefined, state.cwd)
-  return { ...about, ...asked(described), ...grantsOf(described, command) }
+  const input = { ...described.input, ...beyondSandbox(params) }
+  const isOutside = readsOutside(command, params.cwd ?? state.cwd, state.cwd)
+  return { ...about, ...asked(described), input, ...(isOutside && { outside: true }) }
+}
+
+/** What the command is given beyond its sandbox, or which other machine it runs on: part of what is decided. */
+function beyondSandbox({ additionalPermissions, environmentId }: NativeCommandApproval) {
+  return {
+    ...(additionalPermissions && { additionalPermissions }),
+    ...(environmentId && environmentId !== 'local' && { environmentId }),
+  }
 }
 
 function asked({ name, kind, title, input }: CallDescription) {
   return { tool: name, kind, title, input }
-}
-
-const scopes = [
-  ['session', 'for this session'],
-  ['project', 'in this folder'],
-  ['always', 'always'],
-] as const
-
-/** What lasts of an answer about a command is this very command, also where it only reads. */
-function grantsOf({ kind }: CallDescription, command: string): { suggestions?: PermissionOption[] } {
-  if (kind === 'execute') return {}
-  const rule = { tool: commandTool, match: { command: command.replace(/[\\*]/g, '\\$&') } }
-  return {
-    suggestions: scopes.map(([scope, how]) => ({
-      decision: 'allow',
-      scope,
-      label: `Allow this command ${how}`,
-      rule,
-    })),
-  }
 }
 
 /** A patch of which nothing is known may change anything: no mode accepts it as an edit of the folder. */
@@ -92,16 +83,16 @@ export function fileApproval(state: TranslateState, params: NativeFileApproval):
       title: call?.title ?? 'Change files',
       input: grantRoot ? { ...(call?.input as object), grantRoot } : (call?.input ?? {}),
       ...(reason && { reason }),
-      ...((!call || reachesOutside(call, state.cwd)) && { outside: true }),
+      ...(call ? reachOfCall(call, state.cwd) : { outside: true }),
       ...(diff && { diff }),
     },
     respond: decision,
   }
 }
 
-function reachesOutside(call: Call | undefined, cwd: string | undefined): boolean {
-  const { changes = [] } = (call?.input ?? {}) as { changes?: readonly { path: string }[] }
-  return cwd !== undefined && changes.some(({ path }) => !isInsideFolders(path, cwd))
+function reachOfCall({ kind, input }: Call, cwd: string | undefined): Reach {
+  const { paths = [] } = (input ?? {}) as { paths?: readonly string[] }
+  return cwd === undefined ? { outside: true } : reachOf(kind, paths, { cwd, settings: {} })
 }
 
 function diffIn({ input }: Call): Diff | undefined {

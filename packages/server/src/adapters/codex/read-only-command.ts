@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { isInsideFolders } from '../inside-folder.ts'
 import { shellTokens } from './shell-words.ts'
 
 type Reading = 'read' | 'search'
@@ -35,13 +38,8 @@ const printsLines = /^\d+(,\d+)?p$/
  * commands, so a read-only session lives by these. Whatever is in doubt is not among them.
  */
 export function readingOf(command: string): Reading | undefined {
-  const tokens = shellTokens(command)
-  if (!tokens || tokens.length === 0) return undefined
-  const calls: string[][] = [[]]
-  for (const token of tokens) {
-    if ('word' in token) calls.at(-1)?.push(token.word)
-    else calls.push([])
-  }
+  const calls = callsOf(command)
+  if (!calls) return undefined
   const kinds = calls.map(([program = '', ...args]) => kindOf(program, args))
   if (kinds.includes(undefined)) return undefined
   return kinds.includes('search') ? 'search' : 'read'
@@ -55,4 +53,45 @@ function kindOf(program: string, args: readonly string[]): Reading | undefined {
 
 function onlyPrints([flag, script, ...files]: readonly string[]): boolean {
   return flag === '-n' && printsLines.test(script ?? '') && !files.some((file) => file.startsWith('-'))
+}
+
+function callsOf(command: string): string[][] | undefined {
+  const tokens = shellTokens(command)
+  if (!tokens || tokens.length === 0) return undefined
+  const calls: string[][] = [[]]
+  for (const token of tokens) {
+    if ('word' in token) calls.at(-1)?.push(token.word)
+    else calls.push([])
+  }
+  return calls
+}
+
+/** Their arguments are words, not files. */
+const filesNothing = new Set(['basename', 'dirname', 'echo', 'pwd', 'tr', 'which'])
+/** Links in the folder are followed, wherever they lead. */
+const followsLinks = /^(-[^-]*[RLH]|--(dereference|follow|files-from|file).*)/
+
+/**
+ * Whether a command that only reads may read outside the folder. A word that names nothing there is a pattern, or a
+ * file that nobody can read. What `cd` may have done is counted in, whether or not it was done.
+ */
+export function readsOutside(command: string, at: string | undefined, folder: string | undefined): boolean {
+  const calls = callsOf(command)
+  if (!calls || readingOf(command) === undefined) return false
+  if (at === undefined || folder === undefined || !isInsideFolders(at, folder)) return true
+  const places = [at]
+  const leadsOut = (word: string) =>
+    places.some((place) => existsSync(resolve(place, word)) && !isInsideFolders(resolve(place, word), folder))
+  return calls.some(([program = '', ...args]) => {
+    if (program === 'cd') {
+      const [target] = args
+      if (args.length !== 1 || target === undefined || target.startsWith('-')) return true
+      places.push(...places.map((place) => resolve(place, target)))
+      return leadsOut(target)
+    }
+    if (filesNothing.has(program)) return false
+    return args.some((word) =>
+      word.startsWith('-') ? followsLinks.test(word) || /[/\\]|\.\./.test(word) : leadsOut(word),
+    )
+  })
 }

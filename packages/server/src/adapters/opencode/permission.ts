@@ -1,6 +1,7 @@
 import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import type { ConnectInput, PermissionAsk, Person } from '../../core/agent-adapter.ts'
-import { reachOfEdit } from '../inside-folder.ts'
+import { reachOf } from '../inside-folder.ts'
+import { pathsIn } from '../paths-in-input.ts'
 import type { AnnouncedCalls, Called } from './announced-calls.ts'
 import type { NativePermission } from './native.ts'
 import { isHarmless, type NativeAgent, ownVerdict, unaskedBy } from './rules.ts'
@@ -135,7 +136,7 @@ export class PermissionDesk {
       typeof filepath === 'string' && { diff: { path: filepath, patch: diff } }
     if (!call) return askWithoutCall(permission, patterns, metadata)
     const { toolCallId, parentToolCallId, name, kind, title, input, locations = [] } = call
-    const paths = locations.map(({ path }) => path)
+    const paths = [...locations.map(({ path }) => path), ...pathsIn(input)]
     return {
       toolCallId,
       ...(parentToolCallId !== undefined && { parentToolCallId }),
@@ -145,7 +146,7 @@ export class PermissionDesk {
       input,
       ...(reason !== undefined && { reason }),
       // OpenCode calls outside what leaves the repository, and follows no links: that is not enough for a change.
-      ...(kind === 'edit' && reachOfEdit(paths, this.#context.session)),
+      ...reachOf(kind, paths, this.#context.session),
       ...(permission === 'external_directory' && { outside: true }),
       ...change,
     }

@@ -1,0 +1,54 @@
+/** What fields of a tool's input mean, by their names. Agents have no common words for them. */
+
+/** Fields that change neither what a call does nor where: a rule need not know them. */
+const harmless = new Set([
+  'description',
+  'timeout',
+  'timeout_ms',
+  'timeoutMs',
+  'offset',
+  'limit',
+  'line',
+  'replace_all',
+  'replaceAll',
+])
+
+/** The value must be plain: what an agent does with an object under one of these names, nobody knows. */
+export function isHarmlessField(name: string, value: unknown): boolean {
+  return harmless.has(name) && (value === null || typeof value !== 'object')
+}
+
+const files =
+  /(path|file|file_?name|uri|director(y|ie)|dir|folder|destination|target|(?<!new_?)source)s?$|^cwd$/i
+
+/** It names files: `path`, `file_path`, `notebookPath`, `target_file`, `uri`. */
+export function isFileField(name: string): boolean {
+  return files.test(name)
+}
+
+const written =
+  fieldNames(`content contents text patch patchText diff changes edits codeEdit newSource oldString newString
+  oldStr newStr oldText newText insertLine instruction instructions expectedReplacements cellId cellNumber cellType editMode
+  title`)
+const soughtFor =
+  fieldNames(`pattern query glob regex include exclude type outputMode multiline headLimit caseSensitive pages
+  viewRange title -A -B -C -i -n`)
+
+/** Beside the names of files, what a tool that edits files is told. */
+export function isWrittenField(name: string): boolean {
+  return written.has(plain(name))
+}
+
+/** The same for a tool that reads or searches. */
+export function isSoughtField(name: string): boolean {
+  return soughtFor.has(plain(name))
+}
+
+function fieldNames(list: string): ReadonlySet<string> {
+  return new Set(list.split(/\s+/).map(plain))
+}
+
+/** Agents write `old_string` and `oldString`. */
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll('_', '')
+}

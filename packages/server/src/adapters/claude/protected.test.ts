@@ -1,0 +1,127 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { PermissionMode, SessionEvent } from '@parley/protocol'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createHost } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { TestReader } from '../../testing/reader.ts'
+import { createClaudeAdapter } from './index.ts'
+
+/** A home whose owner lets Claude Code edit everything. */
+const home = mkdtempSync(join(tmpdir(), 'parley-protected-'))
+let server: ModelServer
+beforeAll(async () => {
+  mkdirSync(join(home, '.claude'))
+  writeFileSync(join(home, '.claude', 'settings.json'), '{ "permissions": { "allow": ["Edit", "Write"] } }')
+  server = await startModelServer()
+  answerByPrompt(server, /Parley was restarted/)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(home, { recursive: true, force: true })
+})
+
+type Call = { readonly name: string; readonly input: object }
+
+/** Each call in a turn of its own step; every question is answered with no. */
+async function play(mode: PermissionMode, calls: (cwd: string) => readonly Call[]) {
+  const cwd = mkdtempSync(join(home, 'work-'))
+  execFileSync('git', ['init', '-q'], { cwd })
+  symlinkSync(join(cwd, '.git', 'hooks'), join(cwd, 'harmless'))
+  const steps = calls(cwd).map(({ name, input }, index) => ({
+    toolCalls: [{ name, id: `toolu_${index}`, arguments: JSON.stringify(input) }],
+  }))
+  const adapters = [createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })]
+  const host = await createHost({ adapters, store: createMemoryStore() })
+  const prompt = modelPrompt('Write.', ...steps, { content: 'I tried.' })
+  const { id } = await host.create({ agent: 'claude', cwd, mode, prompt })
+  const reader = new TestReader(id)
+  await reader.follow(host)
+  for (;;) {
+    await reader.until(({ state }) => state.turns === 1 || state.requests.length > 0)
+    const { requests, turns } = reader.view.state
+    if (turns === 1) break
+    for (const { requestId } of requests)
+      await host.command(id, { commandId: requestId, type: 'permission.decide', requestId, decision: 'deny' })
+    await reader.until(({ state }) => !state.requests.some((one) => requests.includes(one)))
+  }
+  const { events } = await host.read(id, { after: 0, limit: 1000 })
+  await host.close()
+  return events.map(({ json }) => JSON.parse(json) as SessionEvent)
+}
+
+/** What became of each call: who answered, if anybody was asked. */
+function fates(events: readonly SessionEvent[]): string[] {
+  const ended = events.flatMap((event) => (event.type === 'tool-call.ended' ? [event] : []))
+  return ended.map(({ toolCallId, outcome }) => {
+    const asked = events.find(
+      (event) => event.type === 'permission.requested' && event.toolCallId === toolCallId,
+    )
+    const answer = events.find(
+      (event) =>
+        event.type === 'permission.resolved' &&
+        asked?.type === 'permission.requested' &&
+        event.requestId === asked.requestId,
+    )
+    return `${outcome} by ${answer?.type === 'permission.resolved' ? answer.by : 'nobody'}`
+  })
+}
+
+const protectedFiles = [
+  '.claude/settings.json',
+  '.claude/commands/run.md',
+  '.git/hooks/pre-commit',
+  '.GIT/config',
+  '.mcp.json',
+  '.vscode/tasks.json',
+  '.envrc',
+  '.bashrc',
+  '.codex/config.toml',
+  '.npmrc',
+  'harmless/pre-push',
+  'src/../.git/config',
+]
+const write = (cwd: string, file: string): Call => ({
+  name: 'Write',
+  input: { file_path: `${cwd}/${file}`, content: 'x' },
+})
+
+it.each(['accept-edits', 'ask'] as const)(
+  'a person is asked about each protected file, in mode %s',
+  async (mode) => {
+    const events = await play(mode, (cwd) => protectedFiles.map((file) => write(cwd, file)))
+    expect(fates(events)).toEqual(protectedFiles.map(() => 'denied by person'))
+  },
+)
+
+it('an ordinary file is written unasked where edits are accepted, and everything in bypass', async () => {
+  expect(fates(await play('accept-edits', (cwd) => [write(cwd, 'src/a.ts')]))).toEqual([
+    'completed by nobody',
+  ])
+  expect(fates(await play('bypass', (cwd) => [write(cwd, '.envrc')]))).toEqual(['completed by nobody'])
+})
+
+const commands = [
+  'echo x >> .git/config',
+  'touch .mcp.json',
+  'mkdir -p .claude/commands',
+  'mkdir .codex',
+  'cp README.md .g"it"/hooks/pre-commit',
+  'sed -i s/a/b/ .npmrc',
+  'mv README.md .envrc',
+  'ln -s .git/config notes',
+  'cp README.md harmless/pre-commit',
+  'cd .git && touch hooks/pre-commit',
+]
+
+it('a person is asked about commands that change a protected file where edits are accepted', async () => {
+  const events = await play('accept-edits', () =>
+    commands.map((command) => ({ name: 'Bash', input: { command, description: 'x' } })),
+  )
+  expect(fates(events)).toEqual(commands.map(() => 'denied by person'))
+})

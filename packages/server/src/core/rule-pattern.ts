@@ -1,0 +1,140 @@
+import {
+  fitsGlob,
+  isFileField,
+  isHarmlessField,
+  isSoughtField,
+  isWrittenField,
+  type RulePattern,
+  type ToolKind,
+} from '@parley/protocol'
+import { canonical, hashOf } from './hash.ts'
+import { simpleCommands } from './simple-commands.ts'
+
+/** What a pattern looks at. */
+export type Asked = { readonly tool: string; readonly input: unknown }
+
+/** Where a call reaches: a grant covers neither unless it says so. */
+export type Reach = {
+  readonly outside?: boolean | undefined
+  readonly protected?: boolean | undefined
+}
+
+/** A shell's control characters: a `*` in a grant never stands for one. */
+const shellSyntax = /[;&|`$<>\n\r()]/
+
+/**
+ * Whether a grant covers a call. One that looks at the input covers no field that it does not name, but for those that
+ * change nothing (`isHarmlessField`): the same command in another folder, or without its sandbox, is another thing.
+ */
+export function covers(pattern: RulePattern, asked: Asked & Reach): boolean {
+  if (asked.outside && !pattern.outside) return false
+  if (asked.protected && !pattern.protected) return false
+  if (pattern.tool !== '*' && pattern.tool !== asked.tool) return false
+  const { match, exact, any } = pattern
+  if (!match && !exact && !any) return true
+  const input = recordOf(asked.input)
+  if (!input) return false
+  const isNamed = (field: string) =>
+    Object.hasOwn(match ?? {}, field) || Object.hasOwn(exact ?? {}, field) || any?.includes(field)
+  return (
+    Object.entries(match ?? {}).every(([field, text]) => fitsGrant(text, own(input, field))) &&
+    hasExactly(input, exact) &&
+    Object.entries(input).every(
+      ([field, value]) => value === undefined || isNamed(field) || isHarmlessField(field, value),
+    )
+  )
+}
+
+/** Whether a rule that restricts is about a call: `*` stands for anything, and an extra field does not slip through. */
+export function touches(pattern: RulePattern, { tool, input }: Asked): boolean {
+  if (pattern.tool !== '*' && pattern.tool !== tool) return false
+  const { match = {}, exact } = pattern
+  const fields = recordOf(input)
+  if (!fields) return Object.keys({ ...match, ...exact }).length === 0
+  return (
+    hasExactly(fields, exact) &&
+    Object.entries(match).every(([field, text]) => fitsRefusal(text, field, own(fields, field)))
+  )
+}
+
+function fitsGrant(text: string, value: unknown): boolean {
+  const isText = typeof value === 'string' || value === true
+  return isText && fitsGlob(text, String(value), { barred: shellSyntax })
+}
+
+function fitsRefusal(text: string, field: string, value: unknown): boolean {
+  const words = typeof value === 'string' ? value : JSON.stringify(value)
+  if (words === undefined) return false
+  if (fitsGlob(text, words)) return true
+  return commandFields.has(field) && simpleCommands(value).some((command) => fitsGlob(text, command))
+}
+
+function hasExactly(input: Fields, exact: RulePattern['exact'] = {}): boolean {
+  return Object.entries(exact).every(
+    ([field, value]) => Object.hasOwn(input, field) && hashOf(input[field]) === hashOf(value),
+  )
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function own(input: Fields, field: string): unknown {
+  return Object.hasOwn(input, field) ? input[field] : undefined
+}
+
+/** No input is one without fields. */
+function recordOf(input: unknown): Fields | undefined {
+  if (input === undefined || input === null) return {}
+  return typeof input === 'object' && !Array.isArray(input) ? (input as Fields) : undefined
+}
+
+/** The text of a command, by the names that agents have for it. */
+const commandFields = new Set(['command', 'cmd', 'script'])
+const largestPattern = 10_000
+
+/**
+ * What a lasting answer to this call covers: the call as it stands; of a tool that reads or edits files, every use of it
+ * inside the folders. Undefined: nothing, because the call cannot be told from others or changes a protected file.
+ */
+export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): RulePattern | undefined {
+  const { tool, kind, outside } = asked
+  const input = recordOf(asked.input)
+  if (tool === '*' || asked.protected || kind === 'plan' || !input) return undefined
+  const fields = Object.entries(input).filter(
+    ([name, value]) => value !== undefined && !isHarmlessField(name, value),
+  )
+  const isCommand = kind === 'execute' || fields.some(([name]) => commandFields.has(name))
+  const { command } = input
+  if (kind === 'execute' && !fields.some(([name]) => commandFields.has(name))) return undefined
+  const mayVary = (name: string) => {
+    // What a subagent is told changes nothing by itself, nor does what is asked of a page.
+    if (kind === 'subagent' || kind === 'fetch') return name === 'prompt'
+    return !isCommand && !outside && varies(kind, name)
+  }
+  const any = fields.map(([name]) => name).filter(mayVary)
+  const isText = isCommand && typeof command === 'string'
+  const exact = fields.filter(([name]) => !any.includes(name) && !(isText && name === 'command'))
+  const pattern: RulePattern = {
+    tool,
+    ...(isText && { match: { command: escaped(command) } }),
+    ...((exact.length > 0 || !isText) && { exact: Object.fromEntries(exact) }),
+    ...(any.length > 0 && { any }),
+    ...(outside && { outside }),
+  }
+  const isTooMuch = Object.hasOwn(input, '__proto__') || canonical(pattern).length > largestPattern
+  return isTooMuch ? undefined : pattern
+}
+
+/** Of tools that read or edit files these may have any value: where they reach is looked at each time. */
+function varies(kind: ToolKind, name: string): boolean {
+  if (kind === 'edit') return isWrittenField(name) || (isFileField(name) && !isWorkingFolder(name))
+  const reads = kind === 'read' || kind === 'search'
+  return reads && (isSoughtField(name) || (isFileField(name) && !isWorkingFolder(name)))
+}
+
+function isWorkingFolder(name: string): boolean {
+  return name === 'cwd' || name === 'workdir'
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\*]/g, '\\$&')
+}

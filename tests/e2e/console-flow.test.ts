@@ -8,7 +8,7 @@ import { scriptedConsole } from './console-scripted.ts'
 const talk = (name: string) =>
   Array.from({ length: 30 }, (_, at) => ({ type: 'text' as const, text: `${name}, piece ${at}` }))
 const queued = Array.from({ length: 12 }, (_, at) => `queued ${at + 1}`)
-const { server, openTab, session, host, gates } = scriptedConsole({
+const { server, openTab, session, host, gates, folder } = scriptedConsole({
   start: [{ type: 'wait', gate: 'start' }],
   ...Object.fromEntries(queued.map((words) => [words, talk(words)])),
 })
@@ -46,5 +46,62 @@ describe('prompts that were queued long before their turns', () => {
     ])
     expect(prompt?.y).toBeLessThan(answer?.y ?? 0)
     expect(complaints).toEqual([])
+  })
+})
+
+describe('the palette', () => {
+  const options = (page: Page) => page.getByRole('dialog').getByRole('option')
+  const field = (page: Page) => page.getByPlaceholder('Search sessions and commands')
+
+  it('finds each of 210 sessions by title, folder and agent, and cancels what is no longer asked for', async () => {
+    const titles = Array.from({ length: 210 }, (_, at) => `Errand number ${String(at + 1).padStart(3, '0')}`)
+    const { sessions: made } = await host().list({ limit: 1, q: 'Errand' })
+    for (const title of made.length > 0 ? [] : titles)
+      await host().create({ agent: 'scripted', cwd: folder, title })
+    const { page, complaints } = await openTab()
+    await page.getByRole('link', { name: /Errand number 210/ }).waitFor()
+    expect(await page.getByRole('link', { name: /Errand number 001/ }).count()).toBe(0)
+
+    await page.keyboard.press('Control+k')
+    await field(page).fill('errand 001')
+    await eventually(() => options(page).allTextContents()).toEqual([
+      expect.stringContaining('Errand number 001'),
+    ])
+    await field(page).fill(`scripted ${folder.split('/').at(-1)} number 002`)
+    await eventually(() => options(page).allTextContents()).toEqual([
+      expect.stringContaining('Errand number 002'),
+    ])
+    await field(page).fill('scripted errand')
+    await page.getByRole('status').getByText('More sessions match.').waitFor()
+    await field(page).fill('no such errand')
+    await page.getByRole('dialog').getByText('No results').waitFor()
+
+    // An answer that comes late, after other words were typed, changes nothing.
+    const late = Promise.withResolvers<void>()
+    await page.route(/sessions\?.*q=errand\+002/, async (route) => {
+      await late.promise
+      await route.continue().catch(() => undefined)
+    })
+    const asked = page.waitForRequest(/q=errand\+002/)
+    await field(page).fill('errand 002')
+    await asked
+    await field(page).fill('errand 003')
+    await eventually(() => options(page).allTextContents()).toEqual([
+      expect.stringContaining('Errand number 003'),
+    ])
+    late.resolve()
+    await field(page).press('Enter')
+    await page.getByRole('heading', { name: 'Errand number 003' }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('says so when the server cannot be asked', async () => {
+    const { page } = await openTab()
+    await page.keyboard.press('Control+k')
+    await field(page).waitFor()
+    await page.route(/api\/sessions\?.*q=/, (route) => route.abort())
+    await field(page).fill('errand 005')
+    await page.getByRole('dialog').getByRole('status').waitFor()
+    expect(await page.getByRole('dialog').getByRole('status').textContent()).toMatch(/server/i)
   })
 })

@@ -151,9 +151,9 @@ async function stillWorks(page: Page): Promise<void> {
   await prompt(page).pressSequentially('still here')
   await eventually(() => prompt(page).inputValue()).toBe('still here')
   await page.keyboard.press('Control+k')
-  await page.getByPlaceholder('Go to a session').waitFor()
+  await page.getByPlaceholder('Search sessions and commands').waitFor()
   await page.keyboard.press('Escape')
-  await page.getByPlaceholder('Go to a session').waitFor({ state: 'detached' })
+  await page.getByPlaceholder('Search sessions and commands').waitFor({ state: 'detached' })
 }
 
 /** So much of the page is elements: what is shown of something endless is not endless. */

@@ -241,7 +241,7 @@ async function noteNotifications(context: BrowserContext): Promise<string[]> {
 describe('the palette', () => {
   const open = async (page: Page) => {
     await page.keyboard.press('Control+k')
-    await page.getByPlaceholder('Go to a session').waitFor()
+    await page.getByPlaceholder('Search sessions and commands').waitFor()
   }
   const entries = (page: Page) => page.getByRole('dialog').getByRole('option')
 

@@ -98,7 +98,7 @@ describe('what is typed', () => {
     await page.getByRole('button', { name: 'Close panel' }).click()
     await prompt(page).focus()
     await page.keyboard.press('Control+k')
-    await page.getByPlaceholder('Go to a session').waitFor()
+    await page.getByPlaceholder('Search sessions and commands').waitFor()
     await page.keyboard.type('terminals')
     await page.keyboard.press('Enter')
     await inShell(page)

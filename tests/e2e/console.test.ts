@@ -407,7 +407,7 @@ describe('everyone can use it', () => {
       await look(section)
     }
     await page.keyboard.press('Control+k')
-    await page.getByPlaceholder('Go to a session').waitFor()
+    await page.getByPlaceholder('Search sessions and commands').waitFor()
     await look('palette')
     await page.goto(server.url)
     await page

@@ -1,5 +1,4 @@
-import { useSessions } from '@parley/client/react'
-import type { SessionSummary } from '@parley/protocol'
+import { type SessionSummary, summarise } from '@parley/protocol'
 import { Command } from 'cmdk'
 import {
   Archive,
@@ -14,6 +13,7 @@ import {
   UnfoldVertical,
 } from 'lucide-react'
 import { type KeyboardEvent, type ReactNode, useState } from 'react'
+import { sessionSource } from '../cache/session-source.ts'
 import { useAgents } from '../page/agents.ts'
 import { prefer, preferences } from '../page/preferences.ts'
 import { settingsSections } from '../page/route.logic.ts'
@@ -26,6 +26,7 @@ import { StatusMark } from '../sessions/status-mark.tsx'
 import { sectionNames } from '../settings/section-names.ts'
 import { matchOf } from './match.logic.ts'
 import { type Doing, doingsOf } from './session-doings.tsx'
+import { type SessionSearch, useSessionSearch } from './session-search.ts'
 
 /** As many sessions are shown before anything is typed. */
 const mostAtFirst = 5
@@ -34,6 +35,7 @@ const mostAtFirst = 5
 export default function Palette({ onClose }: { onClose: () => void }) {
   const [words, setWords] = useState('')
   const [inside, setInside] = useState<Doing>()
+  const search = useSessionSearch(inside ? '' : words.trim())
   const enter = (doing: Doing | undefined) => {
     setInside(doing)
     setWords('')
@@ -75,34 +77,55 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             autoFocus
             value={words}
             onValueChange={setWords}
-            placeholder={inside ? 'Choose one of these' : 'Go to a session, or do something'}
+            placeholder={inside ? 'Choose one of these' : 'Search sessions and commands'}
             className={`min-w-0 flex-1 bg-transparent py-3 pr-4 text-base outline-none ${inside ? 'pl-1' : 'pl-4'}`}
           />
         </div>
         <Command.List className="max-h-[60dvh] overflow-y-auto p-1.5">
           <Command.Empty className="px-3 py-6 text-center text-sm text-soft">
-            Nothing has that name.
+            {search.searching ? 'Searching…' : 'No results'}
           </Command.Empty>
           {inside?.entries ? (
             <Doings heading={inside.label} doings={inside.entries} onChoose={choose} />
           ) : (
-            <Everything typed={words.trim() !== ''} onChoose={choose} />
+            <Everything typed={words.trim() !== ''} search={search} onChoose={choose} />
           )}
         </Command.List>
+        <SearchNote search={search} />
       </Command>
     </Dialog>
   )
 }
 
-function Everything({ typed, onChoose }: { typed: boolean; onChoose: (doing: Doing) => void }) {
-  const all = useSessions({ archived: 'all' })
-  // Known already, so that the first of them is chosen from the start.
+/** What the list does not say of the search: that it is not all, or that it failed. */
+function SearchNote({ search: { problem, hasMore } }: { search: SessionSearch }) {
+  const note = problem ?? (hasMore ? 'More sessions match. Type more to narrow the search.' : undefined)
+  if (note === undefined) return null
+  return (
+    <p
+      role="status"
+      className={`border-t border-line px-4 py-2 text-xs ${problem === undefined ? 'text-soft' : 'text-bad'}`}
+    >
+      {note}
+    </p>
+  )
+}
+
+function Everything({
+  typed,
+  search,
+  onChoose,
+}: {
+  typed: boolean
+  search: SessionSearch
+  onChoose: (doing: Doing) => void
+}) {
+  // Known already, so that matches among them are there at once; the server adds all others.
   const known = useAllSessions().sessions
-  const sessions = all.status === 'loading' ? known : all.sessions
-  const route = useRoute()
-  const here = route.name === 'session' ? sessions.find(({ id }) => id === route.id) : undefined
-  const others = sessions.filter((session) => session !== here)
-  const listed = typed ? others : others.filter(({ archived }) => !archived).slice(0, mostAtFirst)
+  const here = useSessionHere(known)
+  const byId = new Map([...known, ...search.sessions].map((session) => [session.id, session]))
+  const others = (typed ? [...byId.values()] : known).filter(({ id }) => id !== here?.id)
+  const listed = typed ? others : others.slice(0, mostAtFirst)
   return (
     <>
       {listed.length > 0 && (
@@ -118,6 +141,16 @@ function Everything({ typed, onChoose }: { typed: boolean; onChoose: (doing: Doi
       <Doings heading="Do" doings={doings} onChoose={onChoose} />
     </>
   )
+}
+
+/** The session that is open; one that no list has loaded is known from its own page. */
+function useSessionHere(known: readonly SessionSummary[]): SessionSummary | undefined {
+  const route = useRoute()
+  if (route.name !== 'session') return undefined
+  const listed = known.find(({ id }) => id === route.id)
+  if (listed) return listed
+  const { state } = sessionSource(route.id).getSnapshot().view
+  return state.seq > 0 ? summarise(state) : undefined
 }
 
 function Doings({
@@ -160,13 +193,13 @@ function Doings({
 const doings: readonly Doing[] = [
   { label: 'New session', icon: <Plus size={15} />, keys: ['N'], onSelect: () => go({ name: 'new' }) },
   {
-    label: 'Inbox: what waits for you',
+    label: 'Inbox: approvals and questions',
     icon: <Inbox size={15} />,
     keys: ['I'],
     onSelect: () => go({ name: 'inbox' }),
   },
   {
-    label: 'Go on with a conversation of an agent (import)',
+    label: 'Continue a Claude or Codex session (import)',
     icon: <History size={15} />,
     onSelect: () => go({ name: 'import' }),
   },
@@ -178,9 +211,9 @@ const doings: readonly Doing[] = [
   })),
   { label: 'Theme: light', icon: <Sun size={15} />, onSelect: () => prefer({ theme: 'light' }) },
   { label: 'Theme: dark', icon: <Moon size={15} />, onSelect: () => prefer({ theme: 'dark' }) },
-  { label: 'Theme: as the system', icon: <Sun size={15} />, onSelect: () => prefer({ theme: 'system' }) },
+  { label: 'Theme: system', icon: <Sun size={15} />, onSelect: () => prefer({ theme: 'system' }) },
   {
-    label: 'Expand everything, or fold what is quiet',
+    label: 'Expand all, or collapse all',
     icon: <UnfoldVertical size={15} />,
     onSelect: () => prefer({ expandAll: !preferences.get().expandAll }),
   },
@@ -191,12 +224,13 @@ function SessionEntry({ session, onChoose }: { session: SessionSummary; onChoose
   const { id, title, cwd, archived } = session
   const icon = archived ? <Archive size={15} /> : <StatusMark session={session} unread={false} />
   const label = visible(title) || 'Untitled'
+  const agentName = agents.find((agent) => agent.id === session.agent)?.name ?? session.agent
   const open = () => onChoose({ label, icon, onSelect: () => go({ name: 'session', id }) })
   return (
-    <Entry value={id} keywords={[title, cwd]} icon={icon} onSelect={open}>
+    <Entry value={id} keywords={[title, cwd, session.agent, agentName]} icon={icon} onSelect={open}>
       <span className="min-w-0 flex-1 truncate">{label}</span>
       <span className="shrink-0 text-xs text-faint">
-        {agents.find((agent) => agent.id === session.agent)?.name ?? session.agent} · {folderName(cwd)}
+        {agentName} · {folderName(cwd)}
       </span>
     </Entry>
   )

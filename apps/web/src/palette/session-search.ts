@@ -1,0 +1,40 @@
+import type { SessionSummary } from '@parley/protocol'
+import { useEffect, useState } from 'react'
+import { client } from '../page/client.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
+
+export type SessionSearch = {
+  readonly sessions: readonly SessionSummary[]
+  readonly searching: boolean
+  /** There are more than were asked for. */
+  readonly hasMore: boolean
+  readonly problem?: string
+}
+
+const nothing: SessionSearch = { sessions: [], searching: false, hasMore: false }
+/** Shorter than a pause in typing, longer than the time between two letters. */
+const debounceMs = 120
+const limit = 40
+
+/** Asks the server for sessions by title, folder and agent, archived ones too. Other words cancel what is under way. */
+export function useSessionSearch(words: string): SessionSearch {
+  const [found, setFound] = useState(nothing)
+  useEffect(() => {
+    if (words === '') return setFound(nothing)
+    const controller = new AbortController()
+    const { signal } = controller
+    setFound((before) => ({ ...before, searching: true }))
+    const timer = setTimeout(() => {
+      client.call('listSessions', { query: { q: words, archived: 'all', limit }, signal }).then(
+        ({ sessions, cursor }) =>
+          signal.aborted || setFound({ sessions, searching: false, hasMore: cursor !== undefined }),
+        (thrown: unknown) => signal.aborted || setFound({ ...nothing, problem: problemWords(thrown) }),
+      )
+    }, debounceMs)
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [words])
+  return found
+}

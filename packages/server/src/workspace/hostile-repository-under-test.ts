@@ -155,14 +155,16 @@ function layInner(place: Place, name: string): string {
   return inner
 }
 
-const hostileConfig = (place: Place) => `[core]\n\tfsmonitor = ${place.run}\n${filterSection('evil', place)}`
+const hostileConfig = (place: Place) =>
+  `[core]\n\tfsmonitor = ${place.run}\n${filterSection('evil', place)}${filterSection('x=y', place)}`
 
 /** The files of a bare repository, committed as ordinary files. */
 function layBare(place: Place): void {
   const app = join(place.folder, 'app')
   cpSync(join(place.folder, '.git'), app, { recursive: true })
   write(app, {
-    'a.txt': 'x\n',
+    'a.txt': 'bare\n',
+    '.gitattributes': '*.txt filter=x=y\n',
     config: `[core]\n\trepositoryFormatVersion = 0\n\tbare = false\n\tworktree = .\n${hostileConfig(place)}`,
   })
   place.folder = app
@@ -426,15 +428,23 @@ export const hookCases = Object.entries(hostileHooks).flatMap(([name, proof]) =>
 
 /** Everything at once, as far as it can be in one repository. */
 export function layEverything(place: Place): void {
-  for (const one of hostileKeys) layKey(one)(place)
-  layHooks(join(place.folder, '.git/hooks'), place, Object.keys(hostileHooks))
-  const names = [...filterNames, 'evil']
-  appendFileSync(join(place.folder, '.git/config'), names.map((name) => filterSection(name, place)).join(''))
+  const names = ['x=y', 'a.b', 'UPPER', 'evil']
+  const files = (text: string) =>
+    Object.fromEntries(names.map((_, index) => [`f${index}.txt`, text] as const))
+  layInner(place, 'inner')
+  write(place.folder, files('one\n'))
+  git(place.folder, 'add', '-A')
+  git(place.folder, 'commit', '-qm', 'everything')
+  write(place.folder, { 'a.txt': 'more\n', ...files('two\n') })
   const attributes = names.map((name, index) => `f${index}.txt filter=${name} diff=evil\n`).join('')
   write(place.folder, { '.gitattributes': `*.txt filter=evil diff=evil\n${attributes}` })
-  for (const index of names.keys()) write(place.folder, { [`f${index}.txt`]: 'x\n' })
-  layInner(place, 'inner')
+  for (const one of hostileKeys) layKey(one)(place)
+  layHooks(join(place.folder, '.git/hooks'), place, Object.keys(hostileHooks))
+  const sections = names.map((name) => filterSection(name, place)).join('')
+  appendFileSync(join(place.folder, '.git/config'), sections)
   cpSync(join(place.folder, '.git'), join(place.folder, 'app'), { recursive: true })
+  appendFileSync(join(place.folder, 'app/config'), '[core]\n\tworktree = .\n')
+  rmSync(place.mark, { force: true })
 }
 
 /** Keys of the installed git that name a program by their sound. */

@@ -13,6 +13,12 @@ type Rule = { room: string; mayImport: string[]; packages?: string[]; instead: s
 
 const rules: Rule[] = [
   {
+    room: 'packages/protocol/src/diff.ts',
+    mayImport: ['packages/protocol/src'],
+    packages: ['diff'],
+    instead: 'the reader of diffs knows the package diff and the protocol.',
+  },
+  {
     room: 'packages/protocol/src',
     mayImport: ['packages/protocol/src'],
     packages: ['zod'],
@@ -131,6 +137,7 @@ const rules: Rule[] = [
 
 const workspacePackages: Record<string, string> = {
   '@parley/protocol': 'packages/protocol/src/index.ts',
+  '@parley/protocol/diff': 'packages/protocol/src/diff.ts',
   '@parley/client': 'packages/client/src/index.ts',
   '@parley/client/react': 'packages/client/src/react.ts',
   '@parley/server': `${server}/index.ts`,

@@ -2,10 +2,10 @@ import { constants } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve } from 'node:path'
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
+import { compareTexts, patchText } from '@parley/protocol/diff'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
 import { isInsideFolders, reachOf, realPlace } from '../inside-folder.ts'
 import { type Change, isApproved, type Written } from './approved-change.ts'
-import { patchOf } from './patch.ts'
 
 const largestFile = 32 * 1024 * 1024
 
@@ -65,7 +65,7 @@ export function createFileMethods(options: {
   /** Asked, unless this is the very change of a call that was allowed and runs, and no rule speaks against it. */
   async function permitWriting(place: string, content: string, signal: AbortSignal): Promise<void> {
     const before = await textOf(place)
-    const change = before === undefined ? { content } : { patch: patchOf(before, content) }
+    const change = before === undefined ? { content } : { patch: patchText(compareTexts(before, content)) }
     const own: PermissionAsk = {
       tool: 'write_text_file',
       kind: 'edit',

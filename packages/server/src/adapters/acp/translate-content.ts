@@ -1,6 +1,6 @@
 import type { Diff, ToolContent } from '@parley/protocol'
+import { compareTexts, patchText } from '@parley/protocol/diff'
 import type { NativeContent, NativeToolContent } from './native.ts'
-import { patchOf } from './patch.ts'
 import type { Call, TranslateState } from './translate-state.ts'
 import { isRecord } from './translate-state.ts'
 
@@ -31,7 +31,7 @@ export function diffIn(content: readonly NativeToolContent[]): Diff | undefined 
 /** A new file whole, a change as a patch: the file as it was may be large, and stays out of the log. */
 function diffOf({ path = '', oldText, newText = '' }: NativeToolContent): Diff {
   return typeof oldText === 'string'
-    ? { path, patch: patchOf(oldText, newText) }
+    ? { path, patch: patchText(compareTexts(oldText, newText)) }
     : { path, before: null, after: newText }
 }
 

@@ -6,6 +6,7 @@ import type {
   ToolCallLocation,
 } from '@agentclientprotocol/sdk/unstable'
 import type { Diff, ToolContent, ToolKind, ToolLocation } from '@parley/protocol'
+import { type DiffHunk, type DiffLine, parsePatch } from '@parley/protocol/diff'
 
 /** A subagent is no thought: an editor may take those for harmless. */
 const kinds: Record<ToolKind, NativeKind> = {
@@ -67,22 +68,23 @@ export function nativeDiffs(diff: Diff, cwd: string): ToolCallContent[] {
   const isWhole = before !== undefined || after !== undefined
   if (isWhole || patch === undefined)
     return [{ type: 'diff', path, oldText: before ?? null, newText: after ?? '' }]
-  const hunks = hunksOf(patch)
-  if (hunks.length === 0) return [block({ type: 'text', text: fenced(patch, 'diff') })]
-  return hunks.map((hunk) => ({ type: 'diff' as const, path, ...hunk }))
+  const files = parsePatch(patch)?.filter(({ hunks }) => hunks.length > 0) ?? []
+  if (files.length === 0) return [block({ type: 'text', text: fenced(patch, 'diff') })]
+  return files.flatMap((file) =>
+    file.hunks.map((hunk) => ({
+      type: 'diff' as const,
+      path: files.length === 1 ? path : wholePath(file.path, cwd),
+      oldText: sideOf(hunk, 'added'),
+      newText: sideOf(hunk, 'removed'),
+    })),
+  )
 }
 
-function hunksOf(patch: string): { oldText: string; newText: string }[] {
-  const [, ...hunks] = patch.split(/^@@.*$\n?/m)
-  return hunks.map((hunk) => {
-    const lines = hunk.replace(/\n$/, '').split('\n')
-    const side = (other: '+' | '-') =>
-      lines
-        .filter((line) => !line.startsWith(other) && !line.startsWith('\\'))
-        .map((line) => `${line.slice(1)}\n`)
-        .join('')
-    return { oldText: side('+'), newText: side('-') }
-  })
+/** The lines of a hunk without those of the other side. */
+function sideOf({ lines }: DiffHunk, other: DiffLine['type']): string {
+  return lines
+    .flatMap(({ type, text, noNewline }) => (type === other ? [] : [noNewline ? text : `${text}\n`]))
+    .join('')
 }
 
 function terminal({ output, exitCode, signal }: Extract<ToolContent, { type: 'terminal' }>) {

@@ -1,46 +1,31 @@
 import type { Diff } from '@parley/protocol'
+import { type DiffHunk, type FileDiff, readDiff } from '@parley/protocol/diff'
 
+/** `@`: no line of a file, but where the lines that follow stand. */
 export type DiffLine = { readonly sign: ' ' | '+' | '-' | '@'; readonly text: string }
 
-const around = 3
+/** A change as lines to read. If it has several files, the name of each stands above its lines. */
+export function diffLines(diff: Diff): DiffLine[] {
+  const files = readDiff(diff)
+  return files.flatMap((file) => [
+    ...(files.length > 1 ? [{ sign: '@' as const, text: nameOf(file) }] : []),
+    ...file.hunks.flatMap(hunkLines),
+  ])
+}
 
-/**
- * A change of a file as lines to read. The agent's own patch if it gave one; else the one stretch that differs, which
- * is correct but not the shortest when a file changed in two places.
- */
-export function diffLines({ before, after, patch }: Pick<Diff, 'before' | 'after' | 'patch'>): DiffLine[] {
-  if (patch !== undefined) return patch.replace(/\n$/, '').split('\n').map(patchLine)
-  const old = linesOf(before)
-  const now = linesOf(after)
-  const shorter = Math.min(old.length, now.length)
-  let start = 0
-  while (start < shorter && old[start] === now[start]) start++
-  let tail = 0
-  while (tail < shorter - start && old.at(-1 - tail) === now.at(-1 - tail)) tail++
-  if (start === old.length && start === now.length) return []
+const nameOf = ({ path, from }: FileDiff) => (from === undefined ? path : `${from} → ${path}`)
 
-  const from = Math.max(0, start - around)
-  const signed = (sign: ' ' | '+' | '-', lines: string[]) => lines.map((text): DiffLine => ({ sign, text }))
+const signs = { added: '+', removed: '-', same: ' ' } as const
+
+function hunkLines({ lines }: DiffHunk, index: number): DiffLine[] {
+  const start = lines[0]?.after ?? lines[0]?.before ?? 1
   return [
-    ...(from > 0 ? [{ sign: '@' as const, text: `@@ line ${from + 1} @@` }] : []),
-    ...signed(' ', old.slice(from, start)),
-    ...signed('-', old.slice(start, old.length - tail)),
-    ...signed('+', now.slice(start, now.length - tail)),
-    ...signed(' ', old.slice(old.length - tail, old.length - tail + around)),
+    ...(index > 0 || start > 1 ? [{ sign: '@' as const, text: `@@ line ${start} @@` }] : []),
+    ...lines.flatMap(({ type, text, noNewline }): DiffLine[] => [
+      { sign: signs[type], text },
+      ...(noNewline ? [{ sign: '@' as const, text: '\\ No newline at end of file' }] : []),
+    ]),
   ]
-}
-
-function linesOf(text: string | null | undefined): string[] {
-  return text ? text.replace(/\n$/, '').split('\n') : []
-}
-
-function patchLine(line: string): DiffLine {
-  const isHeader = line.startsWith('@@') || line.startsWith('+++') || line.startsWith('---')
-  if (isHeader) return { sign: '@', text: line }
-  const sign = line[0]
-  return sign === '+' || sign === '-'
-    ? { sign, text: line.slice(1) }
-    : { sign: ' ', text: line.replace(/^ /, '') }
 }
 
 export function diffText(lines: readonly DiffLine[]): string {

@@ -1,0 +1,230 @@
+import { parsePatch as parseUnified, type StructuredPatch, structuredPatch } from 'diff'
+import type { Diff } from './tool-call.ts'
+
+/*
+ * Reads and makes unified diffs, for the server and the console. It has an entry of its own, `@parley/protocol/diff`:
+ * whoever shows no diffs does not load it.
+ */
+
+export type DiffLine = {
+  readonly type: 'same' | 'removed' | 'added'
+  readonly text: string
+  /** Line numbers, before and after. Missing in text that is no patch. */
+  readonly before?: number
+  readonly after?: number
+  /** The file ends with this line, without a line break. */
+  readonly noNewline?: true
+}
+
+/** Lines that stand together; between two hunks are lines that did not change. */
+export type DiffHunk = {
+  readonly lines: readonly DiffLine[]
+}
+
+export type FileDiff = {
+  /** Where the file is now, or was if it is gone. */
+  readonly path: string
+  /** Its path before, where that was another. */
+  readonly from?: string
+  readonly status: 'added' | 'modified' | 'deleted' | 'renamed' | 'copied'
+  readonly binary: boolean
+  readonly hunks: readonly DiffHunk[]
+  readonly added: number
+  readonly removed: number
+}
+
+/**
+ * The files of a change. A patch may have several, an exchange of texts has one. A patch that cannot be read is one file
+ * whose lines are the text as it stands.
+ */
+export function readDiff({ path, before, after, patch }: Diff): readonly FileDiff[] {
+  if (patch === undefined) {
+    const status = before === null ? 'added' : after === null ? 'deleted' : 'modified'
+    return [fileDiff({ path, status, binary: false }, compareTexts(before ?? '', after ?? ''))]
+  }
+  const files = parsePatch(patch)
+  if (files === undefined)
+    return [fileDiff({ path, status: 'modified', binary: false }, [{ lines: asText(patch) }])]
+  if (files.length === 0) return [fileDiff({ path, status: 'modified', binary: false }, [])]
+  return files.length === 1 ? files.map((file) => ({ ...file, path })) : files
+}
+
+/** The files of a unified diff, as git, diff and agents write it; undefined if it is none. */
+export function parsePatch(patch: string): readonly FileDiff[] | undefined {
+  if (patch.trim() === '') return []
+  // Counts that are wrong come from agents that write patches by themselves, and from patches that were cut.
+  const parsed = tryParse(patch) ?? tryParse(withCounts(patch))
+  const files = parsed?.filter(({ hunks, isGit }) => isGit || hunks.some(({ lines }) => lines.length > 0))
+  return files?.length ? files.map(fromParsed) : undefined
+}
+
+function tryParse(patch: string): StructuredPatch[] | undefined {
+  try {
+    const files = parseUnified(patch)
+    return files.every(({ hunks }) => hunks.every(({ oldStart, newStart }) => oldStart + newStart >= 0))
+      ? files
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const hunkHead = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/
+
+/** The same patch, with the lengths that its hunks have. */
+function withCounts(patch: string): string {
+  const lines = patch.split('\n')
+  let hunk: { at: number; old: number; new: number } | undefined
+  const done = () => {
+    const head = hunk && hunkHead.exec(lines[hunk.at] ?? '')
+    if (hunk && head) lines[hunk.at] = `@@ -${head[1]},${hunk.old} +${head[2]},${hunk.new} @@`
+    hunk = undefined
+  }
+  lines.forEach((line, index) => {
+    const isFile =
+      /^(diff --git|Index:) /.test(line) ||
+      (line.startsWith('--- ') && lines[index + 1]?.startsWith('+++ ') === true)
+    if (hunkHead.test(line) || isFile) done()
+    if (hunkHead.test(line)) hunk = { at: index, old: 0, new: 0 }
+    else if (hunk && !isFile) {
+      if (index === lines.length - 1 && line === '') return
+      if (/^( |-|$)/.test(line)) hunk.old++
+      if (/^( |\+|$)/.test(line)) hunk.new++
+      if (!/^([ +\\-]|$)/.test(line)) done()
+    }
+  })
+  done()
+  return lines.join('\n')
+}
+
+function fromParsed(file: StructuredPatch): FileDiff {
+  const [from, to] = namesOf(file)
+  const path = to ?? from ?? ''
+  const moved = from !== undefined && from !== path
+  return fileDiff(
+    {
+      path,
+      ...(moved && { from }),
+      status: statusOf(file, from, to),
+      binary: file.isBinary ?? false,
+    },
+    file.hunks.map((hunk) => ({ lines: numbered(hunk.lines, hunk.oldStart, hunk.newStart) })),
+  )
+}
+
+/** Without the `a/` and `b/` that git puts before names. */
+function namesOf({ oldFileName, newFileName, index, isGit }: StructuredPatch) {
+  const prefixed =
+    isGit === true ||
+    (/^(a\/|\/dev\/null$)/.test(oldFileName ?? '') && /^(b\/|\/dev\/null$)/.test(newFileName ?? ''))
+  const name = (given: string | undefined, prefix: string) => {
+    if (given === undefined || given === '/dev/null') return undefined
+    return prefixed && given.startsWith(prefix) ? given.slice(prefix.length) : given
+  }
+  const [from, to] = [name(oldFileName, 'a/'), name(newFileName, 'b/')]
+  return from === undefined && to === undefined ? [index, index] : [from, to]
+}
+
+function statusOf(
+  file: StructuredPatch,
+  from: string | undefined,
+  to: string | undefined,
+): FileDiff['status'] {
+  if (file.isRename) return 'renamed'
+  if (file.isCopy) return 'copied'
+  if (file.isCreate || (from === undefined && to !== undefined)) return 'added'
+  return file.isDelete || (to === undefined && from !== undefined) ? 'deleted' : 'modified'
+}
+
+const types = { '+': 'added', '-': 'removed', ' ': 'same' } as const
+
+function numbered(lines: readonly string[], firstBefore: number, firstAfter: number): DiffLine[] {
+  let [before, after] = [firstBefore, firstAfter]
+  return lines.flatMap((line, index): DiffLine[] => {
+    const sign = line === '' ? ' ' : line[0]
+    if (sign !== '+' && sign !== '-' && sign !== ' ') return []
+    return [
+      {
+        type: types[sign],
+        text: line.slice(1),
+        ...(sign !== '+' && { before: before++ }),
+        ...(sign !== '-' && { after: after++ }),
+        ...(lines[index + 1]?.startsWith('\\') === true && { noNewline: true }),
+      },
+    ]
+  })
+}
+
+function fileDiff(
+  facts: Pick<FileDiff, 'path' | 'from' | 'status' | 'binary'>,
+  hunks: readonly DiffHunk[],
+): FileDiff {
+  const count = (wanted: DiffLine['type']) =>
+    hunks.reduce((sum, { lines }) => sum + lines.filter(({ type }) => type === wanted).length, 0)
+  return { ...facts, hunks, added: count('added'), removed: count('removed') }
+}
+
+const asText = (text: string) =>
+  text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line): DiffLine => ({ type: 'same', text: line }))
+
+const around = 3
+/** Texts that differ more are not compared line by line: it takes the square of this. */
+const mostChanges = 500
+
+/** What leads from one text to another, with a few lines around each change. */
+export function compareTexts(before: string, after: string): readonly DiffHunk[] {
+  const found = structuredPatch('', '', before, after, '', '', {
+    context: around,
+    maxEditLength: mostChanges,
+  })
+  if (!found) return oneStretch(before, after)
+  return found.hunks.map(({ lines, oldStart, newStart }) => ({ lines: numbered(lines, oldStart, newStart) }))
+}
+
+/** All lines between the first and the last that differ. */
+function oneStretch(before: string, after: string): readonly DiffHunk[] {
+  const [old, now] = [linesOf(before), linesOf(after)]
+  const shorter = Math.min(old.length, now.length)
+  let head = 0
+  while (head < shorter && old[head] === now[head]) head++
+  let tail = 0
+  while (tail < shorter - head && old.at(-1 - tail) === now.at(-1 - tail)) tail++
+  const start = Math.max(0, head - around)
+  const end = old.length - tail
+  const signed = (sign: string, lines: readonly string[]) => lines.map((line) => sign + line)
+  const lines = [
+    ...signed(' ', old.slice(start, head)),
+    ...signed('-', old.slice(head, end)),
+    ...signed('+', now.slice(head, now.length - tail)),
+    ...signed(' ', old.slice(end, end + around)),
+  ]
+  return [{ lines: numbered(lines, start + 1, start + 1) }]
+}
+
+function linesOf(text: string): string[] {
+  return text === '' ? [] : text.replace(/\n$/, '').split('\n')
+}
+
+const signs = { added: '+', removed: '-', same: ' ' } as const
+
+/** Hunks as the text of a patch, without names of files. Nothing for no hunks. */
+export function patchText(hunks: readonly DiffHunk[]): string {
+  return hunks
+    .flatMap(({ lines }) => [
+      `@@ -${range(lines, 'before')} +${range(lines, 'after')} @@`,
+      ...lines.flatMap(({ type, text, noNewline }) => [
+        signs[type] + text,
+        ...(noNewline ? ['\\ No newline at end of file'] : []),
+      ]),
+    ])
+    .join('\n')
+}
+
+/** The place of a side without lines is the line before it. */
+function range(lines: readonly DiffLine[], side: 'before' | 'after'): string {
+  const numbers = lines.flatMap((line) => line[side] ?? [])
+  return `${numbers[0] ?? 0},${numbers.length}`
+}

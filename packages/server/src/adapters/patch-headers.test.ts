@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { kindOfPatch, patchedFiles, pathsOfPatch } from './patch-headers.ts'
+import { kindOfPatch, patchedFiles, pathsOfPatch, unifiedPaths } from './patch-headers.ts'
 
 const patch = (...lines: string[]) => ['*** Begin Patch', ...lines, '*** End Patch'].join('\n')
 
@@ -15,4 +15,11 @@ it.each([
   const files = patchedFiles(text)
   expect(kindOfPatch(files)).toBe(kind)
   expect(pathsOfPatch(files)).toEqual(paths)
+})
+
+it('finds the files of a unified diff, with and without the letter in front', () => {
+  const diff =
+    'diff --git a/x b/y\nrename from x\nrename to y\n--- a/x\t2026\n+++ "b/a b"\n@@ -1 +1 @@\n--- /dev/null\n'
+  expect(unifiedPaths(diff)).toEqual(['x', 'y', 'a/x', 'x', 'b/a b', 'a b'])
+  expect(unifiedPaths('--\n+++\nplain text')).toEqual([])
 })

@@ -44,3 +44,36 @@ it('an answer outlives a second stop before its agent has heard it, and applies 
   ])
   expect((await session.state()).lastTurn).toMatchObject({ outcome: 'completed' })
 })
+
+it('an answer that allowed is void once the mode refuses the call', async () => {
+  const answers: unknown[] = []
+  const asks = Promise.withResolvers<void>()
+  const agent = oddAgent((connection) => {
+    connection.say(connectedAs('own'))
+    return {
+      async send() {
+        if (connection.number === 1) return
+        void connection.input.person.permit(write).then((answer) => {
+          if (connection.number === 0) return
+          answers.push(answer)
+          connection.endTurn()
+        })
+        asks.resolve()
+      },
+    }
+  })
+  const world = await hostUnderTest({ adapter: agent.adapter })
+  onTestFinished(() => world[Symbol.asyncDispose]())
+  const session = await world.create()
+  await session.command({ type: 'prompt.submit', text: 'hello' })
+  await asks.promise
+  const { requests } = await session.when((state) => state.requests.length === 1)
+  await world.restart()
+  const { requestId = '' } = requests[0] ?? {}
+  await session.command({ type: 'permission.decide', requestId, decision: 'allow' })
+  await until(() => agent.connections[1]?.heard.length === 1)
+  await session.command({ type: 'session.configure', mode: 'read-only' })
+  await world.restart()
+  await session.when(({ turns }) => turns === 1)
+  expect(answers).toMatchObject([{ outcome: 'denied', message: 'This session is read-only.' }])
+})

@@ -379,6 +379,30 @@ describe('permission.decide', () => {
     expect(when(waiting, allow, { rules: [elsewhere] }).drafts).toHaveLength(1)
   })
 
+  it('allows nothing that the mode refuses by now, whenever it was asked for', () => {
+    const readOnly = andThen(waiting, { type: 'session.configured', requested: { mode: 'read-only' } })
+    for (const scope of ['once', 'session', 'always'] as const)
+      expect(refusal(readOnly, { ...allow, scope })).toMatchObject({
+        code: 'forbidden',
+        message: 'This session is read-only. Deny this, or change the mode first.',
+      })
+    expect(when(readOnly, deny).drafts).toHaveLength(1)
+    const bypass = andThen(readOnly, {
+      type: 'session.configured',
+      requested: { mode: 'bypass' },
+      effective: { mode: 'bypass' },
+    })
+    expect(when(bypass, allow).drafts).toHaveLength(1)
+  })
+
+  it('allows no tool that is not in the list of the session by now', () => {
+    const listed = andThen(waiting, {
+      type: 'session.configured',
+      requested: { options: { tools: ['Read'] } },
+    })
+    expect(refusal(listed, allow)).toMatchObject({ code: 'forbidden' })
+  })
+
   it('denies with a message, and with the end of the turn', () => {
     const [draft] = when(waiting, { ...deny, message: 'Not there.', endTurn: true }).drafts
     expect(draft).toMatchObject({ outcome: 'denied', message: 'Not there.', endTurn: true })

@@ -37,7 +37,7 @@ export function covers(pattern: RulePattern, asked: Asked & Reach): boolean {
   const isNamed = (field: string) =>
     Object.hasOwn(match ?? {}, field) || Object.hasOwn(exact ?? {}, field) || any?.includes(field)
   return (
-    Object.entries(match ?? {}).every(([field, text]) => fitsGrant(text, own(input, field))) &&
+    Object.entries(match ?? {}).every(([field, text]) => fitsGrant(text, field, own(input, field))) &&
     hasExactly(input, exact) &&
     Object.entries(input).every(
       ([field, value]) => value === undefined || isNamed(field) || isHarmlessField(field, value),
@@ -57,8 +57,9 @@ export function touches(pattern: RulePattern, { tool, input }: Asked): boolean {
   )
 }
 
-function fitsGrant(text: string, value: unknown): boolean {
-  const isText = typeof value === 'string' || value === true
+/** A switch that is on is written `true`; a command is always a text. */
+function fitsGrant(text: string, field: string, value: unknown): boolean {
+  const isText = typeof value === 'string' || (value === true && !commandFields.has(field))
   return isText && fitsGlob(text, String(value), { barred: shellSyntax })
 }
 
@@ -66,12 +67,14 @@ function fitsRefusal(text: string, field: string, value: unknown): boolean {
   const words = typeof value === 'string' ? value : JSON.stringify(value)
   if (words === undefined) return false
   if (fitsGlob(text, words)) return true
-  return commandFields.has(field) && simpleCommands(value).some((command) => fitsGlob(text, command))
+  if (!commandFields.has(field)) return false
+  const commands = simpleCommands(value)
+  return !commands || commands.some((command) => fitsGlob(text, command))
 }
 
 function hasExactly(input: Fields, exact: RulePattern['exact'] = {}): boolean {
   return Object.entries(exact).every(
-    ([field, value]) => Object.hasOwn(input, field) && hashOf(input[field]) === hashOf(value),
+    ([field, value]) => own(input, field) !== undefined && hashOf(input[field]) === hashOf(value),
   )
 }
 
@@ -102,9 +105,10 @@ export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): 
   const fields = Object.entries(input).filter(
     ([name, value]) => value !== undefined && !isHarmlessField(name, value),
   )
-  const isCommand = kind === 'execute' || fields.some(([name]) => commandFields.has(name))
+  const hasCommand = fields.some(([name]) => commandFields.has(name))
+  if (kind === 'execute' && !hasCommand) return undefined
+  const isCommand = hasCommand && kind !== 'subagent'
   const { command } = input
-  if (kind === 'execute' && !fields.some(([name]) => commandFields.has(name))) return undefined
   const mayVary = (name: string) => {
     // What a subagent is told changes nothing by itself, nor does what is asked of a page.
     if (kind === 'subagent' || kind === 'fetch') return name === 'prompt'

@@ -2,18 +2,24 @@
  * The simple commands that a command line would run, each as its words with one blank between them: those of lists,
  * pipelines, subshells and substitutions, without variables set in front, behind `sudo`, `env`, `sh -c` and the like, the
  * program without its folder. For rules that refuse, so in doubt there is one more. It is no shell: what is put together
- * while it runs (`$x`, a script in a file) is not seen.
+ * while it runs (`$x`, a script in a file) is not seen. Undefined: it is nested too deeply to tell.
  */
-export function simpleCommands(value: unknown): string[] {
-  const found = new Set<string>()
-  if (typeof value === 'string') readLine(value, found, 0)
+export function simpleCommands(value: unknown): string[] | undefined {
+  const length = JSON.stringify(value)?.length ?? 0
+  const search: Search = { found: new Set(), left: 200_000 + 60 * length, isTooDeep: false }
+  if (typeof value === 'string') readLine(value, search, 0)
   else if (Array.isArray(value) && value.every((word) => typeof word === 'string'))
-    addCommand(value, found, 0)
-  return [...found]
+    addCommand(value, search, 0)
+  return search.isTooDeep || search.left < 0 ? undefined : [...search.found]
 }
 
-const deepest = 5
-const most = 2_000
+/** `left` is how many characters may still be looked at: the time is bound by the length of the line. */
+type Search = { readonly found: Set<string>; left: number; isTooDeep: boolean }
+
+const deepest = 8
+/** Behind a program that runs another one, this many words may come before that one is only looked at in part. */
+const nearWords = 20
+const partLength = 300
 
 /** They run what follows them. */
 const runners = new Set(
@@ -25,22 +31,40 @@ const runners = new Set(
 /** They take a line as a word. */
 const shells = /^((ba|z|da|k|a|fi|tc|c)?sh|eval|su|runuser|ssh|watch|xargs|parallel|script|flock|nix-shell)$/
 
-function addCommand(given: readonly string[], found: Set<string>, depth: number): void {
+function addCommand(given: readonly string[], search: Search, depth: number): void {
   const words = given.slice(given.findIndex((word) => !/^\w+\+?=/.test(word)))
   const [program = '', ...args] = words
-  if (program === '' || found.size >= most) return
+  if (program === '' || search.left < 0) return
   const name = program.slice(program.lastIndexOf('/') + 1)
-  found.add(words.join(' '))
-  found.add([name, ...args].join(' '))
-  if (depth >= deepest) return
-  if (name === 'eval') readLine(args.join(' '), found, depth + 1)
-  if (shells.test(name)) for (const word of args) if (/\s/.test(word)) readLine(word, found, depth + 1)
+  add(words.join(' '), search)
+  if (name !== program) add([name, ...args].join(' '), search)
+  if (name === 'eval') readLine(args.join(' '), search, depth + 1)
+  if (shells.test(name)) for (const word of args) if (/\s/.test(word)) readLine(word, search, depth + 1)
   if (!runners.has(name)) return
-  for (const index of args.keys()) addCommand(args.slice(index), found, depth + 1)
+  if (depth >= deepest) search.isTooDeep = true
+  for (let index = 0; index < args.length && search.left >= 0 && !search.isTooDeep; index++) {
+    const isRunner = runners.has(args[index] ?? '') || shells.test(args[index] ?? '')
+    if (index < nearWords || isRunner) addCommand(args.slice(index), search, depth + 1)
+    else addPart(args, index, search)
+  }
+}
+
+function addPart(args: readonly string[], index: number, search: Search): void {
+  const [program = '', ...more] = args.slice(index, index + nearWords)
+  const name = program.slice(program.lastIndexOf('/') + 1)
+  add([name, ...more].join(' ').slice(0, partLength), search)
+}
+
+function add(command: string, search: Search): void {
+  search.left -= command.length
+  search.found.add(command)
 }
 
 /** Reads a line as a shell would, as far as words, quotes and separators go. */
-function readLine(line: string, found: Set<string>, depth: number): void {
+function readLine(line: string, search: Search, depth: number): void {
+  search.left -= line.length
+  if (depth > deepest) search.isTooDeep = true
+  if (search.isTooDeep) return
   const text = line.replace(/\$\{?IFS\}?/g, ' ').replaceAll('\\\n', '')
   let words: string[] = []
   let word: string | undefined
@@ -52,15 +76,15 @@ function readLine(line: string, found: Set<string>, depth: number): void {
   }
   const endCommand = () => {
     endWord()
-    addCommand(words, found, depth)
+    addCommand(words, search, depth)
     words = []
   }
-  for (let at = 0; at < text.length && found.size < most; ) {
+  for (let at = 0; at < text.length && search.left >= 0; ) {
     const char = text.charAt(at)
     const piece = quotedAt(text, at)
     if (piece) {
       word = (word ?? '') + piece.words
-      if (depth < deepest) for (const inner of piece.inner) readLine(inner, found, depth + 1)
+      for (const inner of piece.inner) readLine(inner, search, depth + 1)
       at += piece.length
       continue
     }

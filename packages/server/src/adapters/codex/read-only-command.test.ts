@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest'
-import { readingOf } from './read-only-command.ts'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readingOf, readsOutside } from './read-only-command.ts'
 import { shellTokens, withoutShell } from './shell-words.ts'
 
 describe('what Codex says of a command', () => {
@@ -116,5 +119,57 @@ describe('a command that only reads', () => {
     '|| cat',
   ])('is not among them: %j', (command) => {
     expect(readingOf(command)).toBeUndefined()
+  })
+})
+
+describe('a command that only reads', () => {
+  const place = mkdtempSync(join(tmpdir(), 'parley-reads-'))
+  const cwd = join(place, 'project')
+  beforeAll(() => {
+    mkdirSync(join(cwd, 'src'), { recursive: true })
+    writeFileSync(join(place, 'secret'), '')
+    writeFileSync(join(cwd, 'src', 'a'), '')
+    symlinkSync(join(place, 'secret'), join(cwd, 'src', 'link'))
+  })
+  afterAll(() => rmSync(place, { recursive: true, force: true }))
+
+  it.each([
+    'cat src/a',
+    'cat ./src/../src/a',
+    `cat ${cwd}/src/a`,
+    'cd src && cat a',
+    'rg "/api/" src',
+    'grep -n "../x" src/a',
+    'ls | head -5',
+    'echo /etc/hosts',
+  ])('%s stays in the folder', (command) => {
+    expect(readsOutside(command, cwd, cwd)).toBe(false)
+  })
+
+  it.each([
+    'cat ../secret',
+    `cat ${place}/secret`,
+    'cat /etc/hosts',
+    'cat src/link',
+    'cd src && cat link',
+    'cd .. && cat secret',
+    'cd && cat secret',
+    'cd - && ls',
+    'cd src && cat ../../secret',
+    'ls / | head -5',
+    'grep -R x .',
+    'rg -L x',
+    'find -L . -name x',
+    'grep -f/etc/hosts x',
+    'grep --file=../secret x',
+  ])('%s may read elsewhere', (command) => {
+    expect(readingOf(command)).toBeDefined()
+    expect(readsOutside(command, cwd, cwd)).toBe(true)
+  })
+
+  it('that runs elsewhere reads elsewhere, and one that does more is no reading', () => {
+    expect(readsOutside('ls', place, cwd)).toBe(true)
+    expect(readsOutside('ls', undefined, cwd)).toBe(true)
+    expect(readsOutside('make', place, cwd)).toBe(false)
   })
 })

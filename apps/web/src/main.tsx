@@ -6,6 +6,7 @@ import { keepPage } from './cache/keep-page.ts'
 import { sessionSource } from './cache/session-source.ts'
 import { watchSignOut } from './cache/sign-out.ts'
 import { sendLeftBehind } from './composer/outbox.ts'
+import { fetchDiffs } from './diff/diff-view.tsx'
 import { fetchMarkdown } from './markdown/lazy-markdown.tsx'
 import { Catcher } from './page/catcher.tsx'
 import { client } from './page/client.ts'
@@ -21,6 +22,7 @@ if (route.name === 'session') {
   // What takes its time begins before anything is drawn.
   sessionSource(route.id)
   fetchMarkdown()
+  fetchDiffs()
 }
 applyTheme()
 startNews()

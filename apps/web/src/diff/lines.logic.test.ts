@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { diffLines } from './lines.logic.ts'
+import { diffFiles, diffLines } from './lines.logic.ts'
 
 const shape = (diff: Parameters<typeof diffLines>[0]) =>
   diffLines(diff).hunks.map((hunk) =>
@@ -31,6 +31,16 @@ describe('the lines of a diff', () => {
   it('are not compared where that would take for ever', () => {
     const many = (word: string) => Array.from({ length: 50_000 }, (_, index) => `${word} ${index}`).join('\n')
     expect(diffLines({ path: 'x', before: many('a'), after: many('b') })).toMatchObject({ added: 50_000 })
+  })
+
+  it('of a patch with several files are counted without their headers', () => {
+    const patch = '--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- old\n+new\n'
+    const diff = { path: 'x', patch: patch + patch.replaceAll('/x', '/y') }
+    expect(diffFiles(diff).map(({ path, added, removed }) => [path, added, removed])).toEqual([
+      ['x', 1, 1],
+      ['y', 1, 1],
+    ])
+    expect(diffLines(diff)).toMatchObject({ added: 2, removed: 2 })
   })
 
   it('are computed once', () => {

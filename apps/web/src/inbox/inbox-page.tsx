@@ -1,5 +1,7 @@
 import type { WaitingRequest } from '@parley/protocol'
 import { CircleCheck } from 'lucide-react'
+import { useEffect } from 'react'
+import { fetchDiffs } from '../diff/diff-view.tsx'
 import { useAgents } from '../page/agents.ts'
 import { useNow } from '../page/clock.ts'
 import { NotificationPermission } from '../page/notification-permission.tsx'
@@ -14,6 +16,7 @@ import { UnsentAnswer } from '../request/unsent-answer.tsx'
 
 /** Everything that waits for a person, in all sessions, to be answered here. */
 export default function InboxPage() {
+  useEffect(fetchDiffs, [])
   const { requests, status, error, away } = useWaiting()
   const first = useUnansweredFirst(requests.map(({ request }) => request)).open[0]?.requestId
   return (

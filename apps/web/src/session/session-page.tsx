@@ -2,6 +2,7 @@ import type { TurnOutcome } from '@parley/protocol'
 import { useEffect, useLayoutEffect, useState } from 'react'
 import { Composer } from '../composer/composer.tsx'
 import { Queue } from '../composer/queue.tsx'
+import { fetchDiffs } from '../diff/diff-view.tsx'
 import { fetchMarkdown } from '../markdown/lazy-markdown.tsx'
 import { announce } from '../page/announcer.tsx'
 import { isEditable } from '../page/focus.ts'
@@ -33,6 +34,7 @@ function Session() {
   const loaded = useStatePart((state) => state.seq > 0)
   const panel = useStore(preferences, (state) => state.sidePanel)
   useEffect(fetchMarkdown, [])
+  useEffect(fetchDiffs, [])
   useLayoutEffect(clearTheView, [])
   useFindKey(setFinding)
   useStopKey(finding, setFinding)

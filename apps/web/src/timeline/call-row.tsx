@@ -1,8 +1,7 @@
 import type { BlockOf } from '@parley/protocol'
 import { ChevronRight, LoaderCircle } from 'lucide-react'
 import { memo } from 'react'
-import { DiffCount } from '../diff/diff-view.tsx'
-import { diffLines } from '../diff/lines.logic.ts'
+import { DiffsCount } from '../diff/diff-view.tsx'
 import { useNow } from '../page/clock.ts'
 import { duration, plural, visible, within } from '../page/words.logic.ts'
 import { RequestOutcome } from '../request/request-outcome.tsx'
@@ -71,13 +70,11 @@ type MetaProps = { call: Call; steps: number; asked: boolean; waited: number }
 
 function CallMeta({ call, steps, asked, waited }: MetaProps) {
   const exitCode = exitCodeOf(call.content)
-  const diffs = call.content.filter((part) => part.type === 'diff').map((part) => diffLines(part))
-  const added = diffs.reduce((sum, diff) => sum + diff.added, 0)
-  const removed = diffs.reduce((sum, diff) => sum + diff.removed, 0)
+  const diffs = call.content.filter((part) => part.type === 'diff')
   return (
     <span className="ml-auto flex shrink-0 items-center gap-2 pl-2 text-xs text-faint tabular-nums">
       {call.kind === 'subagent' && steps > 0 && <span>{plural(steps, 'step')}</span>}
-      {(added > 0 || removed > 0) && <DiffCount added={added} removed={removed} />}
+      <DiffsCount diffs={diffs} />
       {exitCode !== undefined && exitCode !== 0 && <span className="text-bad">exit {exitCode}</span>}
       {call.status === 'failed' && exitCode === undefined && <span className="text-bad">failed</span>}
       {call.status === 'denied' && <span className="text-wait">denied</span>}

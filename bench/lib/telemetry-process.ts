@@ -12,6 +12,7 @@ import { NoopSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { createCoreHost } from '../../packages/server/src/core/host.ts'
 import { createHost } from '../../packages/server/src/index.ts'
 import { openSqliteStore } from '../../packages/server/src/stores/sqlite.ts'
+import { createTemporaryFolders } from '../../packages/server/src/tools/temporary-folders.ts'
 import { createBenchAgent, type Task } from './bench-agent.ts'
 import { answer, given } from './processes.ts'
 import { promptCommand } from './servers.ts'
@@ -33,7 +34,12 @@ if (telling === 'sdk') {
   metrics.setGlobalMeterProvider(new MeterProvider({ readers: [reader] }))
 }
 const store = openSqliteStore({ file: join(folder, 'parley.sqlite') })
-const options = { adapters: [createBenchAgent()], store, checkFolder: async (cwd: string) => cwd }
+const options = {
+  adapters: [createBenchAgent()],
+  store,
+  checkFolder: async (cwd: string) => cwd,
+  temporaryFolders: createTemporaryFolders(),
+}
 const host = await (telling === 'nothing' ? createCoreHost(options) : createHost(options))
 
 const calls = {

@@ -1,6 +1,8 @@
 import { version } from './cli/version.ts'
 import { createCoreHost, type Host, type HostOptions } from './core/host.ts'
+import { bothObservers } from './core/host-observer.ts'
 import { createTelemetry, type Telemetry } from './telemetry/index.ts'
+import { createTemporaryFolders } from './tools/temporary-folders.ts'
 import { checkFolder } from './workspace/folder.ts'
 
 export { type BuiltInAdapterOptions, builtInAdapters } from './adapters/index.ts'
@@ -63,8 +65,8 @@ export {
 export { type RunEvent, runEventsOf } from './transcripts/run-events.ts'
 export { type UiMessage, uiMessagesOf } from './transcripts/ui-messages.ts'
 
-export type CreateHostOptions = Omit<HostOptions, 'checkFolder' | 'observer'> &
-  Partial<Pick<HostOptions, 'checkFolder'>> & {
+export type CreateHostOptions = Omit<HostOptions, 'checkFolder' | 'temporaryFolders'> &
+  Partial<Pick<HostOptions, 'checkFolder' | 'temporaryFolders'>> & {
     /** What the host tells of itself, and to whom; see docs/telemetry.md. Without it, the usual: nothing is sent. */
     readonly telemetry?: Telemetry
   }
@@ -74,6 +76,7 @@ export async function createHost({ telemetry: given, ...options }: CreateHostOpt
   const problem = (error: unknown) => options.problem?.({ error, doing: 'tell a subscriber of telemetry' })
   const telemetry = given ?? createTelemetry({ problem })
   await telemetry.begin({ agents: options.adapters, version })
-  const { observer } = telemetry
-  return telemetry.watch(await createCoreHost({ checkFolder, ...options, observer }))
+  const observer = options.observer ? bothObservers(telemetry.observer, options.observer) : telemetry.observer
+  const temporaryFolders = createTemporaryFolders()
+  return telemetry.watch(await createCoreHost({ checkFolder, temporaryFolders, ...options, observer }))
 }

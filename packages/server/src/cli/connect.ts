@@ -113,7 +113,7 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
     agents,
     recover: 'on-use',
     commandLine: context.commandLine,
-    logger: createLogger(configuration.logLevel ?? 'warn', context.output),
+    logger: createLogger(configuration.logLevel ?? 'error', context.output),
   })
   const { url } = parley.http
   const ours = new Set<string>()

@@ -20,6 +20,7 @@ import { createTerminals } from '../workspace/terminals.ts'
 import { createAgentInstaller } from './agent-installer.ts'
 import { agentsFolder } from './configuration.ts'
 import { makeDataFolder } from './data-folder.ts'
+import { logSteps } from './log-steps.ts'
 import { version } from './version.ts'
 
 /** In the package, built: the same place for the program as it is published and as it runs from its sources. */
@@ -83,6 +84,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     adapters,
     store,
     telemetry,
+    observer: logSteps(logger),
     commitOf: workspace.commit,
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
     ...(limits && { limits }),

@@ -14,6 +14,22 @@ export type HostObserver = {
   left(sessionId: string): void
 }
 
+/** Both are told, the first one first. What the first throws does not keep the second from hearing. */
+export function bothObservers(first: HostObserver, second: HostObserver): HostObserver {
+  const tell = (words: (told: HostObserver) => void) => {
+    try {
+      words(first)
+    } finally {
+      words(second)
+    }
+  }
+  return {
+    opened: (state) => tell((told) => told.opened(state)),
+    recorded: (events, state) => tell((told) => told.recorded(events, state)),
+    left: (sessionId) => tell((told) => told.left(sessionId)),
+  }
+}
+
 /** The same observer, unable to harm whoever tells it something. */
 export function guardedObserver(
   observer: HostObserver | undefined,

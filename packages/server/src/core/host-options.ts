@@ -2,7 +2,7 @@ import type { AgentAdapter } from './agent-adapter.ts'
 import type { AgentInstaller } from './agent-list.ts'
 import type { Clock, Ids } from './clock.ts'
 import type { HostObserver } from './host-observer.ts'
-import type { HostTool } from './host-tool.ts'
+import type { HostTool, TemporaryFolders } from './host-tool.ts'
 import type { HostToolEnv } from './host-tool-desk.ts'
 import type { Limits } from './limits.ts'
 import type { SessionStore } from './session-store.ts'
@@ -21,6 +21,8 @@ export type HostOptions = {
   readonly tools?: readonly HostTool[]
   /** The environment that a tool is run with; empty unless given. */
   readonly toolEnv?: HostToolEnv
+  /** Where tools keep files that nobody keeps. */
+  readonly temporaryFolders: TemporaryFolders
   /** Without it, people install agents themselves. */
   readonly agentInstaller?: AgentInstaller
   /** When what a restart left behind is looked at. On use: nothing starts by itself; each session waits for a command. */

@@ -37,13 +37,14 @@ const goneWaitMs = 200
 export function createHostToolDesk(options: {
   tools: HostToolSet
   env: HostToolEnv
+  temporaryFolder: (sessionId: string) => Promise<string>
   state: () => SessionState
   person: Person
   clock: Clock
   /** The person wants the turn to stop. */
   interrupt: () => Promise<unknown>
 }): HostToolDesk {
-  const { tools, env, state, person, clock, interrupt } = options
+  const { tools, env, temporaryFolder, state, person, clock, interrupt } = options
   let running = new AbortController()
   let allowed: string[] = []
   const results = new Map<string, HostToolAnswer>()
@@ -95,6 +96,7 @@ export function createHostToolDesk(options: {
       cwd,
       env: env({ sessionId, cwd }),
       signal,
+      temporaryFolder: () => temporaryFolder(sessionId),
       ...(toolCallId !== undefined && { toolCallId }),
     })
     return Promise.race([work, aborted(signal)])

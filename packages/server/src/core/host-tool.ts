@@ -15,6 +15,18 @@ export type HostToolContext = {
   /** Aborts when nobody waits for the result any more: the agent took the call back, or its turn is over. */
   readonly signal: AbortSignal
   readonly toolCallId?: string
+  /**
+   * A folder for files that nobody keeps, the same for all calls of the session. It is made on the first call, and removed
+   * when the session is closed or deleted, leaves memory, or the host is closed.
+   */
+  temporaryFolder(): Promise<string>
+}
+
+/** Core touches no files: whoever makes a host says where temporary folders are. */
+export type TemporaryFolders = {
+  of(sessionId: string): Promise<string>
+  remove(sessionId: string): Promise<void>
+  removeAll(): Promise<void>
 }
 
 /** A tool that a host registers. Rules: neither function rejects; `run` gets what `prepare` let through. */

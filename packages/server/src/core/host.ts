@@ -97,7 +97,7 @@ export type Host = HostParts & {
 
 /** Opens the store's sessions for use. Whatever a restart left behind is looked at before this resolves. */
 export async function createCoreHost(options: HostOptions): Promise<Host> {
-  const { store, clock = systemClock, ids = randomIds, problem = () => undefined } = options
+  const { store, clock = systemClock, ids = randomIds, problem = () => undefined, temporaryFolders } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const adapters = new Map(options.adapters.map((adapter) => [adapter.id, adapter]))
   const sessionTools = createSessionTools(options.tools)
@@ -105,7 +105,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const slots = createConnectionSlots(limits.maxConnections)
   const load = (sessionId: string) => loadState(store, sessionId).then(live)
   const observer = guardedObserver(options.observer, problem)
-  const sessions = new OpenSessions({ load, clock, unloadMs: limits.unloadMs, left: observer.left })
+  const sessions = new OpenSessions({ load, clock, unloadMs: limits.unloadMs, left })
   const open = (sessionId: string) => sessions.open(sessionId)
   const listeners = new Set<(change: SessionChange) => void>()
   let rules = await store.rules()
@@ -130,6 +130,17 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     adapterFor: agents.adapterFor,
     created: (state) => tell({ session: state.id, change: 'created', summary: summarise(state) }),
   })
+
+  function left(sessionId: string) {
+    observer.left(sessionId)
+    void removeTemporary(sessionId)
+  }
+
+  async function removeTemporary(sessionId: string) {
+    await temporaryFolders
+      .remove(sessionId)
+      .catch((error) => problem({ error, doing: 'remove a temporary folder', sessionId }))
+  }
 
   function tell(change: SessionChange) {
     for (const listener of listeners) {
@@ -166,6 +177,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       environment: environment.of,
       hostTools: sessionTools.of(state.id),
       toolEnv: options.toolEnv ?? (() => ({})),
+      temporaryFolder: temporaryFolders.of,
       announced,
       observer,
       fork,
@@ -336,7 +348,9 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     },
     async command(sessionId, given) {
       const command = parse(Command, given, 'The command')
-      return (await open(sessionId)).command(command)
+      const receipt = await (await open(sessionId)).command(command)
+      if (command.type === 'session.close') await removeTemporary(sessionId)
+      return receipt
     },
     async read(sessionId, { epoch, prompts, ...range }) {
       const { state } = await open(sessionId)
@@ -396,6 +410,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       sessions.shut()
       await agents.close()
       await sessions.stopAll()
+      await temporaryFolders.removeAll()
     },
   }
 }

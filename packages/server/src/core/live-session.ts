@@ -41,6 +41,7 @@ export type LiveSessionOptions = {
   readonly environment: EnvironmentOf
   readonly hostTools: HostToolSet
   readonly toolEnv: HostToolEnv
+  readonly temporaryFolder: (sessionId: string) => Promise<string>
   readonly announced: SessionLogOptions['announced']
   readonly observer: HostObserver
   readonly fork: Parameters<typeof createCommandDesk>[0]['fork']

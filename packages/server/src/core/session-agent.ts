@@ -41,6 +41,7 @@ export type SessionAgentOptions = {
   readonly environment: EnvironmentOf
   readonly hostTools: HostToolSet
   readonly toolEnv: HostToolEnv
+  readonly temporaryFolder: (sessionId: string) => Promise<string>
   readonly connectMs: number
   readonly slots: ConnectionSlots
   readonly holder: SlotHolder
@@ -75,6 +76,7 @@ export class SessionAgent {
     this.#desk = createHostToolDesk({
       tools: options.hostTools,
       env: options.toolEnv,
+      temporaryFolder: options.temporaryFolder,
       state: () => this.#state,
       person: this.#broker.person,
       clock: options.clock,

@@ -10,6 +10,7 @@ const context = (signal = new AbortController().signal): HostToolContext => ({
   cwd: '/somewhere',
   env: {},
   signal,
+  temporaryFolder: async () => '/nowhere',
 })
 const definition = {
   name: 'lookup',

@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { expect, it, onTestFinished } from 'vitest'
+import { createScriptedAdapter } from '../adapters/scripted/index.ts'
+import type { Script } from '../adapters/scripted/script.ts'
+import { createHost } from '../index.ts'
+import { createMemoryStore } from '../stores/memory.ts'
+import { logSteps } from './log-steps.ts'
+
+type Line = Readonly<Record<string, unknown>> & { readonly level: number; readonly msg: string }
+const levels = { debug: 20, info: 30, warn: 40 }
+const secret = 'parsley-and-sage'
+
+/** What is logged of one turn, from a session's making to its end. */
+async function linesOf(level: string, script: Script): Promise<Line[]> {
+  const lines: Line[] = []
+  const logger = pino({ level }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const cwd = mkdtempSync(join(tmpdir(), 'parley-log-'))
+  const observer = logSteps(logger)
+  const host = await createHost({
+    adapters: [createScriptedAdapter()],
+    store: createMemoryStore(),
+    observer,
+  })
+  onTestFinished(() => rmSync(cwd, { recursive: true, force: true }))
+  const { id } = await host.create({ agent: 'scripted', cwd, prompt: JSON.stringify(script) })
+  for await (const event of host.events(id)) if (event.type === 'turn.ended') break
+  await host.close()
+  return lines
+}
+
+const words: Script = [
+  { type: 'thinking', text: secret },
+  { type: 'text', text: secret },
+  { type: 'tool', name: 'Bash', kind: 'execute', input: { command: secret }, output: [secret] },
+]
+const error = { code: 'agent_failed', message: `It broke at ${secret}.` } as const
+const failure: Script = [...words, { type: 'end', outcome: 'failed', stopReason: 'no_model', error }]
+
+it('logs each step of an agent at debug, with names and sizes, without what was said', async () => {
+  const lines = await linesOf('debug', words)
+  const steps = lines.filter(({ msg }) => msg.includes('.')).map(({ msg }) => msg)
+  expect(steps).toEqual(
+    expect.arrayContaining([
+      'session.created',
+      'agent.connected',
+      'turn.started',
+      'thinking.written',
+      'text.written',
+      'tool-call.called',
+      'tool-call.ended',
+      'turn.ended',
+    ]),
+  )
+  const called = lines.find(({ msg }) => msg === 'tool-call.called')
+  const about = { agent: 'scripted', sessionId: expect.stringMatching(/^ses_/), turnId: expect.any(String) }
+  expect(called).toMatchObject({ ...about, level: levels.debug, tool: 'Bash', kind: 'execute' })
+  expect(lines.find(({ msg }) => msg === 'text.written')).toMatchObject({ length: secret.length })
+  expect(JSON.stringify(lines)).not.toContain(secret)
+})
+
+it('logs a failed turn at info, with its session, agent and reason, and nothing that was said', async () => {
+  const lines = await linesOf('info', failure)
+  expect(lines).toEqual([
+    expect.objectContaining({
+      level: levels.info,
+      msg: 'turn failed',
+      agent: 'scripted',
+      sessionId: expect.stringMatching(/^ses_/),
+      outcome: 'failed',
+      reason: 'no_model',
+      code: 'agent_failed',
+    }),
+  ])
+  expect(JSON.stringify(lines)).not.toContain(secret)
+})
+
+it('logs a reason that is not a name as other', async () => {
+  const lines = await linesOf('info', [
+    { type: 'end', outcome: 'failed', stopReason: `because of ${secret}`, error },
+  ])
+  expect(lines).toMatchObject([{ reason: 'other' }])
+})
+
+it('logs an agent that crashed at warn, with how it ended', async () => {
+  const lines = await linesOf('warn', [...words, { type: 'crash' }])
+  expect(lines).toMatchObject([
+    { level: levels.warn, msg: 'agent lost', agent: 'scripted', reason: 'crashed' },
+  ])
+  expect(JSON.stringify(lines)).not.toContain(secret)
+})
+
+it('logs nothing at info of a turn that completes', async () => {
+  expect(await linesOf('info', words)).toEqual([])
+})

@@ -196,6 +196,47 @@ describe('an answer that is given while the server is away', () => {
   })
 })
 
+describe('two tabs of one browser', () => {
+  it('both answer: the first at the server is right, and the other one is told', async () => {
+    const { page, context, complaints } = await openTab()
+    const other = await context.newPage()
+    // What this tab sends is held back, as on a slow line, and the page never finds that it takes long.
+    await other.addInitScript(() => {
+      const real = window.setTimeout
+      Object.assign(window, {
+        setTimeout: (work: () => void, ms?: number) => (ms === 700 ? 0 : real(work, ms)),
+      })
+    })
+    const held = Promise.withResolvers<void>()
+    await other.routeWebSocket(/\/api\/ws/, (socket) => {
+      const peer = socket.connectToServer()
+      socket.onMessage(async (message) => {
+        if (String(message).includes('permission.decide')) await held.promise
+        peer.send(message)
+      })
+    })
+    const id = await server.session('show a permission')
+    for (const one of [page, other]) {
+      await openSession(one, server, id)
+      await allowOnce(one).waitFor()
+    }
+    await eventually(() => other.locator('html[data-cards=deaf]').count()).toBe(0)
+    await card(other)
+      .getByRole('button', { name: /^Deny( \d)?$/ })
+      .click()
+    await eventually(() => allowOnce(other).isEnabled()).toBe(false)
+    // The first tab has heard of it, and answers all the same.
+    expect(await allowOnce(page).isEnabled()).toBe(true)
+    await allowOnce(page).click()
+    await shows(page, /Thank you/)
+    held.resolve()
+    const told = other.getByRole('status').getByText(/was not used: it was allowed elsewhere\./)
+    await told.waitFor()
+    expect(await page.getByRole('status').getByText('was not used').count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+})
+
 describe('what went wrong', () => {
   /** Here it never goes because its time is over. */
   const withoutExpiry = (context: BrowserContext) =>
@@ -208,22 +249,30 @@ describe('what went wrong', () => {
   it.each([
     { name: 'a wide screen', options: {} },
     { name: 'a phone', options: phone },
-  ])('is said where it covers nothing, and goes when the server is back, on $name', async ({ options }) => {
-    const { door, page, context } = await openThroughDoor(options)
-    await withoutExpiry(context)
-    await asked('show a permission', page, door)
-    await shut({ door, page, context })
-    await page.getByRole('button', { name: 'More for this session' }).click()
-    await page.getByRole('menuitem', { name: 'Pin' }).click()
-    const words = page.getByRole('status').getByText('It may have stopped, or the network is away')
-    await words.waitFor()
-    const said = await boxOf(words)
-    for (const place of [page.getByTestId('timeline'), card(page), prompt(page)]) {
-      expect((await boxOf(place)).top).toBeGreaterThanOrEqual(said.bottom)
-    }
-    await restore(door, page, context)
-    await words.waitFor({ state: 'detached' })
-  })
+  ])(
+    'is said without moving the page, away from where one answers, and goes when the server is back, on $name',
+    async ({ options }) => {
+      const { door, page, context } = await openThroughDoor(options)
+      await withoutExpiry(context)
+      await asked('show a permission', page, door)
+      await shut({ door, page, context })
+      const header = page.getByRole('banner').or(page.locator('header')).first()
+      const places = [header, page.getByTestId('timeline'), card(page), prompt(page)]
+      const before = await Promise.all(places.map(boxOf))
+      await page.getByRole('button', { name: 'More for this session' }).click()
+      await page.getByRole('menuitem', { name: 'Pin' }).click()
+      const words = page.getByRole('status').getByText('It may have stopped, or the network is away')
+      await words.waitFor()
+      expect(await Promise.all(places.map(boxOf))).toEqual(before)
+      const said = await boxOf(words)
+      expect(said.top).toBeGreaterThanOrEqual((await boxOf(header)).bottom)
+      for (const place of [card(page), prompt(page)]) {
+        expect((await boxOf(place)).top).toBeGreaterThanOrEqual(said.bottom)
+      }
+      await restore(door, page, context)
+      await words.waitFor({ state: 'detached' })
+    },
+  )
 
   it('goes when the next attempt succeeds', async () => {
     const { page, context } = await openTab()

@@ -38,7 +38,7 @@ export function App() {
   }
   const home = route.name === 'home'
   return (
-    <div className="group/page grid h-dvh grid-cols-1 grid-rows-[auto_minmax(0,1fr)] md:grid-cols-[18rem_minmax(0,1fr)] md:max-lg:has-[[data-panel]]:grid-cols-[0_minmax(0,1fr)]">
+    <div className="group/page grid h-dvh grid-cols-1 grid-rows-[minmax(0,1fr)] md:grid-cols-[18rem_minmax(0,1fr)] md:max-lg:has-[[data-panel]]:grid-cols-[0_minmax(0,1fr)]">
       <button
         type="button"
         onClick={() => document.getElementById('place')?.focus()}
@@ -48,14 +48,14 @@ export function App() {
       </button>
       <Toasts />
       <div
-        className={`min-h-0 border-line md:row-span-2 md:row-start-1 md:border-r md:max-lg:group-has-[[data-panel]]/page:hidden ${home ? '' : 'max-md:hidden'}`}
+        className={`min-h-0 border-line md:border-r md:max-lg:group-has-[[data-panel]]/page:hidden ${home ? '' : 'max-md:hidden'}`}
       >
         <Sidebar />
       </div>
       <main
         id="place"
         tabIndex={-1}
-        className={`outline-none flex min-h-0 min-w-0 flex-col md:col-start-2 ${home ? 'max-md:hidden' : ''}`}
+        className={`outline-none flex min-h-0 min-w-0 flex-col ${home ? 'max-md:hidden' : ''}`}
       >
         <div className="min-h-0 flex-1">
           <Place route={route} />

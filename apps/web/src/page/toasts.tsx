@@ -71,7 +71,10 @@ export function toastError(thrown: unknown): void {
   toast(problemWords(thrown), { tone: 'bad', ms: errorMs, unreachable: isUnreachable(thrown) })
 }
 
-/** Above everything, in a place of their own: they cover nothing, least of all where one writes. */
+/**
+ * Over the page, below its header: nothing moves when one comes or goes. They are far from where one writes and
+ * answers, and what lies between them can be clicked.
+ */
 export function Toasts() {
   const shown = useStore(toasts)
   const route = useRoute()
@@ -80,12 +83,12 @@ export function Toasts() {
   return (
     <div
       role="status"
-      className="relative z-50 flex flex-col items-center gap-1.5 px-3 not-empty:py-1.5 md:col-start-2"
+      className="pointer-events-none fixed inset-x-0 top-14 z-50 flex flex-col items-center gap-1.5 px-3 md:left-72 md:max-lg:group-has-[[data-panel]]/page:left-0"
     >
       {shown.map((one) => (
         <div
           key={one.id}
-          className={`flex max-w-xl items-center gap-3 rounded-lg border bg-card py-1 pr-1 pl-3.5 text-sm shadow-md ${one.tone === 'bad' ? 'border-bad text-bad' : 'border-edge'}`}
+          className={`pointer-events-auto flex max-w-xl items-center gap-3 rounded-lg border bg-card py-1 pr-1 pl-3.5 text-sm shadow-md ${one.tone === 'bad' ? 'border-bad text-bad' : 'border-edge'}`}
         >
           <span className="py-1.5 [overflow-wrap:anywhere]">{one.text}</span>
           {one.action && (

@@ -1,3 +1,4 @@
+import { newId } from '@parley/protocol'
 import { createStore, useStore } from '../page/store.ts'
 import type { Answering } from './answer-words.logic.ts'
 
@@ -22,6 +23,9 @@ export type KeptAnswer = {
   /** Why it is held. */
   readonly problem?: string
 }
+
+/** Of this page: the same after a reload, another in another tab. */
+export const tab = tabId()
 
 const prefix = 'parley:answer:'
 const mostSent = 50
@@ -81,6 +85,11 @@ export function useKeptAnswers(): readonly KeptAnswer[] {
   return useStore(keptAnswers)
 }
 
+/** An answer given in this tab is under way. One of another tab does not count: whoever is first at the server is right. */
+export function useIsAnswering(requestId: string): boolean {
+  return useStore(keptAnswers, (all) => all.some((one) => one.requestId === requestId && one.tab === tab))
+}
+
 /** What still wants an answer first, then what is answered and waits to be sent. */
 export function useUnansweredFirst<Request extends { readonly requestId: string }>(
   requests: readonly Request[],
@@ -117,4 +126,14 @@ function readAll(): readonly KeptAnswer[] {
 function isKept(kept: unknown): kept is KeptAnswer {
   const { commandId, sessionId, requestId, answer } = (kept ?? {}) as Partial<KeptAnswer>
   return Boolean(commandId && sessionId && requestId) && answer?.requestId === requestId
+}
+
+function tabId(): string {
+  const fresh = newId('cmd')
+  try {
+    const known = sessionStorage.getItem('parley:tab')
+    if (known) return known
+    sessionStorage.setItem('parley:tab', fresh)
+  } catch {}
+  return fresh
 }

@@ -14,6 +14,7 @@ import {
   keepAnswer,
   keptAnswers,
   rememberSent,
+  tab,
 } from './kept-answers.ts'
 
 /** An answer that is taken sooner than this was never seen waiting. */
@@ -23,7 +24,6 @@ const otherTabMs = 1500
 /** Where no lock says that its tab is still at it, only time does. */
 const withoutLocksMs = 60_000
 
-const tab = tabId()
 /** What this page is sending. */
 const ours = new Map<string, AbortController>()
 const watched = new Set<string>()
@@ -33,7 +33,7 @@ const heldNotes = new Map<string, () => void>()
 /** Sends an answer until the server has it, always under the same id: it takes effect once, or is refused. */
 export function sendAnswer(sessionId: string, request: OpenRequest, answer: Answering): void {
   const { requestId } = request
-  if (keptAnswers.get().some((one) => one.requestId === requestId)) return
+  if (keptAnswers.get().some((one) => one.requestId === requestId && one.tab === tab)) return
   const commandId = newId('cmd')
   const [asked, said] = [requestWords(request), answerWords(request, answer)]
   const state = 'sending' as const
@@ -163,15 +163,4 @@ function tell(text: string, show: () => void): () => void {
 async function exclusively(commandId: string, work: () => Promise<void>): Promise<void> {
   if (!navigator.locks) return work()
   await navigator.locks.request(`parley-answer-${commandId}`, work)
-}
-
-/** The same after a reload, another in another tab. */
-function tabId(): string {
-  const fresh = newId('cmd')
-  try {
-    const known = sessionStorage.getItem('parley:tab')
-    if (known) return known
-    sessionStorage.setItem('parley:tab', fresh)
-  } catch {}
-  return fresh
 }

@@ -19,6 +19,7 @@ export const capabilityNames = [
   'plan',
   'planApproval',
   'subagents',
+  'background',
   'images',
   'files',
   'resume',

@@ -49,6 +49,11 @@ export const Command = z.discriminatedUnion('type', [
   z.strictObject({ ...base, type: z.literal('queue.resume') }),
   z.strictObject({
     ...base,
+    type: z.literal('task.stop'),
+    taskId: z.string().optional().meta({ description: 'Absent: every task that runs in the background' }),
+  }),
+  z.strictObject({
+    ...base,
     type: z.literal('permission.decide'),
     requestId: RequestId,
     decision: z.enum(['allow', 'deny']),

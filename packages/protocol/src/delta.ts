@@ -42,13 +42,13 @@ export const ToolCallOutputStreamed = z.object({
   toolCallId: ToolCallId,
   ...piece,
 })
-/** active: the agent works. asking: it waits for a person. idle: neither. */
+/** active: the agent works, also in the background. asking: it waits for a person. idle: neither. */
 export const Activity = z.enum(['active', 'idle', 'asking'])
 export type Activity = z.infer<typeof Activity>
 /** A parked turn waits for a person, too. */
 export function activityOf(status: SessionStatus): Activity {
   if (status === 'idle') return 'idle'
-  return status === 'working' ? 'active' : 'asking'
+  return status === 'working' || status === 'background' ? 'active' : 'asking'
 }
 export const ActivityChanged = z.object({
   type: z.literal('activity.changed'),

@@ -8,7 +8,7 @@ import { Delivery, PromptPart } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
 import { SessionCreation, SessionSettings } from './session.ts'
 import { ToolContent, ToolKind, ToolLocation, ToolOutcome } from './tool-call.ts'
-import { ParkReason, TurnEnd } from './turn.ts'
+import { ParkReason, TurnCause, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
 
 /**
@@ -75,6 +75,7 @@ const AgentDisconnected = defineEvent({
     reason: z.enum([
       'closed',
       'idle',
+      'restarted',
       'parked',
       'crashed',
       'ended',
@@ -115,10 +116,13 @@ const PromptSubmitted = defineEvent({
     delivery: Delivery,
     messageId: MessageId.optional().meta({ description: "The client's own id of it" }),
     paused: z.literal(true).optional().meta({ description: 'It joins the paused prompts of the queue' }),
+    by: z.literal('host').optional().meta({ description: 'The host wrote it, not a person' }),
   },
 })
 const PromptQueued = defineEvent({ type: 'prompt.queued', version: 1, fields: { promptId: PromptId } })
 const PromptWithdrawn = defineEvent({ type: 'prompt.withdrawn', version: 1, fields: { promptId: PromptId } })
+/** The agent took up a steered prompt. */
+const PromptTaken = defineEvent({ type: 'prompt.taken', version: 1, fields: { promptId: PromptId } })
 /** In the queue: before another waiting prompt, or to the end. */
 const PromptMoved = defineEvent({
   type: 'prompt.moved',
@@ -132,7 +136,14 @@ const QueuePaused = defineEvent({ type: 'queue.paused', version: 1, fields: { by
 const QueueResumed = defineEvent({ type: 'queue.resumed', version: 1, fields: {} })
 
 // turn
-const TurnStarted = defineEvent({ type: 'turn.started', version: 1, fields: { promptId: PromptId } })
+const TurnStarted = defineEvent({
+  type: 'turn.started',
+  version: 1,
+  fields: {
+    promptId: PromptId.optional().meta({ description: 'Absent: no prompt began the turn' }),
+    cause: TurnCause.optional(),
+  },
+})
 const TurnInterrupted = defineEvent({
   type: 'turn.interrupted',
   version: 1,
@@ -250,6 +261,7 @@ export const SessionEvent = z.discriminatedUnion('type', [
   PromptSubmitted.schema,
   PromptQueued.schema,
   PromptWithdrawn.schema,
+  PromptTaken.schema,
   PromptMoved.schema,
   QueuePaused.schema,
   QueueResumed.schema,

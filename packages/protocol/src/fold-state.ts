@@ -1,8 +1,9 @@
+import { backgroundTaskOf, heirOfAnswers, isBesideTurns, runningInBackground } from './background.ts'
 import type { OpenBlock, OpenToolCall } from './block.ts'
 import type { Delta } from './delta.ts'
 import type { EventOf, SessionEvent } from './event.ts'
 import { promptText } from './prompt.ts'
-import type { CarriedAnswer, OpenRequest, SessionState } from './session-state.ts'
+import type { CarriedAnswer, KnownTask, OpenRequest, SessionState } from './session-state.ts'
 
 /**
  * Folds one event into the small part of a view. Pure: the old state is untouched, what did not change is shared.
@@ -31,9 +32,11 @@ const bookkeeping: ReadonlySet<string> = new Set([
 ])
 
 function statusOf(state: SessionState): SessionState['status'] {
-  if (!state.turn) return 'idle'
-  if (state.turn.parked) return 'parked'
-  return state.requests.length > 0 ? 'waiting' : 'working'
+  const { turn, requests } = state
+  if (turn?.parked) return 'parked'
+  if (requests.length > 0) return turn || requests.some(({ stale }) => !stale) ? 'waiting' : 'parked'
+  if (turn) return 'working'
+  return runningInBackground(state).length > 0 ? 'background' : 'idle'
 }
 
 function changes(state: SessionState, event: SessionEvent): Partial<SessionState> {
@@ -74,8 +77,14 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
     // prompt
     case 'prompt.submitted':
       return submitted(state, event)
+    case 'prompt.queued':
+      return requeued(state, event)
     case 'prompt.withdrawn':
-      return { queue: state.queue.filter((prompt) => prompt.promptId !== event.promptId) }
+    case 'prompt.taken':
+      return {
+        queue: state.queue.filter((prompt) => prompt.promptId !== event.promptId),
+        ...withoutSteer(state, event),
+      }
     case 'prompt.moved':
       return { queue: moved(state.queue, event) }
 
@@ -93,8 +102,12 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
     case 'turn.parked':
       return {
         ...(state.turn && { turn: { ...state.turn, parked: event.reason } }),
-        requests: state.requests.map((request) => ({ ...request, stale: true })),
-        openBlocks: state.openBlocks.filter((block) => block.type === 'tool-call' && block.called),
+        requests: state.requests.map((request) =>
+          backgroundTaskOf(state, request) ? request : { ...request, stale: true },
+        ),
+        openBlocks: state.openBlocks.filter(
+          (block) => (block.type === 'tool-call' && block.called) || backgroundTaskOf(state, block),
+        ),
       }
     case 'turn.resumed': {
       if (!state.turn) return {}
@@ -105,11 +118,14 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
       const { seq, at, sessionId, turnId, type, version, ...end } = event
       return {
         turn: undefined,
+        ...inherited(state),
         lastTurn: { ...end, turnId: turnId ?? '', endedAt: at },
         turns: state.turns + 1,
         completedTurns: state.completedTurns + (end.outcome === 'completed' ? 1 : 0),
-        requests: state.requests.filter((request) => request.turnId !== turnId),
-        openBlocks: [],
+        requests: state.requests.filter(
+          (request) => request.turnId !== turnId || isBesideTurns(state, request),
+        ),
+        openBlocks: state.openBlocks.filter((block) => isBesideTurns(state, block)),
       }
     }
 
@@ -139,11 +155,8 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
     // state
     case 'plan.updated':
       return event.parentToolCallId ? {} : { plan: event.entries }
-    case 'task.updated': {
-      const { seq, at, sessionId, turnId, type, version, ...task } = event
-      const others = state.tasks.filter((other) => other.taskId !== task.taskId)
-      return { tasks: [...others.slice(-99), task] }
-    }
+    case 'task.updated':
+      return taskUpdated(state, event)
     case 'usage.measured':
       return {
         usage: {
@@ -158,6 +171,52 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
   }
 }
 
+const mostTasks = 100
+
+/** Tasks that have ended give way to newer ones; one that has not keeps what was answered. */
+function taskUpdated(state: SessionState, event: EventOf<'task.updated'>): Partial<SessionState> {
+  const { seq, at, sessionId, turnId, type, version, ...told } = event
+  const before = state.tasks.find((task) => task.taskId === told.taskId)
+  const keeps = before?.carried && told.status === 'running'
+  const task: KnownTask = keeps ? { ...told, carried: before.carried } : told
+  const others = state.tasks.filter((other) => other.taskId !== told.taskId)
+  const endedFirst = others.toSorted(
+    (a, b) => Number(a.status === 'running') - Number(b.status === 'running'),
+  )
+  const surplus = new Set(endedFirst.slice(0, Math.max(0, others.length + 1 - mostTasks)))
+  const tasks = [...others.filter((other) => !surplus.has(other)), task]
+  if (!told.parked) return { tasks }
+  const isOurs = (request: OpenRequest) => backgroundTaskOf(state, request)?.taskId === told.taskId
+  return {
+    tasks,
+    requests: state.requests.map((request) => (isOurs(request) ? { ...request, stale: true } : request)),
+  }
+}
+
+function inherited(state: SessionState): Partial<SessionState> {
+  const heir = heirOfAnswers(state)
+  const answers = state.turn?.carried ?? []
+  if (!heir || answers.length === 0) return {}
+  const task = { ...heir, carried: [...(heir.carried ?? []), ...answers] }
+  return { tasks: state.tasks.map((one) => (one === heir ? task : one)) }
+}
+
+function withoutSteer({ turn }: SessionState, { promptId }: { promptId: string }): Partial<SessionState> {
+  if (!turn?.steers) return {}
+  return { turn: { ...turn, steers: turn.steers.filter((prompt) => prompt.promptId !== promptId) } }
+}
+
+/** A steered prompt that its turn did not take up comes before all that waits; that of a cancelled turn is paused. */
+function requeued(state: SessionState, event: EventOf<'prompt.queued'>): Partial<SessionState> {
+  const { turn, queue } = state
+  const index = turn?.steers?.findIndex(({ promptId }) => promptId === event.promptId) ?? -1
+  const prompt = turn?.steers?.[index]
+  if (!prompt) return {}
+  const steered = queue.filter(({ delivery }) => delivery === 'steer').length
+  const left = turn?.interrupted ? { ...prompt, paused: true as const } : prompt
+  return { queue: queue.toSpliced(steered, 0, left), ...withoutSteer(state, event) }
+}
+
 function stillToFork(state: SessionState, seq: number): boolean {
   return state.forkPending && seq <= (state.forkedFrom?.seq ?? 0)
 }
@@ -167,10 +226,13 @@ function carried(
   state: SessionState,
   event: EventOf<'permission.resolved'> | EventOf<'question.resolved'>,
 ): Partial<SessionState> {
-  if (!state.turn) return {}
   if (event.carriedFrom) {
-    const left = state.turn.carried.filter((answer) => answer.resolution.requestId !== event.carriedFrom)
-    return { turn: { ...state.turn, carried: left } }
+    const left = (answers: readonly CarriedAnswer[]) =>
+      answers.filter((answer) => answer.resolution.requestId !== event.carriedFrom)
+    return {
+      ...(state.turn && { turn: { ...state.turn, carried: left(state.turn.carried) } }),
+      tasks: state.tasks.map((task) => (task.carried ? { ...task, carried: left(task.carried) } : task)),
+    }
   }
   const request = state.requests.find((open) => open.requestId === event.requestId)
   if (!request?.stale) return {}
@@ -180,6 +242,12 @@ function carried(
       ? { type: 'permission', inputHash: request.inputHash, resolution }
       : { type: 'question', questions: request.questions, resolution }
   ) as CarriedAnswer
+  const owner = backgroundTaskOf(state, request)
+  if (owner) {
+    const task = { ...owner, carried: [...(owner.carried ?? []), answer] }
+    return { tasks: state.tasks.map((one) => (one === owner ? task : one)) }
+  }
+  if (!state.turn) return {}
   return { turn: { ...state.turn, carried: [...state.turn.carried, answer] } }
 }
 
@@ -209,9 +277,14 @@ function moved(queue: SessionState['queue'], event: EventOf<'prompt.moved'>): Se
 
 /** A prompt without a turn waits in the queue; one with a turn steers it. The first one names a nameless session. */
 function submitted(state: SessionState, event: EventOf<'prompt.submitted'>): Partial<SessionState> {
+  const { promptId, parts, delivery, at } = event
+  const { turn } = state
+  const prompt = { promptId, parts, delivery, at }
   return {
     ...(!event.turnId && { queue: queued(state.queue, event) }),
-    ...(state.title === '' && { title: titleFrom(promptText(event.parts)) }),
+    ...(turn &&
+      event.turnId === turn.turnId && { turn: { ...turn, steers: [...(turn.steers ?? []), prompt] } }),
+    ...(state.title === '' && { title: titleFrom(promptText(parts)) }),
   }
 }
 
@@ -229,24 +302,35 @@ function titleFrom(text: string): string {
 }
 
 function started(state: SessionState, event: EventOf<'turn.started'>): Partial<SessionState> {
-  const { paused, ...prompt } = state.queue.find((queued) => queued.promptId === event.promptId) ?? {
-    promptId: event.promptId,
+  const { promptId, cause } = event
+  const { paused, ...prompt } = state.queue.find((queued) => queued.promptId === promptId) ?? {
+    promptId: promptId ?? '',
     parts: [],
     delivery: 'queue' as const,
     at: event.at,
   }
+  const restarted =
+    cause?.by === 'task' ? state.tasks.find(({ taskId }) => taskId === cause.taskId) : undefined
   return {
     turn: {
       turnId: event.turnId ?? '',
       startedAt: event.at,
-      prompt,
+      ...(promptId !== undefined && { prompt }),
+      ...(cause && { cause }),
       interrupted: false,
       delivered: state.connected,
-      carried: [],
+      carried: restarted?.carried ?? [],
     },
-    queue: state.queue.filter((queued) => queued.promptId !== event.promptId),
-    openBlocks: [],
+    ...(restarted && {
+      tasks: state.tasks.map((task) => (task === restarted ? withoutCarried(task) : task)),
+    }),
+    queue: state.queue.filter((queued) => queued.promptId !== promptId),
+    openBlocks: state.openBlocks.filter((block) => isBesideTurns(state, block)),
   }
+}
+
+function withoutCarried({ carried, ...task }: KnownTask): KnownTask {
+  return task
 }
 
 function openRequest(

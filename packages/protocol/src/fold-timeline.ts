@@ -1,7 +1,7 @@
 import type { Block } from './block.ts'
 import { compactionText } from './compaction-text.ts'
 import type { EventOf, SessionEvent } from './event.ts'
-import { lossText, parkText } from './notice-text.ts'
+import { causeText, lossText, parkText } from './notice-text.ts'
 
 /**
  * Folds events into the timeline of blocks. Pure: copies the array once, however many events, and replaces only the
@@ -30,6 +30,7 @@ const silent: ReadonlySet<string> = new Set([
   'prompt.moved',
   'queue.paused',
   'queue.resumed',
+  'prompt.taken',
   'turn.interrupted',
   'turn.resumed',
   'plan.updated',
@@ -53,8 +54,10 @@ function apply(blocks: Block[], event: SessionEvent): void {
     case 'prompt.withdrawn':
       return replace(blocks, event.promptId, 'prompt', (block) => ({ ...block, status: 'withdrawn' }))
     case 'turn.started':
+      if (event.promptId === undefined) return notice(blocks, event, 'info', 'agent_turn', causeText(event))
       return replace(blocks, event.promptId, 'prompt', (block) => ({
         ...block,
+        delivery: 'queue',
         status: 'sent',
         ...(event.turnId && { turnId: event.turnId }),
       }))

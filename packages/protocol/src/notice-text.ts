@@ -13,6 +13,12 @@ const parkTexts: Readonly<Record<EventOf<'turn.parked'>['reason'], string>> = {
     "Nobody answered for long, so the agent's process was ended; it is started again once there is an answer.",
 }
 
+/** What a reader is told of a turn that no prompt began. */
+export function causeText({ cause }: EventOf<'turn.started'>): string {
+  if (cause?.title === undefined) return 'The agent went on by itself.'
+  return `The agent went on by itself after the background task “${cause.title}”.`
+}
+
 /** What a reader is told when an agent's process is gone. Nothing of its quiet ends: they are not news. */
 export function lossText({ reason, error }: EventOf<'agent.disconnected'>): string | undefined {
   const text = lossTexts[reason]

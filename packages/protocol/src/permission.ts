@@ -82,7 +82,7 @@ export type PermissionRequest = z.infer<typeof PermissionRequest>
 export const PermissionOutcome = z.enum(['allowed', 'denied', 'cancelled', 'expired'])
 export type PermissionOutcome = z.infer<typeof PermissionOutcome>
 
-export const ResolvedBy = z.enum(['person', 'rule', 'mode', 'timeout', 'turn-end'])
+export const ResolvedBy = z.enum(['person', 'rule', 'mode', 'timeout', 'turn-end', 'task-end'])
 export type ResolvedBy = z.infer<typeof ResolvedBy>
 
 export const PermissionResolution = z.object({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ParkReason } from './turn.ts'
 
 export const PlanStatus = z.enum(['pending', 'in-progress', 'completed', 'cancelled'])
 export const PlanEntry = z.object({
@@ -9,7 +10,10 @@ export const PlanEntry = z.object({
 })
 export type PlanEntry = z.infer<typeof PlanEntry>
 
-/** Work beside the main line: a subagent, or a command in the background. */
+/**
+ * Work beside the main line: a subagent, or a command. One in the background goes on when the turn that started it
+ * has ended.
+ */
 export const Task = z.object({
   taskId: z.string(),
   toolCallId: z.string().optional(),
@@ -18,5 +22,21 @@ export const Task = z.object({
   status: z.enum(['running', 'completed', 'failed', 'stopped']),
   background: z.boolean().optional(),
   summary: z.string().optional(),
+  reason: z
+    .enum([
+      'limit',
+      'closed',
+      'agent-lost',
+      'server-stopped',
+      'server-killed',
+      'restarted',
+      'denied',
+      'turn-end',
+    ])
+    .optional()
+    .meta({ description: 'Why the host recorded the end of the task; absent if the agent reported it' }),
+  parked: ParkReason.optional().meta({
+    description: 'The process of the task is gone while a person is asked; the answer starts the task again',
+  }),
 })
 export type Task = z.infer<typeof Task>

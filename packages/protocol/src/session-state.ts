@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Connection, McpServers } from './agent.ts'
+import { runningInBackground } from './background.ts'
 import { OpenBlock } from './block.ts'
 import { ErrorCode } from './error.ts'
 import { AgentId, SessionId } from './ids.ts'
@@ -8,7 +9,7 @@ import { PlanEntry, Task } from './plan.ts'
 import { Prompt } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
 import { ForkOrigin, ImportOrigin, SessionSettings, SessionStatus, StartCommit } from './session.ts'
-import { ParkReason, TurnEnd } from './turn.ts'
+import { ParkReason, TurnCause, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
 
 const open = {
@@ -37,13 +38,19 @@ export type CarriedAnswer = z.infer<typeof CarriedAnswer>
 export const OpenTurn = z.object({
   turnId: z.string(),
   startedAt: z.number(),
-  prompt: Prompt,
+  prompt: Prompt.optional().meta({ description: 'Absent: the agent began the turn by itself' }),
+  cause: TurnCause.optional(),
+  steers: z.array(Prompt).optional().meta({ description: 'Steered prompts that the agent has not taken up' }),
   interrupted: z.boolean(),
   delivered: z.boolean().meta({ description: 'false: the prompt has certainly not reached the agent' }),
   parked: ParkReason.optional(),
   carried: z.array(CarriedAnswer),
 })
 export type OpenTurn = z.infer<typeof OpenTurn>
+
+/** A task, with the answers that were given while no process could hear them. */
+export const KnownTask = Task.extend({ carried: z.array(CarriedAnswer).optional() })
+export type KnownTask = z.infer<typeof KnownTask>
 
 /** The small part of a view: all of a session but its timeline. Stored with the session; its size does not grow with it. */
 export const SessionState = z.object({
@@ -75,7 +82,7 @@ export const SessionState = z.object({
   requests: z.array(OpenRequest),
   settled: z.array(z.object({ requestId: z.string(), outcome: z.string() })),
   plan: z.array(PlanEntry),
-  tasks: z.array(Task),
+  tasks: z.array(KnownTask),
   usage: Usage.optional(),
   openBlocks: z.array(OpenBlock),
 })
@@ -105,6 +112,7 @@ export const SessionSummary = SessionState.pick({
 }).extend({
   waiting: z.int().meta({ description: 'How many requests wait for a person' }),
   paused: z.int().optional().meta({ description: 'How many prompts are paused, if any are' }),
+  tasks: z.int().optional().meta({ description: 'How many tasks run in the background; absent: none' }),
   failure: TurnFailure.optional().meta({ description: 'If the last turn failed and no other has begun' }),
 })
 /** One row of the list of sessions. */
@@ -117,6 +125,7 @@ export function summarise(state: SessionState): SessionSummary {
     state
   const failure = failureOf(state)
   const paused = pausedPrompts(state)
+  const tasks = runningInBackground(state).length
   return {
     id,
     epoch,
@@ -132,6 +141,7 @@ export function summarise(state: SessionState): SessionSummary {
     ...(forkedFrom && { forkedFrom }),
     waiting: state.requests.length,
     ...(paused > 0 && { paused }),
+    ...(tasks > 0 && { tasks }),
     ...(failure && { failure }),
   }
 }

@@ -4,7 +4,7 @@ import { AgentId, SessionId } from './ids.ts'
 import { PermissionMode } from './permission.ts'
 
 /** idle: nothing runs. working: a turn runs. waiting: it waits for a person. parked: it waits, and no process is kept for it. */
-export const SessionStatus = z.enum(['idle', 'working', 'waiting', 'parked'])
+export const SessionStatus = z.enum(['idle', 'working', 'waiting', 'parked', 'background'])
 export type SessionStatus = z.infer<typeof SessionStatus>
 
 /** Options of a session beyond model and mode. An agent that cannot honour one refuses it by name. */

@@ -36,6 +36,17 @@ const limits: ReadonlySet<string> = new Set([
 export function reachedLimit({ outcome, stopReason }: Pick<TurnEnd, 'outcome' | 'stopReason'>): boolean {
   return (outcome === 'completed' || outcome === 'failed') && limits.has(stopReason)
 }
+/**
+ * What began a turn, where it was not a prompt that waited for it. steer: a steered prompt that the turn before it did
+ * not take up. agent: the agent went on by itself, for instance when a background task reported. task: the host, which
+ * starts an interrupted task again because its request was answered.
+ */
+export const TurnCause = z.object({
+  by: z.enum(['steer', 'agent', 'task']),
+  taskId: z.string().optional(),
+  title: z.string().optional().meta({ description: 'The title of the task' }),
+})
+export type TurnCause = z.infer<typeof TurnCause>
 
 /** Why no process is kept for a turn that waits. */
 export const ParkReason = z.enum(['server-stopped', 'server-killed', 'agent-lost', 'waited-long'])

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { claudeEnvironment } from '../src/testing/claude-environment.ts'
 import { startModelServer } from '../src/testing/model-server.ts'
+import { background } from './claude/background.ts'
 import { conversation } from './claude/conversation.ts'
 import { faults } from './claude/faults.ts'
 import { normalised } from './claude/normalise.ts'
@@ -55,6 +56,6 @@ async function inTime(name: string, play: Promise<void>): Promise<void> {
 
 const wanted = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
-for (const [name, scenario] of Object.entries({ ...conversation, ...tools, ...faults })) {
+for (const [name, scenario] of Object.entries({ ...background, ...conversation, ...tools, ...faults })) {
   if (wanted.length === 0 || wanted.includes(name)) await record(name, scenario)
 }

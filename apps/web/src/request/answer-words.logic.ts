@@ -59,6 +59,7 @@ export function outcomeWords(block: BlockOf<'permission'>, resolution: Permissio
     mode: 'by the mode',
     timeout: 'by timeout',
     'turn-end': '',
+    'task-end': '',
   }[by]
   const isPlan = block.request.kind === 'plan'
   const reason = message ? `: ${visible(message)}` : ''

@@ -2,7 +2,13 @@ import type { SessionSummary } from '@parley/protocol'
 import { TriangleAlert } from 'lucide-react'
 import { failureWords } from './failure-words.logic.ts'
 
-const names = { idle: 'idle', working: 'working', waiting: 'waits for you', parked: 'waits for you, parked' }
+const names = {
+  idle: 'idle',
+  working: 'working',
+  waiting: 'waits for you',
+  parked: 'waits for you, parked',
+  background: 'works in the background',
+}
 
 /** The state of a session as one small mark, with its name for those who do not see it. */
 export function StatusMark({
@@ -18,6 +24,7 @@ export function StatusMark({
   const look = {
     // Hollow, so that it is told from what is unread where nothing moves.
     working: 'breathe border-2 border-mark',
+    background: 'breathe border-2 border-dotted border-mark',
     waiting: 'bg-wait-fill',
     parked: 'border-2 border-wait-fill',
     idle: unread ? 'bg-mark' : 'bg-transparent',

@@ -14,6 +14,8 @@ const limits = {
   maxQueue: atLeastOne,
   connectMs: atLeastOne,
   idleCloseMs: atLeastOne,
+  backgroundMs: atLeastOne,
+  ownTurnQuietMs: atLeastOne,
   cancelGraceMs: count,
   stopGraceMs: count,
   parkAfterMs: atLeastOne,

@@ -52,6 +52,8 @@ export type AgentAdapter = {
    * them itself. A name, or the beginning of names before a `*`; `open` are those names that may be set all the same.
    */
   readonly variables?: { readonly reserved: readonly string[]; readonly open?: readonly string[] }
+  /** It says when a turn that it began by itself ends. Otherwise such a turn ends when the agent has been quiet for a while. */
+  readonly endsOwnTurns?: boolean
   /** What the agent remembers by itself of conversations on this machine. */
   readonly conversations?: AgentMemory
   /** What goes on with a conversation in the agent's own program, in a terminal, in the session's folder. */
@@ -109,13 +111,22 @@ export type ConnectInput = {
  * - `events` ends when the agent is gone, for whatever reason; an `agent.disconnected` before that says why.
  * - it is read by one reader, which may pause: an adapter must then stop reading its agent, not buffer without end.
  * - a turn ends with one `turn.ended` output, or with the end of `events`.
+ * - what the main line says outside a turn begins a turn of the agent's own (`turn.started`). What a background task
+ *   says belongs to no turn: its `parentToolCallId` names the call that started the task.
  */
 export type AgentConnection = {
   readonly events: AsyncIterable<AgentOutput>
-  /** Hands a message over; resolves when the agent has it. Never two turns at once. Does nothing once it has ended. */
-  send(message: AgentMessage): Promise<void>
+  /**
+   * Hands a message over; resolves when the agent has it. Never two turns at once. Does nothing once it has ended.
+   * A steered prompt that the agent has not taken up yet resolves with `pending`: a `prompt.taken` output says when it
+   * does. If the turn ends before that, the host sends it again as a prompt of its own, once: an agent that still has
+   * it must not get it twice.
+   */
+  send(message: AgentMessage): Promise<'pending' | undefined | void>
   /** Asks the agent to stop its turn and stay. The turn's end comes as an output; the host forces it if it does not. */
   interrupt(): Promise<void>
+  /** Stops a task that runs in the background. Its end comes as a `task.updated` output. */
+  stopTask?(taskId: string): Promise<void>
   /** Applies settings; what is in force comes as a `session.configured` output with `effective`. */
   configure(settings: SessionSettings): Promise<void>
   /** Ends the agent's process. Idempotent; `events` ends. */
@@ -147,6 +158,9 @@ export type AgentOutput =
   | Said<'agent.unrecognised'>
   | Said<'session.configured'>
   | Said<'session.renamed'>
+  /** The agent begins a turn by itself. Only `by: 'agent'`; ignored while another turn is open. */
+  | Omit<Said<'turn.started'>, 'promptId'>
+  | Said<'prompt.taken'>
   | Omit<Said<'turn.ended'>, 'durationMs'>
   | Said<'text.written'>
   | Said<'thinking.written'>

@@ -1,4 +1,4 @@
-import { errorInfoOf, ParleyError, type SessionState } from '@parley/protocol'
+import { type EventDraft, errorInfoOf, ParleyError, type SessionState } from '@parley/protocol'
 import type { AgentAdapter, AgentConnection, ConnectInput, HostTools, Person } from './agent-adapter.ts'
 import { type AgentLink, openAgentLink } from './agent-link.ts'
 import type { Clock } from './clock.ts'
@@ -39,10 +39,13 @@ export async function connectAgent(options: ConnectOptions): Promise<AgentLink> 
   const release = await options.slots.acquire(options.holder, signal)
   try {
     const { requested: settings, cwd, mcpServers } = options.state()
+    const forgets = forgetting(options.adapter, options.state())
     const trusted = options.trusts(cwd)
     const env = environmentFor(options)
     const connection = await start(options, { trusted, ...env })
-    const recorded = await persist(() => ({ drafts: [{ type: 'agent.connected', connectionId, cwd }] }))
+    const recorded = await persist(() => ({
+      drafts: [{ type: 'agent.connected', connectionId, cwd }, ...forgets],
+    }))
     if (!recorded || signal.aborted) {
       await discard(connection, options)
       throw new ParleyError('cancelled', 'Cancelled while the agent was started.')
@@ -111,6 +114,7 @@ function tamed(connection: AgentConnection): AgentConnection {
     configure: async (settings) => connection.configure(settings),
     close: async () => connection.close(),
     ...(connection.park && { park: async () => connection.park?.() }),
+    ...(connection.stopTask && { stopTask: async (taskId) => connection.stopTask?.(taskId) }),
   }
 }
 
@@ -131,7 +135,10 @@ function environmentFor({ adapter, environment, state }: ConnectOptions): Pick<C
   return env ? { env } : {}
 }
 
-function resumption(adapter: AgentAdapter, { connection, forkPending, completedTurns }: SessionState) {
+function resumption(
+  adapter: AgentAdapter,
+  { connection, forkPending, completedTurns }: SessionState,
+): Pick<ConnectInput, 'resume'> {
   if (!adapter.capabilities.resume || !connection?.agentSessionId) return {}
   return {
     resume: {
@@ -140,6 +147,13 @@ function resumption(adapter: AgentAdapter, { connection, forkPending, completedT
       ...(forkPending && { fork: true }),
     },
   }
+}
+
+/** A new process that cannot resume knows nothing of the turns before it. */
+function forgetting(adapter: AgentAdapter, state: SessionState): EventDraft[] {
+  if (state.turns === 0 || !state.connection || resumption(adapter, state).resume) return []
+  const text = `${adapter.name} was started again and cannot resume: it does not remember what was said before. Repeat what it needs to know.`
+  return [{ type: 'agent.noticed', level: 'warning', code: 'memory_lost', text }]
 }
 
 /** The promise, or a rejection with the reason as soon as `signal` aborts; what comes too late goes to `discard`. */

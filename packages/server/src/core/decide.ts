@@ -6,22 +6,25 @@ import {
   type DraftOf,
   type EventDraft,
   hostToolPrefix,
+  isInBackground,
   type OpenRequest,
   ParleyError,
   type PermissionRule,
   type PromptPart,
   pausedPrompts,
   type Receipt,
+  runningInBackground,
   type SessionOptions,
   type SessionSettings,
   type SessionState,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { Ids } from './clock.ts'
-import { cancelRequests, endTurn } from './end-turn.ts'
+import { cancelRequests, endTurn, requestsOfTurn } from './end-turn.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
 import { checkMcpServers } from './host-tool.ts'
 import { evaluate } from './permission-rules.ts'
+import { closeTask, stopped } from './task-plans.ts'
 import { nextPrompt } from './turn-plans.ts'
 
 /** What decide may know beside the state. */
@@ -52,6 +55,8 @@ export function decide(state: SessionState, command: Command, context: DecideCon
       return cancel(state, command, context)
     case 'queue.resume':
       return { drafts: pausedPrompts(state) > 0 ? [{ type: 'queue.resumed' }] : [] }
+    case 'task.stop':
+      return stopTask(state, command, context)
     case 'permission.decide':
       return decidePermission(state, command, context)
     case 'question.answer':
@@ -168,11 +173,14 @@ function placeInQueue({ queue }: SessionState, promptId: string): number {
   )
 }
 
-/** A parked turn has no process to interrupt: it ends at once. Otherwise the end follows from the agent, or by force. */
+/**
+ * Ends the open turn, whoever began it; background tasks go on (`task.stop` ends them). A parked turn has no process to
+ * interrupt: it ends at once. Otherwise the end follows from the agent, or by force.
+ */
 function cancel(state: SessionState, command: CommandOf<'turn.cancel'>, context: DecideContext): Decision {
   const { turnId, pauseQueue = true } = command
   const { turn } = state
-  if (!turn) throw new ParleyError('conflict', 'No turn is running.')
+  if (!turn) throw noTurn(state)
   refuseIf(turnId !== undefined && turnId !== turn.turnId, 'conflict', 'That turn is over; another one runs.')
   const paused = pauseQueue ? pause(state) : []
   if (turn.parked) {
@@ -181,7 +189,35 @@ function cancel(state: SessionState, command: CommandOf<'turn.cancel'>, context:
   }
   if (turn.interrupted) return { drafts: paused }
   const interrupted: EventDraft = { type: 'turn.interrupted', turnId: turn.turnId, by: 'person' }
-  return { drafts: [interrupted, ...paused, ...cancelRequests(state)] }
+  return { drafts: [interrupted, ...paused, ...cancelRequests(requestsOfTurn(state))] }
+}
+
+function noTurn(state: SessionState): ParleyError {
+  const tasks = runningInBackground(state).map(({ taskId, title }) => ({ taskId, title }))
+  if (tasks.length === 0) return new ParleyError('conflict', 'No turn is running.')
+  const message = 'No turn is running, but background tasks are. Stop them with task.stop.'
+  return new ParleyError('conflict', message, { details: { tasks } })
+}
+
+/** A running task is stopped by its agent, which reports the end; a parked one has no process and ends at once. */
+function stopTask(state: SessionState, { taskId }: CommandOf<'task.stop'>, context: DecideContext): Decision {
+  need(context, 'background')
+  const open = state.tasks.filter(isInBackground)
+  const wanted = open.filter((task) => taskId === undefined || task.taskId === taskId)
+  if (wanted.length === 0) {
+    const details = { tasks: open.map((task) => ({ taskId: task.taskId, title: task.title })) }
+    const known = state.tasks.some((task) => task.taskId === taskId)
+    if (taskId === undefined || known)
+      throw new ParleyError('conflict', 'No such task is running.', { details })
+    throw new ParleyError('not_found', 'There is no such task in this session.', { details })
+  }
+  const parked = wanted.filter((task) => task.parked)
+  return {
+    drafts: parked.flatMap((task) => [
+      ...closeTask(state, task, 'The task was stopped.'),
+      stopped(task, 'closed'),
+    ]),
+  }
 }
 
 /** A person who stops a turn stops what is queued behind it too, until they resume it. */
@@ -388,6 +424,7 @@ const inabilities = {
   editInput:
     'cannot run a call with an edited input. Allow it as it is, or deny it and say what to do instead',
   files: 'takes no files',
+  background: 'has no tasks in the background',
   fork: 'cannot fork a session. Begin a new one',
   hostTools: 'takes no tools of the host',
   images: 'takes no images',

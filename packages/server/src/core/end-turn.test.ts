@@ -1,7 +1,7 @@
 import type { EventDraft, TurnEnd } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { andThen, asked, called, created, requested, running, stateAfter } from '../testing/state-after.ts'
-import { cancelRequests, endOpenCalls, endTurn, writeOpenText } from './end-turn.ts'
+import { cancelRequests, endCalls, endTurn, writeText } from './end-turn.ts'
 
 const completed = { outcome: 'completed', stopReason: 'end_turn' } as const
 const typing = {
@@ -63,9 +63,9 @@ describe('endTurn', () => {
   })
 })
 
-describe('writeOpenText', () => {
+describe('writeText', () => {
   it('writes what was being written, as far as it came, marked', () => {
-    expect(writeOpenText(busy)).toEqual([
+    expect(writeText(busy.openBlocks)).toEqual([
       { type: 'text.written', turnId: 'trn_1', blockId: 'blk_1', text: 'Half a sen', interrupted: true },
       {
         type: 'thinking.written',
@@ -79,14 +79,14 @@ describe('writeOpenText', () => {
   })
 
   it('writes no empty block', () => {
-    expect(writeOpenText(andThen(running, { ...typing, text: '' }))).toEqual([])
+    expect(writeText(andThen(running, { ...typing, text: '' }).openBlocks)).toEqual([])
   })
 })
 
-describe('endOpenCalls', () => {
+describe('endCalls', () => {
   it('keeps the output so far, and says whose the call was', () => {
     const state = andThen(running, { ...called, parentToolCallId: 'call_0' }, talking)
-    expect(endOpenCalls(state, 'cancelled', 'Why.')).toEqual([
+    expect(endCalls(state.openBlocks, 'cancelled', 'Why.')).toEqual([
       {
         type: 'tool-call.ended',
         turnId: 'trn_1',
@@ -102,14 +102,14 @@ describe('endOpenCalls', () => {
   })
 
   it('leaves out a call that was only being drafted', () => {
-    expect(endOpenCalls(andThen(running, drafting), 'failed', 'Why.')).toEqual([])
+    expect(endCalls(andThen(running, drafting).openBlocks, 'failed', 'Why.')).toEqual([])
   })
 })
 
 describe('cancelRequests', () => {
   it('resolves each request in its own way', () => {
     const cancelled = { turnId: 'trn_1', outcome: 'cancelled', by: 'turn-end' }
-    expect(cancelRequests(busy)).toEqual([
+    expect(cancelRequests(busy.requests)).toEqual([
       { type: 'permission.resolved', requestId: 'req_1', ...cancelled },
       { type: 'question.resolved', requestId: 'req_2', ...cancelled },
     ])

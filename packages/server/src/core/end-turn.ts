@@ -1,8 +1,20 @@
-import type { EventDraft, OpenBlock, SessionState, ToolOutcome, TurnEnd } from '@parley/protocol'
+import {
+  type CarriedAnswer,
+  type EventDraft,
+  heirOfAnswers,
+  isBesideTurns,
+  type OpenBlock,
+  type OpenRequest,
+  type OpenTurn,
+  type SessionState,
+  type ToolOutcome,
+  type TurnEnd,
+} from '@parley/protocol'
 
 /**
  * What must be recorded before a turn may end, and the end itself. Pure. Every open block is written as far as it
- * came, every open call gets its end, every open request its resolution: nothing of a turn follows its end.
+ * came, every open call gets its end, every open request its resolution: nothing of a turn follows its end. What
+ * belongs to a background task stays open.
  */
 export function endTurn(
   state: SessionState,
@@ -12,14 +24,18 @@ export function endTurn(
 ): EventDraft[] {
   const { turn } = state
   if (!turn) return []
-  const drafts = [
-    ...writeOpenText(state),
+  const blocks = blocksOfTurn(state)
+  const drafts: EventDraft[] = [
+    ...writeText(blocks),
     ...held,
-    ...endOpenCalls(state, end.outcome === 'cancelled' ? 'cancelled' : 'failed', callText[end.outcome]),
-    ...cancelRequests(state),
-    { type: 'turn.ended' as const, ...end, durationMs: Math.max(0, now - turn.startedAt) },
+    ...endCalls(blocks, end.outcome === 'cancelled' ? 'cancelled' : 'failed', callText[end.outcome]),
+    ...cancelRequests(requestsOfTurn(state)),
+    ...(heirOfAnswers(state) ? [] : unusedAnswers(turn.carried)),
+    ...stopForeground(state),
+    ...leaveSteers(turn, end),
+    { type: 'turn.ended', ...end, durationMs: Math.max(0, now - turn.startedAt) },
   ]
-  return drafts.map((draft) => ({ ...draft, turnId: turn.turnId }))
+  return drafts.map((draft) => (draft.type === 'prompt.queued' ? draft : { ...draft, turnId: turn.turnId }))
 }
 
 /** A turn whose own end could not be understood ends all the same. */
@@ -36,9 +52,17 @@ const callText: Record<TurnEnd['outcome'], string> = {
   unknown: 'The connection to the agent was lost; whether this call had an effect is unknown.',
 }
 
+export function blocksOfTurn(state: SessionState): OpenBlock[] {
+  return state.openBlocks.filter((block) => !isBesideTurns(state, block))
+}
+
+export function requestsOfTurn(state: SessionState): OpenRequest[] {
+  return state.requests.filter((request) => !isBesideTurns(state, request))
+}
+
 /** Text and thinking that were still being written, as far as they came. */
-export function writeOpenText(state: SessionState): EventDraft[] {
-  return state.openBlocks.flatMap((block): EventDraft[] => {
+export function writeText(blocks: readonly OpenBlock[]): EventDraft[] {
+  return blocks.flatMap((block): EventDraft[] => {
     if (block.type === 'tool-call' || block.text === '') return []
     return [
       {
@@ -53,8 +77,8 @@ export function writeOpenText(state: SessionState): EventDraft[] {
   })
 }
 
-export function endOpenCalls(state: SessionState, outcome: ToolOutcome, text: string): EventDraft[] {
-  return state.openBlocks.flatMap((block): EventDraft[] => {
+export function endCalls(blocks: readonly OpenBlock[], outcome: ToolOutcome, text: string): EventDraft[] {
+  return blocks.flatMap((block): EventDraft[] => {
     if (block.type !== 'tool-call' || !block.called) return []
     const output = block.output === '' ? [] : [{ type: 'text' as const, text: block.output }]
     return [
@@ -70,15 +94,53 @@ export function endOpenCalls(state: SessionState, outcome: ToolOutcome, text: st
   })
 }
 
-/** The resolution of every open request, because its turn ends. */
-export function cancelRequests(state: SessionState): EventDraft[] {
-  return state.requests.map(({ type, requestId, turnId }) => ({
+/** The resolution of open requests, because the turn or the task that asked ends. */
+export function cancelRequests(
+  requests: readonly OpenRequest[],
+  by: 'turn-end' | 'task-end' = 'turn-end',
+): EventDraft[] {
+  return requests.map(({ type, requestId, turnId }) => ({
     type: type === 'permission' ? 'permission.resolved' : 'question.resolved',
     ...(turnId && { turnId }),
     requestId,
     outcome: 'cancelled',
-    by: 'turn-end',
+    by,
   }))
+}
+
+/** A person answered while no process could hear it, and the agent has not asked again: what was allowed did not run. */
+export function unusedAnswers(carried: readonly CarriedAnswer[]): EventDraft[] {
+  return carried.map(({ type, resolution: { requestId, outcome } }) => ({
+    type: 'agent.noticed',
+    level: 'warning',
+    code: 'answer_unused',
+    text:
+      type === 'question'
+        ? 'Your answer was not used: the agent did not ask the question again after it was restarted.'
+        : outcome === 'allowed'
+          ? 'What you allowed did not run: the agent did not ask for it again after it was restarted.'
+          : 'The agent did not ask again for what you denied.',
+    data: { requestId, outcome },
+  }))
+}
+
+/** A task that does not run in the background ends with its turn, also if the agent does not say so. */
+function stopForeground({ tasks }: SessionState): EventDraft[] {
+  return tasks
+    .filter(({ status, background }) => status === 'running' && background !== true)
+    .map(({ carried, ...task }) => ({ type: 'task.updated', ...task, status: 'stopped', reason: 'turn-end' }))
+}
+
+/**
+ * Steered prompts that the agent has not taken up go to the queue: a turn that ended by itself leaves them to the next,
+ * those of a cancelled turn are paused. After a loss nobody knows whether the agent took them: they stay with their turn.
+ */
+function leaveSteers(
+  { steers = [] }: OpenTurn,
+  { outcome, stopReason }: Pick<TurnEnd, 'outcome' | 'stopReason'>,
+): EventDraft[] {
+  if (outcome === 'unknown' || stopReason === 'agent_lost') return []
+  return steers.map(({ promptId }) => ({ type: 'prompt.queued', promptId }))
 }
 
 function parentOf(block: OpenBlock) {

@@ -1,4 +1,4 @@
-import { hostToolName, messageOf, type SessionState } from '@parley/protocol'
+import { backgroundTaskOf, hostToolName, messageOf, type SessionState } from '@parley/protocol'
 import type {
   AgentOutput,
   HostToolAnswer,
@@ -24,8 +24,11 @@ export type HostToolDesk = {
   offered(): HostTools | undefined
   /** A call's end with what its tool really gave, where the agent agrees on how it ended. */
   withResult<Output extends AgentOutput>(output: Output): Output
-  /** Nobody waits for results any more: running tools are told, and what was allowed is void. */
-  stop(): void
+  /**
+   * Nobody waits for results any more: running tools are told, and what was allowed is void. With `turn` this holds for
+   * the calls of the turn; those of background tasks go on.
+   */
+  stop(what: 'turn' | 'all'): void
 }
 
 type Context = Parameters<HostTools['call']>[2]
@@ -46,8 +49,11 @@ export function createHostToolDesk(options: {
 }): HostToolDesk {
   const { tools, env, temporaryFolder, state, person, clock, interrupt } = options
   let running = new AbortController()
-  let allowed: string[] = []
-  const results = new Map<string, HostToolAnswer>()
+  let inBackground = new AbortController()
+  let allowed: { readonly hash: string; readonly ofTurn: boolean }[] = []
+  const results = new Map<string, { readonly answer: HostToolAnswer; readonly ofTurn: boolean }>()
+
+  const isOfTurn = (call: { parentToolCallId?: string }) => backgroundTaskOf(state(), call) === undefined
 
   /** Nobody is asked about a call that cannot run: `call` says what is wrong with it. */
   async function permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
@@ -55,12 +61,14 @@ export function createHostToolDesk(options: {
     if (!tool) return person.permit(ask, signal)
     if ((await tool.prepare(ask.input)).problem !== undefined) return { outcome: 'allowed', requestId: '' }
     const answer = await person.permit(ask, signal)
-    if (answer.outcome === 'allowed') allowed.push(hashOf([ask.tool, answer.input ?? ask.input]))
+    if (answer.outcome === 'allowed')
+      allowed.push({ hash: hashOf([ask.tool, answer.input ?? ask.input]), ofTurn: isOfTurn(ask) })
     return answer
   }
 
   function wasAllowed(tool: HostTool, input: unknown): boolean {
-    const index = allowed.indexOf(hashOf([hostToolName(tool.name), input]))
+    const hash = hashOf([hostToolName(tool.name), input])
+    const index = allowed.findIndex((one) => one.hash === hash)
     if (index >= 0) allowed.splice(index, 1)
     return index >= 0
   }
@@ -75,7 +83,8 @@ export function createHostToolDesk(options: {
   }
 
   async function call(tool: HostTool, input: unknown, context: Context): Promise<HostToolAnswer> {
-    const signal = AbortSignal.any([context.signal, running.signal])
+    const scope = isOfTurn(context) ? running : inBackground
+    const signal = AbortSignal.any([context.signal, scope.signal])
     let prepared = await tool.prepare(input)
     if (prepared.problem !== undefined) return failed(prepared.problem)
     if (!wasAllowed(tool, input)) {
@@ -120,23 +129,27 @@ export function createHostToolDesk(options: {
           const tool = listed.find((one) => one.name === name)
           const work = tool ? call(tool, input, context) : failed(`There is no tool ${name}.`)
           const answer = await Promise.resolve(work).catch((error: unknown) => broken(name, error))
-          if (context.toolCallId !== undefined) results.set(context.toolCallId, answer)
+          if (context.toolCallId !== undefined)
+            results.set(context.toolCallId, { answer, ofTurn: isOfTurn(context) })
           return answer
         },
       }
     },
     withResult(output) {
       if (output.type !== 'tool-call.ended') return output
-      const result = results.get(output.toolCallId)
+      const result = results.get(output.toolCallId)?.answer
       results.delete(output.toolCallId)
       const agreed = output.outcome === (result?.isError ? 'failed' : 'completed')
       return result && agreed ? { ...output, content: [...result.content] } : output
     },
-    stop() {
+    stop(what) {
       running.abort()
       running = new AbortController()
-      allowed = []
-      results.clear()
+      allowed = what === 'turn' ? allowed.filter(({ ofTurn }) => !ofTurn) : []
+      for (const [id, { ofTurn }] of results) if (ofTurn || what === 'all') results.delete(id)
+      if (what === 'turn') return
+      inBackground.abort()
+      inBackground = new AbortController()
     },
   }
 }

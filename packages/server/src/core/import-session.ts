@@ -145,7 +145,8 @@ class ImportWriter {
     if (one.type === 'prompt') return this.#prompt([...one.parts])
     const { output } = one
     if (output.type === 'native' || isDelta(output)) return
-    const context = { now: at, connectionId: this.#connectionId }
+    if (output.type === 'turn.started' || output.type === 'prompt.taken') return
+    const context = { now: at, connectionId: this.#connectionId, ids: this.#ids }
     const { drafts, commit } = draftsOf(output, this.#state, this.#progress, context)
     for (const draft of drafts) this.#add(draft)
     commit()

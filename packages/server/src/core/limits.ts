@@ -8,6 +8,10 @@ export type Limits = {
   readonly connectMs: number
   /** An idle agent process is closed after this. */
   readonly idleCloseMs: number
+  /** A process that only background tasks need is closed when nothing was heard of them for this long. */
+  readonly backgroundMs: number
+  /** A turn that the agent began by itself ends after this silence, if the agent does not say when it ends. */
+  readonly ownTurnQuietMs: number
   /** How long an interrupted agent may take to stop before it is closed by force. */
   readonly cancelGraceMs: number
   /** The same, when the host stops. */
@@ -27,6 +31,8 @@ export const defaultLimits: Limits = {
   maxQueue: 100,
   connectMs: 60_000,
   idleCloseMs: 10 * 60_000,
+  backgroundMs: 2 * 60 * 60_000,
+  ownTurnQuietMs: 2_000,
   cancelGraceMs: 5_000,
   stopGraceMs: 2_000,
   parkAfterMs: 30 * 60_000,

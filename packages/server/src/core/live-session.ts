@@ -4,6 +4,7 @@ import {
   type ParkReason,
   type PermissionRule,
   type Receipt,
+  runningInBackground,
   type SessionEvent,
   type SessionState,
   type TurnEnd,
@@ -13,6 +14,7 @@ import type { CloseReason } from './agent-link.ts'
 import type { Clock, Ids } from './clock.ts'
 import { type CommandDesk, createCommandDesk } from './command-desk.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
+import { requestsOfTurn } from './end-turn.ts'
 import type { EnvironmentOf } from './environment.ts'
 import { createFactWaiters } from './fact-waiters.ts'
 import type { Trusts } from './folder-trust.ts'
@@ -25,6 +27,7 @@ import { recoveryPlan } from './recover.ts'
 import { SessionAgent } from './session-agent.ts'
 import { createSessionLog, type SessionLog, type SessionLogOptions } from './session-log.ts'
 import type { SessionStore } from './session-store.ts'
+import { answeredTask, goOnWithTask, onlyWait } from './task-plans.ts'
 import { createTimers } from './timers.ts'
 import * as plans from './turn-plans.ts'
 
@@ -61,7 +64,9 @@ export class LiveSession {
   readonly #desk: CommandDesk
   readonly #persisting: Persisting
   readonly #persist: Persist
-  readonly #timers: ReturnType<typeof createTimers<'idle' | 'force' | 'park' | 'expire'>>
+  readonly #timers: ReturnType<
+    typeof createTimers<'idle' | 'force' | 'park' | 'expire' | 'quiet' | 'background'>
+  >
   readonly #facts: ReturnType<typeof createFactWaiters>
   /** The turn that was begun, so that it is begun once. */
   #begun: string | undefined
@@ -73,6 +78,8 @@ export class LiveSession {
   #stopping = false
   #idleSince: number | undefined
   #activity = 'idle'
+  /** The log when the limit of background tasks was last set: every event sets it anew. */
+  #taskSeq = -1
 
   constructor(options: LiveSessionOptions) {
     const { store, clock, limits, problem } = options
@@ -126,6 +133,7 @@ export class LiveSession {
     await this.recover()
     const { receipt, fresh } = await this.#desk.take(command)
     if (fresh && command.type === 'session.close' && !this.state.turn) await this.#disconnect('closed')
+    if (fresh && command.type === 'task.stop') this.#agent.stopTasks(command.taskId)
     return receipt
   }
 
@@ -139,7 +147,7 @@ export class LiveSession {
   }
 
   async #recover(): Promise<void> {
-    await this.log.transact((state) => recoveryPlan(state, this.#options.clock.now()))
+    await this.log.transact((state) => recoveryPlan(state, this.#options.clock.now(), this.#agent.canResume))
     this.#isRecovered = true
     this.#drive()
     this.#watchRequests()
@@ -155,9 +163,9 @@ export class LiveSession {
     this.#stopping = true
     this.#persisting.stop()
     const aborted = this.#agent.abortStart()
-    const { turn, requests } = this.state
+    const { turn } = this.state
     if (turn && !turn.parked && this.#agent.connected) {
-      const waits = requests.length > 0 || turn.carried.length > 0
+      const waits = requestsOfTurn(this.state).length > 0 || turn.carried.length > 0
       if (waits && this.#agent.canResume) await this.#park('server-stopped')
       else await this.#endBeforeStop()
     }
@@ -208,6 +216,7 @@ export class LiveSession {
     if (events.length > 0) this.#options.observer.recorded(events, state)
     this.#tellActivity()
     this.#watchRequests()
+    this.#watchOwnTurn()
     this.#facts.changed()
     this.#drive()
   }
@@ -243,16 +252,23 @@ export class LiveSession {
 
   async #driveOn(): Promise<void> {
     await Promise.resolve()
-    const { turn, requests, archived } = this.state
+    const { turn, archived } = this.state
+    const { ids } = this.#options
     if (this.#stopping || !this.#isRecovered) return
     if (!turn) {
+      if (answeredTask(this.state)) {
+        const fresh = { turnId: ids('trn'), promptId: ids('prm') }
+        await this.#persist((state) => goOnWithTask(state, fresh))
+        return
+      }
       if (!plans.nextPrompt(this.state) || archived) return this.#idle(true)
-      await this.#persist((state) => plans.startNext(state, this.#options.ids('trn')))
+      await this.#persist((state) => plans.startNext(state, ids('trn')))
       return
     }
-    const waits = turn.parked && requests.length > 0
+    const waits = turn.parked && requestsOfTurn(this.state).length > 0
     if (turn.turnId === this.#begun || waits) return
     this.#begun = turn.turnId
+    if (turn.cause?.by === 'agent' && !turn.parked) return this.#watchOwnTurn()
     await this.#agent.begin(turn)
   }
 
@@ -268,6 +284,7 @@ export class LiveSession {
   // Waiting
 
   async #park(reason: ParkReason): Promise<void> {
+    if (!this.state.turn) return this.#disconnect('parked')
     const events = await this.#persist((state) => plans.park(state, reason))
     if (events && events.length > 0) await this.#disconnect('parked')
   }
@@ -275,13 +292,13 @@ export class LiveSession {
   /** A request that waits long costs no process; one that has a deadline expires. Both count from when it was asked. */
   #watchRequests(): void {
     const { clock, limits } = this.#options
-    const { requests, turn } = this.state
+    const { requests } = this.state
     const [first] = requests
     this.#timers.stop('park')
     this.#timers.stop('expire')
     if (!first || this.#stopping) return
     const waited = clock.now() - first.at
-    if (turn && !turn.parked && this.#agent.connected && this.#agent.canResume) {
+    if (this.#onlyWaits && this.#agent.connected && this.#agent.canResume) {
       this.#timers.set('park', limits.parkAfterMs - waited, () => void this.#park('waited-long'))
     }
     if (limits.expireAfterMs > 0) {
@@ -289,8 +306,44 @@ export class LiveSession {
     }
   }
 
+  /** Turn and background tasks wait for a person, all of them: no process is needed until there is an answer. */
+  get #onlyWaits(): boolean {
+    const { turn } = this.state
+    const turnWaits = !turn || (!turn.parked && requestsOfTurn(this.state).length > 0)
+    return turnWaits && onlyWait(this.state)
+  }
+
+  /** An agent that does not say when a turn of its own ends: it ends when nothing is open and nothing was said for a while. */
+  #watchOwnTurn(): void {
+    const { turn, openBlocks, requests } = this.state
+    this.#timers.stop('quiet')
+    if (turn?.cause?.by !== 'agent' || turn.parked || this.#stopping) return
+    if (this.#options.adapter?.endsOwnTurns || openBlocks.length > 0 || requests.length > 0) return
+    this.#timers.set('quiet', this.#options.limits.ownTurnQuietMs, () => {
+      void this.#endTurn({ outcome: 'completed', stopReason: 'quiet' }, turn.turnId)
+    })
+  }
+
+  /** A session whose tasks run in the background keeps its process and its slot, up to a limit of its own. */
+  #keepForTasks(): boolean {
+    const runs = this.#agent.connected && runningInBackground(this.state).length > 0
+    if (!runs) {
+      this.#timers.stop('background')
+      return false
+    }
+    this.#idleSince = undefined
+    this.#timers.stop('idle')
+    const isSet = this.#taskSeq === this.state.seq
+    this.#taskSeq = this.state.seq
+    if (!isSet)
+      this.#timers.set('background', this.#options.limits.backgroundMs, () => void this.#disconnect('idle'))
+    return true
+  }
+
   #idle(idle: boolean): void {
     const { clock, limits, slots } = this.#options
+    if (idle && this.#keepForTasks()) return
+    if (!idle) this.#timers.stop('background')
     if (idle && this.#agent.isOutdated) return void this.#disconnect('idle')
     if (!idle || !this.#agent.connected) {
       this.#idleSince = undefined

@@ -648,7 +648,7 @@ describe('what throws', () => {
     expect((await session.when(({ turns, turn }) => turns === 2 && !turn)).lastTurn?.outcome).toBe('failed')
   })
 
-  it.each(ways)('a steer that %s: the turn goes on', async (_, fail) => {
+  it.each(ways)('a steer that %s: the turn goes on, and the prompt begins the next one', async (_, fail) => {
     const agent = oddAgent(() => ({
       send: ({ prompt }) => (prompt.delivery === 'steer' ? fail() : Promise.resolve()),
     }))
@@ -658,7 +658,9 @@ describe('what throws', () => {
     await prompt(session, 'two', 'steer')
     await until(() => problems.length === 1)
     agent.connections[0]!.endTurn()
-    expect((await session.idle()).lastTurn?.outcome).toBe('completed')
+    await until(() => agent.texts.length === 2)
+    agent.connections[0]!.endTurn()
+    expect(await session.idle()).toMatchObject({ turns: 2, lastTurn: { outcome: 'completed' } })
   })
 
   it.each(ways)('a connect that %s: the turn fails, the next one is tried', async (_, connect) => {

@@ -1,4 +1,5 @@
 import {
+  backgroundTaskOf,
   type DraftOf,
   type EventDraft,
   type PermissionRule,
@@ -11,6 +12,7 @@ import { hashOf } from './hash.ts'
 import { describedByHost, type HostToolSet } from './host-tool.ts'
 import { evaluate, optionsFor, type Subject } from './permission-rules.ts'
 import type { Plan, SessionLog } from './session-log.ts'
+import { startOwn } from './turn-plans.ts'
 
 export type PermissionBroker = {
   /** What a connection asks. Every request and its resolution is in the log before the agent hears of it. */
@@ -62,7 +64,7 @@ export function createPermissionBroker(options: {
   async function permit(given: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
     const requestId = ids('req')
     const ask = describedByHost(hostTools, given)
-    const plan = () => permissionPlan(log, rules(), { ask, subject: subjectOf(ask) }, requestId)
+    const plan = () => permissionPlan(log, rules(), { ask, subject: subjectOf(ask) }, requestId, ids)
     const resolution = await settled(requestId, plan, signal)
     if (resolution?.type !== 'permission.resolved') return { outcome: 'cancelled', requestId }
     const { outcome, input, message, endTurn } = resolution
@@ -79,7 +81,7 @@ export function createPermissionBroker(options: {
 
   async function answer(ask: QuestionAsk, signal?: AbortSignal): Promise<QuestionAnswer> {
     const requestId = ids('req')
-    const resolution = await settled(requestId, () => questionPlan(log, ask, requestId), signal)
+    const resolution = await settled(requestId, () => questionPlan(log, ask, requestId, ids), signal)
     if (resolution?.type !== 'question.resolved' || resolution.outcome !== 'answered') {
       return { outcome: 'cancelled', requestId }
     }
@@ -128,35 +130,37 @@ function permissionPlan(
   rules: readonly PermissionRule[],
   { ask, subject }: { ask: PermissionAsk; subject: Subject },
   requestId: string,
+  ids: Ids,
 ): Plan {
   const { state } = log
-  const turn = liveTurn(log)
-  if (!turn) return { drafts: [] }
+  const place = placeFor(log, ask, ids)
+  if (!place) return { drafts: [] }
   const { suggestions, readOnly: _, insisted: __, ...what } = ask
   const { readOnly } = subject
   const inputHash = hashOf({ tool: ask.tool, input: ask.input })
   const requested: DraftOf<'permission.requested'> = {
     type: 'permission.requested',
-    turnId: turn.turnId,
+    ...place.turn,
     requestId,
     ...what,
     inputHash,
     readOnly,
     options: optionsFor(subject, suggestions),
   }
-  const resolved = { type: 'permission.resolved' as const, turnId: turn.turnId }
+  const resolved = { type: 'permission.resolved' as const, ...place.turn }
   const carried = carriedFor(state, ask)
   const verdict = evaluate(withInput(subject, carried?.input), state, rules)
   // What was allowed while nobody could hear it may be refused by now.
   if (carried && (carried.outcome !== 'allowed' || verdict.decision !== 'deny')) {
     const answer = { ...carried, requestId, carriedFrom: carried.requestId }
-    return { drafts: [requested, { ...resolved, ...answer }] }
+    return { drafts: [...place.begun, requested, { ...resolved, ...answer }] }
   }
-  if (verdict.decision === 'ask') return { drafts: [requested] }
+  if (verdict.decision === 'ask') return { drafts: [...place.begun, requested] }
   const { by, ruleId, message } = verdict
   const outcome = verdict.decision === 'allow' ? 'allowed' : 'denied'
   return {
     drafts: [
+      ...place.begun,
       requested,
       { ...resolved, requestId, outcome, by, ...(ruleId && { ruleId }), ...(message && { message }) },
     ],
@@ -167,28 +171,45 @@ function withInput(subject: Subject, input: unknown): Subject {
   return input === undefined ? subject : { ...subject, input }
 }
 
-function questionPlan(log: SessionLog, ask: QuestionAsk, requestId: string): Plan {
-  const turn = liveTurn(log)
-  if (!turn) return { drafts: [] }
+function questionPlan(log: SessionLog, ask: QuestionAsk, requestId: string, ids: Ids): Plan {
+  const place = placeFor(log, ask, ids)
+  if (!place) return { drafts: [] }
   const questions = [...ask.questions]
-  const asked: EventDraft = { type: 'question.asked', turnId: turn.turnId, ...ask, requestId, questions }
+  const asked: EventDraft = { type: 'question.asked', ...place.turn, ...ask, requestId, questions }
   const hash = hashOf(questions)
-  const carried = turn.carried.find((one) => one.type === 'question' && hashOf(one.questions) === hash)
-  if (carried?.type !== 'question') return { drafts: [asked] }
+  const carried = carriedAnswers(log.state, ask).find(
+    (one) => one.type === 'question' && hashOf(one.questions) === hash,
+  )
+  if (carried?.type !== 'question') return { drafts: [...place.begun, asked] }
   const answer = { ...carried.resolution, requestId, carriedFrom: carried.resolution.requestId }
-  return { drafts: [asked, { type: 'question.resolved', turnId: turn.turnId, ...answer }] }
+  return { drafts: [...place.begun, asked, { type: 'question.resolved', ...place.turn, ...answer }] }
+}
+
+/** Those of the open turn, and of the task that asks. */
+function carriedAnswers(state: SessionLog['state'], ask: { parentToolCallId?: string }) {
+  return [...(state.turn?.carried ?? []), ...(backgroundTaskOf(state, ask)?.carried ?? [])]
 }
 
 /** The answer that was given to the same tool and input while its agent could not hear it. */
-function carriedFor({ turn }: SessionLog['state'], { tool, input }: PermissionAsk) {
-  const inputHash = hashOf({ tool, input })
-  const carried = turn?.carried.find((one) => one.type === 'permission' && one.inputHash === inputHash)
+function carriedFor(state: SessionLog['state'], ask: PermissionAsk) {
+  const inputHash = hashOf({ tool: ask.tool, input: ask.input })
+  const carried = carriedAnswers(state, ask).find(
+    (one) => one.type === 'permission' && one.inputHash === inputHash,
+  )
   return carried?.type === 'permission' ? carried.resolution : undefined
 }
 
-function liveTurn(log: SessionLog) {
-  const { turn } = log.state
-  return turn && !turn.interrupted && !turn.parked ? turn : undefined
+/**
+ * Where a request belongs. One of a background task, or of a subagent that outlives its turn, belongs to no turn. One
+ * of the main line belongs to the open turn, or begins a turn of the agent's own. Undefined: the turn is being ended,
+ * and nobody is asked.
+ */
+function placeFor({ state }: SessionLog, ask: { parentToolCallId?: string }, ids: Ids) {
+  const { turn } = state
+  if (backgroundTaskOf(state, ask) || (!turn && ask.parentToolCallId)) return { turn: {}, begun: [] }
+  if (turn) return turn.interrupted || turn.parked ? undefined : { turn: { turnId: turn.turnId }, begun: [] }
+  const turnId = ids('trn')
+  return { turn: { turnId }, begun: startOwn(state, turnId).drafts }
 }
 
 /** The agent itself no longer wants the answer. */

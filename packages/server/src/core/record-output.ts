@@ -1,4 +1,5 @@
 import {
+  backgroundTaskOf,
   type Delta,
   type DeltaDraft,
   deltaTypes,
@@ -9,20 +10,51 @@ import {
   validationError,
 } from '@parley/protocol'
 import type { AgentOutput } from './agent-adapter.ts'
+import type { Ids } from './clock.ts'
 import { badEnd, endTurn } from './end-turn.ts'
+import { closeTask } from './task-plans.ts'
 import { emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './tool-order.ts'
 
-/** What a turn has seen so far, beyond what the state says. */
+/** What a turn, or the work beside turns, has seen so far, beyond what the state says. */
 export type TurnProgress = { readonly order: ToolOrder; readonly written: Set<string> }
 
 export function freshProgress(): TurnProgress {
   return { order: emptyOrder(), written: new Set() }
 }
 
-type RecordedOutput = Exclude<AgentOutput, DeltaDraft | { type: 'native' }>
+type RecordedOutput = Exclude<AgentOutput, DeltaDraft | { type: 'native' | 'turn.started' | 'prompt.taken' }>
 
 export function isDelta(output: AgentOutput): output is DeltaDraft {
   return deltaTypes.has(output.type)
+}
+
+/**
+ * True for what belongs to no turn: it comes from a background task, from a subagent that outlives its turn, or
+ * continues a block that began outside a turn.
+ */
+export function isBeside(output: AgentOutput, state: SessionState): boolean {
+  if (output.type === 'turn.ended') return false
+  const { parentToolCallId } = output as { parentToolCallId?: string }
+  const open = openBlock(state, blockIdOf(output) ?? '')
+  if (open) return open.turnId === undefined || backgroundTaskOf(state, open) !== undefined
+  if (parentToolCallId === undefined) return false
+  return (
+    !state.turn ||
+    state.turn.parked !== undefined ||
+    backgroundTaskOf(state, { parentToolCallId }) !== undefined
+  )
+}
+
+/** True if the main line acts while no turn is open: the agent has begun a turn by itself. */
+export function beginsOwnTurn(output: AgentOutput, state: SessionState): boolean {
+  return !state.turn && !isBeside(output, state) && ownTurnPattern.test(output.type)
+}
+
+const ownTurnPattern = /^((text|thinking)\.(written|streamed)|tool-call\.(called|drafted))$/
+
+function blockIdOf(output: AgentOutput): string | undefined {
+  const { blockId, toolCallId } = output as { blockId?: string; toolCallId?: string }
+  return blockId ?? toolCallId
 }
 
 /**
@@ -33,7 +65,7 @@ export function draftsOf(
   output: RecordedOutput,
   state: SessionState,
   progress: TurnProgress,
-  context: { now: number; connectionId: string },
+  context: { now: number; connectionId: string; ids: Ids },
 ): Step {
   const draft = marked(completed(output, context), state)
   const problem = draftProblem(draft)
@@ -44,8 +76,11 @@ export function draftsOf(
       ? { ...kept, drafts: [...kept.drafts, ...endTurn(state, badEnd, context.now)] }
       : kept
   }
-  if (needsTurn(output.type) && (!turn || turn.parked)) return unrecognised(output, 'outside a turn')
-  const drafts = (list: EventDraft[]) => (turn ? list.map((one) => ({ ...one, turnId: turn.turnId })) : list)
+  const beside = isBeside(output, state)
+  if (needsTurn(output.type) && !beside && (!turn || turn.parked))
+    return unrecognised(output, 'outside a turn')
+  const drafts = (list: EventDraft[]) =>
+    turn && !beside ? list.map((one) => ({ ...one, turnId: turn.turnId })) : list
 
   switch (draft.type) {
     case 'tool-call.called':
@@ -66,16 +101,31 @@ export function draftsOf(
     case 'turn.ended': {
       const { type, durationMs, ...end } = draft
       const outcome = turn?.interrupted && end.outcome === 'failed' ? 'cancelled' : end.outcome
-      return {
-        drafts: endTurn(state, { ...end, outcome }, context.now, flushHeld(progress.order)),
-        commit: nothing,
-      }
+      const ended = endTurn(state, { ...end, outcome }, context.now, flushHeld(progress.order))
+      const next = turn?.interrupted ? [] : goOnWithSteer(ended, context.ids)
+      return { drafts: [...ended, ...next], commit: nothing }
+    }
+    case 'task.updated': {
+      const text = 'The task ended without a result of this call.'
+      const known = state.tasks.find(({ taskId }) => taskId === draft.taskId)
+      const closed = draft.status === 'running' ? [] : closeTask(state, draft, text)
+      // A resumed agent may report once more, in other words, that a task is over.
+      const over = known && known.status !== 'running' && draft.status !== 'running'
+      const told = over ? { ...draft, title: known.title } : draft
+      return { drafts: [...closed, ...drafts([told])], commit: nothing }
     }
     case 'agent.connected':
       return { drafts: [draft], commit: nothing }
     default:
       return { drafts: drafts([draft]), commit: nothing }
   }
+}
+
+/** A steered prompt that the turn did not take up begins the next one at once: the agent may have it already. */
+function goOnWithSteer(ended: readonly EventDraft[], ids: Ids): EventDraft[] {
+  const left = ended.find((draft) => draft.type === 'prompt.queued')
+  if (!left) return []
+  return [{ type: 'turn.started', turnId: ids('trn'), promptId: left.promptId, cause: { by: 'steer' } }]
 }
 
 const nothing = () => undefined
@@ -119,14 +169,15 @@ function endRetracted(state: SessionState, blockId: string): EventDraft[] {
 /** A delta with its turn and its offset, or nothing when it comes too late to mean anything. */
 export function deltaOf(draft: DeltaDraft, state: SessionState, progress: TurnProgress): Delta | undefined {
   const { turn } = state
-  if (!turn || turn.parked) return undefined
-  const { turnId } = turn
+  const beside = isBeside(draft, state)
+  if (!beside && (!turn || turn.parked)) return undefined
+  const place = turn && !beside ? { turnId: turn.turnId } : {}
   switch (draft.type) {
     case 'text.streamed':
     case 'thinking.streamed': {
       if (progress.written.has(draft.blockId)) return undefined
       const open = openBlock(state, draft.blockId)
-      return { ...draft, turnId, offset: open && open.type !== 'tool-call' ? open.text.length : 0 }
+      return { ...draft, ...place, offset: open && open.type !== 'tool-call' ? open.text.length : 0 }
     }
     case 'tool-call.input-streamed':
     case 'tool-call.output-streamed': {
@@ -134,12 +185,12 @@ export function deltaOf(draft: DeltaDraft, state: SessionState, progress: TurnPr
       const open = openBlock(state, draft.toolCallId)
       const field = draft.type === 'tool-call.input-streamed' ? 'input' : 'output'
       if (field === 'input' && open?.type === 'tool-call' && open.called) return undefined
-      return { ...draft, turnId, offset: open?.type === 'tool-call' ? open[field].length : 0 }
+      return { ...draft, ...place, offset: open?.type === 'tool-call' ? open[field].length : 0 }
     }
     case 'tool-call.drafted':
-      return progress.order.called.has(draft.toolCallId) ? undefined : { ...draft, turnId }
+      return progress.order.called.has(draft.toolCallId) ? undefined : { ...draft, ...place }
     case 'activity.changed':
-      return { ...draft, turnId }
+      return { ...draft, ...place }
   }
 }
 

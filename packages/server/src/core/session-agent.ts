@@ -7,12 +7,15 @@ import {
   ParleyError,
   type PermissionRule,
   type Prompt,
+  runningInBackground,
   type SessionEvent,
   type SessionState,
+  type TurnCause,
   type TurnEnd,
 } from '@parley/protocol'
-import type { AgentAdapter, AgentMessage, AgentOutput, HostTools } from './agent-adapter.ts'
+import type { AgentAdapter, AgentConnection, AgentMessage, AgentOutput, HostTools } from './agent-adapter.ts'
 import type { AgentLink, CloseReason } from './agent-link.ts'
+import { askAgain } from './ask-again.ts'
 import type { Clock, Ids } from './clock.ts'
 import { connectAgent } from './connect-agent.ts'
 import type { ConnectionSlots, SlotHolder } from './connection-slots.ts'
@@ -24,7 +27,15 @@ import { type HostToolSet, strangersAmong } from './host-tool.ts'
 import { createHostToolDesk, type HostToolDesk, type HostToolEnv } from './host-tool-desk.ts'
 import { createPermissionBroker, type PermissionBroker } from './permission-broker.ts'
 import type { Persist } from './persist.ts'
-import { deltaOf, draftsOf, freshProgress, isDelta } from './record-output.ts'
+import {
+  beginsOwnTurn,
+  deltaOf,
+  draftsOf,
+  freshProgress,
+  isBeside,
+  isDelta,
+  type TurnProgress,
+} from './record-output.ts'
 import type { SessionLog } from './session-log.ts'
 import { startConditions } from './start-conditions.ts'
 import * as plans from './turn-plans.ts'
@@ -67,6 +78,8 @@ export class SessionAgent {
   /** A start before there is anything to do. The first turn waits for it. */
   #ahead: { readonly abort: AbortController; readonly over: Promise<unknown> } | undefined
   #progress = freshProgress()
+  /** Of what belongs to no turn. */
+  #besideProgress = freshProgress()
   #steers: Prompt[] = []
   #outbound: Promise<void> = Promise.resolve()
 
@@ -143,24 +156,30 @@ export class SessionAgent {
   /** Reacts to what was recorded, whoever recorded it. */
   hear(events: readonly SessionEvent[]): void {
     for (const event of events) {
-      if (event.type === 'turn.started') this.#progress = freshProgress()
+      if (event.type === 'turn.started') this.#startOfTurn(event)
       if (event.type === 'turn.parked') this.#letGo()
       if (event.type === 'turn.ended') this.#endOfTurn()
-      if (event.type === 'turn.interrupted') this.#desk.stop()
+      if (event.type === 'turn.interrupted') this.#desk.stop('turn')
       if (event.type === 'prompt.submitted' && event.turnId) this.#steer(event)
       if (event.type === 'session.configured' && event.requested) this.#configure()
     }
     this.#broker.settle(events)
   }
 
+  /** A turn that the agent began, or goes on with by itself, is at its link already. */
+  #startOfTurn({ cause }: SessionEvent & { type: 'turn.started' }): void {
+    this.#progress = freshProgress()
+    if (cause?.by === 'agent' || cause?.by === 'steer') this.#turnLink = this.#link
+  }
+
   #letGo(): void {
     this.#broker.detach()
-    this.#desk.stop()
+    this.#desk.stop('all')
     this.#turnLink = undefined
   }
 
   #endOfTurn(): void {
-    this.#desk.stop()
+    this.#desk.stop('turn')
     this.#turnLink = undefined
     this.#steers = []
     this.#starting?.abort()
@@ -173,7 +192,22 @@ export class SessionAgent {
   #steer({ promptId, parts, delivery, at }: SessionEvent & { type: 'prompt.submitted' }): void {
     const prompt: Prompt = { promptId, parts, delivery, at }
     if (!this.#turnLink) this.#steers.push(prompt)
-    else this.#quietly(this.#send(this.#turnLink, { type: 'prompt', prompt }), 'steer the agent')
+    else this.#quietly(this.#sendSteer(this.#turnLink, prompt), 'steer the agent')
+  }
+
+  async #sendSteer(link: AgentLink, prompt: Prompt): Promise<void> {
+    const taken = await this.#send(link, { type: 'prompt', prompt })
+    if (taken === 'pending' || this.#link !== link) return
+    await this.#options.persist((state) => plans.take(state, prompt.promptId))
+  }
+
+  /** Stops a background task, or all. The agent reports their ends. */
+  stopTasks(taskId: string | undefined): void {
+    const link = this.#link
+    for (const task of runningInBackground(this.#state)) {
+      if (taskId !== undefined && task.taskId !== taskId) continue
+      this.#quietly(link?.connection.stopTask?.(task.taskId), 'stop a background task')
+    }
   }
 
   /** Asks the agent to stop the turn. False if it has not even got it, and nothing is on the way: then it is over. */
@@ -220,7 +254,7 @@ export class SessionAgent {
     signal.addEventListener('abort', giveUp, { once: true })
     await this.#ahead?.over
     signal.removeEventListener('abort', giveUp)
-    if (this.#link?.closing || this.isOutdated) await this.#link?.close(this.#link.closing ?? 'idle')
+    if (this.#link?.closing || this.isOutdated) await this.#link?.close(this.#link.closing ?? 'restarted')
     return this.#link ?? (await this.#connect(signal))
   }
 
@@ -243,6 +277,7 @@ export class SessionAgent {
         this.#startedUnder = startConditions(this.#adapter(), startedWith, offered)
         this.#hostToolsOnly = startedWith.settings.options?.hostToolsOnly === true
         this.#outbound = Promise.resolve()
+        this.#besideProgress = freshProgress()
         if (this.#state.requested !== startedWith.settings) this.#configure()
       },
       take: (link, output) => this.#take(link, output),
@@ -259,17 +294,21 @@ export class SessionAgent {
   /** The prompt first, then what was said meanwhile. */
   async #hand(turn: OpenTurn, link: AgentLink): Promise<void> {
     this.#turnLink = link
-    const sent = this.#send(link, { type: turn.parked ? 'continue' : 'prompt', prompt: turn.prompt })
-    for (const prompt of this.#steers.splice(0)) {
-      this.#quietly(this.#send(link, { type: 'prompt', prompt }), 'steer the agent')
+    const prompt: Prompt = { ...(turn.prompt ?? goOn(turn)), delivery: 'queue' }
+    const sent = this.#send(link, { type: turn.parked ? 'continue' : 'prompt', prompt })
+    for (const steer of this.#steers.splice(0)) {
+      this.#quietly(this.#sendSteer(link, steer), 'steer the agent')
     }
     await sent
   }
 
   /** In order, one after another; given up when the agent is gone. */
-  #send(link: AgentLink, message: AgentMessage): Promise<void> {
+  #send(link: AgentLink, message: AgentMessage): ReturnType<AgentConnection['send']> {
     const sent = this.#outbound.then(() => Promise.race([link.connection.send(message), link.ended]))
-    this.#outbound = sent.catch(() => undefined)
+    this.#outbound = sent.then(
+      () => undefined,
+      () => undefined,
+    )
     return sent
   }
 
@@ -280,21 +319,36 @@ export class SessionAgent {
       log.native(output.message)
       return
     }
+    if (output.type === 'turn.started') return this.#beginOwn(output.cause)
+    if (output.type === 'prompt.taken') return this.#taken(output.promptId)
+    if (beginsOwnTurn(output, this.#state)) return this.#beginOwn().then(() => this.#take(link, output))
     if (isDelta(output)) {
-      const delta = deltaOf(output, this.#state, this.#progress)
+      const delta = deltaOf(output, this.#state, this.#progressFor(output))
       const wait = delta && log.stream(delta)
       return wait?.then(() => this.#take(link, output))
     }
     return this.#record(link, this.#desk.withResult(output))
   }
 
+  #progressFor(output: AgentOutput): TurnProgress {
+    return isBeside(output, this.#state) ? this.#besideProgress : this.#progress
+  }
+
+  async #beginOwn(cause?: TurnCause): Promise<void> {
+    await this.#options.persist((state) => plans.startOwn(state, this.#options.ids('trn'), cause))
+  }
+
+  async #taken(promptId: string): Promise<void> {
+    await this.#options.persist((state) => plans.take(state, promptId))
+  }
+
   async #record(link: AgentLink, output: Parameters<typeof draftsOf>[0]): Promise<void> {
     const { connectionId } = link
-    const { persist, clock } = this.#options
-    const progress = this.#progress
+    const { persist, clock, ids } = this.#options
+    const progress = this.#progressFor(output)
     let commit: () => void = () => undefined
     const recorded = await persist((state) => {
-      const step = draftsOf(output, state, progress, { now: clock.now(), connectionId })
+      const step = draftsOf(output, state, progress, { now: clock.now(), connectionId, ids })
       commit = step.commit
       return { drafts: step.drafts }
     })
@@ -333,15 +387,25 @@ export class SessionAgent {
     const how = { closing: link.closing, last, hadTurn, canResume: this.canResume, now: clock.now() }
     await persist((state) => plans.loseAgent(state, how))
     this.#broker.abandon()
-    this.#desk.stop()
+    this.#desk.stop('all')
   }
 
   async disconnect(reason: CloseReason): Promise<void> {
     await this.#link?.close(reason)
   }
 
-  #quietly(work: Promise<void> | undefined, doing: string): void {
+  #quietly(work: Promise<unknown> | undefined, doing: string): void {
     work?.catch((error: unknown) => this.#options.problem(error, doing))
+  }
+}
+
+/** A turn that the agent began by itself has no prompt to be reminded of. */
+function goOn({ turnId, startedAt }: OpenTurn): Prompt {
+  return {
+    promptId: turnId,
+    parts: [{ type: 'text', text: askAgain }],
+    delivery: 'queue',
+    at: startedAt,
   }
 }
 

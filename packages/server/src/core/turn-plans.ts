@@ -5,11 +5,14 @@ import type {
   ParkReason,
   Prompt,
   SessionState,
+  Task,
+  TurnCause,
   TurnEnd,
 } from '@parley/protocol'
 import type { CloseReason } from './agent-link.ts'
-import { endOpenCalls, endTurn, writeOpenText } from './end-turn.ts'
+import { blocksOfTurn, endCalls, endTurn, requestsOfTurn, writeText } from './end-turn.ts'
 import type { Plan } from './session-log.ts'
+import { loseTasks } from './task-plans.ts'
 
 /** What a live session records of its own accord, as plans: pure, and empty where the state has moved on meanwhile. */
 
@@ -26,6 +29,19 @@ export function startNext(state: SessionState, turnId: string): Plan {
   return state.turn || !next
     ? nothing
     : { drafts: [{ type: 'turn.started', turnId, promptId: next.promptId }] }
+}
+
+/** The agent begins a turn by itself. */
+export function startOwn({ turn }: SessionState, turnId: string, cause: TurnCause = { by: 'agent' }): Plan {
+  return turn ? nothing : { drafts: [{ type: 'turn.started', turnId, cause }] }
+}
+
+/** The agent has taken up a steered prompt. */
+export function take({ turn, queue }: SessionState, promptId: string): Plan {
+  const isKnown = [...(turn?.steers ?? []), ...queue].some((prompt) => prompt.promptId === promptId)
+  return isKnown
+    ? { drafts: [{ type: 'prompt.taken', promptId, ...(turn && { turnId: turn.turnId }) }] }
+    : nothing
 }
 
 export function interruptByHost({ turn }: SessionState): Plan {
@@ -45,17 +61,17 @@ export function endThisTurn(
 
 /** The turn waits for a person, or with an answer that its agent has not heard, without a process. */
 export function park(state: SessionState, reason: ParkReason): Plan {
-  const { turn, requests } = state
+  const { turn } = state
   if (!turn || turn.parked || turn.interrupted) return nothing
-  if (requests.length === 0 && turn.carried.length === 0) return nothing
-  return { drafts: [...writeOpenText(state), { type: 'turn.parked', turnId: turn.turnId, reason }] }
+  if (requestsOfTurn(state).length === 0 && turn.carried.length === 0) return nothing
+  return { drafts: [...writeText(blocksOfTurn(state)), { type: 'turn.parked', turnId: turn.turnId, reason }] }
 }
 
 /** A parked turn goes on: its old calls are over, the agent will ask anew and get the carried answers. */
 export function resume(state: SessionState, turnId: string): Plan {
   if (state.turn?.turnId !== turnId || !state.turn.parked) return nothing
   const text = 'The agent was restarted; it asks for this call again.'
-  return { drafts: [...endOpenCalls(state, 'cancelled', text), { type: 'turn.resumed', turnId }] }
+  return { drafts: [...endCalls(blocksOfTurn(state), 'cancelled', text), { type: 'turn.resumed', turnId }] }
 }
 
 /** The request that has waited longest expires. */
@@ -92,11 +108,32 @@ export function loseAgent(
   const { closing, last, hadTurn, canResume, now } = lost
   const reason = closing ?? last?.reason ?? (turn ? 'crashed' : 'ended')
   const disconnected: EventDraft = { type: 'agent.disconnected', ...last, reason }
-  if (!turn || turn.parked || !hadTurn) return { drafts: [disconnected] }
-  const waits = canResume && !closing && state.requests.length > 0
+  const parkReason = canResume && reason !== 'closed' ? parkReasons[reason] : undefined
+  const tasks = loseTasks(state, { reason: taskReasons[reason] ?? 'agent-lost', park: parkReason })
+  if (!turn || turn.parked || !hadTurn) return { drafts: [disconnected, ...tasks] }
+  const waits = canResume && !closing && requestsOfTurn(state).length > 0
   const parked = waits ? park(state, 'agent-lost').drafts : []
-  if (parked.length > 0) return { drafts: [disconnected, ...parked] }
-  return { drafts: [disconnected, ...endTurn(state, endOfLost(turn, last), now)] }
+  if (parked.length > 0) return { drafts: [disconnected, ...tasks, ...parked] }
+  return { drafts: [disconnected, ...tasks, ...endTurn(state, endOfLost(turn, last), now)] }
+}
+
+const taskReasons: Readonly<Partial<Record<CloseReason, Task['reason']>>> = {
+  idle: 'limit',
+  parked: 'limit',
+  closed: 'closed',
+  restarted: 'restarted',
+  'server-stopped': 'server-stopped',
+  'server-killed': 'server-killed',
+}
+
+const parkReasons: Readonly<Partial<Record<CloseReason, ParkReason>>> = {
+  idle: 'waited-long',
+  parked: 'waited-long',
+  restarted: 'agent-lost',
+  crashed: 'agent-lost',
+  ended: 'agent-lost',
+  'server-stopped': 'server-stopped',
+  'server-killed': 'server-killed',
 }
 
 /** The agent has tools that this session must not have: whatever it wants to do, it ends here. */

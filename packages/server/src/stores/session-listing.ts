@@ -54,5 +54,7 @@ export function conversationOf({ connection, forkPending }: SessionState): strin
 }
 
 export function isUnsettled(state: SessionState): boolean {
-  return state.turn !== undefined || state.queue.some(({ paused }) => !paused) || state.connected
+  const { turn, queue, connected, tasks } = state
+  const waits = queue.some(({ paused }) => !paused) || tasks.some(({ parked }) => parked)
+  return turn !== undefined || connected || waits
 }

@@ -190,7 +190,7 @@ function turnFacts(state: SessionState) {
 }
 
 function promptOf({ turn }: SessionState): readonly PromptPart[] {
-  return turn?.prompt.parts ?? []
+  return turn?.prompt?.parts ?? []
 }
 
 /** A turn that began where nobody watched: its end tells how long it took. */

@@ -16,6 +16,7 @@ import type {
 } from './adapter-contract/setup.ts'
 
 export type {
+  BackgroundScenario,
   CapabilityScenarios,
   ContractSetup,
   ContractWorld,

@@ -83,8 +83,17 @@ class LogCheck {
     }
     if (event.type === 'prompt.moved' && this.#prompts.get(event.promptId) !== 'submitted')
       this.#wrong(event, 'moves a prompt that does not wait')
+    if (event.type === 'prompt.queued' && this.#prompts.get(event.promptId) === 'steered')
+      this.#prompts.set(event.promptId, 'submitted')
+    if (event.type === 'prompt.taken') {
+      if (!['steered', 'submitted'].includes(this.#prompts.get(event.promptId) ?? ''))
+        this.#wrong(event, 'takes a prompt that was not steered')
+      this.#prompts.set(event.promptId, 'started')
+    }
     if (event.type !== 'turn.started' && event.type !== 'prompt.withdrawn') return
-    if (this.#prompts.get(event.promptId) !== 'submitted')
+    if (event.promptId === undefined) return
+    const isOpen = event.type === 'prompt.withdrawn' ? ['submitted', 'steered'] : ['submitted']
+    if (!isOpen.includes(this.#prompts.get(event.promptId) ?? ''))
       this.#wrong(event, 'takes a prompt that does not wait')
     this.#prompts.set(event.promptId, event.type === 'turn.started' ? 'started' : 'withdrawn')
   }

@@ -1,7 +1,8 @@
+import { existsSync } from 'node:fs'
 import type { ModelAnswer, ModelRequest, ModelServer } from './model-server.ts'
 
-/** What the model says next: an answer, or all that was said to it so far. */
-export type PromptedAnswer = ModelAnswer | { readonly say: 'history' }
+/** What the model says next: an answer, or all that was said to it so far; once the file `after` exists, if one is named. */
+export type PromptedAnswer = (ModelAnswer | { readonly say: 'history' }) & { readonly after?: string }
 
 type Message = { readonly role: string; readonly text: string }
 
@@ -20,15 +21,24 @@ export function modelPrompt(words: string, ...answers: readonly PromptedAnswer[]
  * more, as after a restart.
  */
 export function answerByPrompt(server: ModelServer, again: RegExp): void {
-  const response = (request: ModelRequest) =>
-    withFreshIds(nextAnswer(messagesOf(bodyOf(server, request)), again), server.calls.length)
+  const response = async (request: ModelRequest) => {
+    const { after, ...answer } = nextAnswer(messagesOf(bodyOf(server, request)), again)
+    const fresh = withFreshIds(answer as ModelAnswer, server.calls.length)
+    if (after !== undefined) await appeared(after)
+    return fresh
+  }
   server.script(
     () => true,
     Array.from({ length: mostCalls }, () => ({ response })),
   )
 }
 
-function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer {
+/** Resolves when the file exists. */
+async function appeared(path: string): Promise<void> {
+  while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer & { after?: string } {
   const last = messages.findLast(({ role }) => role === 'user')?.text ?? ''
   if (/create a detailed summary/i.test(last)) return { content: '<summary>All that was said.</summary>' }
   const start = messages.findLastIndex(({ role, text }) => role === 'user' && marker.test(text))

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Scenarios } from './adapter-contract.ts'
+import type { BackgroundScenario, Scenarios } from './adapter-contract.ts'
 import { call, done, onePixel } from './model-answers.ts'
 import { modelPrompt, type PromptedAnswer } from './model-by-prompt.ts'
 import type { ModelAnswer } from './model-server.ts'
@@ -120,8 +120,50 @@ export function claudeScenarios(home: string) {
       session: { mode: 'plan' },
     },
     subagents: { prompt: modelPrompt('Delegate.', call('Agent', look), done) },
+    background: claudeBackground(command),
     commands: { prompt: modelPrompt('Hello.', { content: 'Hello.' }), command: 'compact', says: 'Hello' },
   } as const satisfies Partial<Scenarios>
+}
+
+/** Claude Code starts subagents in the background unless it is told otherwise. */
+function claudeBackground(command: (line: string) => ModelAnswer): BackgroundScenario {
+  return {
+    asks: (go) => {
+      const prompt = modelPrompt('Write it.', { ...command('printf "late\\n" > late.txt'), after: go }, done)
+      const task = { description: 'write late', subagent_type: 'general-purpose', prompt }
+      return {
+        prompt: modelPrompt(
+          'Delegate.',
+          call('Agent', task),
+          { content: 'It is at work.' },
+          { content: 'The subagent wrote it.' },
+        ),
+        says: 'The subagent wrote it.',
+        meanwhile: {
+          prompt: modelPrompt(
+            'Hello.',
+            { content: 'Hello there, you.' },
+            { content: 'The subagent wrote it.' },
+          ),
+          says: 'Hello there',
+        },
+        effect: { path: 'late.txt', text: 'late\n' },
+      }
+    },
+    runs: (go) => {
+      const line = `until [ -e ${go} ]; do sleep 0.05; done`
+      return {
+        prompt: modelPrompt(
+          'Start it.',
+          call('Bash', { command: line, description: 'wait', run_in_background: true }),
+          { content: 'It runs.' },
+          { content: 'The command has ended.' },
+        ),
+        says: 'The command has ended.',
+        session: { mode: 'bypass' },
+      }
+    },
+  }
 }
 
 function remembering(herb: string) {

@@ -10,14 +10,14 @@ import type { StoredEvent, StoredReceipt } from '../core/session-store.ts'
 
 /** Small things to put into a store. */
 
-export const openTurn: OpenTurn = {
+export const openTurn = {
   turnId: 't1',
   startedAt: 1,
   prompt: { promptId: 'p1', parts: [{ type: 'text', text: 'hi' }], delivery: 'queue', at: 1 },
   interrupted: false,
   delivered: true,
   carried: [],
-}
+} satisfies OpenTurn
 
 export function stateOf(id: string, changes: Partial<SessionState> = {}): SessionState {
   return { ...emptyState(id, `epoch of ${id}`), ...changes }

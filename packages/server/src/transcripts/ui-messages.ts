@@ -47,8 +47,8 @@ export class UiMessages {
   }
 
   #begin({ turnId = '', promptId }: EventOf<'turn.started'>): void {
-    const prompt = this.#prompts.get(promptId)
-    this.#prompts.delete(promptId)
+    const prompt = this.#prompts.get(promptId ?? '')
+    this.#prompts.delete(promptId ?? '')
     if (prompt) this.#messages.push(promptMessage(prompt))
     const chunks = new TurnChunks(turnId, this.#facts, { sdk: 7 })
     const fold = new UiMessageFold()

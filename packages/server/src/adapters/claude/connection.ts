@@ -8,7 +8,7 @@ import {
 } from '@anthropic-ai/claude-agent-sdk'
 import { messageOf, ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
-import { askAgain } from '../ask-again.ts'
+import { askAgain } from '../../core/ask-again.ts'
 import { AgentProcess } from '../child-process.ts'
 import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
@@ -49,6 +49,9 @@ export type ClaudeOptions = {
   readonly settingSources: NonNullable<Options['settingSources']>
 }
 
+/** The SDK has it and does not declare it: takes back a message that waits in the program. */
+type QueuedMessages = { cancelAsyncMessage?(uuid: string): Promise<boolean> }
+
 const goneWaitMs = 200
 /** How long an idle process may take to write its last lines and go. */
 const homeWaitMs = 1_500
@@ -73,6 +76,8 @@ class ClaudeConnection implements AgentConnection {
   readonly #queue = createOutputQueue(() => void this.close())
   readonly #called = new Map<string, PromiseWithResolvers<void>>()
   readonly #waits = new HookWaits()
+  /** The uuids of all prompts that were steered. */
+  readonly #handed = new Set<string>()
   /** Calls of the main line that have no result yet. */
   readonly #open = new Set<string>()
   readonly #deferred: DeferredCall | undefined
@@ -162,19 +167,32 @@ class ClaudeConnection implements AgentConnection {
       await this.#query?.setPermissionMode(nativeModes[this.#mode])
   }
 
-  async send(message: AgentMessage): Promise<void> {
-    if (this.#closing) return
+  async send(message: AgentMessage): Promise<'pending' | undefined> {
+    if (this.#closing) return undefined
     const { prompt } = message
     if (this.#deferred && !this.#deferred.isDecided && !(await this.#decideDeferred(this.#deferred, message)))
-      return
+      return undefined
     const known = message.type === 'continue' && this.#remembers(prompt.promptId)
     const uuid = known ? randomUUID() : promptUuid(prompt.promptId)
     const rewindTo = rewoundPrompt(prompt.parts)
-    if (rewindTo !== undefined) return void this.#queue.put(await rewind(this.#query, rewindTo))
+    if (rewindTo !== undefined) {
+      void this.#queue.put(await rewind(this.#query, rewindTo))
+      return undefined
+    }
+    if (this.#handed.has(uuid)) return this.#goOnWithSteer(uuid)
     const steer = message.type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn !== undefined
-    this.#state = steer ? withSteering(this.#state, uuid) : withTurn(this.#state, uuid)
+    if (steer) this.#handed.add(uuid)
+    this.#state = steer ? withSteering(this.#state, uuid, prompt.promptId) : withTurn(this.#state, uuid)
     const parts = known ? [{ type: 'text' as const, text: askAgain }] : prompt.parts
     this.#prompts.push(userMessage(parts, uuid, steer))
+    return steer ? 'pending' : undefined
+  }
+
+  /** The agent has this prompt already: it takes it up by itself when the turn before it is over. */
+  #goOnWithSteer(uuid: string): undefined {
+    if (this.#state.turn === undefined && this.#state.pending.has(uuid))
+      this.#state = withTurn(this.#state, uuid)
+    return undefined
   }
 
   /** The resumed process asks about its deferred call by itself. False: that is all it takes to go on. */
@@ -197,8 +215,18 @@ class ClaudeConnection implements AgentConnection {
     return this.#transcript?.includes(promptUuid(promptId)) ?? false
   }
 
+  async stopTask(taskId: string): Promise<void> {
+    await this.#query?.stopTask(taskId).catch((error: unknown) => this.#notice('stop the task', error))
+  }
+
+  /** Steered prompts that the agent has not taken up are cancelled first: it would run them after the interrupt. */
   async interrupt(): Promise<void> {
     this.#state = withInterrupt(this.#state)
+    const query = this.#query as (Query & QueuedMessages) | undefined
+    for (const uuid of this.#state.pending.keys()) {
+      if ((await query?.cancelAsyncMessage?.(uuid).catch(() => false)) !== true) continue
+      this.#handed.delete(uuid)
+    }
     if (!this.#closing)
       await this.#query?.interrupt().catch((error: unknown) => this.#notice('interrupt', error))
   }

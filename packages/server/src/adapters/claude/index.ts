@@ -56,6 +56,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
   return {
     id: 'claude',
     startsAhead: true,
+    endsOwnTurns: true,
     name: 'Claude',
     description: 'Claude Code by Anthropic, through its Agent SDK.',
     capabilities: capabilities(
@@ -68,6 +69,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       'plan',
       'planApproval',
       'subagents',
+      'background',
       'images',
       'files',
       'resume',

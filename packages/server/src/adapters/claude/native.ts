@@ -174,6 +174,7 @@ export type NativeTaskStarted = Pick<
   SDKTaskStartedMessage,
   'task_id' | 'tool_use_id' | 'description' | 'is_backgrounded' | 'parent_task_id' | 'skip_transcript'
 >
+export type NativeBackgroundTasks = { readonly tasks: readonly { readonly task_id: string }[] }
 export type NativeTaskUpdated = Pick<SDKTaskUpdatedMessage, 'task_id' | 'patch'>
 export type NativeTaskProgress = Pick<SDKTaskProgressMessage, 'task_id' | 'summary'>
 export type NativeTaskNotification = Pick<
@@ -243,7 +244,6 @@ export type NativeStreamEventType = SDKPartialAssistantMessage['event']['type']
 export const ignored = {
   'system/hook_started': 'system/hook_response says how the hook ended; the start alone tells nothing',
   'system/hook_progress': 'system/hook_response repeats the whole output of the hook',
-  'system/background_tasks_changed': 'the same facts come as task_started, task_updated, task_notification',
   'system/session_state_changed':
     'whether a turn runs is ours to say; sent only with an environment variable',
   'system/control_request_progress': 'progress of a control request (side_question) that we never make',

@@ -39,6 +39,8 @@ export function nativeOptions({ settings, cwd, resume, trusted }: ConnectInput, 
     includePartialMessages: true,
     enableFileCheckpointing: true,
     forwardSubagentText: true,
+    // An interrupt ends the turn and leaves background tasks alone: they are stopped one by one (stopTask).
+    perTaskStopAffordance: true,
     ...(model !== undefined && { model }),
     ...(options.effort !== undefined && { effort: options.effort as NonNullable<Options['effort']> }),
     ...builtInTools(options),

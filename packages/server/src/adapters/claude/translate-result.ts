@@ -11,6 +11,7 @@ import { costOfTurn, effortOfTurn, measureResult, usageOf } from './translate-us
  */
 export function translateResult(state: TranslateState, result: NativeResult): Translation {
   const measured = withSessionId(measureResult(state, result), result)
+  if (!state.turn) return endOfNothing(state, measured, result)
   if (isForeign(state, result)) return { state: withoutStreams(measured.state), outputs: measured.outputs }
   const done = withoutStreams(withoutTurn(measured.state))
   if (result.terminal_reason === 'tool_deferred') return { state: done, outputs: measured.outputs }
@@ -20,6 +21,19 @@ export function translateResult(state: TranslateState, result: NativeResult): Tr
 function withSessionId({ state, outputs }: Translation, { session_id }: NativeResult): Translation {
   const named = takeSessionId(state, session_id)
   return { state: named.state, outputs: [...named.outputs, ...outputs] }
+}
+
+/** The agent was at work by itself and said nothing: only that it failed is worth a turn. */
+function endOfNothing(state: TranslateState, measured: Translation, result: NativeResult): Translation {
+  const failed = outcomeOf(result) === 'failed' && result.terminal_reason !== 'tool_deferred'
+  const own: AgentOutput[] = failed ? [beginningOf(state), endOf(state, result)] : []
+  return { state: withoutStreams(measured.state), outputs: [...measured.outputs, ...own] }
+}
+
+/** A turn that the agent begins by itself, and why. */
+export function beginningOf({ reported }: TranslateState): AgentOutput {
+  const task = reported && { taskId: reported.taskId, title: reported.title }
+  return { type: 'turn.started', cause: { by: 'agent', ...task } }
 }
 
 function isForeign({ turn }: TranslateState, { origin, user_message_uuids }: NativeResult): boolean {

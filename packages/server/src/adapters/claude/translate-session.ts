@@ -8,7 +8,7 @@ import type {
   NativeInit,
   NativeStatus,
 } from './native.ts'
-import type { TranslateState, Translation } from './translate-state.ts'
+import { type TranslateState, type Translation, withTurn } from './translate-state.ts'
 import { withBegunTurn } from './translate-usage.ts'
 
 /** Comes with every turn; only what has changed since is said. */
@@ -105,7 +105,10 @@ export function beginConversationAnew(
 /** Says when the agent takes up a prompt, and when it drops one that it never took up: no result comes then. */
 export function followCommand(state: TranslateState, message: NativeCommandLifecycle): Translation {
   const { command_uuid, state: now } = message
-  if (now === 'started') return { state: withBegunTurn(state, [command_uuid]), outputs: [] }
+  if (now === 'started') return takeUp(state, command_uuid)
+  if (now === 'cancelled' && state.pending.has(command_uuid)) {
+    return { state: withoutPending(state, command_uuid), outputs: [] }
+  }
   const { turn } = state
   if (now !== 'cancelled' || !turn?.prompts.includes(command_uuid)) return { state, outputs: [] }
   const prompts = turn.prompts.filter((uuid) => uuid !== command_uuid)
@@ -115,6 +118,24 @@ export function followCommand(state: TranslateState, message: NativeCommandLifec
     state: { ...state, turn: undefined },
     outputs: [{ type: 'turn.ended', outcome: 'cancelled', stopReason: 'cancelled' }],
   }
+}
+
+/** A steered prompt is taken up in the turn that runs; if that is over, it begins the next one. */
+function takeUp(state: TranslateState, uuid: string): Translation {
+  const promptId = state.pending.get(uuid)
+  if (promptId === undefined) return { state: withBegunTurn(state, [uuid]), outputs: [] }
+  const { turn } = state
+  const next = turn
+    ? { ...state, turn: { ...turn, begun: true, prompts: [...new Set([...turn.prompts, uuid])] } }
+    : withTurn(state, uuid)
+  const begun = withBegunTurn(withoutPending(next, uuid), [uuid])
+  return { state: begun, outputs: [{ type: 'prompt.taken', promptId }] }
+}
+
+function withoutPending(state: TranslateState, uuid: string): TranslateState {
+  const pending = new Map(state.pending)
+  pending.delete(uuid)
+  return { ...state, pending }
 }
 
 /** The boundary comes first and its summary, if any, right behind it: they are said together. */

@@ -23,6 +23,10 @@ export type TranslateState = {
   /** The turn of the host's that runs, and how many there were. */
   readonly turn: Turn | undefined
   readonly turns: number
+  /** Steered prompts that the agent has and has not taken up: their uuids, with our ids of them. */
+  readonly pending: ReadonlyMap<string, string>
+  /** The background task that reported last: what the agent does next by itself is about it. */
+  readonly reported: Task | undefined
   /** The answer being streamed, by the tool call of its subagent; '' for the main line. */
   readonly streams: Readonly<Record<string, Stream>>
   /** Messages taken, by uuid, with the blocks and calls they brought. In pages, the newest first; the last is forgotten. */
@@ -105,6 +109,8 @@ function emptyState(context: TranslateContext): TranslateState {
     commands: [],
     turn: undefined,
     turns: 0,
+    pending: new Map(),
+    reported: undefined,
     streams: {},
     taken: [],
     calls: new Map(),
@@ -140,10 +146,15 @@ export function withTurn(state: TranslateState, messageUuid?: string): Translate
   return { ...state, turn, turns: number, interrupting: false }
 }
 
-/** Words into the turn that runs. */
-export function withSteering(state: TranslateState, messageUuid: string): TranslateState {
-  const { turn } = state
-  return turn ? { ...state, turn: { ...turn, prompts: [...turn.prompts, messageUuid] } } : state
+/** Words into the turn that runs. The agent takes them up between two steps, or in a turn of their own. */
+export function withSteering(state: TranslateState, messageUuid: string, promptId: string): TranslateState {
+  return { ...state, pending: new Map(state.pending).set(messageUuid, promptId) }
+}
+
+/** The agent begins a turn by itself. */
+export function withOwnTurn(state: TranslateState): TranslateState {
+  const number = state.turns + 1
+  return { ...state, turn: { number, prompts: [], begun: true }, turns: number, reported: undefined }
 }
 
 /** The host has ended the turn by itself; what still comes of it is outside of any. */

@@ -126,7 +126,7 @@ function streamDelta(
 ): Translation {
   const blocks = state.streams[parent]?.blocks ?? []
   const block = blocks.find((one) => one.index === index)
-  if (!block || block.turn !== state.turn?.number) return nothing(state)
+  if (!block || (parent === '' && block.turn !== state.turn?.number)) return nothing(state)
   const outputs = deltaOf(state, block, delta, parent)
   if (block.begun || outputs.length === 0) return { state, outputs }
   const begun = blocks.map((one) => (one === block ? { ...one, begun: true } : one))

@@ -1,5 +1,6 @@
 import type { Task } from '@parley/protocol'
 import type {
+  NativeBackgroundTasks,
   NativeTaskNotification,
   NativeTaskProgress,
   NativeTaskStarted,
@@ -49,7 +50,26 @@ export function endTask(state: TranslateState, message: NativeTaskNotification):
     title: summary,
     ...(tool_use_id && { toolCallId: callIdOf(state, tool_use_id) }),
   }
-  return say(state, { ...task, status, ...(summary && { summary }) })
+  const ended: Task = { ...task, status, ...(summary && { summary }) }
+  return say({ ...state, reported: ended }, ended)
+}
+
+/**
+ * All tasks that run in the background. The messages of each task say the same; one whose end was not told is found
+ * here.
+ */
+export function settleTasks(state: TranslateState, { tasks }: NativeBackgroundTasks): Translation {
+  const live = new Set(tasks.map(({ task_id }) => task_id))
+  const lost = Object.values(state.tasks).filter(
+    ({ taskId, status, background }) => background && status === 'running' && !live.has(taskId),
+  )
+  return lost.reduce<Translation>(
+    (before, task) => {
+      const { state: next, outputs } = say(before.state, { ...task, status: 'stopped' })
+      return { state: next, outputs: [...before.outputs, ...outputs] }
+    },
+    { state, outputs: [] },
+  )
 }
 
 const statusOf: Readonly<Record<string, Task['status']>> = {

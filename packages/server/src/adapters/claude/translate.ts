@@ -1,9 +1,8 @@
 import { messageOf } from '@parley/protocol'
-import { ignored, ignoredFrames, type NativeKey } from './native.ts'
+import { ignored, ignoredFrames, type NativeKey, type NativeStreamEvent } from './native.ts'
 import { translateAssistant } from './translate-assistant.ts'
 import { notices } from './translate-notice.ts'
-import { placeInTurn } from './translate-outside.ts'
-import { translateResult } from './translate-result.ts'
+import { beginningOf, translateResult } from './translate-result.ts'
 import {
   beginConversationAnew,
   changeCommands,
@@ -18,10 +17,11 @@ import {
   type Translation,
   takenFrom,
   withDenied,
+  withOwnTurn,
   withTaken,
 } from './translate-state.ts'
 import { translateStreamEvent } from './translate-stream.ts'
-import { endTask, progressTask, startTask, updateTask } from './translate-task.ts'
+import { endTask, progressTask, settleTasks, startTask, updateTask } from './translate-task.ts'
 import { describeCall } from './translate-tool-call.ts'
 import { translateUser } from './translate-user.ts'
 
@@ -49,11 +49,12 @@ export { describeTool, type ToolDescription } from './translate-tool-call.ts'
  *   otherwise left open, for the host to write as far as it came.
  * - a message that was taken is not taken again: the uuid decides.
  * - nothing throws: what is not understood is given on as `agent.unrecognised`, with the reason.
- * - outside a turn of the host's nothing of a turn is given: what background work says then comes as notices.
+ * - what the main line says outside a turn of the host's begins a turn of the agent's own.
  */
 export function translate(state: TranslateState, message: unknown): Translation {
   const key = keyOf(message)
-  if (key === 'stream_event') return placed(state, attempted(state, message, translateStreamEvent as Handler))
+  if (!state.turn && beginsTurn(key, message)) return inOwnTurn(state, message)
+  if (key === 'stream_event') return attempted(state, message, translateStreamEvent as Handler)
   const uuid = uuidOf(message)
   if (uuid !== undefined && takenFrom(state, uuid)) return { state, outputs: [] }
   if (Object.hasOwn(ignored, key) || Object.hasOwn(ignoredFrames, key)) return { state, outputs: [] }
@@ -62,8 +63,21 @@ export function translate(state: TranslateState, message: unknown): Translation 
   const next = handler
     ? attempted(flushed.state, message, handler as Handler)
     : unrecognised(flushed.state, message, `a message of type ${key || 'nothing'}`)
-  const taken = { state: withTaken(next.state, uuid), outputs: [...flushed.outputs, ...next.outputs] }
-  return placed(flushed.state, taken)
+  return { state: withTaken(next.state, uuid), outputs: [...flushed.outputs, ...next.outputs] }
+}
+
+/** The main line begins an answer, or gives one that was not streamed. */
+function beginsTurn(key: string, message: unknown): boolean {
+  const { parent_tool_use_id, event, uuid } = message as Partial<NativeStreamEvent & { uuid: string }>
+  if (parent_tool_use_id) return false
+  return key === 'stream_event' ? event?.type === 'message_start' : key === 'assistant' && uuid !== undefined
+}
+
+function inOwnTurn(before: TranslateState, message: unknown): Translation {
+  const uuid = uuidOf(message)
+  if (uuid !== undefined && takenFrom(before, uuid)) return { state: before, outputs: [] }
+  const { state, outputs } = translate(withOwnTurn(before), message)
+  return { state, outputs: [beginningOf(before), ...outputs] }
 }
 
 type Handler = (state: TranslateState, message: never) => Translation
@@ -95,6 +109,7 @@ export const handlers = {
   'system/task_updated': updateTask,
   'system/task_progress': progressTask,
   'system/task_notification': endTask,
+  'system/background_tasks_changed': settleTasks,
 
   ...notices,
 } satisfies Record<HandledKey | 'command_lifecycle', Handler>
@@ -146,14 +161,6 @@ function attempted(state: TranslateState, message: unknown, handler: Handler): T
 
 function unrecognised(state: TranslateState, native: unknown, reason: string): Translation {
   return { state, outputs: [{ type: 'agent.unrecognised', native, reason }] }
-}
-
-/** What the host can take as it is, and the rest as notices. Almost always it is one: a flood of deltas comes here. */
-function placed(before: TranslateState, { state, outputs }: Translation): Translation {
-  const [first] = outputs
-  if (first === undefined) return { state, outputs }
-  if (outputs.length === 1) return { state, outputs: placeInTurn(before, first) }
-  return { state, outputs: outputs.flatMap((output) => placeInTurn(before, output)) }
 }
 
 function keyOf(message: unknown): string {

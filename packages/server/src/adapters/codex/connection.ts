@@ -1,6 +1,6 @@
 import { messageOf, type PromptPart, type SessionSettings } from '@parley/protocol'
 import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
-import { askAgain } from '../ask-again.ts'
+import { askAgain } from '../../core/ask-again.ts'
 import type { JsonRpcId } from '../json-rpc.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { unlessAborted } from '../unless-aborted.ts'

@@ -3,6 +3,7 @@ import {
   type AgentCommand,
   type AgentInfo,
   applyToState,
+  causeText,
   type Delta,
   type EventOf,
   isKnown,
@@ -171,7 +172,9 @@ export class Retelling {
         this.#prompts.delete(event.promptId)
         return []
       case 'turn.started':
-        return this.#prompt(event.promptId)
+        return event.promptId === undefined
+          ? this.aside('info', causeText(event))
+          : this.#prompt(event.promptId)
       case 'text.written':
       case 'thinking.written':
         return this.#rest(event)

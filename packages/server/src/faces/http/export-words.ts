@@ -47,6 +47,7 @@ const resolvers: Readonly<Record<ResolvedBy, string>> = {
   mode: 'by the mode',
   timeout: 'because nobody answered in time',
   'turn-end': 'because the turn ended first',
+  'task-end': 'because the background task ended first',
 }
 
 /** What a person changed of the input before it ran: only those fields, or all of it if some were taken out. */

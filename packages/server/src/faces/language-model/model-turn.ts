@@ -191,7 +191,7 @@ export class ModelTurn {
     const { host, promptId } = this.#options
     const commandId = crypto.randomUUID()
     const cancelled = host.state(this.sessionId).then(({ turn, queue }) => {
-      if (turn?.prompt.promptId === promptId) {
+      if (turn?.prompt?.promptId === promptId) {
         return host.command(this.sessionId, {
           type: 'turn.cancel',
           commandId,

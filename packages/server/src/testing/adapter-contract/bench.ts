@@ -82,7 +82,7 @@ export class Bench implements AsyncDisposable {
   }
 
   /** Stops the host as a server stops, and starts another on the same store. */
-  async restart(more: Pick<HostOptions, 'tools' | 'toolEnv'> = {}): Promise<void> {
+  async restart(more: Pick<HostOptions, 'tools' | 'toolEnv' | 'limits'> = {}): Promise<void> {
     await this.#host.close()
     this.#host = await createHost({ adapters: [this.#world.adapter()], store: this.#store, ...more })
   }

@@ -1,5 +1,6 @@
 import type { CapabilityName, CommandInput, PermissionMode, SessionEvent } from '@parley/protocol'
 import { expect } from 'vitest'
+import { showBackground } from './background-cases.ts'
 import { type Bench, type BenchSession, Turn } from './bench.ts'
 import { showHostTools } from './host-tool-case.ts'
 import type { CapabilityScenarios, Scenario, Scenarios } from './setup.ts'
@@ -119,6 +120,11 @@ export const capabilityCases: CapabilityCases = {
       expect(inner).not.toEqual([])
       for (const parent of inner) expect(subagents).toContain(parent)
     },
+  },
+  background: {
+    title: 'work goes on when its turn has ended, asks, and survives a restart and idle close',
+    shows: showBackground,
+    refused: (bench) => refusedCommand(bench, { type: 'task.stop' }),
   },
   images: {
     title: 'an image in a prompt reaches the agent',

@@ -63,6 +63,17 @@ export type GeneralScenarios = {
 }
 export type NotPossible = { readonly notPossible: string }
 
+/** Work that goes on when its turn has ended. It waits for the file `go` to exist, so that a case decides when it goes on. */
+export type BackgroundScenario = {
+  /**
+   * A task asks for the permission to write `effect`; when the task has ended, the agent says `says` by itself, also if
+   * it was told `meanwhile` before that.
+   */
+  asks(go: string): Saying & { readonly effect: FileEffect; readonly meanwhile: Saying }
+  /** A task that needs no permission; when it has ended, the agent says `says` by itself. */
+  runs(go: string): Saying
+}
+
 /** What an agent that declares a capability must be shown to do. */
 export type CapabilityScenarios = {
   readonly streaming: Scenario
@@ -75,6 +86,7 @@ export type CapabilityScenarios = {
   readonly plan: Scenario
   readonly planApproval: Scenario
   readonly subagents: Scenario
+  readonly background: BackgroundScenario
   readonly images: Saying
   readonly files: Saying
   readonly resume: Memory

@@ -1,0 +1,51 @@
+import type { OpenBlock } from './block.ts'
+import type { KnownTask, SessionState } from './session-state.ts'
+
+/** What tells to which task something belongs. */
+type Owned = { readonly parentToolCallId?: string | undefined }
+type Tasks = Pick<SessionState, 'tasks' | 'openBlocks'>
+
+/** The tasks that go on without a turn. A parked one has no process: it waits for a person. */
+export function runningInBackground({ tasks }: Pick<SessionState, 'tasks'>): KnownTask[] {
+  return tasks.filter((task) => isInBackground(task) && !task.parked)
+}
+
+export function isInBackground({ status, background }: KnownTask): boolean {
+  return status === 'running' && background === true
+}
+
+/**
+ * The background task that a block, a call or a request belongs to: the one whose call started the subagent it came
+ * from, or a subagent above that. Undefined: it belongs to a turn.
+ */
+export function backgroundTaskOf(state: Tasks, { parentToolCallId }: Owned): KnownTask | undefined {
+  let parent = parentToolCallId
+  for (let depth = 0; parent !== undefined && depth < mostDepth; depth++) {
+    const id = parent
+    const task = state.tasks.find((one) => one.toolCallId === id && isInBackground(one))
+    if (task) return task
+    parent = openCall(state.openBlocks, id)?.parentToolCallId
+  }
+  return undefined
+}
+
+/**
+ * A turn that starts a lost task again may end before the task asks: the answers that the turn has not used go to the
+ * task that it started.
+ */
+export function heirOfAnswers(state: Pick<SessionState, 'tasks' | 'turn'>): KnownTask | undefined {
+  return state.turn?.cause?.by === 'task' ? runningInBackground(state).at(-1) : undefined
+}
+
+/** True for what no turn takes along when it ends: it belongs to a background task, or to a subagent that outlived its turn. */
+export function isBesideTurns(state: Tasks, one: Owned & { readonly turnId?: string | undefined }): boolean {
+  if (one.parentToolCallId === undefined) return false
+  return one.turnId === undefined || backgroundTaskOf(state, one) !== undefined
+}
+
+/** Subagents that start subagents, that deep. */
+const mostDepth = 16
+
+function openCall(blocks: readonly OpenBlock[], id: string): OpenBlock | undefined {
+  return blocks.find((block) => block.id === id && block.type === 'tool-call')
+}

@@ -86,6 +86,8 @@ export function draftsOf(
     case 'tool-call.called':
     case 'tool-call.updated':
     case 'tool-call.ended': {
+      if (beside && isLate(draft, state, progress))
+        return unrecognised(output, 'comes after the end of its call')
       const step = inOrder(progress.order, draft)
       return { ...step, drafts: drafts(step.drafts) }
     }
@@ -119,6 +121,16 @@ export function draftsOf(
     default:
       return { drafts: drafts([draft]), commit: nothing }
   }
+}
+
+/** The call of a subagent was ended with its turn: no call will follow that this could be the end of. */
+function isLate(
+  draft: EventDraft & { toolCallId: string },
+  state: SessionState,
+  { order }: TurnProgress,
+): boolean {
+  const isNew = draft.type === 'tool-call.called' || order.called.has(draft.toolCallId)
+  return !isNew && backgroundTaskOf(state, draft as { parentToolCallId?: string }) === undefined
 }
 
 /** A steered prompt that the turn did not take up begins the next one at once: the agent may have it already. */

@@ -56,6 +56,11 @@ export function adapterContract(name: string, setup: ContractSetup): void {
         const work = verdict === 'shown' ? expectShown : expectRefused
         await onBench(world, world.adapter(), (bench) => work(capability, bench, scenarios))
       })
+      if (verdict !== 'shown') continue
+      for (const { title, shows } of capabilityCases[capability].more ?? []) {
+        it(`${capability}: ${title}`, () =>
+          onBench(world, world.adapter(), (bench) => shows(bench, scenarios[capability] as never, scenarios)))
+      }
     }
   })
 }

@@ -1,4 +1,11 @@
-import type { SessionEvent } from '@parley/protocol'
+import {
+  applyToState,
+  backgroundTaskOf,
+  emptyState,
+  isBesideTurns,
+  type SessionEvent,
+  type SessionState,
+} from '@parley/protocol'
 
 /** What every log must satisfy, whatever happened to processes and sockets. Returns what is wrong, in words. */
 export function logProblems(events: readonly SessionEvent[]): string[] {
@@ -7,7 +14,7 @@ export function logProblems(events: readonly SessionEvent[]): string[] {
   return check.problems
 }
 
-type Open = { turnId: string | undefined; seq: number }
+type Open = { turnId: string | undefined; seq: number; parentToolCallId?: string | undefined }
 
 class LogCheck {
   readonly problems: string[] = []
@@ -20,10 +27,12 @@ class LogCheck {
   readonly #settled = new Set<string>()
   readonly #prompts = new Map<string, 'submitted' | 'started' | 'withdrawn' | 'steered'>()
   readonly #written = new Set<string>()
+  #state: SessionState = emptyState('', '')
 
   take(event: SessionEvent): void {
     if (event.seq !== this.#last + 1) this.#wrong(event, `follows ${this.#last}`)
     this.#last = event.seq
+    this.#takeTask(event)
     if (event.turnId && this.#endedTurns.has(event.turnId))
       this.#wrong(event, 'belongs to a turn that has ended')
     if (event.turnId && event.type !== 'turn.started' && event.turnId !== this.#turn) {
@@ -39,6 +48,18 @@ class LogCheck {
     }
   }
 
+  /** What a background task has open ends with it, at the latest; its requests may wait while it is parked. */
+  #takeTask(event: SessionEvent): void {
+    if (event.type === 'task.updated' && event.status !== 'running') {
+      const isOurs = (one: Open) => backgroundTaskOf(this.#state, one)?.taskId === event.taskId
+      for (const [id, call] of this.#calls)
+        if (isOurs(call)) this.#wrong(event, `leaves the call ${id} of the task open`)
+      for (const [id, request] of this.#requests)
+        if (isOurs(request)) this.#wrong(event, `leaves the request ${id} of the task open`)
+    }
+    this.#state = applyToState(this.#state, event)
+  }
+
   #takeTurn(event: SessionEvent): void {
     if (event.type === 'turn.started') {
       if (this.#turn) this.#wrong(event, 'starts while a turn is open')
@@ -46,8 +67,10 @@ class LogCheck {
     }
     if (event.type !== 'turn.ended') return
     if (!this.#turn) this.#wrong(event, 'ends no turn')
-    for (const id of this.#calls.keys()) this.#wrong(event, `leaves the call ${id} open`)
-    for (const id of this.#requests.keys()) this.#wrong(event, `leaves the request ${id} open`)
+    for (const [id, call] of this.#calls)
+      if (!isBesideTurns(this.#state, call)) this.#wrong(event, `leaves the call ${id} open`)
+    for (const [id, request] of this.#requests)
+      if (!isBesideTurns(this.#state, request)) this.#wrong(event, `leaves the request ${id} open`)
     if (this.#turn) this.#endedTurns.add(this.#turn)
     this.#turn = undefined
   }
@@ -56,7 +79,8 @@ class LogCheck {
     if (event.type === 'tool-call.called') {
       const seen = this.#calls.has(event.toolCallId) || this.#endedCalls.has(event.toolCallId)
       if (seen) this.#wrong(event, 'is called a second time')
-      this.#calls.set(event.toolCallId, { turnId: event.turnId, seq: event.seq })
+      const { turnId, seq, parentToolCallId } = event
+      this.#calls.set(event.toolCallId, { turnId, seq, parentToolCallId })
     }
     if (event.type === 'tool-call.ended') {
       if (!this.#calls.delete(event.toolCallId)) this.#wrong(event, 'ends a call that is not open')
@@ -67,7 +91,8 @@ class LogCheck {
   #takeRequest(event: SessionEvent): void {
     if (event.type === 'permission.requested' || event.type === 'question.asked') {
       if (this.#requests.has(event.requestId)) this.#wrong(event, 'is asked a second time')
-      this.#requests.set(event.requestId, { turnId: event.turnId, seq: event.seq })
+      const { turnId, seq, parentToolCallId } = event
+      this.#requests.set(event.requestId, { turnId, seq, parentToolCallId })
     }
     if (event.type === 'permission.resolved' || event.type === 'question.resolved') {
       if (!this.#requests.delete(event.requestId)) this.#wrong(event, 'resolves a request that is not open')

@@ -21,7 +21,7 @@ export function translateFixture(name: string, context: TranslateContext = {}): 
     const { type, state: now, command_uuid: uuid } = message
     if (type === 'command_lifecycle' && now === 'queued') {
       if (!state.turn) turns.push([])
-      state = state.turn ? withSteering(state, String(uuid)) : withTurn(state, String(uuid))
+      state = state.turn ? withSteering(state, String(uuid), 'steered') : withTurn(state, String(uuid))
     } else if (turns.length === 0) {
       turns.push([])
       state = withTurn(state, 'never taken up')

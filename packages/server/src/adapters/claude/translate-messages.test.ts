@@ -210,7 +210,7 @@ describe('a call', () => {
     ])
   })
 
-  it('of an earlier turn ends in a notice', () => {
+  it('of a subagent ends, also after its turn', () => {
     const called = translate(withTurn(initialState()), assistant([bash], { parent_tool_use_id: 'agent' }))
     const ended = translate(called.state, {
       type: 'result',
@@ -223,14 +223,9 @@ describe('a call', () => {
     })
     expect(ended.outputs).toMatchObject([{ type: 'turn.ended', outcome: 'completed' }])
     const late = resultOf('call', {}, { parent_tool_use_id: 'agent' })
-    const notice = {
-      type: 'agent.noticed',
-      code: 'background-result',
-      text: 'ls: completed',
-      parentToolCallId: 'agent',
-    }
-    expect(play([late], ended.state)).toMatchObject([notice])
-    expect(play([late], withTurn(ended.state))).toMatchObject([notice])
+    const end = { type: 'tool-call.ended', outcome: 'completed', parentToolCallId: 'agent' }
+    expect(play([late], ended.state)).toMatchObject([end])
+    expect(play([late], withTurn(ended.state))).toMatchObject([end])
   })
 
   it.each([

@@ -92,7 +92,14 @@ describe('a turn', () => {
     const lines = readFixture('deferred')
     const first = lines.findIndex(({ type }) => type === 'result')
     const parked = (lines[first] as unknown as { deferred_tool_use: { id: string } }).deferred_tool_use
-    expect(outputsOf(allOutputs('deferred'), 'turn.ended')).toEqual([])
+    const toResult = lines.slice(0, first + 1).reduce<Translation>(
+      ({ state, outputs }, message) => {
+        const next = translate(state, message)
+        return { state: next.state, outputs: [...outputs, ...next.outputs] }
+      },
+      { state: withTurn(initialState()), outputs: [] },
+    )
+    expect(outputsOf(toResult.outputs, 'turn.ended')).toEqual([])
     const again = callAgain(withTurn(initialState({ resumed: true })), {
       nativeId: parked.id,
       toolCallId: 'again',
@@ -205,14 +212,18 @@ describe('a subagent', () => {
     })
   })
 
-  it('in the background speaks in notices once its turn is over', () => {
+  it('in the background speaks after its turn, and the agent reports in a turn of its own', () => {
     const outputs = allOutputs('subagent-background')
-    const said = outputsOf(outputs, 'agent.noticed').filter(({ code }) => code === 'background-text')
-    expect(said.map(({ text }) => text)).toEqual([
-      'There are three stars.',
-      'The subagent found three stars.',
+    const [task] = outputsOf(outputs, 'task.updated')
+    const late = outputsOf(outputs, 'text.written').slice(-2)
+    expect(late).toMatchObject([
+      { text: 'There are three stars.', parentToolCallId: task?.toolCallId },
+      { text: 'The subagent found three stars.' },
     ])
-    expect(outputsOf(outputs, 'turn.ended')).toHaveLength(1)
+    expect(outputsOf(outputs, 'turn.started')).toEqual([
+      { type: 'turn.started', cause: { by: 'agent', taskId: task?.taskId, title: 'Count stars' } },
+    ])
+    expect(outputsOf(outputs, 'turn.ended')).toHaveLength(2)
     expect(outputsOf(outputs, 'task.updated').at(-1)).toMatchObject({ status: 'completed', background: true })
   })
 })

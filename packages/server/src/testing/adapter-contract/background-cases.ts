@@ -6,16 +6,18 @@ import type { Bench, BenchSession } from './bench.ts'
 import type { BackgroundScenario, Saying, Scenarios } from './setup.ts'
 
 /** Work outside a turn that a prompt began: it can ask, is told of, and is not lost in silence. */
-export async function showBackground(
-  bench: Bench,
-  scenario: BackgroundScenario,
-  { text, resume }: Scenarios,
-): Promise<void> {
-  await asksAfterItsTurn(bench, scenario)
-  if (resume) await asksOverRestart(bench, scenario)
-  await outlivesIdleClose(bench, scenario, text)
-  await endsAtItsLimit(bench, scenario)
-  await isStopped(bench, scenario)
+export const backgroundCase = {
+  title: 'a task asks after its turn, and the agent reports in a turn of its own',
+  shows: asksAfterItsTurn,
+  more: [
+    {
+      title: 'the request of a task outlives a restart, and its answer starts the task again',
+      shows: asksOverRestart,
+    },
+    { title: 'a running task keeps its process over idle close and slot loss', shows: outlivesIdleClose },
+    { title: 'a task that runs too long ends in the log with the reason', shows: endsAtItsLimit },
+    { title: 'a task can be stopped, and cancelling a turn leaves it alone', shows: isStopped },
+  ],
 }
 
 /** A task asks when its turn is over; a prompt runs meanwhile; the answer lets it go on, and the agent reports by itself. */
@@ -64,7 +66,11 @@ async function asksOverRestart(bench: Bench, scenario: BackgroundScenario): Prom
 }
 
 /** An idle process is closed; one whose tasks run is not, and does not lose its slot. */
-async function outlivesIdleClose(bench: Bench, scenario: BackgroundScenario, text: Saying): Promise<void> {
+async function outlivesIdleClose(
+  bench: Bench,
+  scenario: BackgroundScenario,
+  { text }: Scenarios,
+): Promise<void> {
   await bench.restart({ limits: { idleCloseMs: 200, maxConnections: 2 } })
   const go = join(bench.folder, 'go-idle')
   const { session, says } = await begin(bench, scenario.runs(go))
@@ -89,9 +95,14 @@ async function endsAtItsLimit(bench: Bench, scenario: BackgroundScenario): Promi
   expect(await stateOf(bench, session)).toMatchObject({ status: 'idle', connected: false })
 }
 
-async function isStopped(bench: Bench, scenario: BackgroundScenario): Promise<void> {
-  await bench.restart()
+/** Cancelling a turn ends that turn; the task goes on until it is stopped itself. */
+async function isStopped(bench: Bench, scenario: BackgroundScenario, { busy }: Scenarios): Promise<void> {
   const { session } = await begin(bench, scenario.runs(join(bench.folder, 'never')))
+  const turn = await session.prompt(busy.prompt)
+  await turn.begun()
+  await session.command({ type: 'turn.cancel' })
+  expect((await turn.ended()).outcome).toBe('cancelled')
+  expect(await stateOf(bench, session)).toMatchObject({ status: 'background' })
   await session.command({ type: 'task.stop' })
   expect(await session.until(() => endOfTask(session.events))).toMatchObject({ status: 'stopped' })
 }

@@ -1,6 +1,6 @@
 import type { CapabilityName, CommandInput, PermissionMode, SessionEvent } from '@parley/protocol'
 import { expect } from 'vitest'
-import { showBackground } from './background-cases.ts'
+import { backgroundCase } from './background-cases.ts'
 import { type Bench, type BenchSession, Turn } from './bench.ts'
 import { showHostTools } from './host-tool-case.ts'
 import type { CapabilityScenarios, Scenario, Scenarios } from './setup.ts'
@@ -9,6 +9,8 @@ import type { CapabilityScenarios, Scenario, Scenarios } from './setup.ts'
 export type CapabilityCase<Name extends CapabilityName> = {
   readonly title: string
   shows(bench: Bench, scenario: CapabilityScenarios[Name], scenarios: Scenarios): Promise<void>
+  /** More that an agent with the capability must be shown to do, each a test of its own. */
+  readonly more?: readonly Pick<CapabilityCase<Name>, 'title' | 'shows'>[]
   readonly refused?: (bench: Bench, scenarios: Scenarios) => Promise<unknown>
 }
 
@@ -122,8 +124,7 @@ export const capabilityCases: CapabilityCases = {
     },
   },
   background: {
-    title: 'work goes on when its turn has ended, asks, and survives a restart and idle close',
-    shows: showBackground,
+    ...backgroundCase,
     refused: (bench) => refusedCommand(bench, { type: 'task.stop' }),
   },
   images: {

@@ -88,7 +88,7 @@ const outcomes: Record<string, string[]> = {
   'error-in-stream': ['failed'],
   'max-turns': ['failed'],
   'mode-changed': ['completed', 'completed'],
-  'prompt-during-background': ['completed', 'completed'],
+  'prompt-during-background': ['completed', 'completed', 'completed'],
   'subagent-background': ['completed', 'completed'],
   'subagent-asks-late': ['completed', 'completed'],
   'command-background': ['completed', 'completed'],

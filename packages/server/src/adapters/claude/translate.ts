@@ -53,7 +53,7 @@ export { describeTool, type ToolDescription } from './translate-tool-call.ts'
  */
 export function translate(state: TranslateState, message: unknown): Translation {
   const key = keyOf(message)
-  if (!state.turn && beginsTurn(key, message)) return inOwnTurn(state, message)
+  if (!state.turn && beginsTurn(state, key, message)) return inOwnTurn(state, message)
   if (key === 'stream_event') return attempted(state, message, translateStreamEvent as Handler)
   const uuid = uuidOf(message)
   if (uuid !== undefined && takenFrom(state, uuid)) return { state, outputs: [] }
@@ -66,8 +66,9 @@ export function translate(state: TranslateState, message: unknown): Translation 
   return { state: withTaken(next.state, uuid), outputs: [...flushed.outputs, ...next.outputs] }
 }
 
-/** The main line begins an answer, or gives one that was not streamed. */
-function beginsTurn(key: string, message: unknown): boolean {
+/** The main line begins an answer, gives one that was not streamed, or takes up what a background task has reported. */
+function beginsTurn({ reported }: TranslateState, key: string, message: unknown): boolean {
+  if (key === 'system/init') return reported !== undefined
   const { parent_tool_use_id, event, uuid } = message as Partial<NativeStreamEvent & { uuid: string }>
   if (parent_tool_use_id) return false
   return key === 'stream_event' ? event?.type === 'message_start' : key === 'assistant' && uuid !== undefined

@@ -71,7 +71,7 @@ async function outlivesIdleClose(
   scenario: BackgroundScenario,
   { text }: Scenarios,
 ): Promise<void> {
-  await bench.restart({ limits: { idleCloseMs: 200, maxConnections: 2 } })
+  await bench.restart({ limits: { idleCloseMs: 1_000, maxConnections: 2 } })
   const go = join(bench.folder, 'go-idle')
   const { session, says } = await begin(bench, scenario.runs(go))
   for (const _ of [1, 2]) {

@@ -27,6 +27,7 @@ const capabilityDetails: Readonly<Record<CapabilityName, readonly [CapabilityTyp
   plan: ['prompt', 'It tells a plan, and how far it is'],
   planApproval: ['prompt', 'It puts a plan before a person before it acts'],
   subagents: ['tool', 'It delegates to subagents, whose work is shown under their call'],
+  background: ['tool', 'Subagents and commands go on when the turn has ended, can ask and can be stopped'],
   images: ['resource', 'A prompt may hold images'],
   files: ['resource', 'A prompt may hold files'],
   resume: ['session', 'Its conversation goes on after a restart'],

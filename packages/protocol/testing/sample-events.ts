@@ -25,6 +25,7 @@ export const samples: { readonly [Type in EventType]: DraftOf<Type> } = {
   'queue.paused': { type: 'queue.paused', by: 'person' },
   'queue.resumed': { type: 'queue.resumed' },
   'prompt.withdrawn': { type: 'prompt.withdrawn', promptId: 'prm_1' },
+  'prompt.taken': { type: 'prompt.taken', promptId: 'prm_1' },
   'prompt.moved': { type: 'prompt.moved', promptId: 'prm_2', before: 'prm_1' },
   'turn.started': { type: 'turn.started', turnId: 'trn_1', promptId: 'prm_1' },
   'turn.interrupted': { type: 'turn.interrupted', turnId: 'trn_1', by: 'person' },

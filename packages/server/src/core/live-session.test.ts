@@ -67,7 +67,7 @@ describe('the queue', () => {
     await gates.reached('first')
     const { queue, turn, status } = await session.state()
     expect(status).toBe('working')
-    expect(turn?.prompt.promptId).toBe(prompts[0])
+    expect(turn?.prompt?.promptId).toBe(prompts[0])
     expect(queue.map(({ promptId }) => promptId)).toEqual(prompts.slice(1))
     gates.open('first')
     await session.when(({ turns }) => turns === 3)

@@ -1,4 +1,4 @@
-import type { Delta, DraftOf, EventDraft, SessionState } from '@parley/protocol'
+import { type Delta, type DraftOf, type EventDraft, newId, type SessionState } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { andThen, called, created, requested, running, stateAfter } from '../testing/state-after.ts'
 import type { AgentOutput } from './agent-adapter.ts'
@@ -27,7 +27,11 @@ function speak(
       deltas.push(delta)
       now = andThen(now, delta)
     } else {
-      const step = draftsOf(output as Recorded, now, progress, { now: 500, connectionId: 'con_7' })
+      const step = draftsOf(output as Recorded, now, progress, {
+        now: 500,
+        connectionId: 'con_7',
+        ids: newId,
+      })
       drafts.push(...step.drafts)
       now = andThen(now, ...step.drafts)
       step.commit()
@@ -136,7 +140,7 @@ describe('a block', () => {
 
   it('can be written again if the first writing was not recorded', () => {
     const progress = freshProgress()
-    draftsOf(text, running, progress, { now: 1, connectionId: 'con_1' })
+    draftsOf(text, running, progress, { now: 1, connectionId: 'con_1', ids: newId })
     expect(speak(running, [text], progress).drafts).toMatchObject([{ type: 'text.written' }])
   })
 })

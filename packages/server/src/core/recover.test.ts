@@ -19,7 +19,7 @@ const typing = { type: 'text.streamed', turnId: 'trn_1', blockId: 'blk_1', offse
 const parkedNow = { type: 'turn.parked', turnId: 'trn_1', reason: 'server-killed' } as const
 const undelivered = stateAfter(created, submitted, started)
 
-const planFor = (state: SessionState) => recoveryPlan(state, 5_000).drafts
+const planFor = (state: SessionState) => recoveryPlan(state, 5_000, true).drafts
 
 describe('after a restart', () => {
   it('a session at rest needs nothing', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { outputsOf } from '../../testing/replaying.ts'
 import { allOutputs, readFixture } from './fixtures-under-test.ts'
-import { callAgain, initialState, translate, withTurn } from './translate.ts'
+import { callAgain, initialState, type Translation, translate, withTurn } from './translate.ts'
 
 describe('a turn', () => {
   it('ends with its stop reason, tokens, cost and result', () => {

@@ -122,7 +122,7 @@ export type AgentConnection = {
    * does. If the turn ends before that, the host sends it again as a prompt of its own, once: an agent that still has
    * it must not get it twice.
    */
-  send(message: AgentMessage): Promise<'pending' | undefined | void>
+  send(message: AgentMessage): Promise<unknown>
   /** Asks the agent to stop its turn and stay. The turn's end comes as an output; the host forces it if it does not. */
   interrupt(): Promise<void>
   /** Stops a task that runs in the background. Its end comes as a `task.updated` output. */
@@ -230,6 +230,10 @@ export type QuestionAsk = {
 export type QuestionAnswer =
   | { readonly outcome: 'answered'; readonly requestId: string; readonly answers: Answers }
   | { readonly outcome: 'cancelled'; readonly requestId: string }
+
+/** Said to an agent that remembers the call it waited for, when it is started again with the answer. */
+export const askAgain =
+  'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
 
 /** The MCP server under which agents know host tools. No other server of a session may have the name. */
 export const hostToolServer = 'parley'

@@ -13,9 +13,15 @@ import {
   type TurnCause,
   type TurnEnd,
 } from '@parley/protocol'
-import type { AgentAdapter, AgentConnection, AgentMessage, AgentOutput, HostTools } from './agent-adapter.ts'
+import {
+  type AgentAdapter,
+  type AgentConnection,
+  type AgentMessage,
+  type AgentOutput,
+  askAgain,
+  type HostTools,
+} from './agent-adapter.ts'
 import type { AgentLink, CloseReason } from './agent-link.ts'
-import { askAgain } from './ask-again.ts'
 import type { Clock, Ids } from './clock.ts'
 import { connectAgent } from './connect-agent.ts'
 import type { ConnectionSlots, SlotHolder } from './connection-slots.ts'

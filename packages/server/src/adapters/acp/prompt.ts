@@ -2,7 +2,7 @@ import { isAbsolute, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ContentBlock } from '@agentclientprotocol/sdk/unstable'
 import { ParleyError, type PromptPart, promptText } from '@parley/protocol'
-import { askAgain } from '../../core/ask-again.ts'
+import { askAgain } from '../../core/agent-adapter.ts'
 import type { TranslateState } from './translate-state.ts'
 
 /** It remembers only what was before that call, which is lost with the process. */

@@ -7,8 +7,13 @@ import {
   query as startQuery,
 } from '@anthropic-ai/claude-agent-sdk'
 import { messageOf, ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
-import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
-import { askAgain } from '../../core/ask-again.ts'
+import {
+  type AgentConnection,
+  type AgentMessage,
+  type AgentOutput,
+  askAgain,
+  type ConnectInput,
+} from '../../core/agent-adapter.ts'
 import { AgentProcess } from '../child-process.ts'
 import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'

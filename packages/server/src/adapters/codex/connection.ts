@@ -1,6 +1,11 @@
 import { messageOf, type PromptPart, type SessionSettings } from '@parley/protocol'
-import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
-import { askAgain } from '../../core/ask-again.ts'
+import {
+  type AgentConnection,
+  type AgentMessage,
+  type AgentOutput,
+  askAgain,
+  type ConnectInput,
+} from '../../core/agent-adapter.ts'
 import type { JsonRpcId } from '../json-rpc.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { unlessAborted } from '../unless-aborted.ts'

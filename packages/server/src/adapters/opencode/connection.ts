@@ -1,7 +1,12 @@
 import type { OpencodeClient, Session } from '@opencode-ai/sdk/v2/client'
 import { ParleyError, type PermissionMode, type Prompt, type SessionSettings } from '@parley/protocol'
-import type { AgentConnection, AgentMessage, AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
-import { askAgain } from '../../core/ask-again.ts'
+import {
+  type AgentConnection,
+  type AgentMessage,
+  type AgentOutput,
+  askAgain,
+  type ConnectInput,
+} from '../../core/agent-adapter.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { AnnouncedCalls } from './announced-calls.ts'
 import { atMost } from './at-most.ts'

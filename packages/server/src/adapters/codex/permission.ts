@@ -57,9 +57,13 @@ function commandAsk(state: TranslateState, params: NativeCommandApproval): Permi
   return { ...about, ...asked(described), input, ...(isOutside && { outside: true }) }
 }
 
-/** What the command is given beyond its sandbox, or which other machine it runs on: part of what is decided. */
-function beyondSandbox({ additionalPermissions, environmentId }: NativeCommandApproval) {
+/**
+ * What the command is given beyond its sandbox, or which other machine it runs on: part of what is decided. That it
+ * leaves the sandbox altogether, Codex does not say; but only then it gives a justification, if the model wrote one.
+ */
+function beyondSandbox({ additionalPermissions, environmentId, reason }: NativeCommandApproval) {
   return {
+    ...(typeof reason === 'string' && { justification: reason }),
     ...(additionalPermissions && { additionalPermissions }),
     ...(environmentId && environmentId !== 'local' && { environmentId }),
   }

@@ -14,6 +14,9 @@ describe('what Codex says of a command', () => {
     [`bash -lc "echo \\$HOME"`, 'echo $HOME'],
     [`python3 -c 'print(1)'`, `python3 -c 'print(1)'`],
     ['/bin/bash -lc', '/bin/bash -lc'],
+    ['/opt/homebrew/bin/bash -lc ls', 'ls'],
+    ['./bash -lc ls', './bash -lc ls'],
+    ['/somewhere/bash -lc ls', '/somewhere/bash -lc ls'],
     [`/bin/bash -lc 'one' 'two'`, `/bin/bash -lc 'one' 'two'`],
   ])('%s runs %s', (native, command) => {
     expect(withoutShell(native)).toBe(command)
@@ -61,7 +64,7 @@ describe('the words of a command line', () => {
   })
 })
 
-describe('a command that only reads', () => {
+describe('where a command reads', () => {
   it.each([
     ['cat a.txt', 'read'],
     [`sed -n '1,20p' src/a.ts`, 'read'],

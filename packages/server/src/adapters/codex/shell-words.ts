@@ -6,7 +6,9 @@ const operators = ['&&', '||', '|', ';'] as const
  * are among them wherever they stand: they become names of files, and a file can be named like an option.
  */
 const special = /[$`<>(){}#&\n\r!*?[~^]/
-const shells = /(^|\/)(ba|z|da|k)?sh$/
+/** The shells of the system; a program of that name anywhere else is part of what is decided. */
+const shells =
+  /^(\/(usr\/(local\/)?)?bin\/|\/opt\/homebrew\/bin\/|\/run\/current-system\/sw\/bin\/|\/nix\/store\/[^/]+\/bin\/)?(ba|z|da|k)?sh$/
 
 /**
  * The words of a command line and what joins them, or nothing if it holds anything that a shell would work on further:

@@ -210,7 +210,7 @@ describe('an answer', () => {
     const field = (name: string) => card(page).getByRole('textbox', { name, exact: true })
     expect(await card(page).getByRole('textbox').count()).toBe(4)
     await field('after').fill('black \u202eas coal')
-    await card(page).getByText('black \\u202eas coal').waitFor()
+    await card(page).getByText('black \\u{202e}as coal').waitFor()
     await field('after').fill('black\nas coal')
     const json = field('Other input, as JSON')
     await json.fill('{ "line": }')

@@ -250,7 +250,7 @@ describe('things that pretend', () => {
     page.on('request', (request) => asked.push(request.url()))
     await openSession(page, server, await session('hidden letters'))
     await shows(page, 'Nothing of that was done.')
-    await shows(page, /co\\u202eevil/)
+    await shows(page, /co\\u\{202e\}evil/)
     await eventually(() =>
       conversation(page)
         .getByText(/A picture that cannot be shown/)

@@ -1,3 +1,5 @@
+import { withoutHidden } from '@parley/protocol'
+
 /** What a terminal would show of an output: colours as names, overwritten lines gone, everything else inert. */
 export type TerminalPiece = { readonly text: string; readonly look: string }
 
@@ -13,18 +15,15 @@ const sequence = new RegExp(
   ].join('|'),
   'g',
 )
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
-const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
 export function terminalPieces(output: string): readonly TerminalPiece[] {
   const text = overwritten(output)
-  if (!text.includes(escapeCharacter))
-    return text === '' ? [] : [{ text: text.replace(control, ''), look: '' }]
+  if (!text.includes(escapeCharacter)) return text === '' ? [] : [{ text: withoutHidden(text), look: '' }]
   const pieces: TerminalPiece[] = []
   let style: Style = plain
   let from = 0
   const push = (until: number) => {
-    const shown = text.slice(from, until).replace(control, '')
+    const shown = withoutHidden(text.slice(from, until))
     if (shown !== '') pieces.push({ text: shown, look: lookOf(style) })
   }
   for (const match of text.matchAll(sequence)) {

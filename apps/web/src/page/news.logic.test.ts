@@ -50,6 +50,7 @@ describe('news', () => {
     expect(placeName({ name: 'inbox' }, undefined)).toBe('Inbox')
     expect(placeName({ name: 'settings', section: 'keys' }, undefined)).toBe('Settings')
     expect(placeName({ name: 'session', id: 's' }, 'Fix it')).toBe('Fix it')
+    expect(placeName({ name: 'session', id: 's' }, 'a\u202eb')).toBe('a\\u{202e}b')
     expect(placeName({ name: 'home' }, undefined)).toBe('')
   })
 

@@ -1,4 +1,4 @@
-import type { SessionSummary, WaitingRequest } from '@parley/protocol'
+import { type SessionSummary, visible, type WaitingRequest } from '@parley/protocol'
 import { failureWords } from '../sessions/failure-words.logic.ts'
 import type { Route } from './route.logic.ts'
 
@@ -60,7 +60,7 @@ const places: Partial<Record<Route['name'], string>> = {
 
 /** What a place is called in the tab; a session by its title. */
 export function placeName(route: Route, sessionTitle: string | undefined): string {
-  return route.name === 'session' ? (sessionTitle ?? '') : (places[route.name] ?? '')
+  return route.name === 'session' ? visible(sessionTitle ?? '') : (places[route.name] ?? '')
 }
 
 /** The title of the page: how many wait, then where one is. */

@@ -1,4 +1,4 @@
-import type { SessionSummary } from '@parley/protocol'
+import { type SessionSummary, visible } from '@parley/protocol'
 import { client } from './client.ts'
 import { endedTurns, type News, newRequests, pageTitle, placeName } from './news.logic.ts'
 import { preferences } from './preferences.ts'
@@ -53,7 +53,8 @@ async function call(news: News): Promise<void> {
     const route = currentRoute()
     const looking = document.hasFocus() && route.name === 'session' && route.id === news.sessionId
     if (looking) return
-    const shown = new Notification(news.title, { body: news.text, tag: news.key, icon: '/icon.svg' })
+    const body = visible(news.text)
+    const shown = new Notification(visible(news.title), { body, tag: news.key, icon: '/icon.svg' })
     shown.onclick = () => {
       focus()
       go({ name: 'session', id: news.sessionId })

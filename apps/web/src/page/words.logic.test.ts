@@ -46,7 +46,7 @@ describe('words', () => {
   })
 
   it('show what hides', () => {
-    expect(visible('a\u202eb\u0007c')).toBe('a\\u202eb\u2407c')
+    expect(visible('a\u202eb\u0007c')).toBe('a\\u{202e}b\u2407c')
     expect(visible('plain\ttext')).toContain('plain\ttext')
   })
 })

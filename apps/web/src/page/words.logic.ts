@@ -1,4 +1,6 @@
-/** Times, amounts and paths as people say them. */
+/** Times, amounts and paths as people say them, and text of agents with everything in it visible. */
+
+export { visible } from '@parley/protocol'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -68,17 +70,4 @@ export function dayOf(at: number, now: number): 'Today' | 'Yesterday' | 'This we
   if (at >= midnight) return 'Today'
   if (at >= midnight - day) return 'Yesterday'
   return at >= midnight - 6 * day ? 'This week' : 'Earlier'
-}
-
-const hidden =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]/g
-
-/** Text with everything in it that could pretend to be other text made visible. For one-line titles and commands. */
-export function visible(text: string): string {
-  return text.replace(hidden, (character) => {
-    const code = character.charCodeAt(0)
-    if (code < 0x20) return String.fromCharCode(0x2400 + code)
-    return `\\u${code.toString(16).padStart(4, '0')}`
-  })
 }

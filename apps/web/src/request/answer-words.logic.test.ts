@@ -59,7 +59,7 @@ describe('an answer in words', () => {
 
   it('is short, and hides nothing', () => {
     const long = { ...permission('execute'), title: `\u202e${'x'.repeat(1_000_000)}` } as OpenRequest
-    expect(requestWords(long)).toMatch(/^\\u202ex{199}…$/)
+    expect(requestWords(long)).toMatch(/^\\u\{202e\}x{199}…$/)
     expect(answerWords(question, decide({ decision: 'deny', message: 'y'.repeat(500) }))).toHaveLength(207)
   })
 
@@ -96,7 +96,7 @@ it('says what became of a permission', () => {
   expect(words('allowed', { input: { command: 'ls' } })).toBe('Allowed once by you, with changes: ls')
   for (const input of [{ path: 'a' }, { command: 'rm', timeout: 5 }])
     expect(words('allowed', { input })).toBe('Allowed once by you, with changes')
-  expect(words('denied', { message: 'Not yet\u202e' })).toBe('Denied by you: Not yet\\u202e')
+  expect(words('denied', { message: 'Not yet\u202e' })).toBe('Denied by you: Not yet\\u{202e}')
   expect([words('allowed', {}, 'plan'), words('denied', {}, 'plan')]).toEqual([
     'Approved by you',
     'Not approved by you',

@@ -7,7 +7,7 @@ describe('what is wrong with the folder', () => {
     const refused = new ParleyError('validation_error', 'The folder /no\u202ewhere does not exist.', {
       details: { cwd: '/no\u202ewhere' },
     })
-    expect(folderProblem(refused)).toEqual({ text: 'The folder /no\\u202ewhere does not exist.' })
+    expect(folderProblem(refused)).toEqual({ text: 'The folder /no\\u{202e}where does not exist.' })
   })
 
   it('is nothing where something else was refused', () => {

@@ -50,7 +50,12 @@ const rules: Rule[] = [
   },
   {
     room: `${server}/stores`,
-    mayImport: ['packages/protocol/src', `${server}/core/session-store.ts`, `${server}/stores`],
+    mayImport: [
+      'packages/protocol/src',
+      `${server}/core/session-store.ts`,
+      `${server}/core/device-store.ts`,
+      `${server}/stores`,
+    ],
     instead: 'a store knows its port and the protocol. What needs more is a decision: it belongs in core.',
   },
   {

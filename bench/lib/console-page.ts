@@ -26,9 +26,48 @@ export async function newVisitor(browser: Browser, parley: ParleyServer): Promis
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   await context.addInitScript(watch)
   const { url } = await parley.request<{ url: string }>('POST', '/api/links', {})
-  const signedIn = await context.request.get(url)
+  const page = await context.newPage()
+  await page.goto(`${parley.url}/api/health`)
+  const publicKey = await page.evaluate(makeKey)
+  const data = { code: new URL(url).hash.slice(1), publicKey }
+  const signedIn = await context.request.post(`${parley.url}/api/devices`, { data })
   if (!signedIn.ok()) throw new Error(`Signing in: ${signedIn.status()}`)
+  const { deviceId } = (await signedIn.json()) as { deviceId: string }
+  await page.evaluate(keepKey, deviceId)
+  await page.close()
   return context
+}
+
+/** Runs in the page: what the console does when it signs in (apps/web/src/sign-in), without loading the console. */
+async function makeKey(): Promise<string> {
+  const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, [
+    'sign',
+    'verify',
+  ])
+  Object.assign(window, { benchKey: pair.privateKey })
+  const bytes = new Uint8Array(await crypto.subtle.exportKey('spki', pair.publicKey))
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replace(/=+$/, '')
+}
+
+function keepKey(deviceId: string): Promise<void> {
+  localStorage.setItem('parley:device', deviceId)
+  return new Promise((resolve, reject) => {
+    const opening = indexedDB.open('parley-device', 1)
+    opening.onupgradeneeded = () => opening.result.createObjectStore('devices')
+    opening.onerror = () => reject(opening.error)
+    opening.onsuccess = () => {
+      const writing = opening.result.transaction('devices', 'readwrite')
+      const { benchKey: key } = window as unknown as { benchKey: CryptoKey }
+      writing.objectStore('devices').put({ deviceId, key }, 'this')
+      writing.oncomplete = () => {
+        opening.result.close()
+        resolve()
+      }
+    }
+  })
 }
 
 export type Opened = { readonly readable: number; readonly formatted: number }

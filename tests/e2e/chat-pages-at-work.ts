@@ -85,25 +85,12 @@ export class ChatPages implements AsyncDisposable {
     const cwd = join(this.parley.folder, `work-${this.#chats}`)
     mkdirSync(cwd)
     const context = await this.browser.newContext()
-    const access = agent === 'opencode' ? {} : await this.#access(context, sdk)
+    // Either the page holds the token, or it talks to its own server, which does.
+    const { url, token } = this.parley
+    const access = agent === 'opencode' || sdk === 7 ? {} : { api: `${url}/api/chat`, token }
     const hash = new URLSearchParams({ ...access, sdk: String(sdk), id, agent, cwd })
     const address = `${this.#pages.get(sdk)?.origin}/#${hash}`
     return await new ChatTab(this, { id, cwd, address }).load(context)
-  }
-
-  /**
-   * The three ways in: the page holds the token; the browser is signed in; and without either the page talks to its own server,
-   * which holds the token.
-   */
-  async #access(context: BrowserContext, sdk: Sdk): Promise<Record<string, string>> {
-    const { url, token } = this.parley
-    const api = `${url}/api/chat`
-    if (sdk === 6) return { api, token }
-    const page = await context.newPage()
-    await page.goto(await this.parley.newLink())
-    await page.waitForURL(`${url}/`)
-    await page.close()
-    return { api, signedIn: 'yes' }
   }
 
   messages(id: string): Promise<UiMessage[]> {

@@ -152,7 +152,7 @@ export function rememberConversation(home: string, { title, reply }: { title: st
 
 async function printedLink(child: ChildProcess): Promise<string> {
   for await (const line of createInterface({ input: child.stdout! })) {
-    if (line.includes('/open/')) return line.trim()
+    if (line.includes('/open#')) return line.trim()
   }
   return await new Promise<never>(() => {})
 }

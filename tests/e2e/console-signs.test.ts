@@ -112,7 +112,7 @@ it('the settings say in a sentence what each part is for', async () => {
     'Rules and trust',
     'Appearance',
     'Keys',
-    'This browser',
+    'Browsers',
   ])
   for (const place of await places.all()) {
     await place.click()

@@ -45,13 +45,13 @@ describe('the first five minutes', () => {
   })
 
   it('cost at most 170 KB of script before the first message', async () => {
-    const context = await browser().newContext()
+    const { context } = await openTab({ serviceWorkers: 'block' })
     const page = await context.newPage()
     const scripts = new Map<string, Promise<Buffer>>()
     page.on('response', (response) => {
       if (response.url().endsWith('.js')) scripts.set(response.url(), response.body())
     })
-    await page.goto(await server.newLink())
+    await page.goto(server.url)
     await page.getByRole('radio', { name: /^Demo/ }).waitFor()
     await page.getByRole('combobox', { name: 'Prompt' }).fill('ready to be sent')
     const bodies = await Promise.all(scripts.values())

@@ -1,5 +1,5 @@
 import { ParleyProvider } from '@parley/client/react'
-import { StrictMode } from 'react'
+import { type ComponentType, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
 import { keepPage } from './cache/keep-page.ts'
@@ -10,6 +10,7 @@ import { fetchDiffs } from './diff/diff-view.tsx'
 import { fetchMarkdown } from './markdown/lazy-markdown.tsx'
 import { Catcher } from './page/catcher.tsx'
 import { client } from './page/client.ts'
+import { isSignedIn } from './page/device.ts'
 import { startNews } from './page/news.ts'
 import { applyTheme } from './page/preferences.ts'
 import { currentRoute } from './page/route.ts'
@@ -17,28 +18,36 @@ import { watchAnswers } from './request/send-answer.ts'
 import './style.css'
 import { deleteLeftBehind } from './sessions/deleting.ts'
 
-const route = currentRoute()
-if (route.name === 'session') {
-  // What takes its time begins before anything is drawn.
-  sessionSource(route.id)
-  fetchMarkdown()
-  fetchDiffs()
-}
 applyTheme()
-startNews()
-sendLeftBehind()
-deleteLeftBehind()
-watchAnswers()
-keepPage()
-watchSignOut()
+if (location.pathname === '/open') void import('./sign-in/sign-in-page.tsx').then(show)
+else if (!isSignedIn()) void import('./sign-in/signed-out-page.tsx').then(show)
+else start()
 
-const root = document.getElementById('root')
-if (root) {
+function start(): void {
+  const route = currentRoute()
+  if (route.name === 'session') {
+    // What takes its time begins before anything is drawn.
+    sessionSource(route.id)
+    fetchMarkdown()
+    fetchDiffs()
+  }
+  startNews()
+  sendLeftBehind()
+  deleteLeftBehind()
+  watchAnswers()
+  keepPage()
+  watchSignOut()
+  show({ default: App })
+}
+
+function show({ default: Page }: { default: ComponentType }): void {
+  const root = document.getElementById('root')
+  if (!root) return
   createRoot(root).render(
     <StrictMode>
       <ParleyProvider client={client}>
         <Catcher>
-          <App />
+          <Page />
         </Catcher>
       </ParleyProvider>
     </StrictMode>,

@@ -10,6 +10,7 @@ import { type BackoffOptions, createBackoff } from './backoff.ts'
 import type { ClientParts } from './client-parts.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type Commands, createCommands } from './command.ts'
+import { type Credential, createCredential, type TokenSource } from './credential.ts'
 import { createFeedIterator, type FeedItem } from './feed-iterator.ts'
 import { createFollow, type FollowOptions } from './follow.ts'
 import { asParleyError, type Call, createHttp, type Http } from './http.ts'
@@ -23,8 +24,8 @@ import { type ChangesListener, watchChanges } from './watch-changes.ts'
 export type ClientOptions = {
   /** Where the server is, e.g. http://127.0.0.1:4747 */
   readonly url: string
-  /** Not needed in a page that was opened by the server's link: the cookie does it. */
-  readonly token?: string | undefined
+  /** The server's token, or a function that gives the one to send now, such as the access token of a device. */
+  readonly token?: TokenSource | undefined
   /** Told to the server, for its log. */
   readonly name?: string
   readonly fetch?: typeof fetch
@@ -59,18 +60,19 @@ export type Client = ClientParts &
   }
 
 export function createClient(options: ClientOptions): Client {
-  const { token, clock = systemClock } = options
+  const { clock = systemClock } = options
+  const credential = createCredential(options.token)
   const http = createHttp({
     url: options.url,
-    ...(token !== undefined && { token }),
+    token: options.token,
     ...(options.fetch && { fetch: options.fetch }),
   })
   const socket = createSocket({
     url: http.url,
-    ...(token !== undefined && { token }),
+    token: options.token,
     ...(options.WebSocket && { WebSocket: options.WebSocket }),
     ...(options.name !== undefined && { name: options.name }),
-    probe: () => probe(http),
+    probe: () => probe(http, credential),
     clock,
     backoff: createBackoff(options.backoff),
   })
@@ -94,7 +96,8 @@ export function createClient(options: ClientOptions): Client {
     sessions: (given) => createSessionList(parts, given),
     waiting: () => createWaitingList(parts),
     watchTerminal: (terminalId, listener) => {
-      const target = { url: http.url, token, WebSocket: options.WebSocket, clock, closing: controller.signal }
+      const server = { url: http.url, WebSocket: options.WebSocket, token: options.token }
+      const target = { ...server, clock, closing: controller.signal, probe: () => probe(http, credential) }
       return watchTerminal({ ...target, backoff: createBackoff(options.backoff) }, terminalId, listener)
     },
     watchChanges: (sessionId, listener) => watchChanges(parts, sessionId, listener, options.backoff),
@@ -105,12 +108,14 @@ export function createClient(options: ClientOptions): Client {
 
 const eventOf = (item: FeedItem) => (item.type === 'event' ? item.event : undefined)
 
-/** Why the socket could not be opened. */
-async function probe(http: Http): Promise<ParleyError> {
+/** Why the socket could not be opened; nothing if the token was refused and there is another one by now. */
+async function probe(http: Http, credential: Credential): Promise<ParleyError | undefined> {
   const timeoutMs = 5_000
   try {
     await http.call('health', { timeoutMs })
+    const before = await credential.token()
     await http.call('listSessions', { query: { limit: 1 }, timeoutMs })
+    if ((await credential.token()) !== before) return undefined
     const message = `The server at ${http.url} answers, but no WebSocket gets through to it. Is there a proxy between?`
     return new ParleyError('busy', message)
   } catch (thrown) {

@@ -1,3 +1,4 @@
+import { ParleyError } from '@parley/protocol'
 import { expect, test } from 'vitest'
 import { startWirePeer } from '../testing/wire-peer.ts'
 import { createHttp, isUnreachable } from './http.ts'
@@ -16,6 +17,44 @@ test('fills in the path and the query, and sends the token but never in the addr
     { path: '/api/sessions/a%2Fb/events?before=7&limit=2', authorization: 'Bearer secret' },
     { path: '/api/health', authorization: undefined },
   ])
+})
+
+test('a token that is refused is renewed once, and the call goes on with the new one', async () => {
+  await using peer = await startWirePeer({
+    respond(request, response) {
+      const isGood = request.headers.authorization === 'Bearer new'
+      response.writeHead(isGood ? 200 : 401, { 'content-type': 'application/json' })
+      response.end(isGood ? '{"agents":[]}' : '{"error":{"code":"unauthorized","message":"no"}}')
+    },
+  })
+  const asked: (string | undefined)[] = []
+  const sourceOf = (next: string) => async (refused?: string) => {
+    asked.push(refused)
+    return refused === undefined ? 'old' : next
+  }
+  const http = createHttp({ url: peer.url, token: sourceOf('new') })
+  expect(await http.call('listAgents')).toEqual({ agents: [] })
+  expect(asked).toEqual([undefined, 'old'])
+  for (const next of ['old', 'other']) {
+    const refused = createHttp({ url: peer.url, token: sourceOf(next) }).call('listAgents')
+    await expect(refused).rejects.toMatchObject({ code: 'unauthorized' })
+  }
+  expect(peer.requests.map(({ authorization }) => authorization?.slice(7))).toEqual([
+    'old',
+    'new',
+    'old',
+    'old',
+    'other',
+  ])
+})
+
+test('what keeps the token from being had is what the caller hears', async () => {
+  await using peer = await startWirePeer()
+  const error = new ParleyError('unauthorized', 'signed out')
+  const http = createHttp({ url: peer.url, token: () => Promise.reject(error) })
+  await expect(http.call('listAgents')).rejects.toBe(error)
+  expect(await http.call('health')).toMatchObject({ ok: true })
+  expect(peer.requests).toHaveLength(1)
 })
 
 test('a refusal is a ParleyError with its code and details', async () => {

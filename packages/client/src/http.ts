@@ -7,6 +7,7 @@ import {
   type RouteName,
   routes,
 } from '@parley/protocol'
+import { createCredential, type TokenSource } from './credential.ts'
 
 /** Typed calls for every route of the protocol. Whatever goes wrong is a ParleyError. */
 export type Http = {
@@ -21,7 +22,7 @@ export type ServerSentEvent = { readonly event: string; readonly data: string }
 
 export type HttpOptions = {
   readonly url: string
-  readonly token?: string
+  readonly token?: TokenSource | undefined
   readonly fetch?: typeof fetch
   /** After this long without the whole reply a call counts as unreachable. */
   readonly timeoutMs?: number
@@ -53,16 +54,37 @@ type LooseInput = {
 
 export function createHttp(options: HttpOptions): Http {
   const url = baseUrl(options.url)
-  const send = options.fetch ?? globalThis.fetch.bind(globalThis)
+  const fetch = options.fetch ?? globalThis.fetch.bind(globalThis)
+  const credential = createCredential(options.token)
+
+  /** With the token; a second time with another one, if the first is refused and there is another. */
+  async function send(route: Route, input: LooseInput, init: RequestInit): Promise<Response> {
+    const address = addressOf(url, route, input)
+    const attempt = (token: string | undefined) =>
+      fetch(address, {
+        ...init,
+        headers: {
+          ...headersOf(route, input),
+          ...(init.headers as Record<string, string> | undefined),
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        },
+      })
+    const token = route.open ? undefined : await credential.token()
+    const response = await attempt(token)
+    if (response.status !== 401 || route.open) return response
+    const other = await credential.renew(token)
+    if (other === undefined) return response
+    void response.body?.cancel().catch(() => {})
+    return attempt(other)
+  }
 
   async function call(name: RouteName, input: LooseInput = {}): Promise<unknown> {
     const route: Route = routes[name]
     const timeout = AbortSignal.timeout(input.timeoutMs ?? options.timeoutMs ?? 30_000)
     const signal = input.signal ? AbortSignal.any([input.signal, timeout]) : timeout
     try {
-      const response = await send(addressOf(url, route, input), {
+      const response = await send(route, input, {
         method: route.method,
-        headers: headersOf(route, input, options.token),
         ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
         signal,
       })
@@ -78,8 +100,8 @@ export function createHttp(options: HttpOptions): Http {
   async function* stream(name: RouteName, input: LooseInput): AsyncGenerator<ServerSentEvent, void> {
     const route: Route = routes[name]
     try {
-      const response = await send(addressOf(url, route, input), {
-        headers: { ...headersOf(route, input, options.token), accept: 'text/event-stream' },
+      const response = await send(route, input, {
+        headers: { accept: 'text/event-stream' },
         ...(input.signal && { signal: input.signal }),
       })
       if (!response.ok) refuse(response, await response.text())
@@ -162,17 +184,16 @@ function addressOf(url: string, route: Route, input: LooseInput): string {
   return `${url}${path}${search ? `?${search}` : ''}`
 }
 
-function headersOf(route: Route, input: LooseInput, token: string | undefined): Record<string, string> {
+function headersOf(route: Route, input: LooseInput): Record<string, string> {
   return {
     accept: isText(route) ? '*/*' : 'application/json',
     ...(input.body !== undefined && { 'content-type': 'application/json' }),
-    ...(token !== undefined && !route.open && { authorization: `Bearer ${token}` }),
   }
 }
 
-/** The export is the one route whose reply is a file. */
+/** Routes whose reply is a file. */
 function isText(route: Route): boolean {
-  return route.reply === routes.exportSession.reply
+  return route.reply === routes.exportSession.reply || route.reply === routes.download.reply
 }
 
 function replyOf(route: Route, response: Response, text: string): unknown {

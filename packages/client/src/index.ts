@@ -9,6 +9,7 @@ export {
   type DecisionOptions,
   type NewCommand,
 } from './command.ts'
+export type { TokenSource } from './credential.ts'
 export type { FeedItem } from './feed-iterator.ts'
 export {
   createFollow,

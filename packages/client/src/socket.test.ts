@@ -23,14 +23,14 @@ function reaches(socket: Socket, state: SocketStatus['state']): Promise<SocketSt
   })
 }
 
-test('says hello, sends the token as a header, and is open once it is welcome', async () => {
+test('says hello, offers the token beside its subprotocol, and is open once it is welcome', async () => {
   await using peer = await startWirePeer()
   using socket = open({ url: peer.url, token: 'secret', name: 'test' })
   expect(socket.send({ type: 'ping' })).toBe(false)
   const other = await peer.accept()
   expect(await other.next('hello')).toEqual({ type: 'hello', client: 'test' })
   expect(await reaches(socket, 'open')).toEqual({ state: 'open', version: 'peer' })
-  expect(peer.upgrades[0]?.headers.authorization).toBe('Bearer secret')
+  expect(peer.upgrades[0]?.headers['sec-websocket-protocol']).toMatch(/^parley\.v1, ?bearer\.secret$/)
   expect(peer.upgrades[0]?.url).toBe('/api/ws')
   expect(socket.send({ type: 'unfollow', session: 's' })).toBe(true)
   expect(await other.next('unfollow')).toEqual({ type: 'unfollow', session: 's' })
@@ -79,6 +79,51 @@ test('stops if the probe says why it cannot get in, and tries anew when it is op
   socket.open()
   await reaches(socket, 'stopped')
   expect(peer.upgrades).toHaveLength(2)
+})
+
+test('asks for the token before each try, and stops if there is none to be had', async () => {
+  await using peer = await startWirePeer()
+  const tokens = ['first', 'second']
+  const error = new ParleyError('unauthorized', 'signed out')
+  const token = async () => tokens.shift() ?? Promise.reject(error)
+  using socket = open({ url: peer.url, token })
+  const first = await peer.accept()
+  await first.next('hello')
+  first.cut()
+  const second = await peer.accept()
+  await second.next('hello')
+  const offered = peer.upgrades.map(({ headers }) => headers['sec-websocket-protocol'])
+  expect(offered.map((one) => one?.split('bearer.')[1])).toEqual(['first', 'second'])
+  second.cut()
+  expect(await reaches(socket, 'stopped')).toEqual({ state: 'stopped', error })
+})
+
+test('tries again without a word if the reason for a refusal is gone', async () => {
+  await using peer = await startWirePeer({ refuseUpgrade: true })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let probes = 0
+  using socket = open({
+    url: peer.url,
+    probe: async () => {
+      if (++probes === 2) resolve()
+      return undefined
+    },
+  })
+  const told: SocketStatus[] = []
+  socket.onStatus((status) => told.push(status))
+  await promise
+  expect(told.some((status) => 'error' in status)).toBe(false)
+})
+
+test('looks at once why, when it is told that it was signed out', async () => {
+  await using peer = await startWirePeer()
+  const error = new ParleyError('unauthorized', 'signed out')
+  using socket = open({ url: peer.url, probe: async () => error })
+  const other = await peer.accept()
+  await reaches(socket, 'open')
+  other.close(4401)
+  expect(await reaches(socket, 'stopped')).toEqual({ state: 'stopped', error })
+  expect(peer.upgrades).toHaveLength(1)
 })
 
 test('goes on trying while it is only down', async () => {

@@ -1,6 +1,8 @@
-import type { ClientFrameInput, ParleyError, ServerFrame } from '@parley/protocol'
+import { type ClientFrameInput, type ParleyError, type ServerFrame, signedOutCode } from '@parley/protocol'
 import { type Backoff, createBackoff } from './backoff.ts'
 import { type Clock, systemClock } from './clock.ts'
+import { type Credential, createCredential, type TokenSource } from './credential.ts'
+import { asParleyError } from './http.ts'
 import { createListeners } from './listeners.ts'
 import { isBrowser, openWebSocket } from './open-websocket.ts'
 
@@ -34,11 +36,14 @@ export type SocketStatus =
 export type SocketOptions = {
   /** The server's address, as for HTTP. */
   readonly url: string
-  /** Sent as a header where that is possible; in a browser the cookie does it. Never in the address. */
-  readonly token?: string
+  /** What lets us in, asked for before each try. A rejection counts as the answer of the probe. */
+  readonly token?: TokenSource | undefined
   readonly WebSocket?: typeof WebSocket
-  /** Asked after a connection that never opened, because a browser does not say why. Must not reject. */
-  readonly probe?: () => Promise<ParleyError>
+  /**
+   * Asked after a connection that never opened, because a browser does not say why. Must not reject. Undefined: the
+   * reason is gone, such as a token that has been renewed meanwhile.
+   */
+  readonly probe?: () => Promise<ParleyError | undefined>
   readonly clock?: Clock
   readonly backoff?: Backoff
   /** From the first byte to `welcome`. */
@@ -54,6 +59,7 @@ export function createSocket(options: SocketOptions): Socket {
 
 class ReconnectingSocket implements Socket {
   readonly #options: SocketOptions
+  readonly #credential: Credential
   readonly #clock: Clock
   readonly #backoff: Backoff
   readonly #frames = createListeners<ServerFrame>()
@@ -67,6 +73,7 @@ class ReconnectingSocket implements Socket {
 
   constructor(options: SocketOptions) {
     this.#options = options
+    this.#credential = createCredential(options.token)
     this.#clock = options.clock ?? systemClock
     this.#backoff = options.backoff ?? createBackoff()
     this.#forgetOnline = onOnline(() => this.retry())
@@ -117,16 +124,24 @@ class ReconnectingSocket implements Socket {
   }
 
   #connect(): void {
-    const { connectTimeoutMs = 10_000, name = '@parley/client' } = this.#options
-    const { url, token, WebSocket } = this.#options
+    this.#cancelTimer()
+    const connecting: SocketStatus = { state: 'connecting' }
+    this.#become(connecting)
+    void this.#credential.token().then(
+      (given) => this.#status === connecting && this.#connectWith(given),
+      (thrown) => this.#status === connecting && this.#explain(asParleyError(thrown)),
+    )
+  }
+
+  #connectWith(token: string | undefined): void {
+    const { connectTimeoutMs = 10_000, name = '@parley/client', url, WebSocket } = this.#options
     const socket = openWebSocket({ url, path: '/api/ws', token, WebSocket })
     this.#current = socket
     this.#wait(connectTimeoutMs, () => this.#lose(socket))
     socket.onopen = () => socket.send(JSON.stringify({ type: 'hello', client: name }))
     socket.onmessage = (message) => this.#receive(socket, message.data)
-    socket.onclose = () => this.#lose(socket)
+    socket.onclose = ({ code }) => this.#lose(socket, code)
     socket.onerror = () => {}
-    this.#become({ state: 'connecting' })
   }
 
   #receive(socket: WebSocket, data: unknown): void {
@@ -152,7 +167,7 @@ class ReconnectingSocket implements Socket {
     })
   }
 
-  #lose(socket: WebSocket): void {
+  #lose(socket: WebSocket, code?: number): void {
     if (socket !== this.#current) return
     const { stableMs = 5_000, probe } = this.#options
     const wasOpen = this.#status.state === 'open'
@@ -160,9 +175,11 @@ class ReconnectingSocket implements Socket {
     if (wasOpen && this.#clock.now() - this.#openedAt >= stableMs) this.#backoff.reset()
     const waiting: SocketStatus = { state: 'waiting' }
     this.#become(waiting)
-    if (wasOpen || !probe) return this.#pause(waiting)
+    if (!probe || (wasOpen && code !== signedOutCode)) return this.#pause(waiting)
     void probe().then((error) => {
-      if (this.#status === waiting) this.#explain(error)
+      if (this.#status !== waiting) return
+      if (error) this.#explain(error)
+      else this.#pause(waiting)
     })
   }
 

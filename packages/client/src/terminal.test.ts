@@ -61,6 +61,17 @@ test('keys go in, output comes out, and a cut is mended with the screen as it st
   expect(text()).toContain('here-42')
 })
 
+test('a token that is not valid is an error that the watcher hears, once', async () => {
+  const { proxy, terminalId } = await start()
+  using stranger = createClient({ url: proxy.url, token: 'wrong', backoff: { baseMs: 1, maxMs: 1 } })
+  const { promise, resolve } = Promise.withResolvers<[string, string | undefined]>()
+  stranger.watchTerminal(terminalId, {
+    onFrame: () => {},
+    onState: (state, error) => resolve([state, error?.code]),
+  })
+  expect(await promise).toEqual(['refused', 'unauthorized'])
+})
+
 test('one that is not there is gone, and is not asked for again; closing the client ends the watching', async () => {
   const { client, terminalId } = await start()
   const none = watch(client, 'trm_none')

@@ -1,6 +1,13 @@
-import type { TerminalClientFrame, TerminalServerFrame } from '@parley/protocol'
+import {
+  type ParleyError,
+  signedOutCode,
+  type TerminalClientFrame,
+  type TerminalServerFrame,
+} from '@parley/protocol'
 import type { Backoff } from './backoff.ts'
 import type { Clock } from './clock.ts'
+import { createCredential, type TokenSource } from './credential.ts'
+import { asParleyError } from './http.ts'
 import { callSafely } from './listeners.ts'
 import { openWebSocket, type WebSocketTarget } from './open-websocket.ts'
 
@@ -15,32 +22,54 @@ export type TerminalWatch = {
 export type TerminalListener = {
   /** Whenever it opens, the first frame is the screen as it stands: nothing has to be remembered. */
   onFrame(frame: TerminalServerFrame): void
-  /** lost: it is tried again. gone: there is no such terminal any more, and nothing more comes. */
-  onState?(state: 'open' | 'lost' | 'gone'): void
+  /**
+   * lost: it is tried again. gone: there is no such terminal any more. refused: the server does not let us in, for the
+   * reason given. After the last two nothing more comes.
+   */
+  onState?(state: 'open' | 'lost' | 'gone' | 'refused', error?: ParleyError): void
+}
+
+export type TerminalTarget = Omit<WebSocketTarget, 'path' | 'token'> & {
+  readonly token?: TokenSource | undefined
+  readonly clock: Clock
+  readonly backoff: Backoff
+  readonly closing: AbortSignal
+  /** Why it could not be opened, as for the socket of the feed. */
+  readonly probe: () => Promise<ParleyError | undefined>
 }
 
 const noSuchTerminal = 4004
 
 export function watchTerminal(
-  target: Omit<WebSocketTarget, 'path'> & {
-    readonly clock: Clock
-    readonly backoff: Backoff
-    readonly closing: AbortSignal
-  },
+  target: TerminalTarget,
   terminalId: string,
   listener: TerminalListener,
 ): TerminalWatch {
-  const { clock, backoff, closing, ...server } = target
+  const { clock, backoff, closing, probe, token, ...server } = target
+  const credential = createCredential(token)
   const path = `/api/terminals/${encodeURIComponent(terminalId)}`
+  const tell = (state: 'open' | 'lost' | 'gone' | 'refused', error?: ParleyError) =>
+    callSafely(() => listener.onState?.(state, error), undefined)
   let socket: WebSocket | undefined
+  let over = false
   let cancelRetry = () => {}
 
-  function connect(): void {
-    const opened = openWebSocket({ ...server, path })
+  async function connect(): Promise<void> {
+    try {
+      const given = await credential.token()
+      if (!over) listen(openWebSocket({ ...server, path, token: given }))
+    } catch (thrown) {
+      lost(asParleyError(thrown))
+    }
+  }
+
+  function listen(opened: WebSocket): void {
+    let wasOpen = false
     socket = opened
     opened.onopen = () => {
+      wasOpen = true
       backoff.reset()
-      callSafely(listener.onState?.bind(listener), 'open')
+      tell('open')
     }
     opened.onmessage = ({ data }) => {
       const frame = JSON.parse(String(data)) as TerminalServerFrame
@@ -48,14 +77,27 @@ export function watchTerminal(
     }
     opened.onerror = () => {}
     opened.onclose = ({ code }) => {
-      const gone = code === noSuchTerminal
-      if (gone) close()
-      else cancelRetry = clock.after(backoff.next(), connect)
-      callSafely(listener.onState?.bind(listener), gone ? 'gone' : 'lost')
+      if (code === noSuchTerminal) {
+        close()
+        tell('gone')
+      } else if (wasOpen && code !== signedOutCode) lost()
+      else void probe().then(lost)
     }
   }
 
+  /** It is tried again, unless the server does not let us in. */
+  function lost(error?: ParleyError): void {
+    if (over) return
+    if (error?.code === 'unauthorized' || error?.code === 'forbidden') {
+      close()
+      return tell('refused', error)
+    }
+    cancelRetry = clock.after(backoff.next(), () => void connect())
+    tell('lost')
+  }
+
   function close(): void {
+    over = true
     cancelRetry()
     closing.removeEventListener('abort', close)
     if (!socket) return
@@ -64,7 +106,7 @@ export function watchTerminal(
   }
 
   closing.addEventListener('abort', close, { once: true })
-  if (!closing.aborted) connect()
+  if (!closing.aborted) void connect()
   return {
     send(frame) {
       if (socket?.readyState !== 1) return false

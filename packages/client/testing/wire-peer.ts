@@ -19,6 +19,7 @@ export type PeerSocket = {
   send(...frames: ServerFrame[]): void
   sendText(text: string): void
   cut(): void
+  close(code: number): void
   readonly closed: Promise<unknown>
 }
 
@@ -80,6 +81,7 @@ function peerSocket(ws: WebSocket, { heartbeatMs = 60_000 }: WirePeerOptions): P
     },
     sendText,
     cut: () => ws.terminate(),
+    close: (code) => ws.close(code),
     closed: once(ws, 'close'),
   }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { accessRoutes } from './access-routes.ts'
 import { AgentInfo, AgentModels, Installing } from './agent.ts'
 import {
   EventPage,
@@ -391,20 +392,7 @@ export const routes = {
     reply: Nothing,
     status: 204,
   },
-  createLink: {
-    method: 'POST',
-    path: '/api/links',
-    summary: 'A one-time link that signs a browser in',
-    reply: z.object({ url: z.string(), expiresAt: z.number() }),
-    status: 201,
-  },
-  signOut: {
-    method: 'POST',
-    path: '/api/sign-out',
-    summary: 'Signs this browser out',
-    reply: Nothing,
-    status: 204,
-  },
+  ...accessRoutes,
   metrics: {
     method: 'GET',
     path: '/metrics',

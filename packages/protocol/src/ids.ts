@@ -21,8 +21,22 @@ export const CommandId = id('Chosen by the client; the same id twice is one effe
 export type CommandId = z.infer<typeof CommandId>
 export const AgentId = id('An agent, e.g. demo')
 export type AgentId = z.infer<typeof AgentId>
+export const DeviceId = id('A browser that signed in')
+export type DeviceId = z.infer<typeof DeviceId>
 
-export type IdPrefix = 'ses' | 'trn' | 'prm' | 'blk' | 'call' | 'req' | 'cmd' | 'rule' | 'con' | 'epo' | 'trm'
+export type IdPrefix =
+  | 'ses'
+  | 'trn'
+  | 'prm'
+  | 'blk'
+  | 'call'
+  | 'req'
+  | 'cmd'
+  | 'rule'
+  | 'con'
+  | 'epo'
+  | 'trm'
+  | 'dev'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 

@@ -37,12 +37,15 @@ export function openapiDocument(version: string): Record<string, unknown> {
   return {
     openapi: '3.1.0',
     info: { title: 'Parley', version, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
-    security: [{ bearer: [] }, { cookie: [] }],
+    security: [{ bearer: [] }],
     paths,
     components: {
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer' },
-        cookie: { type: 'apiKey', in: 'cookie', name: 'parley-4747', description: 'The number is the port' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: "The server's token, or the access token of a device",
+        },
       },
       schemas: { Error: jsonSchema(ErrorBody, 'output') },
     },

@@ -8,7 +8,10 @@ import { createHttpFace, type FaceSettings } from './faces/http/http-face.ts'
 import { createWebSocketFace } from './faces/websocket/index.ts'
 import type { Telemetry } from './telemetry/index.ts'
 
-export type EmbedOptions = Pick<FaceSettings, 'allowedHosts' | 'allowedOrigins' | 'limits' | 'workspace'> & {
+export type EmbedOptions = Pick<
+  FaceSettings,
+  'allowedHosts' | 'allowedOrigins' | 'limits' | 'workspace' | 'devices'
+> & {
   readonly host: Host
   /** Every request must bring it. A server with users of its own puts it in where it has let somebody in. */
   readonly token: string
@@ -51,7 +54,7 @@ export function createEmbedded(options: EmbedOptions): Embedded {
         telemetry.metrics({ ...now, clients: { ...now.clients, websocket: websocket.peers } }),
     }),
     bound: () => boundAt(typeof url === 'string' ? url : url()),
-    websocket: ({ request, socket, head }) => websocket.accept(request, socket, head),
+    websocket: (upgrade) => websocket.accept(upgrade),
   })
 
   /** True if it is Parley's; its address is then as if Parley were alone. */

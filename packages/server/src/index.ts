@@ -27,6 +27,7 @@ export type {
 } from './core/agent-adapter.ts'
 export type { AgentInstaller } from './core/agent-list.ts'
 export type { Clock, Ids } from './core/clock.ts'
+export type { DeviceStore, StoredDevice } from './core/device-store.ts'
 export type { EventsOptions, FeedOptions, FeedValue } from './core/feed-loop.ts'
 export type { Host, HostOptions, SessionChange } from './core/host.ts'
 export type { HostTool, HostToolContext } from './core/host-tool.ts'

@@ -18,12 +18,10 @@ const {
   sdk = '6',
   id = '',
   token,
-  signedIn,
   ...body
 } = Object.fromEntries(new URLSearchParams(location.hash.slice(1)))
-const access: { headers: Record<string, string>; credentials: RequestCredentials } = {
+const access: { headers: Record<string, string> } = {
   headers: token ? { authorization: `Bearer ${token}` } : {},
-  credentials: signedIn ? 'include' : 'same-origin',
 }
 const transport = new DefaultChatTransport({ api: `${api}?sdk=${sdk}`, body, ...access })
 const chatApi = `${api}/${encodeURIComponent(id)}`

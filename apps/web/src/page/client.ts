@@ -1,5 +1,6 @@
 import { createClient } from '@parley/client'
 import { useSyncExternalStore } from 'react'
+import { accessToken } from './device.ts'
 
 const takenListeners = new Set<() => void>()
 
@@ -12,10 +13,11 @@ function taken(): void {
   for (const listener of takenListeners) listener()
 }
 
-/** The one way to the server. The cookie of the page signs it in. */
+/** The one way to the server. The key of this browser signs it in. */
 export const client = createClient({
   url: location.origin,
   name: 'parley-console',
+  token: accessToken,
   async fetch(input, init) {
     const response = await fetch(input, init)
     if (response.ok && (init?.method ?? 'GET') !== 'GET') taken()

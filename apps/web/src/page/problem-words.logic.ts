@@ -13,7 +13,9 @@ export function problemWords(thrown: unknown): string {
     return 'The server does not answer. It may have stopped, or the network is away; what is here is kept.'
   }
   if (code === 'unauthorized') {
-    return 'Open the link that the server printed when it started, or a new one: parley token --link prints it.'
+    if (details?.reason === 'link') return thrown.message
+    const command = typeof details?.link === 'string' ? details.link : 'parley token --link'
+    return `Open the link that the server printed when it started, or a new one: ${command} prints it.`
   }
   if (typeof details?.status === 'number') {
     return 'What answered was not the Parley server. Something between it and this browser may be in the way.'

@@ -1,5 +1,7 @@
 import type { ExportFormat } from '@parley/protocol'
 import { Download } from 'lucide-react'
+import { client } from '../page/client.ts'
+import { toastError } from '../page/toasts.tsx'
 import type { MenuEntry } from '../parts/menu-list.tsx'
 
 const formats: Record<ExportFormat, string> = {
@@ -18,15 +20,16 @@ export function exportEntry(sessionId: string): MenuEntry {
     icon: <Download size={14} />,
     entries: (Object.keys(formats) as ExportFormat[]).map((format) => ({
       label: formats[format],
-      onSelect: () => fetchExport(sessionId, format),
+      onSelect: () => void fetchExport(sessionId, format).catch(toastError),
     })),
   }
 }
 
-/** A page is shown in a tab of its own, the rest is saved. */
-function fetchExport(sessionId: string, format: ExportFormat): void {
+/** A page is shown in a tab of its own, the rest is saved. The browser goes to an address that works once. */
+async function fetchExport(sessionId: string, format: ExportFormat): Promise<void> {
+  const { path } = await client.call('createDownload', { params: { id: sessionId }, body: { as: format } })
   const link = document.createElement('a')
-  link.href = `/api/sessions/${encodeURIComponent(sessionId)}/export?as=${format}`
+  link.href = path
   if (format === 'html') Object.assign(link, { target: '_blank', rel: 'noopener' })
   else link.download = ''
   link.click()

@@ -6,5 +6,5 @@ export const sectionNames: Record<SettingsSection, string> = {
   permissions: 'Rules and trust',
   appearance: 'Appearance',
   keys: 'Keys',
-  browser: 'This browser',
+  browser: 'Browsers',
 }

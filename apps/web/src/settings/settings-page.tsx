@@ -5,6 +5,7 @@ import { Link } from '../parts/link.tsx'
 import { AgentsSection } from './agents-section.tsx'
 import { AppearanceSection } from './appearance-section.tsx'
 import { BrowserSection } from './browser-section.tsx'
+import { DevicesSection } from './devices-section.tsx'
 import { KeysSection } from './keys-section.tsx'
 import { RulesSection } from './rules-section.tsx'
 import { sectionNames } from './section-names.ts'
@@ -42,7 +43,12 @@ export default function SettingsPage({ section }: { section: SettingsSection }) 
         )}
         {section === 'appearance' && <AppearanceSection />}
         {section === 'keys' && <KeysSection />}
-        {section === 'browser' && <BrowserSection />}
+        {section === 'browser' && (
+          <>
+            <BrowserSection />
+            <DevicesSection />
+          </>
+        )}
       </div>
     </div>
   )

@@ -31,7 +31,7 @@ export function TerminalView({
   const place = useRef<HTMLDivElement>(null)
   const search = useRef<SearchAddon>(null)
   const shown = useRef<Terminal>(null)
-  const [state, setState] = useState<'open' | 'lost' | 'gone'>('open')
+  const [state, setState] = useState<'open' | 'lost' | 'gone' | 'refused'>('open')
   const tell = useRef({ onGone, onFind, onActivity })
   tell.current = { onGone, onFind, onActivity }
   useFocusLeft(place)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Client, createClient } from '@parley/client'
 import { ParleyError } from '@parley/protocol'
+import { createCommandLine } from './command-line.ts'
 import { type Configuration, databaseFile } from './configuration.ts'
 import type { Context } from './context.ts'
 import type { Parley } from './start.ts'
@@ -113,6 +114,7 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
     agents,
     recover: 'on-use',
     commandLine: context.commandLine,
+    publicCommandLine: createCommandLine({ invocation: context.invocation }),
     logger: createLogger(configuration.logLevel ?? 'error', context.output),
   })
   const { url } = parley.http

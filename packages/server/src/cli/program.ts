@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from 'commander'
 import { addAgents, agentVerbs } from './agents-program.ts'
 import { createCommandLine } from './command-line.ts'
 import type { Context } from './context.ts'
+import { addDevices } from './devices-program.ts'
 import { createOutput } from './terminal/output.ts'
 import { version } from './version.ts'
 
@@ -117,6 +118,7 @@ PARLEY_LOG_LEVEL, then config.json in the data folder, then defaults (127.0.0.1,
   addAcp(add, context, finish)
   addSessionCommands(add, context, finish)
   addAgents(add, adder, context, finish)
+  addDevices(add, adder, context, finish)
   addCareCommands(add, context, finish)
   return program
 }

@@ -21,11 +21,11 @@ describe('parley serve', () => {
   it('is the default, greets, and ends its greeting with a link that signs in', async () => {
     await using home = createHome()
     const running = home.start(['--port', '0'])
-    await running.until(/\/open\/\S+\n/)
+    await running.until(/\/open#\S+\n/)
     const { stdout, exitCode } = await stopped(running, 'SIGINT').finally(() => undefined)
     const lines = stdout.trimEnd().split('\n')
     expect(stdout).not.toContain('other machines')
-    expect(lines.at(-1)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/open\/\S+$/)
+    expect(lines.at(-1)).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/open#\S+$/)
     expect(stdout).toContain(home.dataDir)
     expect(stdout).not.toContain('\u001b')
     expect(exitCode).toBe(0)
@@ -101,7 +101,7 @@ describe('parley serve', () => {
     await using home = createHome()
     const args = ['--host', '0.0.0.0', '--allow-remote', '--token', 'a-token-of-my-own', '--port', '0']
     const running = home.start(args)
-    await running.until(/\/open\/\S+\n/)
+    await running.until(/\/open#\S+\n/)
     const { stdout } = await stopped(running)
     expect(stdout).toContain('can be reached from other machines')
     for (const entry of Object.values(networkInterfaces()).flat()) {
@@ -109,12 +109,14 @@ describe('parley serve', () => {
     }
   })
 
-  it('tells its pages how it was started, data folder and all', async () => {
+  it('tells strangers how it was started, but not where its data is', async () => {
     await using home = createHome()
-    const { url } = await served(home, ['--data-dir', 'here'])
-    const page = await (await fetch(url)).text()
-    expect(page).toContain(`<pre>npm start -- token --link --data-dir ${home.folder}/here</pre>`)
-    expect(page).not.toContain('parley token')
+    const { url } = await served(home, ['--data-dir', 'kept-place'])
+    const refused = await (await fetch(`${url}/api/sessions`)).text()
+    expect(refused).toContain('npm start -- token --link')
+    for (const path of ['/', '/open', '/api/sessions', '/api/ws', '/api/nothing', '/nothing']) {
+      expect(await (await fetch(`${url}${path}`)).text()).not.toContain('kept-place')
+    }
   })
 
   it('reads config.json, and refuses what it does not know there', async () => {
@@ -180,9 +182,7 @@ describe('parley token', () => {
     expect(none.stderr).toContain('No server runs')
     const { url } = await served(home)
     const { stdout } = await home.run(['token', '--link'])
-    expect(stdout.startsWith(`${url}/open/`)).toBe(true)
-    const opened = await fetch(stdout.trim())
-    expect(opened.headers.get('set-cookie')).toContain('HttpOnly')
+    expect(stdout).toMatch(new RegExp(`^${url}/open#[\\w-]{43}\n$`))
   })
 
   it('rotates it, and the old server keeps the old one', async () => {

@@ -44,8 +44,10 @@ export type StartOptions = {
   readonly telemetry?: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
-  /** How people call the program here, for the pages; without it, `parley`. */
+  /** How people call the program here, for those who are signed in; without it, `parley`. */
   readonly commandLine?: CommandLine
+  /** The same without the data folder, for what anybody may read. */
+  readonly publicCommandLine?: CommandLine
 }
 
 export type Parley = {
@@ -67,6 +69,8 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     recover,
     chat: defaults,
     telemetry: wished,
+    commandLine: _forAgents,
+    publicCommandLine,
     ...serving
   } = options
   const { logger } = options
@@ -105,14 +109,16 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     terminals,
     terminal: (terminalId, upgrade) => terminalFace.accept(terminalId, upgrade),
     ...serving,
+    ...(publicCommandLine && { commandLine: publicCommandLine }),
+    devices: store,
     host,
     version,
     chat,
     metrics: (now) => telemetry.metrics({ ...now, clients: { ...now.clients, websocket: websocket.peers } }),
-    websocket: ({ request, socket, head }) => {
+    websocket: (upgrade) => {
       followers++
-      socket.once('close', () => followers--)
-      websocket.accept(request, socket, head)
+      upgrade.socket.once('close', () => followers--)
+      websocket.accept(upgrade)
     },
   })
   store.describeOwner({ url: http.url })

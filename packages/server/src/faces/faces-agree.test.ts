@@ -64,7 +64,7 @@ async function listeners(chat: ChatUnderTest, sessionId: string) {
   const gone = new AbortController()
   const websocket = createWebSocketFace({ host: under.host, logger: pino({ level: 'silent' }), version: '1' })
   const server = await serverUnderTest(under.host, {
-    websocket: ({ request, socket, head }) => websocket.accept(request, socket, head),
+    websocket: (upgrade) => websocket.accept(upgrade),
   })
   const client = createClient({ url: server.url, token: testToken })
   const socket = listenTo(client.feed(sessionId, { after: 0, signal: gone.signal }))

@@ -1,8 +1,12 @@
+import { deviceStoreContract } from '../testing/device-store-contract.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import { createMemoryStore } from './memory.ts'
 
-storeContract('the memory store', async () => ({
+const open = async () => ({
   store: createMemoryStore(),
   notDurable: 'it lives as long as its process',
   cleanup: async () => {},
-}))
+})
+
+storeContract('the memory store', open)
+deviceStoreContract('the memory store', open)

@@ -5,6 +5,7 @@ import {
   summarise,
   type TrustedFolder,
 } from '@parley/protocol'
+import type { DeviceStore, StoredDevice } from '../core/device-store.ts'
 import type {
   AppendBatch,
   CreateBatch,
@@ -34,11 +35,12 @@ type Kept = {
 }
 
 /** Keeps sessions for as long as the process lives: for tests, and for hosts that want no file. */
-export function createMemoryStore(): SessionStore {
+export function createMemoryStore(): SessionStore & DeviceStore {
   const sessions = new Map<string, Kept>()
   const rules = new Map<string, PermissionRule>()
   const trusted = new Map<string, TrustedFolder>()
   const environments = new Map<string, StoredEnvironment>()
+  const devices = new Map<string, StoredDevice>()
 
   const find = (sessionId: string): Kept => {
     const kept = sessions.get(sessionId)
@@ -177,6 +179,16 @@ export function createMemoryStore(): SessionStore {
       const key = `${given.scope} ${given.place}`
       if (Object.keys(given.variables).length === 0) environments.delete(key)
       else environments.set(key, copy(given))
+    },
+
+    async devices() {
+      return [...devices.values()].map(copy)
+    },
+    async putDevice(device) {
+      devices.set(device.deviceId, copy(device))
+    },
+    async removeDevice(deviceId) {
+      return devices.delete(deviceId)
     },
 
     async close() {},

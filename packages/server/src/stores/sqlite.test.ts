@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { emptyState } from '@parley/protocol'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { deviceStoreContract } from '../testing/device-store-contract.ts'
 import { storeContract } from '../testing/store-contract.ts'
 import {
   awkwardTexts,
@@ -23,7 +24,7 @@ import { createSqliteStore, openSqliteStore } from './sqlite.ts'
 import { openSqliteDatabase } from './sqlite-database.ts'
 import { eventTextOf } from './sqlite-event-text.ts'
 
-storeContract('the SQLite store', async () => {
+const openForContract = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-store-'))
   let store = openSqliteStore({ file: join(folder, 'parley.db') })
   const reopen = async () => {
@@ -36,7 +37,10 @@ storeContract('the SQLite store', async () => {
     rmSync(folder, { recursive: true })
   }
   return { store, reopen, cleanup }
-})
+}
+
+storeContract('the SQLite store', openForContract)
+deviceStoreContract('the SQLite store', openForContract)
 
 let folder: string
 let file: string
@@ -350,6 +354,7 @@ it('deletes every row of a session in every table', async () => {
     rules: 0,
     trusted_folders: 0,
     environments: 0,
+    devices: 0,
   })
 })
 

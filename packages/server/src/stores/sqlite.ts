@@ -1,5 +1,6 @@
 import type { PermissionRule, Receipt, TrustedFolder } from '@parley/protocol'
 import { ParleyError } from '@parley/protocol'
+import type { DeviceStore } from '../core/device-store.ts'
 import type {
   AppendBatch,
   ReadRange,
@@ -10,14 +11,16 @@ import type {
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import { createSqliteCheckpoints, type Written } from './sqlite-checkpoints.ts'
 import { openSqliteDatabase, type SqliteDatabase } from './sqlite-database.ts'
+import { createSqliteDevices } from './sqlite-devices.ts'
 import { type EventText, eventTextOf } from './sqlite-event-text.ts'
 import type { OwnerInfo } from './sqlite-owner.ts'
 import { createSqliteSessions } from './sqlite-sessions.ts'
 
-export type SqliteStore = SessionStore & {
-  /** What another Parley on the same file is told about this one, beside its pid and when it started. */
-  describeOwner(info: OwnerInfo): void
-}
+export type SqliteStore = SessionStore &
+  DeviceStore & {
+    /** What another Parley on the same file is told about this one, beside its pid and when it started. */
+    describeOwner(info: OwnerInfo): void
+  }
 
 export type SqliteStoreOptions = { readonly file: string; readonly owner?: OwnerInfo }
 
@@ -214,6 +217,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
       )
     },
 
+    ...createSqliteDevices(database),
     describeOwner: (info) => database.describeOwner(info),
     async close() {
       database.close()

@@ -1,5 +1,6 @@
 import { assertBindable, isLoopback } from '../../faces/http/access.ts'
 import { createRequestSource, remoteUrls } from '../../faces/http/request-source.ts'
+import { createCommandLine } from '../command-line.ts'
 import type { Configuration, Flags } from '../configuration.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { giveBackMemorySoon } from '../give-back-memory.ts'
@@ -39,6 +40,7 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
     allowedOrigins,
     allowedHosts,
     commandLine: context.commandLine,
+    publicCommandLine: createCommandLine({ invocation: context.invocation }),
   })
   if (!configuration.token && isTokenExposed(dataDir)) {
     logger.warn(`others can read ${tokenFile(dataDir)}: chmod 600 it`)

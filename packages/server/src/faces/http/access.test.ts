@@ -1,11 +1,13 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { request as httpRequest } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { ParleyError } from '@parley/protocol'
+import { ParleyError, webSocketProtocols } from '@parley/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { assertBindable } from './access.ts'
+import { codeOf, deviceUnderTest, signedIn } from './device-under-test.ts'
 import { createOneTimeCodes } from './one-time-codes.ts'
 import { type ServerUnderTest, serverUnderTest, testToken } from './server-under-test.ts'
 
@@ -29,12 +31,6 @@ afterAll(async () => {
 })
 
 const code = (answer: { body: Record<string, unknown> }) => (answer.body.error as { code: string }).code
-const pathOf = (link: string) => new URL(link).pathname
-const cookieFrom = (headers: IncomingHttpHeaders) => headers['set-cookie']?.[0]?.split(';')[0] ?? ''
-
-async function signIn(): Promise<string> {
-  return cookieFrom((await server.ask(pathOf(server.link()), { token: false })).headers)
-}
 
 describe('the token', () => {
   it('is needed on every route under /api but health', async () => {
@@ -76,84 +72,76 @@ describe('the token', () => {
 })
 
 describe('the one-time link', () => {
-  it('signs a browser in once, with a cookie that is not the token', async () => {
-    const path = pathOf(server.link())
-    const first = await server.ask(path, { token: false })
-    expect(first.status).toBe(200)
-    expect(first.text).toContain('<meta http-equiv="refresh" content="0; url=/">')
-    expect(first.headers['set-cookie']?.[0]).toMatch(
-      /^parley-\d+=[\w-]{43}; HttpOnly; SameSite=Strict; Path=\/; Max-Age=\d+$/,
-    )
-    expect(first.headers['set-cookie']?.[0]).not.toContain(testToken)
-
-    const cookie = cookieFrom(first.headers)
-    expect((await server.ask('/api/agents', { token: false, headers: { cookie } })).status).toBe(200)
-    expect((await server.ask('/', { token: false, headers: { cookie: `other=1; ${cookie}` } })).status).toBe(
-      200,
-    )
-
-    const second = await server.ask(path, { token: false })
-    expect(second.status).toBe(401)
-    expect(second.headers['set-cookie']).toBeUndefined()
-    expect(second.text).toContain('parley token --link')
-    expect((await server.ask(path, { token: false, headers: { cookie } })).status).toBe(200)
-  })
-
-  it('takes the cookie away on signing out', async () => {
-    const opened = await server.ask(pathOf(server.link()), { token: false })
-    const cookie = cookieFrom(opened.headers)
-    const left = await server.ask('/api/sign-out', { method: 'POST', token: false, headers: { cookie } })
-    expect(left.status).toBe(204)
-    expect(left.headers['set-cookie']?.[0]).toMatch(/^parley-\d+=;.*Max-Age=0/)
-  })
-
-  it('is not used up by HEAD or by a browser that looks ahead', async () => {
-    const path = pathOf(server.link())
-    expect((await server.ask(path, { token: false, method: 'HEAD' })).status).toBe(204)
-    for (const headers of [{ 'sec-purpose': 'prefetch;prerender' }, { purpose: 'prefetch' }]) {
-      const answer = await server.ask(path, { token: false, headers })
-      expect([answer.status, answer.headers['set-cookie']]).toEqual([204, undefined])
+  it('carries its code where no request does, and asking for it does not use it up', async () => {
+    const link = server.link()
+    expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/open#[\w-]{43}$/)
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers } = await server.ask('/open', { token: false, method })
+      expect([status, headers['set-cookie']]).toEqual([200, undefined])
     }
-    expect((await server.ask(path, { token: false })).status).toBe(200)
+    expect((await deviceUnderTest(server).register(codeOf(link))).status).toBe(201)
   })
 
-  it('comes from the API too, for those with the token', async () => {
+  it('signs one browser in, once', async () => {
+    const linked = codeOf(server.link())
+    expect((await deviceUnderTest(server).register(linked)).status).toBe(201)
+    const second = await deviceUnderTest(server).register(linked)
+    expect([second.status, code(second)]).toEqual([401, 'unauthorized'])
+    expect(second.text).toContain('parley token --link')
+    expect(second.body.error).toMatchObject({ details: { reason: 'link' } })
+  })
+
+  it('is not used up by a key that is none', async () => {
+    const linked = codeOf(server.link())
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' })
+    const other = publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
+    for (const key of ['AAAA', other]) {
+      const refused = await server.ask('/api/devices', {
+        token: false,
+        body: { code: linked, publicKey: key },
+      })
+      expect([refused.status, code(refused)]).toEqual([400, 'validation_error'])
+    }
+    expect((await deviceUnderTest(server).register(linked)).status).toBe(201)
+  })
+
+  it('comes from the API too, for those who may come in', async () => {
     expect((await server.ask('/api/links', { token: false, method: 'POST' })).status).toBe(401)
     const { status, body } = await server.ask('/api/links', { method: 'POST' })
     expect(status).toBe(201)
     expect(body.expiresAt).toBeGreaterThan(Date.now())
-    expect((await server.ask(pathOf(body.url as string), { token: false })).status).toBe(200)
+    expect((await deviceUnderTest(server).register(codeOf(body.url as string))).status).toBe(201)
   })
 
   it('expires', () => {
     let now = 1000
-    const codes = createOneTimeCodes(() => now)
-    const early = codes.issue(500).code
-    const late = codes.issue(500).code
+    const codes = createOneTimeCodes<true>(() => now)
+    const early = codes.issue(true, 500)
+    const late = codes.issue(true, 500)
     now = 1499
     expect(codes.redeem(early)).toBe(true)
     now = 1500
-    expect(codes.redeem(late)).toBe(false)
-    expect(codes.redeem('')).toBe(false)
+    expect(codes.redeem(late)).toBeUndefined()
+    expect(codes.redeem('')).toBeUndefined()
   })
 
   it('does not pile up', () => {
-    const codes = createOneTimeCodes(() => 0, 2)
-    const [first, second, third] = [codes.issue(1), codes.issue(1), codes.issue(1)]
-    expect([first, second, third].map(({ code }) => codes.redeem(code))).toEqual([false, true, true])
+    const codes = createOneTimeCodes<number>(() => 0, 2)
+    const issued = [1, 2, 3].map((value) => codes.issue(value, 1))
+    expect(issued.map((code) => codes.redeem(code))).toEqual([undefined, 2, 3])
   })
+})
 
-  it('sets a cookie that outlives a restart but not a change of the token', async () => {
-    const first = await serverUnderTest(host)
-    const { port } = first
-    const cookie = cookieFrom((await first.ask(pathOf(first.link()), { token: false })).headers)
-    await first.close()
-    const same = await serverUnderTest(host, { port })
-    expect((await same.ask('/api/agents', { token: false, headers: { cookie } })).status).toBe(200)
-    await same.close()
-    const other = await serverUnderTest(host, { port, token: 'another' })
-    expect((await other.ask('/api/agents', { token: false, headers: { cookie } })).status).toBe(401)
-    await other.close()
+describe('the cookie of an earlier version', () => {
+  it('lets nobody in, and is taken away', async () => {
+    const cookie = `other=1; parley-${server.port}=abc`
+    for (const path of ['/api/agents', '/']) {
+      const { status, headers } = await server.ask(path, { token: false, headers: { cookie } })
+      expect([path, status]).toEqual([path, path === '/' ? 200 : 401])
+      expect(headers['set-cookie']?.[0]).toMatch(/^parley-\d+=;.*Max-Age=0/)
+    }
+    const without = await server.ask('/', { token: false, headers: { cookie: 'other=1' } })
+    expect(without.headers['set-cookie']).toBeUndefined()
   })
 })
 
@@ -192,8 +180,8 @@ describe('Host and Origin', () => {
     }
   })
 
-  it('refuses a foreign Origin, also with the cookie', async () => {
-    const cookie = await signIn()
+  it('refuses a foreign Origin, also with an access token', async () => {
+    const { headers: signed } = await signedIn(server)
     for (const origin of [
       'https://evil.example',
       'null',
@@ -201,27 +189,15 @@ describe('Host and Origin', () => {
       `https://localhost:${server.port}`,
       '',
     ]) {
-      const answer = await server.ask('/api/links', {
-        method: 'POST',
-        token: false,
-        headers: { cookie, origin },
-      })
-      expect([origin, answer.status, code(answer)]).toEqual([origin, 403, 'forbidden'])
-      expect(answer.headers['access-control-allow-origin']).toBeUndefined()
+      for (const path of ['/api/links', '/api/nonces', '/api/devices', '/api/access-tokens']) {
+        const headers = { ...signed, origin }
+        const answer = await server.ask(path, { method: 'POST', token: false, headers, body: {} })
+        expect([origin, path, answer.status, code(answer)]).toEqual([origin, path, 403, 'forbidden'])
+        expect(answer.headers['access-control-allow-origin']).toBeUndefined()
+      }
     }
-    const ours = { cookie, origin: `http://127.0.0.1:${server.port}` }
+    const ours = { ...signed, origin: `http://127.0.0.1:${server.port}` }
     expect((await server.ask('/api/links', { method: 'POST', token: false, headers: ours })).status).toBe(201)
-  })
-
-  it('refuses changes that another site makes with the cookie and no Origin', async () => {
-    const cookie = await signIn()
-    const post = (site: string, token = false) =>
-      server.ask('/api/links', { method: 'POST', token, headers: { cookie, 'sec-fetch-site': site } })
-    expect((await post('cross-site')).status).toBe(403)
-    expect((await post('same-site')).status).toBe(403)
-    expect((await post('same-origin')).status).toBe(201)
-    expect((await post('none')).status).toBe(201)
-    expect((await post('cross-site', true)).status).toBe(201)
   })
 
   it('lets pages of a configured origin read, and only those', async () => {
@@ -233,6 +209,7 @@ describe('Host and Origin', () => {
       204,
       'Authorization, Content-Type, Last-Event-ID',
     ])
+    expect(answer.headers['access-control-allow-credentials']).toBeUndefined()
     const own = await server.ask('/api/agents', { headers: { origin: `http://127.0.0.1:${server.port}` } })
     expect([own.status, own.headers['access-control-allow-origin']]).toEqual([200, undefined])
   })
@@ -277,11 +254,20 @@ describe('an upgrade', () => {
     expect(upgraded).toEqual([])
   })
 
-  it('is handed on with the token or the cookie', async () => {
-    const cookie = await signIn()
+  it('is handed on with the token or an access token, as a header or beside the subprotocol', async () => {
+    const { token } = await signedIn(server)
+    const protocol = (given: string) => ({
+      'sec-websocket-protocol': webSocketProtocols(given).join(', '),
+      origin: `http://localhost:${server.port}`,
+    })
     expect((await upgrade('/api/ws?x=1', { authorization })).status).toBe(101)
-    expect((await upgrade('/api/ws', { cookie, origin: `http://localhost:${server.port}` })).status).toBe(101)
-    expect(upgraded.length).toBe(2)
+    expect((await upgrade('/api/ws', { authorization: `Bearer ${token}` })).status).toBe(101)
+    expect((await upgrade('/api/ws', protocol(token))).status).toBe(101)
+    expect((await upgrade('/api/ws', protocol(testToken))).status).toBe(101)
+    expect(upgraded.length).toBe(4)
+    expect((await upgrade('/api/ws', protocol(`${token}x`))).status).toBe(401)
+    expect((await upgrade('/api/ws', { cookie: `parley-${server.port}=${token}` })).status).toBe(401)
+    expect(upgraded.length).toBe(4)
   })
 
   it('is explained to those who come without one', async () => {

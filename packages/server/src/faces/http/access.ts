@@ -1,75 +1,88 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP } from 'node:net'
-import { ParleyError } from '@parley/protocol'
+import { type ExportFormat, ParleyError, tokenOfProtocols } from '@parley/protocol'
+import type { DeviceStore } from '../../core/device-store.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
+import { createDevices, type DeviceCaller, type Devices } from './devices.ts'
 import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
 import { createRequestSource, type RequestSource, type SourceSettings } from './request-source.ts'
 
-/** Who may come in: by the token, or by the cookie that a one-time link sets. Owns no routes and no status codes. */
+/** Who asks: a program with the server's token, or a browser that signed in. */
+export type Caller = { readonly kind: 'token' } | DeviceCaller
+
+/** What a one-time download address gives, and for whom. */
+export type Download = { readonly sessionId: string; readonly as: ExportFormat; readonly caller: Caller }
+
+/** Who may come in: by the server's token, or by the access token of a device. Owns no routes and no status codes. */
 export type Access = {
   readonly source: RequestSource
-  readonly codes: OneTimeCodes
-  /** ParleyError `unauthorized` without the token, `forbidden` for another site's use of the cookie. */
-  checkCaller(request: IncomingMessage): void
-  isSignedIn(request: IncomingMessage): boolean
-  /** The Set-Cookie header that signs a browser in. */
-  setCookie(): string
-  /** The one that signs it out. */
-  clearCookie(): string
+  /** The codes of one-time links. */
+  readonly codes: OneTimeCodes<true>
+  readonly downloads: OneTimeCodes<Download>
+  /** ParleyError `not_supported` where no store keeps devices. */
+  devices(): Devices
+  /** ParleyError `unauthorized` without a token that is valid now. No cookie counts. */
+  checkCaller(request: IncomingMessage): Caller
+  /** A Set-Cookie header for a browser that still sends the cookie of an earlier version. */
+  clearCookie(request: IncomingMessage): string | undefined
 }
 
 export type AccessSettings = SourceSettings & {
   readonly token: string
+  /** Keeps the browsers that sign in; without it, none can. */
+  readonly devices?: DeviceStore | undefined
+  /** Monotonic. */
   readonly now?: () => number
+  /** For messages that anybody may read: it names no folder. */
   readonly commandLine?: CommandLine
 }
 
-/** Cookies are shared by all ports of a host: the port in the name keeps two servers apart. */
-export const cookieName = (port: number) => `parley-${port}`
 export const linkLifetimeMs = 15 * 60_000
 export const startLinkLifetimeMs = 24 * 60 * 60_000
-const cookieSeconds = 30 * 24 * 60 * 60
+export const downloadLifetimeMs = 60_000
 const shortestRemoteToken = 16
-const unchanging = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 export function createAccess(settings: AccessSettings): Access {
-  const { token, commandLine = plainCommandLine } = settings
+  const { token, commandLine = plainCommandLine, now } = settings
   if (token === '') throw new ParleyError('validation_error', 'The token is empty; give one or leave it out.')
-  const cookieValue = createHmac('sha256', token).update('parley browser cookie 1').digest('base64url')
-
-  function isSignedIn(request: IncomingMessage): boolean {
-    return cookieValues(request, cookieName(settings.bound().port)).some((value) =>
-      isSame(value, cookieValue),
-    )
-  }
-
-  function cookie(value: string, seconds: number): string {
-    const name = cookieName(settings.bound().port)
-    return `${name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}`
-  }
+  const link = commandLine('token --link')
+  const kept = settings.devices && createDevices({ store: settings.devices, ...(now && { now }) })
 
   return {
     source: createRequestSource(settings),
-    codes: createOneTimeCodes(settings.now),
-    isSignedIn,
-    setCookie: () => cookie(cookieValue, cookieSeconds),
-    clearCookie: () => cookie('', 0),
+    codes: createOneTimeCodes(now),
+    downloads: createOneTimeCodes(now),
+    devices() {
+      if (kept) return kept
+      throw new ParleyError('not_supported', 'This server signs no browsers in.')
+    },
     checkCaller(request) {
-      const { authorization } = request.headers
-      if (authorization !== undefined) {
-        const given = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
-        if (given !== undefined && isSame(given, token)) return
-        throw unauthorized(`That token is not the one of this server; \`${commandLine('token')}\` prints it.`)
+      const { authorization, 'sec-websocket-protocol': protocols } = request.headers
+      const given =
+        authorization === undefined
+          ? tokenOfProtocols(protocols)
+          : /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+      if (given !== undefined) {
+        if (isSame(given, token)) return { kind: 'token' }
+        const caller = kept?.callerOf(given)
+        if (caller) return caller
       }
-      if (!isSignedIn(request)) {
+      if (given !== undefined || authorization !== undefined) {
         throw unauthorized(
-          `Send the token as "Authorization: Bearer <token>" (\`${commandLine('token')}\` prints it), or open a link from \`${commandLine('token --link')}\`.`,
+          `That token is not valid here; \`${commandLine('token')}\` prints the one that is.`,
+          link,
         )
       }
-      if (!unchanging.has(request.method ?? '') && isFromElsewhere(request)) {
-        throw new ParleyError('forbidden', 'A page of another site may not change anything here.')
-      }
+      throw unauthorized(
+        `Send the token as "Authorization: Bearer <token>" (\`${commandLine('token')}\` prints it), or open a link from \`${link}\` in a browser.`,
+        link,
+      )
+    },
+    clearCookie(request) {
+      const name = `parley-${settings.bound().port}`
+      if (!request.headers.cookie?.includes(`${name}=`)) return undefined
+      return `${name}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0`
     },
   }
 }
@@ -112,24 +125,13 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** With an Origin the source check has decided; without one, old browsers say nothing and new ones say this. */
-function isFromElsewhere(request: IncomingMessage): boolean {
-  if (request.headers.origin !== undefined) return false
-  const site = request.headers['sec-fetch-site']
-  return site !== undefined && site !== 'same-origin' && site !== 'none'
-}
-
-function cookieValues(request: IncomingMessage, name: string): string[] {
-  const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim())
-  return pairs.filter((pair) => pair.startsWith(`${name}=`)).map((pair) => pair.slice(name.length + 1))
-}
-
 /** Hashes first, so that neither content nor length can be timed. */
 function isSame(given: string, wanted: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(wanted))
 }
 
-function unauthorized(message: string): ParleyError {
-  return new ParleyError('unauthorized', message)
+/** `link` is the command that prints a link, for a page to show. */
+function unauthorized(message: string, link: string): ParleyError {
+  return new ParleyError('unauthorized', message, { details: { link } })
 }

@@ -1,11 +1,12 @@
+import type { ServerResponse } from 'node:http'
 import type { HttpBindings } from '@hono/node-server'
-import { openapiDocument, ParleyError, routes } from '@parley/protocol'
+import { openapiDocument, ParleyError, type Route, routes } from '@parley/protocol'
 import { type Context, Hono } from 'hono'
 import type { Logger } from 'pino'
 import type { Host } from '../../core/host.ts'
 import type { Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
-import type { Access } from './access.ts'
+import type { Access, Caller } from './access.ts'
 import type { ChangeStreams } from './change-streams.ts'
 import type { CommandLine } from './command-line.ts'
 import { mountConsole, wantsPage } from './console.ts'
@@ -13,6 +14,7 @@ import { mount } from './mount.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { mountAgents } from './routes/agents.ts'
 import { type ChatDoor, mountChat } from './routes/chat.ts'
+import { mountDevices } from './routes/devices.ts'
 import { mountEnvironment } from './routes/environment.ts'
 import { mountEvents } from './routes/events.ts'
 import { mountExport } from './routes/export.ts'
@@ -26,8 +28,17 @@ import { mountTrust } from './routes/trust.ts'
 import { mountWorkspace } from './routes/workspace.ts'
 import type { EventStreams } from './sse.ts'
 
-export type App = Hono<{ Bindings: HttpBindings }>
-export type RequestContext = Context<{ Bindings: HttpBindings }>
+type Env = {
+  Bindings: HttpBindings
+  Variables: {
+    /** Who asks, on routes that are not open. */
+    caller: Caller
+    /** From now on a revocation of the caller's device does not cut this response. */
+    letGo: () => void
+  }
+}
+export type App = Hono<Env>
+export type RequestContext = Context<Env>
 
 export type AppParts = {
   readonly host: Host
@@ -57,10 +68,14 @@ export function createApp(parts: AppParts): App {
   const { access, logger, version } = parts
 
   app.use('*', async (context, next) => {
-    const { incoming } = context.env
+    const { incoming, outgoing } = context.env
     access.source.check(incoming)
     if (context.req.method === 'OPTIONS' && access.source.sharedOrigin(incoming)) return preflight()
-    if (needsToken(context.req.path)) access.checkCaller(incoming)
+    if (needsToken(context.req)) {
+      const caller = access.checkCaller(incoming)
+      context.set('caller', caller)
+      context.set('letGo', cutWhenRevoked(caller, outgoing))
+    }
     return next()
   })
 
@@ -81,20 +96,35 @@ export function createApp(parts: AppParts): App {
   mountWorkspace(app, parts)
   mountTerminals(app, parts)
   mountLinks(app, parts)
+  mountDevices(app, parts)
   mountMetrics(app, parts)
   const nowhere = mountConsole(app, parts)
 
   app.notFound((context) => {
     const answer = nothingThere(app, context)
-    return answer.status === 404 && wantsPage(context) ? nowhere(context) : problemResponse(answer)
+    return answer.status === 404 && wantsPage(context) ? nowhere() : problemResponse(answer)
   })
   app.onError((error) => problemResponse(problemOf(error, logger)))
   return app
 }
 
-function needsToken(path: string): boolean {
+const openRoutes = Object.values(routes as Record<string, Route>)
+  .filter(({ open }) => open)
+  .map(({ method, path }) => ({ method, pattern: patternOf(path) }))
+
+function needsToken({ method, path }: { method: string; path: string }): boolean {
   if (path === routes.metrics.path) return true
-  return (path === '/api' || path.startsWith('/api/')) && path !== routes.health.path
+  if (path !== '/api' && !path.startsWith('/api/')) return false
+  const asked = method === 'HEAD' ? 'GET' : method
+  return !openRoutes.some((route) => route.method === asked && route.pattern.test(path))
+}
+
+/** A response that is under way ends with the device that asked for it. */
+export function cutWhenRevoked(caller: Caller, outgoing: ServerResponse): () => void {
+  if (caller.kind === 'token') return () => {}
+  const letGo = caller.onRevoked(() => outgoing.destroy())
+  outgoing.once('close', letGo)
+  return letGo
 }
 
 function nothingThere(app: App, context: RequestContext) {

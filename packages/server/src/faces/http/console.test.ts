@@ -7,11 +7,12 @@ import { serverUnderTest } from './server-under-test.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-page-'))
 const consoleFolder = join(folder, 'console')
+const builtPage = '<!doctype html><title>The console</title>'
 const host = await createHost({ adapters: [], store: createMemoryStore() })
 
 beforeAll(() => {
   mkdirSync(join(consoleFolder, 'assets'), { recursive: true })
-  writeFileSync(join(consoleFolder, 'index.html'), '<!doctype html><title>The console</title>')
+  writeFileSync(join(consoleFolder, 'index.html'), builtPage)
   writeFileSync(join(consoleFolder, 'first.js'), 'first()')
   writeFileSync(join(consoleFolder, 'assets/index-a1b2.js'), 'main()')
   writeFileSync(join(consoleFolder, 'assets/secret.txt'), 'not for you')
@@ -23,36 +24,31 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function signedIn() {
+async function served() {
   const server = await serverUnderTest(host, { consoleFolder })
-  const opened = await server.ask(new URL(server.link()).pathname, { token: false })
-  const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
   return {
     server,
-    get: (path: string, headers: Record<string, string> = {}) =>
-      server.ask(path, { token: false, headers: { cookie, ...headers } }),
+    get: (path: string, headers: Record<string, string> = {}) => server.ask(path, { token: false, headers }),
   }
 }
 
 describe('the console', () => {
-  it('is the page at each of its addresses, for those who are signed in', async () => {
-    const { server, get } = await signedIn()
-    for (const path of ['/', '/new', '/inbox', '/settings', '/settings/keys', '/sessions/ses_1']) {
+  it('is the same page at each of its addresses, for everybody', async () => {
+    const { server, get } = await served()
+    for (const path of ['/', '/open', '/new', '/inbox', '/settings', '/settings/keys', '/sessions/ses_1']) {
       const page = await get(path)
-      expect([path, page.status, page.text.includes('The console')]).toEqual([path, 200, true])
-      expect((await server.ask(path, { token: false })).status).toBe(401)
+      expect([path, page.status, page.text]).toEqual([path, 200, builtPage])
     }
     await server.close()
   })
 
   it('is the page, not found, for a browser at an address that there is not; programs get an error', async () => {
-    const { server, get } = await signedIn()
+    const { server, get } = await served()
     const accept = 'text/html,application/xhtml+xml,*/*;q=0.8'
     for (const path of ['/elsewhere', '/new/what', '/sessions/ses_1/x', '/%2e%2e/x', '/apiary']) {
       const page = await get(path, { accept })
       expect([path, page.status, page.text.includes('The console')]).toEqual([path, 404, true])
       expect(String(page.headers['content-security-policy'])).toContain("script-src 'self'")
-      expect((await server.ask(path, { token: false, headers: { accept } })).status).toBe(401)
       expect(JSON.parse((await get(path)).text)).toMatchObject({ error: { code: 'not_found' } })
     }
     for (const path of ['/api/elsewhere', '/api', '/assets/nothing.js']) {
@@ -66,7 +62,7 @@ describe('the console', () => {
   })
 
   it('allows no script and no style but its own files, and is asked for anew each time', async () => {
-    const { server, get } = await signedIn()
+    const { server, get } = await served()
     const { headers } = await get('/')
     const policy = String(headers['content-security-policy'])
     expect(policy).toContain("script-src 'self'")
@@ -78,7 +74,7 @@ describe('the console', () => {
   })
 
   it('is kept for ever where its name holds its content, and compressed on request', async () => {
-    const { server } = await signedIn()
+    const { server } = await served()
     const asset = await server.ask('/assets/index-a1b2.js', { token: false })
     expect(asset.text).toBe('main()')
     expect(asset.headers).toMatchObject({
@@ -101,7 +97,7 @@ describe('the console', () => {
     '/..%2foutside.js',
     '/assets/index-a1b2.js%00.svg',
   ])('gives away no other file: %s', async (path) => {
-    const { server } = await signedIn()
+    const { server } = await served()
     const answer = await server.ask(path, { token: false })
     expect(answer.status).toBe(404)
     expect(answer.text).not.toMatch(/outside\(|not for you/)
@@ -110,12 +106,10 @@ describe('the console', () => {
 
   it('is a plain page where it was not built', async () => {
     const server = await serverUnderTest(host, { consoleFolder: join(folder, 'nothing') })
-    const opened = await server.ask(new URL(server.link()).pathname, { token: false })
-    const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
-    const page = await server.ask('/', { token: false, headers: { cookie } })
+    const page = await server.ask('/', { token: false })
     expect(page.status).toBe(200)
     expect(page.text).toContain('The web console is not built')
-    const nowhere = await server.ask('/nope', { token: false, headers: { cookie, accept: 'text/html' } })
+    const nowhere = await server.ask('/nope', { token: false, headers: { accept: 'text/html' } })
     expect([nowhere.status, nowhere.text.includes('nothing at this address')]).toEqual([404, true])
     await server.close()
   })

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import type { Logger } from 'pino'
+import type { DeviceStore } from '../../core/device-store.ts'
 import type { Host } from '../../core/host.ts'
 import { createWorkspace, type Workspace } from '../../workspace/index.ts'
 import type { Terminals } from '../../workspace/terminals.ts'
@@ -9,6 +10,7 @@ import { type Access, createAccess, startLinkLifetimeMs } from './access.ts'
 import { createApp } from './app.ts'
 import { createChangeStreams } from './change-streams.ts'
 import { type CommandLine, plainCommandLine } from './command-line.ts'
+import { linkTo } from './link.ts'
 import { problem, problemOf, problemResponse } from './problem.ts'
 import { isWildcard, urlHost } from './request-source.ts'
 import type { ChatDoor } from './routes/chat.ts'
@@ -21,12 +23,16 @@ export type FaceSettings = {
   /** Where it listens, once it does. */
   readonly bound: () => { hostname: string; port: number }
   readonly token: string
+  /** Keeps the browsers that sign in; without it, none can. */
+  readonly devices?: DeviceStore | undefined
+  /** Monotonic time; a test may hold it. */
+  readonly now?: () => number
   readonly logger: Logger
   readonly version: string
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
   readonly limits?: Partial<FaceLimits>
-  /** How people call the program here, for the pages and messages; without it, `parley`. */
+  /** How people call the program here, for pages and messages that anybody may read; without it, `parley`. */
   readonly commandLine?: CommandLine
   /** Where the built console lies; without it, or before it is built, a plain page stands in for it. */
   readonly consoleFolder?: string
@@ -111,8 +117,10 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
   return {
     access,
     url,
-    link: () => `${url()}/open/${access.codes.issue(startLinkLifetimeMs).code}`,
+    link: () => linkTo(url(), access.codes.issue(true, startLinkLifetimeMs)),
     answer(incoming, outgoing) {
+      // A stream of a device has a dozen who wait for its end.
+      outgoing.setMaxListeners(20)
       logWhenDone(incoming, outgoing, logger)
       setSecurityHeaders(incoming, outgoing, access)
       void answer(incoming, outgoing)
@@ -140,11 +148,12 @@ function setSecurityHeaders(incoming: IncomingMessage, outgoing: ServerResponse,
   outgoing.setHeader('Cross-Origin-Resource-Policy', 'same-origin')
   outgoing.setHeader('Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'")
   outgoing.setHeader('Cache-Control', 'no-store')
+  const cookie = access.clearCookie(incoming)
+  if (cookie !== undefined) outgoing.setHeader('Set-Cookie', cookie)
   const origin = access.source.sharedOrigin(incoming)
   if (origin === undefined) return
   outgoing.setHeader('Vary', 'Origin')
   outgoing.setHeader('Access-Control-Allow-Origin', origin)
-  outgoing.setHeader('Access-Control-Allow-Credentials', 'true')
   outgoing.setHeader('Access-Control-Expose-Headers', 'Content-Disposition')
 }
 
@@ -163,12 +172,12 @@ function logWhenDone(incoming: IncomingMessage, outgoing: ServerResponse, logger
   })
 }
 
-/** Without the query, and without the code of a one-time link. */
+/** Without the query, and without the code of a download, or of a link whose # became a slash. */
 function loggablePath(url: string): string {
   const path = url.split(/[?#]/, 1)[0] ?? ''
   let decoded = path
   try {
     decoded = decodeURIComponent(path)
   } catch {}
-  return decoded.replace(/open\/.*/is, 'open/***').slice(0, 300)
+  return decoded.replace(/(open|downloads)\/.*/is, '$1/***').slice(0, 300)
 }

@@ -1,35 +1,38 @@
 import { randomBytes } from 'node:crypto'
 
-export type OneTimeCodes = {
-  issue(lifetimeMs: number): { code: string; expiresAt: number }
-  /** True once for a code that was issued and has not expired. */
-  redeem(code: string): boolean
+/** Codes that stand for something once. They live in memory only: a restart voids them, and no file ever holds one. */
+export type OneTimeCodes<Value> = {
+  issue(value: Value, lifetimeMs: number): string
+  /** What the code stands for, once, if it was issued and has not expired. */
+  redeem(code: string): Value | undefined
 }
 
-/** Codes live in memory only: a restart voids them, and no file ever holds one. */
-export function createOneTimeCodes(now: () => number = Date.now, most = 1000): OneTimeCodes {
-  const expiries = new Map<string, number>()
+/** `now` is monotonic: a change of the machine's clock neither shortens nor prolongs the life of a code. */
+export function createOneTimeCodes<Value>(
+  now: () => number = () => performance.now(),
+  most = 1000,
+): OneTimeCodes<Value> {
+  const issued = new Map<string, { value: Value; expiresAt: number }>()
 
   function prune(): void {
-    for (const [code, expiresAt] of expiries) if (expiresAt <= now()) expiries.delete(code)
-    for (const code of expiries.keys()) {
-      if (expiries.size < most) return
-      expiries.delete(code)
+    for (const [code, { expiresAt }] of issued) if (expiresAt <= now()) issued.delete(code)
+    for (const code of issued.keys()) {
+      if (issued.size < most) return
+      issued.delete(code)
     }
   }
 
   return {
-    issue(lifetimeMs) {
+    issue(value, lifetimeMs) {
       prune()
       const code = randomBytes(32).toString('base64url')
-      const expiresAt = now() + lifetimeMs
-      expiries.set(code, expiresAt)
-      return { code, expiresAt }
+      issued.set(code, { value, expiresAt: now() + lifetimeMs })
+      return code
     },
     redeem(code) {
-      const expiresAt = expiries.get(code)
-      expiries.delete(code)
-      return expiresAt !== undefined && expiresAt > now()
+      const found = issued.get(code)
+      issued.delete(code)
+      return found && found.expiresAt > now() ? found.value : undefined
     },
   }
 }

@@ -10,6 +10,7 @@ import { createScriptedAdapter } from '../../adapters/scripted/index.ts'
 import { createCommandLine } from '../../cli/command-line.ts'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
+import { codeOf, signedIn } from './device-under-test.ts'
 import { serverUnderTest, testToken } from './server-under-test.ts'
 
 const host = await createHost({ adapters: [createScriptedAdapter()], store: createMemoryStore() })
@@ -21,7 +22,7 @@ describe('the server', () => {
     await using server = disposable(await serverUnderTest(host))
     const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd } })
     for (const [name, route] of Object.entries(routes)) {
-      const path = route.path.replace(':id', made.body.id as string)
+      const path = route.path.replace(/:(id|code)/, made.body.id as string)
       const body = route.method === 'POST' || route.method === 'PATCH' ? {} : undefined
       const answer = await server.ask(path, { method: route.method, ...(body && { body }) })
       expect([name, answer.status === 405 || answer.text.includes('openapi.json lists')]).toEqual([
@@ -123,7 +124,7 @@ describe('the server', () => {
 
   it('sends the headers that keep browsers careful, on everything', async () => {
     await using server = disposable(await serverUnderTest(host))
-    for (const path of ['/', '/open/none', '/api/health', '/api/agents', '/nothing', '/api/openapi.json']) {
+    for (const path of ['/', '/open', '/api/health', '/api/agents', '/nothing', '/api/openapi.json']) {
       const { headers } = await server.ask(path)
       expect(headers).toMatchObject({
         'x-content-type-options': 'nosniff',
@@ -149,58 +150,45 @@ describe('the server', () => {
     expect((await other.ask('/api/agents')).body).toMatchObject({ error: { code: 'internal_error' } })
   })
 
-  it('shows a front page to those who are signed in', async () => {
+  it('shows a front page that tells how to use it, and nothing of what is in it', async () => {
     await using server = disposable(await serverUnderTest(host))
-    const stranger = await server.ask('/', { token: false })
-    expect(stranger.status).toBe(401)
-    expect(stranger.text).toContain('parley token --link')
-    const title = 'A <b>bold</b> & "quoted" title'
+    const title = 'A title that is nobody’s business'
     const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd, title } })
-    const opened = await server.ask(new URL(server.link()).pathname, { token: false })
-    const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
-    const page = await server.ask('/', { token: false, headers: { cookie } })
-    expect(page.status).toBe(200)
-    expect(page.text).toContain('A &lt;b&gt;bold&lt;/b&gt; &amp; &quot;quoted&quot; title')
-    expect(page.text).toContain(`href="/api/sessions/${made.body.id}/export?as=html"`)
-    expect(page.text).toContain(`ws://127.0.0.1:${server.port}/api/ws`)
-    expect(page.text).toContain('0.0.0-test')
-    expect(page.text).not.toMatch(/<script|<b>/)
+    for (const path of ['/', '/open', `/sessions/${made.body.id}`]) {
+      const page = await server.ask(path, { token: false })
+      expect(page.status).toBe(200)
+      expect(page.text).toContain(`ws://127.0.0.1:${server.port}/api/ws`)
+      for (const secret of [title, made.body.id as string, cwd, '0.0.0-test']) {
+        expect(page.text).not.toContain(secret)
+      }
+      expect(page.text).not.toMatch(/<script/)
+    }
   })
 
-  it('shows commands only as they work where it was started', async () => {
-    const commandLine = createCommandLine({ invocation: 'npm start --', dataDir: '/tmp/my data' })
+  it('shows commands as they are typed where it was started', async () => {
+    const commandLine = createCommandLine({ invocation: 'npm start --' })
     await using server = disposable(await serverUnderTest(host, { commandLine }))
-    const folder = '--data-dir &#39;/tmp/my data&#39;'
-    const spent = await server.ask('/open/none', { token: false })
-    expect(spent.text).toContain(`<pre>npm start -- token --link ${folder}</pre>`)
-    const stranger = await server.ask('/', { token: false })
-    expect(stranger.text).toContain(`<pre>npm start -- token --link ${folder}</pre>`)
-    const opened = await server.ask(new URL(server.link()).pathname, { token: false })
-    const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
-    const page = await server.ask('/', { token: false, headers: { cookie } })
-    expect(page.text).toContain(`$(npm start --silent -- token ${folder})`)
+    const page = await server.ask('/', { token: false })
+    expect(page.text).toContain('$(npm start --silent -- token)')
     const refused = await server.ask('/api/sessions', { token: false })
-    expect(refused.text).toContain("`npm start -- token --data-dir '/tmp/my data'`")
-    for (const { text } of [spent, stranger, page, refused])
-      expect(text).not.toMatch(/npx|parley (token|run)/)
+    expect(refused.body.error).toMatchObject({ details: { link: 'npm start -- token --link' } })
+    for (const { text } of [page, refused]) expect(text).not.toMatch(/npx|parley (token|run)/)
   })
 
   it('never logs a token, a code or a cookie', async () => {
     await using server = disposable(
       await serverUnderTest(host, { websocket: ({ socket }) => socket.destroy() }),
     )
-    const code = new URL(server.link()).pathname.slice('/open/'.length)
-    const spare = new URL(server.link()).pathname.slice('/open/'.length)
-    const opened = await server.ask(`/open/${code}`, { token: false })
-    const cookie = opened.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
-    const made = await server.ask('/api/links', { method: 'POST', token: false, headers: { cookie } })
-    const fresh = (made.body.url as string).split('/open/')[1] ?? ''
+    const { token, headers } = await signedIn(server)
+    const made = await server.ask('/api/links', { method: 'POST', token: false, headers })
+    const codes = [server.link(), server.link(), made.body.url as string].map(codeOf)
+    const cookie = `parley-${server.port}=${codes[0]}`
     for (const path of [
-      `/open/${code}`,
-      `/%6fpen/${fresh}`,
-      `//open/${spare}`,
+      `/open/${codes[0]}`,
+      `/%6fpen/${codes[1]}`,
+      `//open/${codes[2]}`,
       `/x?token=${testToken}`,
-      `/api/agents?t=${testToken}#${testToken}`,
+      `/api/agents?t=${token}#${testToken}`,
       '/',
     ]) {
       await server.ask(path, { token: false, headers: { cookie } })
@@ -220,7 +208,7 @@ describe('the server', () => {
     const log = server.log.join('')
     expect(server.log.length).toBeGreaterThan(15)
     expect(log).toContain('"path":"/open/***"')
-    for (const secret of [testToken, code, spare, fresh, cookie, cookie.split('=')[1] ?? cookie]) {
+    for (const secret of [testToken, token, ...codes]) {
       expect(secret.length).toBeGreaterThan(10)
       expect(log.includes(secret)).toBe(false)
     }

@@ -2,6 +2,7 @@ import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage 
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import type { Host } from '../../core/host.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
 import { type HttpServer, type ServeSettings, startServer } from './serve.ts'
 
 /** A listening server for tests, and the few ways they speak to it. */
@@ -60,6 +61,7 @@ export async function serverUnderTest(
     hostname: '127.0.0.1',
     port: 0,
     token: testToken,
+    devices: createMemoryStore(),
     logger: pino({ level: 'trace' }, sink),
     version: '0.0.0-test',
     ...settings,

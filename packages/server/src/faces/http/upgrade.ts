@@ -2,11 +2,17 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
-import type { Access } from './access.ts'
+import type { Access, Caller } from './access.ts'
 import { type Problem, problemOf } from './problem.ts'
 
 /** A socket that asked for a WebSocket and may come in. */
-export type Upgrade = { readonly request: IncomingMessage; readonly socket: Duplex; readonly head: Buffer }
+export type Upgrade = {
+  readonly request: IncomingMessage
+  readonly socket: Duplex
+  readonly head: Buffer
+  /** Calls when whoever asked is signed out: nothing that comes after counts. The socket is cut a moment later. */
+  readonly onSignedOut: (call: () => void) => void
+}
 export type WebSocketDoor = (upgrade: Upgrade) => void
 
 export type UpgradeParts = {
@@ -28,11 +34,11 @@ export function createUpgrade({ access, logger, websocket, terminal }: UpgradePa
       if (pathOf(request) !== '/api/ws' && terminalId === undefined) {
         throw new ParleyError('not_found', 'There is no WebSocket here; connect to /api/ws.')
       }
-      access.checkCaller(request)
+      const caller = access.checkCaller(request)
       const accept = terminalId === undefined ? websocket : terminal?.bind(undefined, terminalId)
       if (!accept) throw new ParleyError('not_supported', 'This server runs without such WebSockets.')
       socket.off('error', ignore)
-      accept({ request, socket, head })
+      accept({ request, socket, head, onSignedOut: signedOutOf(caller, socket) })
     } catch (error) {
       socket.on('error', ignore)
       const refusal = problemOf(error, logger)
@@ -40,6 +46,22 @@ export function createUpgrade({ access, logger, websocket, terminal }: UpgradePa
       refuse(socket, refusal)
     }
   }
+}
+
+/** How long a client that was signed out has to read why. */
+const farewellMs = 1000
+
+function signedOutOf(caller: Caller, socket: Duplex): Upgrade['onSignedOut'] {
+  if (caller.kind === 'token') return () => {}
+  const calls: (() => void)[] = []
+  const letGo = caller.onRevoked(() => {
+    for (const call of calls) call()
+    const farewell = setTimeout(() => socket.destroy(), farewellMs)
+    farewell.unref()
+    socket.once('close', () => clearTimeout(farewell))
+  })
+  socket.once('close', letGo)
+  return (call) => void calls.push(call)
 }
 
 function pathOf(request: IncomingMessage): string {

@@ -1,14 +1,23 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { webSocketProtocol } from '@parley/protocol'
 import type { Logger } from 'pino'
 import { WebSocketServer } from 'ws'
 import type { Host } from '../../core/host.ts'
 import { defaultOutboxLimits, type OutboxLimits } from './outbox.ts'
 import { changeFrame, Peer } from './peer.ts'
 
+type Upgrade = {
+  readonly request: IncomingMessage
+  readonly socket: Duplex
+  readonly head: Buffer
+  /** Calls when whoever asked is signed out. */
+  readonly onSignedOut: (call: () => void) => void
+}
+
 export type WebSocketFace = {
   /** Takes over an upgrade request that was let in. */
-  accept(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  accept(upgrade: Upgrade): void
   readonly peers: number
   close(): void
 }
@@ -31,6 +40,7 @@ export function createWebSocketFace(options: {
     perMessageDeflate: false,
     maxPayload: 4 * maxFrameBytes,
     clientTracking: false,
+    handleProtocols: (offered) => offered.has(webSocketProtocol) && webSocketProtocol,
   })
   const peers = new Set<Peer>()
   const heart = setInterval(() => {
@@ -47,7 +57,7 @@ export function createWebSocketFace(options: {
     get peers() {
       return peers.size
     },
-    accept(request, socket, head) {
+    accept({ request, socket, head, onSignedOut }) {
       server.handleUpgrade(request, socket, head, (websocket) => {
         const peer = new Peer(websocket, socket, {
           host,
@@ -58,6 +68,7 @@ export function createWebSocketFace(options: {
           maxFrameBytes,
         })
         peers.add(peer)
+        onSignedOut(() => peer.signOut())
         websocket.once('close', () => peers.delete(peer))
       })
     },

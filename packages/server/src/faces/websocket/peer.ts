@@ -5,6 +5,7 @@ import {
   errorInfoOf,
   ParleyError,
   SessionId,
+  signedOutCode,
   validationError,
 } from '@parley/protocol'
 import type { Logger } from 'pino'
@@ -63,6 +64,13 @@ export class Peer {
   close(): void {
     this.#leave()
     this.#websocket.close(1001, 'Parley is stopping')
+  }
+
+  /** Whoever is there may not be obeyed any more, also if they ignore that the socket closes. */
+  signOut(): void {
+    this.#websocket.removeAllListeners('message')
+    this.#leave()
+    this.#websocket.close(signedOutCode, 'signed out')
   }
 
   /** The same bytes go to every greeted peer: the face frames a change once. */

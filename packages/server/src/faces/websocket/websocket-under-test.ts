@@ -85,7 +85,7 @@ export async function websocketUnderTest(
     logger,
     version,
     limits: { closeGraceMs: 10 },
-    websocket: ({ request, socket, head }) => face.accept(request, socket, head),
+    websocket: (upgrade) => face.accept(upgrade),
   })
   const address = `ws://127.0.0.1:${server.port}`
   const clients: RawClient[] = []

@@ -2,6 +2,7 @@ import { initial } from './0001-initial.ts'
 import { trustedFolders } from './0002-trusted-folders.ts'
 import { agentSessions } from './0003-agent-sessions.ts'
 import { environments } from './0004-environments.ts'
+import { devices } from './0005-devices.ts'
 
 export type Migration = { readonly version: number; readonly sql: string }
 
@@ -9,4 +10,10 @@ export type Migration = { readonly version: number; readonly sql: string }
  * Every step from an empty file to today's schema; `PRAGMA user_version` is the last one taken.
  * To add one: 1. a numbered file beside these, 2. the next version in it, 3. its name at the end here. Never change a published one.
  */
-export const migrations: readonly Migration[] = [initial, trustedFolders, agentSessions, environments]
+export const migrations: readonly Migration[] = [
+  initial,
+  trustedFolders,
+  agentSessions,
+  environments,
+  devices,
+]

@@ -27,7 +27,7 @@ export function mountEvents(app: App, parts: AppParts): void {
   })
 }
 
-/** What a browser's EventSource sends when it connects again; newer than the cursor in its address. */
+/** What a reader of server-sent events sends when it connects again; newer than the cursor in its address. */
 function lastEventId(context: RequestContext): number | undefined {
   const text = context.req.header('Last-Event-ID')
   if (!text) return undefined

@@ -1,26 +1,63 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { routes } from '@parley/protocol'
-import type { App, AppParts } from '../app.ts'
+import { type ExportFormat, routes } from '@parley/protocol'
+import { downloadLifetimeMs } from '../access.ts'
+import { type App, type AppParts, cutWhenRevoked, type RequestContext } from '../app.ts'
 import { type ExportFile, exportSession } from '../export.ts'
-import { pagePolicy } from '../html.ts'
+import { html, htmlResponse, page, pagePolicy } from '../html.ts'
 import { mount } from '../mount.ts'
+import { problem, problemResponse } from '../problem.ts'
 
 export function mountExport(app: App, parts: AppParts): void {
-  mount(app, parts, routes.exportSession, async ({ params, query, context }) => {
-    const file = await exportSession(parts.host, params.id, query.as)
-    const headers = headersOf(file)
-    if (context.req.method === 'HEAD') return new Response(null, { headers })
-    const { outgoing } = context.env
-    outgoing.writeHead(200, headers)
-    try {
-      await pipeline(Readable.from(file.chunks), outgoing)
-    } catch (error) {
-      if (!isGone(error)) parts.logger.error({ err: error, session: params.id }, 'an export broke off')
-    }
-    return RESPONSE_ALREADY_SENT
+  const { access } = parts
+  mount(app, parts, routes.exportSession, ({ params, query, context }) =>
+    send(parts, { sessionId: params.id, as: query.as }, context),
+  )
+  mount(app, parts, routes.createDownload, async ({ params, body, context }) => {
+    const { id } = await parts.host.state(params.id)
+    const download = { sessionId: id, as: body.as, caller: context.get('caller') }
+    const code = access.downloads.issue(download, downloadLifetimeMs)
+    return { path: `/api/downloads/${code}`, expiresInMs: downloadLifetimeMs }
   })
+  mount(app, parts, routes.download, ({ params, context }) => {
+    // Whoever only looks must not use it up.
+    if (context.req.method === 'HEAD') return new Response(null, { status: 204 })
+    const download = access.downloads.redeem(params.code)
+    if (!download || (download.caller.kind === 'device' && download.caller.isRevoked)) return spent(context)
+    cutWhenRevoked(download.caller, context.env.outgoing)
+    return send(parts, download, context)
+  })
+}
+
+async function send(
+  parts: AppParts,
+  { sessionId, as }: { sessionId: string; as: ExportFormat },
+  context: RequestContext,
+): Promise<Response> {
+  const file = await exportSession(parts.host, sessionId, as)
+  const headers = headersOf(file)
+  if (context.req.method === 'HEAD') return new Response(null, { headers })
+  const { outgoing } = context.env
+  outgoing.writeHead(200, headers)
+  try {
+    await pipeline(Readable.from(file.chunks), outgoing)
+  } catch (error) {
+    if (!isGone(error)) parts.logger.error({ err: error, session: sessionId }, 'an export broke off')
+  }
+  return RESPONSE_ALREADY_SENT
+}
+
+/** Somebody may have reloaded the page of an export. */
+function spent({ req }: RequestContext): Response {
+  const message = 'This address gave its file once, or expired. Export the session again.'
+  if (!/\btext\/html\b/.test(req.header('Accept') ?? '')) {
+    return problemResponse(problem({ code: 'not_found', message }))
+  }
+  return htmlResponse(
+    page({ title: 'Parley', body: html`<h1>Nothing here any more</h1><p>${message}</p>` }),
+    404,
+  )
 }
 
 /** A page is shown, the rest is saved. */

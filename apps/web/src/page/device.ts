@@ -1,0 +1,89 @@
+import { createHttp } from '@parley/client'
+import { ParleyError, signedText } from '@parley/protocol'
+import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
+
+/**
+ * What this browser is at the server: a key that no script can read, and the id under which the server knows its
+ * public half. The access token lives in this tab's memory only.
+ */
+export type KeptDevice = { readonly deviceId: string; readonly key: CryptoKey }
+interface Kept extends DBSchema {
+  devices: { key: string; value: KeptDevice }
+}
+
+const sign = 'parley:device'
+const place = 'this'
+/** A token is renewed a little before it expires. */
+const usedPart = 0.9
+export const http = createHttp({ url: location.origin })
+const revokedListeners = new Set<() => void>()
+let current: { readonly token: string; readonly goodUntil: number } | undefined
+let renewing: Promise<string | undefined> | undefined
+
+/** True if a link signed this browser in. The server may have signed it out meanwhile. */
+export function isSignedIn(): boolean {
+  return localStorage.getItem(sign) !== null
+}
+
+/** Heard when the server says that this browser was signed out. */
+export function onRevoked(listener: () => void): void {
+  revokedListeners.add(listener)
+}
+
+/** The token to send now, another one than the refused one; undefined if this browser is not signed in. */
+export function accessToken(refused?: string): Promise<string | undefined> {
+  if (current && current.token !== refused && performance.now() < current.goodUntil) {
+    return Promise.resolve(current.token)
+  }
+  renewing ??= renew().finally(() => {
+    renewing = undefined
+  })
+  return renewing
+}
+
+async function renew(isSecondTry = false): Promise<string | undefined> {
+  if (!isSignedIn()) return undefined
+  const asked = performance.now()
+  const [device, { nonce }] = await Promise.all([keptDevice(), http.call('createNonce')])
+  if (!device) return undefined
+  const { deviceId } = device
+  const text = new TextEncoder().encode(signedText({ origin: location.origin, deviceId, nonce }))
+  const bytes = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, device.key, text)
+  try {
+    const body = { deviceId, nonce, signature: base64url(bytes) }
+    const { token, expiresInMs } = await http.call('createAccessToken', { body })
+    current = { token, goodUntil: asked + expiresInMs * usedPart }
+    return token
+  } catch (thrown) {
+    const reason = thrown instanceof ParleyError ? thrown.details?.reason : undefined
+    // The server was restarted between the two requests.
+    if (reason === 'nonce' && !isSecondTry) return renew(true)
+    if (reason === 'revoked') for (const listener of revokedListeners) listener()
+    throw thrown
+  }
+}
+
+/** From now on this browser is that device. */
+export async function keepDevice(device: KeptDevice): Promise<void> {
+  await (await database()).put('devices', device, place)
+  localStorage.setItem(sign, device.deviceId)
+}
+
+export async function forgetDevice(): Promise<void> {
+  current = undefined
+  localStorage.removeItem(sign)
+  await (await database()).delete('devices', place).catch(() => {})
+}
+
+async function keptDevice() {
+  return (await database()).get('devices', place)
+}
+
+function database(): Promise<IDBPDatabase<Kept>> {
+  return openDB<Kept>('parley-device', 1, { upgrade: (db) => void db.createObjectStore('devices') })
+}
+
+export function base64url(bytes: ArrayBuffer): string {
+  const text = btoa(String.fromCharCode(...new Uint8Array(bytes)))
+  return text.replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}

@@ -1,0 +1,62 @@
+import type { Device } from '@parley/protocol'
+import { useCallback, useEffect, useState } from 'react'
+import { signOut } from '../cache/sign-out.ts'
+import { client } from '../page/client.ts'
+import { useNow } from '../page/clock.ts'
+import { toast, toastError } from '../page/toasts.tsx'
+import { ago } from '../page/words.logic.ts'
+import { Button } from '../parts/button.tsx'
+import { Section } from './section.tsx'
+
+/** Browsers that are signed in, each of which can be signed out from here. */
+export function DevicesSection() {
+  const [devices, setDevices] = useState<readonly Device[]>()
+  const now = useNow()
+  const load = useCallback(async () => {
+    try {
+      setDevices((await client.call('listDevices')).devices)
+    } catch (thrown) {
+      toastError(thrown)
+    }
+  }, [])
+  useEffect(() => void load(), [load])
+  const revoke = async ({ deviceId, name, current }: Device) => {
+    try {
+      if (current) return await signOut()
+      await client.call('revokeDevice', { params: { id: deviceId } })
+      toast(`${name} is signed out.`)
+    } catch (thrown) {
+      toastError(thrown)
+    }
+    await load()
+  }
+  return (
+    <Section
+      title="Signed-in browsers"
+      purpose="Each has a key of its own and can do everything here. Signing one out closes its pages at once."
+    >
+      <ul className="flex flex-col gap-2">
+        {devices?.map((device) => (
+          <li
+            key={device.deviceId}
+            className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm"
+          >
+            <span className="min-w-0 flex-1">
+              {device.name}
+              {device.current && <span className="text-soft"> (this browser)</span>}
+              <span className="block text-xs text-soft">Signed in {ago(device.createdAt, now)}</span>
+            </span>
+            <span className="text-xs text-faint">Seen {ago(device.lastSeenAt, now)}</span>
+            <Button
+              look="danger"
+              aria-label={`Sign ${device.current ? 'this browser' : device.name} out`}
+              onClick={() => void revoke(device)}
+            >
+              Sign out
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}

@@ -1,0 +1,54 @@
+import { useEffect, useState } from 'react'
+import { accessToken } from '../page/device.ts'
+import { isUnreachable, problemWords } from '../page/problem-words.logic.ts'
+import { Button } from '../parts/button.tsx'
+import { Problem } from '../parts/problem.tsx'
+import { signIn } from './sign-in.ts'
+
+const code = location.hash.slice(1)
+// The code must stay neither in the address nor in the history.
+history.replaceState(null, '', '/open')
+addEventListener('hashchange', () => location.reload())
+
+/** Where a one-time link leads: it signs this browser in and goes on to the sessions. */
+export default function SignInPage() {
+  const [problem, setProblem] = useState<unknown>()
+  const attempt = () => {
+    setProblem(undefined)
+    void enter().catch(setProblem)
+  }
+  useEffect(attempt, [])
+  if (problem === undefined) return <Problem title="Signing in" text="One moment." />
+  return (
+    <Problem title="This browser could not be signed in" text={wordsOf(problem)}>
+      {isUnreachable(problem) && (
+        <div className="pt-3">
+          <Button onClick={attempt}>Try again</Button>
+        </div>
+      )}
+    </Problem>
+  )
+}
+
+let entering: Promise<void> | undefined
+
+/** A browser that is signed in stays as it is: the link is still good for another one. */
+function enter(): Promise<void> {
+  entering ??= enterOnce().finally(() => {
+    entering = undefined
+  })
+  return entering
+}
+
+async function enterOnce(): Promise<void> {
+  const known = await accessToken().catch((thrown: unknown) => {
+    if (isUnreachable(thrown)) throw thrown
+  })
+  if (known === undefined) await signIn(code)
+  location.replace('/')
+}
+
+function wordsOf(problem: unknown): string {
+  if (isSecureContext) return problemWords(problem)
+  return 'Browsers keep keys only for pages that come over HTTPS or from this machine itself. Open Parley at 127.0.0.1, through an SSH tunnel, or behind a proxy with HTTPS.'
+}

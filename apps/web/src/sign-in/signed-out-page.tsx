@@ -1,0 +1,16 @@
+import { useEffect, useState } from 'react'
+import { client } from '../page/client.ts'
+import { problemWords } from '../page/problem-words.logic.ts'
+import { Problem } from '../parts/problem.tsx'
+
+/** All that a browser sees that is not signed in. The server says how to get a link. */
+export default function SignedOutPage() {
+  const [words, setWords] = useState('')
+  useEffect(() => {
+    client.call('listDevices').then(
+      () => location.reload(),
+      (thrown) => setWords(problemWords(thrown)),
+    )
+  }, [])
+  return <Problem title="This browser is not signed in" text={words} />
+}

@@ -1,0 +1,26 @@
+/** A browser in a few words, from what it says of itself: enough to tell one's own apart. */
+export function deviceName(userAgent: string | undefined): string {
+  const found = (names: readonly (readonly [RegExp, string])[]) =>
+    names.find(([pattern]) => pattern.test(userAgent ?? ''))?.[1]
+  const browser = found(browsers) ?? 'A browser'
+  const system = found(systems)
+  return system ? `${browser} on ${system}` : browser
+}
+
+/** Most browsers also name those that they descend from: the more special ones stand first. */
+const browsers = [
+  [/\bEdg(e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\b(Firefox|FxiOS)\//, 'Firefox'],
+  [/(\b|Headless)(Chrome|CriOS|Chromium)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+] as const
+
+const systems = [
+  [/\bAndroid\b/, 'Android'],
+  [/\b(iPhone|iPad)\b/, 'iOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux'],
+] as const

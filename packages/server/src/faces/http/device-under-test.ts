@@ -1,0 +1,56 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { signedText } from '@parley/protocol'
+import type { Answer, ServerUnderTest } from './server-under-test.ts'
+
+/** A browser's key and what it does with it, for tests. */
+export function deviceUnderTest(server: Pick<ServerUnderTest, 'ask' | 'link'>, origin = '') {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const spki = publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
+  const headers: Record<string, string> = {
+    ...(origin && { origin }),
+    'user-agent': 'Test Firefox/1 (Linux)',
+  }
+  let deviceId = ''
+  const ask = (path: string, body: unknown) => server.ask(path, { token: false, headers, body })
+  return {
+    get deviceId() {
+      return deviceId
+    },
+    publicKey: spki,
+    async register(code = codeOf(server.link())): Promise<Answer> {
+      const answer = await ask('/api/devices', { code, publicKey: spki })
+      if (answer.status === 201) deviceId = answer.body.deviceId as string
+      return answer
+    },
+    async nonce(): Promise<string> {
+      return (await ask('/api/nonces', {})).body.nonce as string
+    },
+    signed(nonce: string, about: Partial<{ origin: string; deviceId: string }> = {}) {
+      const text = signedText({ origin, deviceId, nonce, ...about })
+      const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
+      return { deviceId, nonce, signature: sign('sha256', Buffer.from(text), key).toString('base64url') }
+    },
+    redeem: (body: unknown) => ask('/api/access-tokens', body),
+    /** A new access token. */
+    async token(): Promise<string> {
+      const answer = await this.redeem(this.signed(await this.nonce()))
+      if (answer.status !== 201) throw new Error(`no access token: ${answer.text}`)
+      return answer.body.token as string
+    },
+  }
+}
+
+export type DeviceUnderTest = ReturnType<typeof deviceUnderTest>
+
+/** One that is signed in, and the header that says so. */
+export async function signedIn(server: ServerUnderTest, origin?: string) {
+  const device = deviceUnderTest(server, origin)
+  const { status, text } = await device.register()
+  if (status !== 201) throw new Error(`not signed in: ${text}`)
+  const token = await device.token()
+  return { device, token, headers: { authorization: `Bearer ${token}` } }
+}
+
+export function codeOf(link: string): string {
+  return new URL(link).hash.slice(1)
+}

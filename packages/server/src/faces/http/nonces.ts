@@ -1,0 +1,48 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+
+/**
+ * What devices sign. A nonce proves by its own authentication code that this process made it and when, so nothing is
+ * kept for those that nobody signs: asking for many costs the asker, not the memory of the server.
+ */
+export type Nonces = {
+  make(): string
+  /** It is ours, young enough and was not used. */
+  isFresh(nonce: string): boolean
+  /** From now on it is not fresh. Only for nonces that are, after their signature was checked. */
+  use(nonce: string): void
+}
+
+const randomLength = 16
+const timeLength = 8
+const codeLength = 16
+
+/** `now` is monotonic. */
+export function createNonces({ lifetimeMs, now }: { lifetimeMs: number; now: () => number }): Nonces {
+  const secret = randomBytes(32)
+  const used = new Map<string, number>()
+  const codeOf = (content: Buffer) =>
+    createHmac('sha256', secret).update(content).digest().subarray(0, codeLength)
+
+  return {
+    make() {
+      const time = Buffer.alloc(timeLength)
+      time.writeDoubleBE(now())
+      const content = Buffer.concat([randomBytes(randomLength), time])
+      return Buffer.concat([content, codeOf(content)]).toString('base64url')
+    },
+    isFresh(nonce) {
+      const bytes = Buffer.from(nonce, 'base64url')
+      if (bytes.length !== randomLength + timeLength + codeLength || used.has(nonce)) return false
+      const content = bytes.subarray(0, randomLength + timeLength)
+      if (!timingSafeEqual(codeOf(content), bytes.subarray(content.length))) return false
+      return now() - content.readDoubleBE(randomLength) < lifetimeMs
+    },
+    use(nonce) {
+      for (const [old, expiresAt] of used) {
+        if (expiresAt > now()) break
+        used.delete(old)
+      }
+      used.set(nonce, now() + lifetimeMs)
+    },
+  }
+}

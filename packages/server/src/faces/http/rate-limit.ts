@@ -1,0 +1,48 @@
+import { ParleyError } from '@parley/protocol'
+
+/** Counts what happened under a key within a window of time. Holds a bounded number of keys. */
+export type RateLimit = {
+  /** ParleyError `rate_limited` if the key has used up its window. */
+  check(key: string): void
+  count(key: string): void
+}
+
+export function createRateLimit(options: {
+  readonly most: number
+  readonly perMs: number
+  readonly now: () => number
+  readonly mostKeys?: number
+}): RateLimit {
+  const { most, perMs, now, mostKeys = 1000 } = options
+  const windows = new Map<string, { readonly endsAt: number; count: number }>()
+
+  function current(key: string) {
+    const found = windows.get(key)
+    if (found && found.endsAt > now()) return found
+    windows.delete(key)
+    return undefined
+  }
+
+  return {
+    check(key) {
+      if ((current(key)?.count ?? 0) < most) return
+      throw new ParleyError(
+        'rate_limited',
+        `Too many attempts. Wait ${Math.ceil(perMs / 1000)} seconds, then try again.`,
+      )
+    },
+    count(key) {
+      const found = current(key)
+      if (found) {
+        found.count++
+        return
+      }
+      // The oldest window goes first: they are in the order of their ends.
+      for (const oldest of windows.keys()) {
+        if (windows.size < mostKeys) break
+        windows.delete(oldest)
+      }
+      windows.set(key, { endsAt: now() + perMs, count: 1 })
+    },
+  }
+}

@@ -1,0 +1,67 @@
+import { ParleyError, routes } from '@parley/protocol'
+import type { App, AppParts, RequestContext } from '../app.ts'
+import { deviceName } from '../device-name.ts'
+import { mount } from '../mount.ts'
+import { createRateLimit } from '../rate-limit.ts'
+
+const failures = { most: 300, perMs: 60_000 }
+
+export function mountDevices(app: App, parts: AppParts): void {
+  const { access, commandLine } = parts
+  const limit = createRateLimit({ ...failures, now: () => performance.now() })
+
+  /** Whoever fails too often from one address has to wait. */
+  async function guarded<Reply>(context: RequestContext, work: () => Promise<Reply>): Promise<Reply> {
+    const address = context.env.incoming.socket.remoteAddress ?? ''
+    limit.check(address)
+    try {
+      return await work()
+    } catch (error) {
+      if (error instanceof ParleyError && error.code === 'unauthorized') limit.count(address)
+      throw error
+    }
+  }
+
+  mount(app, parts, routes.listDevices, async ({ context }) => {
+    const caller = context.get('caller')
+    const devices = await access.devices().list()
+    return {
+      devices: devices.map((device) =>
+        caller.kind === 'device' && caller.deviceId === device.deviceId
+          ? { ...device, current: true as const }
+          : device,
+      ),
+    }
+  })
+  mount(app, parts, routes.createDevice, ({ body, context }) =>
+    guarded(context, async () => {
+      const devices = access.devices()
+      devices.checkKey(body.publicKey)
+      if (access.codes.redeem(body.code)) {
+        return devices.register(body.publicKey, deviceName(context.req.header('User-Agent')))
+      }
+      throw new ParleyError(
+        'unauthorized',
+        `This link does not work any more: it signs in one browser, once, and expires. For a new one, run: ${commandLine('token --link')}`,
+        { details: { reason: 'link' } },
+      )
+    }),
+  )
+  mount(app, parts, routes.revokeDevice, async ({ params, context }) => {
+    context.get('letGo')()
+    await access.devices().revoke(params.id)
+    return null
+  })
+  mount(app, parts, routes.signOut, async ({ context }) => {
+    const caller = context.get('caller')
+    context.get('letGo')()
+    if (caller.kind === 'device') await access.devices().revoke(caller.deviceId)
+    return null
+  })
+  mount(app, parts, routes.createNonce, () => access.devices().nonce())
+  mount(app, parts, routes.createAccessToken, ({ body, context }) =>
+    guarded(context, () =>
+      access.devices().accessToken({ ...body, origin: context.req.header('Origin') ?? '' }),
+    ),
+  )
+}

@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { expect, it, onTestFinished } from 'vitest'
+import { WebSocket } from 'ws'
+import { startParley } from '../cli/start.ts'
+import { deviceUnderTest } from './http/device-under-test.ts'
+import type { Answer, Asked } from './http/server-under-test.ts'
+
+const token = 'a-token-for-signing-out'
+
+/** The whole server, with real shells, and a browser that signed in. */
+async function start() {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'parley-sign-out-')))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const logger = pino({ level: 'silent' })
+  const parley = await startParley({
+    dataDir: join(folder, 'data'),
+    hostname: '127.0.0.1',
+    port: 0,
+    token,
+    logger,
+  })
+  onTestFinished(() => parley.close())
+  const { url } = parley.http
+  const ask = async (path: string, asked: Asked = {}): Promise<Answer> => {
+    const response = await fetch(url + path, {
+      method: asked.method ?? (asked.body === undefined ? 'GET' : 'POST'),
+      headers: {
+        ...(asked.token !== false && { authorization: `Bearer ${token}` }),
+        'content-type': 'application/json',
+        ...asked.headers,
+      },
+      ...(asked.body !== undefined && { body: JSON.stringify(asked.body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: {}, text, body: text === '' ? {} : JSON.parse(text) }
+  }
+  const device = deviceUnderTest({ ask, link: parley.http.link })
+  await device.register()
+  const { id } = await parley.host.create({ agent: 'demo', cwd: folder })
+  const access = await device.token()
+  const connect = async (path: string) => {
+    const socket = new WebSocket(url.replace('http', 'ws') + path, ['parley.v1', `bearer.${access}`])
+    onTestFinished(() => socket.terminate())
+    await once(socket, 'open')
+    return socket
+  }
+  const revoke = () => ask(`/api/devices/${device.deviceId}`, { method: 'DELETE' })
+  return { parley, ask, id, connect, revoke }
+}
+
+it('a WebSocket of a browser that is signed out is closed, and what it still sends is not obeyed', async () => {
+  const { parley, id, connect, revoke } = await start()
+  const socket = await connect('/api/ws')
+  expect(socket.protocol).toBe('parley.v1')
+  const heard: string[] = []
+  socket.on('message', (data) => heard.push(String(data)))
+  // A client that does not read cannot answer the closing, and goes on sending.
+  socket.pause()
+  expect((await revoke()).status).toBe(204)
+  const command = { commandId: 'late', type: 'prompt.submit', text: 'help' }
+  socket.send(JSON.stringify({ type: 'command', session: id, command }))
+  socket.resume()
+  const [code] = await once(socket, 'close')
+  expect(code).toBe(4401)
+  expect(heard.filter((frame) => frame.includes('receipt'))).toEqual([])
+  expect(await parley.host.detail(id, 10)).toMatchObject({ blocks: [] })
+})
+
+it('a terminal of a browser that is signed out is closed for it, and takes no more keys', async () => {
+  const { ask, id, connect, revoke } = await start()
+  const { body } = await ask(`/api/sessions/${id}/terminals`, { body: { cols: 80, rows: 24 } })
+  const path = `/api/terminals/${body.terminalId}`
+  const socket = await connect(path)
+  expect((await revoke()).status).toBe(204)
+  socket.send(JSON.stringify({ type: 'input', data: 'exit 7\r' }))
+  const [code] = await once(socket, 'close')
+  expect(code).toBe(4401)
+  const { body: left } = await ask(`/api/sessions/${id}/terminals`)
+  expect(JSON.stringify(left)).not.toContain('exitCode')
+})

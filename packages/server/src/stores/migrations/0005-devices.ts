@@ -1,0 +1,17 @@
+import type { Migration } from './index.ts'
+
+/** Browsers that signed in, each with the public half of its key. */
+export const devices: Migration = {
+  version: 5,
+  sql: `
+    CREATE TABLE devices (
+      number INTEGER PRIMARY KEY,
+      id TEXT NOT NULL UNIQUE,
+      name TEXT NOT NULL,
+      public_key TEXT NOT NULL,
+      created_at INTEGER NOT NULL,
+      last_seen_at INTEGER NOT NULL,
+      revoked_at INTEGER
+    );
+  `,
+}

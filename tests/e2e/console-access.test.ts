@@ -1,0 +1,235 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { BrowserContext, Page } from 'playwright-core'
+import { expect, it, onTestFinished } from 'vitest'
+import { consoleAtWork } from './console-at-work.ts'
+import { card, eventually, openSession, prompt, shows } from './console-page.ts'
+
+const { server, openTab } = consoleAtWork()
+
+type Request = { readonly url: string; readonly headers: IncomingHttpHeaders; readonly body: string }
+
+/** What an agent could start: a server of its own on another port, with a page that tries what it can. */
+async function hostileServer() {
+  const requests: Request[] = []
+  const http = createServer(async (incoming, outgoing) => {
+    let body = ''
+    for await (const piece of incoming) body += piece
+    requests.push({ url: incoming.url ?? '', headers: incoming.headers, body })
+    outgoing.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>evil</title>')
+  })
+  http.listen(0, '127.0.0.1')
+  await once(http, 'listening')
+  onTestFinished(() => void http.close())
+  return { requests, url: `http://127.0.0.1:${(http.address() as AddressInfo).port}` }
+}
+
+/** Every token and code that the browser sends to Parley. */
+function secretsOf(context: BrowserContext): Set<string> {
+  const secrets = new Set<string>()
+  context.on('request', (request) => {
+    const bearer = /^Bearer (.+)$/.exec(request.headers().authorization ?? '')?.[1]
+    if (bearer) secrets.add(bearer)
+  })
+  return secrets
+}
+
+const waitingIn = async (id: string) =>
+  (await server.call<{ requests: { session: { id: string } }[] }>('/api/permissions')).requests.some(
+    ({ session }) => session.id === id,
+  )
+
+async function tokenOf(page: Page): Promise<string> {
+  const request = page.waitForRequest((one) => one.headers().authorization !== undefined)
+  await page.reload()
+  return (await request).headers().authorization?.replace('Bearer ', '') ?? ''
+}
+
+const statusWith = async (token: string) =>
+  (await fetch(`${server.url}/api/sessions`, { headers: { authorization: `Bearer ${token}` } })).status
+
+it('a page on another port of this machine gets no credential, makes no session and decides nothing', async () => {
+  const { page, context } = await openTab()
+  const secrets = secretsOf(context)
+  const id = await server.session('show a permission')
+  await openSession(page, server, id)
+  await card(page).waitFor()
+  const before = await server.call<{ sessions: unknown[] }>('/api/sessions')
+  const { requests } = await server.call<{ requests: { request: { requestId: string } }[] }>(
+    '/api/permissions',
+  )
+  const requestId = requests[0]?.request.requestId ?? ''
+  expect(secrets.size).toBeGreaterThan(0)
+
+  const evil = await hostileServer()
+  const other = await context.newPage()
+  await other.goto(evil.url)
+  const outcomes = await other.evaluate(
+    async ({ parley, sessionId, request, folder }) => {
+      const attempts: [string, RequestInit][] = [
+        ['/api/sessions', {}],
+        [
+          '/api/sessions',
+          { method: 'POST', body: JSON.stringify({ agent: 'demo', cwd: folder, prompt: 'help' }) },
+        ],
+        [
+          `/api/sessions/${sessionId}/commands`,
+          {
+            method: 'POST',
+            body: JSON.stringify({
+              commandId: 'evil',
+              type: 'permission.decide',
+              requestId: request,
+              decision: 'allow',
+            }),
+          },
+        ],
+        ['/api/nonces', { method: 'POST' }],
+        ['/api/links', { method: 'POST' }],
+      ]
+      const told: string[] = []
+      for (const [path, init] of attempts) {
+        for (const mode of ['cors', 'no-cors'] as const) {
+          const headers = { 'content-type': mode === 'cors' ? 'application/json' : 'text/plain' }
+          const body = init.body === undefined ? {} : { headers }
+          const attempt = fetch(parley + path, { ...init, ...body, mode, credentials: 'include' })
+          told.push(
+            await attempt.then(
+              (response) => String(response.status),
+              () => 'failed',
+            ),
+          )
+        }
+      }
+      const opened = await new Promise<string>((resolve) => {
+        const socket = new WebSocket(`${parley.replace('http', 'ws')}/api/ws`, ['parley.v1'])
+        socket.onopen = () => resolve('open')
+        socket.onerror = () => resolve('failed')
+      })
+      const kept = (await indexedDB.databases()).map(({ name }) => name)
+      return { told, opened, kept, storage: Object.keys(localStorage), cookie: document.cookie }
+    },
+    { parley: server.url, sessionId: id, request: requestId, folder: server.project },
+  )
+  expect(outcomes.told.filter((one) => one !== 'failed' && one !== '0')).toEqual([])
+  expect(outcomes).toMatchObject({ opened: 'failed', kept: [], storage: [], cookie: '' })
+
+  // What that server got from the browser, sent on as it is by a program that has no Origin.
+  const received = JSON.stringify(evil.requests)
+  for (const { headers } of evil.requests) {
+    expect([headers.cookie, headers.authorization]).toEqual([undefined, undefined])
+  }
+  const replayed = await fetch(`${server.url}/api/sessions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', cookie: evil.requests[0]?.headers.cookie ?? 'x=1' },
+    body: JSON.stringify({ agent: 'demo', cwd: server.project }),
+  })
+  expect(replayed.status).toBe(401)
+  for (const secret of secrets) {
+    expect(received).not.toContain(secret)
+    expect(server.log).not.toContain(secret)
+  }
+  expect(await context.cookies()).toEqual([])
+  expect(await server.call('/api/sessions')).toEqual(before)
+  expect(await waitingIn(id)).toBe(true)
+})
+
+it('the code of a link stays neither in the address nor in the history, and works once', async () => {
+  const link = await server.newLink()
+  const { page } = await openTab({}, { url: server.url, newLink: async () => link })
+  expect(page.url()).toBe(`${server.url}/`)
+  await page.goBack().catch(() => null)
+  expect(page.url()).not.toContain(new URL(link).hash)
+  const { page: late } = await openTab()
+  await late.evaluate(() => localStorage.clear())
+  await late.goto(link)
+  await late.getByText('This link does not work any more').waitFor()
+  expect(late.url()).toBe(`${server.url}/open`)
+})
+
+it('a stolen access token fails as soon as its browser is signed out from elsewhere, and every tab of it closes', async () => {
+  const { page, context } = await openTab()
+  const id = await server.session('show markdown')
+  await openSession(page, server, id)
+  await shows(page, /quotation/)
+  const second = await context.newPage()
+  await openSession(second, server, id)
+  const token = await tokenOf(page)
+  expect(await statusWith(token)).toBe(200)
+
+  const { page: elsewhere } = await openTab()
+  await elsewhere.goto(`${server.url}/settings/browser`)
+  const list = elsewhere.getByRole('region', { name: 'Signed-in browsers' })
+  const entries = list.getByRole('listitem').filter({ hasNotText: 'this browser' })
+  await entries
+    .last()
+    .getByRole('button', { name: /^Sign Chrome/ })
+    .click()
+  await eventually(() => statusWith(token)).toBe(401)
+  for (const tab of [page, second]) await tab.getByText('This browser is not signed in').waitFor()
+  expect(await page.evaluate(() => localStorage.getItem('parley:device'))).toBeNull()
+  await list.getByText('this browser').waitFor()
+})
+
+it('after signing out, the old token fails at once', async () => {
+  const { page } = await openTab()
+  await page.goto(`${server.url}/settings/browser`)
+  const token = await tokenOf(page)
+  expect(await statusWith(token)).toBe(200)
+  await page.getByRole('button', { name: 'Sign this browser out', exact: true }).first().click()
+  await page.getByText('This browser is not signed in').waitFor()
+  expect(await statusWith(token)).toBe(401)
+})
+
+it('a restart of the server is not noticed: the page signs in again by itself', async () => {
+  const { page } = await openTab()
+  const id = await server.session('show markdown')
+  await openSession(page, server, id)
+  await shows(page, /quotation/)
+  const token = await tokenOf(page)
+  await server.kill()
+  await server.start()
+  expect(await statusWith(token)).toBe(401)
+  await prompt(page).fill('help')
+  await page.getByRole('button', { name: /^(Send|Queue)$/ }).click()
+  await shows(page, /I am the demo agent/)
+  expect(await page.getByText(/not signed in/).count()).toBe(0)
+})
+
+it('a session is exported by an address that works once', async () => {
+  const { page, context } = await openTab()
+  const id = await server.session('show markdown')
+  await openSession(page, server, id)
+  await shows(page, /quotation/)
+  await page.getByRole('button', { name: 'More for this session' }).click()
+  await page.getByRole('menuitem', { name: 'Export' }).click()
+  const opened = context.waitForEvent('page')
+  await page.getByRole('menuitem', { name: 'A page (HTML)' }).click()
+  const exported = await opened
+  await exported.getByText('quotation').first().waitFor()
+  expect(exported.url()).toMatch(/\/api\/downloads\/[\w-]{43}$/)
+  await exported.reload()
+  await exported.getByText('Export the session again').waitFor()
+})
+
+it('a client in a page connects with a token, and hears that another is refused', async () => {
+  const { page } = await openTab()
+  await page.goto(server.url)
+  const outcome = await page.evaluate(
+    ({ token }) =>
+      Promise.all(
+        [token, 'wrong-token-of-sixteen'].map(
+          (given) =>
+            new Promise<string>((resolve) => {
+              const address = `${location.origin.replace('http', 'ws')}/api/ws`
+              const socket = new WebSocket(address, ['parley.v1', `bearer.${given}`])
+              socket.onopen = () => resolve(`open ${socket.protocol}`)
+              socket.onerror = () => resolve('refused')
+            }),
+        ),
+      ),
+    { token: server.token },
+  )
+  expect(outcome).toEqual(['open parley.v1', 'refused'])
+})

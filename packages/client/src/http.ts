@@ -193,7 +193,7 @@ function headersOf(route: Route, input: LooseInput): Record<string, string> {
 
 /** Routes whose reply is a file. */
 function isText(route: Route): boolean {
-  return route.reply === routes.exportSession.reply || route.reply === routes.download.reply
+  return route.also?.includes('text/markdown') ?? false
 }
 
 function replyOf(route: Route, response: Response, text: string): unknown {

@@ -52,11 +52,13 @@ const scripts: Record<string, Script> = {
       kind: 'edit',
       title: 'Edit big.txt',
       input: { path: 'big.txt' },
-      diff: {
-        path: 'big.txt',
-        before: lines(25_000, 'old').join('\n'),
-        after: lines(25_000, 'new').join('\n'),
-      },
+      diffs: [
+        {
+          path: 'big.txt',
+          before: lines(25_000, 'old').join('\n'),
+          after: lines(25_000, 'new').join('\n'),
+        },
+      ],
       content: [
         {
           type: 'diff',

@@ -37,7 +37,7 @@ export type FileDiff = {
  * The files of a change. A patch may have several, an exchange of texts has one. A patch that cannot be read is one file
  * whose lines are the text as it stands.
  */
-export function readDiff({ path, before, after, patch }: Diff): readonly FileDiff[] {
+export function readDiff({ path, movedFrom, before, after, patch }: Diff): readonly FileDiff[] {
   if (patch === undefined) {
     const status = before === null ? 'added' : after === null ? 'deleted' : 'modified'
     return [fileDiff({ path, status, binary: false }, compareTexts(before ?? '', after ?? ''))]
@@ -46,7 +46,9 @@ export function readDiff({ path, before, after, patch }: Diff): readonly FileDif
   if (files === undefined)
     return [fileDiff({ path, status: 'modified', binary: false }, [{ lines: asText(patch) }])]
   if (files.length === 0) return [fileDiff({ path, status: 'modified', binary: false }, [])]
-  return files.length === 1 ? files.map((file) => ({ ...file, path })) : files
+  if (files.length > 1) return files
+  const moved = movedFrom !== undefined && { from: movedFrom, status: 'renamed' as const }
+  return files.map((file) => ({ ...file, path, ...moved }))
 }
 
 /** The files of a unified diff, as git, diff and agents write it; undefined if it is none. */

@@ -75,9 +75,15 @@ export const PermissionRequest = z.object({
     .optional()
     .meta({ description: 'It changes a protected file: settings of git, agents, editors or shells' }),
   options: z.array(PermissionOption),
-  diff: Diff.optional(),
+  diffs: z.array(Diff).optional().meta({ description: 'What it would change, file by file' }),
+  diff: Diff.optional().meta({ description: 'Only in logs that were written before `diffs` existed' }),
 })
 export type PermissionRequest = z.infer<typeof PermissionRequest>
+
+/** The changes that a permission is asked for, whichever version of the protocol recorded it. */
+export function requestedDiffs({ diffs, diff }: Pick<PermissionRequest, 'diffs' | 'diff'>): readonly Diff[] {
+  return diffs ?? (diff ? [diff] : [])
+}
 
 export const PermissionOutcome = z.enum(['allowed', 'denied', 'cancelled', 'expired'])
 export type PermissionOutcome = z.infer<typeof PermissionOutcome>

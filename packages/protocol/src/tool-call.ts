@@ -20,9 +20,14 @@ export type ToolLocation = z.infer<typeof ToolLocation>
 
 export const Diff = z.object({
   path: z.string(),
-  before: z.string().nullable().optional().meta({ description: 'null: the file did not exist' }),
+  before: z
+    .string()
+    .nullable()
+    .optional()
+    .meta({ description: 'null: the file did not exist; absent: not known' }),
   after: z.string().nullable().optional().meta({ description: 'null: the file is gone' }),
-  patch: z.string().optional(),
+  patch: z.string().optional().meta({ description: 'Unified diff, in place of before and after' }),
+  movedFrom: z.string().optional().meta({ description: 'The path that the file had before' }),
 })
 export type Diff = z.infer<typeof Diff>
 

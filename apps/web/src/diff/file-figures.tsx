@@ -4,7 +4,15 @@ import { CopyButton } from '../page/copy-button.tsx'
 import { plural, visible, within } from '../page/words.logic.ts'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { DiffCount } from './diff-view.tsx'
-import { type DiffLine, diffFiles, diffLines, type FileDiff, type Hunk, lineWords } from './lines.logic.ts'
+import {
+  type DiffLine,
+  diffFiles,
+  diffLines,
+  type FileDiff,
+  fileNote,
+  type Hunk,
+  lineWords,
+} from './lines.logic.ts'
 
 const shownAtFirst = 400
 const shownAtMost = 5000
@@ -14,13 +22,13 @@ const FileFigures = memo(function FileFigures({ diff, folder }: { diff: Diff; fo
   const files = diffFiles(diff)
   const figures = files.map((file, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a file may be named twice
-    <FileFigure key={index} file={file} folder={folder} />
+    <FileFigure key={index} file={file} note={fileNote(diff, file)} folder={folder} />
   ))
   return files.length === 1 ? figures : <div className="flex flex-col gap-2">{figures}</div>
 })
 
 /** Long ones open in two steps; their end is a matter for an editor. */
-function FileFigure({ file, folder }: { file: FileDiff; folder: string }) {
+function FileFigure({ file, note, folder }: { file: FileDiff; note: string | undefined; folder: string }) {
   const { path, from, binary, hunks, added, removed } = file
   const [limit, setLimit] = useState(shownAtFirst)
   const total = hunks.reduce((sum, hunk) => sum + hunk.lines.length, 0)
@@ -31,6 +39,7 @@ function FileFigure({ file, folder }: { file: FileDiff; folder: string }) {
           {from !== undefined && <span className="text-faint">{visible(within(from, folder))} → </span>}
           {visible(within(path, folder))}
         </span>
+        {note !== undefined && <span className="shrink-0 text-faint">{note}</span>}
         <DiffCount added={added} removed={removed} />
         <CopyButton text={() => path} label="Copy path" className="pointer-fine:size-6!" />
       </figcaption>

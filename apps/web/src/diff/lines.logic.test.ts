@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { diffFiles, diffLines } from './lines.logic.ts'
+import { diffFiles, diffLines, fileNote } from './lines.logic.ts'
 
 const shape = (diff: Parameters<typeof diffLines>[0]) =>
   diffLines(diff).hunks.map((hunk) =>
@@ -41,6 +41,16 @@ describe('the lines of a diff', () => {
       ['y', 1, 1],
     ])
     expect(diffLines(diff)).toMatchObject({ added: 2, removed: 2 })
+  })
+
+  it('come with what happens to the file as a whole', () => {
+    const note = (diff: Parameters<typeof diffLines>[0]) => fileNote(diff, diffFiles(diff)[0]!)
+    expect(note({ path: 'x', before: null, after: 'a' })).toBe('New file')
+    expect(note({ path: 'x', after: null, patch: '@@ -1 +0,0 @@\n-a' })).toBe('Deleted')
+    expect(note({ path: 'x', after: 'a' })).toBe('Whole new content')
+    expect(note({ path: 'x', before: 'a', after: 'b' })).toBeUndefined()
+    const moved = { path: 'y', movedFrom: 'x', patch: '@@ -1 +1 @@\n-a\n+b' }
+    expect(diffFiles(moved)).toMatchObject([{ path: 'y', from: 'x', status: 'renamed' }])
   })
 
   it('are computed once', () => {

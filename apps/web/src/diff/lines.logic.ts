@@ -28,6 +28,16 @@ export function diffLines(diff: Diff): DiffLines {
   }
 }
 
+/** What happens to the file as a whole, where the lines alone do not say it. */
+export function fileNote(
+  { before, after, patch }: Diff,
+  { status }: Pick<FileDiff, 'status'>,
+): string | undefined {
+  if (before === null || status === 'added') return 'New file'
+  if (after === null || status === 'deleted') return 'Deleted'
+  return patch === undefined && before === undefined ? 'Whole new content' : undefined
+}
+
 const longestLine = 4000
 
 /** A line as it can be trusted: what would change the order of its letters, or hide some, is shown. */

@@ -1,17 +1,9 @@
 import { Check, Copy } from 'lucide-react'
 import { useState } from 'react'
-import { IconButton } from '../parts/button.tsx'
+import { Button, IconButton } from '../parts/button.tsx'
 import { toastError } from './toasts.tsx'
 
-export function CopyButton({
-  text,
-  label = 'Copy',
-  className,
-}: {
-  text: () => string
-  label?: string
-  className?: string
-}) {
+function useCopy(text: () => string) {
   const [copied, setCopied] = useState(false)
   const copy = async () => {
     try {
@@ -22,9 +14,36 @@ export function CopyButton({
       toastError(new Error('The browser did not let the page copy.'))
     }
   }
+  return { copied, copy: () => void copy() }
+}
+
+export function CopyButton({
+  text,
+  label = 'Copy',
+  className,
+}: {
+  text: () => string
+  label?: string
+  className?: string
+}) {
+  const { copied, copy } = useCopy(text)
   return (
-    <IconButton label={copied ? 'Copied' : label} className={className ?? ''} onClick={() => void copy()}>
-      {copied ? <Check size={14} className="text-good" /> : <Copy size={14} />}
+    <IconButton label={copied ? 'Copied' : label} className={className ?? ''} onClick={copy}>
+      <CopyIcon copied={copied} />
     </IconButton>
   )
+}
+
+/** The same with its name written on it. */
+export function CopyText({ text, label }: { text: string; label: string }) {
+  const { copied, copy } = useCopy(() => text)
+  return (
+    <Button onClick={copy} title={text}>
+      <CopyIcon copied={copied} /> {copied ? 'Copied' : label}
+    </Button>
+  )
+}
+
+function CopyIcon({ copied }: { copied: boolean }) {
+  return copied ? <Check size={14} className="text-good" /> : <Copy size={14} />
 }

@@ -1,4 +1,9 @@
-import type { OpenRequest, PermissionOption, PermissionScope } from '@parley/protocol'
+import {
+  type OpenRequest,
+  type PermissionOption,
+  type PermissionScope,
+  requestedDiffs,
+} from '@parley/protocol'
 
 export type PermissionAsk = Extract<OpenRequest, { type: 'permission' }>
 export type QuestionAsk = Extract<OpenRequest, { type: 'question' }>
@@ -51,14 +56,21 @@ const kinds = {
   other: 'use',
 } as const
 
+type Wish = Pick<PermissionAsk, 'kind' | 'tool' | 'parentToolCallId' | 'diffs' | 'diff'>
+
 /** "Demo wants to run a command": the first thing a card says. */
-export function wishOf(ask: Pick<PermissionAsk, 'kind' | 'tool' | 'parentToolCallId'>, name: string): string {
+export function wishOf(ask: Wish, name: string): string {
   const agentName = askerOf(ask, name)
   if (ask.kind === 'plan') return `${agentName} has a plan`
   if (ask.kind === 'execute') return `${agentName} wants to run a command`
-  if (ask.kind === 'edit') return `${agentName} wants to change a file`
+  if (ask.kind === 'edit') return `${agentName} wants to change ${filesOf(ask)}`
   if (ask.kind === 'other') return `${agentName} wants to use ${ask.tool}`
   return `${agentName} wants to ${kinds[ask.kind]}`
+}
+
+function filesOf(ask: Wish): string {
+  const { length } = requestedDiffs(ask)
+  return length > 1 ? `${length} files` : 'a file'
 }
 
 /** Who asks: a subagent says so, since nobody may have heard of it yet. */
@@ -71,7 +83,14 @@ export function askerOf(
 
 const longestShown = 300
 
-/** The fields of an input beside its command, as words; beside a diff only those that are no text. Long ones are cut. */
+/** Fields of inputs that change files which the diff says itself, by the names that agents have for them. */
+const saidByDiff = new Set([
+  ...['path', 'paths', 'file_path', 'filePath', 'notebook_path', 'absolute_path'],
+  ...['content', 'old_string', 'new_string', 'oldString', 'newString', 'new_source', 'edits', 'changes'],
+  ...['patch', 'patchText', 'diff'],
+])
+
+/** The fields of an input beside its command or its diff, as words. Long ones are cut. */
 export function otherFields(
   input: unknown,
   beside: 'command' | 'diff' = 'command',
@@ -79,7 +98,7 @@ export function otherFields(
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return []
   return Object.entries(input).flatMap(([name, value]) => {
     if (name === 'command' || value === undefined || value === null || value === false) return []
-    if (beside === 'diff' && typeof value === 'string') return []
+    if (beside === 'diff' && saidByDiff.has(name)) return []
     const words = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
     return [[name, words.length > longestShown ? `${words.slice(0, longestShown)}…` : words] as const]
   })

@@ -1,6 +1,6 @@
-import type { PermissionOption } from '@parley/protocol'
+import { type PermissionOption, requestedDiffs } from '@parley/protocol'
 import { type KeyboardEvent, useState } from 'react'
-import { DiffView } from '../diff/diff-view.tsx'
+import { DiffList } from '../diff/diff-list.tsx'
 import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
 import { useAgent } from '../page/agents.ts'
 import { lazyPart, Part } from '../page/part.tsx'
@@ -10,7 +10,7 @@ import { Button } from '../parts/button.tsx'
 import { LongText } from '../parts/long-text.tsx'
 import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { CommandText } from '../timeline/call-detail.tsx'
-import { asJson, commandOf, planOf } from '../timeline/call-words.logic.ts'
+import { asJson, commandOf, isEmpty, planOf } from '../timeline/call-words.logic.ts'
 import { KindIcon } from '../timeline/kind-icon.tsx'
 import { useAnswer } from './answer.ts'
 import { useAnswerDraft } from './answer-draft.ts'
@@ -62,6 +62,9 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
           <KindIcon kind={ask.kind} size={15} />
         </span>
         <h3 className="font-semibold">{title}</h3>
+        {ask.readOnly && !isPlan && (
+          <span className="rounded-sm border border-line px-1 text-xs text-soft">Read-only</span>
+        )}
         <span className="ml-auto truncate font-mono text-xs text-faint" title={session.cwd}>
           {isPlan ? '' : session.cwd}
         </span>
@@ -134,12 +137,12 @@ function leaveByEscape(event: KeyboardEvent, leave: () => void): void {
 
 function Wanted({ ask, folder }: { ask: PermissionAsk; folder: string }) {
   const command = commandOf(ask.input)
-  const plan = ask.kind === 'plan' ? planOf(ask.input) : undefined
-  if (plan !== undefined) return <LazyMarkdown text={plan} />
-  if (ask.diff) {
+  const diffs = requestedDiffs(ask)
+  if (ask.kind === 'plan') return <PlanText input={ask.input} />
+  if (diffs.length > 0) {
     return (
       <>
-        <DiffView diff={ask.diff} folder={folder} />
+        <DiffList diffs={diffs} folder={folder} />
         <Others fields={otherFields(ask.input, 'diff')} />
       </>
     )
@@ -155,14 +158,26 @@ function Wanted({ ask, folder }: { ask: PermissionAsk; folder: string }) {
   return (
     <div>
       <p className="text-sm font-medium [overflow-wrap:anywhere]">{visible(within(ask.title, folder))}</p>
-      <ScrollRegion label="Input" className="mt-1 max-h-60 overflow-y-auto rounded-md bg-sunk">
-        <pre className="terminal px-2.5 py-2">
-          <LongText text={visible(asJson(ask.input))} />
-        </pre>
-      </ScrollRegion>
+      {!isEmpty(ask.input) && (
+        <ScrollRegion label="Input" className="mt-1 max-h-60 overflow-y-auto rounded-md bg-sunk">
+          <pre className="terminal px-2.5 py-2">
+            <LongText text={visible(asJson(ask.input))} />
+          </pre>
+        </ScrollRegion>
+      )}
     </div>
   )
 }
+
+function PlanText({ input }: { input: unknown }) {
+  const plan = planOf(input)
+  if (plan !== undefined) return <LazyMarkdown text={plan} />
+  return (
+    <p className="text-sm text-soft">The plan has no text of its own; it is in the conversation above.</p>
+  )
+}
+
+const fieldLabels: Readonly<Record<string, string>> = { description: 'Why', instruction: 'Why' }
 
 /** What else the input says: a switch that leaves the sandbox must not hide behind the command. */
 function Others({ fields }: { fields: ReturnType<typeof otherFields> }) {
@@ -171,7 +186,7 @@ function Others({ fields }: { fields: ReturnType<typeof otherFields> }) {
     <dl className="flex flex-wrap gap-x-4 gap-y-0.5 px-1 pt-1.5 text-xs text-soft">
       {fields.map(([name, value]) => (
         <div key={name} className="flex min-w-0 gap-1.5">
-          <dt className="text-faint">{visible(name)}</dt>
+          <dt className="text-faint">{fieldLabels[name] ?? visible(name)}</dt>
           <dd className="min-w-0 [overflow-wrap:anywhere]">{visible(value)}</dd>
         </div>
       ))}

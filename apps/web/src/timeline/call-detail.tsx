@@ -1,5 +1,6 @@
-import type { BlockOf, OpenToolCall, ToolContent } from '@parley/protocol'
+import type { BlockOf, Diff, OpenToolCall, ToolContent } from '@parley/protocol'
 import { TerminalText } from '../code/terminal-text.tsx'
+import { DiffList } from '../diff/diff-list.tsx'
 import { DiffView } from '../diff/diff-view.tsx'
 import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
 import { useIsWanted } from '../page/finding.ts'
@@ -14,18 +15,25 @@ type Call = BlockOf<'tool-call'>
 /** What an opened call shows: the command or input in full, then what came of it. */
 export function CallDetail({
   call,
+  diffs,
   live,
   folder,
 }: {
   call: Call
+  /** What it was to change, where its content does not show it. */
+  diffs: readonly Diff[]
   live?: OpenToolCall | undefined
   folder: string
 }) {
   const output = live?.output ?? ''
   return (
     <div className="flex flex-col gap-2 pt-1 pb-2">
-      <CallInput call={call} />
+      <CallInput call={call} diffs={diffs} />
+      <DiffList diffs={diffs} folder={folder} />
       {call.status === 'running' && output !== '' && <TerminalText output={output} label="Output so far" />}
+      {call.status === 'failed' && call.content.length > 0 && (
+        <p className="text-xs font-medium text-bad">Error</p>
+      )}
       {call.content.map((part, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: parts have no identity but their place
         <ContentView key={index} part={part} folder={folder} call={call} />
@@ -37,8 +45,8 @@ export function CallDetail({
   )
 }
 
-function CallInput({ call }: { call: Call }) {
-  const input = inputOf(call)
+function CallInput({ call, diffs }: { call: Call; diffs: readonly Diff[] }) {
+  const input = inputOf(call, diffs)
   if (!input) return null
   if (input.type === 'command') return <CommandText command={input.text} />
   if (input.type === 'plan') return <LazyMarkdown text={input.text} />
@@ -77,7 +85,7 @@ function ContentView({ part, folder, call }: { part: ToolContent; folder: string
       return call.kind === 'subagent' ? (
         <LazyMarkdown text={part.text} />
       ) : (
-        <TerminalText output={part.text} label="Result" />
+        <TerminalText output={part.text} label={call.status === 'failed' ? 'Error' : 'Result'} />
       )
     case 'terminal':
       return (

@@ -1,4 +1,4 @@
-import type { BlockOf } from '@parley/protocol'
+import type { BlockOf, Diff } from '@parley/protocol'
 import { ChevronRight, LoaderCircle } from 'lucide-react'
 import { memo } from 'react'
 import { DiffsCount } from '../diff/diff-view.tsx'
@@ -6,7 +6,7 @@ import { useNow } from '../page/clock.ts'
 import { duration, plural, visible, within } from '../page/words.logic.ts'
 import { RequestOutcome } from '../request/request-outcome.tsx'
 import { CallDetail } from './call-detail.tsx'
-import { callName, commandRun, exitCodeOf, firstLine } from './call-words.logic.ts'
+import { asRun, callLabel, commandRun, exitCodeOf, firstLine, wantedDiffs } from './call-words.logic.ts'
 import { KindIcon } from './kind-icon.tsx'
 import type { CallNode } from './nodes.logic.ts'
 import { useOpenCall } from './open-blocks.ts'
@@ -22,6 +22,7 @@ type Props = {
 /** A call on one line; opened, all of it. */
 export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: Props) {
   const { block: call, request } = node
+  const { verb, about } = labelOf(node, folder)
   return (
     <div>
       <button
@@ -31,11 +32,11 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
         className={`flex min-h-7 w-full items-center gap-2 rounded-md px-1.5 text-left text-sm hover:bg-hover/60 pointer-coarse:min-h-11 ${call.status === 'failed' ? 'text-bad' : 'text-soft'}`}
       >
         <KindIcon kind={call.kind} />
-        <span className="shrink-0 font-medium">{callName(call)}</span>
+        <span className="shrink-0 font-medium">{visible(verb)}</span>
         <span
           className={`min-w-0 truncate text-ink ${call.kind === 'execute' || call.kind === 'search' ? 'font-mono text-[0.8125rem]' : ''} ${call.status === 'denied' || call.status === 'cancelled' ? 'line-through decoration-1' : ''}`}
         >
-          {visible(titleOf(node, folder))}
+          {visible(about)}
         </span>
         <CallMeta
           call={call}
@@ -48,7 +49,7 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
       {request?.type === 'permission' && <RequestOutcome block={request} />}
       {open && (
         <div className="ml-3 border-l border-line pl-3.5">
-          <LiveDetail call={call} folder={folder} />
+          <LiveDetail call={asRun(call, request)} diffs={wantedDiffs(call, request)} folder={folder} />
         </div>
       )}
       {!open && call.status === 'failed' && (
@@ -58,12 +59,13 @@ export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: P
   )
 })
 
-function LiveDetail({ call, folder }: { call: Call; folder: string }) {
-  return <CallDetail call={call} live={useOpenCall(call.id)} folder={folder} />
+function LiveDetail({ call, diffs, folder }: { call: Call; diffs: readonly Diff[]; folder: string }) {
+  return <CallDetail call={call} diffs={diffs} live={useOpenCall(call.id)} folder={folder} />
 }
 
-function titleOf({ block, request }: CallNode, folder: string): string {
-  return within(commandRun(request) ?? block.title, folder).split('\n', 1)[0] ?? ''
+function labelOf({ block, request }: CallNode, folder: string): ReturnType<typeof callLabel> {
+  const { verb, about } = callLabel({ ...block, title: commandRun(request) ?? block.title })
+  return { verb, about: within(about, folder).split('\n', 1)[0] ?? '' }
 }
 
 type MetaProps = { call: Call; steps: number; asked: boolean; waited: number }

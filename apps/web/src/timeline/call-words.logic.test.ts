@@ -1,18 +1,73 @@
+import type { BlockOf, ToolKind } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import {
   asJson,
-  callName,
+  asRun,
+  callLabel,
   commandOf,
   exitCodeOf,
   firstLine,
+  inputOf,
   pictureAddress,
   planOf,
+  wantedDiffs,
 } from './call-words.logic.ts'
 
 describe('the words of a call', () => {
-  it('name it by its kind, or by its own name', () => {
-    expect(callName({ kind: 'execute', name: 'Bash' })).toBe('Run')
-    expect(callName({ kind: 'other', name: 'mcp__a__b' })).toBe('mcp__a__b')
+  it('have one verb, and then what the call is about', () => {
+    const label = (kind: ToolKind, name: string, title: string) =>
+      Object.values(callLabel({ kind, name, title })).join(' | ')
+    expect(label('execute', 'Bash', 'Read everything')).toBe('Run | Read everything')
+    expect(label('read', 'Read', 'Read src/app.js')).toBe('Read | src/app.js')
+    expect(label('edit', 'Write', 'Write src/app.js')).toBe('Write | src/app.js')
+    expect(label('edit', 'replace', 'poem.txt: red => white')).toBe('Edit | poem.txt: red => white')
+    expect(label('search', 'Grep', 'Search for "x"')).toBe('Search | for "x"')
+    expect(label('plan', 'ExitPlanMode', 'Propose the plan')).toBe('Propose | the plan')
+    expect(label('subagent', 'Task', 'Find the bug')).toBe('Subagent | Find the bug')
+    expect(label('other', 'Skill', 'Use the skill pdf')).toBe('Skill | Use the skill pdf')
+    expect(label('other', 'mcp__a__b', 'a: b')).toBe('Tool | a: b')
+  })
+
+  it('show what a call was to change only where its result does not, and never what was edited', () => {
+    const diffs = [{ path: 'a', before: null, after: 'x' }]
+    const asked = {
+      requestId: 'r',
+      tool: 'Write',
+      kind: 'edit',
+      title: 'a',
+      input: {},
+      inputHash: '',
+    } as const
+    const request = (resolution?: object) =>
+      ({
+        type: 'permission',
+        id: 'r',
+        seq: 1,
+        at: 1,
+        request: { ...asked, readOnly: false, options: [], diffs },
+        ...(resolution && { resolution }),
+      }) as BlockOf<'permission'>
+    const input = { file_path: 'a', content: 'x' }
+    const call = { kind: 'edit' as const, title: 'Write a', input, content: [] }
+    expect(wantedDiffs(call, request())).toEqual(diffs)
+    expect(wantedDiffs({ content: [{ type: 'text', text: 'failed' }] }, request())).toEqual(diffs)
+    expect(wantedDiffs({ content: [{ type: 'diff', path: 'a' }] }, request())).toEqual([])
+    expect(wantedDiffs(call, request({ outcome: 'allowed', input: { content: 'y' } }))).toEqual([])
+    const block = {
+      ...call,
+      type: 'tool-call',
+      id: 'c',
+      seq: 1,
+      at: 1,
+      name: 'Write',
+      status: 'running',
+    } as const
+    expect(asRun(block, request({ outcome: 'allowed', input: { content: 'y' } })).input).toEqual({
+      content: 'y',
+    })
+    expect(asRun(block, request())).toBe(block)
+    expect(inputOf(call)).toEqual({ type: 'json' })
+    expect(inputOf(call, diffs)).toBeUndefined()
   })
 
   it('find the command and the plan in whatever input there is', () => {

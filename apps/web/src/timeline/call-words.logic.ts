@@ -1,4 +1,4 @@
-import type { BlockOf, ToolContent, ToolKind } from '@parley/protocol'
+import { type BlockOf, type Diff, requestedDiffs, type ToolContent, type ToolKind } from '@parley/protocol'
 
 /** What a call is, in a word: its icon and its colour follow from the kind. */
 export const kindNames: Record<ToolKind, string> = {
@@ -15,8 +15,30 @@ export const kindNames: Record<ToolKind, string> = {
   other: 'Tool',
 }
 
-export function callName(call: Pick<BlockOf<'tool-call'>, 'kind' | 'name'>): string {
-  return call.kind === 'other' ? call.name || 'Tool' : kindNames[call.kind]
+const verb =
+  /^(Add|Change|Delete|Edit|Fetch|Find|List|Look|Make|Move|Propose|Read|Search|Update|Write|Writing) (.+)$/s
+/** Of these, titles are sentences of ours; those of others are a command, or an agent's own words. */
+const titled: ReadonlySet<ToolKind> = new Set([
+  'read',
+  'edit',
+  'delete',
+  'move',
+  'search',
+  'fetch',
+  'think',
+  'plan',
+])
+
+/** A call as one verb and what it is about: "Read" and "src/app.js". */
+export function callLabel({ kind, name, title }: Pick<BlockOf<'tool-call'>, 'kind' | 'name' | 'title'>): {
+  readonly verb: string
+  readonly about: string
+} {
+  const [, first, about] = (titled.has(kind) && verb.exec(title)) || []
+  if (first !== undefined && about !== undefined) return { verb: first, about }
+  if (kind !== 'other') return { verb: kindNames[kind], about: title }
+  const isNamed = title === name || name === '' || name.startsWith('mcp__')
+  return { verb: isNamed ? 'Tool' : name, about: title }
 }
 
 export function fieldOf(input: unknown, field: string): unknown {
@@ -32,6 +54,12 @@ export function commandOf(input: unknown): string | undefined {
     : undefined
 }
 
+/** A call with the input that it ran with: a person may have edited it. */
+export function asRun(call: BlockOf<'tool-call'>, request: BlockOf<'permission' | 'question'> | undefined) {
+  const edited = request?.type === 'permission' ? request.resolution?.input : undefined
+  return edited === undefined ? call : { ...call, input: edited }
+}
+
 /** The command that a person had run in place of the agent's. */
 export function commandRun(request: BlockOf<'permission' | 'question'> | undefined): string | undefined {
   if (request?.type !== 'permission') return undefined
@@ -43,15 +71,10 @@ export function commandRun(request: BlockOf<'permission' | 'question'> | undefin
 const longTitle = 30
 
 /** What an opened call shows of its input: nothing, where its title or its result says it all. */
-export function inputOf({
-  kind,
-  input,
-  title,
-  content,
-}: Pick<BlockOf<'tool-call'>, 'kind' | 'input' | 'title' | 'content'>):
-  | { readonly type: 'command' | 'plan'; readonly text: string }
-  | { readonly type: 'json' }
-  | undefined {
+export function inputOf(
+  { kind, input, title, content }: Pick<BlockOf<'tool-call'>, 'kind' | 'input' | 'title' | 'content'>,
+  diffs: readonly Diff[] = [],
+): { readonly type: 'command' | 'plan'; readonly text: string } | { readonly type: 'json' } | undefined {
   const command = commandOf(input)
   if (command !== undefined && kind === 'execute') {
     const isAllSaid = command === title && command.length <= longTitle && !command.includes('\n')
@@ -61,11 +84,20 @@ export function inputOf({
     const text = planOf(input)
     return text === undefined ? undefined : { type: 'plan', text }
   }
-  if (kind === 'edit' && content.some((part) => part.type === 'diff')) return undefined
+  if (diffs.length > 0 || content.some((part) => part.type === 'diff')) return undefined
   return kind === 'read' || isEmpty(input) ? undefined : { type: 'json' }
 }
 
-function isEmpty(input: unknown): boolean {
+/** What a call was to change, if it did not: its result shows what it did. An edited input is another change. */
+export function wantedDiffs(
+  { content }: Pick<BlockOf<'tool-call'>, 'content'>,
+  request: BlockOf<'permission' | 'question'> | undefined,
+): readonly Diff[] {
+  if (request?.type !== 'permission' || request.resolution?.input !== undefined) return []
+  return content.some((part) => part.type === 'diff') ? [] : requestedDiffs(request.request)
+}
+
+export function isEmpty(input: unknown): boolean {
   return (
     input === undefined || input === null || (typeof input === 'object' && Object.keys(input).length === 0)
   )

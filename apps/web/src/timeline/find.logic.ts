@@ -1,6 +1,6 @@
 import { promptText } from '@parley/protocol'
 import { diffLines } from '../diff/lines.logic.ts'
-import { asJson, callName, inputOf } from './call-words.logic.ts'
+import { asJson, asRun, callLabel, inputOf, wantedDiffs } from './call-words.logic.ts'
 import type { Node, Segment } from './nodes.logic.ts'
 import { innerOf } from './rows.logic.ts'
 
@@ -59,10 +59,14 @@ function read(node: Exclude<Node, { type: 'group' }>): string {
     case 'notice':
       return node.block.text
     case 'call': {
-      const { block } = node
-      const input = inputOf(block)
+      const { request } = node
+      const block = asRun(node.block, request)
+      const diffs = wantedDiffs(block, request)
+      const input = inputOf(block, diffs)
       const shown = input && (input.type === 'json' ? asJson(block.input) : input.text)
-      return [callName(block), block.title, shown ?? '', ...block.content.map(partWords)].join('\n')
+      const { verb, about } = callLabel(block)
+      const parts = [...diffs.map((diff) => ({ type: 'diff' as const, ...diff })), ...block.content]
+      return [verb, about, shown ?? '', ...parts.map(partWords)].join('\n')
     }
     case 'request':
       return asJson(node.block.request)

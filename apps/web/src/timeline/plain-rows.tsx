@@ -1,15 +1,5 @@
 import type { BlockOf, OpenBlock, PromptPart } from '@parley/protocol'
-import {
-  ChevronRight,
-  CircleAlert,
-  CircleStop,
-  CornerDownRight,
-  FileText,
-  FoldVertical,
-  Info,
-  Layers,
-  TriangleAlert,
-} from 'lucide-react'
+import { ChevronRight, CircleStop, CornerDownRight, FileText, FoldVertical, Info, Layers } from 'lucide-react'
 import { memo, type ReactNode, useState } from 'react'
 import { showChanges } from '../changes/jump.ts'
 import { TerminalText } from '../code/terminal-text.tsx'
@@ -19,10 +9,13 @@ import { useIsWanted } from '../page/finding.ts'
 import { amount, dollars, plural, timeOf, turnTime, visible, within } from '../page/words.logic.ts'
 import { useSessionId } from '../session/session-context.tsx'
 import { asJson } from './call-words.logic.ts'
+import { FailedTurn } from './failed-turn.tsx'
 import type { GroupNode } from './nodes.logic.ts'
 import { Picture } from './picture.tsx'
 import { RowActions } from './row-actions.tsx'
 import { groupSummary } from './rows.logic.ts'
+import { stopWords } from './stop-words.logic.ts'
+import { Trouble } from './trouble.tsx'
 
 type Toggle = (key: string, open: boolean) => void
 
@@ -209,7 +202,7 @@ export const EndRow = memo(function EndRow({
   folder: string
 }) {
   const sessionId = useSessionId()
-  const { outcome, durationMs, usage, costUsd, notionalCost, error, structuredOutput } = block.end
+  const { outcome, stopReason, durationMs, usage, costUsd, notionalCost, error, structuredOutput } = block.end
   const facts = [
     timeOf(block.at, useNow()),
     turnTime(durationMs, waited),
@@ -218,7 +211,10 @@ export const EndRow = memo(function EndRow({
   ].filter(Boolean)
   return (
     <div>
-      {outcome === 'failed' && <Trouble level="error" text={error?.message ?? 'The turn failed.'} />}
+      {outcome === 'failed' && <FailedTurn turnId={block.turnId} error={error} />}
+      {outcome === 'completed' && stopWords(stopReason) !== undefined && (
+        <Trouble level="warning" text={stopWords(stopReason) ?? ''} />
+      )}
       {error && <LastWords details={error.details} />}
       {outcome === 'unknown' && (
         <Trouble
@@ -313,18 +309,6 @@ function Compaction({ text }: { text: string }) {
         </details>
       )}
     </div>
-  )
-}
-
-export function Trouble({ level, text }: { level: 'warning' | 'error'; text: string }) {
-  const Icon = level === 'error' ? CircleAlert : TriangleAlert
-  return (
-    <p
-      className={`my-1 flex items-start gap-2 rounded-md px-2.5 py-1.5 text-sm ${level === 'error' ? 'bg-bad-wash text-bad' : 'bg-wait-wash text-wait'}`}
-    >
-      <Icon size={15} aria-hidden className="mt-0.5 shrink-0" />
-      <span className="min-w-0 whitespace-pre-wrap [overflow-wrap:anywhere]">{text.slice(0, 4000)}</span>
-    </p>
   )
 }
 

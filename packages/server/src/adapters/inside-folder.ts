@@ -84,7 +84,8 @@ function holds(folder: string, place: string): boolean {
   return place === folder || place.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
-function placeOrNone(path: string): string | undefined {
+/** The same; nothing where it throws. */
+export function placeOrNone(path: string): string | undefined {
   try {
     return realPlace(path)
   } catch {

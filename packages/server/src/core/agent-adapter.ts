@@ -206,7 +206,8 @@ export type PermissionAsk = {
   readonly protected?: boolean
   /** The agent asks although it runs in a mode of its own that accepts edits: no mode but bypass answers. */
   readonly insisted?: boolean
-  readonly diff?: Diff
+  /** What it would change, file by file. */
+  readonly diffs?: readonly Diff[]
   /** The agent's own idea of what a lasting answer would cover. */
   readonly suggestions?: readonly PermissionOption[]
 }

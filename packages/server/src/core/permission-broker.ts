@@ -135,7 +135,7 @@ function permissionPlan(
   const { state } = log
   const place = placeFor(log, ask, ids)
   if (!place) return { drafts: [] }
-  const { suggestions, readOnly: _, insisted: __, ...what } = ask
+  const { suggestions, readOnly: _, insisted: __, diffs, ...what } = ask
   const { readOnly } = subject
   const inputHash = hashOf({ tool: ask.tool, input: ask.input })
   const requested: DraftOf<'permission.requested'> = {
@@ -143,6 +143,7 @@ function permissionPlan(
     ...place.turn,
     requestId,
     ...what,
+    ...(diffs && { diffs: [...diffs] }),
     inputHash,
     readOnly,
     options: optionsFor(subject, suggestions),

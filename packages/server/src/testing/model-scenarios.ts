@@ -119,6 +119,13 @@ export function claudeScenarios(home: string) {
       prompt: modelPrompt('Plan.', call('ExitPlanMode', { plan: 'First this, then that.' }), done),
       session: { mode: 'plan' },
     },
+    edit: {
+      prompt: (folder: string) => {
+        const file_path = join(folder, 'poem.txt')
+        const edit = { file_path, old_string: 'two', new_string: '2' }
+        return modelPrompt('Change it.', call('Read', { file_path }), call('Edit', edit), done)
+      },
+    },
     subagents: { prompt: modelPrompt('Delegate.', call('Agent', look), done) },
     background: claudeBackground(command),
     commands: { prompt: modelPrompt('Hello.', { content: 'Hello.' }), command: 'compact', says: 'Hello' },

@@ -36,7 +36,22 @@ const delegated: Script = [
   { type: 'tool', name: 'Read' },
 ]
 
+const poem = { path: 'poem.txt', patch: '@@ -1,3 +1,3 @@\n one\n-two\n+2\n three' }
+
 export const generalScripts = {
+  edit: {
+    prompt: () =>
+      json({
+        type: 'permission',
+        name: 'Edit',
+        kind: 'edit',
+        title: 'Edit poem.txt',
+        input: { file_path: 'poem.txt', old_string: 'two', new_string: '2' },
+        diffs: [poem],
+        content: [{ type: 'diff', ...poem }],
+        effect: { writeFile: { path: 'poem.txt', text: 'one\n2\nthree\n', anew: true } },
+      }),
+  },
   text: { prompt: 'hello there, you', says: 'hello there' },
   busy: { prompt: json({ type: 'text', text: 'and now I wait' }, { type: 'hang' }) },
   toolCall: { prompt: json({ type: 'tool', name: 'Read', kind: 'read', output: ['one', 'two'] }) },

@@ -1,4 +1,4 @@
-import type { Answers, EventOf } from '@parley/protocol'
+import { type Answers, type EventOf, requestedDiffs } from '@parley/protocol'
 import type { Call, TurnCalls } from './turn-calls.ts'
 import type { TurnSteps } from './turn-steps.ts'
 import { questionTool, type UiChunk } from './ui-chunk.ts'
@@ -179,9 +179,10 @@ export class TurnRequests {
 
 /** What an approval of the AI SDK has no room for. */
 export function permissionData(asked: EventOf<'permission.requested'>): UiChunk {
-  const { requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options, diff } =
-    asked
-  const data = { requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options, diff }
+  const { requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options } = asked
+  const about = { requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options }
+  const diffs = requestedDiffs(asked)
+  const data = { ...about, ...(diffs.length > 0 && { diffs }) }
   return { type: 'data-permission', id: requestId, data }
 }
 

@@ -42,6 +42,13 @@ const scenarios: Scenarios = {
       }),
     code: 'agent_not_signed_in',
   },
+  edit: {
+    prompt: (folder) => {
+      const file_path = join(folder, 'poem.txt')
+      const edit = { file_path, old_string: 'two', new_string: '2', instruction: 'Use a digit.' }
+      return modelPrompt('Change it.', call('replace', edit), done)
+    },
+  },
   planApproval: {
     prompt: modelPrompt(
       'Plan.',

@@ -24,7 +24,7 @@ import { applyMode, applyModel, commandLine } from './settings.ts'
 import { startSession } from './start.ts'
 import { initialState, type TranslateState, translate } from './translate.ts'
 import { ourMode, withRequestedMode } from './translate-state.ts'
-import { askFor, openCalls, pathsFor } from './translate-tool-call.ts'
+import { askFor, diffsFor, openCalls, pathsFor } from './translate-tool-call.ts'
 import { errorOf } from './translate-turn.ts'
 import { Wire } from './wire.ts'
 
@@ -334,9 +334,11 @@ class AcpConnection implements AgentConnection {
   }
 
   /** An agent may change files by itself, so where is looked at here. */
-  #askFor(nativeId: string): PermissionAsk | undefined {
+  async #askFor(nativeId: string): Promise<PermissionAsk | undefined> {
     const ask = askFor(this.#state, nativeId)
-    return ask && { ...ask, ...reachOf(ask.kind, pathsFor(this.#state, nativeId), this.#input) }
+    if (!ask) return undefined
+    const reach = reachOf(ask.kind, pathsFor(this.#state, nativeId), this.#input)
+    return { ...ask, ...reach, ...(await diffsFor(this.#state, nativeId, this.#input)) }
   }
 
   async #whileAsking<Answer>(ask: () => Promise<Answer>): Promise<Answer> {

@@ -1,6 +1,6 @@
 import { type ToolKind, ToolKind as ToolKinds } from '@parley/protocol'
 import type { NativeCall } from './native.ts'
-import { diffIn, textIn } from './translate-content.ts'
+import { diffsIn, textIn } from './translate-content.ts'
 import { type Call, inMeta, isRecord, type TranslateState } from './translate-state.ts'
 
 /** How a call is mentioned: announced, told more of, or asked about. */
@@ -63,12 +63,10 @@ export function inputOf({ dialect }: TranslateState, call: Call): unknown {
     return { command: title, ...(text && { description: text }) }
   const parsed = dialect.inputInContent ? objectIn(text) : undefined
   if (parsed) return parsed
-  const diff = diffIn(content)
-  if (diff)
-    return {
-      path: diff.path,
-      ...(diff.patch === undefined ? { content: diff.after } : { patch: diff.patch }),
-    }
+  const [change, ...more] = diffsIn(content).map(({ path, patch, after }) =>
+    patch === undefined ? { path, content: after } : { path, patch },
+  )
+  if (change) return more.length === 0 ? change : { changes: [change, ...more] }
   const paths = locations.map(({ path }) => path)
   return {
     title,

@@ -120,8 +120,8 @@ describe('writing', () => {
     await write(join(cwd, 'poem.txt'), 'one\n2\nthree\n')
     await write(join(other, 'deep/new.txt'))
     expect(asked).toMatchObject([
-      { kind: 'edit', title: 'Write poem.txt', diff: { patch: expect.stringContaining('-two\n+2') } },
-      { kind: 'edit', diff: { before: null, after: 'new\n' } },
+      { kind: 'edit', title: 'Write poem.txt', diffs: [{ patch: expect.stringContaining('-two\n+2') }] },
+      { kind: 'edit', diffs: [{ before: null, after: 'new\n' }] },
     ])
     expect(readFileSync(join(other, 'deep/new.txt'), 'utf8')).toBe('new\n')
   })
@@ -146,7 +146,7 @@ describe('writing', () => {
     await files.allow(call({}, path), [{ path, oldText: 'one\ntwo\nthree\n', newText: 'new\n' }])
     allow = false
     await expect(write(path, 'other\n')).rejects.toThrow('Not today.')
-    expect(asked).toMatchObject([{ diff: { patch: expect.stringContaining('+other') } }])
+    expect(asked).toMatchObject([{ diffs: [{ patch: expect.stringContaining('+other') }] }])
     expect(readFileSync(path, 'utf8')).toBe('one\ntwo\nthree\n')
     await write(path)
     expect(asked).toHaveLength(1)
@@ -186,7 +186,7 @@ describe('writing', () => {
     await files.allow(call({ input }, path), [{ path, input }])
     allow = false
     await expect(write(path)).rejects.toThrow('Not today.')
-    expect(asked).toMatchObject([{ diff: { patch: expect.stringContaining('+new') } }])
+    expect(asked).toMatchObject([{ diffs: [{ patch: expect.stringContaining('+new') }] }])
   })
 
   it('covers nothing of the next turn, nor by a call that changes no files', async () => {

@@ -72,10 +72,11 @@ export function createFileMethods(options: {
       title: `Write ${shown(place)}`,
       input: { path: place, ...change },
       ...reachOf('edit', [place], { cwd, settings: { options: { directories } } }),
-      diff:
+      diffs: [
         before === undefined
           ? { path: place, before: null, after: content }
           : { path: place, patch: change.patch ?? '' },
+      ],
     }
     const covered = takeApproval(place, { before, content })
     const refused = [own, ...(covered ? [covered] : [])].find((ask) => person.forbids(ask))

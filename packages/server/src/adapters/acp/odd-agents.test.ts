@@ -135,7 +135,7 @@ describe('files', () => {
   it('are written when the person allows it', () =>
     play('write FOLDER/new.txt', async ({ bench, turn }) => {
       const ask = await turn.asked()
-      expect(ask).toMatchObject({ kind: 'edit', title: 'Write new.txt', diff: { after: 'written\n' } })
+      expect(ask).toMatchObject({ kind: 'edit', title: 'Write new.txt', diffs: [{ after: 'written\n' }] })
       expect(await bench.file('new.txt')).toBeUndefined()
       await turn.decide(ask, 'allow')
       await turn.completed()
@@ -145,12 +145,12 @@ describe('files', () => {
   it('are asked about again when other words are written than were allowed', () =>
     play('edit FOLDER/new.txt', async ({ bench, turn }) => {
       const first = await turn.asked()
-      expect(first).toMatchObject({ kind: 'edit', title: 'Edit it', diff: { after: 'as shown\n' } })
+      expect(first).toMatchObject({ kind: 'edit', title: 'Edit it', diffs: [{ after: 'as shown\n' }] })
       await turn.decide(first, 'allow')
       const second = await turn.asked()
       expect(second).toMatchObject({
         title: 'Write new.txt',
-        diff: { patch: expect.stringContaining('not as') },
+        diffs: [{ patch: expect.stringContaining('not as') }],
       })
       expect(await bench.file('new.txt')).toBe('as shown\n')
       await turn.decide(second, 'deny')

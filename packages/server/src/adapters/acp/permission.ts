@@ -9,7 +9,7 @@ export type PermissionContext = {
   readonly person: Person
   readonly dialect: Dialect
   /** The call that is asked about, as the host knows it. */
-  askFor(nativeId: string): PermissionAsk | undefined
+  askFor(nativeId: string): Promise<PermissionAsk | undefined>
   /** It may run, and make these changes. */
   allowed(ask: PermissionAsk, changes: readonly Change[]): Promise<void>
   /** The person wants the turn to end with this refusal. */
@@ -30,7 +30,7 @@ export async function answerPermission(
   signal: AbortSignal,
 ): Promise<Outcome> {
   const { toolCall, options } = params as NativePermission
-  const found = context.askFor(toolCall.toolCallId)
+  const found = await context.askFor(toolCall.toolCallId)
   if (!found) return cancelled
   const ask = await withPlan(found, context.dialect)
   const allow = optionOf(options, 'allow_once')

@@ -22,10 +22,9 @@ export function textIn(content: readonly NativeToolContent[]): string {
   return content.flatMap((item) => (item.type === 'content' ? (item.content?.text ?? []) : [])).join('\n')
 }
 
-/** The first change in the content of a call. */
-export function diffIn(content: readonly NativeToolContent[]): Diff | undefined {
-  const native = content.find(({ type }) => type === 'diff')
-  return native && diffOf(native)
+/** The changes in the content of a call. */
+export function diffsIn(content: readonly NativeToolContent[]): Diff[] {
+  return content.filter(({ type }) => type === 'diff').map(diffOf)
 }
 
 /** A new file whole, a change as a patch: the file as it was may be large, and stays out of the log. */

@@ -1,11 +1,13 @@
-import type { ToolOutcome } from '@parley/protocol'
+import type { Diff, ToolOutcome } from '@parley/protocol'
 import type { AgentOutput, PermissionAsk } from '../../core/agent-adapter.ts'
+import { diffOfReplacing, diffOfWriting, type Session } from '../file-diff.ts'
 import { inputOf, isGiven, type Mention, mergedCall, shown } from './describe-call.ts'
 import type { NativeCall, NativeToolContent } from './native.ts'
 import { pathsOfCall } from './paths-of-call.ts'
-import { diffIn, resultOf, textIn } from './translate-content.ts'
+import { diffsIn, resultOf, textIn } from './translate-content.ts'
 import {
   type Call,
+  isRecord,
   nothing,
   ourId,
   sequence,
@@ -264,7 +266,7 @@ export function askFor(state: TranslateState, nativeId: string): PermissionAsk |
   const call = state.calls.get(nativeId)
   if (!call) return undefined
   const { id, name, kind, title, parent, input } = call
-  const diff = diffIn(call.content)
+  const diffs = diffsIn(call.content)
   return {
     toolCallId: id,
     tool: name,
@@ -272,8 +274,25 @@ export function askFor(state: TranslateState, nativeId: string): PermissionAsk |
     title: shown(title),
     input,
     ...parentField(parent),
-    ...(diff && { diff }),
+    ...(diffs.length > 0 && { diffs }),
   }
+}
+
+/** What a call would change, with the files as they are now: an agent may show only the words that it replaces. */
+export async function diffsFor(
+  state: TranslateState,
+  nativeId: string,
+  session: Session,
+): Promise<{ diffs?: Diff[] }> {
+  const { content = [], rawInput } = state.calls.get(nativeId) ?? {}
+  const everywhere = isRecord(rawInput) && rawInput.replace_all === true
+  const diffs = content.flatMap(({ type, path, oldText, newText = '' }) => {
+    if (type !== 'diff' || path === undefined) return []
+    return oldText
+      ? diffOfReplacing(path, [{ old: oldText, new: newText, everywhere }], session)
+      : diffOfWriting(path, newText, session)
+  })
+  return diffs.length > 0 ? { diffs: await Promise.all(diffs) } : {}
 }
 
 /** The files that a call names. */

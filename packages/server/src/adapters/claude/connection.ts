@@ -18,6 +18,7 @@ import { AgentProcess } from '../child-process.ts'
 import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { DeferredCall } from './deferred-call.ts'
+import { diffsOfCall } from './diffs-of-call.ts'
 import { farewell, notAsRoot } from './farewell.ts'
 import { HookWaits } from './hook-waits.ts'
 import { hostToolNames, mcpServersFor } from './host-tools.ts'
@@ -299,6 +300,7 @@ class ClaudeConnection implements AgentConnection {
         kind === 'read' ||
         kind === 'search' ||
         (kind === 'edit' && this.#mode === 'accept-edits' && this.#isWide),
+      diffs: (name, input) => diffsOfCall(name, input, this.#input),
       callId: async (nativeId) => {
         const toolCallId = callIdOf(this.#state, nativeId)
         await this.#call(toolCallId).promise

@@ -138,9 +138,11 @@ function notFound({ found, hint = '' }: AgentProbe): ParleyError | undefined {
   return found ? undefined : new ParleyError('agent_not_found', `Claude Code was not found. ${hint}`)
 }
 
-function notSignedIn({ signedIn, hint = '' }: AgentProbe): ParleyError | undefined {
+function notSignedIn({ signedIn, hint = '', command }: AgentProbe): ParleyError | undefined {
   if (signedIn !== false) return undefined
-  return new ParleyError('agent_not_signed_in', `Claude Code is not signed in. ${hint}`)
+  return new ParleyError('agent_not_signed_in', `Claude Code is not signed in. ${hint}`, {
+    details: { command },
+  })
 }
 
 const require = createRequire(import.meta.url)

@@ -5,7 +5,7 @@ import type {
   OnElicitation,
   PermissionResult,
 } from '@anthropic-ai/claude-agent-sdk'
-import type { Answers, PermissionMode, Question, ToolKind } from '@parley/protocol'
+import type { Answers, Diff, PermissionMode, Question, ToolKind } from '@parley/protocol'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
 import { elicitedContent, elicitedQuestions } from '../elicitation.ts'
 import type { Reach } from '../inside-folder.ts'
@@ -24,6 +24,8 @@ export type PermissionContext = {
   mustAsk(tool: string, input: unknown): boolean
   /** Claude Code would not ask about this kind of call in its own mode, unless it had a reason. */
   insists(kind: ToolKind): boolean
+  /** What it would change. */
+  diffs(name: string, input: Readonly<Record<string, unknown>>): Promise<{ diffs?: Diff[] }>
   /** Our id of a call, once the host has taken it: a request must not come before its call. */
   callId(nativeId: string): Promise<string>
   /** The subagent that a call belongs to. */
@@ -119,7 +121,12 @@ async function refuseForbidden(
   if (neverForbidden.has(name)) return {}
   if (!context.person.forbids(ask)) return context.mustAsk(name, native) ? decided('ask') : {}
   const toolCallId = await context.callId(nativeId)
-  const answer = await context.person.permit({ ...ask, toolCallId, ...context.parentOf(toolCallId) })
+  const answer = await context.person.permit({
+    ...ask,
+    toolCallId,
+    ...context.parentOf(toolCallId),
+    ...(await context.diffs(name, native)),
+  })
   if (answer.outcome === 'allowed')
     return decided('allow', answer.input as Record<string, unknown> | undefined)
   context.denied(toolCallId)
@@ -162,6 +169,7 @@ async function decide(
     ...context.reach(described.kind, input),
     ...(asked.isOwn && context.insists(described.kind) && { insisted: true }),
     ...(asked.decisionReasonType === 'safetyCheck' && { protected: true }),
+    ...(await context.diffs(name, input)),
   }
   const answer = await context.person.permit(ask, context.withdrawn(asked.signal))
   if (answer.outcome === 'allowed') {

@@ -35,6 +35,11 @@ afterAll(async () => {
 const adapter = () =>
   createCodexAdapter({ env: codexEnvironment({ url: server.url, home, retries: 1 }), agentsFolder })
 const command = (cmd: string) => call('exec_command', { cmd })
+const patch = [
+  "apply_patch <<'EOF'",
+  ...['*** Begin Patch', '*** Update File: poem.txt', '@@', '-two', '+2', '*** End Patch'],
+  'EOF\n',
+].join('\n')
 const breaksOff = 'Break off.'
 const words = { command, echo: 'mcp__echo/say' }
 const usual = { ...modelScenarios(words), ...steeredScenarios(home, words) }
@@ -46,6 +51,7 @@ const scenarios: Scenarios = {
     adapter: () => createCodexAdapter({ env: { PATH: process.env.PATH, HOME: nobody }, agentsFolder }),
     code: 'agent_not_signed_in',
   },
+  edit: { prompt: () => modelPrompt('Change it.', command(patch), done) },
   toolOutputStreaming: {
     prompt: modelPrompt('Count.', command('for i in 1 2 3; do echo $i; sleep 0.2; done'), done),
   },

@@ -272,7 +272,7 @@ it('shows the change that a patch would make', () => {
     tool: 'apply_patch',
     kind: 'edit',
     title: 'Edit a.ts',
-    diff: { path: '/somewhere/a.ts', patch: change.diff },
+    diffs: [{ path: '/somewhere/a.ts', patch: change.diff }],
     input: { paths: ['/somewhere/a.ts'] },
   })
   expect(asked[0]).not.toHaveProperty('outside')

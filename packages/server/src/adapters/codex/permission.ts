@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Diff } from '@parley/protocol'
 import { hostToolServer, type PermissionAnswer, type PermissionAsk } from '../../core/agent-adapter.ts'
 import { type Reach, reachOf } from '../inside-folder.ts'
 import {
@@ -19,6 +18,7 @@ import type {
 import type { NativeHookCall } from './native-hook.ts'
 import { readsOutside } from './read-only-command.ts'
 import { withoutShell } from './shell-words.ts'
+import { diffOf } from './translate-content.ts'
 import { type Call, isRecord, parentOf, type TranslateState } from './translate-state.ts'
 
 /** What is to be asked of the host, and how its answer is said to Codex. */
@@ -77,7 +77,6 @@ function asked({ name, kind, title, input }: CallDescription) {
 export function fileApproval(state: TranslateState, params: NativeFileApproval): Approval {
   const { threadId, itemId, reason, grantRoot } = params
   const call = state.calls.get(itemId)
-  const diff = call && diffIn(call)
   return {
     ask: {
       toolCallId: itemId,
@@ -88,7 +87,7 @@ export function fileApproval(state: TranslateState, params: NativeFileApproval):
       input: grantRoot ? { ...(call?.input as object), grantRoot } : (call?.input ?? {}),
       ...(reason && { reason }),
       ...(call ? reachOfCall(call, state.cwd) : { outside: true }),
-      ...(diff && { diff }),
+      ...(call?.changes && { diffs: call.changes.map(diffOf) }),
     },
     respond: decision,
   }
@@ -97,15 +96,6 @@ export function fileApproval(state: TranslateState, params: NativeFileApproval):
 function reachOfCall({ kind, input }: Call, cwd: string | undefined): Reach {
   const { paths = [] } = (input ?? {}) as { paths?: readonly string[] }
   return cwd === undefined ? { outside: true } : reachOf(kind, paths, { cwd, settings: {} })
-}
-
-function diffIn({ input }: Call): Diff | undefined {
-  const { changes } = (input ?? {}) as { changes?: readonly { path: string; type: string; diff: string }[] }
-  const [change, ...more] = changes ?? []
-  if (!change || more.length > 0) return undefined
-  if (change.type === 'add') return { path: change.path, before: null, after: change.diff }
-  if (change.type === 'delete') return { path: change.path, before: change.diff, after: null }
-  return { path: change.path, patch: change.diff }
 }
 
 /** Codex wants more than its sandbox lets through, for the rest of the turn. */

@@ -20,6 +20,7 @@ export function startCall(state: TranslateState, item: NativeCallItem, threadId:
     output: '',
     isCommand: item.type === 'commandExecution',
     ...(item.type === 'mcpToolCall' && { server: item.server }),
+    ...(item.type === 'fileChange' && { changes: item.changes }),
   }
   return {
     state: { ...state, calls: new Map(state.calls).set(item.id, call) },
@@ -80,10 +81,11 @@ export function updatePatch(
   state: TranslateState,
   { threadId, itemId, changes }: { threadId: string; itemId: string; changes: readonly NativeFileChange[] },
 ): Translation {
-  if (!state.calls.has(itemId)) return nothing(state)
-  const content = changes.map(diffOf)
+  const call = state.calls.get(itemId)
+  if (!call) return nothing(state)
+  const content = changes.map((change) => ({ type: 'diff' as const, ...diffOf(change) }))
   return {
-    state,
+    state: { ...state, calls: new Map(state.calls).set(itemId, { ...call, changes }) },
     outputs: [{ type: 'tool-call.updated', toolCallId: itemId, content, ...parentOf(state, threadId) }],
   }
 }

@@ -1,4 +1,4 @@
-import type { ToolContent } from '@parley/protocol'
+import type { Diff, ToolContent } from '@parley/protocol'
 import type { NativeCallItem, NativeFileChange } from './native.ts'
 import { isRecord } from './translate-state.ts'
 
@@ -9,7 +9,7 @@ export function contentOf(item: NativeCallItem, streamed = ''): ToolContent[] {
       if (item.status === 'declined') return []
       return [{ type: 'terminal', output: item.aggregatedOutput ?? streamed, exitCode: item.exitCode }]
     case 'fileChange':
-      return item.changes.map(diffOf)
+      return item.changes.map((change) => ({ type: 'diff', ...diffOf(change) }))
     case 'mcpToolCall':
       return [
         ...(item.result ? mcpContent(item.result) : []),
@@ -34,10 +34,10 @@ export function contentOf(item: NativeCallItem, streamed = ''): ToolContent[] {
 }
 
 /** A change as a patch; a new or a deleted file whole. */
-export function diffOf({ path, kind, diff }: NativeFileChange): Extract<ToolContent, { type: 'diff' }> {
-  if (kind.type === 'add') return { type: 'diff', path, before: null, after: diff }
-  if (kind.type === 'delete') return { type: 'diff', path, before: diff, after: null }
-  return { type: 'diff', path: kind.move_path ?? path, patch: diff }
+export function diffOf({ path, kind, diff }: NativeFileChange): Diff {
+  if (kind.type === 'add') return { path, before: null, after: diff }
+  if (kind.type === 'delete') return { path, before: diff, after: null }
+  return kind.move_path ? { path: kind.move_path, movedFrom: path, patch: diff } : { path, patch: diff }
 }
 
 function mcpContent({

@@ -1,6 +1,7 @@
 import type { SessionOptions, Task, TokenUsage, ToolKind } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { HostToolNames } from './describe-call.ts'
+import type { NativeFileChange } from './native.ts'
 
 export type TranslateContext = {
   readonly threadId: string
@@ -75,6 +76,8 @@ export type Call = {
   readonly isCommand: boolean
   /** Of a tool of an MCP server. */
   readonly server?: string
+  /** Of a patch. */
+  readonly changes?: readonly NativeFileChange[]
 }
 
 export type UsageSoFar = {

@@ -301,6 +301,16 @@ describe('where edits are accepted', { timeout: 90_000 }, () => {
           patch('*** Update File: a.txt', '*** Move to: c.txt', '@@', '-b', '+c'),
         )
         await denied(moves, { kind: 'move', title: 'Move a.txt to c.txt' })
+        await session.command({ type: 'session.configure', mode: 'ask' })
+        const update = ['*** Update File: a.txt', '@@', '-b', '+c']
+        const two = await session.prompt(patch(...update, '*** Add File: d.txt', '+d'))
+        await denied(two, {
+          diffs: [
+            { path: join(bench.folder, 'a.txt'), patch: expect.stringContaining('-b\n+c') },
+            { path: join(bench.folder, 'd.txt'), patch: expect.stringContaining('+d') },
+          ],
+        })
+        await session.command({ type: 'session.configure', mode: 'accept-edits' })
         const leaves = await session.prompt(patch('*** Add File: ../c.txt', '+c'))
         await denied(leaves, { kind: 'edit', title: 'Change ../c.txt' })
         expect(await bench.file('a.txt')).toBe('b\n')

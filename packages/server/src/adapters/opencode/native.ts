@@ -165,14 +165,16 @@ export type NativeMetadata = {
   readonly filepath?: string
   readonly exists?: boolean
   readonly filediff?: { readonly file?: string; readonly patch?: string }
-  readonly files?: readonly {
-    readonly filePath?: string
-    readonly movePath?: string
-    readonly patch?: string
-    readonly type?: string
-  }[]
+  readonly files?: readonly NativeChangedFile[]
   // task
   readonly sessionId?: string
   // of a call that was cut off
   readonly interrupted?: boolean
+}
+
+export type NativeChangedFile = {
+  readonly filePath?: string
+  readonly movePath?: string
+  readonly patch?: string
+  readonly type?: string
 }

@@ -34,6 +34,13 @@ const scenarios: Scenarios = {
     adapter: () => createOpenCodeAdapter({ env: { PATH: '/nowhere', HOME: world.home } }),
     code: 'agent_not_found',
   },
+  edit: {
+    prompt: (folder) => {
+      const filePath = join(folder, 'poem.txt')
+      const edit = call('edit', { filePath, oldString: 'two', newString: '2' })
+      return modelPrompt('Change it.', call('read', { filePath }), edit, done)
+    },
+  },
   toolOutputStreaming: { prompt: modelPrompt('Look.', bash('echo one; sleep 0.3; echo two'), done) },
   questions: colourScenario('question', {}, { say: 'history' }, 'blue'),
   plan: {

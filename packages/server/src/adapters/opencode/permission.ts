@@ -3,6 +3,7 @@ import type { ConnectInput, PermissionAsk, Person } from '../../core/agent-adapt
 import { reachOf } from '../inside-folder.ts'
 import { pathsIn } from '../paths-in-input.ts'
 import type { AnnouncedCalls, Called } from './announced-calls.ts'
+import { diffsIn } from './diffs-in-metadata.ts'
 import type { NativePermission } from './native.ts'
 import { isHarmless, type NativeAgent, ownVerdict, unaskedBy } from './rules.ts'
 import { callKey } from './translate-state.ts'
@@ -131,9 +132,6 @@ export class PermissionDesk {
   #askOf(native: NativePermission, call: Called | undefined): PermissionAsk {
     const { permission, patterns, metadata } = native
     const reason = this.#reasonOf(native)
-    const { diff, filepath } = metadata
-    const change = typeof diff === 'string' &&
-      typeof filepath === 'string' && { diff: { path: filepath, patch: diff } }
     if (!call) return askWithoutCall(permission, patterns, metadata)
     const { toolCallId, parentToolCallId, name, kind, title, input, locations = [] } = call
     const paths = [...locations.map(({ path }) => path), ...pathsIn(input)]
@@ -148,7 +146,7 @@ export class PermissionDesk {
       // OpenCode calls outside what leaves the repository, and follows no links: that is not enough for a change.
       ...reachOf(kind, paths, this.#context.session),
       ...(permission === 'external_directory' && { outside: true }),
-      ...change,
+      ...diffsIn(metadata),
     }
   }
 

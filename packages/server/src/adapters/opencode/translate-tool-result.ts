@@ -1,4 +1,5 @@
 import type { ToolContent, ToolOutcome } from '@parley/protocol'
+import { diffOfFile } from './diffs-in-metadata.ts'
 import type { NativeMetadata, NativeTool } from './native.ts'
 import type { Call } from './translate-state.ts'
 
@@ -55,7 +56,7 @@ function contentOf(
       return written(input, { output, metadata, patch })
     case 'apply_patch': {
       const files = metadata.files ?? []
-      return files.length === 0 ? text(output) : files.map(changedFile)
+      return files.length === 0 ? text(output) : files.map((file) => ({ type: 'diff', ...diffOfFile(file) }))
     }
     case 'task':
       return text(/<task_(?:result|error)>\n([\s\S]*)\n<\/task_(?:result|error)>/.exec(output)?.[1] ?? output)
@@ -74,12 +75,6 @@ function written(
     return [{ type: 'diff', path, before: null, after: input.content }]
   }
   return patch === undefined ? text(output) : [{ type: 'diff', path, patch }]
-}
-
-function changedFile(file: NonNullable<NativeMetadata['files']>[number]): ToolContent {
-  const path = file.movePath ?? file.filePath ?? ''
-  const gone = file.type === 'delete' && { after: null }
-  return { type: 'diff', path, ...gone, ...(file.patch !== undefined && { patch: file.patch }) }
 }
 
 const dataUrl = /^data:([^;,]+)[^,]*;base64,(.*)$/s

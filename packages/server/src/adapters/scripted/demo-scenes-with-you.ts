@@ -1,5 +1,11 @@
 import type { Scene } from './demo-scenes.ts'
 
+const greetPatch = [
+  '@@ -1,1 +1,1 @@',
+  "-export const greet = () => 'Hello'",
+  "+export const greet = (name: string) => 'Hello, ' + name",
+].join('\n')
+
 /** The rows of the demo in which something waits for a person. */
 export const scenesWithYou: readonly Scene[] = [
   {
@@ -31,8 +37,8 @@ export const scenesWithYou: readonly Scene[] = [
             type: 'tool',
             name: 'Read',
             kind: 'read',
-            title: 'package.json',
-            input: { path: 'package.json' },
+            title: 'Read package.json',
+            input: { file_path: 'package.json' },
             locations: [{ path: 'package.json', line: 1 }],
             output: ['{ "name": "demo" }\n'],
           },
@@ -56,7 +62,7 @@ export const scenesWithYou: readonly Scene[] = [
         reason: 'It deletes files.',
         output: ['(nothing was removed: this is a demo)\n'],
         reply: {
-          allowed: 'Thank you. In earnest, the folder would be gone now; the demo only pretends.',
+          allowed: 'Thank you. With a real agent, the folder would now be gone; the demo only pretends.',
           denied: 'As you wish: I leave it alone.',
         },
       },
@@ -98,8 +104,8 @@ export const scenesWithYou: readonly Scene[] = [
         type: 'tool',
         name: 'Read',
         kind: 'read',
-        title: 'src/greet.ts',
-        input: { path: 'src/greet.ts' },
+        title: 'Read src/greet.ts',
+        input: { file_path: 'src/greet.ts' },
         locations: [{ path: 'src/greet.ts', line: 1 }],
         output: ["export const greet = () => 'Hello'\n"],
       },
@@ -107,22 +113,16 @@ export const scenesWithYou: readonly Scene[] = [
         type: 'permission',
         name: 'Edit',
         kind: 'edit',
-        title: 'src/greet.ts',
-        input: { path: 'src/greet.ts', before: "'Hello'", after: "'Hello, ' + name" },
-        locations: [{ path: 'src/greet.ts', line: 1 }],
-        diff: {
-          path: 'src/greet.ts',
-          before: "export const greet = () => 'Hello'\n",
-          after: "export const greet = (name: string) => 'Hello, ' + name\n",
+        title: 'Edit src/greet.ts',
+        input: {
+          file_path: 'src/greet.ts',
+          old_string: "greet = () => 'Hello'",
+          new_string: "greet = (name: string) => 'Hello, ' + name",
+          replace_all: false,
         },
-        content: [
-          {
-            type: 'diff',
-            path: 'src/greet.ts',
-            before: "export const greet = () => 'Hello'\n",
-            after: "export const greet = (name: string) => 'Hello, ' + name\n",
-          },
-        ],
+        locations: [{ path: 'src/greet.ts' }],
+        diffs: [{ path: 'src/greet.ts', patch: greetPatch }],
+        content: [{ type: 'diff', path: 'src/greet.ts', patch: greetPatch }],
         reply: {
           allowed: 'The greeting takes a name now. (The demo wrote nothing: the diff is for show.)',
           denied: 'The file stays as it is.',
@@ -210,10 +210,10 @@ export const scenesWithYou: readonly Scene[] = [
           { type: 'thinking', text: 'I list the exports first.' },
           {
             type: 'tool',
-            name: 'Search',
+            name: 'Grep',
             kind: 'search',
-            title: 'export const',
-            input: { pattern: 'export const' },
+            title: 'Search for "export const"',
+            input: { pattern: 'export const', path: 'src', output_mode: 'content' },
             output: ['src/greet.ts:1\n', 'src/old.ts:3\n'],
           },
           {

@@ -162,10 +162,10 @@ export const scenes: readonly Scene[] = [
     script: [
       {
         type: 'tool',
-        name: 'Fetch',
+        name: 'WebFetch',
         kind: 'fetch',
-        title: 'https://example.invalid',
-        input: { url: 'https://example.invalid' },
+        title: 'Fetch https://example.invalid',
+        input: { url: 'https://example.invalid', prompt: 'What does the page say?' },
         outcome: 'failed',
         content: [{ type: 'text', text: 'The host example.invalid was not found.' }],
       },
@@ -174,7 +174,7 @@ export const scenes: readonly Scene[] = [
         outcome: 'failed',
         error: {
           code: 'agent_failed',
-          message: 'The model refused to go on. Send another prompt to try again.',
+          message: 'The model stopped: the demo made this error up.',
         },
       },
     ],

@@ -1,10 +1,10 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { relative, resolve, sep } from 'node:path'
 import { messageOf } from '@parley/protocol'
 import type { Effect } from './script.ts'
 
 /**
- * The one thing a script can do to the world: append to a file in its folder. `path` and `text` of an edited input
+ * The one thing a script can do to the world: append to a file in its folder, or write it anew. `path` and `text` of an edited input
  * stand in for the script's own. Returns why it could not be done, or nothing when it was.
  */
 export function applyEffect(cwd: string, effect: Effect, edited: unknown): string | undefined {
@@ -14,7 +14,8 @@ export function applyEffect(cwd: string, effect: Effect, edited: unknown): strin
   if (within === '' || within === '..' || within.startsWith(`..${sep}`))
     return `${path} is not in this folder.`
   try {
-    appendFileSync(file, text)
+    if (effect.writeFile.anew) writeFileSync(file, text)
+    else appendFileSync(file, text)
     return undefined
   } catch (error) {
     return `${path} could not be written: ${messageOf(error)}`

@@ -122,7 +122,7 @@ type PermissionCall = Call & { readonly spec: PermissionStep }
 
 function askPermission(turn: Turn, call: PermissionCall): Promise<PermissionAnswer | undefined> {
   const { toolCallId, spec, place } = call
-  const { name, kind = 'other', title = name, input = {}, reason, readOnly, diff, suggestions } = spec
+  const { name, kind = 'other', title = name, input = {}, reason, readOnly, diffs, suggestions } = spec
   const ask: PermissionAsk = {
     toolCallId,
     tool: name,
@@ -131,7 +131,7 @@ function askPermission(turn: Turn, call: PermissionCall): Promise<PermissionAnsw
     input,
     ...(reason !== undefined && { reason }),
     ...(readOnly !== undefined && { readOnly }),
-    ...(diff && { diff }),
+    ...(diffs && { diffs }),
     ...(suggestions && { suggestions }),
     ...parentOf(place),
   }

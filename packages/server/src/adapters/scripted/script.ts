@@ -87,8 +87,13 @@ export type FloodStep = {
   readonly of?: 'text' | 'thinking' | 'tool-output'
 }
 
-/** `text` is appended to the file at `path`, inside the session's folder, so that a test can count how often it ran. */
-export type Effect = { readonly writeFile: { readonly path: string; readonly text: string } }
+/**
+ * `text` is appended to the file at `path`, inside the session's folder, so that a test can count how often it ran; with
+ * `anew` it is all that the file has.
+ */
+export type Effect = {
+  readonly writeFile: { readonly path: string; readonly text: string; readonly anew?: true }
+}
 
 export type CallSpec = {
   readonly name: string
@@ -124,7 +129,7 @@ export type PermissionStep = CallSpec & {
   readonly type: 'permission'
   readonly reason?: string
   readonly readOnly?: boolean
-  readonly diff?: Diff
+  readonly diffs?: readonly Diff[]
   readonly suggestions?: readonly PermissionOption[]
 } & AfterAnswer
 

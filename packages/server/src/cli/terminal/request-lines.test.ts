@@ -51,6 +51,25 @@ describe('a permission', () => {
     expect(lines.slice(-3)).toEqual(['    a.txt', '    -one', '    +two'])
   })
 
+  it('shows each file of a patch by itself, and what becomes of it', () => {
+    const diffs = [
+      { path: 'a.txt', patch: '@@ -1 +1 @@\n-one\n+two' },
+      { path: 'c.txt', movedFrom: 'b.txt', patch: '@@ -1 +1 @@\n-b\n+c' },
+      { path: 'new.txt', before: null, after: 'new\n' },
+    ]
+    const lines = permissionLines({ ...request, kind: 'edit', title: 'files', diffs }, '/somewhere', style)
+    expect(lines.slice(3).map((line) => line.trim())).toEqual([
+      ...['a.txt', '@@ -1 +1 @@', '-one', '+two'],
+      ...['b.txt → c.txt', '@@ -1 +1 @@', '-b', '+c'],
+      ...['new.txt (new file)', '+new'],
+    ])
+  })
+
+  it('of a plan without text shows no empty input', () => {
+    const plan = { ...request, kind: 'plan' as const, title: 'Propose the plan', input: {} }
+    expect(permissionLines(plan, '/somewhere', style).join('\n')).not.toContain('{}')
+  })
+
   it('is numbered as in the console: 1 allow once, 2 for the session, 3 deny; then the wider ones', () => {
     const choices = permissionChoices(request)
     expect(choiceLines(choices, request, style).map((line) => line.trim().slice(0, 18))).toEqual([

@@ -1,4 +1,10 @@
-import type { OpenRequest, PermissionOption, Question } from '@parley/protocol'
+import {
+  type Diff,
+  type OpenRequest,
+  type PermissionOption,
+  type Question,
+  requestedDiffs,
+} from '@parley/protocol'
 import type { Style } from './style.ts'
 import { changeLines } from './tool-output.ts'
 import { oneLine, visible } from './visible.ts'
@@ -29,7 +35,9 @@ export function permissionLines(request: OpenPermission, cwd: string, style: Sty
 }
 
 function detailLines(request: OpenPermission, style: Style): string[] {
-  if (request.diff) return [style.bold(visible(request.diff.path)), ...changeLines(request.diff, style)]
+  const diffs = requestedDiffs(request)
+  if (diffs.length > 0)
+    return diffs.flatMap((diff) => [style.bold(pathWords(diff)), ...changeLines(diff, style)])
   const { input } = request
   const main = mainField(request)
   if (main === undefined || !isRecord(input)) return inputLines(input)
@@ -44,6 +52,11 @@ function detailLines(request: OpenPermission, style: Style): string[] {
   ]
 }
 
+function pathWords({ path, movedFrom, before, after }: Diff): string {
+  const name = movedFrom === undefined ? visible(path) : `${visible(movedFrom)} → ${visible(path)}`
+  return before === null ? `${name} (new file)` : after === null ? `${name} (deleted)` : name
+}
+
 /** The one field of the input that says what would happen; the others only explain it. */
 function mainField({ kind, input }: OpenPermission): 'plan' | 'command' | undefined {
   const name = kind === 'plan' ? 'plan' : 'command'
@@ -55,7 +68,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 function inputLines(input: unknown): string[] {
-  if (input === undefined) return []
+  if (input === undefined || (isRecord(input) && Object.keys(input).length === 0)) return []
   return visible(typeof input === 'string' ? input : JSON.stringify(input, null, 2)).split('\n')
 }
 

@@ -2,6 +2,7 @@ import {
   type Delta,
   type EventOf,
   isKnown,
+  requestedDiffs,
   type SessionEvent,
   timeWaited,
   type UnknownEvent,
@@ -102,7 +103,8 @@ class FeedTranscript implements Transcript {
       case 'tool-call.ended':
         return this.#ended(event)
       case 'permission.requested':
-        if (event.diff && event.toolCallId) this.#changes.set(event.requestId, event.toolCallId)
+        if (requestedDiffs(event).length > 0 && event.toolCallId)
+          this.#changes.set(event.requestId, event.toolCallId)
         return this.#requested(event.requestId, event)
       case 'question.asked':
         return this.#requested(event.requestId, event)

@@ -28,7 +28,7 @@ describe('a permission', () => {
     const { editor, play, world } = await aSession()
     editor.answerPermission = choosing('allow_once')
     const patch = '--- a\n+++ a\n@@ -1,2 +1,2 @@\n same\n-one\n+two\n'
-    await play(permission('a', { diff: { path: 'a', patch } }))
+    await play(permission('a', { diffs: [{ path: 'a', patch }] }))
     expect(editor.permissions[0]?.toolCall.content).toEqual([
       { type: 'diff', path: `${world.cwd}/a`, oldText: 'same\none\n', newText: 'same\ntwo\n' },
     ])

@@ -1,5 +1,12 @@
 import type { SessionUpdate, ToolCallStatus } from '@agentclientprotocol/sdk/unstable'
-import type { Delta, EventOf, OpenToolCall, PermissionRequest, ToolOutcome } from '@parley/protocol'
+import {
+  type Delta,
+  type EventOf,
+  type OpenToolCall,
+  type PermissionRequest,
+  requestedDiffs,
+  type ToolOutcome,
+} from '@parley/protocol'
 import {
   block,
   fenced,
@@ -181,12 +188,12 @@ export function withParent({ parentToolCallId }: { readonly parentToolCallId?: s
 
 /** The call that a permission is about, with what a person needs to see of it. */
 export function callInQuestion(request: PermissionRequest, cwd: string) {
-  const { requestId, toolCallId = requestId, title, tool, kind, input, diff, reason } = request
+  const { requestId, toolCallId = requestId, title, tool, kind, input, reason } = request
   const plan = kind === 'plan' ? planIn(input) : undefined
   const words = [reason, plan].filter((text) => text !== undefined)
   const content = [
     ...words.map((text) => block({ type: 'text', text })),
-    ...(diff ? nativeDiffs(diff, cwd) : []),
+    ...requestedDiffs(request).flatMap((diff) => nativeDiffs(diff, cwd)),
   ]
   return {
     toolCallId,

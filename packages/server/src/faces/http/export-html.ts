@@ -4,6 +4,7 @@ import {
   type Diff,
   inReadingOrder,
   type PromptPart,
+  requestedDiffs,
   type SessionView,
   type ToolContent,
 } from '@parley/protocol'
@@ -139,13 +140,13 @@ function image({ mimeType, data }: { mimeType: string; data: string }): Html {
 /** With the call it is for, only what the call does not say itself. */
 function permission(block: BlockOf<'permission'>, call?: BlockOf<'tool-call'>): Html {
   const { request, resolution } = block
-  const isShown = call?.content.some((part) => part.type === 'diff' && part.path === request.diff?.path)
+  const isShown = call?.content.some((part) => part.type === 'diff')
   const tone = resolution?.outcome === 'allowed' ? 'good' : 'bad'
   const input = call ? '' : inputText(request.input)
   const changes = changeText(request.input, resolution?.input, 2)
   const what = call ? '' : html` for <strong>${request.tool}</strong>, ${request.title}`
   return html`<div>Permission${what}: <span class="${tone}">${permissionWords(block)}</span>
-    ${request.reason && html`<p class="soft">${request.reason}</p>`}${input !== '' && html`<pre>${input}</pre>`}${changes !== undefined && html`<p class="soft">Run instead:</p><pre>${changes}</pre>`}${request.diff && !isShown && diff(request.diff)}${resolution?.message && html`<p class="text">${resolution.message}</p>`}</div>`
+    ${request.reason && html`<p class="soft">${request.reason}</p>`}${input !== '' && html`<pre>${input}</pre>`}${changes !== undefined && html`<p class="soft">Run instead:</p><pre>${changes}</pre>`}${!isShown && requestedDiffs(request).map(diff)}${resolution?.message && html`<p class="text">${resolution.message}</p>`}</div>`
 }
 
 function question(block: BlockOf<'question'>): Html {

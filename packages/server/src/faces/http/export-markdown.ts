@@ -4,6 +4,7 @@ import {
   type Diff,
   inReadingOrder,
   type PromptPart,
+  requestedDiffs,
   type SessionView,
   type ToolContent,
 } from '@parley/protocol'
@@ -117,7 +118,7 @@ function permission(block: BlockOf<'permission'>): string {
     request.reason && inline(request.reason),
     !request.toolCallId && inputText(request.input) !== '' && fenced(inputText(request.input), 'json'),
     changes !== undefined && paragraphs('Run instead:', fenced(changes)),
-    request.diff && diff(request.diff),
+    ...requestedDiffs(request).map(diff),
     resolution?.message && quoted(resolution.message),
   )
 }

@@ -190,7 +190,7 @@ describe('an export', () => {
         kind: 'edit',
         title: 'a.ts',
         input: {},
-        diff,
+        diffs: [diff],
         content: [{ type: 'diff', ...diff }],
       },
     ]

@@ -1,4 +1,6 @@
-import { ParleyError } from '@parley/protocol'
+import { writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { type Diff, ParleyError, requestedDiffs } from '@parley/protocol'
 import { expect } from 'vitest'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { ownChildren } from '../own-children.ts'
@@ -107,6 +109,30 @@ export const generalCases: readonly GeneralCase[] = [
     },
   },
   {
+    title: 'a change of a file is put before a person as a diff, and is made after the answer',
+    notPossible: ({ capabilities, scenarios }) =>
+      capabilities.permissions ? reason(scenarios.edit) : 'it asks for no permission',
+    async shows(bench, { scenarios }) {
+      const { prompt, session: settings } = possible(scenarios.edit)
+      const file = join(bench.folder, 'poem.txt')
+      await writeFile(file, 'one\ntwo\nthree\n')
+      const session = await bench.session(settings)
+      const turn = await session.prompt(prompt(bench.folder))
+      let ask = await turn.asked()
+      while (ask.kind !== 'edit') {
+        await turn.decide(ask, 'allow')
+        ask = await turn.asked()
+      }
+      const diffs = requestedDiffs(ask)
+      expect(diffs.map(({ path }) => resolve(bench.folder, path))).toEqual([file])
+      expect(diffs.map(changedLines)).toEqual([['-two', '+2']])
+      expect(await bench.file('poem.txt')).toBe('one\ntwo\nthree\n')
+      await turn.decide(ask, 'allow')
+      await turn.completed()
+      expect(await bench.file('poem.txt')).toBe('one\n2\nthree\n')
+    },
+  },
+  {
     title: 'a cancelled turn ends as cancelled, and the next one runs',
     async shows(bench, { scenarios: { busy, text } }) {
       const session = await bench.session(busy.session)
@@ -212,4 +238,13 @@ function reason(scenario: object | NotPossible): string | undefined {
 function possible<Shown extends object>(scenario: Shown | NotPossible): Shown {
   if ('notPossible' in scenario) throw new Error(scenario.notPossible)
   return scenario
+}
+
+/** The lines that a diff takes away and adds, each with its sign. */
+function changedLines({ patch, before, after }: Diff): string[] {
+  const all = (sign: string, text: string | null | undefined) =>
+    (text ?? '').split('\n').map((line) => `${sign}${line}`)
+  const lines = patch === undefined ? [...all('-', before), ...all('+', after)] : patch.split('\n')
+  const isHeader = (line: string) => line.startsWith('---') || line.startsWith('+++')
+  return lines.filter((line) => /^[-+]/.test(line) && !isHeader(line))
 }

@@ -52,6 +52,11 @@ export type GeneralScenarios = {
   readonly text: Saying
   /** A call that runs; permissions that it asks for are allowed. */
   readonly toolCall: Scenario | NotPossible
+  /**
+   * Replaces the line `two` of `poem.txt`, which has the lines one, two and three, by `2`, with the agent's own tool for files.
+   * `folder` is the session's.
+   */
+  readonly edit: { prompt(folder: string): Words; readonly session?: Scenario['session'] } | NotPossible
   /** A turn that goes on until it is stopped. */
   readonly busy: Scenario
   /** A turn in the middle of which the agent's process dies: by itself, or when `kill` is called. */

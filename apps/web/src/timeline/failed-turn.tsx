@@ -1,0 +1,40 @@
+import type { AgentInfo, ErrorInfo } from '@parley/protocol'
+import { submit } from '../composer/outbox.ts'
+import { useAgent } from '../page/agents.ts'
+import { CopyText } from '../page/copy-button.tsx'
+import { Button } from '../parts/button.tsx'
+import { usePart, useSessionId, useStatePart } from '../session/session-context.tsx'
+import { Trouble } from './trouble.tsx'
+
+type Props = { turnId: string | undefined; error: ErrorInfo | undefined }
+
+/** Why a turn failed and, for the latest one, what to do next: sign in, or send the same prompt again. */
+export function FailedTurn({ turnId, error }: Props) {
+  const isLatest = useStatePart(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
+  return (
+    <Trouble level="error" text={error?.message ?? 'The turn failed.'}>
+      {isLatest && turnId !== undefined && <NextSteps turnId={turnId} error={error} />}
+    </Trouble>
+  )
+}
+
+function NextSteps({ turnId, error }: Props) {
+  const sessionId = useSessionId()
+  const agent = useAgent(useStatePart((state) => state.agent))
+  const parts = usePart(({ view }) => {
+    const prompt = view.timeline.findLast((block) => block.type === 'prompt' && block.turnId === turnId)
+    return prompt?.type === 'prompt' ? prompt.parts : undefined
+  })
+  const command = error?.code === 'agent_not_signed_in' ? signInCommand(error, agent) : undefined
+  if (!parts && command === undefined) return null
+  return (
+    <div className="flex flex-wrap items-center gap-2 pt-2">
+      {parts && <Button onClick={() => submit({ sessionId, delivery: 'queue', parts })}>Retry</Button>}
+      {command !== undefined && <CopyText text={command} label="Copy command" />}
+    </div>
+  )
+}
+
+function signInCommand({ details }: ErrorInfo, agent: AgentInfo | undefined): string | undefined {
+  return typeof details?.command === 'string' ? details.command : agent?.command
+}

@@ -1,0 +1,26 @@
+import { CircleAlert, TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+
+/** What went wrong, and below it what can be done about it. */
+export function Trouble({
+  level,
+  text,
+  children,
+}: {
+  level: 'warning' | 'error'
+  text: string
+  children?: ReactNode
+}) {
+  const Icon = level === 'error' ? CircleAlert : TriangleAlert
+  return (
+    <div
+      className={`my-1 flex items-start gap-2 rounded-md px-2.5 py-1.5 text-sm ${level === 'error' ? 'bg-bad-wash text-bad' : 'bg-wait-wash text-wait'}`}
+    >
+      <Icon size={15} aria-hidden className="mt-0.5 shrink-0" />
+      <div className="min-w-0">
+        <p className="whitespace-pre-wrap [overflow-wrap:anywhere]">{text.slice(0, 4000)}</p>
+        {children}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,102 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { diffOfReplacing, diffOfWriting, readForDiff } from './file-diff.ts'
+
+const home = mkdtempSync(join(tmpdir(), 'parley-file-diff-'))
+const cwd = join(home, 'project')
+const session = { cwd, settings: {} }
+const secret = 'the secret of another folder'
+
+beforeAll(() => {
+  mkdirSync(join(cwd, 'src'), { recursive: true })
+  writeFileSync(join(cwd, 'src/a.txt'), 'one\ntwo\nthree\ntwo\n')
+  writeFileSync(join(cwd, 'windows.txt'), 'one\r\ntwo\r\n')
+  writeFileSync(join(home, 'outside.txt'), secret)
+  symlinkSync(join(home, 'outside.txt'), join(cwd, 'link.txt'))
+  symlinkSync(home, join(cwd, 'up'))
+  symlinkSync(join(cwd, 'src/a.txt'), join(cwd, 'inner-link.txt'))
+  writeFileSync(join(cwd, 'binary.bin'), Buffer.from([1, 0, 2]))
+  writeFileSync(join(cwd, 'large.txt'), 'x'.repeat(1024 * 1024 + 1))
+  execFileSync('mkfifo', [join(cwd, 'pipe')])
+})
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+describe('writing a file', () => {
+  it('is a patch of a file that is there, and the whole of one that is not', async () => {
+    const path = join(cwd, 'src/a.txt')
+    expect(await diffOfWriting(path, 'one\n2\nthree\ntwo\n', session)).toEqual({
+      path,
+      patch: '@@ -1,4 +1,4 @@\n one\n-two\n+2\n three\n two',
+    })
+    expect(await diffOfWriting('new.txt', 'new\n', session)).toEqual({
+      path: 'new.txt',
+      before: null,
+      after: 'new\n',
+    })
+  })
+
+  it('does not say that a file is new that could not be read', async () => {
+    expect(await diffOfWriting('link.txt', 'x', session)).toEqual({ path: 'link.txt', after: 'x' })
+  })
+})
+
+describe('replacing a part of a file', () => {
+  const replace = (path: string, ...replacements: Parameters<typeof diffOfReplacing>[1]) =>
+    diffOfReplacing(path, replacements, session)
+
+  it('shows whole lines at their place, once or everywhere', async () => {
+    const once = await replace('src/a.txt', { old: 'wo\nth', new: 'wo and a half\nth' })
+    expect(once.patch).toContain('-two\n+two and a half\n')
+    const everywhere = await replace('src/a.txt', { old: 'two', new: '$&', everywhere: true })
+    expect(everywhere.patch?.match(/\+\$&/g)).toHaveLength(2)
+  })
+
+  it('applies replacements one after the other', async () => {
+    const diff = await replace('src/a.txt', { old: 'one', new: '1' }, { old: '1\ntwo', new: '12' })
+    expect(diff.patch).toContain('-one\n-two\n+12')
+  })
+
+  it('finds text in a file with other line breaks', async () => {
+    expect((await replace('windows.txt', { old: 'one\ntwo', new: '1\n2' })).patch).toContain('+1\n+2')
+  })
+
+  it('shows what the agent says if the file does not have it or cannot be read', async () => {
+    for (const path of ['src/a.txt', 'missing.txt', 'link.txt', 'large.txt'])
+      expect((await replace(path, { old: 'four', new: '4' })).patch).toContain('-four\n+4')
+    expect(await replace('missing.txt', { old: '', new: 'all' })).toMatchObject({
+      before: null,
+      after: 'all',
+    })
+  })
+})
+
+describe('a file is read for a diff', () => {
+  it('if it is a regular file in the folder, also by a link inside it', async () => {
+    expect(await readForDiff('inner-link.txt', session)).toContain('one')
+    expect(await readForDiff('missing/deep.txt', session)).toBeNull()
+  })
+
+  it.each([
+    'link.txt',
+    'up/outside.txt',
+    '../outside.txt',
+    '/etc/passwd',
+    '~/x',
+    'binary.bin',
+    'large.txt',
+    'pipe',
+    'src',
+    'src/a.txt/below',
+  ])('never if it is %s', async (path) => {
+    expect(await readForDiff(path, session)).toBeUndefined()
+    expect(JSON.stringify(await diffOfWriting(path, 'x', session))).not.toContain(secret)
+  })
+
+  it('in the other folders of the session as well', async () => {
+    const settings = { options: { directories: [home] } }
+    expect(await readForDiff('link.txt', { cwd, settings })).toBe(secret)
+  })
+})

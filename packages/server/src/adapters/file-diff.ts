@@ -1,0 +1,83 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Diff } from '@parley/protocol'
+import { compareTexts, patchText } from '@parley/protocol/diff'
+import type { ConnectInput } from '../core/agent-adapter.ts'
+import { isInsideFolders, placeOrNone } from './inside-folder.ts'
+
+/**
+ * What an agent wants to do to a file, as a diff that a person can judge. Reads the file as it is now, if it is a regular
+ * file inside the session's folders (links are followed first) and not too large. Never throws: a file that cannot be
+ * read gives a diff of what the agent says alone.
+ */
+
+export type Session = Pick<ConnectInput, 'cwd' | 'settings'>
+/** Replace one text by another, once or everywhere. */
+export type Replacement = { readonly old: string; readonly new: string; readonly everywhere?: boolean }
+
+const largestFile = 1024 * 1024
+
+/** The whole file gets this content. */
+export async function diffOfWriting(path: string, content: string, session: Session): Promise<Diff> {
+  const before = await readForDiff(path, session)
+  if (before === undefined) return { path, after: content }
+  return before === null ? { path, before, after: content } : { path, patch: patchOf(before, content) }
+}
+
+/** Parts of the file are replaced, one after the other. */
+export async function diffOfReplacing(
+  path: string,
+  replacements: readonly Replacement[],
+  session: Session,
+): Promise<Diff> {
+  const found = await readForDiff(path, session)
+  // Agents look for text without regard to the kind of line breaks.
+  const before = found?.replaceAll('\r\n', '\n') ?? found
+  const after = typeof before === 'string' ? replaced(before, replacements) : undefined
+  if (typeof before === 'string' && after !== undefined) return { path, patch: patchOf(before, after) }
+  const [first, ...more] = replacements
+  if (before === null && first?.old === '' && more.length === 0) return { path, before, after: first.new }
+  return {
+    path,
+    patch: replacements.map(({ old, new: now }) => patchOf(asLines(old), asLines(now))).join('\n'),
+  }
+}
+
+/** A piece of a file that ends within a line does not end the file. */
+function asLines(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`
+}
+
+function patchOf(before: string, after: string): string {
+  return patchText(compareTexts(before, after))
+}
+
+/** Undefined if one of the texts is not there: then the agent's own tool fails as well. */
+function replaced(text: string, replacements: readonly Replacement[]): string | undefined {
+  let after = text
+  for (const { old, new: now, everywhere } of replacements) {
+    if (old === '' || !after.includes(old)) return undefined
+    after = everywhere ? after.replaceAll(old, () => now) : after.replace(old, () => now)
+  }
+  return after
+}
+
+/** The text of a file; null if there is none; undefined if it may not or cannot be read. */
+export async function readForDiff(path: string, session: Session): Promise<string | null | undefined> {
+  const { cwd, settings } = session
+  if (!isInsideFolders(path, cwd, settings.options?.directories)) return undefined
+  const place = placeOrNone(resolve(cwd, path))
+  if (place === undefined) return undefined
+  // The place has no links in it: one that appears at its end meanwhile is not followed. A pipe does not block.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+  try {
+    await using file = await open(place, flags)
+    const stat = await file.stat()
+    if (!stat.isFile() || stat.size > largestFile) return undefined
+    const bytes = await file.readFile()
+    return bytes.includes(0) ? undefined : bytes.toString('utf8')
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOENT' ? null : undefined
+  }
+}

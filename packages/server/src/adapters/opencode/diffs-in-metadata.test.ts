@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { diffsIn } from './diffs-in-metadata.ts'
+
+it('gives each file of a patch by itself', () => {
+  const files = [
+    { filePath: 'a.txt', type: 'update', patch: '@@ -1 +1 @@\n-a\n+b' },
+    { filePath: 'b.txt', movePath: 'c.txt', type: 'move', patch: '@@ -1 +1 @@\n-b\n+c' },
+    { filePath: 'd.txt', type: 'delete', patch: '@@ -1 +0,0 @@\n-d' },
+  ]
+  expect(diffsIn({ files, diff: 'all of them', filepath: 'a.txt, c.txt, d.txt' }).diffs).toEqual([
+    { path: 'a.txt', patch: files[0]?.patch },
+    { path: 'c.txt', movedFrom: 'b.txt', patch: files[1]?.patch },
+    { path: 'd.txt', after: null, patch: files[2]?.patch },
+  ])
+})
+
+it('gives one file by its diff, and nothing where there is none', () => {
+  expect(diffsIn({ diff: '@@', filepath: 'a.txt' }).diffs).toEqual([{ path: 'a.txt', patch: '@@' }])
+  for (const metadata of [{}, { diff: '@@' }, { files: [] }]) expect(diffsIn(metadata)).toEqual({})
+})

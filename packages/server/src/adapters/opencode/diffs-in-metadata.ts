@@ -1,0 +1,19 @@
+import type { Diff } from '@parley/protocol'
+import type { NativeChangedFile, NativeMetadata } from './native.ts'
+
+/** What a request would change. A patch of several files names each of them; `diff` has all of them in one text. */
+export function diffsIn(metadata: NativeMetadata): { diffs?: Diff[] } {
+  const { files, diff, filepath } = metadata
+  if (Array.isArray(files) && files.length > 0) return { diffs: files.map(diffOfFile) }
+  if (typeof diff !== 'string' || typeof filepath !== 'string') return {}
+  return { diffs: [{ path: filepath, patch: diff }] }
+}
+
+export function diffOfFile({ filePath = '', movePath, type, patch }: NativeChangedFile): Diff {
+  return {
+    path: movePath ?? filePath,
+    ...(movePath !== undefined && { movedFrom: filePath }),
+    ...(type === 'delete' && { after: null }),
+    ...(patch !== undefined && { patch }),
+  }
+}

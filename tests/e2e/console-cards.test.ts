@@ -209,9 +209,9 @@ describe('an answer', () => {
     await card(page).getByRole('button', { name: 'Edit' }).click()
     const field = (name: string) => card(page).getByRole('textbox', { name, exact: true })
     expect(await card(page).getByRole('textbox').count()).toBe(4)
-    await field('after').fill('black \u202eas coal')
+    await field('new_string').fill('black \u202eas coal')
     await card(page).getByText('black \\u{202e}as coal').waitFor()
-    await field('after').fill('black\nas coal')
+    await field('new_string').fill('black\nas coal')
     const json = field('Other input, as JSON')
     await json.fill('{ "line": }')
     await card(page)
@@ -225,7 +225,7 @@ describe('an answer', () => {
     await allow.click()
     await shows(page, 'It is changed.')
     expect(await resolutionOf(page, id)).toMatchObject({
-      input: { path: 'poem.txt', before: 'red', after: 'black\nas coal', line: 4 },
+      input: { file_path: 'poem.txt', old_string: 'red', new_string: 'black\nas coal', line: 4 },
     })
     expect(complaints).toEqual([])
   })

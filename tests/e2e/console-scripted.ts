@@ -1,19 +1,29 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { NewSessionInput } from '@parley/protocol'
 import { pino } from 'pino'
 import { afterAll } from 'vitest'
 import { createGates } from '../../packages/server/src/adapters/scripted/gates.ts'
 import { createScriptedAdapter } from '../../packages/server/src/adapters/scripted/index.ts'
 import type { Script } from '../../packages/server/src/adapters/scripted/script.ts'
 import { type Parley, startParley } from '../../packages/server/src/cli/start.ts'
+import type { AgentAdapter } from '../../packages/server/src/core/agent-adapter.ts'
 import { browserAtWork } from './console-at-work.ts'
 
 /** A real server whose agent plays, for each prompt, the script of that name; and a browser. */
 export function scriptedConsole(scripts: Readonly<Record<string, Script>>) {
+  const gates = createGates()
+  const script = (text: string) => scripts[text] ?? []
+  const work = consoleWith(async () => [createScriptedAdapter({ gates, script })])
+  const session = (prompt: string, cwd = work.folder) => work.create({ agent: 'scripted', cwd, prompt })
+  return { ...work, session, gates }
+}
+
+/** A real server in this process with the agents that `prepare` makes, given a folder of their own; and a browser. */
+export function consoleWith(prepare: (home: string) => Promise<readonly AgentAdapter[]>) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-scripted-'))
   const token = 'scripted-test-token'
-  const gates = createGates()
   let started: Parley | undefined
   const parley = () => {
     if (started) return started
@@ -37,14 +47,13 @@ export function scriptedConsole(scripts: Readonly<Record<string, Script>>) {
       port: 0,
       token,
       logger: pino({ level: 'silent' }),
-      adapters: [createScriptedAdapter({ gates, script: (text) => scripts[text] ?? [] })],
+      adapters: [...(await prepare(join(folder, 'home')))],
     })
   })
   afterAll(async () => {
     await started?.close()
-    rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
-  const session = async (prompt: string, cwd = folder) =>
-    (await parley().host.create({ agent: 'scripted', cwd, prompt })).id
-  return { server, openTab, browser, session, folder, gates, host: () => parley().host }
+  const create = async (input: NewSessionInput) => (await parley().host.create(input)).id
+  return { server, openTab, browser, create, folder, host: () => parley().host }
 }

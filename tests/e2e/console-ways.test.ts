@@ -78,7 +78,7 @@ describe('finding one’s way', () => {
     await row.getByText('Failed').filter({ visible: true }).last().waitFor()
     await row.locator('svg').waitFor()
     await eventually(() => row.ariaSnapshot()).toMatch(/^- link "Failed fail, please/)
-    expect(await row.getByTitle(/refused to go on/).count()).toBeGreaterThan(0)
+    expect(await row.getByTitle(/The model stopped/).count()).toBeGreaterThan(0)
     expect(await seriousFindings(page)).toEqual([])
     await openSession(page, server, id)
     await say(page, 'help')

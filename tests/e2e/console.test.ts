@@ -393,7 +393,7 @@ describe('everyone can use it', () => {
     await look('question')
     await goTo(`/sessions/${await server.session('markdown')}`, 'And a quotation')
     await look('markdown')
-    await goTo(`/sessions/${await server.session('fail')}`, 'refused to go on')
+    await goTo(`/sessions/${await server.session('fail')}`, 'The model stopped')
     await look('failure')
     await goTo('/inbox', 'Waiting for you')
     await look('inbox')

@@ -16,8 +16,9 @@ import { ChatId, ChatRequest, ChatSdk, UiMessage } from './chat.ts'
 import { Command, Receipt } from './command.ts'
 import { AgentConversation, NewImport } from './conversation.ts'
 import { EnvironmentInfo, NewEnvironment, OldEnvironment } from './environment.ts'
-import { AgentId, SessionId } from './ids.ts'
+import { AgentId, PromptId, SessionId } from './ids.ts'
 import { PermissionRule } from './permission.ts'
+import { RewindPreview } from './rewind.ts'
 import { SessionStatus } from './session.ts'
 import { SessionState, SessionSummary } from './session-state.ts'
 import { NewTerminal, Terminal } from './terminal.ts'
@@ -175,6 +176,16 @@ export const routes = {
     reply: EventPage,
     status: 200,
     also: ['text/event-stream'],
+  },
+  previewRewind: {
+    method: 'GET',
+    path: '/api/sessions/:id/rewind',
+    summary:
+      'What the command session.rewind would change. Changes nothing; starts the agent if it does not run',
+    params: bySession,
+    query: z.object({ promptId: PromptId }),
+    reply: RewindPreview,
+    status: 200,
   },
   exportSession: {
     method: 'GET',

@@ -73,7 +73,14 @@ export const Command = z.discriminatedUnion('type', [
   z.strictObject({ ...base, type: z.literal('session.fork'), title: z.string().optional() }),
   z.strictObject({ ...base, type: z.literal('session.close') }),
   z.strictObject({ ...base, type: z.literal('session.compact') }),
-  z.strictObject({ ...base, type: z.literal('session.rewind'), promptId: PromptId }),
+  z.strictObject({
+    ...base,
+    type: z.literal('session.rewind'),
+    promptId: PromptId,
+    undo: z.literal(true).optional().meta({
+      description: 'Undoes the last rewind, which was to this prompt, if no file has changed since',
+    }),
+  }),
 ])
 /** A client's request to change a session, checked and with its defaults filled in. */
 export type Command = z.infer<typeof Command>

@@ -4,6 +4,7 @@ import { useAgent } from '../page/agents.ts'
 import { CopyText } from '../page/copy-button.tsx'
 import { Button } from '../parts/button.tsx'
 import { usePart, useSessionId, useStatePart } from '../session/session-context.tsx'
+import { promptOf } from './prompt-of.ts'
 import { Trouble } from './trouble.tsx'
 
 type Props = { turnId: string | undefined; error: ErrorInfo | undefined }
@@ -21,10 +22,7 @@ export function FailedTurn({ turnId, error }: Props) {
 function NextSteps({ turnId, error }: Props) {
   const sessionId = useSessionId()
   const agent = useAgent(useStatePart((state) => state.agent))
-  const parts = usePart(({ view }) => {
-    const prompt = view.timeline.findLast((block) => block.type === 'prompt' && block.turnId === turnId)
-    return prompt?.type === 'prompt' ? prompt.parts : undefined
-  })
+  const parts = usePart(({ view }) => promptOf(view.timeline, turnId)?.parts)
   const command = error?.code === 'agent_not_signed_in' ? signInCommand(error, agent) : undefined
   if (!parts && command === undefined) return null
   return (

@@ -12,9 +12,10 @@ import { asJson } from './call-words.logic.ts'
 import { FailedTurn } from './failed-turn.tsx'
 import type { GroupNode } from './nodes.logic.ts'
 import { Picture } from './picture.tsx'
+import { RewoundTurn } from './rewound-turn.tsx'
 import { RowActions } from './row-actions.tsx'
 import { groupSummary } from './rows.logic.ts'
-import { stopWords } from './stop-words.logic.ts'
+import { isRewind, rewindWords, stopWords } from './stop-words.logic.ts'
 import { Trouble } from './trouble.tsx'
 
 type Toggle = (key: string, open: boolean) => void
@@ -71,7 +72,9 @@ function Clamped({ text, children }: { text: string; children: ReactNode }) {
 }
 
 function wordsOf(parts: readonly PromptPart[]): string {
-  return parts.map((part) => (part.type === 'text' ? part.text : (part.name ?? part.type))).join(' ')
+  return parts
+    .map((part) => (part.type === 'text' ? part.text : (rewindWords(part) ?? part.name ?? part.type)))
+    .join(' ')
 }
 
 export function PromptParts({ parts }: { parts: readonly PromptPart[] }) {
@@ -91,6 +94,8 @@ function PartView({ part }: { part: PromptPart }) {
     return <Picture mimeType={part.mimeType} data={part.data} name={part.name ?? 'Attached picture'} />
   }
   if (part.type === 'command') {
+    const restored = rewindWords(part)
+    if (restored !== undefined) return <p className="text-sm">{restored}</p>
     return (
       <p className="font-mono text-sm">
         /{part.name} {part.arguments}
@@ -212,6 +217,7 @@ export const EndRow = memo(function EndRow({
   return (
     <div>
       {outcome === 'failed' && <FailedTurn turnId={block.turnId} error={error} />}
+      {isRewind(stopReason) && <RewoundTurn turnId={block.turnId} end={block.end} />}
       {outcome === 'completed' && stopWords(stopReason) !== undefined && (
         <Trouble level="warning" text={stopWords(stopReason) ?? ''} />
       )}

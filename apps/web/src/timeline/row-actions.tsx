@@ -1,12 +1,14 @@
 import { Link as LinkIcon, RotateCcw } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useAgent } from '../page/agents.ts'
-import { client } from '../page/client.ts'
 import { CopyButton } from '../page/copy-button.tsx'
+import { lazyPart, Part } from '../page/part.tsx'
 import { addressOf } from '../page/route.logic.ts'
 import { toast, toastError } from '../page/toasts.tsx'
 import { IconButton } from '../parts/button.tsx'
 import { useSessionId, useStatePart } from '../session/session-context.tsx'
+
+const rewindPart = lazyPart(() => import('./rewind-dialog.tsx'))
 
 type Props = { seq: number; text: string; promptId?: string; className?: string }
 
@@ -53,17 +55,25 @@ function Actions({ seq, text, promptId, className = '' }: Props) {
 }
 
 function Rewind({ promptId }: { promptId: string }) {
-  const id = useSessionId()
   const agent = useAgent(useStatePart((state) => state.agent))
   const busy = useStatePart((state) => state.turn !== undefined)
+  const [asking, setAsking] = useState(false)
   if (!agent?.capabilities.rewind || busy) return null
-  const rewind = () =>
-    client
-      .command(id, { type: 'session.rewind', promptId })
-      .then(() => toast('The files go back to how they were before this prompt.'), toastError)
   return (
-    <IconButton label="Put the files back to before this" className="size-6!" onClick={() => void rewind()}>
-      <RotateCcw size={13} />
-    </IconButton>
+    <>
+      <IconButton
+        label="Restore files to before this prompt…"
+        className="size-6!"
+        onPointerEnter={rewindPart.fetch}
+        onClick={() => setAsking(true)}
+      >
+        <RotateCcw size={13} />
+      </IconButton>
+      {asking && (
+        <Part of={rewindPart}>
+          {(RewindDialog) => <RewindDialog promptId={promptId} onClose={() => setAsking(false)} />}
+        </Part>
+      )}
+    </>
   )
 }

@@ -1,3 +1,5 @@
+import type { PromptPart } from '@parley/protocol'
+
 /** Why a turn that ended well stopped short, by the names that agents and models have for it. */
 const words: Readonly<Record<string, string>> = {
   max_tokens: 'The answer was cut off: the model reached its output limit (max_tokens).',
@@ -10,4 +12,23 @@ const words: Readonly<Record<string, string>> = {
 
 export function stopWords(stopReason: string): string | undefined {
   return Object.hasOwn(words, stopReason) ? words[stopReason] : undefined
+}
+
+/** The turn restored files, or undid that. */
+export function isRewind(stopReason: string): boolean {
+  return stopReason === 'rewound' || stopReason === 'rewind_undone'
+}
+
+/** The prompt of `session.rewind`, in words. */
+export function rewindWords(part: PromptPart): string | undefined {
+  if (part.type !== 'command' || part.name !== 'rewind') return undefined
+  const { arguments: words = '' } = part
+  if (words.startsWith('undo prm_')) return 'Undo the restore of files'
+  return words.startsWith('prm_') ? 'Restore files to before an earlier prompt' : undefined
+}
+
+/** The prompt that files were restored to by this one. */
+export function rewoundTo([part]: readonly PromptPart[]): string | undefined {
+  if (part?.type !== 'command' || part.name !== 'rewind') return undefined
+  return part.arguments?.startsWith('prm_') ? part.arguments : undefined
 }

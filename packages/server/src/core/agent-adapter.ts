@@ -16,6 +16,7 @@ import type {
   Prompt,
   PromptPart,
   Question,
+  RewindPreview,
   SessionOptions,
   SessionSettings,
   ToolContent,
@@ -129,6 +130,11 @@ export type AgentConnection = {
   stopTask?(taskId: string): Promise<void>
   /** Applies settings; what is in force comes as a `session.configured` output with `effective`. */
   configure(settings: SessionSettings): Promise<void>
+  /**
+   * With the capability `rewind`: what a rewind to this prompt would change. Changes nothing. Rejects, with the reason, if
+   * it cannot be done. No turn is open.
+   */
+  previewRewind?(promptId: string): Promise<RewindPreview>
   /** Ends the agent's process. Idempotent; `events` ends. */
   close(): Promise<void>
   /**

@@ -107,12 +107,14 @@ async function start(
 
 /** An adapter that throws where it should reject does no more harm than one that rejects. */
 function tamed(connection: AgentConnection): AgentConnection {
+  const { previewRewind } = connection
   return {
     events: connection.events,
     send: async (message) => connection.send(message),
     interrupt: async () => connection.interrupt(),
     configure: async (settings) => connection.configure(settings),
     close: async () => connection.close(),
+    ...(previewRewind && { previewRewind: async (promptId) => previewRewind.call(connection, promptId) }),
     ...(connection.park && { park: async () => connection.park?.() }),
     ...(connection.stopTask && { stopTask: async (taskId) => connection.stopTask?.(taskId) }),
   }

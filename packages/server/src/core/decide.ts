@@ -84,8 +84,8 @@ export function decide(state: SessionState, command: Command, context: DecideCon
 }
 
 /** The files of the folder as they were before a prompt; what was said stays said. */
-function rewindPart({ promptId }: CommandOf<'session.rewind'>): PromptPart {
-  return { type: 'command', name: 'rewind', arguments: promptId }
+function rewindPart({ promptId, undo }: CommandOf<'session.rewind'>): PromptPart {
+  return { type: 'command', name: 'rewind', arguments: undo ? `undo ${promptId}` : promptId }
 }
 
 function partsOf(command: CommandOf<'prompt.submit'>): PromptPart[] {

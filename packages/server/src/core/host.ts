@@ -12,6 +12,7 @@ import {
   ParleyError,
   type PermissionRule,
   type Receipt,
+  type RewindPreview,
   type SessionDetail,
   type SessionEvent,
   SessionPatch,
@@ -73,6 +74,8 @@ export type Host = HostParts & {
 
   /** Resolves when the command is in the log. Checks its shape, so a face may pass on what it was sent. */
   command(sessionId: string, command: CommandInput): Promise<Receipt>
+  /** What the command `session.rewind` would change. ParleyError `conflict` if it cannot be done, or not now. */
+  previewRewind(sessionId: string, promptId: string): Promise<RewindPreview>
   /**
    * A page of the log. ParleyError `conflict` for a cursor beyond the head or of another epoch. With `prompts`, also
    * the events before the page that hold the prompts of its turns and, at the head, of the queue.
@@ -345,6 +348,11 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       sessionTools.forget(sessionId)
       environment.forget(sessionId)
       tell({ session: sessionId, change: 'deleted' })
+    },
+    async previewRewind(sessionId, promptId) {
+      const session = await open(sessionId)
+      need({ agent: agents.adapterFor(session.state.agent) }, 'rewind')
+      return session.previewRewind(promptId)
     },
     async command(sessionId, given) {
       const command = parse(Command, given, 'The command')

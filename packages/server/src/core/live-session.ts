@@ -2,8 +2,10 @@ import {
   activityOf,
   type Command,
   type ParkReason,
+  ParleyError,
   type PermissionRule,
   type Receipt,
+  type RewindPreview,
   runningInBackground,
   type SessionEvent,
   type SessionState,
@@ -127,6 +129,17 @@ export class LiveSession {
     if (this.#stopping || this.state.turn || this.state.queue.length > 0) return
     await this.#agent.startAhead()
     this.#drive()
+  }
+
+  /** What `session.rewind` to this prompt would change. Nothing is recorded. */
+  async previewRewind(promptId: string): Promise<RewindPreview> {
+    await this.recover()
+    if (this.state.turn) throw new ParleyError('conflict', 'A turn is open. Wait for its end, then rewind.')
+    try {
+      return await this.#agent.previewRewind(promptId)
+    } finally {
+      this.#drive()
+    }
   }
 
   async command(command: Command): Promise<Receipt> {

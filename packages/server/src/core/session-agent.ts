@@ -3,10 +3,12 @@ import {
   capabilities,
   type DraftOf,
   errorInfoOf,
+  messageOf,
   type OpenTurn,
   ParleyError,
   type PermissionRule,
   type Prompt,
+  type RewindPreview,
   runningInBackground,
   type SessionEvent,
   type SessionState,
@@ -137,6 +139,26 @@ export class SessionAgent {
     this.#ahead = { abort, over }
     await over
     this.#ahead = undefined
+  }
+
+  /** What a rewind to this prompt would change. An agent that is not there is started for it. */
+  async previewRewind(promptId: string): Promise<RewindPreview> {
+    await this.#ahead?.over
+    const { connection } = this.#link ?? (await this.#connectForPreview())
+    if (connection.previewRewind) return connection.previewRewind(promptId).catch(notRewindable)
+    throw new ParleyError('not_supported', `${this.#adapter().name} cannot say what a rewind would change.`)
+  }
+
+  /** As a start ahead: a turn that begins meanwhile waits for it. */
+  async #connectForPreview(): Promise<AgentLink> {
+    const abort = new AbortController()
+    const link = this.#connect(abort.signal)
+    this.#ahead = { abort, over: link.catch(() => undefined) }
+    try {
+      return await link
+    } finally {
+      this.#ahead = undefined
+    }
   }
 
   /** The agent's conversation can be gone on with by another process. */
@@ -419,6 +441,10 @@ const cancelled = { outcome: 'cancelled', stopReason: 'cancelled' } as const
 
 function failedToStart(error: unknown): Omit<TurnEnd, 'durationMs'> {
   return { outcome: 'failed', stopReason: 'agent_failed', error: errorInfoOf(error) }
+}
+
+function notRewindable(error: unknown): never {
+  throw new ParleyError('conflict', `The files cannot be restored to that prompt: ${messageOf(error)}`)
 }
 
 function cannotResume(adapter: AgentAdapter): ParleyError {

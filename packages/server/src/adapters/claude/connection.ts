@@ -17,6 +17,7 @@ import {
 import { AgentProcess } from '../child-process.ts'
 import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
+import { type RewindKeeper, rewindRequest } from '../rewind.ts'
 import { DeferredCall } from './deferred-call.ts'
 import { diffsOfCall } from './diffs-of-call.ts'
 import { farewell, notAsRoot } from './farewell.ts'
@@ -32,7 +33,7 @@ import {
 } from './permission.ts'
 import { userMessage } from './prompt.ts'
 import { changesProtected, pathsOf } from './protected-call.ts'
-import { rewind, rewoundPrompt } from './rewind.ts'
+import { previewRewind, rewind } from './rewind.ts'
 import { nativeModes, nativeOptions, startMode } from './settings.ts'
 import { deferredCall, promptUuid, readTranscript, uuidsIn } from './transcript.ts'
 import { callAgain, initialState, translate } from './translate.ts'
@@ -53,6 +54,7 @@ export type ClaudeOptions = {
   readonly env: Record<string, string>
   readonly executable?: string
   readonly settingSources: NonNullable<Options['settingSources']>
+  readonly keeper: RewindKeeper
 }
 
 /** The SDK has it and does not declare it: takes back a message that waits in the program. */
@@ -68,7 +70,7 @@ const hookTimeoutS = 2_000_000
 
 /** Starts Claude Code and waits until it is ready, so that the first prompt does not pay for it. */
 export async function connectClaude(options: ClaudeOptions, input: ConnectInput): Promise<AgentConnection> {
-  const connection = new ClaudeConnection(input, options.env)
+  const connection = new ClaudeConnection(input, options)
   await connection.start(options)
   return connection
 }
@@ -77,6 +79,7 @@ class ClaudeConnection implements AgentConnection {
   readonly events: AsyncIterable<AgentOutput>
   readonly #input: ConnectInput
   readonly #env: Readonly<Record<string, string>>
+  readonly #keeper: RewindKeeper
   readonly #prompts = createInput<SDKUserMessage>()
   readonly #process = new AgentProcess()
   readonly #queue = createOutputQueue(() => void this.close())
@@ -97,9 +100,10 @@ class ClaudeConnection implements AgentConnection {
   #closing = false
   #ended: Promise<void> = Promise.resolve()
 
-  constructor(input: ConnectInput, env: Readonly<Record<string, string>>) {
+  constructor(input: ConnectInput, { env, keeper }: Pick<ClaudeOptions, 'env' | 'keeper'>) {
     this.#input = input
     this.#env = env
+    this.#keeper = keeper
     this.#mode = input.settings.mode ?? 'ask'
     const transcript = input.resume && this.#transcript
     this.#state = initialState({
@@ -180,9 +184,10 @@ class ClaudeConnection implements AgentConnection {
       return undefined
     const known = message.type === 'continue' && this.#remembers(prompt.promptId)
     const uuid = known ? randomUUID() : promptUuid(prompt.promptId)
-    const rewindTo = rewoundPrompt(prompt.parts)
-    if (rewindTo !== undefined) {
-      void this.#queue.put(await rewind(this.#query, rewindTo))
+    const request = rewindRequest(prompt.parts)
+    if (request) {
+      const context = { keeper: this.#keeper, session: this.#input }
+      void this.#queue.put(await rewind(this.#query, request, context))
       return undefined
     }
     if (this.#handed.has(uuid)) return this.#goOnWithSteer(uuid)
@@ -277,6 +282,10 @@ class ClaudeConnection implements AgentConnection {
       this.#process.kill()
     }
     await this.#ended
+  }
+
+  previewRewind(promptId: string): ReturnType<typeof previewRewind> {
+    return previewRewind(this.#query, promptId)
   }
 
   /** A single open call of the main line is kept by the agent itself; in any other case the process just ends. */

@@ -6,6 +6,7 @@ import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { correctIt, programAsTyped, programForTerminal } from '../advice.ts'
 import { agentEnvironment, type Environment } from '../environment.ts'
 import { expectFolder } from '../expect-folder.ts'
+import { createRewindKeeper } from '../rewind.ts'
 import { claudeMemory } from './memory.ts'
 import { honouredOptions } from './settings.ts'
 import { isSignedIn } from './signed-in.ts'
@@ -53,6 +54,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     without: ofAnotherSession,
     add: { ...keptUsable, ...options.add },
   })
+  const keeper = createRewindKeeper()
   return {
     id: 'claude',
     startsAhead: true,
@@ -113,7 +115,8 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       const { executable } = options
       const { userSettings = options.userSettings ?? true } = input.settings.options ?? {}
       const sources = settingSourcesFor(input.trusted, userSettings)
-      return connectClaude({ env: own, settingSources: sources, ...(executable && { executable }) }, input)
+      const native = { env: own, settingSources: sources, keeper, ...(executable && { executable }) }
+      return connectClaude(native, input)
     },
   }
 }

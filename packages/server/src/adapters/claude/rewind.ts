@@ -1,33 +1,38 @@
 import type { Query } from '@anthropic-ai/claude-agent-sdk'
-import type { PromptPart } from '@parley/protocol'
-import { messageOf } from '@parley/protocol'
-import type { AgentOutput } from '../../core/agent-adapter.ts'
+import type { RewindPreview } from '@parley/protocol'
+import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
+import { type RewindKeeper, type RewindRequest, rewindTurn } from '../rewind.ts'
 import { promptUuid } from './transcript.ts'
 
-/** The prompt whose files are wanted back, if that is what the parts ask for. */
-export function rewoundPrompt([part, ...others]: readonly PromptPart[]): string | undefined {
-  if (part?.type !== 'command' || part.name !== 'rewind' || others.length > 0) return undefined
-  return part.arguments ?? ''
+const notes = ['Changes made by shell commands are not undone.', 'The conversation stays as it is.']
+
+/** The files that a rewind would change: those that Claude changed with its own tools, not by commands. */
+export async function previewRewind(query: Query | undefined, promptId: string): Promise<RewindPreview> {
+  return { files: await changedFiles(query, promptId), notes }
 }
 
-/** Puts files back to what they were before a prompt: those that Claude changed with its own tools, not by commands. */
-export async function rewind(query: Query | undefined, promptId: string): Promise<AgentOutput> {
-  const failed = (error: unknown) => ({ canRewind: false, error: messageOf(error), filesChanged: [] })
-  const asked = query?.rewindFiles(promptUuid(promptId)).catch(failed)
-  const { canRewind, error, filesChanged = [] } = (await asked) ?? failed('Claude Code does not run.')
-  if (canRewind) {
-    return { type: 'turn.ended', outcome: 'completed', stopReason: 'rewound', result: told(filesChanged) }
-  }
-  const message = `The files cannot be put back to that prompt: ${error}`
-  return {
-    type: 'turn.ended',
-    outcome: 'failed',
-    stopReason: 'not_rewound',
-    error: { code: 'conflict', message },
-  }
+/** Only a dry run names the files. */
+async function changedFiles(query: Query | undefined, promptId: string): Promise<string[]> {
+  if (!query) throw new Error('Claude Code does not run.')
+  const { canRewind, error, filesChanged } = await query.rewindFiles(promptUuid(promptId), { dryRun: true })
+  if (!canRewind) throw new Error(error ?? 'Claude Code kept no state of the files.')
+  return filesChanged ?? []
 }
 
-function told(files: readonly string[]): string {
-  if (files.length === 0) return 'No file had changed since that prompt.'
-  return `As they were before that prompt: ${files.join(', ')}`
+export function rewind(
+  query: Query | undefined,
+  request: RewindRequest,
+  { keeper, session }: { readonly keeper: RewindKeeper; readonly session: ConnectInput },
+): Promise<AgentOutput> {
+  const { promptId, undo } = request
+  return rewindTurn(request, async () => {
+    if (undo) return keeper.undo(session.sessionId, promptId)
+    const files = await changedFiles(query, promptId)
+    if (files.length === 0) return files
+    await keeper.rewind(session, { promptId, files }, async () => {
+      const done = await query?.rewindFiles(promptUuid(promptId))
+      if (!done?.canRewind) throw new Error(done?.error ?? 'Claude Code does not run.')
+    })
+    return files
+  })
 }

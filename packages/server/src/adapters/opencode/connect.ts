@@ -1,5 +1,6 @@
 import { ParleyError } from '@parley/protocol'
 import type { AgentConnection, ConnectInput } from '../../core/agent-adapter.ts'
+import type { RewindKeeper } from '../rewind.ts'
 import { unlessAborted } from '../unless-aborted.ts'
 import { OpenCodeConnection } from './connection.ts'
 import { openConversation, usageOf } from './conversation.ts'
@@ -15,11 +16,12 @@ export async function connectOpenCode(
   shared: SharedServer,
   input: ConnectInput,
   advice: Advice,
+  keeper: RewindKeeper,
 ): Promise<AgentConnection> {
   const { server, release } = shared
   try {
     return await unlessAborted(
-      open(shared, input, advice),
+      open(shared, input, advice, keeper),
       input.signal,
       'Cancelled while OpenCode was started.',
     )
@@ -35,13 +37,18 @@ export async function connectOpenCode(
   }
 }
 
-async function open(shared: SharedServer, input: ConnectInput, advice: Advice): Promise<AgentConnection> {
+async function open(
+  shared: SharedServer,
+  input: ConnectInput,
+  advice: Advice,
+  keeper: RewindKeeper,
+): Promise<AgentConnection> {
   const client = shared.server.client(input.cwd)
   const introduction = await introductionOf(client, input.settings.model, advice)
   const rules = sessionRules(agentFor(introduction, input.settings.mode), introduction.unasked)
   const session = await openConversation(client, input, rules)
   const used = await usageOf(client, session)
-  const connection = new OpenCodeConnection(shared, input, { client, introduction, session, used })
+  const connection = new OpenCodeConnection(shared, input, { client, introduction, session, used, keeper })
   const abandon = () => void connection.close()
   input.signal.addEventListener('abort', abandon, { once: true })
   try {

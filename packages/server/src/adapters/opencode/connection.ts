@@ -1,5 +1,11 @@
 import type { OpencodeClient, Session } from '@opencode-ai/sdk/v2/client'
-import { ParleyError, type PermissionMode, type Prompt, type SessionSettings } from '@parley/protocol'
+import {
+  ParleyError,
+  type PermissionMode,
+  type Prompt,
+  type RewindPreview,
+  type SessionSettings,
+} from '@parley/protocol'
 import {
   type AgentConnection,
   type AgentMessage,
@@ -8,6 +14,7 @@ import {
   type ConnectInput,
 } from '../../core/agent-adapter.ts'
 import { createOutputQueue } from '../output-queue.ts'
+import { type RewindKeeper, type RewindRequest, rewindRequest } from '../rewind.ts'
 import { AnnouncedCalls } from './announced-calls.ts'
 import { atMost } from './at-most.ts'
 import { applyRules, type usageOf } from './conversation.ts'
@@ -17,7 +24,7 @@ import { ignoredFrames } from './native.ts'
 import { newMessageId, Outgoing } from './outgoing.ts'
 import { commandIn, messageIdOf, type NativeCommand, nativeParts } from './prompt.ts'
 import { Requests } from './requests.ts'
-import { rewind } from './rewind.ts'
+import { previewRewind, rewind } from './rewind.ts'
 import { sessionRules } from './rules.ts'
 import type { OpenCodeServer, SharedServer } from './server.ts'
 import { concerns, propertiesOf, translate, typeOf } from './translate.ts'
@@ -49,6 +56,7 @@ export type Opened = {
   readonly introduction: Introduction
   readonly session: Session
   readonly used: Awaited<ReturnType<typeof usageOf>>
+  readonly keeper: RewindKeeper
 }
 
 export class OpenCodeConnection implements AgentConnection {
@@ -67,6 +75,7 @@ export class OpenCodeConnection implements AgentConnection {
   /** The agent of each session, by its name; of the root the one whose rules are in force. */
   readonly #agents = new Map<string, string>()
   readonly #session: Session
+  readonly #keeper: RewindKeeper
   #state: TranslateState
   /** A mode that holds from the next turn on. */
   #nextMode: PermissionMode | undefined
@@ -77,13 +86,14 @@ export class OpenCodeConnection implements AgentConnection {
   #stopping: Promise<void> = Promise.resolve()
 
   constructor({ server, release }: SharedServer, input: ConnectInput, opened: Opened) {
-    const { client, introduction, session, used } = opened
+    const { client, introduction, session, used, keeper } = opened
     this.#input = input
     this.#server = server
     this.#release = release
     this.#client = client
     this.#introduction = introduction
     this.#session = session
+    this.#keeper = keeper
     this.#outgoing = new Outgoing(client, session.id, { introduction, settings: input.settings })
     this.#agents.set(session.id, this.#outgoing.agent?.name ?? '')
     this.#state = initialState({
@@ -212,6 +222,8 @@ export class OpenCodeConnection implements AgentConnection {
     if (type === 'continue' && (await this.#remembers(messageId))) {
       return this.#outgoing.prompt(newMessageId(), [{ type: 'text', text: askAgain }])
     }
+    const request = rewindRequest(prompt.parts)
+    if (request) return this.#rewind(request)
     const command = commandIn(prompt.parts, this.#input.cwd)
     if (command) return this.#run(command, messageId)
     await this.#outgoing.prompt(messageId, nativeParts(prompt.parts, this.#input.cwd))
@@ -224,14 +236,20 @@ export class OpenCodeConnection implements AgentConnection {
 
   /** Its answer comes when all is over, which may be long after its connection gave up: what happens is told by events. */
   async #run(command: NativeCommand, messageId: string): Promise<void> {
-    if (command.name === 'rewind') {
-      const output = await rewind(this.#client, this.#session.id, command.arguments)
-      return void this.#give({ state: withoutTurn(this.#state), outputs: [output] })
-    }
     const { round } = this.#watch
     this.#outgoing.run(messageId, command, this.#state.saidModel).catch((error: unknown) => {
       if (!this.#state.turn?.begun) this.#fail(error, round)
     })
+  }
+
+  async #rewind(request: RewindRequest): Promise<void> {
+    const context = { keeper: this.#keeper, session: this.#input }
+    const output = await rewind(this.#client, this.#session.id, request, context)
+    this.#give({ state: withoutTurn(this.#state), outputs: [output] })
+  }
+
+  previewRewind(promptId: string): Promise<RewindPreview> {
+    return previewRewind(this.#client, this.#session.id, promptId)
   }
 
   async #steer(prompt: Prompt): Promise<void> {

@@ -5,6 +5,7 @@ import { howToFind, howToGet, type ParleyCommand, programAsTyped, programForTerm
 import { agentEnvironment, type Environment } from '../environment.ts'
 import { expectFolder } from '../expect-folder.ts'
 import { agentFolder, findProgram, installedVersion } from '../find-program.ts'
+import { createRewindKeeper } from '../rewind.ts'
 import { runProgram } from '../run-program.ts'
 import { hasEvidentCredential, ofAnotherServer, providerVariables } from './credentials.ts'
 import { opencodeMemory } from './memory.ts'
@@ -55,6 +56,7 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
     const start = () => ({ program, env: serverEnvironment(env, needs) })
     return pool.acquire(serverKey(needs), start, signal)
   }
+  const keeper = createRewindKeeper()
   return {
     id,
     name: 'OpenCode',
@@ -108,7 +110,7 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
       expectFolder(input.cwd)
       const shared = await acquire(input, input.signal)
       const { connectOpenCode } = await import('./connect.ts')
-      return connectOpenCode(shared, input, { getIt, signIn: signIn(find() ?? id) })
+      return connectOpenCode(shared, input, { getIt, signIn: signIn(find() ?? id) }, keeper)
     },
   }
 }

@@ -1,3 +1,5 @@
+import { realpath, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { CapabilityName, CommandInput, PermissionMode, SessionEvent } from '@parley/protocol'
 import { expect } from 'vitest'
 import { backgroundCase } from './background-cases.ts'
@@ -264,14 +266,31 @@ export const capabilityCases: CapabilityCases = {
     refused: (bench) => refusedCommand(bench, { type: 'session.compact' }),
   },
   rewind: {
-    title: 'files go back to what they were before a prompt',
+    title: 'files go back to what they were before a prompt, as foretold, and that can be undone',
     async shows(bench, scenario) {
       const { session, turn } = await play(bench, scenario)
-      expect(await bench.file(scenario.effect.path)).toBe(scenario.effect.text)
-      await session.command({ type: 'session.rewind', promptId: turn.promptId })
-      await session.until(() => session.all('turn.ended').length === 2)
-      expect(session.all('turn.ended').at(-1)).toMatchObject({ outcome: 'completed' })
-      expect(await bench.file(scenario.effect.path)).toBeUndefined()
+      const { path, text } = scenario.effect
+      const { promptId } = turn
+      const rewind = async (more: { undo?: true } = {}) => {
+        const ends = session.all('turn.ended').length
+        await session.command({ type: 'session.rewind', promptId, ...more })
+        return session.until(() => session.all('turn.ended')[ends])
+      }
+      await session.command({ type: 'session.close' })
+      const { files } = await bench.host.previewRewind(session.id, promptId)
+      expect(files).toEqual([join(await realpath(bench.folder), path)])
+      expect(await bench.file(path)).toBe(text)
+      const stopReason = 'rewound'
+      expect(await rewind()).toMatchObject({ stopReason, result: expect.stringContaining(path) })
+      expect(await bench.file(path)).toBeUndefined()
+      expect(await rewind({ undo: true })).toMatchObject({ stopReason: 'rewind_undone' })
+      expect(await bench.file(path)).toBe(text)
+      await rewind()
+      await writeFile(join(bench.folder, path), 'by somebody else')
+      expect(await rewind({ undo: true })).toMatchObject({ outcome: 'failed', error: { code: 'conflict' } })
+      expect(await bench.file(path)).toBe('by somebody else')
+      const unknown = bench.host.previewRewind(session.id, 'prm_unknown')
+      await expect(unknown).rejects.toMatchObject({ code: 'conflict' })
     },
     refused: (bench) => refusedCommand(bench, { type: 'session.rewind', promptId: 'prm_any' }),
   },

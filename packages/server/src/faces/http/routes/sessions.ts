@@ -21,5 +21,8 @@ export function mountSessions(app: App, parts: AppParts): void {
     await host.delete(params.id)
     return null
   })
+  mount(app, parts, routes.previewRewind, ({ params, query }) =>
+    host.previewRewind(params.id, query.promptId),
+  )
   mount(app, parts, routes.command, ({ params, body }) => host.command(params.id, body))
 }

@@ -1,0 +1,27 @@
+import type { TurnEnd } from '@parley/protocol'
+import { RotateCcw } from 'lucide-react'
+import { client } from '../page/client.ts'
+import { toastError } from '../page/toasts.tsx'
+import { visible } from '../page/words.logic.ts'
+import { Button } from '../parts/button.tsx'
+import { usePart, useSessionId, useStatePart } from '../session/session-context.tsx'
+import { promptOf } from './prompt-of.ts'
+import { rewoundTo } from './stop-words.logic.ts'
+
+/** What was restored, and the way back from it as long as it is the latest thing that was done. */
+export function RewoundTurn({ turnId, end }: { turnId: string | undefined; end: TurnEnd }) {
+  const sessionId = useSessionId()
+  const isLatest = useStatePart(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)
+  const promptId = usePart(({ view }) => rewoundTo(promptOf(view.timeline, turnId)?.parts ?? []))
+  const undo = () =>
+    promptId !== undefined &&
+    void client.command(sessionId, { type: 'session.rewind', promptId, undo: true }).catch(toastError)
+  const hasChanged = end.stopReason === 'rewound' && promptId !== undefined
+  return (
+    <div className="my-1 flex flex-wrap items-center gap-2 px-1.5 text-sm text-soft">
+      <RotateCcw size={14} aria-hidden className="shrink-0" />
+      <span className="min-w-0 [overflow-wrap:anywhere]">{visible(end.result ?? '')}</span>
+      {isLatest && hasChanged && <Button onClick={undo}>Undo</Button>}
+    </div>
+  )
+}

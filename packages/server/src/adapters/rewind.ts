@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import { mkdir, open, unlink } from 'node:fs/promises'
+import { dirname, relative, resolve } from 'node:path'
+import { messageOf, ParleyError, type PromptPart } from '@parley/protocol'
+import type { AgentOutput } from '../core/agent-adapter.ts'
+import type { Session } from './file-diff.ts'
+import { isInsideFolders, placeOrNone } from './inside-folder.ts'
+
+/** What `session.rewind` asks for: files as before a prompt, or that rewind undone. */
+export type RewindRequest = { readonly promptId: string; readonly undo: boolean }
+
+export function rewindRequest([part, ...others]: readonly PromptPart[]): RewindRequest | undefined {
+  if (part?.type !== 'command' || part.name !== 'rewind' || others.length > 0) return undefined
+  const [first = '', second] = (part.arguments ?? '').split(' ')
+  return first === 'undo' ? { promptId: second ?? '', undo: true } : { promptId: first, undo: false }
+}
+
+type Place = { readonly path: string; readonly place: string }
+type Content = { readonly bytes: Buffer; readonly mode: number } | null
+type Kept = Place & { readonly before: Content; after?: string }
+type Rewind = { readonly promptId: string; readonly session: Session; files: readonly Kept[] }
+
+const mostKept = 32 * 1024 * 1024
+
+/**
+ * The files of each session as they were before its last rewind, in memory: the rewind can be undone until the server
+ * stops, another rewind is made, or one of the files changes.
+ */
+export type RewindKeeper = ReturnType<typeof createRewindKeeper>
+
+export function createRewindKeeper() {
+  const rewinds = new Map<string, Rewind>()
+
+  /** Rewinds by `work`, and keeps what these files were before. */
+  async function rewind(
+    { sessionId, ...session }: Session & { readonly sessionId: string },
+    { promptId, files }: { readonly promptId: string; readonly files: readonly string[] },
+    work: () => Promise<void>,
+  ): Promise<void> {
+    rewinds.delete(sessionId)
+    const kept = await keep(files, session)
+    await work()
+    if (!kept) return
+    for (const file of kept) file.after = hashOf(await contentOf(file.place))
+    rewinds.set(sessionId, { promptId, session, files: kept })
+    for (const id of rewinds.keys()) {
+      if (sizeOf([...rewinds.values()].flatMap((one) => one.files)) <= mostKept) break
+      if (id !== sessionId) rewinds.delete(id)
+    }
+  }
+
+  /** Writes back what was kept. Rejects, and changes nothing, if a file is not what the rewind made of it. */
+  async function undo(sessionId: string, promptId: string): Promise<string[]> {
+    const kept = rewinds.get(sessionId)
+    if (kept?.promptId !== promptId) throw conflict('what the files were before is no longer known.')
+    const { files, session } = kept
+    for (const { path, place, after } of files) {
+      const now = placeIn(session, path)
+      if (now !== place || hashOf(await contentOf(place)) !== after)
+        throw conflict(`${relative(session.cwd, place)} has changed since.`)
+    }
+    rewinds.delete(sessionId)
+    for (const { place, before } of files) await write(place, before)
+    return files.map(({ path }) => path)
+  }
+
+  return { rewind, undo }
+}
+
+/** Nothing if one of them cannot be kept: a rewind is undone whole or not at all. */
+async function keep(files: readonly string[], session: Session): Promise<readonly Kept[] | undefined> {
+  const kept: Kept[] = []
+  try {
+    for (const path of files) {
+      const place = placeIn(session, path)
+      if (place === undefined) return undefined
+      kept.push({ path, place, before: await contentOf(place) })
+      if (sizeOf(kept) > mostKept) return undefined
+    }
+    return kept
+  } catch {
+    return undefined
+  }
+}
+
+function sizeOf(files: readonly Kept[]): number {
+  return files.reduce((sum, { before }) => sum + (before?.bytes.length ?? 0), 0)
+}
+
+function placeIn({ cwd, settings }: Session, path: string): string | undefined {
+  if (!isInsideFolders(path, cwd, settings.options?.directories)) return undefined
+  return placeOrNone(resolve(cwd, path))
+}
+
+/** Null if there is no file. Rejects for what is not a regular file. */
+async function contentOf(place: string): Promise<Content> {
+  try {
+    await using file = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    const stat = await file.stat()
+    if (!stat.isFile() || stat.size > mostKept) throw new Error(`${place} is not a file that can be kept`)
+    return { bytes: await file.readFile(), mode: stat.mode & 0o777 }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+}
+
+async function write(place: string, content: Content): Promise<void> {
+  if (content === null) return unlink(place)
+  await mkdir(dirname(place), { recursive: true })
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants
+  await using file = await open(place, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, content.mode)
+  await file.writeFile(content.bytes)
+}
+
+function hashOf(content: Content): string {
+  return content === null ? 'none' : createHash('sha256').update(content.bytes).digest('hex')
+}
+
+function conflict(why: string): ParleyError {
+  return new ParleyError('conflict', why)
+}
+
+/** How the turn of a rewind ends, and of one that is undone. */
+export async function rewindTurn(
+  { undo }: RewindRequest,
+  work: () => Promise<readonly string[]>,
+): Promise<AgentOutput> {
+  try {
+    const files = await work()
+    const stopReason = undo ? 'rewind_undone' : 'rewound'
+    return { type: 'turn.ended', outcome: 'completed', stopReason, result: told(files, undo) }
+  } catch (thrown) {
+    const what = undo ? 'The restore cannot be undone' : 'The files cannot be restored to that prompt'
+    const error = { code: 'conflict' as const, message: `${what}: ${messageOf(thrown)}` }
+    return { type: 'turn.ended', outcome: 'failed', stopReason: undo ? 'not_undone' : 'not_rewound', error }
+  }
+}
+
+function told(files: readonly string[], undo: boolean): string {
+  if (undo) return `Undone. Files as they were before the restore: ${files.join(', ')}`
+  if (files.length === 0) return 'No file had changed since that prompt.'
+  return `Files restored to before that prompt: ${files.join(', ')}`
+}

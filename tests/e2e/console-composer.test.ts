@@ -512,6 +512,26 @@ describe('a small screen', () => {
     }
   })
 
+  it('leaves a third of itself to the conversation at 200 % zoom, and shows every question of a card', async () => {
+    const { page } = await openTab({ viewport: { width: 640, height: 430 } })
+    await openSession(page, server, await server.session('ask me something'))
+    await card(page).waitFor()
+    expect((await boxOf(timeline(page))).height).toBeGreaterThanOrEqual(100)
+    await card(page).getByText('1 of 2').waitFor()
+    // One region scrolls, not one in another.
+    const asked = card(page).locator('[data-asked]')
+    expect(
+      await asked.evaluate((element) => element.scrollHeight - element.clientHeight),
+    ).toBeLessThanOrEqual(1)
+    const frame = await boxOf(page.getByTestId('requests'))
+    for (const part of [card(page).getByText('2 of 2'), card(page).getByRole('button', { name: 'Answer' })]) {
+      await part.scrollIntoViewIfNeeded()
+      const { top, bottom } = await boxOf(part)
+      expect(top).toBeGreaterThanOrEqual(frame.top - 1)
+      expect(bottom).toBeLessThanOrEqual(frame.bottom + 1)
+    }
+  })
+
   it('has one row for everything below the words while the keyboard is up', async () => {
     const { page } = await openTab({ ...phone, viewport: { width: 390, height: 508 } })
     await openSession(page, server, await server.session('usage'))

@@ -220,6 +220,44 @@ describe('a panel', () => {
     expect(await boxOf(changes)).toMatchObject({ left: 0, width: 390 })
   })
 
+  it('is left by going back on a phone, which stays in the session', async () => {
+    const { page, complaints } = await openTab(phone)
+    const changes = await openChanges(page, repository('going-back'))
+    await changes.getByText('Nothing differs').waitFor()
+    const address = page.url()
+    await page.goBack()
+    await changes.waitFor({ state: 'detached' })
+    expect(page.url()).toBe(address)
+    await prompt(page).waitFor()
+    // Closed by its button, it leaves nothing to go back through.
+    await page.getByRole('button', { name: 'Changes' }).tap()
+    await changes.waitFor()
+    await page.getByRole('button', { name: 'Close panel' }).tap()
+    await changes.waitFor({ state: 'detached' })
+    await page.goBack()
+    await eventually(() => page.url()).not.toBe(address)
+    expect(complaints).toEqual([])
+  })
+
+  it('keeps the field for a comment in sight beside a long line', async () => {
+    const { page } = await openTab({ viewport: { width: 1280, height: 800 } })
+    const folder = repository('long-line')
+    writeFileSync(join(folder, 'src/greet.ts'), `export const long = '${'x'.repeat(4000)}'\n`)
+    const changes = await openChanges(page, folder)
+    const line = changes.getByRole('row', { name: /export const long/ })
+    await line.hover()
+    await line.getByRole('button', { name: /^Comment on line 1/ }).click()
+    const field = changes.getByRole('textbox', { name: 'Comment' })
+    const within = async () => {
+      const [box, frame] = [await boxOf(field), await boxOf(changes)]
+      expect(box.left).toBeGreaterThanOrEqual(frame.left)
+      expect(box.right).toBeLessThanOrEqual(frame.right)
+    }
+    await within()
+    await changes.locator('.diff').evaluate((element) => element.scrollBy(2000, 0))
+    await within()
+  })
+
   it('shows the events as recorded, the newest first, and each as it is', async () => {
     const { page, context, complaints } = await openTab()
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
@@ -227,8 +265,8 @@ describe('a panel', () => {
     await openSession(page, server, id)
     await page.getByTestId('working').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'More for this session' }).click()
-    await page.getByRole('menuitem', { name: 'Events as recorded' }).click()
-    const events = panel(page, 'Events as recorded')
+    await page.getByRole('menuitem', { name: 'Event log' }).click()
+    const events = panel(page, 'Event log')
     type Recorded = { seq: number; type: string }
     const recorded = async () =>
       (await server.call<{ events: Recorded[] }>(`/api/sessions/${id}/events`)).events.toReversed()

@@ -262,7 +262,7 @@ describe('the palette', () => {
     await page.keyboard.press('Enter')
     await row(page, id).getByText('Called anew').waitFor()
     await open(page)
-    await page.keyboard.type('find in it')
+    await page.keyboard.type('find in session')
     await page.keyboard.press('Enter')
     await page.getByLabel('Find in this session').last().waitFor()
     await eventually(() => page.evaluate(() => document.activeElement?.getAttribute('placeholder'))).toBe(
@@ -318,7 +318,7 @@ describe('the palette', () => {
     await open(page)
     const keysOf = (label: string) =>
       entries(page).filter({ hasText: label }).first().locator('kbd').allTextContents()
-    await eventually(() => keysOf('Find in it')).toEqual(['Ctrl', 'F'])
+    await eventually(() => keysOf('Find in session')).toEqual(['Ctrl', 'F'])
     expect(await keysOf('New session')).toEqual(['N'])
     expect(await keysOf('Settings: keys')).toEqual(['?'])
     expect(await keysOf('Rename')).toEqual([])

@@ -55,7 +55,7 @@ export function App() {
       <main
         id="place"
         tabIndex={-1}
-        className={`outline-none flex min-h-0 min-w-0 flex-col ${home ? 'max-md:hidden' : ''}`}
+        className={`outline-none flex min-h-0 min-w-0 flex-col md:col-start-2 ${home ? 'max-md:hidden' : ''}`}
       >
         <div className="min-h-0 flex-1">
           <Place route={route} />

@@ -154,12 +154,12 @@ function Remarks() {
   }
   return (
     <div className="sticky bottom-0 z-10 flex items-center gap-2 border-t border-line bg-card px-4 py-2 text-sm">
-      <span className="flex-1">{plural(comments.length, 'remark')}</span>
+      <span className="flex-1">{plural(comments.length, 'comment')}</span>
       <Button look="quiet" onClick={() => store.set({ comments: [] })}>
         Discard
       </Button>
       <Button look="primary" onClick={send}>
-        Send as one prompt
+        Send {plural(comments.length, 'comment')}
       </Button>
     </div>
   )

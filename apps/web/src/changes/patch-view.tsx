@@ -26,7 +26,7 @@ export const PatchView = memo(function PatchView({ path, lines, split }: Props) 
     hunks.some((hunk) => hunk.lines.some((line) => samePlace(placeOf(line, path), place)))
   return (
     <>
-      <ScrollRegion ref={place} className="diff max-h-none" label={`Changes to ${path}`}>
+      <ScrollRegion ref={place} className="diff @container max-h-none" label={`Changes to ${path}`}>
         <table className={split ? 'w-full table-fixed' : ''}>
           {split && (
             <colgroup>
@@ -183,7 +183,7 @@ function LineNumber({
       <button
         type="button"
         tabIndex={-1}
-        aria-label={`Remark on line ${number} of ${path}`}
+        aria-label={`Comment on line ${number} of ${path}`}
         onClick={() => onEdit(line)}
         className="absolute inset-0 flex items-center justify-center bg-mark-fill text-white opacity-0 group-hover/line:opacity-100 focus-visible:opacity-100 pointer-coarse:group-hover/line:opacity-0"
       >

@@ -56,17 +56,20 @@ export function remarkOn(
   return (
     <tr>
       <td colSpan={split ? 6 : 3} className="bg-page px-3 py-2 font-sans whitespace-normal">
-        {open ? (
-          <RemarkForm {...remarking} editing={open} />
-        ) : (
-          <button
-            type="button"
-            onClick={() => remarking.onEdit(line)}
-            className="block w-full rounded-md border border-mark/40 bg-mark-wash px-2.5 py-1.5 text-left text-sm whitespace-pre-wrap"
-          >
-            {written?.text}
-          </button>
-        )}
+        {/* As wide as what is seen of the file, not as its longest line, and in sight however far that is scrolled. */}
+        <div className="sticky left-3 w-[calc(100cqw-1.5rem)]">
+          {open ? (
+            <RemarkForm {...remarking} editing={open} />
+          ) : (
+            <button
+              type="button"
+              onClick={() => remarking.onEdit(line)}
+              className="block w-full rounded-md border border-mark/40 bg-mark-wash px-2.5 py-1.5 text-left text-sm [overflow-wrap:anywhere] whitespace-pre-wrap"
+            >
+              {written?.text}
+            </button>
+          )}
+        </div>
       </td>
     </tr>
   )
@@ -92,7 +95,7 @@ export function RemarkForm({
       <textarea
         // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to write
         autoFocus
-        aria-label="Remark"
+        aria-label="Comment"
         value={words}
         onChange={(event) => onWrite(event.target.value)}
         onKeyDown={(event) => {
@@ -103,7 +106,7 @@ export function RemarkForm({
       />
       <span className="flex gap-1.5">
         <Button type="submit" look="primary">
-          Keep
+          {isWritten ? 'Save comment' : 'Add comment'}
         </Button>
         <Button look="quiet" onClick={onCancel}>
           Cancel

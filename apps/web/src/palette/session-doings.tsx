@@ -19,7 +19,7 @@ export function doingsOf(session: SessionSummary): readonly Doing[] {
     { label: 'Terminals', icon: <SquareTerminal size={15} />, onSelect: show('terminal') },
     // After the palette has given the focus back.
     {
-      label: 'Find in it',
+      label: 'Find in session',
       icon: <Search size={15} />,
       keys: ['Ctrl', 'F'],
       onSelect: later(() => sessionDoings()?.find()),
@@ -28,7 +28,7 @@ export function doingsOf(session: SessionSummary): readonly Doing[] {
     pin,
     archiving,
     { label: 'Plan', icon: <ListChecks size={15} />, onSelect: show('plan') },
-    { label: 'Events as recorded', icon: <ScanText size={15} />, onSelect: show('events') },
+    { label: 'Event log', icon: <ScanText size={15} />, onSelect: show('events') },
     { label: 'Export this session…', icon, entries: entries.map((entry) => ({ icon, ...entry })) },
     remove,
   ]

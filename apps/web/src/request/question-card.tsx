@@ -55,13 +55,15 @@ export function QuestionCard({ session, ask, takesFocus }: Props) {
       >
         <div
           data-asked
-          className="flex max-h-[min(30rem,50dvh)] flex-col gap-4 overflow-y-auto px-3.5 pt-3"
+          // On a low screen the card scrolls as a whole: one region in another would hide the last question.
+          className="flex max-h-[min(30rem,50dvh)] flex-col gap-4 overflow-y-auto px-3.5 pt-3 [@media(height<28rem)]:max-h-none"
           tabIndex={-1}
         >
-          {ask.questions.map((question) => (
+          {ask.questions.map((question, index) => (
             <QuestionField
               key={question.id}
               question={question}
+              place={ask.questions.length > 1 ? `${index + 1} of ${ask.questions.length}` : undefined}
               filled={filled}
               numbered={question === open}
               name={`${ask.requestId}:${question.id}`}
@@ -98,12 +100,15 @@ export function QuestionCard({ session, ask, takesFocus }: Props) {
 
 function QuestionField({
   question,
+  place,
   filled,
   numbered,
   name,
   onChange,
 }: {
   question: Question
+  /** Among several. */
+  place: string | undefined
   filled: Filled
   numbered: boolean
   name: string
@@ -119,6 +124,7 @@ function QuestionField({
           </span>
         )}
         {visible(question.text)}
+        {place !== undefined && <span className="pl-1.5 text-xs font-normal text-faint">{place}</span>}
         {question.multiple && (
           <span className="pl-1.5 text-xs font-normal text-faint">several can apply</span>
         )}

@@ -60,7 +60,7 @@ export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
       onSelect: () => run(client.closeSession(id)),
     },
     {
-      label: 'Events as recorded',
+      label: 'Event log',
       icon: <ScanText size={14} />,
       onSelect: () => prefer({ sidePanel: 'events' }),
     },

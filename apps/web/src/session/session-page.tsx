@@ -93,8 +93,9 @@ function Dock() {
       announce(first.type === 'permission' ? `Waits for you: ${first.title}` : 'A question waits for you')
   }, [first])
   return (
-    // Whatever the height, something of the conversation stays in sight, and the card gives way before the composer.
-    <div className="mx-auto flex max-h-[calc(100%-6.5rem)] min-h-0 w-full max-w-3xl flex-col px-4 pb-[max(0.75rem,env(safe-area-inset-bottom))] max-md:px-2">
+    // Whatever the height, something of the conversation stays in sight, and the card gives way before the composer. On a
+    // low screen, as at 200 % zoom, that is a third of it.
+    <div className="mx-auto flex max-h-[calc(100%-6.5rem)] min-h-0 [@media(height<36rem)]:max-h-[62%] w-full max-w-3xl flex-col px-4 pb-[max(0.75rem,env(safe-area-inset-bottom))] max-md:px-2">
       {open.length + answered.length > 0 && (
         <div
           data-testid="requests"

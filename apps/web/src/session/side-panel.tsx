@@ -1,5 +1,5 @@
 import { X } from 'lucide-react'
-import type { CSSProperties } from 'react'
+import { type CSSProperties, useEffect } from 'react'
 import { lazyPart, Part } from '../page/part.tsx'
 import { type Preferences, prefer } from '../page/preferences.ts'
 import { IconButton } from '../parts/button.tsx'
@@ -13,7 +13,7 @@ const lazyPanels = {
 }
 const titles = {
   plan: 'Plan',
-  events: 'Events as recorded',
+  events: 'Event log',
   changes: 'Changes',
   terminal: 'Terminals',
   none: '',
@@ -23,12 +23,30 @@ const wide = 'w-[var(--panel-width,min(42vw,44rem))] max-lg:w-[48vw] max-md:w-sc
 const narrow = 'w-[var(--panel-width,24rem)] max-lg:w-[40vw] max-md:w-screen'
 const widths = { plan: narrow, events: narrow, changes: wide, terminal: wide }
 
+const inHistory = { panel: true }
+
+/** Where the panel covers the conversation, going back leaves the panel, not the session. */
+function useBackCloses(): void {
+  useEffect(() => {
+    if (!matchMedia('(width < 48rem)').matches) return
+    history.pushState(inHistory, '')
+    const close = () => prefer({ sidePanel: 'none' })
+    addEventListener('popstate', close)
+    return () => {
+      removeEventListener('popstate', close)
+      // It was closed otherwise: its place in the history goes with it.
+      if (history.state?.panel) history.back()
+    }
+  }, [])
+}
+
 /**
  * Beside the conversation, over it on a phone. On screens between, the list of sessions gives way (app.tsx looks for
  * `data-panel`).
  */
 export function SidePanel({ panel }: { panel: Exclude<Preferences['sidePanel'], 'none'> }) {
   const width = usePanelWidth(panel)
+  useBackCloses()
   return (
     <aside
       aria-label={titles[panel]}

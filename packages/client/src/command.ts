@@ -44,6 +44,8 @@ export type Commands = {
     options?: CommandOptions & { turnId?: string; pauseQueue?: boolean },
   ): Promise<Receipt>
   resumeQueue(sessionId: string, options?: CommandOptions): Promise<Receipt>
+  /** Stops one task that runs in the background, or all of them. */
+  stopTasks(sessionId: string, options?: CommandOptions & { taskId?: string }): Promise<Receipt>
   decide(
     sessionId: string,
     requestId: string,
@@ -115,6 +117,9 @@ export function createCommands(options: CommandsOptions): Commands {
       return command(sessionId, { type: 'turn.cancel', ...rest }, { signal, commandId })
     },
     resumeQueue: (sessionId, given) => command(sessionId, { type: 'queue.resume' }, given),
+    stopTasks(sessionId, { taskId, ...rest } = {}) {
+      return command(sessionId, { type: 'task.stop', ...(taskId !== undefined && { taskId }) }, rest)
+    },
     decide(sessionId, requestId, decision, { signal, commandId, ...rest } = {}) {
       const fields = { type: 'permission.decide' as const, requestId, decision, ...rest }
       return command(sessionId, fields, { signal, commandId })

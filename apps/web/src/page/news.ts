@@ -38,7 +38,7 @@ export function showInTab(): void {
   const here = route.name === 'session' ? all.find((session) => session.id === route.id) : undefined
   const title = pageTitle(count, placeName(route, here?.title))
   if (document.title !== title) document.title = title
-  const busy = all.some((session) => session.status === 'working')
+  const busy = all.some((session) => session.status === 'working' || session.status === 'background')
   const icon = count > 0 ? '/icon-waiting.svg' : busy ? '/icon-working.svg' : '/icon.svg'
   const link = document.querySelector<HTMLLinkElement>('link[rel=icon]')
   if (link && link.getAttribute('href') !== icon) link.href = icon

@@ -1,7 +1,8 @@
-import type { PlanEntry, Task } from '@parley/protocol'
+import { isInBackground, type PlanEntry, type Task } from '@parley/protocol'
 import { Circle, CircleCheck, CircleDot, CircleSlash } from 'lucide-react'
 import { visible } from '../page/words.logic.ts'
 import { useStatePart } from './session-context.tsx'
+import { useStopTasks } from './stop-turn.ts'
 
 export default function PlanPanel() {
   const plan = useStatePart((state) => state.plan)
@@ -25,8 +26,8 @@ export default function PlanPanel() {
         </section>
       )}
       {tasks.length > 0 && (
-        <section aria-label="Beside the main line">
-          <h3 className="pb-1.5 text-xs text-faint">Beside the main line</h3>
+        <section aria-label="Tasks">
+          <h3 className="pb-1.5 text-xs text-faint">Tasks</h3>
           <ul className="flex flex-col gap-1.5">
             {tasks.map((task) => (
               <TaskRow key={task.taskId} task={task} />
@@ -64,13 +65,38 @@ const taskMarks = {
 }
 
 function TaskRow({ task }: { task: Task }) {
+  const stop = useStopTasks()
+  const note = task.parked ? 'Waits for your answer' : (task.reason && reasons[task.reason]) || task.summary
   return (
     <li className="flex items-start gap-2">
       <span className="mt-0.5 shrink-0">{taskMarks[task.status]}</span>
-      <span className="min-w-0">
+      <span className="min-w-0 flex-1">
         {visible(task.title)}
-        {task.summary && <span className="block text-xs text-soft">{visible(task.summary)}</span>}
+        {isInBackground(task) && <span className="text-xs text-faint"> in the background</span>}
+        {note && <span className="block text-xs text-soft">{visible(note)}</span>}
       </span>
+      {isInBackground(task) && (
+        <button
+          type="button"
+          className="shrink-0 rounded px-1.5 py-0.5 text-xs font-medium text-soft hover:bg-hover pointer-coarse:min-h-11"
+          aria-label={`Stop ${visible(task.title)}`}
+          onClick={() => stop(task.taskId)}
+        >
+          Stop
+        </button>
+      )}
     </li>
   )
+}
+
+/** Why Parley recorded the end of a task. */
+const reasons: Readonly<Record<NonNullable<Task['reason']>, string>> = {
+  limit: 'Stopped: nothing was heard of it for too long',
+  closed: 'Stopped',
+  'agent-lost': 'Stopped: the agent process ended',
+  'server-stopped': 'Stopped: the server was stopped',
+  'server-killed': 'Stopped: the server was restarted',
+  restarted: 'Started again',
+  denied: 'Stopped: what it asked for was denied',
+  'turn-end': 'Ended with its turn',
 }

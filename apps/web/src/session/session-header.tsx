@@ -1,3 +1,4 @@
+import { runningInBackground } from '@parley/protocol'
 import { ChevronLeft, Ellipsis, FileDiff, ListChecks, Search, SquareTerminal } from 'lucide-react'
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import { useAgent } from '../page/agents.ts'
@@ -26,6 +27,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
   const archived = useStatePart((state) => state.archived)
   const version = useStatePart((state) => state.connection?.agentVersion)
   const credential = useStatePart((state) => state.connection?.credential)
+  const background = useStatePart((state) => runningInBackground(state).length)
   const planned = useStatePart((state) => state.plan.length + state.tasks.length > 0)
   const status = usePart((snapshot) => snapshot.status)
   const agent = useAgent(agentId)
@@ -66,6 +68,11 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
             {credential && (
               <span className="shrink-0 max-md:max-w-full max-md:truncate">
                 <span className="max-md:hidden">· </span>paid by {credential}
+              </span>
+            )}
+            {background > 0 && (
+              <span className="shrink-0 text-mark">
+                · {background === 1 ? '1 background task' : `${background} background tasks`}
               </span>
             )}
             {archived && <span>· archived</span>}

@@ -17,3 +17,13 @@ export function useStopTurn(): () => void {
     })
   }
 }
+
+/** Stops one task that runs in the background, or all of them. One that has ended by then is what was wanted. */
+export function useStopTasks(): (taskId?: string) => void {
+  const id = useSessionId()
+  return (taskId) => {
+    client.stopTasks(id, taskId === undefined ? {} : { taskId }).catch((thrown: unknown) => {
+      if (!(thrown instanceof ParleyError && thrown.code === 'conflict')) toastError(thrown)
+    })
+  }
+}

@@ -1,7 +1,9 @@
+import { isInBackground } from '@parley/protocol'
 import { LoaderCircle } from 'lucide-react'
 import { useEffect, useState } from 'react'
-import { duration } from '../page/words.logic.ts'
+import { duration, visible } from '../page/words.logic.ts'
 import { useStatePart } from '../session/session-context.tsx'
+import { useStopTasks } from '../session/stop-turn.ts'
 
 /** The last row: says that and how long the agent has been at it, so that silence is not taken for the end. */
 export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty: boolean }) {
@@ -9,6 +11,7 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
   const startedAt = useStatePart((state) => state.turn?.startedAt)
   const interrupted = useStatePart((state) => state.turn?.interrupted ?? false)
   const connected = useStatePart((state) => state.connected)
+  if (status === 'background') return <BackgroundRow />
   if (startedAt === undefined) {
     return <p className="h-6 px-1.5 text-sm text-faint">{isEmpty && 'Nothing was said here yet.'}</p>
   }
@@ -31,6 +34,27 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
     <p className="flex h-6 items-center gap-2 px-1.5 text-xs text-faint tabular-nums" data-testid="working">
       <LoaderCircle size={12} aria-hidden className="animate-spin" />
       {words} <Elapsed since={startedAt} />
+    </p>
+  )
+}
+
+/** No turn runs, but tasks in the background do. */
+function BackgroundRow() {
+  const tasks = useStatePart((state) => state.tasks).filter((task) => isInBackground(task))
+  const [only] = tasks
+  const words = tasks.length === 1 && only ? visible(only.title) : `${tasks.length} tasks`
+  const stop = useStopTasks()
+  return (
+    <p className="flex min-h-6 items-center gap-2 px-1.5 text-xs text-faint" data-testid="background">
+      <LoaderCircle size={12} aria-hidden className="animate-spin" />
+      <span className="min-w-0 truncate">Working in the background: {words}</span>
+      <button
+        type="button"
+        className="shrink-0 rounded px-1.5 py-0.5 font-medium text-soft hover:bg-hover pointer-coarse:min-h-11"
+        onClick={() => stop()}
+      >
+        {tasks.length === 1 ? 'Stop task' : 'Stop tasks'}
+      </button>
     </p>
   )
 }

@@ -141,7 +141,7 @@ async function othersDone(
 ): Promise<void> {
   for (let told = false; parley.followers() > 0; ) {
     const lists = await Promise.all(
-      (['working', 'waiting'] as const).map((status) =>
+      (['working', 'waiting', 'background'] as const).map((status) =>
         parley.host.list({ status, limit: 100, archived: false }),
       ),
     )

@@ -271,6 +271,7 @@ incoming-messages and run-events a session in the words of other programs; see d
     )
   add('cancel', 'stop the turn that runs in a session, and pause its queue', 'parley cancel last')
     .argument(...session)
+    .option('--tasks', 'stop its background tasks instead')
     .action((id, options) =>
       finish(import('./commands/cancel.ts').then(({ cancel }) => cancel(id, options, context))),
     )

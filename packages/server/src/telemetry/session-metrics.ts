@@ -1,4 +1,4 @@
-import { Command, type SessionEvent, type TokenUsage } from '@parley/protocol'
+import { Command, type EventOf, isInBackground, type SessionEvent, type TokenUsage } from '@parley/protocol'
 import type { CommandMessage } from './channels.ts'
 import { createCounter, createHistogram, gaugeLines } from './metrics.ts'
 import type { TurnListener } from './watch-turns.ts'
@@ -35,6 +35,7 @@ export function createSessionMetrics(): SessionMetrics {
   const metrics = createInstruments()
   const live = new Set<string>()
   const connected = new Map<string, string>()
+  const tasks = new Map<string, { readonly agent: string; readonly running: Set<string> }>()
 
   const turns: TurnListener = {
     turnEnded({ agent }, { outcome, durationMs, usage, costUsd }) {
@@ -66,10 +67,12 @@ export function createSessionMetrics(): SessionMetrics {
       metrics.events.add([event.type])
       if (event.type === 'agent.connected') connected.set(event.sessionId, agent)
       if (event.type === 'agent.disconnected') connected.delete(event.sessionId)
+      if (event.type === 'task.updated') noteTask(tasks, event, agent)
     },
     left(sessionId) {
       live.delete(sessionId)
       connected.delete(sessionId)
+      tasks.delete(sessionId)
     },
     commanded({ command, error }) {
       const type = commandTypes.has(command?.type) ? command.type : 'unreadable'
@@ -77,7 +80,11 @@ export function createSessionMetrics(): SessionMetrics {
     },
     text(now) {
       const counted = Object.values(metrics).flatMap((metric) => metric.lines())
-      const lines = [...counted, ...sessionLines({ live: live.size, connected, now }), ...processLines()]
+      const lines = [
+        ...counted,
+        ...sessionLines({ live: live.size, connected, tasks, now }),
+        ...processLines(),
+      ]
       return `${lines.join('\n')}\n`
     },
   }
@@ -167,9 +174,10 @@ function tokensOf(usage: TokenUsage | undefined): [string, number][] {
 function sessionLines(facts: {
   live: number
   connected: ReadonlyMap<string, string>
+  tasks: TasksBySession
   now: MetricsNow
 }): string[] {
-  const { live, connected, now } = facts
+  const { live, connected, tasks, now } = facts
   const agents = Map.groupBy(connected.values(), (agent) => agent)
   const rows = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts).map(([label, count]) => [[label], count] as const)
@@ -183,6 +191,14 @@ function sessionLines(facts: {
       [...agents].map(([agent, { length }]) => [[agent], length] as const),
     ),
     ...gaugeLines(
+      {
+        name: 'parley_background_tasks',
+        help: 'Tasks of agents that run in the background now.',
+        labels: ['agent'],
+      },
+      taskCounts(tasks),
+    ),
+    ...gaugeLines(
       { name: 'parley_requests_waiting', help: 'Requests that wait for a person now.', labels: ['type'] },
       rows(now.waiting),
     ),
@@ -191,6 +207,22 @@ function sessionLines(facts: {
       rows(now.clients),
     ),
   ]
+}
+
+type TasksBySession = Map<string, { readonly agent: string; readonly running: Set<string> }>
+
+function noteTask(tasks: TasksBySession, event: EventOf<'task.updated'>, agent: string): void {
+  const known = tasks.get(event.sessionId) ?? { agent, running: new Set() }
+  if (isInBackground(event) && !event.parked) known.running.add(event.taskId)
+  else known.running.delete(event.taskId)
+  if (known.running.size > 0) tasks.set(event.sessionId, known)
+  else tasks.delete(event.sessionId)
+}
+
+function taskCounts(tasks: TasksBySession): (readonly [string[], number])[] {
+  const counts = new Map<string, number>()
+  for (const { agent, running } of tasks.values()) counts.set(agent, (counts.get(agent) ?? 0) + running.size)
+  return [...counts].map(([agent, count]) => [[agent], count] as const)
 }
 
 function processLines(): string[] {

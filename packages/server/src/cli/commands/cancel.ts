@@ -4,10 +4,17 @@ import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { findSession } from '../session-reference.ts'
 
-/** Asks the turn that runs to stop. What is queued is paused. */
-export async function cancel(reference: string, options: Flags, context: Context): Promise<number> {
+export type CancelOptions = Flags & { readonly tasks?: boolean }
+
+/** Asks the turn that runs to stop. What is queued is paused. With --tasks, stops what runs in the background instead. */
+export async function cancel(reference: string, options: CancelOptions, context: Context): Promise<number> {
   await using server = await connect(configurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
+  if (options.tasks) {
+    await server.client.stopTasks(id)
+    context.output.err(`Stopping the background tasks of ${id}.\n`)
+    return 0
+  }
   await server.client.cancel(id)
   const state = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })
   const paused = pausedPrompts(state)

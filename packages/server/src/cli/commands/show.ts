@@ -1,4 +1,4 @@
-import { ParleyError, promptText, type SessionDetail } from '@parley/protocol'
+import { ParleyError, promptText, runningInBackground, type SessionDetail } from '@parley/protocol'
 import { sessionFacts } from '../../faces/http/export-words.ts'
 import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
@@ -64,6 +64,7 @@ export function stateLines(state: SessionDetail): string[] {
     ...queue.map(
       (prompt) => `${prompt.paused ? 'Paused' : 'Queued'}: ${oneLine(promptText(prompt.parts), 100)}`,
     ),
+    ...runningInBackground(state).map((task) => `In the background: ${oneLine(task.title)} (${task.taskId})`),
     ...plan.map((entry) => `Plan: ${entry.status}, ${oneLine(entry.text)}`),
     ...openBlocks.map(
       (block) => `Being written: ${oneLine(block.type === 'tool-call' ? block.name : block.text, 100)}`,

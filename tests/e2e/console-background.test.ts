@@ -1,0 +1,59 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { claudeEnvironment } from '../../packages/server/src/testing/claude-environment.ts'
+import { answerByPrompt } from '../../packages/server/src/testing/model-by-prompt.ts'
+import { claudeScenarios } from '../../packages/server/src/testing/model-scenarios.ts'
+import { type ModelServer, startModelServer } from '../../packages/server/src/testing/model-server.ts'
+import { consoleAtWork } from './console-at-work.ts'
+import { allowOnce, card, conversation, openSession } from './console-page.ts'
+
+/** Background work of the real Claude Code in the console; only its model is scripted. */
+let model: ModelServer
+let home = ''
+afterAll(() => model?.stop())
+const { server, openTab } = consoleAtWork(async (made) => {
+  model = await startModelServer()
+  answerByPrompt(model, /Parley was restarted/)
+  home = join(made.folder, 'home')
+  mkdirSync(home)
+  made.environment = claudeEnvironment({ url: model.url, home })
+})
+
+const begin = (prompt: unknown, settings: object = {}) =>
+  server.call<{ id: string }>('/api/sessions', { agent: 'claude', cwd: server.project, prompt, ...settings })
+
+describe('a background task', () => {
+  it('is shown after its turn, asks on a card, and reports by itself', async () => {
+    const { page, context, complaints } = await openTab()
+    const go = join(home, 'go-card')
+    const { prompt, says } = claudeScenarios(home).background.asks(go)
+    const { id } = await begin(prompt)
+    await openSession(page, server, id)
+    await page.getByTestId('background').getByText('Working in the background: write late').waitFor()
+    await page.getByText('1 background task').waitFor()
+    writeFileSync(go, '')
+    await card(page).waitFor()
+    await allowOnce(page).click()
+    await conversation(page).getByText(says, { exact: true }).waitFor()
+    await conversation(page)
+      .getByText('The agent went on by itself after the background task “write late”.')
+      .waitFor()
+    await page.getByTestId('background').waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+
+  it('can be stopped where it is shown', async () => {
+    const { page, context, complaints } = await openTab()
+    const { prompt, session } = claudeScenarios(home).background.runs(join(home, 'never'))
+    const { id } = await begin(prompt, session)
+    await openSession(page, server, id)
+    await page.getByRole('button', { name: 'Stop task' }).click()
+    await page.getByTestId('background').waitFor({ state: 'detached' })
+    const { tasks } = await server.call<{ tasks: { status: string }[] }>(`/api/sessions/${id}`)
+    expect(tasks).toMatchObject([{ status: 'stopped' }])
+    expect(complaints).toEqual([])
+    await context.close()
+  })
+})

@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { ParleyError } from '@parley/protocol'
@@ -15,6 +15,8 @@ export type SqliteDatabase = {
   write<T>(work: () => T): T
   /** Empties the WAL if it has grown beyond its share of the stored bytes. Costs a sync of the disk: for the end of a turn. */
   trim(): void
+  /** Empties the WAL. Throws if the disk cannot take what is in it. */
+  emptyWal(): void
   describeOwner(info: OwnerInfo): void
   close(): void
 }
@@ -28,6 +30,8 @@ export type SqliteDatabaseOptions = {
 
 const pageSize = 16_384
 const walPages = 64
+/** A larger file of an older version stays as it is: deleted text is overwritten in it, but it does not shrink. */
+const mostConverted = 1024 * 1024 * 1024
 const walShare = { bytes: 262_144, ofFile: 1 / 20 }
 
 export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDatabase {
@@ -68,6 +72,7 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
         // Everything is committed; a disk that cannot take it now is reported by the next write.
       }
     },
+    emptyWal: () => read(() => db.exec('PRAGMA wal_checkpoint(TRUNCATE)')),
     describeOwner,
     close() {
       if (!db.isOpen) return
@@ -89,7 +94,8 @@ function openLocked({ file, migrations: steps = migrations }: SqliteDatabaseOpti
     db.exec('PRAGMA locking_mode = EXCLUSIVE')
     const version = schemaVersion(db)
     refuseUnknownSchema(db, { file, version, known: steps.at(-1)?.version ?? 0 })
-    prepareFile(db)
+    prepareFile(db, { isNew: version === 0 })
+    if (version > 0) convert(db, file)
     migrate(db, steps.slice(version))
     return db
   } catch (thrown) {
@@ -138,15 +144,34 @@ function refuseUnknownSchema(
 
 /**
  * WAL with synchronous NORMAL: what is committed survives the death of this process; a loss of power may cost the
- * last moments, never the file. Large pages waste less behind rows of one or two thousand bytes.
+ * last moments, never the file. Large pages waste less behind rows of one or two thousand bytes. What is deleted is
+ * overwritten, and free pages can be given back to the disk.
  */
-function prepareFile(db: DatabaseSync): void {
+function prepareFile(db: DatabaseSync, { isNew }: { isNew: boolean }): void {
   db.exec(`PRAGMA page_size = ${pageSize}`)
+  // In a file that has it, setting it would be a write.
+  if (isNew) db.exec('PRAGMA auto_vacuum = INCREMENTAL')
+  db.exec('PRAGMA secure_delete = ON')
   db.exec('PRAGMA journal_mode = WAL')
   db.exec('PRAGMA synchronous = NORMAL')
   db.exec(`PRAGMA wal_autocheckpoint = ${walPages}`)
   db.exec(`PRAGMA journal_size_limit = ${walPages * pageSize}`)
   db.exec('PRAGMA cache_size = -8192')
+}
+
+/** Files of older versions could not shrink. Rewriting one takes its size again on the disk, and a second per 100 MB. */
+function convert(db: DatabaseSync, file: string): void {
+  const isConverted = Number(db.prepare('PRAGMA auto_vacuum').get()?.auto_vacuum) !== 0
+  const { bavail, bsize } = statfsSync(dirname(file))
+  const size = sizeOf(file)
+  if (isConverted || size > mostConverted || bavail * bsize < size * 3) return
+  try {
+    db.exec('PRAGMA auto_vacuum = INCREMENTAL')
+    db.exec('VACUUM')
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  } catch {
+    // The file is as it was. If it is damaged, whoever reads it is told.
+  }
 }
 
 function migrate(db: DatabaseSync, steps: readonly Migration[]): void {

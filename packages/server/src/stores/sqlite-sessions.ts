@@ -10,14 +10,18 @@ import {
 } from './session-listing.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
+/** Not that of a session whose events are still being removed. */
+const nextKey = `1 + max(
+  coalesce((SELECT max(key) FROM sessions), 0), coalesce((SELECT max(session_key) FROM deletions), 0))`
+
 type StateRow = { state: string }
 
 /** The rows of `sessions`: the stored state, and beside it the columns that lists are made of. */
 export function createSqliteSessions(database: SqliteDatabase) {
   const insert = database.prepare(
     `INSERT INTO sessions (agent, status, archived, pinned, unsettled, waiting_since, updated_at, search, state,
-     agent_session_id, id, epoch)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     agent_session_id, id, epoch, key)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ${nextKey})`,
   )
   const update = database.prepare(
     `UPDATE sessions SET agent = ?, status = ?, archived = ?, pinned = ?, unsettled = ?, waiting_since = ?,

@@ -355,6 +355,7 @@ it('deletes every row of a session in every table', async () => {
     trusted_folders: 0,
     environments: 0,
     devices: 0,
+    deletions: 0,
   })
 })
 

@@ -11,6 +11,7 @@ import type {
 import { receiptTaken, refuseGap, sessionTaken, sessionUnknown } from './refusals.ts'
 import { createSqliteCheckpoints, type Written } from './sqlite-checkpoints.ts'
 import { openSqliteDatabase, type SqliteDatabase } from './sqlite-database.ts'
+import { createSqliteDeletions } from './sqlite-deletions.ts'
 import { createSqliteDevices } from './sqlite-devices.ts'
 import { type EventText, eventTextOf } from './sqlite-event-text.ts'
 import type { OwnerInfo } from './sqlite-owner.ts'
@@ -45,6 +46,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
   const sessions = createSqliteSessions(database)
   const checkpoints = createSqliteCheckpoints(database)
   const statements = prepareStatements(database)
+  const deletions = createSqliteDeletions(database, (key) => [key * seqs, (key + 1) * seqs])
   const knownSessions = new Map<string, Known>()
 
   const know = (sessionId: string): Known | undefined => {
@@ -83,6 +85,9 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     for (const rule of rules ?? []) writeRule(rule)
     known.head += events.length
   }
+
+  // What an earlier process was stopped in.
+  void deletions.finish()
 
   return {
     async create(batch) {
@@ -159,7 +164,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
         if (!known) return false
         const { key } = known
         checkpoints.removeAll(key, known.written)
-        statements.deleteEvents.run(key * seqs, (key + 1) * seqs)
+        deletions.mark(key)
         statements.deleteReceipts.run(key)
         statements.deleteRules.run(sessionId)
         statements.deleteEnvironment.run('session', sessionId)
@@ -167,6 +172,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
         return true
       })
       knownSessions.delete(sessionId)
+      if (deleted) await deletions.finish()
       return deleted
     },
 
@@ -250,7 +256,6 @@ function prepareStatements(database: SqliteDatabase) {
     lastEvent: database.prepare(`SELECT id ${events} ORDER BY id DESC LIMIT 1`),
     selectUp: database.prepare(`SELECT id, body ${events} ORDER BY id LIMIT ?`),
     selectDown: database.prepare(`SELECT id, body ${events} ORDER BY id DESC LIMIT ?`),
-    deleteEvents: database.prepare(`DELETE ${events}`),
 
     insertReceipt: database.prepare('INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?)'),
     selectReceipt: database.prepare(

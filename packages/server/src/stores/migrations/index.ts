@@ -3,6 +3,7 @@ import { trustedFolders } from './0002-trusted-folders.ts'
 import { agentSessions } from './0003-agent-sessions.ts'
 import { environments } from './0004-environments.ts'
 import { devices } from './0005-devices.ts'
+import { deletions } from './0006-deletions.ts'
 
 export type Migration = { readonly version: number; readonly sql: string }
 
@@ -16,4 +17,5 @@ export const migrations: readonly Migration[] = [
   agentSessions,
   environments,
   devices,
+  deletions,
 ]

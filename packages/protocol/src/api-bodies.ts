@@ -101,9 +101,8 @@ export const NewRule = RulePattern.extend({
     path: ['project'],
   })
   .refine(
-    ({ decision, exact, any, outside, protected: covers }) =>
-      decision === 'allow' || !(exact || any || outside || covers),
-    { message: 'exact, any, outside and protected belong to a rule that allows', path: ['decision'] },
+    ({ decision, any, outside, protected: covers }) => decision === 'allow' || !(any || outside || covers),
+    { message: 'any, outside and protected belong to a rule that allows', path: ['decision'] },
   )
 export type NewRule = z.infer<typeof NewRule>
 

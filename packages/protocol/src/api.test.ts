@@ -182,6 +182,11 @@ describe('a new rule', () => {
     [{ ...rule, scope: 'always', ruleId: 'mine' }, false],
     [{ ...rule, scope: 'always', match: JSON.parse('{"__proto__":"x"}') }, false],
     [{ ...rule, scope: 'always', match: JSON.parse('{"command":"ls","__proto__":"x"}') }, false],
+    [{ ...rule, scope: 'always', exact: { n: 1 }, any: ['x'], outside: true, protected: true }, true],
+    [{ ...rule, scope: 'always', exact: JSON.parse('{"__proto__":1}') }, false],
+    [{ ...rule, scope: 'always', decision: 'deny', exact: { n: 1 } }, true],
+    [{ ...rule, scope: 'always', decision: 'deny', outside: true }, false],
+    [{ ...rule, scope: 'always', decision: 'ask', protected: true }, false],
     [{ ...rule, scope: 'always', tool: 'x'.repeat(501) }, false],
     [{ ...rule, scope: 'always', match: { command: 'x'.repeat(10_001) } }, false],
     [

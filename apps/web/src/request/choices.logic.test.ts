@@ -43,6 +43,21 @@ describe('the choices of a card', () => {
     expect(coverOf(grant('npm *'), 'npm *')).toBe('npm *')
     expect(coverOf(grant('npm *'), 'npm test')).toBe('npm *')
     expect(coverOf(option('allow', 'session', { tool: 'Edit' }), undefined)).toBe('every use of Edit')
+    const command = { tool: 'Bash', match: { command: 'make' }, exact: { cwd: '/x', env: { A: '1' } } }
+    expect(coverOf(option('allow', 'session', command), 'make')).toBe(
+      'exactly this command with cwd: /x, env: {"A":"1"}',
+    )
+    const file = { tool: 'Edit', any: ['file_path'], exact: {} }
+    expect(coverOf(option('allow', 'session', file))).toBe(
+      'Edit on every file of the folder, but no settings of git, agents, editors and shells',
+    )
+    const elsewhere = { tool: 'Read', exact: { file_path: '/etc/hosts' }, outside: true }
+    expect(coverOf(option('allow', 'session', elsewhere))).toBe('exactly this call, outside the folder')
+    expect(coverOf(option('allow', 'session', { tool: 'Read', outside: true }))).toBe(
+      'every use of Read, outside the folder, too',
+    )
+    const fetch = { tool: 'WebFetch', exact: { url: 'x' }, any: ['prompt'] }
+    expect(coverOf(option('allow', 'session', fetch))).toBe('exactly this call')
   })
 
   it('say what is wanted', () => {
@@ -58,11 +73,13 @@ it('hides no switch behind a command', () => {
     command: 'ls',
     timeout: 5,
     sandbox: false,
+    replace_all: false,
     dangerouslyDisableSandbox: true,
     text: 'x'.repeat(500),
   }
   expect(otherFields(input).map(([name, value]) => [name, value.length])).toEqual([
     ['timeout', 1],
+    ['sandbox', 5],
     ['dangerouslyDisableSandbox', 4],
     ['text', 301],
   ])

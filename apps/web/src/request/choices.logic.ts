@@ -1,7 +1,9 @@
 import {
+  isHarmlessField,
   type OpenRequest,
   type PermissionOption,
   type PermissionScope,
+  type RulePattern,
   requestedDiffs,
 } from '@parley/protocol'
 
@@ -34,12 +36,38 @@ export function choicesOf({ options }: Pick<PermissionAsk, 'options'>): Choices 
 /** What a lasting grant would cover, in words. `command` is the one that is asked for, and needs no repeating. */
 export function coverOf({ rule }: PermissionOption, command?: string): string {
   if (!rule) return ''
-  const match = Object.entries(rule.match ?? {})
+  const { tool, match = {}, exact = {}, any = [] } = rule
+  const isPinned = rule.match || rule.exact || rule.any
+  const beyond = rule.outside ? ', outside the folder, too' : ''
+  if (!isPinned) return tool === '*' ? `every tool${beyond}` : `every use of ${tool}${beyond}`
+  const fields = fieldWords(rule)
+  const others = fields.filter((words) => words !== match.command)
   // A star stands for other commands, a backslash before it for itself: those are shown as they are.
-  const isThis = match.length === 1 && rule.match?.command === command && !/[*\\]/.test(command ?? '*')
-  if (isThis) return 'exactly this command'
-  if (match.length === 0) return rule.tool === '*' ? 'every tool' : `every use of ${rule.tool}`
-  return match.map(([field, text]) => (field === 'command' ? text : `${field}: ${text}`)).join(', ')
+  const isThis = rule.match?.command === command && !/[*\\]/.test(command ?? '*')
+  if (isThis) return `exactly this command${others.length > 0 ? ` with ${others.join(', ')}` : ''}`
+  if (any.some((field) => field !== 'prompt')) {
+    const same = Object.keys(exact).length > 0 ? ` with ${others.join(', ')}` : ''
+    return `${tool} on every file of the folder${same}, but no settings of git, agents, editors and shells`
+  }
+  return rule.match ? fields.join(', ') : `exactly this call${rule.outside ? ', outside the folder' : ''}`
+}
+
+/** The fields that a rule looks at, each with what it must be. */
+export function fieldWords({ match = {}, exact = {} }: RulePattern): readonly string[] {
+  return [
+    ...Object.entries(match).map(([field, text]) => (field === 'command' ? text : `${field}: ${text}`)),
+    ...Object.entries(exact).map(
+      ([field, value]) => `${field}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+    ),
+  ]
+}
+
+/** Why nothing but a person answers this. */
+export function reachOf(ask: Pick<PermissionAsk, 'outside' | 'protected'>): readonly string[] {
+  return [
+    ...(ask.outside ? ['It reaches outside the folder.'] : []),
+    ...(ask.protected ? ['It changes a protected file: one that can make a program run something.'] : []),
+  ]
 }
 
 const kinds = {
@@ -97,7 +125,8 @@ export function otherFields(
 ): readonly (readonly [name: string, value: string])[] {
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return []
   return Object.entries(input).flatMap(([name, value]) => {
-    if (name === 'command' || value === undefined || value === null || value === false) return []
+    if (name === 'command' || value === undefined || value === null) return []
+    if (value === false && isHarmlessField(name, value)) return []
     if (beside === 'diff' && saidByDiff.has(name)) return []
     const words = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
     return [[name, words.length > longestShown ? `${words.slice(0, longestShown)}…` : words] as const]

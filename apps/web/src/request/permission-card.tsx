@@ -15,7 +15,7 @@ import { KindIcon } from '../timeline/kind-icon.tsx'
 import { useAnswer } from './answer.ts'
 import { useAnswerDraft } from './answer-draft.ts'
 import { Card, focusCard } from './card.tsx'
-import { choicesOf, otherFields, type PermissionAsk, wishOf } from './choices.logic.ts'
+import { choicesOf, otherFields, type PermissionAsk, reachOf, wishOf } from './choices.logic.ts'
 import { PermissionButtons } from './permission-buttons.tsx'
 
 const editPart = lazyPart(() => import('./edit-form.tsx'))
@@ -89,6 +89,11 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
             )}
           </Part>
         )}
+        {reachOf(ask).map((words) => (
+          <p key={words} className="pt-1.5 text-sm text-wait">
+            {words}
+          </p>
+        ))}
         {ask.reason && <p className="pt-1.5 text-sm text-soft">{visible(ask.reason)}</p>}
         {ask.stale && (
           <p className="pt-1.5 text-xs text-faint">

@@ -91,6 +91,25 @@ export function AddRule({ onAdded }: { onAdded: () => void }) {
           <Text value={form.folder} placeholder="~/project" onWrite={(folder) => write({ folder })} />
         </Labelled>
       </div>
+      {form.decision === 'allow' ? (
+        <div className="flex flex-col gap-1.5">
+          <Check
+            label="Also files outside the session’s folder"
+            checked={form.outside}
+            onChange={(outside) => write({ outside })}
+          />
+          <Check
+            label="Also changes of protected files: settings of git, agents, editors and shells"
+            checked={form.protected}
+            onChange={(covers) => write({ protected: covers })}
+          />
+        </div>
+      ) : (
+        <p className="text-xs text-soft">
+          For a command this compares text: each simple command of a line, also behind sudo, env or sh -c. It
+          is no sandbox: a script or another program can do the same.
+        </p>
+      )}
       <div className="flex flex-wrap items-center gap-2">
         <p role="alert" className="min-w-0 flex-1 text-bad [overflow-wrap:anywhere]">
           {problem}
@@ -112,6 +131,23 @@ function Labelled({ label, children }: { label: string; children: ReactNode }) {
     <label className="flex min-w-0 flex-col justify-end gap-1">
       <span className="text-xs text-soft">{label}</span>
       {children}
+    </label>
+  )
+}
+
+function Check({
+  label,
+  checked,
+  onChange,
+}: {
+  label: string
+  checked: boolean
+  onChange: (checked: boolean) => void
+}) {
+  return (
+    <label className="flex items-center gap-1.5 text-sm text-soft pointer-coarse:min-h-11">
+      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />
+      {label}
     </label>
   )
 }

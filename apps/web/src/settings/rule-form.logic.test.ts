@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { emptyRule, ruleOf } from './rule-form.logic.ts'
+import { emptyRule, reachWords, ruleOf } from './rule-form.logic.ts'
 
 it('is a rule of just what was written', () => {
   expect(ruleOf({ ...emptyRule, tool: ' Bash ' })).toEqual({
@@ -7,6 +7,7 @@ it('is a rule of just what was written', () => {
   })
   expect(
     ruleOf({
+      ...emptyRule,
       decision: 'allow',
       tool: 'Bash',
       field: 'command',
@@ -33,4 +34,14 @@ it.each([
   ['that allows everything', { tool: '*', decision: 'allow' as const }, /allow everything/],
 ])('is none %s', (_, fields, why) => {
   expect(ruleOf({ ...emptyRule, ...fields })).toEqual({ problem: expect.stringMatching(why) })
+})
+
+it('says that it reaches further, if it allows', () => {
+  const far = { ...emptyRule, tool: 'Edit', outside: true, protected: true }
+  expect(ruleOf({ ...far, decision: 'allow' })).toMatchObject({ rule: { outside: true, protected: true } })
+  expect(ruleOf(far)).toEqual({ rule: { decision: 'deny', tool: 'Edit', scope: 'always' } })
+  expect(reachWords({})).toBe('')
+  expect(reachWords({ outside: true, protected: true })).toBe(
+    'files outside the folder and protected files, too',
+  )
 })

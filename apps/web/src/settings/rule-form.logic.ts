@@ -12,6 +12,9 @@ export type RuleForm = {
   readonly folder: string
   /** Empty: of every agent. */
   readonly agent: string
+  /** Of a rule that allows: files outside the session's folder, and changes of protected ones, too. */
+  readonly outside: boolean
+  readonly protected: boolean
 }
 
 export const emptyRule: RuleForm = {
@@ -21,6 +24,8 @@ export const emptyRule: RuleForm = {
   text: '',
   folder: '',
   agent: '',
+  outside: false,
+  protected: false,
 }
 
 /** The rule as the server takes it, or what is still wrong with it. */
@@ -41,6 +46,14 @@ export function ruleOf(form: RuleForm): { rule: NewRule } | { problem: string } 
       ...(form.text !== '' && { match: { [field]: form.text } }),
       ...(folder === '' ? { scope: 'always' } : { scope: 'project', project: folder }),
       ...(form.agent !== '' && { agent: form.agent }),
+      ...(form.decision === 'allow' && form.outside && { outside: true }),
+      ...(form.decision === 'allow' && form.protected && { protected: true }),
     },
   }
+}
+
+/** Where a rule that allows holds beside the files of a session's folder. */
+export function reachWords({ outside, protected: covers }: Pick<NewRule, 'outside' | 'protected'>): string {
+  const words = [...(outside ? ['files outside the folder'] : []), ...(covers ? ['protected files'] : [])]
+  return words.length === 0 ? '' : `${words.join(' and ')}, too`
 }

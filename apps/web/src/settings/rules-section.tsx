@@ -7,6 +7,7 @@ import { ago, visible } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Link } from '../parts/link.tsx'
 import { AddRule } from './add-rule.tsx'
+import { reachWords } from './rule-form.logic.ts'
 import { Section } from './section.tsx'
 
 /** Every standing decision, with its end in reach. */
@@ -34,7 +35,7 @@ export function RulesSection() {
   return (
     <Section
       title="Rules and grants"
-      purpose="What agents may do without asking, or may never do. A refusal beats a grant. Rules are added here, and by answers wider than “once”."
+      purpose="What agents may do without asking, or may never do. A refusal beats a grant. Rules are added here, and by answers wider than “once”. A rule that refuses a command compares its text: it is no sandbox."
     >
       {!rules && <p className="text-sm text-faint">Loading…</p>}
       {rules?.length === 0 && (
@@ -54,7 +55,7 @@ const decisions = { allow: 'Allow', ask: 'Ask', deny: 'Deny', disable: 'Disable'
 
 function RuleRow({ rule, onRevoke }: { rule: PermissionRule; onRevoke: () => void }) {
   const now = useNow()
-  const match = Object.entries(rule.match ?? {})
+  const fields = Object.entries({ ...rule.match, ...rule.exact })
   return (
     <li className="flex items-center gap-3 rounded-lg border border-line bg-card px-3.5 py-2 text-sm">
       <span className={`w-14 shrink-0 font-semibold ${rule.decision === 'allow' ? 'text-good' : 'text-bad'}`}>
@@ -63,11 +64,12 @@ function RuleRow({ rule, onRevoke }: { rule: PermissionRule; onRevoke: () => voi
       <span className="min-w-0 flex-1">
         <span className="block [overflow-wrap:anywhere]">
           {rule.tool === '*' ? 'Every tool' : visible(rule.tool)}
-          {match.map(([field, text]) => (
+          {fields.map(([field, value]) => (
             <code key={field} className="ml-2 rounded bg-sunk px-1 font-mono text-xs">
-              {visible(`${field}: ${text}`)}
+              {visible(`${field}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)}
             </code>
           ))}
+          {rule.decision === 'allow' && <span className="ml-2 text-xs text-soft">{reachWords(rule)}</span>}
         </span>
         <span className="flex gap-1.5 text-xs text-faint">
           <Where rule={rule} /> {rule.agent && <span>· only {rule.agent}</span>}{' '}
@@ -77,7 +79,7 @@ function RuleRow({ rule, onRevoke }: { rule: PermissionRule; onRevoke: () => voi
       <Button
         look="danger"
         onClick={onRevoke}
-        aria-label={`Revoke: ${rule.tool} ${match.map(([, text]) => text).join(' ')}`}
+        aria-label={`Revoke: ${rule.tool} ${Object.values(rule.match ?? {}).join(' ')}`}
       >
         Revoke
       </Button>

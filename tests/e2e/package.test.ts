@@ -1,9 +1,11 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { documentationSamples, exampleFiles } from './documentation-samples.ts'
 import { type PackedPackages, type PackedProject, packPackages } from './packed-packages.ts'
 import { oldestNodes, testNode } from './test-nodes.ts'
 
@@ -25,7 +27,7 @@ beforeAll(() => {
   )
 }, 600_000)
 
-afterAll(() => packages?.remove())
+afterAll(() => packages?.remove(), 600_000)
 
 const inNode = (source: string) => whole.run(process.execPath, ['--input-type=module', '-e', source]).trim()
 
@@ -60,6 +62,37 @@ it('packs no source, no test and no folder of this machine', () => {
   expect(files).not.toMatch(/\.test\.|\/src\//)
 })
 
+it.each(['protocol', 'client', 'server'] as const)('packs the README and the LICENSE of %s', (name) => {
+  const read = (file: string) =>
+    execFileSync('tar', ['xzOf', packages.fileOf(name), `package/${file}`], { encoding: 'utf8' })
+  expect(read('README.md')).toMatch(new RegExp(`^# @parley/${name}\n`))
+  expect(read('LICENSE')).toBe(readFileSync(join(import.meta.dirname, '../../LICENSE'), 'utf8'))
+})
+
+it('opens what authors of adapters and tests need, without the optional peers of the contract suites', () => {
+  const source = `
+    import { createAcpAdapter } from '@parley/server'
+    import { createHostToolServer, createOutputQueue, startHostToolServer } from '@parley/server/adapter'
+    import { adapterContract, createScriptedAdapter, startModelServer, storeContract } from '@parley/server/testing'
+    const refusalOf = async (call) => { try { await call() } catch ({ code, message }) { return code + ': ' + message } }
+    console.log(JSON.stringify([
+      [createAcpAdapter, createHostToolServer, createOutputQueue, startHostToolServer].map((made) => typeof made),
+      createScriptedAdapter({}).id,
+      await refusalOf(() => adapterContract('mine', {})),
+      await refusalOf(() => storeContract('mine', {})),
+      await refusalOf(() => startModelServer()),
+    ]))`
+  const needs = (name: string) =>
+    `not_supported: This part of @parley/server/testing needs ${name}: npm install --save-dev ${name}`
+  expect(JSON.parse(inNode(source))).toEqual([
+    ['function', 'function', 'function', 'function'],
+    'scripted',
+    needs('vitest'),
+    needs('vitest'),
+    needs('@copilotkit/aimock'),
+  ])
+})
+
 describe('with any zod 4', () => {
   const tool = (zod: string) => `
     import { defineTool, type HostTool } from '@parley/server'
@@ -80,7 +113,7 @@ describe('with any zod 4', () => {
   it.each(['zod', 'other-zod'])(
     'checks the types of a host tool of %s without comparing two copies',
     (zod) => {
-      const { problems, instantiations } = slim.check(tool(zod))
+      const { problems, instantiations } = slim.check({ file: 'tool.ts', program: tool(zod) })
       expect(problems).toBe('')
       // With the types of zod itself it is 12 million for the other copy.
       expect(instantiations).toBeLessThan(50_000)
@@ -88,8 +121,11 @@ describe('with any zod 4', () => {
   )
 
   it('refuses an input that is no object when types are checked', () => {
-    const { problems } = slim.check(tool('zod').replace('z.object({ id', 'z.array({ id'))
-    expect(problems).toContain('checked.ts')
+    const program = tool('zod').replace(
+      'z.object({ id: z.string().min(1), times: z.number().int().default(1) })',
+      'z.array(z.string())',
+    )
+    expect(slim.check({ file: 'tool.ts', program }).problems).toMatch(/^tool\.ts\(7,/)
   })
 
   it.each(['zod', 'other-zod'])('describes and checks the input of a host tool of %s', (zod) => {
@@ -104,6 +140,41 @@ describe('with any zod 4', () => {
     })
   })
 })
+
+it('type-checks every program of the documentation, and the examples, in a strict project', () => {
+  const names = [
+    'express',
+    '@types/express',
+    'react',
+    '@types/react',
+    'vitest',
+    'fast-check',
+    '@hono/node-server',
+    'hono',
+  ]
+  const telemetry = ['@opentelemetry/api', '@opentelemetry/sdk-trace', '@opentelemetry/sdk-metrics']
+  const linked = Object.fromEntries([...names, ...telemetry].map((name) => [name, name]))
+  slim.link({ ...linked, ai: 'ai7', ai6: 'ai6', '@ai-sdk/react': 'ai-react7' })
+  const samples = documentationSamples()
+  expect(samples.length).toBeGreaterThan(12)
+  expect(slim.check(electron, ...exampleFiles(), ...samples).problems).toBe('')
+})
+
+/** What the samples use of Electron, which is not installed here. */
+const electron = {
+  file: 'electron.d.ts',
+  program: `declare module 'electron' {
+    type Listener = (event: unknown, ...args: unknown[]) => unknown
+    export const app: { getPath(name: string): string }
+    export const ipcMain: { handle(channel: string, listener: Listener): void }
+    export const ipcRenderer: { invoke(channel: string, ...args: unknown[]): Promise<unknown>; on(channel: string, listener: Listener): void }
+    export const contextBridge: { exposeInMainWorld(name: string, api: unknown): void }
+    export class BrowserWindow {
+      constructor(options: { webPreferences: { preload: string } })
+      webContents: { send(channel: string, ...args: unknown[]): void }
+    }
+  }`,
+}
 
 describe('on the oldest Node that each package promises, without optional dependencies', () => {
   const { client, server } = oldestNodes()

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
@@ -14,13 +14,17 @@ export type PackedPackages = {
   remove(): void
 }
 
+export type Program = { readonly file: string; readonly program: string }
+
 export type PackedProject = {
   readonly folder: string
   /** With a home of its own; gives back stdout. */
   run(program: string, args: readonly string[], env?: Record<string, string>): string
   readonly env: Record<string, string | undefined>
-  /** Type-checks a program as a strict project does, and says how much the compiler had to work out. */
-  check(program: string): { readonly problems: string; readonly instantiations: number }
+  /** Type-checks programs as a strict project does, and says how much the compiler had to work out. */
+  check(...programs: readonly Program[]): { readonly problems: string; readonly instantiations: number }
+  /** Gives the project packages of this checkout, by the names under which programs import them. */
+  link(packages: Readonly<Record<string, string>>): void
 }
 
 /** Builds and packs. Slow: once per file. */
@@ -47,7 +51,13 @@ export function packPackages(): PackedPackages {
       const start = (program: string, args: readonly string[], extra: Record<string, string> = {}) =>
         run(program, args, { cwd: folder, env: { ...env, ...extra } })
       start('npm', ['install', '--no-audit', '--no-fund', ...packed, ...more])
-      return { folder, env, run: start, check: (program) => check(folder, program) }
+      return {
+        folder,
+        env,
+        run: start,
+        check: (...programs) => check(folder, programs),
+        link: (wanted) => link(folder, wanted),
+      }
     },
     remove: () => rmSync(place, { recursive: true, force: true }),
   }
@@ -63,18 +73,29 @@ const strict = {
   target: 'es2024',
   lib: ['es2024', 'esnext.disposable', 'dom', 'dom.asynciterable'],
   types: ['node'],
+  jsx: 'react-jsx',
+  allowImportingTsExtensions: true,
 }
 
-function check(folder: string, program: string): { problems: string; instantiations: number } {
-  writeFileSync(join(folder, 'checked.ts'), program)
-  writeFileSync(
-    join(folder, 'tsconfig.json'),
-    JSON.stringify({ compilerOptions: strict, files: ['checked.ts'] }),
-  )
+function check(folder: string, programs: readonly Program[]): { problems: string; instantiations: number } {
+  const place = join(folder, 'checked')
+  rmSync(place, { recursive: true, force: true })
+  mkdirSync(place)
+  for (const { file, program } of programs) writeFileSync(join(place, file), program)
+  const files = programs.map(({ file }) => file)
+  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions: strict, files }))
   const compiler = join(root, 'node_modules/.bin/tsc')
-  const { stdout } = spawnSync(compiler, ['--extendedDiagnostics'], { cwd: folder, encoding: 'utf8' })
+  const { stdout } = spawnSync(compiler, ['--extendedDiagnostics'], { cwd: place, encoding: 'utf8' })
   const instantiations = Number(/^Instantiations: +(\d+)$/m.exec(stdout)?.[1])
   return { problems: stdout.split(/^Files: /m)[0]!.trim(), instantiations }
+}
+
+function link(folder: string, packages: Readonly<Record<string, string>>): void {
+  for (const [name, from] of Object.entries(packages)) {
+    const path = join(folder, 'node_modules', name)
+    mkdirSync(dirname(path), { recursive: true })
+    if (!existsSync(path)) symlinkSync(join(root, 'node_modules', from), path)
+  }
 }
 
 function run(

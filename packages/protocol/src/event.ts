@@ -302,8 +302,19 @@ const schemas = new Map<string, z.ZodType>(
 )
 export const eventTypes: ReadonlySet<string> = new Set(schemas.keys())
 
+declare const unknownType: unique symbol
+/**
+ * The compiler's name for every type that this build does not know; at run time it is that type. It is a literal, since
+ * a union with plain `string` would not narrow: `event.type === 'text.written'` leaves that one event.
+ */
+export type UnknownEventType = '(unknown)' & { readonly [unknownType]: true }
+
 /** An event of a type or version that this build does not know: kept whole, folded as nothing. */
-export const UnknownEvent = z.looseObject({ ...envelope, type: z.string(), version: z.number().optional() })
+export const UnknownEvent = z.looseObject({
+  ...envelope,
+  type: z.string() as unknown as z.ZodType<UnknownEventType>,
+  version: z.number().optional(),
+})
 export type UnknownEvent = z.infer<typeof UnknownEvent>
 
 /** True for every event whose type and version this build knows. */

@@ -4,6 +4,7 @@ import { deepFreeze } from '../testing/deep-freeze.ts'
 import { randomDelta, randomLog } from '../testing/random-log.ts'
 import { logOf, nothing, numbered, sample } from '../testing/sample-events.ts'
 import type { Delta } from './delta.ts'
+import { decodeEvent } from './event.ts'
 import { applyDelta, applyEvent, applyEvents } from './session-view.ts'
 
 const running = applyEvents(
@@ -50,7 +51,7 @@ describe('the fold of any log', () => {
 
   it('moves nothing but the cursor for an event that it does not know', () => {
     const unknown = { seq: 9, at: 90, sessionId: 'ses_1', type: 'weather.changed', title: 'Storm' }
-    const after = applyEvent(deepFreeze(waiting), unknown)
+    const after = applyEvent(deepFreeze(waiting), decodeEvent(unknown))
     expect(after.state).toEqual({ ...waiting.state, seq: 9, updatedAt: 90 })
     expect(after.timeline).toBe(waiting.timeline)
   })

@@ -57,12 +57,21 @@ export function createEmbedded(options: EmbedOptions): Embedded {
     websocket: (upgrade) => websocket.accept(upgrade),
   })
 
-  /** True if it is Parley's; its address is then as if Parley were alone. */
-  function enters(request: IncomingMessage): boolean {
-    const { url: path = '' } = request
-    if (!path.startsWith(base) || !/^([/?]|$)/.test(path.slice(base.length))) return false
-    request.url = path.slice(base.length).replace(/^(?!\/)/, '/')
+  /**
+   * True if it is Parley's; its address is then as if Parley were alone. Express takes the path of `app.use` off `url`
+   * and keeps the whole address in `originalUrl`.
+   */
+  function enters(request: IncomingMessage & { originalUrl?: string }): boolean {
+    const paths = base === '' ? [request.url] : [request.originalUrl, request.url]
+    const rest = paths.map(under).find((path) => path !== undefined)
+    if (rest === undefined) return false
+    request.url = rest
     return true
+  }
+
+  function under(path: string | undefined): string | undefined {
+    const rest = path?.startsWith(base) ? path.slice(base.length) : undefined
+    return rest !== undefined && /^([/?]|$)/.test(rest) ? rest.replace(/^(?!\/)/, '/') : undefined
   }
 
   return {

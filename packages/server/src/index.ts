@@ -5,6 +5,7 @@ import { createTelemetry, type Telemetry } from './telemetry/index.ts'
 import { createTemporaryFolders } from './tools/temporary-folders.ts'
 import { checkFolder } from './workspace/folder.ts'
 
+export { type AcpAdapterOptions, type AcpAgent, createAcpAdapter } from './adapters/acp/index.ts'
 export { type BuiltInAdapterOptions, builtInAdapters } from './adapters/index.ts'
 export { createOutputQueue, type OutputQueue } from './adapters/output-queue.ts'
 export type {

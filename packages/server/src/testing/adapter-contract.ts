@@ -1,5 +1,4 @@
 import { type Capabilities, type CapabilityName, capabilityNames } from '@parley/protocol'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Bench, onBench } from './adapter-contract/bench.ts'
 import {
   type CapabilityCase,
@@ -29,6 +28,8 @@ export type {
   Scenarios,
   Words,
 } from './adapter-contract/setup.ts'
+
+import { afterAll, beforeAll, describe, expect, it } from './peers.ts'
 
 /**
  * Declare or fail: every rule of the port `AgentAdapter` on a real host, for any agent. Each capability has a case. One that

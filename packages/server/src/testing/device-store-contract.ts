@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { DeviceStore, StoredDevice } from '../core/device-store.ts'
+import { afterEach, beforeEach, describe, expect, it } from './peers.ts'
 
 export type DeviceStoreUnderTest = {
   readonly store: DeviceStore

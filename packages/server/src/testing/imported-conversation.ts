@@ -1,9 +1,9 @@
 import type { EventOf, EventType, SessionEvent } from '@parley/protocol'
-import { expect } from 'vitest'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
 import { createHost, type Host } from '../index.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 import { logProblems } from './invariants.ts'
+import { expect } from './peers.ts'
 
 /** For tests of what an agent remembers: a host with the agent, and what was imported into it. */
 

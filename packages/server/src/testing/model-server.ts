@@ -1,10 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import {
-  type ChatCompletionRequest,
-  type FixtureOpts,
-  type FixtureResponse,
-  LLMock,
-} from '@copilotkit/aimock'
+import type { ChatCompletionRequest, FixtureOpts, FixtureResponse } from '@copilotkit/aimock'
+import { installed, missing } from './peers.ts'
 
 /**
  * A model on loopback that says what a script tells it to. It speaks every protocol that our agents speak, keeps
@@ -50,8 +46,11 @@ export type Hold = {
 const tokenCountPath = /\/count_tokens|:countTokens/
 const eventPattern = /^(?:event: .*\n)?data: (\{[\s\S]*\})\n\n$/
 
+/** Needs the package @copilotkit/aimock. */
 export async function startModelServer(): Promise<ModelServer> {
-  const mock = new LLMock({ port: 0, host: '127.0.0.1', chunkSize: 8 })
+  const aimock = await installed(() => import('@copilotkit/aimock'))
+  if (!aimock) throw missing('@copilotkit/aimock')
+  const mock = new aimock.LLMock({ port: 0, host: '127.0.0.1', chunkSize: 8 })
   const calls: ModelCall[] = []
   const responses: ServerResponse[] = []
   let change: Parameters<ModelServer['wire']>[0] = (event) => event

@@ -1,6 +1,7 @@
 import type { Question } from '@parley/protocol'
-import fc from 'fast-check'
+import type { Arbitrary } from 'fast-check'
 import type { PermissionStep, Script, Step, ToolStep } from '../adapters/scripted/script.ts'
+import { fc } from './peers.ts'
 
 const words = fc.string({ maxLength: 24, unit: 'grapheme' })
 const pieces = fc.integer({ min: 0, max: 5 })
@@ -8,7 +9,7 @@ const path = fc.integer({ min: 0, max: 999_999 }).map((number) => `effect-${numb
 
 const said = fc.record({ text: words, pieces })
 
-const tool: fc.Arbitrary<ToolStep> = fc.record({
+const tool: Arbitrary<ToolStep> = fc.record({
   type: fc.constant('tool' as const),
   name: fc.constantFrom('Read', 'Bash', 'Search'),
   kind: fc.constantFrom('read' as const, 'execute' as const, 'search' as const),
@@ -25,7 +26,7 @@ const tool: fc.Arbitrary<ToolStep> = fc.record({
   ),
 })
 
-const permission: fc.Arbitrary<PermissionStep> = fc.tuple(path, words).map(([file, text]) => ({
+const permission: Arbitrary<PermissionStep> = fc.tuple(path, words).map(([file, text]) => ({
   type: 'permission',
   name: 'Write',
   kind: 'edit',
@@ -33,7 +34,7 @@ const permission: fc.Arbitrary<PermissionStep> = fc.tuple(path, words).map(([fil
   effect: { writeFile: { path: file, text: 'x' } },
 }))
 
-const question: fc.Arbitrary<Step> = fc.record({
+const question: Arbitrary<Step> = fc.record({
   type: fc.constant('question' as const),
   questions: fc.constant<Question[]>([
     {
@@ -47,7 +48,7 @@ const question: fc.Arbitrary<Step> = fc.record({
   ]),
 })
 
-const plain: fc.Arbitrary<Step> = fc.oneof(
+const plain: Arbitrary<Step> = fc.oneof(
   said.map((one) => ({ type: 'text' as const, ...one })),
   said.map((one) => ({ type: 'thinking' as const, ...one })),
   said.map((one) => ({ type: 'retraction' as const, ...one })),
@@ -67,7 +68,7 @@ const plain: fc.Arbitrary<Step> = fc.oneof(
     .map((flood): Step => ({ type: 'flood', size: 3, ...flood })),
 )
 
-const asking: fc.Arbitrary<Step> = fc.oneof(
+const asking: Arbitrary<Step> = fc.oneof(
   permission,
   permission,
   question,
@@ -80,7 +81,7 @@ const asking: fc.Arbitrary<Step> = fc.oneof(
     .map((steps): Step => ({ type: 'subagent', title: 'helper', steps })),
 )
 
-const ending: fc.Arbitrary<Step> = fc.oneof(
+const ending: Arbitrary<Step> = fc.oneof(
   fc.constant<Step>({ type: 'end', outcome: 'completed' }),
   fc.constant<Step>({
     type: 'end',
@@ -93,7 +94,7 @@ const ending: fc.Arbitrary<Step> = fc.oneof(
 )
 
 /** Whatever an agent may do in a turn, and in what order. */
-export const randomScript: fc.Arbitrary<Script> = fc
+export const randomScript: Arbitrary<Script> = fc
   .tuple(
     fc.array(fc.oneof({ weight: 3, arbitrary: plain }, { weight: 2, arbitrary: asking }), { maxLength: 6 }),
     fc.option(ending, { freq: 3 }),

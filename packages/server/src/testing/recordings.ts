@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import type { SessionEvent } from '@parley/protocol'
-import { describe, expect, it } from 'vitest'
 import type { AgentOutput } from '../core/agent-adapter.ts'
 import { logProblems } from './invariants.ts'
+import { describe, expect, it } from './peers.ts'
 import { outputsOf } from './replaying.ts'
 
 const repository = resolve(import.meta.dirname, '../../../..')

@@ -1,6 +1,6 @@
 import type { OpenBlock } from '@parley/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
 import type { SessionStore } from '../core/session-store.ts'
+import { beforeEach, describe, expect, it } from './peers.ts'
 import { callBlock, eventsOf, openTurn, stateOf, textBlock } from './store-samples.ts'
 
 /** The part of the store contract about blocks that are still being written. */

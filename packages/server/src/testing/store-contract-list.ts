@@ -1,6 +1,6 @@
 import type { SessionState } from '@parley/protocol'
-import { describe, expect, it } from 'vitest'
 import type { SessionQuery, SessionStore } from '../core/session-store.ts'
+import { describe, expect, it } from './peers.ts'
 import { eventsOf, requestOf, stateOf } from './store-samples.ts'
 
 /** The part of the store contract about listing sessions. */

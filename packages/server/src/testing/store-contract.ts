@@ -1,7 +1,6 @@
 import type { SessionState } from '@parley/protocol'
-import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AppendBatch, SessionStore } from '../core/session-store.ts'
+import { afterEach, beforeEach, describe, expect, fc, it } from './peers.ts'
 import { checkpointCases } from './store-contract-checkpoints.ts'
 import { listCases } from './store-contract-list.ts'
 import { expectStoreToEqualModel, storeOperations } from './store-model.ts'

@@ -1,7 +1,7 @@
 import { type OpenBlock, type SessionState, summarise } from '@parley/protocol'
-import fc from 'fast-check'
-import { expect } from 'vitest'
+import type { Arbitrary } from 'fast-check'
 import type { SessionStore, StoredEvent, StoredReceipt } from '../core/session-store.ts'
+import { expect, fc } from './peers.ts'
 import { callBlock, openTurn, receiptOf, stateOf, textBlock } from './store-samples.ts'
 
 /** Random operations on a few sessions, and the plainest possible account of what a store must then hold. */
@@ -29,7 +29,7 @@ const sessionIds = ['a', 'b', 'c']
 const blockIds = ['b1', 'b2']
 const commandIds = ['c1', 'c2', 'c3', 'c4']
 
-export function storeOperations(): fc.Arbitrary<StoreOperation[]> {
+export function storeOperations(): Arbitrary<StoreOperation[]> {
   const session = fc.constantFrom(...sessionIds)
   const text = fc.string({
     unit: fc.constantFrom('a', 'b', '"', '\n', '\0', 'é', '\ud83d', '\ude80'),
@@ -48,7 +48,7 @@ export function storeOperations(): fc.Arbitrary<StoreOperation[]> {
     connected: fc.boolean(),
     turn: fc.constantFrom(openTurn, openTurn, undefined),
   })
-  const append: fc.Arbitrary<StoreOperation> = fc.record(
+  const append: Arbitrary<StoreOperation> = fc.record(
     {
       type: fc.constant('append' as const),
       session,

@@ -1,4 +1,4 @@
-import type { Delta, SessionEvent } from '@parley/protocol'
+import { type Delta, decodeEvent, type SessionEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { createStyle, isColoured } from './style.ts'
 import { createTranscript, type Piece, type TranscriptOptions } from './transcript.ts'
@@ -280,7 +280,8 @@ describe('rows', () => {
   })
 
   it('do not come from events of a later version', () => {
-    expect(transcript().event({ seq: 1, at: 0, sessionId: 's', type: 'text.sung' })).toEqual([])
+    const event = decodeEvent({ seq: 1, at: 0, sessionId: 's', type: 'text.sung' })
+    expect(transcript().event(event)).toEqual([])
   })
 })
 

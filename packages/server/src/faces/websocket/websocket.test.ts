@@ -246,7 +246,7 @@ describe('a block that is being written', () => {
       output: ['one\n', 'two\n'],
     })
     await client.event('turn.ended', from)
-    const story = client.frames.slice(from).flatMap((frame) => {
+    const story = client.frames.slice(from).flatMap((frame): string[] => {
       if (frame.type === 'delta' && frame.delta.type.startsWith('tool-call')) return [frame.delta.type]
       if (frame.type === 'event' && frame.event.type.startsWith('tool-call')) return [frame.event.type]
       return []

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EventOf, SessionEvent } from '@parley/protocol'
-import { expect } from 'vitest'
+import { expect } from '../peers.ts'
 import type { Bench, BenchSession } from './bench.ts'
 import type { BackgroundScenario, Saying, Scenarios } from './setup.ts'
 

@@ -12,12 +12,12 @@ import {
   type Receipt,
   type SessionEvent,
 } from '@parley/protocol'
-import { expect } from 'vitest'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { Host, HostOptions } from '../../core/host.ts'
 import type { FeedItem } from '../../core/session-feed.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 import { createHost } from '../../index.ts'
+import { expect } from '../peers.ts'
 import { expectLawfulLog } from './log-laws.ts'
 import type { ContractWorld, Scenario, Words } from './setup.ts'
 

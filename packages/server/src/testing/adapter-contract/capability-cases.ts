@@ -1,7 +1,7 @@
 import { realpath, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { CapabilityName, CommandInput, PermissionMode, SessionEvent } from '@parley/protocol'
-import { expect } from 'vitest'
+import { expect } from '../peers.ts'
 import { backgroundCase } from './background-cases.ts'
 import { type Bench, type BenchSession, Turn } from './bench.ts'
 import { showHostTools } from './host-tool-case.ts'

@@ -1,9 +1,9 @@
 import { hostToolName } from '@parley/protocol'
-import { expect } from 'vitest'
 import { z } from 'zod'
 import type { HostToolContent } from '../../core/agent-adapter.ts'
 import type { HostToolContext } from '../../core/host-tool.ts'
 import { defineTool } from '../../tools/define-tool.ts'
+import { expect } from '../peers.ts'
 import type { Bench, BenchSession, Turn } from './bench.ts'
 import type { CapabilityScenarios } from './setup.ts'
 

@@ -1,5 +1,5 @@
 import type { Delta, SessionEvent } from '@parley/protocol'
-import { expect } from 'vitest'
+import { expect } from '../peers.ts'
 
 /** What is true of every log, whatever the agent did: checked at the end of every case. */
 export function expectLawfulLog(events: readonly SessionEvent[], deltas: readonly Delta[]): void {

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { createClient } from '@parley/client'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+
+/** Parley in a server of Express. */
+let child: ChildProcess
+let url: string
+
+beforeAll(async () => {
+  const args = ['--no-warnings', '--conditions=source', join(import.meta.dirname, 'express-server.ts')]
+  child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const [line] = await once(createInterface({ input: child.stdout! }), 'line')
+  url = line
+})
+
+afterAll(async () => {
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  expect(await exited).toEqual([0, null])
+})
+
+const headers = { authorization: 'Bearer a-token-for-the-test', 'content-type': 'application/json' }
+
+it.each([
+  ['app.use(path, …) with that path as base', '/with-base'],
+  ['app.use(path, …) without a base', '/without-base'],
+  ['app.use(…) with a base', '/not-mounted'],
+  ['app.use(path, …) behind express.json()', '/after-json'],
+  ['a router with a base inside it', '/router/inner'],
+])('answers requests and streams when it is mounted by %s', async (_, path) => {
+  const get = (rest: string, accept = '*/*') =>
+    fetch(`${url}${path}${rest}`, { headers: { ...headers, accept } })
+  expect(await (await get('/api/health')).json()).toMatchObject({ ok: true })
+  const body = JSON.stringify({ agent: 'demo', cwd: tmpdir() })
+  const made = await fetch(`${url}${path}/api/sessions`, { method: 'POST', headers, body })
+  expect(made.status).toBe(201)
+  const { id } = (await made.json()) as { id: string }
+  const stream = await get(`/api/sessions/${id}/events`, 'text/event-stream')
+  const reader = stream.body!.pipeThrough(new TextDecoderStream()).getReader()
+  expect((await reader.read()).value).toContain('event: following')
+  await reader.cancel()
+  expect((await get(`${path}/api/health`)).status).toBe(404)
+})
+
+it('leaves other addresses to the server', async () => {
+  for (const path of ['/', '/with-basement', '/router/api/health', '/api/health']) {
+    expect(await (await fetch(url + path)).text()).toBe('not Parley')
+  }
+})
+
+it('follows a session over a WebSocket', async () => {
+  using client = createClient({ url: `${url}/with-base`, token: 'a-token-for-the-test' })
+  const { id } = await client.createSession({ agent: 'demo', cwd: tmpdir(), prompt: 'help' })
+  const types: string[] = []
+  for await (const event of client.events(id)) {
+    types.push(event.type)
+    if (event.type === 'turn.ended') break
+  }
+  expect(types[0]).toBe('session.created')
+})

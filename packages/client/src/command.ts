@@ -46,6 +46,8 @@ export type Commands = {
   resumeQueue(sessionId: string, options?: CommandOptions): Promise<Receipt>
   /** Stops one task that runs in the background, or all of them. */
   stopTasks(sessionId: string, options?: CommandOptions & { taskId?: string }): Promise<Receipt>
+  /** Lets the agent's process go, so that the conversation can go on in the agent's own program. */
+  release(sessionId: string, options?: CommandOptions): Promise<Receipt>
   decide(
     sessionId: string,
     requestId: string,
@@ -120,6 +122,7 @@ export function createCommands(options: CommandsOptions): Commands {
     stopTasks(sessionId, { taskId, ...rest } = {}) {
       return command(sessionId, { type: 'task.stop', ...(taskId !== undefined && { taskId }) }, rest)
     },
+    release: (sessionId, given) => command(sessionId, { type: 'session.release' }, given),
     decide(sessionId, requestId, decision, { signal, commandId, ...rest } = {}) {
       const fields = { type: 'permission.decide' as const, requestId, decision, ...rest }
       return command(sessionId, fields, { signal, commandId })

@@ -39,6 +39,7 @@ export const capabilityNames = [
   'structuredOutput',
   'retraction',
   'environment',
+  'rejoin',
 ] as const
 export type CapabilityName = (typeof capabilityNames)[number]
 

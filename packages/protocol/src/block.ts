@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { ErrorInfo } from './error.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
-import { Delivery, PromptPart } from './prompt.ts'
+import { Delivery, Outside, PromptPart } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
 import { ToolContent, ToolKind, ToolLocation } from './tool-call.ts'
 import { TurnEnd } from './turn.ts'
@@ -16,6 +16,7 @@ export const Block = z.discriminatedUnion('type', [
     type: z.literal('prompt'),
     parts: z.array(PromptPart),
     delivery: Delivery,
+    outside: Outside.optional(),
     status: z.enum(['sent', 'queued', 'withdrawn']),
   }),
   z.object({

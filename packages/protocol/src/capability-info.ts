@@ -47,6 +47,7 @@ const capabilityDetails: Readonly<Record<CapabilityName, readonly [CapabilityTyp
   structuredOutput: ['sampling', 'The result of a turn can be given a JSON Schema'],
   retraction: ['sampling', 'It takes back what it began to write, and the log says so'],
   environment: ['resource', "A session can bring variables for the agent's process"],
+  rejoin: ['session', 'What was said in its own program is added to the session before the next turn'],
 }
 
 /** Every capability there is, in the order of their names in `AgentInfo.capabilities`. */

@@ -72,6 +72,7 @@ export const Command = z.discriminatedUnion('type', [
   }),
   z.strictObject({ ...base, type: z.literal('session.fork'), title: z.string().optional() }),
   z.strictObject({ ...base, type: z.literal('session.close') }),
+  z.strictObject({ ...base, type: z.literal('session.release') }),
   z.strictObject({ ...base, type: z.literal('session.compact') }),
   z.strictObject({
     ...base,

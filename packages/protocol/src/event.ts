@@ -4,7 +4,7 @@ import { ErrorInfo } from './error.ts'
 import { BlockId, MessageId, PromptId, SessionId, ToolCallId, TurnId } from './ids.ts'
 import { PermissionRequest, PermissionResolution } from './permission.ts'
 import { PlanEntry, Task } from './plan.ts'
-import { Delivery, PromptPart } from './prompt.ts'
+import { Delivery, Outside, PromptPart } from './prompt.ts'
 import { QuestionRequest, QuestionResolution } from './question.ts'
 import { SessionCreation, SessionSettings } from './session.ts'
 import { ToolContent, ToolKind, ToolLocation, ToolOutcome } from './tool-call.ts'
@@ -66,6 +66,9 @@ const SessionForked = defineEvent({
   fields: { into: SessionId, atSeq: z.int().min(1) },
 })
 
+/** The agent's process is let go, so that the conversation can go on in the agent's own program. */
+const SessionReleased = defineEvent({ type: 'session.released', version: 1, fields: {} })
+
 // agent
 const AgentConnected = defineEvent({ type: 'agent.connected', version: 1, fields: Connection.shape })
 const AgentDisconnected = defineEvent({
@@ -115,6 +118,7 @@ const PromptSubmitted = defineEvent({
     parts: z.array(PromptPart),
     delivery: Delivery,
     messageId: MessageId.optional().meta({ description: "The client's own id of it" }),
+    outside: Outside.optional(),
     paused: z.literal(true).optional().meta({ description: 'It joins the paused prompts of the queue' }),
     by: z.literal('host').optional().meta({ description: 'The host wrote it, not a person' }),
   },
@@ -254,6 +258,7 @@ export const SessionEvent = z.discriminatedUnion('type', [
   SessionPinned.schema,
   SessionUnpinned.schema,
   SessionForked.schema,
+  SessionReleased.schema,
   AgentConnected.schema,
   AgentDisconnected.schema,
   AgentNoticed.schema,

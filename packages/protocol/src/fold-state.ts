@@ -2,7 +2,7 @@ import { backgroundTaskOf, heirOfAnswers, isBesideTurns, runningInBackground } f
 import type { OpenBlock, OpenToolCall } from './block.ts'
 import type { Delta } from './delta.ts'
 import type { EventOf, SessionEvent } from './event.ts'
-import { promptText } from './prompt.ts'
+import { type Prompt, promptText } from './prompt.ts'
 import type { CarriedAnswer, KnownTask, OpenRequest, SessionState } from './session-state.ts'
 
 /**
@@ -29,6 +29,7 @@ const bookkeeping: ReadonlySet<string> = new Set([
   'session.pinned',
   'session.unpinned',
   'session.forked',
+  'session.released',
 ])
 
 function statusOf(state: SessionState): SessionState['status'] {
@@ -61,11 +62,15 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
     case 'session.unpinned':
       return { pinned: false }
 
+    case 'session.released':
+      return { released: event.at }
+
     // agent
     case 'agent.connected': {
       const { seq, at, sessionId, turnId, type, version, ...connection } = event
       return {
         connected: true,
+        released: undefined,
         ...(state.turn && { turn: { ...state.turn, delivered: true } }),
         forkPending: stillToFork(state, seq),
         connection: { ...state.connection, ...connection },
@@ -281,7 +286,7 @@ function submitted(state: SessionState, event: EventOf<'prompt.submitted'>): Par
   const { turn } = state
   const prompt = { promptId, parts, delivery, at }
   return {
-    ...(!event.turnId && { queue: queued(state.queue, event) }),
+    ...(event.turnId ? heard(state, event) : { queue: queued(state.queue, event) }),
     ...(turn &&
       event.turnId === turn.turnId && { turn: { ...turn, steers: [...(turn.steers ?? []), prompt] } }),
     ...(state.title === '' && { title: titleFrom(promptText(parts)) }),
@@ -290,10 +295,22 @@ function submitted(state: SessionState, event: EventOf<'prompt.submitted'>): Par
 
 /** A prompt that can run stands before the paused ones. */
 function queued(queue: SessionState['queue'], event: EventOf<'prompt.submitted'>): SessionState['queue'] {
-  const { promptId, parts, delivery, at, paused } = event
-  const prompt = { promptId, parts, delivery, at, ...(paused && { paused }) }
+  const { promptId, parts, delivery, at, paused, outside } = event
+  const prompt = { promptId, parts, delivery, at, ...(paused && { paused }), ...(outside && { outside }) }
   const place = paused ? -1 : queue.findIndex((other) => other.paused)
   return queue.toSpliced(place < 0 ? queue.length : place, 0, prompt)
+}
+
+/** How many of the last prompts are known by name: enough to find where an agent's record goes beyond the log. */
+const mostHeard = 40
+
+function heard(
+  state: SessionState,
+  { promptId, outside }: Pick<Prompt, 'promptId' | 'outside'>,
+): Pick<SessionState, 'heard'> {
+  const outsideId = outside?.id
+  const latest = { promptId, ...(outsideId !== undefined && { outsideId }) }
+  return { heard: [...(state.heard ?? []).slice(1 - mostHeard), latest] }
 }
 
 function titleFrom(text: string): string {
@@ -312,6 +329,7 @@ function started(state: SessionState, event: EventOf<'turn.started'>): Partial<S
   const restarted =
     cause?.by === 'task' ? state.tasks.find(({ taskId }) => taskId === cause.taskId) : undefined
   return {
+    ...(promptId !== undefined && heard(state, prompt)),
     turn: {
       turnId: event.turnId ?? '',
       startedAt: event.at,

@@ -1,7 +1,7 @@
 import type { Block } from './block.ts'
 import { compactionText } from './compaction-text.ts'
 import type { EventOf, SessionEvent } from './event.ts'
-import { causeText, lossText, parkText } from './notice-text.ts'
+import { causeText, lossText, parkText, releaseText } from './notice-text.ts'
 
 /**
  * Folds events into the timeline of blocks. Pure: copies the array once, however many events, and replaces only the
@@ -46,6 +46,7 @@ function apply(blocks: Block[], event: SessionEvent): void {
         type: 'prompt',
         parts: event.parts,
         delivery: event.delivery,
+        ...(event.outside && { outside: event.outside }),
         status: 'sent',
       })
       return
@@ -151,6 +152,8 @@ function apply(blocks: Block[], event: SessionEvent): void {
       return
     case 'context.compacted':
       return notice(blocks, event, 'info', 'context_compacted', compactionText(event))
+    case 'session.released':
+      return notice(blocks, event, 'info', 'session_released', releaseText)
     case 'session.forked':
       return notice(blocks, event, 'info', 'session_forked', `Forked into ${event.into}.`)
   }

@@ -19,6 +19,9 @@ export function causeText({ cause }: EventOf<'turn.started'>): string {
   return `The agent went on by itself after the background task “${cause.title}”.`
 }
 
+export const releaseText =
+  "The conversation was released to the agent's own program. What is said there is added here before the next turn."
+
 /** What a reader is told when an agent's process is gone. Nothing of its quiet ends: they are not news. */
 export function lossText({ reason, error }: EventOf<'agent.disconnected'>): string | undefined {
   const text = lossTexts[reason]

@@ -41,12 +41,20 @@ export const PromptParts = z
 export const Delivery = z.enum(['queue', 'steer'])
 export type Delivery = z.infer<typeof Delivery>
 
+/** Said in the agent's own program, and read from the agent's record of the conversation. */
+export const Outside = z.object({
+  id: z.string().optional().meta({ description: "The agent's own id of the prompt" }),
+  at: z.number().optional().meta({ description: 'When it was said' }),
+})
+export type Outside = z.infer<typeof Outside>
+
 export const Prompt = z.object({
   promptId: z.string(),
   parts: z.array(PromptPart),
   delivery: Delivery,
   at: z.number(),
   paused: z.literal(true).optional().meta({ description: 'Does not run until queue.resume' }),
+  outside: Outside.optional(),
 })
 export type Prompt = z.infer<typeof Prompt>
 

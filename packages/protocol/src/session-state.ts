@@ -75,6 +75,14 @@ export const SessionState = z.object({
   connected: z.boolean(),
   connection: Connection.optional().meta({ description: 'The last connection, live or not' }),
   turn: OpenTurn.optional(),
+  heard: z
+    .array(z.object({ promptId: z.string(), outsideId: z.string().optional() }))
+    .optional()
+    .meta({ description: 'The last prompts that became turns or steered one, the latest last' }),
+  released: z.number().optional().meta({
+    description:
+      "When the conversation was released to the agent's own program; absent once the agent is connected",
+  }),
   lastTurn: TurnEnd.extend({ turnId: z.string(), endedAt: z.number() }).optional(),
   turns: z.int(),
   completedTurns: z.int(),

@@ -41,6 +41,7 @@ export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'pr
             <CornerDownRight size={12} aria-hidden /> Into the running turn
           </p>
         )}
+        {block.outside && <p className="pb-0.5 text-xs font-medium text-soft">In the agent’s own program</p>}
         <Clamped text={wordsOf(block.parts)}>
           <PromptParts parts={block.parts} />
         </Clamped>

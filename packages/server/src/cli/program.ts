@@ -280,6 +280,11 @@ incoming-messages and run-events a session in the words of other programs; see d
     .action((id, options) =>
       finish(import('./commands/cancel.ts').then(({ resume }) => resume(id, options, context))),
     )
+  add('release', "let go of a session's agent, to go on in the agent's own program", 'parley release last')
+    .argument(...session)
+    .action((id, options) =>
+      finish(import('./commands/release.ts').then(({ release }) => release(id, options, context))),
+    )
   add('delete', 'delete a session for good', 'parley delete ses_01k2 --yes')
     .argument(...session)
     .option('--yes', 'do not ask')

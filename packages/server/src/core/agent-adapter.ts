@@ -77,11 +77,21 @@ export type AgentMemory = {
   list(query: { readonly cwd?: string }, signal: AbortSignal): Promise<AgentConversation[]>
   /** One, from its beginning. What it holds of no turn may be left out. */
   read(agentSessionId: string, signal: AbortSignal): AsyncIterable<Remembered>
+  /** Under which id the agent keeps a prompt that the host gave it. The host's own id unless it says so. */
+  idOf?(agentSessionId: string, promptId: string): string
 }
 
 /** A prompt begins a turn; outputs are of the turn before them. */
 export type Remembered =
-  | { readonly type: 'prompt'; readonly at: number; readonly parts: readonly PromptPart[] }
+  | {
+      readonly type: 'prompt'
+      readonly at: number
+      readonly parts: readonly PromptPart[]
+      /** The agent's id of it: the same whenever it is read. */
+      readonly id?: string
+      /** No person said this: the adapter made the agent go on with a turn of the host's. */
+      readonly own?: true
+    }
   | { readonly type: 'output'; readonly at: number; readonly output: AgentOutput }
 
 export type ConnectInput = {
@@ -137,6 +147,11 @@ export type AgentConnection = {
   previewRewind?(promptId: string): Promise<RewindPreview>
   /** Ends the agent's process. Idempotent; `events` ends. */
   close(): Promise<void>
+  /**
+   * Between turns: whether anybody spoke in the conversation by another way since this was last asked. `known`: the agent's
+   * process knows it all the same; `unknown`: it does not, and must be started anew.
+   */
+  saidElsewhere?(): Promise<'nothing' | 'known' | 'unknown'>
   /**
    * As `close`, while a person is asked: an agent that can keep the open call in its own memory does so. The answer comes
    * with `continue` on another connection, to which the agent puts the same call again.

@@ -35,6 +35,8 @@ export function createCommandDesk(options: {
   rules: () => readonly PermissionRule[]
   /** Who the command is for; throws if it needs an agent that is not known here. */
   agent: (command: Command) => DecideContext['agent']
+  /** Something comes before the next turn: a prompt waits in the queue. */
+  mustWait: () => boolean
   /** Copies the log of a session into a new one; the same child twice is one copy. */
   fork: (parent: SessionState, child: string, title: string | undefined) => Promise<ForkCopy>
 }): CommandDesk {
@@ -46,7 +48,14 @@ export function createCommandDesk(options: {
     const earlier = await store.receipt(log.sessionId, commandId)
     if (earlier) return { receipt: repeated(command, hash, earlier), fresh: false }
     const agent = options.agent(command)
-    const context = () => ({ now: clock.now(), ids, agent, maxQueue, rules: options.rules() })
+    const context = () => ({
+      now: clock.now(),
+      ids,
+      agent,
+      maxQueue,
+      rules: options.rules(),
+      mustWait: options.mustWait(),
+    })
     const copy = await copyFor(command, context())
     let receipt: Receipt = { commandId, seq: 0 }
     const recorded = log.transact((state) => {

@@ -117,6 +117,9 @@ function tamed(connection: AgentConnection): AgentConnection {
     ...(previewRewind && { previewRewind: async (promptId) => previewRewind.call(connection, promptId) }),
     ...(connection.park && { park: async () => connection.park?.() }),
     ...(connection.stopTask && { stopTask: async (taskId) => connection.stopTask?.(taskId) }),
+    ...(connection.saidElsewhere && {
+      saidElsewhere: async () => connection.saidElsewhere?.() ?? 'nothing',
+    }),
   }
 }
 

@@ -331,7 +331,17 @@ describe('turn.cancel', () => {
 
   it('is refused when no turn, or another one, runs', () => {
     expect(refusal(idle, cancel).code).toBe('conflict')
-    expect(refusal(running, { ...cancel, turnId: 'trn_0' }).code).toBe('conflict')
+    const ended = { type: 'turn.ended', turnId: 'trn_1', outcome: 'completed', stopReason: 'end' } as const
+    const over = andThen(running, { ...ended, durationMs: 1 })
+    expect(refusal(over, { ...cancel, turnId: 'trn_1' })).toMatchObject({ code: 'conflict' })
+  })
+
+  it('of a turn that is not known is refused as not found, whether another one runs or none', () => {
+    for (const state of [idle, running])
+      expect(refusal(state, { ...cancel, turnId: 'trn_0' })).toMatchObject({
+        code: 'not_found',
+        details: { turnId: 'trn_0' },
+      })
   })
 })
 

@@ -33,6 +33,8 @@ export type DecideContext = {
   readonly ids: Ids
   readonly agent: Pick<AgentAdapter, 'name' | 'capabilities' | 'modes' | 'options' | 'fixedOptions'>
   readonly maxQueue: number
+  /** Something comes before the next turn: a prompt waits in the queue. */
+  readonly mustWait?: boolean
   readonly rules: readonly PermissionRule[]
 }
 
@@ -70,6 +72,14 @@ export function decide(state: SessionState, command: Command, context: DecideCon
         'A turn is open. Cancel it (turn.cancel), then close the session.',
       )
       return { drafts: [] }
+    case 'session.release':
+      need(context, 'resume')
+      refuseIf(
+        state.turn !== undefined,
+        'conflict',
+        'A turn is open. Wait for its end or cancel it (turn.cancel), then release the conversation.',
+      )
+      return { drafts: state.released === undefined ? [{ type: 'session.released' }] : [] }
     case 'session.compact':
       need(context, 'compaction')
       refuseIf(state.turn !== undefined, 'conflict', 'A turn is open. Wait for its end, then compact.')
@@ -139,7 +149,7 @@ function submit(
     'busy',
     `${context.maxQueue} prompts are queued. Withdraw one, or wait.`,
   )
-  if (turn || paused || nextPrompt(state)) {
+  if (turn || paused || nextPrompt(state) || context.mustWait) {
     const next = before.find((id) => state.queue.some((queued) => queued.promptId === id))
     const moved = next === undefined ? [] : [{ type: 'prompt.moved' as const, promptId, before: next }]
     return { drafts: [submitted, { type: 'prompt.queued', promptId }, ...moved], reply: { promptId } }
@@ -180,8 +190,8 @@ function placeInQueue({ queue }: SessionState, promptId: string): number {
 function cancel(state: SessionState, command: CommandOf<'turn.cancel'>, context: DecideContext): Decision {
   const { turnId, pauseQueue = true } = command
   const { turn } = state
+  if (turnId !== undefined && turnId !== turn?.turnId) throw notRunning(state, turnId)
   if (!turn) throw noTurn(state)
-  refuseIf(turnId !== undefined && turnId !== turn.turnId, 'conflict', 'That turn is over; another one runs.')
   const paused = pauseQueue ? pause(state) : []
   if (turn.parked) {
     const ended = endTurn(state, { outcome: 'cancelled', stopReason: 'cancelled' }, context.now)
@@ -218,6 +228,14 @@ function stopTask(state: SessionState, { taskId }: CommandOf<'task.stop'>, conte
       stopped(task, 'closed'),
     ]),
   }
+}
+
+/** Of the turns that are over only the last is known by its id. */
+function notRunning({ turn, lastTurn }: SessionState, turnId: string): ParleyError {
+  const details = { turnId, ...(turn && { running: turn.turnId }) }
+  if (lastTurn?.turnId === turnId) return new ParleyError('conflict', 'That turn is over.', { details })
+  const message = 'No turn with that id runs in this session: it is unknown here, or was over long ago.'
+  return new ParleyError('not_found', message, { details })
 }
 
 /** A person who stops a turn stops what is queued behind it too, until they resume it. */
@@ -430,6 +448,7 @@ const inabilities = {
   images: 'takes no images',
   mcp: 'takes no MCP servers',
   models: 'cannot be given a model. Leave it out',
+  resume: 'cannot go on with a conversation in another process',
   rewind: 'cannot bring files back to how they were',
   steer: 'cannot be steered while a turn runs. Queue the prompt instead',
 } as const satisfies Partial<Record<CapabilityName, string>>

@@ -142,7 +142,7 @@ class ImportWriter {
     if (one.type === 'prompt') this.#endTurn()
     this.#at = at
     this.#open()
-    if (one.type === 'prompt') return this.#prompt([...one.parts])
+    if (one.type === 'prompt') return this.#prompt([...one.parts], one.id)
     const { output } = one
     if (output.type === 'native' || isDelta(output)) return
     if (output.type === 'turn.started' || output.type === 'prompt.taken') return
@@ -168,9 +168,10 @@ class ImportWriter {
     this.#add({ type: 'agent.connected', connectionId: this.#connectionId, agentSessionId, cwd })
   }
 
-  #prompt(parts: PromptPart[]): void {
+  #prompt(parts: PromptPart[], id: string | undefined): void {
     const promptId = this.#ids('prm')
-    this.#add({ type: 'prompt.submitted', promptId, parts, delivery: 'queue' })
+    const outside = id === undefined ? {} : { outside: { id } }
+    this.#add({ type: 'prompt.submitted', promptId, parts, delivery: 'queue', ...outside })
     this.#add({ type: 'turn.started', turnId: this.#ids('trn'), promptId })
     this.#progress = freshProgress()
   }

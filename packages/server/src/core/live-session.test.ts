@@ -284,7 +284,7 @@ describe('cancelling', () => {
     await session.submit(hang)
     const { turn } = await working(session)
     await expect(session.command({ type: 'turn.cancel', turnId: 'trn_other' })).rejects.toEqual(
-      refusal('conflict'),
+      refusal('not_found'),
     )
     expect((await session.state()).turn?.interrupted).toBe(false)
     await session.command({ type: 'turn.cancel', turnId: turn!.turnId })

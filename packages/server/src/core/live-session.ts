@@ -109,7 +109,8 @@ export class LiveSession {
       stopping: () => this.#stopping,
     })
     const agent = (command: Command) => this.#agent.forCommand(command)
-    this.#desk = createCommandDesk({ ...options, log: this.log, maxQueue: limits.maxQueue, agent })
+    const mustWait = () => this.#agent.mustRejoin
+    this.#desk = createCommandDesk({ ...options, log: this.log, maxQueue: limits.maxQueue, agent, mustWait })
   }
 
   get state(): SessionState {
@@ -144,8 +145,10 @@ export class LiveSession {
 
   async command(command: Command): Promise<Receipt> {
     await this.recover()
+    if (command.type === 'prompt.submit') await this.#agent.listenElsewhere()
     const { receipt, fresh } = await this.#desk.take(command)
-    if (fresh && command.type === 'session.close' && !this.state.turn) await this.#disconnect('closed')
+    const lets = command.type === 'session.close' || command.type === 'session.release'
+    if (fresh && lets && !this.state.turn) await this.#disconnect('closed')
     if (fresh && command.type === 'task.stop') this.#agent.stopTasks(command.taskId)
     return receipt
   }
@@ -275,6 +278,7 @@ export class LiveSession {
         return
       }
       if (!plans.nextPrompt(this.state) || archived) return this.#idle(true)
+      await this.#agent.rejoin()
       await this.#persist((state) => plans.startNext(state, ids('trn')))
       return
     }

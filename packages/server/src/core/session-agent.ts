@@ -44,6 +44,7 @@ import {
   isDelta,
   type TurnProgress,
 } from './record-output.ts'
+import { Rejoin } from './rejoin.ts'
 import type { SessionLog } from './session-log.ts'
 import { startConditions } from './start-conditions.ts'
 import * as plans from './turn-plans.ts'
@@ -76,6 +77,7 @@ export class SessionAgent {
   readonly #options: SessionAgentOptions
   readonly #broker: PermissionBroker
   readonly #desk: HostToolDesk
+  readonly #rejoin: Rejoin
   #link: AgentLink | undefined
   /** What the link was started under. */
   #startedUnder = ''
@@ -89,11 +91,14 @@ export class SessionAgent {
   /** Of what belongs to no turn. */
   #besideProgress = freshProgress()
   #steers: Prompt[] = []
+  #spokenElsewhere = false
+  #startFailure: { readonly error: unknown } | undefined
   #outbound: Promise<void> = Promise.resolve()
 
   constructor(options: SessionAgentOptions) {
     this.#options = options
     this.#broker = createPermissionBroker(options)
+    this.#rejoin = new Rejoin({ ...options, state: () => this.#state })
     this.#desk = createHostToolDesk({
       tools: options.hostTools,
       env: options.toolEnv,
@@ -165,6 +170,46 @@ export class SessionAgent {
   get canResume(): boolean {
     const { adapter } = this.#options
     return adapter?.capabilities.resume === true && this.#state.connection?.agentSessionId !== undefined
+  }
+
+  /** What the agent's record holds beyond the log comes before the next turn. */
+  get mustRejoin(): boolean {
+    return (!this.connected || this.#spokenElsewhere) && this.#rejoin.isDue
+  }
+
+  /** Asks the live agent, between turns, whether somebody spoke in the conversation by another way. */
+  async listenElsewhere(): Promise<void> {
+    const link = this.#link
+    if (!link || link.closing || this.#state.turn || this.#spokenElsewhere) return
+    const heard = await link.connection.saidElsewhere?.().catch((error: unknown) => {
+      this.#options.problem(error, 'ask the agent what was said elsewhere')
+      return undefined
+    })
+    if ((heard ?? 'nothing') === 'nothing' || this.#link !== link || this.#state.turn) return
+    this.#spokenElsewhere = true
+    this.#rejoin.forget()
+    if (heard === 'unknown') await link.close('restarted')
+  }
+
+  /** Adds to the log what was said elsewhere, if that is due. */
+  async rejoin(): Promise<void> {
+    await this.listenElsewhere()
+    if (!this.mustRejoin) return
+    this.#spokenElsewhere = false
+    const wasReleased = this.#state.released !== undefined
+    if (!this.connected && this.#adapter().capabilities.rejoin) await this.#startForRejoin()
+    if (this.#startFailure === undefined) await this.#rejoin.run({ wasReleased })
+  }
+
+  /** With the agent there, its record is read without a second start. A failure is that of the turn which follows. */
+  async #startForRejoin(): Promise<void> {
+    const abort = new AbortController()
+    const over = this.#connect(abort.signal).catch((error: unknown) => {
+      this.#startFailure = { error }
+    })
+    this.#ahead = { abort, over }
+    await over
+    this.#ahead = undefined
   }
 
   /** What only ends something needs no agent, so that nothing hangs when the agent is gone for good. */
@@ -283,6 +328,9 @@ export class SessionAgent {
     await this.#ahead?.over
     signal.removeEventListener('abort', giveUp)
     if (this.#link?.closing || this.isOutdated) await this.#link?.close(this.#link.closing ?? 'restarted')
+    const failure = this.#startFailure
+    this.#startFailure = undefined
+    if (failure && !this.#link) throw failure.error
     return this.#link ?? (await this.#connect(signal))
   }
 
@@ -410,6 +458,7 @@ export class SessionAgent {
   ): Promise<void> {
     const { persist, clock, problem } = this.#options
     if (this.#link === link) this.#link = undefined
+    this.#rejoin.forget()
     if (error !== undefined) problem(error, 'read the agent')
     const hadTurn = this.#turnLink === link
     const how = { closing: link.closing, last, hadTurn, canResume: this.canResume, now: clock.now() }

@@ -10,6 +10,7 @@ import { call, done } from '../../testing/model-answers.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
 import { claudeScenarios } from '../../testing/model-scenarios.ts'
 import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { rejoinScenario, runAgent } from '../../testing/run-agent.ts'
 import { createClaudeAdapter } from './index.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'parley-claude-'))
@@ -19,7 +20,8 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-const adapter = () => createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })
+const environment = () => claudeEnvironment({ url: server.url, home })
+const adapter = () => createClaudeAdapter({ env: environment() })
 const usual = claudeScenarios(home)
 
 const scenarios: Scenarios = {
@@ -49,6 +51,10 @@ const scenarios: Scenarios = {
     prompt: modelPrompt('Write it.', call('Write', { file_path: 'note.txt', content: 'once' }), done),
     effect: { path: 'note.txt', text: 'once' },
   },
+  rejoin: rejoinScenario((agentSessionId, folder, words) => {
+    const [program = '', ...args] = adapter().terminalCommand?.(agentSessionId) ?? []
+    return runAgent(program, [...args, '--print'], { cwd: folder, env: environment(), input: words })
+  }),
   structuredOutput: {
     prompt: modelPrompt('Count.', call('StructuredOutput', { count: 2 }), done),
     schema: { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] },

@@ -6,7 +6,7 @@ import {
   type SDKUserMessage,
   query as startQuery,
 } from '@anthropic-ai/claude-agent-sdk'
-import { messageOf, ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
+import { messageOf, type ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
 import {
   type AgentConnection,
   type AgentMessage,
@@ -20,7 +20,7 @@ import { createOutputQueue } from '../output-queue.ts'
 import { type RewindKeeper, rewindRequest } from '../rewind.ts'
 import { DeferredCall } from './deferred-call.ts'
 import { diffsOfCall } from './diffs-of-call.ts'
-import { farewell, notAsRoot } from './farewell.ts'
+import { cannotStart, farewell, notAsRoot } from './farewell.ts'
 import { HookWaits } from './hook-waits.ts'
 import { hostToolNames, mcpServersFor } from './host-tools.ts'
 import { createInput } from './input.ts'
@@ -36,6 +36,7 @@ import { changesProtected, pathsOf } from './protected-call.ts'
 import { previewRewind, rewind } from './rewind.ts'
 import { nativeModes, nativeOptions, startMode } from './settings.ts'
 import { deferredCall, promptUuid, readTranscript, uuidsIn } from './transcript.ts'
+import { TranscriptWatch } from './transcript-watch.ts'
 import { callAgain, initialState, translate } from './translate.ts'
 import {
   callIdOf,
@@ -87,6 +88,7 @@ class ClaudeConnection implements AgentConnection {
   readonly #waits = new HookWaits()
   /** The uuids of all prompts that were steered. */
   readonly #handed = new Set<string>()
+  readonly #watch: TranscriptWatch
   /** Calls of the main line that have no result yet. */
   readonly #open = new Set<string>()
   readonly #deferred: DeferredCall | undefined
@@ -112,6 +114,7 @@ class ClaudeConnection implements AgentConnection {
       taken: uuidsIn(transcript),
       hostTools: hostToolNames(input.hostTools),
     })
+    this.#watch = new TranscriptWatch(env, transcript, input.resume?.agentSessionId)
     const deferred = deferredCall(transcript)
     this.#deferred =
       deferred === undefined
@@ -184,6 +187,7 @@ class ClaudeConnection implements AgentConnection {
       return undefined
     const known = message.type === 'continue' && this.#remembers(prompt.promptId)
     const uuid = known ? randomUUID() : promptUuid(prompt.promptId)
+    this.#watch.gives(uuid)
     const request = rewindRequest(prompt.parts)
     if (request) {
       const context = { keeper: this.#keeper, session: this.#input }
@@ -224,6 +228,10 @@ class ClaudeConnection implements AgentConnection {
 
   #remembers(promptId: string): boolean {
     return this.#transcript?.includes(promptUuid(promptId)) ?? false
+  }
+
+  async saidElsewhere(): Promise<'nothing' | 'unknown'> {
+    return (await this.#watch.hasStrangers(this.#state.saidSessionId)) ? 'unknown' : 'nothing'
   }
 
   async stopTask(taskId: string): Promise<void> {
@@ -443,14 +451,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   #cannotStart(error: unknown): ParleyError {
-    const { stderrTail } = this.#process.lastWords()
-    const lost = (this.#input.resume?.turns ?? 0) > 0 && this.#transcript === undefined
-    const message = lost
-      ? 'Claude Code no longer has this conversation: its transcript is gone. Go on in a new session.'
-      : `Claude Code could not be started: ${messageOf(error)}`
-    return new ParleyError('agent_failed', message, {
-      details: { ...(stderrTail !== undefined && { stderrTail }) },
-      cause: error,
-    })
+    const isLost = (this.#input.resume?.turns ?? 0) > 0 && this.#transcript === undefined
+    return cannotStart(error, isLost, this.#process.lastWords())
   }
 }

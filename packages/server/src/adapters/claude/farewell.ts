@@ -1,4 +1,4 @@
-import { ParleyError } from '@parley/protocol'
+import { messageOf, ParleyError } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { AgentProcess } from '../child-process.ts'
 
@@ -24,6 +24,21 @@ function reasonOf(failure: unknown): string {
   if (failure instanceof TypeError)
     return 'Claude Code failed and did not say why: its last message could not be read'
   return failure instanceof Error ? failure.message : 'Claude Code ended without a result'
+}
+
+/** `isLost`: it was to go on with a conversation that it does not have any more. */
+export function cannotStart(
+  error: unknown,
+  isLost: boolean,
+  { stderrTail }: ReturnType<AgentProcess['lastWords']>,
+): ParleyError {
+  const message = isLost
+    ? 'Claude Code no longer has this conversation: its transcript is gone. Go on in a new session.'
+    : `Claude Code could not be started: ${messageOf(error)}`
+  return new ParleyError('agent_failed', message, {
+    details: { ...(stderrTail !== undefined && { stderrTail }) },
+    cause: error,
+  })
 }
 
 export function notAsRoot(): ParleyError {

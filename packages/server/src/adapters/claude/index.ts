@@ -90,6 +90,7 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       'cost',
       'structuredOutput',
       'environment',
+      'rejoin',
     ),
     modes: ['ask', 'accept-edits', 'read-only', 'plan', 'bypass'],
     options: honouredOptions,

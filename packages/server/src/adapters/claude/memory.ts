@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type AgentConversation, ParleyError, type PromptPart } from '@parley/protocol'
 import type { AgentMemory, Remembered } from '../../core/agent-adapter.ts'
-import { projectsFolder } from './transcript.ts'
+import { askAgain } from '../../core/agent-adapter.ts'
+import { projectsFolder, promptUuid } from './transcript.ts'
 import { initialState, translate } from './translate.ts'
 import { withTurn } from './translate-state.ts'
 
@@ -26,10 +27,11 @@ export function claudeMemory(env: Readonly<Record<string, string>>): AgentMemory
       if (!file) throw new ParleyError('not_found', `Claude has no conversation ${agentSessionId}.`)
       yield* remembered(file, signal)
     },
+    idOf: (_agentSessionId, promptId) => promptUuid(promptId),
   }
 }
 
-type Entry = {
+export type Entry = {
   readonly type?: string
   readonly uuid?: string
   readonly parentUuid?: string | null
@@ -86,7 +88,7 @@ async function headOf(file: string): Promise<string> {
 }
 
 /** A line that is cut off or damaged tells nothing. */
-function entryOf(line: string): Entry[] {
+export function entryOf(line: string): Entry[] {
   try {
     const value: unknown = JSON.parse(line)
     return value !== null && typeof value === 'object' && !Array.isArray(value) ? [value as Entry] : []
@@ -139,7 +141,8 @@ async function* remembered(file: string, signal: AbortSignal): AsyncGenerator<Re
     const parts = promptOf(entry)
     if (parts) {
       state = withTurn(state)
-      yield { type: 'prompt', at, parts }
+      const own = isAskedAgain(parts) ? { own: true as const } : {}
+      yield { type: 'prompt', at, parts, ...(entry.uuid !== undefined && { id: entry.uuid }), ...own }
     } else if (isOfMainLine(entry)) {
       const translated = translate(state, nativeMessage(entry))
       state = translated.state
@@ -173,8 +176,13 @@ type NativePart = {
 /** What the program itself puts in the person's mouth: commands and their output, interruptions, reminders. */
 const ofProgram = /^\s*(<(command|local-command|bash|system|task)-|\[Request interrupted|Caveat: )/
 
+/** Not a person's words: Parley made the agent go on after a restart. */
+export function isAskedAgain(parts: readonly PromptPart[]): boolean {
+  return parts.some((part) => part.type === 'text' && part.text === askAgain)
+}
+
 /** What a person said, or nothing if the entry is something else. */
-function promptOf(entry: Entry): PromptPart[] | undefined {
+export function promptOf(entry: Entry): PromptPart[] | undefined {
   const { type, message, isCompactSummary } = entry
   if (type !== 'user' || isCompactSummary || !isOfMainLine(entry)) return undefined
   const content =

@@ -255,7 +255,7 @@ describe('a call', () => {
   })
 })
 
-describe('a result', () => {
+describe('the end of a turn', () => {
   const result = {
     type: 'result',
     subtype: 'success',
@@ -390,7 +390,7 @@ describe('beside the conversation', () => {
   })
 })
 
-describe('a result', () => {
+describe('a result in odd shapes', () => {
   const init = system('init', {
     cwd: '/',
     model: 'm',

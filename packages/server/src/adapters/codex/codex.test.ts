@@ -21,6 +21,8 @@ import {
   startModelServer,
   type WireEvent,
 } from '../../testing/model-server.ts'
+import { rejoinScenario, runAgent } from '../../testing/run-agent.ts'
+import { codexProgram } from './codex-under-test.ts'
 import { createCodexAdapter } from './index.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'parley-codex-'))
@@ -32,8 +34,8 @@ afterAll(async () => {
   for (const folder of [home, nobody]) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-const adapter = () =>
-  createCodexAdapter({ env: codexEnvironment({ url: server.url, home, retries: 1 }), agentsFolder })
+const environment = () => codexEnvironment({ url: server.url, home, retries: 1 })
+const adapter = () => createCodexAdapter({ env: environment(), agentsFolder })
 const command = (cmd: string) => call('exec_command', { cmd })
 const patch = [
   "apply_patch <<'EOF'",
@@ -97,6 +99,13 @@ const scenarios: Scenarios = {
     },
     value: { count: 2 },
   },
+  rejoin: rejoinScenario(
+    (agentSessionId, folder, words) => {
+      const args = ['exec', 'resume', '--skip-git-repo-check', agentSessionId, '-']
+      return runAgent(codexProgram, args, { cwd: folder, env: environment(), input: words })
+    },
+    { locks: true },
+  ),
   retraction: { prompt: modelPrompt(breaksOff, { content: 'One, two, three, four.' }) },
 }
 

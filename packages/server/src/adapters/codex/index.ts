@@ -107,6 +107,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       'structuredOutput',
       'retraction',
       'environment',
+      'rejoin',
     ),
     modes: offeredModes,
     options: honouredOptions,

@@ -92,14 +92,27 @@ async function* remembered(
   // a page is one message of the program's, and a turn may hold much
   const query = { threadId: thread.id, limit: 10, sortDirection: 'asc', itemsView: 'full' }
   for await (const turn of pages<StoredTurn>(server, ['thread/turns/list', query], signal)) {
-    for (const item of turn.items) {
-      yield* item.type === 'userMessage' ? teller.prompt(item, await promptOf(item)) : teller.item(item, turn)
+    for (const [index, item] of turn.items.entries()) {
+      yield* item.type === 'userMessage'
+        ? teller.prompt(item, await promptOf(item), promptIdIn(turn, index))
+        : teller.item(item, turn)
       for (const threadId of teller.newSubagents())
         yield* teller.subagent(threadId, await lastTurn(server, threadId, signal))
     }
     yield* teller.end(turn)
   }
   yield* teller.farewell()
+}
+
+/**
+ * A prompt of ours has our id. So has what is said into its turn, by us too: why a call is refused is told without an id.
+ * Ids of items are not the same whenever they are read; those of turns are.
+ */
+function promptIdIn({ id, items }: StoredTurn, index: number): string {
+  const clientId = (item: StoredItem | undefined) =>
+    item?.type === 'userMessage' ? (item.clientId ?? undefined) : undefined
+  const first = items.find(({ type }) => type === 'userMessage')
+  return clientId(items[index]) ?? clientId(first) ?? `${id}:${index}`
 }
 
 /** Of a subagent only its last words and how it ended. One that cannot be read is over all the same. */
@@ -127,9 +140,9 @@ class Teller {
     this.#at = createdAt * 1000
   }
 
-  *prompt(item: StoredItem, parts: Awaited<ReturnType<typeof promptOf>>): Generator<Remembered> {
+  *prompt(item: StoredItem, parts: Awaited<ReturnType<typeof promptOf>>, id: string): Generator<Remembered> {
     this.#pass(item.startedAtMs)
-    if (parts.length > 0) yield this.#begin(parts)
+    if (parts.length > 0) yield { ...this.#begin(parts), id }
   }
 
   *item(item: StoredItem, { items, startedAt }: StoredTurn): Generator<Remembered> {
@@ -169,7 +182,10 @@ class Teller {
       yield { type: 'output', at: this.#at, output: { type: 'task.updated', ...task, status: 'stopped' } }
   }
 
-  #begin(parts: Awaited<ReturnType<typeof promptOf>>, compacting = false): Remembered {
+  #begin(
+    parts: Awaited<ReturnType<typeof promptOf>>,
+    compacting = false,
+  ): Extract<Remembered, { type: 'prompt' }> {
     this.#state = withTurn(this.#state, { compacting })
     return { type: 'prompt', at: this.#at, parts }
   }

@@ -99,7 +99,12 @@ async function openWith(
 function cannotOpen(error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
   const why = messageOf(error)
-  return new ParleyError('agent_failed', `Codex could not open the conversation: ${why}`, { cause: error })
+  const advice = /active writer/.test(why)
+    ? '. Close it in the other program, then send the prompt again'
+    : ''
+  return new ParleyError('agent_failed', `Codex could not open the conversation: ${why}${advice}`, {
+    cause: error,
+  })
 }
 
 /** Whether the conversation holds this prompt: one that was killed at once may not. */

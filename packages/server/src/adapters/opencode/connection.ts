@@ -76,6 +76,8 @@ export class OpenCodeConnection implements AgentConnection {
   readonly #agents = new Map<string, string>()
   readonly #session: Session
   readonly #keeper: RewindKeeper
+  /** Prompts that were given here, or were told of as said elsewhere, by OpenCode's ids. */
+  readonly #heard = new Set<string>()
   #state: TranslateState
   /** A mode that holds from the next turn on. */
   #nextMode: PermissionMode | undefined
@@ -158,6 +160,16 @@ export class OpenCodeConnection implements AgentConnection {
     }
   }
 
+  /** OpenCode reads the conversation anew for each prompt, so it knows whatever was said by another way. */
+  async saidElsewhere(): Promise<'nothing' | 'known'> {
+    const { data } = await this.#client.session.messages({ sessionID: this.#session.id, limit: 1 })
+    const last = data?.at(-1)?.info
+    const id = last?.role === 'assistant' ? last.parentID : last?.id
+    if (id === undefined || this.#heard.has(id)) return 'nothing'
+    this.#heard.add(id)
+    return 'known'
+  }
+
   async interrupt(): Promise<void> {
     if (this.#closing || !this.#state.turn) return
     this.#state = withInterrupt(this.#state)
@@ -218,15 +230,23 @@ export class OpenCodeConnection implements AgentConnection {
   }
 
   async #begin({ type, prompt }: AgentMessage): Promise<void> {
-    const messageId = messageIdOf(this.#session.id, prompt.promptId)
+    const messageId = this.#idOf(prompt)
     if (type === 'continue' && (await this.#remembers(messageId))) {
-      return this.#outgoing.prompt(newMessageId(), [{ type: 'text', text: askAgain }])
+      const again = newMessageId()
+      this.#heard.add(again)
+      return this.#outgoing.prompt(again, [{ type: 'text', text: askAgain }])
     }
     const request = rewindRequest(prompt.parts)
     if (request) return this.#rewind(request)
     const command = commandIn(prompt.parts, this.#input.cwd)
     if (command) return this.#run(command, messageId)
     await this.#outgoing.prompt(messageId, nativeParts(prompt.parts, this.#input.cwd))
+  }
+
+  #idOf({ promptId }: Prompt): string {
+    const messageId = messageIdOf(this.#session.id, promptId)
+    this.#heard.add(messageId)
+    return messageId
   }
 
   async #remembers(messageID: string): Promise<boolean> {
@@ -253,7 +273,7 @@ export class OpenCodeConnection implements AgentConnection {
   }
 
   async #steer(prompt: Prompt): Promise<void> {
-    const messageId = messageIdOf(this.#session.id, prompt.promptId)
+    const messageId = this.#idOf(prompt)
     this.#state = withSteering(this.#state, messageId)
     try {
       await this.#outgoing.prompt(messageId, nativeParts(prompt.parts, this.#input.cwd))

@@ -87,6 +87,7 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
       'structuredOutput',
       'retraction',
       'environment',
+      'rejoin',
     ),
     modes: ['ask', 'accept-edits', 'read-only', 'plan', 'bypass'],
     options: honouredOptions,

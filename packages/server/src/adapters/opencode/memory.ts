@@ -2,6 +2,7 @@ import type { GlobalSession, OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { type AgentConversation, ParleyError } from '@parley/protocol'
 import type { AgentMemory } from '../../core/agent-adapter.ts'
 import { unlessAborted } from '../unless-aborted.ts'
+import { messageIdOf } from './prompt.ts'
 import { type KeptMessage, type KeptSession, remembered } from './remembered.ts'
 import type { SharedServer } from './server.ts'
 import { wordsOf } from './words-of.ts'
@@ -31,6 +32,7 @@ export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedS
         await release()
       }
     },
+    idOf: messageIdOf,
   }
 }
 

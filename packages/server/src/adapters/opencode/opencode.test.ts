@@ -12,6 +12,8 @@ import {
   steeredScenarios,
   usageScenarios,
 } from '../../testing/model-scenarios.ts'
+import { opencodeEnvironment, opencodeProgram } from '../../testing/opencode-environment.ts'
+import { rejoinScenario, runAgent } from '../../testing/run-agent.ts'
 import { createOpenCodeAdapter } from './index.ts'
 import { bash, call, done, gitInit, OpenCodeUnderTest } from './opencode-under-test.ts'
 
@@ -67,6 +69,13 @@ const scenarios: Scenarios = {
     prompt: modelPrompt('Write it.', call('write', { filePath: 'note.txt', content: 'once\n' }), done),
     effect: { path: 'note.txt', text: 'once\n' },
   },
+  rejoin: rejoinScenario((agentSessionId, folder, words) =>
+    runAgent(opencodeProgram(), ['run', '--session', agentSessionId], {
+      cwd: folder,
+      env: opencodeEnvironment({ url: world.server.url, home: world.home }),
+      input: words,
+    }),
+  ),
   structuredOutput: {
     prompt: modelPrompt('Count.', call('StructuredOutput', { count: 2 }), done),
     schema: { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] },
@@ -89,7 +98,7 @@ function breakOnce(): void {
 adapterContract('opencode', {
   capabilities: createOpenCodeAdapter({ env: {} }).capabilities,
   scenarios,
-  timeoutMs: 60_000,
+  timeoutMs: 180_000,
   async start() {
     breakOnce()
     const adapter = await world.stay()

@@ -1,6 +1,7 @@
 import type { Session } from '@opencode-ai/sdk/v2/client'
 import type { PromptPart } from '@parley/protocol'
 import type { Remembered } from '../../core/agent-adapter.ts'
+import { askAgain } from '../../core/agent-adapter.ts'
 import type { NativeMessage, NativePart, NativeTodo, NativeTool } from './native.ts'
 import { promptOf } from './remembered-prompt.ts'
 import { translate } from './translate.ts'
@@ -97,7 +98,8 @@ class Teller {
     yield* this.end()
     this.#pass(info.time.created)
     this.#state = withTurn(this.#state, this.#at)
-    yield { type: 'prompt', at: this.#at, parts }
+    const own = parts.some((part) => part.type === 'text' && part.text === askAgain)
+    yield { type: 'prompt', at: this.#at, parts, id: info.id, ...(own && { own }) }
   }
 
   *message(info: NativeMessage): Generator<Remembered> {

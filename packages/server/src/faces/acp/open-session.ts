@@ -365,7 +365,7 @@ export class OpenSession {
     await this.#attempt('cancel a turn', { type: 'turn.cancel', ...(turnId !== undefined && { turnId }) })
   }
 
-  /** A conflict means that it is over already, or that the turn has begun: its start is heard of in a moment. */
+  /** A refusal means that it is over already, or that the turn has begun: its start is heard of in a moment. */
   async #attempt(
     doing: string,
     command: { type: 'turn.cancel'; turnId?: string } | { type: 'prompt.withdraw'; promptId: string },
@@ -373,7 +373,7 @@ export class OpenSession {
     try {
       await this.#options.access.command(this.id, { ...command, commandId: newId('cmd') })
     } catch (thrown) {
-      const isOver = thrown instanceof ParleyError && thrown.code === 'conflict'
+      const isOver = thrown instanceof ParleyError && /^(conflict|not_found)$/.test(thrown.code)
       if (!isOver) this.#options.problem(thrown, doing)
     }
   }

@@ -112,7 +112,8 @@ export class Task {
     const { turn } = await this.#state()
     if (!turn) return
     await this.#command({ type: 'turn.cancel', turnId: turn.turnId }).catch((error) => {
-      if (!(error instanceof ParleyError && error.code === 'conflict')) throw error
+      const isOver = error instanceof ParleyError && /^(conflict|not_found)$/.test(error.code)
+      if (!isOver) throw error
     })
   }
 

@@ -5,6 +5,7 @@ import { expect } from '../peers.ts'
 import { backgroundCase } from './background-cases.ts'
 import { type Bench, type BenchSession, Turn } from './bench.ts'
 import { showHostTools } from './host-tool-case.ts'
+import { showRejoin } from './rejoin-case.ts'
 import type { CapabilityScenarios, Scenario, Scenarios } from './setup.ts'
 
 /** How a capability is shown, and if a command needs it, how that command is refused where it is not declared. */
@@ -327,6 +328,10 @@ export const capabilityCases: CapabilityCases = {
       const { blocks } = await bench.host.detail(session.id, 100)
       expect(blocks.map((block) => block.id)).not.toContain(retracted?.blockId)
     },
+  },
+  rejoin: {
+    title: 'what is said in its own program is known to the agent, and recorded once, in both directions',
+    shows: showRejoin,
   },
   environment: {
     title: "variables of a session reach the agent's process, and changed ones its next turn",

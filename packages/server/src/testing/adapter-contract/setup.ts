@@ -44,6 +44,17 @@ export type Scenario = {
 export type Saying = Scenario & { readonly says: string }
 /** What one prompt tells the agent, a later one can hear of it. */
 export type Memory = { readonly first: Words; readonly second: Words; readonly says: string }
+/** A conversation that goes on in the agent's own program. */
+export type Rejoining = {
+  /** Says this there, in the session's folder, and resolves with the answer. */
+  speak(agentSessionId: string, folder: string, words: string): Promise<string>
+  /** A prompt with these words, which the agent answers with `answer`. */
+  tell(words: string, answer: string): string
+  /** A prompt with these words, which the agent answers with all that it was told. */
+  recall(words: string): string
+  /** The agent keeps others out of a conversation that is open here: it must be released first. */
+  readonly locks?: true
+}
 /** A file of the session's folder that the tool call writes; `text` is the whole of it. */
 export type FileEffect = { readonly path: string; readonly text: string }
 
@@ -122,6 +133,7 @@ export type CapabilityScenarios = {
   readonly retraction: Scenario
   /** A call that writes the variable CONTRACT_WORD, and a line end, to the file `word.txt`. */
   readonly environment: Scenario
+  readonly rejoin: Rejoining
 }
 
 export type Scenarios = GeneralScenarios & Partial<CapabilityScenarios>

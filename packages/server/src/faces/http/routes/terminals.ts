@@ -1,4 +1,4 @@
-import { ParleyError, routes } from '@parley/protocol'
+import { newId, ParleyError, routes } from '@parley/protocol'
 import type { App, AppParts } from '../app.ts'
 import { mount } from '../mount.ts'
 
@@ -20,8 +20,10 @@ export function mountTerminals(app: App, parts: AppParts): void {
         'The agent of this session has no program that could go on with it.',
       )
     }
+    const shells = terminals()
+    if (run === 'agent') await host.command(id, { type: 'session.release', commandId: newId('cmd') })
     const start = { sessionId: id, folder: cwd, cols, rows }
-    return terminals().open({ ...start, ...(run === 'agent' && command && { command }) })
+    return shells.open({ ...start, ...(run === 'agent' && command && { command }) })
   })
   mount(app, parts, routes.removeTerminal, ({ params }) => {
     terminals().remove(params.id)

@@ -1,0 +1,20 @@
+import type { Flags } from '../configuration.ts'
+import { connect } from '../connect.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { findSession } from '../session-reference.ts'
+import { oneLine } from '../terminal/visible.ts'
+
+/** Lets the agent's process go, and prints the command that goes on with the conversation in the agent's own program. */
+export async function release(reference: string, options: Flags, context: Context): Promise<number> {
+  await using server = await connect(configurationOf(context, options), context)
+  const id = await findSession(server.client, reference, context)
+  await server.client.release(id)
+  const { terminal, cwd } = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })
+  const { output } = context
+  if (terminal) {
+    output.err(`Go on in ${oneLine(cwd)} with:\n`)
+    output.out(`${terminal.map((one) => oneLine(one)).join(' ')}\n`)
+  }
+  output.err(`Released ${id}. What you say there is added to the session before its next turn.\n`)
+  return 0
+}

@@ -1,0 +1,96 @@
+import { applyToState, type EventDraft, type PromptPart, type SessionState } from '@parley/protocol'
+import type { Remembered } from './agent-adapter.ts'
+import type { Ids } from './clock.ts'
+import { endTurn } from './end-turn.ts'
+import { draftsOf, freshProgress, isDelta } from './record-output.ts'
+import { numbered } from './session-log.ts'
+
+/** A prompt in an agent's record of a conversation, and what came of it. */
+export type RecordedTurn = {
+  readonly prompt: Extract<Remembered, { type: 'prompt' }>
+  readonly outputs: readonly Extract<Remembered, { type: 'output' }>[]
+}
+
+/** How an agent's record differs from the log. */
+export type Difference = {
+  /** What was said elsewhere, in order. */
+  readonly turns: readonly RecordedTurn[]
+  /** How many prompts of the log are no longer part of the agent's conversation: it went on from an earlier point. */
+  readonly forgotten: number
+}
+
+export async function recordedTurns(record: AsyncIterable<Remembered>): Promise<RecordedTurn[]> {
+  const turns: { prompt: RecordedTurn['prompt']; outputs: Extract<Remembered, { type: 'output' }>[] }[] = []
+  for await (const one of record) {
+    if (one.type === 'prompt') turns.push({ prompt: one, outputs: [] })
+    else turns.at(-1)?.outputs.push(one)
+  }
+  return turns
+}
+
+/**
+ * Compares by the ids of prompts. `heard` are those of the last prompts of the log, the latest last: what follows the first
+ * of them in the record and is none of them was said elsewhere. If none of them is there, what was said after `since` was.
+ */
+export function differenceOf(
+  record: readonly RecordedTurn[],
+  heard: readonly string[],
+  since: number,
+): Difference {
+  const known = new Set(heard)
+  const ids = new Set(record.map(({ prompt }) => prompt.id))
+  const first = record.findIndex(({ prompt }) => prompt.id !== undefined && known.has(prompt.id))
+  const isNew = ({ prompt }: RecordedTurn) =>
+    !prompt.own && !(prompt.id !== undefined && known.has(prompt.id)) && !isWordless(prompt.parts)
+  const turns = record.filter(
+    (turn, index) => isNew(turn) && (first < 0 ? turn.prompt.at > since : index > first),
+  )
+  const latest = heard.findLastIndex((id) => ids.has(id))
+  const forgotten = turns.length > 0 && latest >= 0 ? heard.length - 1 - latest : 0
+  return { turns, forgotten }
+}
+
+/** Agents keep no id for the command to compact, whoever gave it. */
+function isWordless(parts: readonly PromptPart[]): boolean {
+  return parts.every((part) => part.type === 'command' && part.name === 'compact')
+}
+
+const outsideEnd = { outcome: 'completed', stopReason: 'imported' } as const
+
+/** What a turn that was held elsewhere adds to the log, by the same rules as one that is held here. */
+export function outsideDrafts(state: SessionState, turn: RecordedTurn, ids: Ids, now: number): EventDraft[] {
+  const drafts: EventDraft[] = []
+  let after = state
+  const add = (more: readonly EventDraft[]) => {
+    for (const draft of more) {
+      drafts.push(draft)
+      after = applyToState(after, numbered(draft, after.id, after.seq + 1, now))
+    }
+  }
+  const { id, at, parts } = turn.prompt
+  const [promptId, turnId] = [ids('prm'), ids('trn')]
+  const outside = { at, ...(id !== undefined && { id }) }
+  add([
+    { type: 'prompt.submitted', promptId, parts: [...parts], delivery: 'queue', outside },
+    { type: 'turn.started', turnId, promptId },
+  ])
+  const progress = freshProgress()
+  for (const { output } of turn.outputs) {
+    if (output.type === 'native' || output.type === 'turn.started' || output.type === 'prompt.taken') continue
+    if (isDelta(output) || !isOfTurn(output.type) || !after.turn) continue
+    const step = draftsOf(output, after, progress, {
+      now,
+      connectionId: state.connection?.connectionId ?? '',
+      ids,
+    })
+    add(step.drafts)
+    step.commit()
+  }
+  add(endTurn(after, outsideEnd, now))
+  return drafts
+}
+
+/** Settings and totals are those of the agent that is started next, which tells them itself. */
+function isOfTurn(type: string): boolean {
+  return /^(text|thinking|block|tool-call|turn|plan|task|context)\./.test(type) || type === 'agent.noticed'
+}

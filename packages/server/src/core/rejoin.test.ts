@@ -1,0 +1,180 @@
+import { type CapabilityName, ParleyError, promptText } from '@parley/protocol'
+import { expect, it, onTestFinished } from 'vitest'
+import { logProblems } from '../testing/invariants.ts'
+import type { AgentAdapter, AgentConnection, Remembered } from './agent-adapter.ts'
+import { hostUnderTest } from './host-under-test.ts'
+import { connectedAs, oddAgent } from './odd-agent-under-test.ts'
+import { differenceOf, type RecordedTurn } from './outside-turns.ts'
+
+/** An agent that keeps a record of its own, into which others may speak. */
+async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
+  const record: Remembered[] = []
+  const elsewhere = (id: string) => {
+    record.push({ type: 'prompt', id, at: 1, parts: [{ type: 'text', text: id }] })
+    record.push({
+      type: 'output',
+      at: 2,
+      output: { type: 'text.written', blockId: `b-${id}`, text: `heard ${id}` },
+    })
+  }
+  const news: Awaited<ReturnType<NonNullable<AgentConnection['saidElsewhere']>>>[] = []
+  const problems: Error[] = []
+  const agent = oddAgent((connection) => {
+    const [failure] = problems.splice(0)
+    if (failure) throw failure
+    connection.say(connectedAs('own'))
+    return {
+      async send({ prompt }) {
+        record.push({ type: 'prompt', id: prompt.promptId, at: 1, parts: prompt.parts })
+        connection.say({ type: 'text.written', blockId: prompt.promptId, text: 'heard' })
+        connection.endTurn()
+      },
+    }
+  }, can)
+  const reading: { failure?: Error } = {}
+  const adapter = (scripted: AgentAdapter): AgentAdapter => {
+    const odd = agent.adapter(scripted)
+    return {
+      ...odd,
+      conversations: {
+        list: async () => [],
+        async *read() {
+          if (reading.failure) throw reading.failure
+          yield* record
+        },
+      },
+      connect: async (input) => ({
+        ...(await odd.connect(input)),
+        saidElsewhere: async () => news.shift() ?? 'nothing',
+      }),
+    }
+  }
+  const made = await hostUnderTest({ adapter })
+  onTestFinished(() => made[Symbol.asyncDispose]())
+  const session = await made.create()
+  const say = async (text: string) => {
+    const { promptId } = await session.command({ type: 'prompt.submit', text })
+    await session.when(
+      ({ turn, queue, heard }) => !turn && queue.length === 0 && heard?.at(-1)?.promptId === promptId,
+    )
+  }
+  const said = async () => {
+    expect(logProblems(await session.log())).toEqual([])
+    const prompts = await session.events('prompt.submitted')
+    const order = (await session.events('turn.started')).map(({ promptId }) => promptId)
+    return order.map((id) => promptText(prompts.find(({ promptId }) => promptId === id)?.parts ?? []))
+  }
+  const notices = async () =>
+    (await session.events('agent.noticed')).map(({ level, code }) => `${level} ${code}`)
+  const release = () => session.command({ type: 'session.release' })
+  return { agent, session, say, said, notices, release, elsewhere, news, record, reading, problems }
+}
+
+it('records what was said elsewhere after a release before the next turn, once', async () => {
+  const { agent, session, say, said, notices, release, elsewhere } = await world()
+  await say('one')
+  await release()
+  expect((await session.state()).released).toBeDefined()
+  expect(agent.open).toBe(0)
+  elsewhere('two')
+  elsewhere('three')
+  await say('four')
+  await release()
+  await say('five')
+  expect(await said()).toEqual(['one', 'two', 'three', 'four', 'five'])
+  expect(await notices()).toEqual(['info outside-turns'])
+  const outside = (await session.events('prompt.submitted')).filter((event) => event.outside)
+  expect(outside.map((event) => event.outside)).toEqual([
+    { id: 'two', at: 1 },
+    { id: 'three', at: 1 },
+  ])
+  expect(await session.texts()).toEqual(['heard', 'heard two', 'heard three', 'heard', 'heard'])
+})
+
+it('starts a live agent anew that does not know what was said elsewhere', async () => {
+  const { agent, say, said, elsewhere, news } = await world()
+  await say('one')
+  elsewhere('two')
+  news.push('unknown')
+  await say('three')
+  expect(await said()).toEqual(['one', 'two', 'three'])
+  expect(agent.connections).toHaveLength(2)
+})
+
+it('keeps a live agent that knows what was said elsewhere', async () => {
+  const { agent, say, said, elsewhere, news } = await world()
+  await say('one')
+  elsewhere('two')
+  news.push('known')
+  await say('three')
+  expect(await said()).toEqual(['one', 'two', 'three'])
+  expect(agent.connections).toHaveLength(1)
+})
+
+it('says that the agent no longer remembers prompts when the conversation went on from an earlier point', async () => {
+  const { say, said, notices, release, elsewhere, record } = await world()
+  await say('one')
+  await say('two')
+  await release()
+  record.splice(1)
+  elsewhere('another two')
+  await say('three')
+  expect(await said()).toEqual(['one', 'two', 'another two', 'three'])
+  expect(await notices()).toEqual(['warning outside-branch', 'info outside-turns'])
+})
+
+it('goes on and says so when the record cannot be read', async () => {
+  const { say, said, notices, release, reading } = await world()
+  await say('one')
+  await release()
+  reading.failure = new Error('No disk.')
+  await say('two')
+  expect(await said()).toEqual(['one', 'two'])
+  expect(await notices()).toEqual(['warning outside-unknown'])
+})
+
+it('says after a release that an agent without a record does not tell what was said elsewhere', async () => {
+  const { say, said, notices, release } = await world(['resume'])
+  await say('one')
+  await release()
+  await say('two')
+  await say('three')
+  expect(await said()).toEqual(['one', 'two', 'three'])
+  expect(await notices()).toEqual(['warning outside-unknown'])
+})
+
+it('fails the turn, once, if the agent cannot be started to read its record', async () => {
+  const { agent, session, say, release, problems } = await world()
+  await say('one')
+  await release()
+  problems.push(new ParleyError('agent_not_signed_in', 'Not signed in.'))
+  await say('two')
+  expect((await session.state()).lastTurn).toMatchObject({
+    outcome: 'failed',
+    error: { code: 'agent_not_signed_in' },
+  })
+  expect(agent.connections).toHaveLength(2)
+})
+
+it('refuses to release the conversation of an agent that cannot resume', async () => {
+  const { session, release } = await world(['streaming'])
+  await expect(release()).rejects.toMatchObject({ code: 'not_supported' })
+  expect(await session.events('session.released')).toEqual([])
+})
+
+const turn = (id: string, at = 1, own?: true): RecordedTurn => ({
+  prompt: { type: 'prompt', id, at, parts: [{ type: 'text', text: id }], ...(own && { own }) },
+  outputs: [],
+})
+const ids = (turns: readonly RecordedTurn[]) => turns.map(({ prompt }) => prompt.id)
+
+it('finds what is new between turns of our own, and nothing in what the adapter said itself', () => {
+  const record = [turn('old'), turn('a'), turn('x'), turn('again', 1, true), turn('b'), turn('y')]
+  const { turns, forgotten } = differenceOf(record, ['a', 'b'], 0)
+  expect([ids(turns), forgotten]).toEqual([['x', 'y'], 0])
+})
+
+it('goes by time where the record holds no prompt that is known', () => {
+  const { turns, forgotten } = differenceOf([turn('before', 5), turn('after', 15)], ['gone'], 10)
+  expect([ids(turns), forgotten]).toEqual([['after'], 0])
+})

@@ -1,0 +1,104 @@
+import { type EventDraft, messageOf, type SessionState } from '@parley/protocol'
+import type { AgentAdapter } from './agent-adapter.ts'
+import type { Clock, Ids } from './clock.ts'
+import {
+  type Difference,
+  differenceOf,
+  outsideDrafts,
+  type RecordedTurn,
+  recordedTurns,
+} from './outside-turns.ts'
+import type { Persist } from './persist.ts'
+
+const readMs = 60_000
+
+export type RejoinOptions = {
+  readonly adapter: AgentAdapter | undefined
+  readonly state: () => SessionState
+  readonly persist: Persist
+  readonly clock: Clock
+  readonly ids: Ids
+}
+
+/**
+ * A conversation may go on in the agent's own program while no process of ours holds it. Before the next turn, when the agent is
+ * started again, its record is read, and what was said elsewhere is added to the log as turns from outside. What cannot be read is said.
+ */
+export class Rejoin {
+  readonly #options: RejoinOptions
+  /** The record was read, and nothing of ours has held the conversation and let it go since. */
+  #isRead = false
+
+  constructor(options: RejoinOptions) {
+    this.#options = options
+  }
+
+  /** The record must be read before the conversation goes on. */
+  get isDue(): boolean {
+    const { adapter, state } = this.#options
+    const { connection, forkPending, released } = state()
+    if (this.#isRead || !adapter || forkPending || connection?.agentSessionId === undefined) return false
+    return adapter.capabilities.rejoin || released !== undefined
+  }
+
+  /** Nobody of ours holds the conversation any more, or it was heard that something was said elsewhere. */
+  forget(): void {
+    this.#isRead = false
+  }
+
+  /** Never throws: a record that cannot be read must not keep anyone from going on. */
+  async run({ wasReleased }: { wasReleased: boolean }): Promise<void> {
+    const { adapter, state } = this.#options
+    const { connection } = state()
+    this.#isRead = true
+    if (!adapter || connection?.agentSessionId === undefined) return
+    if (!adapter.capabilities.rejoin) return this.#record([], unknown(adapter))
+    try {
+      const difference = await this.#difference(adapter, connection.agentSessionId)
+      await this.#record(difference.turns, ...notices(adapter, difference))
+    } catch (error) {
+      await this.#record([], unread(adapter, error, wasReleased))
+    }
+  }
+
+  async #difference(adapter: AgentAdapter, agentSessionId: string): Promise<Difference> {
+    const { conversations: memory } = adapter
+    if (!memory) throw new Error('it does not tell of its conversations')
+    const record = await recordedTurns(memory.read(agentSessionId, AbortSignal.timeout(readMs)))
+    const { heard = [], lastTurn, createdAt } = this.#options.state()
+    const ids = heard.map(
+      ({ promptId, outsideId }) => outsideId ?? memory.idOf?.(agentSessionId, promptId) ?? promptId,
+    )
+    return differenceOf(record, ids, lastTurn?.endedAt ?? createdAt)
+  }
+
+  /** A turn is recorded whole or not at all. */
+  async #record(turns: readonly RecordedTurn[], ...drafts: readonly EventDraft[]): Promise<void> {
+    const { persist, ids, clock } = this.#options
+    if (drafts.length > 0) await persist(() => ({ drafts: [...drafts] }))
+    for (const turn of turns) {
+      await persist((state) => ({ drafts: state.turn ? [] : outsideDrafts(state, turn, ids, clock.now()) }))
+    }
+  }
+}
+
+function notices({ name }: AgentAdapter, { turns, forgotten }: Difference): EventDraft[] {
+  if (turns.length === 0) return []
+  const count = turns.length === 1 ? 'A turn was' : `${turns.length} turns were`
+  const text = `${count} held in ${name} itself, outside of Parley.`
+  const held: EventDraft = { type: 'agent.noticed', level: 'info', code: 'outside-turns', text }
+  if (forgotten === 0) return [held]
+  const lost = forgotten === 1 ? 'the last prompt' : `the last ${forgotten} prompts`
+  const warning = `The conversation went on there from an earlier point: ${name} does not remember ${lost} above.`
+  return [{ type: 'agent.noticed', level: 'warning', code: 'outside-branch', text: warning }, held]
+}
+
+function unknown({ name }: AgentAdapter): EventDraft {
+  const text = `${name} does not tell Parley what was said in its own program since the conversation was released: it is not shown here.`
+  return { type: 'agent.noticed', level: 'warning', code: 'outside-unknown', text }
+}
+
+function unread({ name }: AgentAdapter, error: unknown, released: boolean): EventDraft {
+  const text = `What was said in ${name} itself since the last turn, if anything, is not shown here: its record could not be read (${messageOf(error)}).`
+  return { type: 'agent.noticed', level: released ? 'warning' : 'info', code: 'outside-unknown', text }
+}

@@ -131,6 +131,33 @@ describe.each(names)('%s', { timeout: 180_000 }, (name) => {
   })
 })
 
+describe('the choices of a session', { timeout: 120_000 }, () => {
+  it('has the models and efforts of Claude before its first session, under names that stay', async () => {
+    const cwd = project('models')
+    const { page, complaints } = await openTab()
+    await page.goto(`${server.url}/new`)
+    await page.getByRole('radio', { name: /^Claude [\d.]/ }).check()
+    await page.getByLabel('Folder', { exact: true }).fill(cwd)
+    const selected = (label: string) =>
+      page
+        .getByRole('combobox', { name: label })
+        .evaluate((one: HTMLSelectElement) => one.selectedOptions[0]?.label)
+    const effort = page.getByRole('combobox', { name: 'Effort' })
+    await effort.selectOption('high')
+    const name = await selected('Model')
+    expect(name).toMatch(/^Default/)
+    await picture(page, 'new-session')
+    await page.getByRole('combobox', { name: 'Prompt' }).fill(modelPrompt('Hello.', { content: 'Good day.' }))
+    await page.getByRole('button', { name: 'Start' }).click()
+    await shows(page, 'Good day.')
+    await page.getByTestId('working').waitFor({ state: 'detached' })
+    await eventually(() => selected('Model')).toBe(name)
+    expect(await selected('Effort')).toBe('High effort')
+    await picture(page, 'after-a-turn')
+    expect(complaints).toEqual([])
+  })
+})
+
 describe('restoring files', { timeout: 120_000 }, () => {
   it('lists the files first, restores them once that is confirmed, and is undone', async () => {
     const cwd = project('rewind')

@@ -1,8 +1,10 @@
 import type { PermissionMode, SessionSettings } from '@parley/protocol'
 import { useAgent } from '../page/agents.ts'
 import { client } from '../page/client.ts'
+import { useModels } from '../page/models.ts'
 import { toastError } from '../page/toasts.tsx'
 import { useSessionId, useStatePart } from '../session/session-context.tsx'
+import { chosenModel, effortName, effortsOf } from './model-choice.logic.ts'
 
 export const modeNames: Record<PermissionMode, string> = {
   ask: 'Ask first',
@@ -32,10 +34,11 @@ export function SettingsRow() {
     void client.configure(sessionId, settings).catch(toastError)
 
   const mode = requested.mode ?? effective.mode ?? 'ask'
-  const models = connectedModels ?? agent?.models ?? []
-  const model =
-    requested.model ?? effective.model ?? connectedModel ?? models.find((one) => one.isDefault)?.id ?? ''
-  const efforts = models.find((one) => one.id === model)?.efforts ?? []
+  const listed = useModels(connectedModels ? undefined : agent)
+  const models = connectedModels ?? listed
+  const model = chosenModel(models, { requested, effective, running: connectedModel })
+  const running = effective.model ?? connectedModel
+  const efforts = effortsOf(models, model)
   const effort = requested.options?.effort ?? effective.options?.effort ?? ''
   const known = models.some((one) => one.id === model)
   return (
@@ -52,8 +55,9 @@ export function SettingsRow() {
         <Choice
           label="Model"
           value={model}
+          title={running === undefined ? 'Model' : `Model: ${running}`}
           options={[
-            ...(known ? [] : [{ value: model, label: model || 'Usual model' }]),
+            ...(known ? [] : [{ value: model, label: model || 'Default model' }]),
             ...models.map((one) => ({ value: one.id, label: one.name })),
           ]}
           onChange={(value) => configure({ model: value })}
@@ -64,11 +68,8 @@ export function SettingsRow() {
           label="Effort"
           value={effort}
           options={[
-            ...(effort === '' ? [{ value: '', label: 'Usual effort' }] : []),
-            ...efforts.map((one) => ({
-              value: one,
-              label: `${one.charAt(0).toUpperCase()}${one.slice(1)} effort`,
-            })),
+            ...(effort === '' ? [{ value: '', label: 'Default effort' }] : []),
+            ...efforts.map((one) => ({ value: one, label: effortName(one) })),
           ]}
           onChange={(value) => configure({ options: { effort: value } })}
         />

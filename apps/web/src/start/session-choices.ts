@@ -3,9 +3,11 @@ import { useState } from 'react'
 import { promptParts } from '../composer/attachment.logic.ts'
 import { useAttachments } from '../composer/attachments.tsx'
 import { draftOf, newSessionKey } from '../composer/draft.ts'
+import { effortsOf } from '../composer/model-choice.logic.ts'
 import { useAgents } from '../page/agents.ts'
 import { client } from '../page/client.ts'
 import { createKeptStore } from '../page/kept-store.ts'
+import { useModels } from '../page/models.ts'
 import { prefer, preferences } from '../page/preferences.ts'
 import { go } from '../page/route.ts'
 import { useStore } from '../page/store.ts'
@@ -19,6 +21,7 @@ type Chosen = {
   readonly folder?: string
   readonly mode?: PermissionMode
   readonly model?: string
+  readonly effort?: string
 }
 const choices = createKeptStore<Chosen>('new-session', {})
 const choose = (change: Chosen) => choices.set((before) => ({ ...before, ...change }))
@@ -29,7 +32,13 @@ export type SessionChoices = ReturnType<typeof useSessionChoices>
 export function useSessionChoices() {
   const found = useAgents()
   const last = useStore(preferences)
-  const { agent: chosen, folder = last.folder ?? '', mode = 'ask', model = '' } = useStore(choices)
+  const {
+    agent: chosen,
+    folder = last.folder ?? '',
+    mode = 'ask',
+    model = '',
+    effort = '',
+  } = useStore(choices)
   // Not kept: to trust a folder is something to say each time.
   const [trust, chooseTrust] = useState(false)
   const [sending, setSending] = useState(false)
@@ -37,8 +46,10 @@ export function useSessionChoices() {
   const wanted = chosen ?? last.agent
   const agent = pickAgent(found.agents, wanted)
   const usedMode = !agent || agent.modes.includes(mode) ? mode : (agent.modes[0] ?? 'ask')
-  const models = agent?.capabilities.models ? (agent.models ?? []) : []
+  const models = useModels(agent)
   const usedModel = models.some(({ id }) => id === model) ? model : ''
+  const efforts = agent?.capabilities.effort ? effortsOf(models, usedModel) : []
+  const usedEffort = efforts.includes(effort) ? effort : ''
   const draft = draftOf(newSessionKey)
   const attachments = useAttachments(newSessionKey, agent)
   const cwd = folder.trim() || '~'
@@ -57,6 +68,7 @@ export function useSessionChoices() {
         cwd,
         mode: usedMode,
         ...(usedModel !== '' && { model: usedModel }),
+        ...(usedEffort !== '' && { options: { effort: usedEffort } }),
         ...(trust && { trust }),
         ...(prompt.length > 0 && { prompt }),
       })
@@ -90,6 +102,9 @@ export function useSessionChoices() {
     models,
     model: usedModel,
     chooseModel: (next: string) => choose({ model: next }),
+    efforts,
+    effort: usedEffort,
+    chooseEffort: (next: string) => choose({ effort: next }),
     trust,
     chooseTrust,
     draft,

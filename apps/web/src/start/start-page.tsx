@@ -7,6 +7,7 @@ import { DroppedFiles } from '../composer/dropped-files.tsx'
 import { enterSends } from '../composer/enter-sends.ts'
 import { filesIn } from '../composer/files.ts'
 import { focusAtEnd } from '../composer/focus-prompt.ts'
+import { effortName } from '../composer/model-choice.logic.ts'
 import { PromptField } from '../composer/prompt-field.tsx'
 import { Choice, modeNames, modeNotes } from '../composer/settings-row.tsx'
 import { problemWords } from '../page/problem-words.logic.ts'
@@ -111,7 +112,7 @@ function Task({ choices }: { choices: SessionChoices }) {
 }
 
 function Settings({
-  choices: { agent, mode, models, model, chooseMode, chooseModel },
+  choices: { agent, mode, models, model, efforts, effort, chooseMode, chooseModel, chooseEffort },
 }: {
   choices: SessionChoices
 }) {
@@ -132,10 +133,21 @@ function Settings({
           label="Model"
           value={model}
           options={[
-            { value: '', label: 'Usual model' },
-            ...models.map(({ id, name }) => ({ value: id, label: name })),
+            ...(models.some(({ isDefault }) => isDefault) ? [] : [{ value: '', label: 'Default model' }]),
+            ...models.map(({ id, name, isDefault }) => ({ value: isDefault ? '' : id, label: name })),
           ]}
           onChange={chooseModel}
+        />
+      )}
+      {efforts.length > 0 && (
+        <Choice
+          label="Effort"
+          value={effort}
+          options={[
+            { value: '', label: 'Default effort' },
+            ...efforts.map((one) => ({ value: one, label: effortName(one) })),
+          ]}
+          onChange={chooseEffort}
         />
       )}
     </>

@@ -1,6 +1,7 @@
 import type {
   AgentConversation,
   AgentId,
+  AgentModel,
   AgentProbe,
   Answers,
   Capabilities,
@@ -64,6 +65,11 @@ export type AgentAdapter = {
    * that is gone when it returns.
    */
   probe(signal: AbortSignal): Promise<AgentProbe>
+  /**
+   * The models, for a program whose probe does not tell them. Starts it for that, in an empty folder of its own: nothing of any
+   * session's folder is read or run. Rejects if they cannot be had; whatever it started is gone then as well.
+   */
+  models?(signal: AbortSignal): Promise<AgentModel[]>
   /**
    * Why no session of it can be begun on this machine: its program is not there. Looks at once and anew, never guesses;
    * nothing if in doubt. A program that comes later is found without a restart.

@@ -309,7 +309,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
 
   return {
     ...agents.list,
-    ...createModelCatalogue({ store, agents: agents.list.agents }),
+    ...createModelCatalogue({ store, agents: agents.list.agents, adapters }),
     ...trust,
     ...environment.environments,
     ...importing,

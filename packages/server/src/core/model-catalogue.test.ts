@@ -13,6 +13,47 @@ const model: AgentModel = {
 }
 
 describe('the models of an agent', () => {
+  it('are asked for once a version, if neither the probe nor a session of that version tells them', async () => {
+    let version = '1.0.0'
+    let asked = 0
+    let fails = true
+    await using world = await hostUnderTest({
+      agent: {},
+      adapter: (scripted) => ({
+        ...scripted,
+        probe: async () => ({ found: true, version }),
+        models: async () => {
+          asked++
+          if (fails) throw new Error('not now')
+          return [model]
+        },
+      }),
+    })
+    const models = async () => (await world.host.models())[0]?.models
+    expect(await models()).toEqual([])
+    fails = false
+    expect([await models(), await models()]).toEqual([[model], [model]])
+    expect(asked).toBe(2)
+    version = '1.1.0'
+    await models()
+    expect(asked).toBe(3)
+  })
+
+  it.each([{ found: false }, { found: true, signedIn: false }, { found: true, usable: false }])(
+    'are not asked for if it was found like this: %o',
+    async (probe) => {
+      await using world = await hostUnderTest({
+        agent: {},
+        adapter: (scripted) => ({
+          ...scripted,
+          probe: async () => probe,
+          models: () => expect.unreachable('it was started'),
+        }),
+      })
+      expect(await world.host.models()).toMatchObject([{ models: [] }])
+    },
+  )
+
   it('are what the program tells when it is looked for', async () => {
     await using world = await hostUnderTest({ agent: { models: [model] } })
     expect(await world.host.models()).toEqual([

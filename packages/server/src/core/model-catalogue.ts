@@ -1,4 +1,5 @@
 import type { AgentInfo, AgentModel, AgentModels, SessionState } from '@parley/protocol'
+import type { AgentAdapter } from './agent-adapter.ts'
 import type { SessionStore } from './session-store.ts'
 
 export type ModelCatalogue = {
@@ -9,12 +10,37 @@ export type ModelCatalogue = {
 /** How many of an agent's latest sessions are looked at for one that was told its models. */
 const sessionsLooked = 10
 
-/** Some agents tell their models when they are looked for, others only when they work: then the last session knows. */
+const askMs = 15_000
+
+/**
+ * Some agents tell their models when they are looked for. Others are asked for them, once a version; else the last
+ * session knows.
+ */
 export function createModelCatalogue(parts: {
   readonly store: Pick<SessionStore, 'list' | 'load'>
   readonly agents: () => Promise<AgentInfo[]>
+  readonly adapters: ReadonlyMap<string, Pick<AgentAdapter, 'models'>>
 }): ModelCatalogue {
-  async function told({ id: agent, name, models = [] }: AgentInfo): Promise<AgentModels> {
+  const asked = new Map<string, Promise<readonly AgentModel[]>>()
+
+  /** Who was asked in vain is asked again. */
+  function ask({ id, found, signedIn, usable, version }: AgentInfo): Promise<readonly AgentModel[]> {
+    const adapter = parts.adapters.get(id)
+    if (!adapter?.models || !found || signedIn === false || usable === false) return Promise.resolve([])
+    const key = `${id} ${version ?? ''}`
+    const before = asked.get(key)
+    if (before) return before
+    const models = adapter.models(AbortSignal.timeout(askMs)).catch(() => {
+      asked.delete(key)
+      return []
+    })
+    asked.set(key, models)
+    return models
+  }
+
+  async function told(info: AgentInfo): Promise<AgentModels> {
+    const { id: agent, name, version } = info
+    const probed = info.models ?? []
     const { sessions } = await parts.store.list({ agent, limit: sessionsLooked })
     const states: SessionState[] = []
     for (const { id } of sessions) {
@@ -22,6 +48,9 @@ export function createModelCatalogue(parts: {
       if (state) states.push(state)
     }
     const last = states.find(({ connection }) => (connection?.models ?? []).length > 0)
+    // A session of another version may have been told of other models.
+    const isOld = last?.connection?.agentVersion !== undefined && last.connection.agentVersion !== version
+    const models = probed.length === 0 && (!last || isOld) ? await ask(info) : probed
     const known = models.length > 0 ? models : (last?.connection?.models ?? [])
     const listed = known.map((model) => ({ ...model, ...limitsOf(model, states) }))
     return {

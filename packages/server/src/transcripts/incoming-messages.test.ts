@@ -70,8 +70,11 @@ it('asks what a person is asked, and nothing that a rule decides', () => {
     tool: 'Bash',
     content: 'rm a.txt\nit deletes',
     options: [{ label: 'Allow once' }],
+    readOnly: false,
   }
   expect(messagesOf(requested)).toMatchObject([request])
+  const diffs = [{ path: 'a.txt', before: null, after: 'a' }]
+  expect(messagesOf({ ...requested, readOnly: true, diffs })).toMatchObject([{ readOnly: true, diffs }])
   const allowed = { type: 'permission.resolved', requestId: 'r1', outcome: 'allowed' } as const
   expect(messagesOf(requested, { ...allowed, by: 'person' })).toMatchObject([request])
   expect(messagesOf(requested, { ...allowed, by: 'rule' })).toEqual([])

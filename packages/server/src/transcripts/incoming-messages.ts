@@ -1,12 +1,14 @@
 import {
   compactionText,
   type Delta,
+  type Diff,
   type ErrorInfo,
   type EventOf,
   isKnown,
   type PermissionOption,
   type PlanEntry,
   type Question,
+  requestedDiffs,
   type SessionEvent,
   type TokenUsage,
   type ToolContent,
@@ -54,6 +56,10 @@ type RequestInfo = {
   readonly content: string
   readonly rawInput?: unknown
   readonly options: readonly (PermissionOption | { readonly label: string })[]
+  /** Of a permission: it changes nothing. */
+  readonly readOnly?: boolean
+  /** Of a permission: what it would change, file by file. */
+  readonly diffs?: readonly Diff[]
   /** Of a question: what is asked, one by one. */
   readonly questions?: readonly Question[]
 }
@@ -288,7 +294,8 @@ function neverMade(toolCallId: string): News {
 }
 
 function permissionRequest(event: EventOf<'permission.requested'>): News {
-  const { requestId, tool, toolCallId, title, reason, input, options } = event
+  const { requestId, tool, toolCallId, title, reason, input, options, readOnly } = event
+  const diffs = requestedDiffs(event)
   const content = reason === undefined ? title : `${title}\n${reason}`
   return {
     type: 'permission_request',
@@ -298,6 +305,8 @@ function permissionRequest(event: EventOf<'permission.requested'>): News {
     content,
     rawInput: input,
     options,
+    readOnly,
+    ...(diffs.length > 0 && { diffs }),
   }
 }
 

@@ -105,6 +105,10 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
       agentSessionId,
     ],
     probe: async () => probe(env, options.executable),
+    async models(signal) {
+      const { modelsOfClaude } = await import('./models.ts')
+      return modelsOfClaude({ env, executable: options.executable }, signal)
+    },
     refusal: () => notFound(probe(env, options.executable)),
     async connect(input) {
       const own = { ...env, ...input.env }

@@ -23,7 +23,7 @@ export async function introductionOf(query: Query, loaded: NonNullable<Options['
   }
 }
 
-function agentModel(native: NativeModel): AgentModel {
+export function agentModel(native: NativeModel): AgentModel {
   const { value, displayName, description, supportedEffortLevels, supportsAdaptiveThinking, resolvedModel } =
     native
   return {

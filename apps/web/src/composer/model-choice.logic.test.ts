@@ -1,0 +1,36 @@
+import type { AgentModel } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { chosenModel, effortsOf } from './model-choice.logic.ts'
+
+const models: readonly AgentModel[] = [
+  { id: 'default', name: 'Default', isDefault: true, resolvesTo: 'large-5', efforts: ['low', 'high'] },
+  { id: 'large', name: 'Large', resolvesTo: 'large-5', efforts: ['low', 'high'] },
+  { id: 'small', name: 'Small', resolvesTo: 'small-4' },
+]
+const session = (requested?: string, running?: string) => ({
+  requested: requested === undefined ? {} : { model: requested },
+  effective: running === undefined ? {} : { model: running },
+  running,
+})
+
+describe('the model of a session', () => {
+  it('keeps its name from before the first turn on', () => {
+    expect(chosenModel(models, session())).toBe('default')
+    expect(chosenModel(models, session(undefined, 'large-5'))).toBe('default')
+    expect(chosenModel(models, session('large', 'large-5'))).toBe('large')
+    expect(chosenModel(models, session(undefined, 'small-4'))).toBe('small')
+    expect(chosenModel(models, session(undefined, 'small'))).toBe('small')
+  })
+
+  it('is the default where the one that runs is not in the list, and that one where there is no list', () => {
+    expect(chosenModel(models, session(undefined, 'something-9'))).toBe('default')
+    expect(chosenModel([], session(undefined, 'something-9'))).toBe('something-9')
+    expect(chosenModel([], session())).toBe('')
+  })
+
+  it('has its efforts by each of its names', () => {
+    for (const name of ['default', 'large', 'large-5', ''])
+      expect(effortsOf(models, name)).toEqual(['low', 'high'])
+    expect(effortsOf(models, 'small')).toEqual([])
+  })
+})

@@ -1,0 +1,37 @@
+import type { AgentModel, SessionSettings } from '@parley/protocol'
+
+type Session = {
+  readonly requested: SessionSettings
+  readonly effective: SessionSettings
+  /** The model that the agent says it runs. */
+  readonly running: string | undefined
+}
+
+/**
+ * The model that a session has, by an id of the list where that is possible: what was chosen; else the one that runs, by its own id
+ * or by an alias for it; else the agent's default. An alias that was chosen stays, whatever it stands for.
+ */
+export function chosenModel(models: readonly AgentModel[], session: Session): string {
+  const { requested, effective, running } = session
+  const used = effective.model ?? running
+  if (requested.model !== undefined) return requested.model
+  const byDefault = models.find(({ isDefault }) => isDefault)
+  if (used === undefined) return byDefault?.id ?? ''
+  const own = models.find(({ id }) => id === used)
+  if (own) return own.id
+  const alias = [byDefault, ...models].find((one) => one?.resolvesTo === used)
+  return alias?.id ?? byDefault?.id ?? used
+}
+
+/** The efforts of a model, by its id or by the model it stands for. */
+export function effortsOf(models: readonly AgentModel[], model: string): readonly string[] {
+  const found =
+    models.find(({ id }) => id === model) ??
+    models.find(({ resolvesTo }) => resolvesTo === model) ??
+    (model === '' ? models.find(({ isDefault }) => isDefault) : undefined)
+  return found?.efforts ?? []
+}
+
+export function effortName(effort: string): string {
+  return `${effort.charAt(0).toUpperCase()}${effort.slice(1)} effort`
+}

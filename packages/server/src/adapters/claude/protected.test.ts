@@ -125,3 +125,27 @@ it('a person is asked about commands that change a protected file where edits ar
   )
   expect(fates(events)).toEqual(commands.map(() => 'denied by person'))
 })
+
+it('a person is asked about a protected file that a subagent writes where edits are accepted', async () => {
+  const events = await play('accept-edits', (cwd) => {
+    const { name, input } = write(cwd, '.codex/config.toml')
+    const call = { name, id: 'toolu_sub', arguments: JSON.stringify(input) }
+    const prompt = modelPrompt('Write.', { toolCalls: [call] }, { content: 'I tried.' })
+    const task = { description: 'write', subagent_type: 'general-purpose', prompt, run_in_background: false }
+    return [{ name: 'Agent', input: task }]
+  })
+  const asked = events.find((event) => event.type === 'permission.requested')
+  expect(asked).toMatchObject({ tool: 'Write', protected: true, parentToolCallId: expect.any(String) })
+  expect(fates(events)).toContain('denied by person')
+})
+
+it('a read outside the folder asks in a read-only session, one inside does not', async () => {
+  const secret = join(home, 'secret.txt')
+  writeFileSync(secret, 'secret')
+  const read = (file_path: string) => ({ name: 'Read', input: { file_path } })
+  const events = await play('read-only', (cwd) => {
+    writeFileSync(join(cwd, 'a.txt'), 'a')
+    return [read(join(cwd, 'a.txt')), read(secret)]
+  })
+  expect(fates(events)).toEqual(['completed by nobody', 'denied by person'])
+})

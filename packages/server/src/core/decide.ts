@@ -24,6 +24,7 @@ import { cancelRequests, endTurn, requestsOfTurn } from './end-turn.ts'
 import { hashOf, sessionIdFrom } from './hash.ts'
 import { checkMcpServers } from './host-tool.ts'
 import { evaluate } from './permission-rules.ts'
+import { meantServers } from './shown-secrets.ts'
 import { closeTask, stopped } from './task-plans.ts'
 import { nextPrompt } from './turn-plans.ts'
 
@@ -380,7 +381,8 @@ function configure(
   command: CommandOf<'session.configure'>,
   context: DecideContext,
 ): Decision {
-  const { model, mode, options, mcpServers } = command
+  const { model, mode, options } = command
+  const mcpServers = command.mcpServers && meantServers(command.mcpServers, state.mcpServers)
   const requested: SessionSettings = {
     ...(model !== undefined && { model }),
     ...(mode !== undefined && { mode }),

@@ -1,5 +1,6 @@
 import type { SessionEvent, SessionState } from '@parley/protocol'
 import type { StoredEvent } from './session-store.ts'
+import { shownRecord, shownState } from './shown-secrets.ts'
 
 /**
  * Told of what a host records, in order and at the moment it happens. It is never waited for: it must return at once,
@@ -44,8 +45,9 @@ export function guardedObserver(
     }
   }
   return {
-    opened: (state) => tell(state.id, (told) => told.opened(state)),
-    recorded: (events, state) => tell(state.id, (told) => told.recorded(events, state)),
+    opened: (state) => tell(state.id, (told) => told.opened(shownState(state))),
+    recorded: (events, state) =>
+      tell(state.id, (told) => told.recorded(events.map(shownRecord), shownState(state))),
     left: (sessionId) => tell(sessionId, (told) => told.left(sessionId)),
   }
 }

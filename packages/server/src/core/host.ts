@@ -48,6 +48,7 @@ import { changesList, patchDrafts } from './session-patch.ts'
 import type { ReadRange, SessionPage, SessionQuery, StoredEvent, StoredReceipt } from './session-store.ts'
 import { tailOf } from './session-tail.ts'
 import { createSessionTools } from './session-tools.ts'
+import { meantServers, shownEvent, shownState } from './shown-secrets.ts'
 
 export type SessionChange = {
   readonly session: string
@@ -212,6 +213,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     const cwd = await options.checkFolder(input.cwd)
     checkSettings(input, { agent: adapter })
     if (input.mcpServers) need({ agent: adapter }, 'mcp')
+    meantServers(input.mcpServers ?? {})
     if (input.env) need({ agent: adapter }, 'environment')
     environment.expectFree(input.env ?? {})
     checkMcpServers(input.mcpServers, input.options)
@@ -313,7 +315,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     ...trust,
     ...environment.environments,
     ...importing,
-    create,
+    create: async (input, own) => shownState(await create(input, own)),
     async offerTools(sessionId, tools) {
       const { agent } = (await open(sessionId)).state
       if (tools.length > 0) need({ agent: agents.adapterFor(agent) }, 'hostTools')
@@ -322,14 +324,14 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     releaseTools: (sessionId) => sessionTools.forget(sessionId),
     list: (query) => store.list(query),
     async state(sessionId) {
-      return (await open(sessionId)).state
+      return shownState((await open(sessionId)).state)
     },
     async detail(sessionId, tail) {
       const { state } = await open(sessionId)
       const id = state.connection?.agentSessionId
       const terminal = id === undefined ? undefined : adapters.get(state.agent)?.terminalCommand?.(id)
       return {
-        ...state,
+        ...shownState(state),
         trusted: trusts(state.cwd),
         ...(terminal && { terminal: [...terminal] }),
         ...(await tailOf(store, state, tail)),
@@ -372,7 +374,8 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
           },
         )
       }
-      const events = (await store.read(sessionId, range)).filter((event) => event.seq <= head)
+      const stored = (await store.read(sessionId, range)).filter((event) => event.seq <= head)
+      const events = stored.map(shownEvent)
       const page = { events, head, epoch: state.epoch }
       return prompts ? { ...page, prompts: await earlierPrompts(store, state, events) } : page
     },

@@ -1,5 +1,6 @@
 import { ParleyError } from '@parley/protocol'
 import type { SessionStore, StoredEvent } from './session-store.ts'
+import { shownText } from './shown-secrets.ts'
 
 /** One thing to tell readers, already serialised: the text of an event, a delta or a native message. */
 export type FeedItem =
@@ -174,5 +175,5 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
 }
 
 function toItem(event: StoredEvent): FeedItem {
-  return { kind: 'event', seq: event.seq, json: event.json }
+  return { kind: 'event', seq: event.seq, json: shownText(event.json) }
 }

@@ -14,6 +14,7 @@ import {
 import type { Clock } from './clock.ts'
 import { createSessionFeed, type FeedItem, type SessionFeed } from './session-feed.ts'
 import type { SessionStore, StoredEvent, StoredReceipt } from './session-store.ts'
+import { shownText } from './shown-secrets.ts'
 
 /** What one step wants recorded, whole or not at all. */
 export type Plan = {
@@ -111,7 +112,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     }
     for (const id of closedBlocks) checkpointed.delete(id)
     state = next
-    for (const { seq, json } of stored) feed.publish({ kind: 'event', seq, json })
+    for (const { seq, json } of stored) feed.publish({ kind: 'event', seq, json: shownText(json) })
     try {
       announced(events, state, rules ?? [])
     } catch (error) {

@@ -9,6 +9,7 @@ import {
 } from '@agentclientprotocol/sdk/unstable'
 import {
   type AgentInfo,
+  hideSecrets,
   type McpServers,
   newId,
   ParleyError,
@@ -219,7 +220,7 @@ export class EditorSessions {
     const [state, agent] = await Promise.all([this.#found(sessionId, place), this.agent()])
     const mcpServers = mcpServersOf(place.mcpServers)
     const options = optionsOf(place)
-    const isNew = differs(mcpServers, state.mcpServers) || differs(options, state.requested.options)
+    const isNew = mayDiffer(mcpServers, state.mcpServers) || differs(options, state.requested.options)
     if (!isNew) return [state, agent]
     await access.command(sessionId, {
       type: 'session.configure',
@@ -251,6 +252,11 @@ function notThere(thrown: unknown): undefined {
 
 function optionsOf({ additionalDirectories }: Place): SessionOptions | undefined {
   return additionalDirectories?.length ? { directories: additionalDirectories } : undefined
+}
+
+/** What is there is told without its secrets: servers that have some are named again. That changes nothing if they are the same. */
+function mayDiffer(named: McpServers | undefined, there: McpServers | undefined): boolean {
+  return differs(named, there) || (named !== undefined && differs(named, hideSecrets(named)))
 }
 
 /** Whether what an editor names is other than what is there. Naming nothing leaves it as it is. */

@@ -204,7 +204,7 @@ describe('sessions', () => {
     const { editor, world } = await anEditor({ host: { agent: { capabilities: can } } })
     const stdio = { name: 'files', command: 'serve-files', args: ['-v'], env: [{ name: 'A', value: 'b' }] }
     const http = { type: 'http' as const, name: 'web', url: 'http://127.0.0.1:1/', headers: [] }
-    const servers = { files: { command: 'serve-files', args: ['-v'], env: { A: 'b' } } }
+    const servers = { files: { command: 'serve-files', args: ['***'], env: { A: '***' } } }
     const place: NewSessionRequest = { cwd: world.cwd, mcpServers: [stdio] }
     const { sessionId } = await editor.agent.request('session/new', place)
     expect((await world.host.state(sessionId)).mcpServers).toEqual(servers)

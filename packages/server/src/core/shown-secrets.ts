@@ -1,0 +1,57 @@
+import {
+  hasHidden,
+  hideSecrets,
+  type McpServers,
+  ParleyError,
+  type SessionEvent,
+  type SessionState,
+} from '@parley/protocol'
+import type { StoredEvent } from './session-store.ts'
+
+/**
+ * The log and the state hold the settings of MCP servers whole, because the agent is started with them. Whatever leaves
+ * core goes through here: nobody else needs the values.
+ */
+export function shownState<State extends SessionState>(state: State): State {
+  return state.mcpServers ? { ...state, mcpServers: hideSecrets(state.mcpServers) } : state
+}
+
+/** The same for what is recorded, as an object. */
+export function shownRecord<Event extends SessionEvent>(event: Event): Event {
+  const isTheirs = event.type === 'session.created' || event.type === 'session.configured'
+  if (!isTheirs || !event.mcpServers) return event
+  return { ...event, mcpServers: hideSecrets(event.mcpServers) }
+}
+
+export function shownEvent(event: StoredEvent): StoredEvent {
+  const json = shownText(event.json)
+  return json === event.json ? event : { ...event, json }
+}
+
+/** Only few events have such servers: the text of the others is passed on as it is. */
+export function shownText(json: string): string {
+  if (!json.includes('"mcpServers":{')) return json
+  const event = JSON.parse(json) as SessionEvent
+  const shown = shownRecord(event)
+  return shown === event ? json : JSON.stringify(shown)
+}
+
+/**
+ * The servers that a client means. One that comes back as it was shown is the one that there is; any other hidden value
+ * is refused, since it would be taken for a real one, or a real one be sent where the client chooses.
+ */
+export function meantServers(given: McpServers, current: McpServers = {}): McpServers {
+  const shown = hideSecrets(current)
+  return Object.fromEntries(
+    Object.entries(given).map(([name, server]) => {
+      const known = Object.hasOwn(current, name) ? current[name] : undefined
+      if (known && JSON.stringify(server) === JSON.stringify(shown[name])) return [name, known]
+      if (!hasHidden(server)) return [name, server]
+      throw new ParleyError(
+        'validation_error',
+        `The values of the MCP server ${name} are hidden. Leave it as it is, or give all of them anew.`,
+        { details: { server: name } },
+      )
+    }),
+  )
+}

@@ -5,6 +5,7 @@ import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { findSession } from '../session-reference.ts'
+import { visible } from '../terminal/visible.ts'
 
 export type ExportOptions = Flags & { readonly as?: string; readonly output?: string }
 
@@ -19,7 +20,8 @@ export async function exportSession(
   const id = await findSession(server.client, reference, context)
   const text = await server.client.call('exportSession', { params: { id }, query: { as } })
   if (options.output === undefined || options.output === '-') {
-    context.output.out(text)
+    // What an agent wrote must not reach the terminal as commands to it. A file or a pipe gets it as it is.
+    context.output.out(context.output.isOutTerminal ? visible(text) : text)
     return 0
   }
   const file = resolve(context.cwd, options.output)

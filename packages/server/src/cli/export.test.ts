@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { createHome } from './program-under-test.ts'
+
+/** Writes to the clipboard, renames the window, and turns the reading direction. */
+const attack = 'before \u001b]52;c;ZXZpbA==\u0007\u009b31m\u202e after'
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
+const raw = /[\u001b\u0007\u009b\u202e]/
+
+describe('parley export', () => {
+  it.each(['jsonl', 'markdown', 'html'])(
+    'shows what an agent wrote on a terminal without obeying it, as %s; a pipe and a file get it as it is',
+    async (format) => {
+      await using home = createHome()
+      await home.run(['run', 'demo', '-'], { input: `help ${attack}` })
+      const args = ['export', 'last', '--as', format]
+      const { stdout } = await home.onTerminal(args).ended
+      const screen = stdout.replaceAll('\r\n', '\n')
+      expect(screen).toContain('before')
+      expect(screen).not.toMatch(raw)
+      const piped = (await home.run(args)).stdout
+      expect(piped).toMatch(raw)
+      await home.run([...args, '-o', 'file'])
+      expect(readFileSync(join(home.folder, 'file'), 'utf8')).toBe(piped)
+    },
+  )
+})

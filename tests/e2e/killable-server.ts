@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 /** A real server process on a data folder of its own, that can be killed and started again at the same address. */
 export class KillableServer {
   readonly folder = mkdtempSync(join(tmpdir(), 'parley-kill-'))
-  readonly token = 'kill-test-token'
+  readonly token = 'a-token-for-the-kill-test'
   /** Where Claude finds its model; without it Claude is not signed in. */
   claudeEnvironment: Readonly<Record<string, string>> = {}
   /** What the server wrote to its log, for a failing test to show. */

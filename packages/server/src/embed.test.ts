@@ -7,7 +7,7 @@ import { WebSocket } from 'ws'
 import { type HostUnderTest, hostUnderTest } from './core/host-under-test.ts'
 import { createEmbedded, type Embedded, type EmbedOptions } from './embed.ts'
 
-const token = 'embedded-token'
+const token = 'a-token-for-embedding'
 
 type World = { world: HostUnderTest; parley: Embedded; port: number }
 

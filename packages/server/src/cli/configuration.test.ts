@@ -10,6 +10,7 @@ const resolved = (given: Partial<ConfigurationSources> = {}) =>
     home: '/home/ada',
     cwd: '/somewhere',
     readConfig: () => ({}),
+    readToken: (file) => `token-from-${file}`,
     ...given,
   })
 
@@ -60,19 +61,24 @@ describe('where a setting comes from', () => {
   })
 
   it('is the file before the default, the environment before the file, the flag before all', () => {
-    const readConfig = () => ({ port: 1, host: 'file', token: 'file-token', logLevel: 'error' as const })
-    const env = { PARLEY_PORT: '2', PARLEY_HOST: 'env', PARLEY_TOKEN: 'env-token' }
+    const readConfig = () => ({
+      port: 1,
+      host: 'file',
+      token: 'file-token-of-mine',
+      logLevel: 'error' as const,
+    })
+    const env = { PARLEY_PORT: '2', PARLEY_HOST: 'env', PARLEY_TOKEN: 'environment-token' }
     expect(resolved({ readConfig })).toMatchObject({ port: 1, host: 'file', logLevel: 'error' })
     expect(resolved({ readConfig, env })).toMatchObject({
       port: 2,
       host: 'env',
-      token: { value: 'env-token', from: 'PARLEY_TOKEN' },
+      token: { value: 'environment-token', from: 'PARLEY_TOKEN' },
       logLevel: 'error',
     })
-    expect(resolved({ readConfig, env, flags: { port: '3', token: 'mine' } })).toMatchObject({
+    expect(resolved({ readConfig, env, flags: { port: '3', token: 'a-token-that-is-mine' } })).toMatchObject({
       port: 3,
       host: 'env',
-      token: { value: 'mine', from: '--token' },
+      token: { value: 'a-token-that-is-mine', from: '--token' },
     })
   })
 
@@ -104,6 +110,25 @@ describe('what is refused', () => {
     expect(refusal(() => resolved({ env: { PARLEY_LOG_LEVEL: 'loud' } })).message).toContain(
       'PARLEY_LOG_LEVEL',
     )
+  })
+
+  it('a token that can be guessed, wherever it comes from', () => {
+    for (const given of [
+      { flags: { token: 'x' } },
+      { flags: { token: 'fifteen-letters' } },
+      { env: { PARLEY_TOKEN: 'x' } },
+      { readConfig: () => ({ token: 'x' }) },
+      { flags: { tokenFile: 'short' }, readToken: () => 'x' },
+    ]) {
+      expect(refusal(() => resolved(given))).toMatchObject({
+        code: 'validation_error',
+        message: expect.stringContaining('at least 16 characters'),
+      })
+    }
+    expect(resolved({ flags: { tokenFile: 'kept' } }).token).toEqual({
+      value: 'token-from-/somewhere/kept',
+      from: '--token-file',
+    })
   })
 
   it('a token that no header can carry', () => {

@@ -3,6 +3,7 @@ import { ParleyError } from '@parley/protocol'
 import type { AgentSettings } from '../adapters/agent-settings.ts'
 import type { Limits } from '../core/limits.ts'
 import type { ChatDefaults } from '../faces/chat/index.ts'
+import { shortestToken } from '../faces/http/token-length.ts'
 import type { TelemetryOptions } from '../telemetry/index.ts'
 import { type ConfigFile, type LogLevel, logLevels } from './config-file.ts'
 
@@ -12,6 +13,7 @@ export type Flags = {
   readonly port?: string
   readonly dataDir?: string
   readonly token?: string
+  readonly tokenFile?: string
   readonly allowRemote?: boolean
   readonly allowOrigin?: readonly string[]
   readonly allowHost?: readonly string[]
@@ -43,12 +45,14 @@ export type ConfigurationSources = {
   /** Where relative paths start. */
   readonly cwd: string
   readonly readConfig: (file: string) => ConfigFile
+  /** What stands in a file that holds a token. */
+  readonly readToken: (file: string) => string
 }
 
 export const defaultHost = '127.0.0.1'
 export const defaultPort = 4747
 
-/** Flags, then the environment, then config.json in the data folder, then defaults. Pure but for `readConfig`. */
+/** Flags, then the environment, then config.json in the data folder, then defaults. Pure but for what reads files. */
 export function resolveConfiguration(sources: ConfigurationSources): Configuration {
   const { flags, env, home, cwd } = sources
   refuseDatabaseUrl(env)
@@ -66,6 +70,10 @@ export function resolveConfiguration(sources: ConfigurationSources): Configurati
   const host = first(['--host', flags.host], ['PARLEY_HOST', said(env.PARLEY_HOST)], [file, config.host])
   const token = first(
     ['--token', flags.token],
+    [
+      '--token-file',
+      flags.tokenFile === undefined ? undefined : sources.readToken(resolve(cwd, flags.tokenFile)),
+    ],
     ['PARLEY_TOKEN', said(env.PARLEY_TOKEN)],
     [file, config.token],
   )
@@ -131,8 +139,13 @@ function portOf(value: string | number, from: string): number {
 }
 
 function checkedToken(token: Given<string>): Given<string> {
-  if (/^[\x21-\x7e]+$/.test(token.value)) return token
-  throw refusal(`The token of ${token.from} must be letters, digits and signs, without spaces.`)
+  if (!/^[\x21-\x7e]+$/.test(token.value)) {
+    throw refusal(`The token of ${token.from} must be letters, digits and signs, without spaces.`)
+  }
+  if (token.value.length >= shortestToken) return token
+  throw refusal(
+    `The token of ${token.from} is too short: whoever guesses it can run commands as you. Use at least ${shortestToken} characters, such as those of \`openssl rand -hex 24\`, or leave it out.`,
+  )
 }
 
 function levelOf(value: string, from: string): LogLevel {

@@ -160,7 +160,7 @@ async function othersDone(
 function wrongToken({ pid, url }: Owner, cause: unknown): ParleyError {
   return new ParleyError(
     'unauthorized',
-    `The server of this data folder (pid ${pid}, ${url}) was started with another token. Give the same one with --token or PARLEY_TOKEN.`,
+    `The server of this data folder (pid ${pid}, ${url}) was started with another token. Give the same one with PARLEY_TOKEN or --token-file.`,
     { cause },
   )
 }

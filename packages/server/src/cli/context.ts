@@ -3,6 +3,7 @@ import type { CommandLine } from '../faces/http/command-line.ts'
 import { readConfigFile } from './config-file.ts'
 import { type Configuration, type Flags, resolveConfiguration } from './configuration.ts'
 import type { Output } from './terminal/output.ts'
+import { readTokenFile } from './token-file.ts'
 
 /** What every command is given: where it runs, and how it speaks. Made once, from the process, in `program.ts`. */
 export type Context = {
@@ -19,5 +20,12 @@ export type Context = {
 
 export function configurationOf(context: Context, flags: Flags): Configuration {
   const { env, cwd } = context
-  return resolveConfiguration({ flags, env, cwd, home: homedir(), readConfig: readConfigFile })
+  return resolveConfiguration({
+    flags,
+    env,
+    cwd,
+    home: homedir(),
+    readConfig: readConfigFile,
+    readToken: readTokenFile,
+  })
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmdirSync, statSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
@@ -9,9 +9,23 @@ import { ParleyError } from '@parley/protocol'
 export function makeDataFolder(dataDir: string): void {
   try {
     makeFolder(dataDir)
+    tighten(dataDir)
   } catch (thrown) {
     throw cannotWrite(dataDir, thrown)
   }
+}
+
+/** True if others on this machine can look into it. */
+export function isDataFolderOpen(dataDir: string): boolean {
+  return process.platform !== 'win32' && (statSync(dataDir).mode & 0o077) !== 0
+}
+
+const ownFiles = /^(parley\.sqlite|token|config\.json|agents$|demo$)/
+
+/** A folder that was made by somebody else for Parley alone is closed to others; one that holds other things is left as it is. */
+function tighten(dataDir: string): void {
+  if (!isDataFolderOpen(dataDir) || !readdirSync(dataDir).every((name) => ownFiles.test(name))) return
+  if (statSync(dataDir).uid === process.getuid?.()) chmodSync(dataDir, 0o700)
 }
 
 function makeFolder(folder: string): void {

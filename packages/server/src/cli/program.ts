@@ -5,6 +5,7 @@ import { createCommandLine } from './command-line.ts'
 import type { Context } from './context.ts'
 import { addDevices } from './devices-program.ts'
 import { createOutput } from './terminal/output.ts'
+import { tokenInSight } from './token-in-sight.ts'
 import { version } from './version.ts'
 
 /** The commands and their options. What they do is in `commands/`, loaded when it is needed. */
@@ -93,6 +94,7 @@ function createProgram(context: Context, done: (exitCode: number) => void): Comm
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
     .enablePositionalOptions()
+    .hook('preAction', (_, command) => warnOfToken(command, context))
     .exitOverride()
     .configureOutput({ outputError: () => {}, writeOut: context.output.out, writeErr: context.output.err })
     .addHelpText(
@@ -123,6 +125,12 @@ PARLEY_LOG_LEVEL, then config.json in the data folder, then defaults (127.0.0.1,
   return program
 }
 
+/** The server has a log for it. */
+function warnOfToken(command: Command, { output }: Context): void {
+  if (command.opts().token !== undefined && command.name() !== 'serve')
+    output.err(`parley: ${tokenInSight}\n`)
+}
+
 /** The lines are examples. */
 export type Add = (name: string, description: string, ...lines: string[]) => Command
 export type Finish = (work: Promise<number>) => Promise<void>
@@ -130,7 +138,8 @@ export type Finish = (work: Promise<number>) => Promise<void>
 function withCommonOptions(command: Command): Command {
   return command
     .option('--data-dir <folder>', 'where sessions, the token and config.json are (default: ~/.parley)')
-    .option('--token <token>', 'the token, instead of the one in the data folder')
+    .option('--token-file <file>', 'a file with the token, instead of the one in the data folder')
+    .option('--token <token>', 'the token itself; others on this machine can see it')
     .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent')
     .option('--verbose', 'log more, and show where an error came from')
     .helpOption('-h, --help', 'show this help')
@@ -146,7 +155,10 @@ function addServe(add: Add, context: Context, finish: Finish): void {
   )
     .option('--host <address>', 'where to listen (default: 127.0.0.1)')
     .option('--port <port>', 'the port; 0 picks a free one (default: 4747)')
-    .option('--allow-remote', 'mean it when --host can be reached from other machines; needs --token')
+    .option(
+      '--allow-remote',
+      'mean it when --host can be reached from other machines; needs a token of your own',
+    )
     .addOption(list('--allow-origin <origin>', 'a web page of this origin may use the server; repeatable'))
     .addOption(list('--allow-host <name>', 'answer to this Host name too; repeatable'))
     .option('--json', 'print one line {"url","token","pid"} instead of the greeting and the link')

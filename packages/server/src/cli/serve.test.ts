@@ -58,6 +58,36 @@ describe('parley serve', () => {
     expect((await stopped(second.running)).exitCode).toBe(0)
   })
 
+  it('closes a data folder that was open to others, but not one that holds other things', async () => {
+    await using home = createHome()
+    mkdirSync(home.dataDir, { mode: 0o755 })
+    chmodSync(home.dataDir, 0o755)
+    await home.run(['token'])
+    expect(statSync(home.dataDir).mode & 0o777).toBe(0o700)
+    const shared = join(home.folder, 'shared')
+    mkdirSync(shared)
+    chmodSync(shared, 0o755)
+    writeFileSync(join(shared, 'notes.txt'), 'for all')
+    const { running } = await served(home, ['--data-dir', shared])
+    expect(statSync(shared).mode & 0o777).toBe(0o755)
+    expect(statSync(join(shared, 'token')).mode & 0o777).toBe(0o600)
+    expect((await stopped(running)).stderr).toContain(`others can read ${shared}`)
+  })
+
+  it('takes the token from a file, and warns of one that everybody can see', async () => {
+    await using home = createHome()
+    writeFileSync(join(home.folder, 'mine'), 'a-token-in-a-file\n', { mode: 0o600 })
+    const quiet = await served(home, ['--token-file', 'mine'])
+    expect(quiet.token).toBe('a-token-in-a-file')
+    expect((await home.run(['sessions', '--token-file', 'mine'])).stderr).not.toContain('--token shows')
+    const loud = await home.run(['sessions', '--token', 'a-token-in-a-file'])
+    expect(loud).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('--token shows the token') })
+    expect((await stopped(quiet.running)).stderr).not.toContain('--token shows')
+    const { running } = await served(home, ['--token', 'a-token-in-sight'])
+    expect((await stopped(running)).stderr).toContain('--token shows the token')
+    expect(await home.run(['sessions', '--token-file', 'none'])).toMatchObject({ exitCode: 2 })
+  })
+
   it('refuses a data folder that another one holds, and names it', async () => {
     await using home = createHome()
     const { url, pid } = await served(home)
@@ -80,7 +110,7 @@ describe('parley serve', () => {
     await using home = createHome()
     const { exitCode, stderr } = await home.run(['--host', '0.0.0.0', '--port', '0'])
     expect(exitCode).toBe(2)
-    expect(stderr).toContain('--allow-remote and --token')
+    expect(stderr).toContain('--allow-remote and PARLEY_TOKEN')
     const args = ['--host', '0.0.0.0', '--allow-remote', '--token', 'a-token-of-my-own']
     const { running } = await served(home, args)
     expect((await stopped(running)).exitCode).toBe(0)
@@ -94,7 +124,7 @@ describe('parley serve', () => {
       '0',
     ])
     expect(short.exitCode).toBe(2)
-    expect(short.stderr).toMatch(/^parley: The token is too short.*\n$/)
+    expect(short.stderr).toMatch(/^parley: The token of --token is too short.*\n$/)
   })
 
   it('says plainly when other machines can reach it, and where', async () => {
@@ -122,13 +152,13 @@ describe('parley serve', () => {
   it('reads config.json, and refuses what it does not know there', async () => {
     await using home = createHome()
     mkdirSync(home.dataDir)
-    writeFileSync(join(home.dataDir, 'config.json'), '{"token":"from-the-file","colour":"red"}')
+    writeFileSync(join(home.dataDir, 'config.json'), '{"token":"a-token-from-the-file","colour":"red"}')
     const refused = await home.run(['--port', '0'])
     expect(refused.exitCode).toBe(2)
     expect(refused.stderr).toContain('"colour"')
-    writeFileSync(join(home.dataDir, 'config.json'), '{"token":"from-the-file"}')
+    writeFileSync(join(home.dataDir, 'config.json'), '{"token":"a-token-from-the-file"}')
     const { running, token } = await served(home)
-    expect(token).toBe('from-the-file')
+    expect(token).toBe('a-token-from-the-file')
     await stopped(running)
   })
 

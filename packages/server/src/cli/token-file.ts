@@ -14,6 +14,22 @@ export function tokenOf({ token, dataDir }: Pick<Configuration, 'token' | 'dataD
   return token?.value ?? readToken(dataDir) ?? makeToken(dataDir)
 }
 
+/** The token in a file that somebody named. */
+export function readTokenFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    throw new ParleyError(
+      'validation_error',
+      `The file of --token-file, ${file}, cannot be read (${code}).`,
+      {
+        cause: thrown,
+      },
+    )
+  }
+}
+
 export function rotateToken(dataDir: string): string {
   const token = newToken()
   renameSync(writeBeside(dataDir, token), tokenFile(dataDir))

@@ -3,10 +3,12 @@ import { createRequestSource, remoteUrls } from '../../faces/http/request-source
 import { createCommandLine } from '../command-line.ts'
 import type { Configuration, Flags } from '../configuration.ts'
 import { type Context, configurationOf } from '../context.ts'
+import { isDataFolderOpen } from '../data-folder.ts'
 import { giveBackMemorySoon } from '../give-back-memory.ts'
 import { createLogger } from '../log.ts'
 import { type Parley, startParley } from '../start.ts'
 import { isTokenExposed, tokenFile, tokenOf } from '../token-file.ts'
+import { tokenInSight } from '../token-in-sight.ts'
 import { version } from '../version.ts'
 
 export type ServeOptions = Flags & { readonly json?: boolean }
@@ -20,7 +22,6 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
     hostname: host,
     tokenExplicit: configuration.token !== undefined,
     allowRemote: configuration.allowRemote,
-    ...(configuration.token && { token: configuration.token.value }),
   })
   createRequestSource({ bound: () => ({ hostname: host, port }), allowedOrigins, allowedHosts })
   const token = tokenOf(configuration)
@@ -42,6 +43,8 @@ export async function serve(options: ServeOptions, context: Context): Promise<nu
     commandLine: context.commandLine,
     publicCommandLine: createCommandLine({ invocation: context.invocation }),
   })
+  if (options.token !== undefined) logger.warn(tokenInSight)
+  if (isDataFolderOpen(dataDir)) logger.warn(`others can read ${dataDir}: chmod 700 it`)
   if (!configuration.token && isTokenExposed(dataDir)) {
     logger.warn(`others can read ${tokenFile(dataDir)}: chmod 600 it`)
   }

@@ -19,7 +19,7 @@ import { capabilityScripts, generalScripts, json, remembering } from '../../test
  */
 const scratch = mkdtempSync(join(tmpdir(), 'parley-by-parley-'))
 const program = new URL('../../../bin/parley.js', import.meta.url).pathname
-const token = 'inner-token'
+const token = 'a-token-of-the-inner'
 const gates = createGates()
 
 /** What the ACP has no words for. */

@@ -312,9 +312,9 @@ describe('binding', () => {
       const both = refusal(name, false, false)
       expect(both).toBeInstanceOf(ParleyError)
       expect(both?.code).toBe('validation_error')
-      expect(both?.message).toMatch(/--allow-remote and --token <token> \(or PARLEY_TOKEN\)/)
+      expect(both?.message).toMatch(/--allow-remote and PARLEY_TOKEN \(or --token-file <file>\)/)
       expect(refusal(name, true, false)?.message).toMatch(/Add --allow-remote if/)
-      expect(refusal(name, false, true)?.message).toMatch(/Add --token <token> \(or PARLEY_TOKEN\) if/)
+      expect(refusal(name, false, true)?.message).toMatch(/Add PARLEY_TOKEN \(or --token-file <file>\) if/)
     }
   })
 })

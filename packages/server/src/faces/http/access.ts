@@ -7,6 +7,7 @@ import { type CommandLine, plainCommandLine } from './command-line.ts'
 import { createDevices, type DeviceCaller, type Devices } from './devices.ts'
 import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
 import { createRequestSource, type RequestSource, type SourceSettings } from './request-source.ts'
+import { shortestToken } from './token-length.ts'
 
 /** Who asks: a program with the server's token, or a browser that signed in. */
 export type Caller = { readonly kind: 'token' } | DeviceCaller
@@ -41,11 +42,12 @@ export type AccessSettings = SourceSettings & {
 export const linkLifetimeMs = 15 * 60_000
 export const startLinkLifetimeMs = 24 * 60 * 60_000
 export const downloadLifetimeMs = 60_000
-const shortestRemoteToken = 16
 
 export function createAccess(settings: AccessSettings): Access {
   const { token, commandLine = plainCommandLine, now } = settings
-  if (token === '') throw new ParleyError('validation_error', 'The token is empty; give one or leave it out.')
+  if (token.length < shortestToken) {
+    throw new ParleyError('validation_error', `The token needs at least ${shortestToken} characters.`)
+  }
   const link = commandLine('token --link')
   const kept = settings.devices && createDevices({ store: settings.devices, ...(now && { now }) })
 
@@ -92,22 +94,13 @@ export function assertBindable(wish: {
   hostname: string
   tokenExplicit: boolean
   allowRemote: boolean
-  token?: string
 }): void {
   if (isLoopback(wish.hostname)) return
   const missing = [
     ...(wish.allowRemote ? [] : ['--allow-remote']),
-    ...(wish.tokenExplicit ? [] : ['--token <token> (or PARLEY_TOKEN)']),
+    ...(wish.tokenExplicit ? [] : ['PARLEY_TOKEN (or --token-file <file>)']),
   ]
-  const isShort = wish.token !== undefined && wish.token.length < shortestRemoteToken
-  if (missing.length === 0 && !isShort) return
-  if (missing.length === 0) {
-    throw new ParleyError(
-      'validation_error',
-      `The token is too short for a server that other machines can reach: use at least ${shortestRemoteToken} characters, such as those of \`openssl rand -hex 24\`.`,
-      { details: { hostname: wish.hostname } },
-    )
-  }
+  if (missing.length === 0) return
   throw new ParleyError(
     'validation_error',
     `${wish.hostname || 'Every address'} can be reached from other machines. Add ${missing.join(' and ')} if that is meant, or listen on 127.0.0.1.`,

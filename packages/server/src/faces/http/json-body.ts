@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ParleyError } from '@parley/protocol'
-
-const deepest = 200
+import { deepest, isTooDeep } from '../../core/json-depth.ts'
 
 /** The body of a request as JSON. Refuses what is too large while it arrives, whatever its headers promised. */
 export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
@@ -60,18 +59,8 @@ function parse(bytes: Buffer): unknown {
 }
 
 function checkedDepth(value: unknown): unknown {
-  if (isDeeper(value, deepest)) throw invalid(`The body is nested more than ${deepest} levels deep.`)
+  if (isTooDeep(value)) throw invalid(`The body is nested more than ${deepest} levels deep.`)
   return value
-}
-
-/** Level by level rather than by recursion: the depth is the sender's choice. */
-function isDeeper(value: unknown, levels: number): boolean {
-  let level: unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
-    if (depth > levels) return true
-    level = level.flatMap((item) => (item !== null && typeof item === 'object' ? Object.values(item) : []))
-  }
-  return false
 }
 
 function invalid(message: string, cause?: unknown): ParleyError {

@@ -11,6 +11,7 @@ import {
 import type { Logger } from 'pino'
 import type { WebSocket } from 'ws'
 import type { Host, SessionChange } from '../../core/host.ts'
+import { deepest, isTooDeep } from '../../core/json-depth.ts'
 import type { FeedBatch, FeedReader } from '../../core/session-feed.ts'
 import { encodeFrames } from './encode.ts'
 import { Outbox, type OutboxLimits } from './outbox.ts'
@@ -252,11 +253,14 @@ function lastSeq(batch: FeedBatch): number | undefined {
 }
 
 function parseJson(data: Buffer): unknown {
+  let value: unknown
   try {
-    return JSON.parse(data.toString())
+    value = JSON.parse(data.toString())
   } catch {
     throw new ParleyError('validation_error', 'The frame is not JSON.')
   }
+  if (!isTooDeep(value)) return value
+  throw new ParleyError('validation_error', `The frame is nested more than ${deepest} levels deep.`)
 }
 
 function sessionOf(value: unknown): string | undefined {

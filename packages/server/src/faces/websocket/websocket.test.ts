@@ -641,6 +641,9 @@ describe('session-changed', () => {
 
 describe('a bad frame is answered with an error, and the socket stays usable', () => {
   const big = JSON.stringify({ type: 'hello', client: 'x'.repeat(12 * 1024 * 1024) })
+  const input = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+  const command = `{"commandId":"c","type":"permission.decide","requestId":"r","decision":"allow","input":${input}}`
+  const deep = `{"type":"command","session":"s","command":${command}}`
   it.each<[string, () => string | Buffer | object, string]>([
     ['malformed JSON', () => '{"type":', 'validation_error'],
     ['no JSON at all', () => 'hello', 'validation_error'],
@@ -665,6 +668,7 @@ describe('a bad frame is answered with an error, and the socket stays usable', (
       'validation_error',
     ],
     ['a command of null', () => ({ type: 'command', session: 's', command: null }), 'validation_error'],
+    ['a command nested too deep', () => deep, 'validation_error'],
     ['a binary frame', () => Buffer.from('{"type":"hello"}'), 'validation_error'],
     ['a frame that is too large', () => big, 'too_large'],
     ['an unknown session', () => ({ type: 'follow', session: 'ses_unknown' }), 'not_found'],

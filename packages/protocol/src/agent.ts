@@ -164,6 +164,11 @@ export const AgentInfo = AgentProbe.extend({
     .boolean()
     .optional()
     .meta({ description: 'It tells of the conversations that it keeps by itself, which can be imported' }),
+  added: z.literal(true).optional().meta({ description: 'A person added it here, and can take it away' }),
+  keysSet: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'Variables that are set for it in config.json; their values are not given out' }),
   install: AgentInstall.optional().meta({ description: 'If Parley can install it' }),
   installing: Installing.optional(),
   installError: ErrorInfo.optional().meta({ description: 'Why the last installation failed' }),

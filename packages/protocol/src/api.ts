@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { accessRoutes } from './access-routes.ts'
 import { AgentInfo, AgentModels, Installing } from './agent.ts'
+import { AgentCheck, AgentKey, NewAgent } from './agent-setup.ts'
 import {
   EventPage,
   ExportFormat,
@@ -78,6 +79,49 @@ export const routes = {
     path: '/api/models',
     summary: 'The models of all agents, with what the programs themselves tell of each',
     reply: z.object({ agents: z.array(AgentModels) }),
+    status: 200,
+  },
+  addAgent: {
+    method: 'POST',
+    path: '/api/agents',
+    summary:
+      'Add a program that speaks the Agent Client Protocol. It is kept in config.json and runs as the user of the server',
+    body: NewAgent,
+    reply: AgentInfo,
+    status: 201,
+  },
+  forgetAgent: {
+    method: 'DELETE',
+    path: '/api/agents/:id',
+    summary: 'Take away an agent that a person added; its sessions can still be read',
+    params: byAgent,
+    reply: Nothing,
+    status: 204,
+  },
+  setAgentKey: {
+    method: 'POST',
+    path: '/api/agents/:id/key',
+    summary: 'Set a key of an agent, in config.json. No reply gives it out again',
+    params: byAgent,
+    body: AgentKey,
+    reply: Nothing,
+    status: 204,
+  },
+  removeAgentKey: {
+    method: 'DELETE',
+    path: '/api/agents/:id/key',
+    summary: 'Remove a key of an agent',
+    params: byAgent,
+    query: AgentKey.pick({ variable: true }),
+    reply: Nothing,
+    status: 204,
+  },
+  testAgent: {
+    method: 'POST',
+    path: '/api/agents/:id/test',
+    summary: 'Look for an agent, start it in an empty folder, and end it; no model is asked',
+    params: byAgent,
+    reply: z.object({ checks: z.array(AgentCheck) }),
     status: 200,
   },
   installAgent: {

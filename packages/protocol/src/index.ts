@@ -1,5 +1,6 @@
 export * from './agent.ts'
 export * from './agent-option.ts'
+export * from './agent-setup.ts'
 export * from './api.ts'
 export * from './api-bodies.ts'
 export * from './background.ts'

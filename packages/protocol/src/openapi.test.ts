@@ -109,7 +109,12 @@ describe('the OpenAPI document', () => {
         .filter((one) => one.in === 'query' && one.required)
         .map((one) => `${name} ${one.name}`),
     )
-    expect(needed).toEqual(['findFilesIn cwd', 'getPatch path', 'distrustFolder folder'])
+    expect(needed).toEqual([
+      'removeAgentKey variable',
+      'findFilesIn cwd',
+      'getPatch path',
+      'distrustFolder folder',
+    ])
   })
 
   it('gives parameters only defaults of their own type', () => {

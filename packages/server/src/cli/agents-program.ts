@@ -4,7 +4,7 @@ import type { Add, Finish } from './program.ts'
 
 /** The commands about agents, and their options. */
 
-export const agentVerbs = ['install', 'update', 'remove', 'doctor']
+export const agentVerbs = ['install', 'update', 'remove', 'add', 'forget', 'key', 'doctor']
 const into = ['--into <folder>', 'another folder than "agents" in the data folder'] as const
 
 export function addAgents(
@@ -65,7 +65,50 @@ or is stopped with Ctrl-C leaves what was there. npm's own settings hold (regist
     .option(...into)
     .option('--json', 'one agent a line, as JSON')
     .action((ids, options) => finish(load().then(({ removeAgents }) => removeAgents(ids, options, context))))
+  addAgentSetup(add, context, finish)
   addAgentDoctor(add, context, finish)
+}
+
+function addAgentSetup(add: Add, context: Context, finish: Finish): void {
+  const load = () => import('./commands/agents-setup.ts')
+  add(
+    'add',
+    'add a program of your own that speaks the Agent Client Protocol',
+    'parley agents add mine --command my-agent -- --acp',
+  )
+    .argument('<id>', 'what to call it: small letters, digits and dashes')
+    .argument('[args...]', 'its arguments, behind --')
+    .requiredOption('--command <program>', 'the program: a whole path, or a name on the PATH')
+    .option('--name <name>', 'how people read it (default: its id)')
+    .option('--json', 'the agent, as JSON')
+    .addHelpText(
+      'after',
+      '\nIt is kept in config.json, and runs as you, on this machine, whenever a session of it is used.',
+    )
+    .action((id, args, options) =>
+      finish(load().then(({ addAgent }) => addAgent(id, args, options, context))),
+    )
+  add('forget', 'take away an agent that you added', 'parley agents forget mine')
+    .argument('<id>', 'which one')
+    .option('--json', 'as JSON')
+    .action((id, options) => finish(load().then(({ forgetAgent }) => forgetAgent(id, options, context))))
+  add(
+    'key',
+    'set the key that an agent signs in with',
+    'parley agents key claude',
+    'parley agents key gemini --remove',
+  )
+    .argument('<id>', 'which agent')
+    .option('--variable <name>', 'which of its keys (default: the usual one)')
+    .option('--remove', 'remove it')
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      `
+The key is read from stdin; on a terminal it is asked for and not shown. It is kept in config.json, readable by you only,
+and no command or reply shows it.`,
+    )
+    .action((id, options) => finish(load().then(({ agentKey }) => agentKey(id, options, context))))
 }
 
 function addAgentDoctor(add: Add, context: Context, finish: Finish): void {

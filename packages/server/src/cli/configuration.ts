@@ -161,7 +161,7 @@ function defined<Given extends object>(given: Given | undefined): Defined<Given>
   return Object.fromEntries(entries) as Defined<Given>
 }
 
-function agentSettings(agents: ConfigFile['agents']): Readonly<Record<string, AgentSettings>> {
+export function agentSettings(agents: ConfigFile['agents']): Readonly<Record<string, AgentSettings>> {
   const entries = Object.entries(agents ?? {}).map(([id, settings]) => {
     const { name, env, command, args, disabled, userSettings } = settings
     return [

@@ -5,10 +5,11 @@ import type { Logger } from 'pino'
 import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
 import { fileTranscript } from '../adapters/scripted/transcript.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
+import type { AgentKeeper } from '../core/agent-keeper.ts'
 import type { Host, HostOptions } from '../core/host.ts'
 import type { Limits } from '../core/limits.ts'
 import { type ChatDefaults, createChatFace } from '../faces/chat/index.ts'
-import type { CommandLine } from '../faces/http/command-line.ts'
+import { type CommandLine, plainCommandLine } from '../faces/http/command-line.ts'
 import { type HttpServer, startServer } from '../faces/http/serve.ts'
 import { createTerminalFace } from '../faces/terminal/index.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
@@ -18,7 +19,8 @@ import { createTelemetry, type TelemetryOptions } from '../telemetry/index.ts'
 import { createWorkspace } from '../workspace/index.ts'
 import { createTerminals } from '../workspace/terminals.ts'
 import { createAgentInstaller } from './agent-installer.ts'
-import { agentsFolder } from './configuration.ts'
+import { createAgentKeeper } from './agent-keeper.ts'
+import { agentsFolder, configFile } from './configuration.ts'
 import { makeDataFolder } from './data-folder.ts'
 import { logSteps } from './log-steps.ts'
 import { version } from './version.ts'
@@ -90,6 +92,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     telemetry,
     observer: logSteps(logger),
     commitOf: workspace.commit,
+    ...(!given && { agentKeeper: keeperOf(options) }),
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
     ...(limits && { limits }),
     ...(recover && { recover }),
@@ -138,12 +141,24 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   }
 }
 
-function adaptersOf({ dataDir, agents, commandLine }: StartOptions): AgentAdapter[] {
-  return builtInAdapters({
+function adaptersOf(options: StartOptions): AgentAdapter[] {
+  return builtInAdapters({ ...adapterOptions(options), ...(options.agents && { agents: options.agents }) })
+}
+
+function keeperOf(options: StartOptions): AgentKeeper {
+  return createAgentKeeper({
+    file: configFile(options.dataDir),
+    given: adapterOptions(options),
+    commandLine: options.commandLine ?? plainCommandLine,
+  })
+}
+
+/** How adapters are made, but for what the configuration says of each. */
+function adapterOptions({ dataDir, commandLine }: StartOptions): Omit<BuiltInAdapterOptions, 'agents'> {
+  return {
     env: process.env,
     agentsFolder: agentsFolder(dataDir),
-    ...(agents && { agents }),
     ...(commandLine && { parley: commandLine }),
     demo: { transcript: fileTranscript(join(dataDir, 'demo')) },
-  })
+  }
 }

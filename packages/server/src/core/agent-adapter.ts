@@ -43,6 +43,8 @@ export type AgentAdapter = {
   readonly restartsFor?: readonly (keyof SessionOptions)[]
   /** Of those, what the agent takes with the first prompt of a conversation and never again. */
   readonly fixedOptions?: readonly (keyof SessionOptions)[]
+  /** Changes with what the person configured of it: an agent that was started before that is started anew. */
+  readonly revision?: string
   /** Variables of its environment that sign it in with a key, the usual one first. */
   readonly keys?: readonly string[]
   /** The npm package that brings the agent, at a version that is known to work. Without it, people install it themselves. */

@@ -9,6 +9,7 @@ import {
   ParleyError,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
+import { type AgentKeeper, type AgentKeeping, createAgentKeeping } from './agent-keeper.ts'
 import type { Clock } from './clock.ts'
 
 /** Puts agents on this machine and takes them away. Core knows neither how nor where. */
@@ -27,11 +28,15 @@ export type AgentList = {
   installAgent(agent: string): Promise<Installing>
   /** Stops an installation that runs; else takes away what was installed. */
   removeAgent(agent: string): Promise<void>
-}
+} & AgentKeeping
 
 export type AgentListOptions = {
-  readonly adapters: ReadonlyMap<string, AgentAdapter>
+  /** Changes where there is a keeper. */
+  readonly adapters: Map<string, AgentAdapter>
   readonly installer: AgentInstaller | undefined
+  readonly keeper: AgentKeeper | undefined
+  /** An agent is another one now: those that idle are let go. */
+  readonly changed: () => void
   readonly clock: Clock
 }
 
@@ -40,7 +45,7 @@ type Running = { state: Installing; readonly stop: AbortController; readonly end
 const probeMs = 10_000
 
 /** The agents of a host as people see them: what was found of each, and its installation. */
-export function createAgentList({ adapters, installer, clock }: AgentListOptions) {
+export function createAgentList({ adapters, installer, keeper, changed, clock }: AgentListOptions) {
   const running = new Map<string, Running>()
   const failures = new Map<string, ErrorInfo>()
 
@@ -85,11 +90,15 @@ export function createAgentList({ adapters, installer, clock }: AgentListOptions
     }
   }
 
+  const described = async (adapter: AgentAdapter): Promise<AgentInfo> => ({
+    ...(await infoOf(adapter)),
+    ...stateOf(adapter),
+    ...keeper?.stateOf(adapter.id),
+  })
+
   const list: AgentList = {
-    async agents() {
-      const all = [...adapters.values()]
-      return Promise.all(all.map(async (adapter) => ({ ...(await infoOf(adapter)), ...stateOf(adapter) })))
-    },
+    ...createAgentKeeping({ adapters, keeper, adapterFor, described, changed }),
+    agents: async () => Promise.all([...adapters.values()].map(described)),
     async installAgent(agent) {
       const by = installerFor(agent)
       return (running.get(agent) ?? start(agent, by)).state

@@ -1,4 +1,5 @@
 import type { AgentAdapter } from './agent-adapter.ts'
+import type { AgentKeeper } from './agent-keeper.ts'
 import type { AgentInstaller } from './agent-list.ts'
 import type { Clock, Ids } from './clock.ts'
 import type { HostObserver } from './host-observer.ts'
@@ -25,6 +26,8 @@ export type HostOptions = {
   readonly temporaryFolders: TemporaryFolders
   /** Without it, people install agents themselves. */
   readonly agentInstaller?: AgentInstaller
+  /** Without it, agents are as they were given: nobody adds one or sets a key while the host runs. */
+  readonly agentKeeper?: AgentKeeper
   /** When what a restart left behind is looked at. On use: nothing starts by itself; each session waits for a command. */
   readonly recover?: 'at-start' | 'on-use'
   /** Told of all that is recorded here; for telemetry. */

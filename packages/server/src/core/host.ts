@@ -23,6 +23,7 @@ import {
   type WaitingRequest,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
+import { currentAdapter } from './agent-keeper.ts'
 import { type AgentList, createAgentList } from './agent-list.ts'
 import { randomIds, systemClock } from './clock.ts'
 import type { ForkCopy } from './command-desk.ts'
@@ -105,7 +106,13 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const adapters = new Map(options.adapters.map((adapter) => [adapter.id, adapter]))
   const sessionTools = createSessionTools(options.tools)
-  const agents = createAgentList({ adapters, clock, installer: options.agentInstaller })
+  const agents = createAgentList({
+    adapters,
+    clock,
+    installer: options.agentInstaller,
+    keeper: options.agentKeeper,
+    changed: () => sessions.each((session) => session.refresh()),
+  })
   const slots = createConnectionSlots(limits.maxConnections)
   const load = (sessionId: string) => loadState(store, sessionId).then(live)
   const observer = guardedObserver(options.observer, problem)
@@ -170,7 +177,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
   function live(state: SessionState): LiveSession {
     return new LiveSession({
       state,
-      adapter: adapters.get(state.agent),
+      adapter: currentAdapter(adapters, state.agent),
       store,
       clock,
       ids,

@@ -5,7 +5,7 @@ export type StartedWith = Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServer
 
 /** What holds for an agent's process from its start to its end. Where it has changed, the next turn takes a new one. */
 export function startConditions(
-  { restartsFor = [] }: Pick<AgentAdapter, 'restartsFor'>,
+  { restartsFor = [], revision }: Pick<AgentAdapter, 'restartsFor' | 'revision'>,
   { settings, trusted, mcpServers, env }: StartedWith,
   offered: ConnectInput['hostTools'],
 ): string {
@@ -19,5 +19,5 @@ export function startConditions(
   ])
   const variables = env ? hashOf(env) : null
   const values = fixed.map((option) => options[option] ?? null)
-  return JSON.stringify([trusted, mcpServers ?? null, variables, values, tools])
+  return JSON.stringify([revision ?? null, trusted, mcpServers ?? null, variables, values, tools])
 }

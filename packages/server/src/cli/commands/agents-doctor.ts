@@ -1,13 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type AgentProbe, messageOf, newId, ParleyError } from '@parley/protocol'
 import { builtInAdapters } from '../../adapters/index.ts'
-import type { AgentAdapter, AgentConnection, AgentOutput, Person } from '../../core/agent-adapter.ts'
 import { defaultLimits } from '../../core/limits.ts'
-import { type Check, checkLine, ok } from '../checks.ts'
+import { type Check, checkLine } from '../checks.ts'
 import type { Context } from '../context.ts'
-import { durationWords, parseDuration } from '../durations.ts'
+import { parseDuration } from '../durations.ts'
+import { examineAgent } from '../examine-agent.ts'
 import { exitCodes } from '../failure.ts'
 import { onInterrupt } from '../interrupts.ts'
 import { agentsAt, type InstallOptions, type ListAgents } from './agents-install.ts'
@@ -17,26 +13,7 @@ export type AgentDoctorOptions = Omit<InstallOptions, 'latest' | 'version'> & {
   readonly prompt?: string
 }
 
-/** What a check of one agent is done with. */
-type Patient = {
-  readonly adapter: AgentAdapter
-  readonly context: Context
-  readonly options: AgentDoctorOptions
-  readonly timeoutMs: number
-  /** Ctrl-C: whatever was started must not outlive us. */
-  readonly stop: AbortSignal
-  readonly add: (check: Check) => void
-}
-
-const probeMs = 10_000
-/** After that, how long a program that was started for it may take to go. */
-const probeGraceMs = 3_000
-const closeMs = 10_000
-/** How long an agent that has started may take to say what it is. Not all do before the first prompt. */
-const introductionMs = 5_000
-const tailLines = 8
-
-/** Looks for an agent, starts it in an empty folder, speaks to it, and ends it. Exit code 1 if something fails. */
+/** Examines an agent and says what it finds as it finds it. Exit code 1 if something fails. */
 export async function agentDoctor(
   id: string,
   options: AgentDoctorOptions,
@@ -53,188 +30,10 @@ export async function agentDoctor(
   }
   const stop = new AbortController()
   using _ = onInterrupt(() => stop.abort())
-  const patient = { adapter, context, options, timeoutMs, stop: stop.signal, add }
-  if (await look(patient)) await start(patient)
+  const { commandLine } = context
+  const { prompt } = options
+  const patient = { adapter, commandLine, timeoutMs, stop: stop.signal, add }
+  await examineAgent({ ...patient, ...(prompt !== undefined && { prompt }) })
   if (stop.signal.aborted) return exitCodes.cancelled
   return checks.some(({ result }) => result === 'fail') ? exitCodes.failed : exitCodes.completed
-}
-
-/** False if there is no point in going on. */
-async function look({ adapter, context, add }: Patient): Promise<boolean> {
-  const { id, install } = adapter
-  const probe = await within(probeMs + probeGraceMs, adapter.probe(AbortSignal.timeout(probeMs))).catch(
-    (thrown: unknown): AgentProbe => ({ found: false, hint: (thrown as Error).message }),
-  )
-  const { found, path, version, usable, signedIn, hint = '' } = probe
-  if (!found) {
-    const command = install ? `Install it: ${context.commandLine(`agents install ${id}`)}` : ''
-    add({ name: 'found', result: 'fail', text: `not found. ${hint || command}` })
-    return false
-  }
-  add(ok('found', path ?? 'it is part of Parley'))
-  if (usable === false) {
-    add({ name: 'usable', result: 'fail', text: `cannot be used as it is. ${hint}` })
-    return false
-  }
-  if (version !== undefined) add(versionCheck(version, adapter, context))
-  if (signedIn === undefined) return true
-  add(
-    signedIn
-      ? ok('sign-in', 'signed in')
-      : { name: 'sign-in', result: 'fail', text: `not signed in. ${hint}` },
-  )
-  return signedIn
-}
-
-function versionCheck(version: string, { id, install }: AgentAdapter, { commandLine }: Context): Check {
-  if (!install || install.version === version) return ok('version', version)
-  const command = commandLine(`agents install ${id}`)
-  const text = `${version} is not tested with this Parley; ${install.version} is. To get that: ${command}`
-  return { name: 'version', result: 'warn', text }
-}
-
-async function start(patient: Patient): Promise<void> {
-  const { adapter, timeoutMs, stop, add } = patient
-  const cwd = mkdtempSync(join(tmpdir(), 'parley-doctor-'))
-  const began = performance.now()
-  try {
-    const timeout = AbortSignal.timeout(timeoutMs)
-    const connecting = adapter.connect({
-      sessionId: newId('ses'),
-      connectionId: newId('con'),
-      cwd,
-      settings: { mode: adapter.modes.includes('ask') ? 'ask' : (adapter.modes[0] ?? 'ask') },
-      trusted: false,
-      person: nobody,
-      signal: AbortSignal.any([timeout, stop]),
-    })
-    const connection = await within(timeoutMs + graceMs, connecting).catch((thrown: unknown) => {
-      if (!stop.aborted) add(startFailure(thrown, timeout.aborted, patient))
-      void connecting.then((late) => late.close()).catch(() => undefined)
-    })
-    if (!connection) return
-    add(ok('start', `answers after ${durationWords(performance.now() - began)}`))
-    await converse(connection, patient)
-    await end(connection, add)
-  } finally {
-    rmSync(cwd, { recursive: true, force: true, maxRetries: 3 })
-  }
-}
-
-/** After the time is up, how long an adapter may take to give up by itself, which says more. */
-const graceMs = 1_000
-
-/** Nothing may run because a doctor looks. */
-const nobody: Person = {
-  forbids: () => true,
-  permit: async () => ({ outcome: 'denied', requestId: 'doctor', message: 'This is only a check.' }),
-  answer: async () => ({ outcome: 'cancelled', requestId: 'doctor' }),
-}
-
-function startFailure(thrown: unknown, isLate: boolean, { adapter, timeoutMs }: Patient): Check {
-  const name = 'start'
-  const { code, message, details } = asParleyError(thrown)
-  const lines = tailOf(details?.stderrTail)
-  const more = { name, result: 'fail' as const, ...(lines.length > 0 && { lines }) }
-  if (isLate || code === 'busy') {
-    return { ...more, text: `${adapter.name} does not answer within ${durationWords(timeoutMs)}` }
-  }
-  return { ...more, text: message }
-}
-
-function asParleyError(thrown: unknown): ParleyError {
-  if (thrown instanceof ParleyError) return thrown
-  return new ParleyError('internal_error', messageOf(thrown))
-}
-
-async function converse(connection: AgentConnection, patient: Patient): Promise<void> {
-  const { adapter, options, timeoutMs, stop, add } = patient
-  const heard = listen(connection)
-  const stopped = new Promise<undefined>((resolve) =>
-    stop.addEventListener('abort', () => resolve(undefined), { once: true }),
-  )
-  const first = await Promise.race([heard.connected, heard.gone, pause(introductionMs), stopped])
-  if (first?.type === 'agent.disconnected') return add(goneCheck(first, adapter))
-  if (first?.type === 'agent.connected') add(ok('introduction', introduction(first)))
-  if (options.prompt === undefined || stop.aborted) return
-  const parts = [{ type: 'text' as const, text: options.prompt }]
-  const prompt = { promptId: newId('prm'), parts, delivery: 'queue' as const, at: Date.now() }
-  await within(timeoutMs, connection.send({ type: 'prompt', prompt })).catch(() => undefined)
-  const last = await Promise.race([heard.turn, heard.gone, pause(timeoutMs), stopped])
-  if (stop.aborted) return
-  if (last?.type === 'agent.disconnected') return add(goneCheck(last, adapter))
-  add(turnCheck(last, timeoutMs))
-}
-
-type Said<Type> = Extract<AgentOutput, { type: Type }>
-
-/** The one reader of a connection. What is not asked about is read all the same, so that the agent can go on. */
-function listen(connection: AgentConnection) {
-  const connected = Promise.withResolvers<Said<'agent.connected'>>()
-  const turn = Promise.withResolvers<Said<'turn.ended'>>()
-  const gone = Promise.withResolvers<Said<'agent.disconnected'>>()
-  const read = async () => {
-    for await (const output of connection.events) {
-      if (output.type === 'agent.connected') connected.resolve(output)
-      if (output.type === 'turn.ended') turn.resolve(output)
-      if (output.type === 'agent.disconnected') gone.resolve(output)
-    }
-  }
-  const over: Said<'agent.disconnected'> = { type: 'agent.disconnected', reason: 'crashed' }
-  void read()
-    .catch(() => undefined)
-    .then(() => gone.resolve(over))
-  return { connected: connected.promise, turn: turn.promise, gone: gone.promise }
-}
-
-function introduction({ agentVersion, models, commands, credential }: Said<'agent.connected'>): string {
-  const words = [
-    agentVersion && `version ${agentVersion}`,
-    models && `${models.length} models`,
-    commands && `${commands.length} commands`,
-    credential && `paid with ${credential}`,
-  ]
-  return words.filter(Boolean).join(', ') || 'it is ready'
-}
-
-function goneCheck(output: Said<'agent.disconnected'>, { name }: AgentAdapter): Check {
-  const { error, exitCode, signal, stderrTail } = output
-  const how = signal ? ` (${signal})` : typeof exitCode === 'number' ? ` (exit code ${exitCode})` : ''
-  const text = `${name} ended by itself${how}${error ? `: ${error.message}` : ''}`
-  const lines = tailOf(stderrTail)
-  return { name: 'stays', result: 'fail', text, ...(lines.length > 0 && { lines }) }
-}
-
-function turnCheck(output: Said<'turn.ended'> | undefined, timeoutMs: number): Check {
-  const name = 'prompt'
-  if (!output) return { name, result: 'fail', text: `no end within ${durationWords(timeoutMs)}` }
-  const { outcome, error } = output
-  if (outcome === 'completed') return ok(name, 'completed')
-  return { name, result: 'fail', text: `${outcome}${error ? `: ${error.message}` : ''}` }
-}
-
-async function end(connection: AgentConnection, add: (check: Check) => void): Promise<void> {
-  try {
-    await within(closeMs, connection.close())
-    add(ok('end', 'ended when it was told to'))
-  } catch {
-    const text = `does not end within ${durationWords(closeMs)}: look for its process`
-    add({ name: 'end', result: 'warn', text })
-  }
-}
-
-function tailOf(stderr: unknown): string[] {
-  if (typeof stderr !== 'string') return []
-  const lines = stderr.split('\n').filter((line) => line.trim() !== '')
-  return lines.slice(-tailLines)
-}
-
-function within<Value>(ms: number, work: Promise<Value>): Promise<Value> {
-  const timeout = Promise.withResolvers<never>()
-  const timer = setTimeout(() => timeout.reject(new ParleyError('busy', 'It took too long.')), ms)
-  return Promise.race([work, timeout.promise]).finally(() => clearTimeout(timer))
-}
-
-function pause(ms: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(() => resolve(undefined), ms).unref())
 }

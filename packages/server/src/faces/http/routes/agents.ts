@@ -1,6 +1,12 @@
-import { capabilityInfos, routes } from '@parley/protocol'
-import type { App, AppParts } from '../app.ts'
+import { capabilityInfos, ParleyError, routes } from '@parley/protocol'
+import type { App, AppParts, RequestContext } from '../app.ts'
 import { mount } from '../mount.ts'
+
+/** Which programs run here and with which keys is for the console and for programs, not for pages that were let in. */
+function refuseOtherPages({ env }: RequestContext, { access }: AppParts): void {
+  if (access.source.sharedOrigin(env.incoming) === undefined) return
+  throw new ParleyError('forbidden', 'A page of another origin may not set up agents. Use the console.')
+}
 
 export function mountAgents(app: App, parts: AppParts): void {
   const { host } = parts
@@ -9,6 +15,29 @@ export function mountAgents(app: App, parts: AppParts): void {
     capabilities: capabilityInfos(),
   }))
   mount(app, parts, routes.listModels, async () => ({ agents: await host.models() }))
+  mount(app, parts, routes.addAgent, ({ body, context }) => {
+    refuseOtherPages(context, parts)
+    return host.addAgent(body)
+  })
+  mount(app, parts, routes.forgetAgent, async ({ params, context }) => {
+    refuseOtherPages(context, parts)
+    await host.forgetAgent(params.id)
+    return null
+  })
+  mount(app, parts, routes.setAgentKey, async ({ params, body, context }) => {
+    refuseOtherPages(context, parts)
+    await host.setAgentKey(params.id, body)
+    return null
+  })
+  mount(app, parts, routes.removeAgentKey, async ({ params, query, context }) => {
+    refuseOtherPages(context, parts)
+    await host.removeAgentKey(params.id, query.variable)
+    return null
+  })
+  mount(app, parts, routes.testAgent, async ({ params, context }) => {
+    refuseOtherPages(context, parts)
+    return { checks: await host.testAgent(params.id) }
+  })
   mount(app, parts, routes.installAgent, async ({ params }) => ({
     installing: await host.installAgent(params.id),
   }))

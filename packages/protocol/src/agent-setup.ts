@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { VariableName } from './environment.ts'
+
+/** What a person sets up of agents on the server's machine: programs of their own, keys, and whether it works. */
+
+const newAgentId = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'small letters, digits and dashes, beginning with a letter or digit')
+
+/** A program that speaks the Agent Client Protocol over stdio. It runs as the user of the server. */
+export const NewAgent = z.strictObject({
+  id: newAgentId,
+  name: z.string().trim().min(1).max(100).optional(),
+  command: z
+    .string()
+    .max(1000)
+    .regex(/^(\/[^\0]+|[^/\s~\0][^/\0]*)$/, 'a whole path, or a name on the PATH'),
+  args: z
+    .array(
+      z
+        .string()
+        .max(1000)
+        .regex(/^[^\0]*$/, 'an argument cannot contain a NUL character'),
+    )
+    .max(50)
+    .optional(),
+})
+export type NewAgent = z.infer<typeof NewAgent>
+
+/** The value is a secret: it goes in and is never given out again. */
+export const AgentKey = z.strictObject({
+  variable: VariableName,
+  value: z
+    .string()
+    .trim()
+    .min(1)
+    .max(10_000)
+    .regex(/^[\x21-\x7e]+$/, 'a key is one word without spaces'),
+})
+export type AgentKey = z.infer<typeof AgentKey>
+
+export const AgentCheck = z.object({
+  name: z.string(),
+  result: z.enum(['ok', 'info', 'warn', 'fail']),
+  text: z.string(),
+  lines: z.array(z.string()).optional().meta({ description: 'What the program said of it, as it said it' }),
+})
+export type AgentCheck = z.infer<typeof AgentCheck>

@@ -1,0 +1,153 @@
+import { randomBytes } from 'node:crypto'
+import { chmodSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { ParleyError } from '@parley/protocol'
+import { findProgram } from '../adapters/find-program.ts'
+import { type BuiltInAdapterOptions, builtInAdapters } from '../adapters/index.ts'
+import type { AgentAdapter } from '../core/agent-adapter.ts'
+import type { AgentKeeper } from '../core/agent-keeper.ts'
+import type { CommandLine } from '../faces/http/command-line.ts'
+import type { Check } from './checks.ts'
+import { type ConfigFile, parseConfigFile } from './config-file.ts'
+import { agentSettings } from './configuration.ts'
+import { examineAgent } from './examine-agent.ts'
+
+export type AgentKeeperOptions = {
+  /** `config.json`, which is written for this user only. */
+  readonly file: string
+  /** How adapters are made, but for what that file says of them. */
+  readonly given: Omit<BuiltInAdapterOptions, 'agents'>
+  readonly commandLine: CommandLine
+}
+
+type Agents = NonNullable<ConfigFile['agents']>
+
+const testMs = 30_000
+
+/** Keeps agents and keys that people add in `config.json`. Everything else in that file stays as it is. */
+export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptions): AgentKeeper {
+  const builtIn = new Set(builtInAdapters(given).map(({ id }) => id))
+  let revision = 0
+
+  function adapterOf(id: string, agents: Agents): AgentAdapter {
+    const adapter = builtInAdapters({ ...given, agents: agentSettings(agents) }).find((one) => one.id === id)
+    if (!adapter) throw new ParleyError('conflict', `config.json disables "${id}". Change that first.`)
+    revision++
+    return { ...adapter, revision: String(revision) }
+  }
+
+  function change(
+    id: string,
+    work: (before: Agents[string] | undefined) => Agents[string] | undefined,
+  ): Agents {
+    const config = read(file)
+    const { [id]: before, ...others } = config.agents ?? {}
+    const after = work(before)
+    const agents = after ? { ...others, [id]: after } : others
+    write(file, { ...config, agents })
+    return agents
+  }
+
+  return {
+    stateOf(id) {
+      const { env = {} } = readable(file).agents?.[id] ?? {}
+      const keysSet = Object.keys(env)
+      return {
+        ...(!builtIn.has(id) && { added: true as const }),
+        ...(keysSet.length > 0 && { keysSet }),
+      }
+    },
+    async add({ id, name, command, args }) {
+      if (findProgram({ name: command, env: given.env ?? {} }) === undefined) {
+        const message = `There is no program "${command}" on the server's machine. Give its whole path.`
+        throw new ParleyError('validation_error', message, { details: { command } })
+      }
+      const agent = { command, ...(name !== undefined && { name }), ...(args && { args }) }
+      return adapterOf(
+        id,
+        change(id, (before) => ({ ...before, ...agent })),
+      )
+    },
+    async forget(id) {
+      if (builtIn.has(id)) {
+        const message = `"${id}" comes with Parley. To hide it, set agents.${id}.disabled in config.json.`
+        throw new ParleyError('not_supported', message)
+      }
+      change(id, () => undefined)
+    },
+    async setKey({ id, keys = [], name }, variable, value) {
+      const isKey = builtIn.has(id) ? keys.includes(variable) : /^(?!PARLEY_).*_(KEY|TOKEN)$/.test(variable)
+      if (!isKey) throw notAKey(name, keys, variable)
+      const agents = change(id, (before = {}) => {
+        const { [variable]: old, ...env } = before.env ?? {}
+        if (value === undefined && old === undefined) {
+          throw new ParleyError('not_found', `${variable} is not set for ${name} in config.json.`)
+        }
+        return { ...before, env: value === undefined ? env : { ...env, [variable]: value } }
+      })
+      return adapterOf(id, agents)
+    },
+    async test(adapter) {
+      const checks: Check[] = []
+      const add = (check: Check) => void checks.push(check)
+      const stop = AbortSignal.timeout(2 * testMs)
+      await examineAgent({ adapter, commandLine, timeoutMs: testMs, stop, add })
+      return checks.map(({ lines, ...check }) => ({ ...check, ...(lines && { lines: [...lines] }) }))
+    },
+  }
+}
+
+function notAKey(name: string, keys: readonly string[], variable: string): ParleyError {
+  const known = keys.length > 0 ? `Its keys: ${keys.join(', ')}.` : 'A key ends in _KEY or _TOKEN.'
+  const message = `${variable} is not a key of ${name}. ${known} Other variables go into config.json by hand.`
+  return new ParleyError('validation_error', message, { details: { variable, keys } })
+}
+
+/** As it is now: a person may have changed it since the server was started. */
+function read(file: string): ConfigFile {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return {}
+    throw new ParleyError('internal_error', `${file} cannot be read. Check its permissions.`, {
+      cause: thrown,
+    })
+  }
+  return parseConfigFile(text, file)
+}
+
+/** A file that a person has broken meanwhile breaks no list. */
+function readable(file: string): ConfigFile {
+  try {
+    return read(file)
+  } catch {
+    return {}
+  }
+}
+
+/** Whole or not at all, and for this user only, whatever it was before: it may hold keys now. */
+function write(file: string, config: ConfigFile): void {
+  const text = `${JSON.stringify(config, undefined, 2)}\n`
+  parseConfigFile(text, file)
+  const place = realPlace(file)
+  const temporary = `${place}.${process.pid}.${randomBytes(4).toString('hex')}`
+  try {
+    writeFileSync(temporary, text, { mode: 0o600, flag: 'wx' })
+    chmodSync(temporary, 0o600)
+    renameSync(temporary, place)
+  } catch (thrown) {
+    rmSync(temporary, { force: true })
+    throw new ParleyError('internal_error', `${file} cannot be written. Check its permissions.`, {
+      cause: thrown,
+    })
+  }
+}
+
+/** A link to a file elsewhere stays a link. */
+function realPlace(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    return file
+  }
+}

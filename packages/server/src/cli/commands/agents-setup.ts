@@ -1,0 +1,81 @@
+import { ParleyError } from '@parley/protocol'
+import type { Flags } from '../configuration.ts'
+import { connect } from '../connect.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { readSecret } from '../terminal/secret.ts'
+import { oneLine } from '../terminal/visible.ts'
+
+export type AddAgentOptions = Flags & {
+  readonly command?: string
+  readonly name?: string
+  readonly json?: boolean
+}
+export type AgentKeyOptions = Flags & {
+  readonly variable?: string
+  readonly remove?: boolean
+  readonly json?: boolean
+}
+
+/** Each goes through a server, so that one that runs has it at once: the one of the data folder, or one for the moment. */
+
+export async function addAgent(
+  id: string,
+  args: readonly string[],
+  options: AddAgentOptions,
+  context: Context,
+): Promise<number> {
+  const { command = '', name } = options
+  await using server = await connect(configurationOf(context, options), context)
+  const body = {
+    id,
+    command,
+    ...(name !== undefined && { name }),
+    ...(args.length > 0 && { args: [...args] }),
+  }
+  const agent = await server.client.call('addAgent', { body })
+  if (options.json) context.output.out(`${JSON.stringify(agent)}\n`)
+  else {
+    const check = context.commandLine(`agents doctor ${id}`)
+    context.output.err(`Added ${oneLine(agent.name)}. To see whether it works: ${check}\n`)
+  }
+  return 0
+}
+
+export async function forgetAgent(
+  id: string,
+  options: Flags & { json?: boolean },
+  context: Context,
+): Promise<number> {
+  await using server = await connect(configurationOf(context, options), context)
+  await server.client.call('forgetAgent', { params: { id } })
+  if (options.json) context.output.out(`${JSON.stringify({ id, forgotten: true })}\n`)
+  else context.output.err(`${id} is taken away. Its sessions can still be read.\n`)
+  return 0
+}
+
+/** The key is read from stdin, or typed without being shown: it is no argument, which others could see. */
+export async function agentKey(id: string, options: AgentKeyOptions, context: Context): Promise<number> {
+  await using server = await connect(configurationOf(context, options), context)
+  const { client } = server
+  const variable = options.variable ?? (await usualKey(client, id))
+  if (options.remove) {
+    await client.call('removeAgentKey', { params: { id }, query: { variable } })
+    if (options.json) context.output.out(`${JSON.stringify({ id, variable, removed: true })}\n`)
+    else context.output.err(`${variable} is removed.\n`)
+    return 0
+  }
+  const value = await readSecret(`${variable} for ${id} (not shown): `, context)
+  await client.call('setAgentKey', { params: { id }, body: { variable, value } })
+  if (options.json) context.output.out(`${JSON.stringify({ id, variable })}\n`)
+  else context.output.err(`${variable} is set for ${id}.\n`)
+  return 0
+}
+
+async function usualKey(client: Awaited<ReturnType<typeof connect>>['client'], id: string): Promise<string> {
+  const { agents } = await client.call('listAgents')
+  const agent = agents.find((one) => one.id === id)
+  const [usual] = agent?.keys ?? []
+  if (usual !== undefined) return usual
+  const why = agent ? `It is not known which variable holds the key of ${id}.` : `There is no agent "${id}".`
+  throw new ParleyError('validation_error', agent ? `${why} Give it with --variable.` : why)
+}

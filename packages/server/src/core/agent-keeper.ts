@@ -1,0 +1,98 @@
+import {
+  type AgentCheck,
+  type AgentInfo,
+  AgentKey,
+  NewAgent,
+  ParleyError,
+  validationError,
+} from '@parley/protocol'
+import type { AgentAdapter } from './agent-adapter.ts'
+
+/** Keeps what people set up of agents. Core knows neither where nor how a program is looked at. */
+export type AgentKeeper = {
+  /** What to tell of one. */
+  stateOf(agent: string): Pick<AgentInfo, 'added' | 'keysSet'>
+  /** Rejects with a ParleyError; nothing is kept then. */
+  add(agent: NewAgent): Promise<AgentAdapter>
+  /** ParleyError `not_supported` if no person added it. */
+  forget(agent: string): Promise<void>
+  /** The agent with its key, or without. ParleyError `validation_error` for a variable that is none of its keys. */
+  setKey(agent: AgentAdapter, variable: string, value: string | undefined): Promise<AgentAdapter>
+  /** Starts it, asks no model, and ends it. Never rejects. */
+  test(agent: AgentAdapter): Promise<AgentCheck[]>
+}
+
+export type AgentKeeping = {
+  addAgent(agent: NewAgent): Promise<AgentInfo>
+  forgetAgent(agent: string): Promise<void>
+  setAgentKey(agent: string, key: AgentKey): Promise<void>
+  removeAgentKey(agent: string, variable: string): Promise<void>
+  testAgent(agent: string): Promise<AgentCheck[]>
+}
+
+export function createAgentKeeping(parts: {
+  readonly adapters: Map<string, AgentAdapter>
+  readonly keeper: AgentKeeper | undefined
+  readonly adapterFor: (agent: string) => AgentAdapter
+  readonly described: (adapter: AgentAdapter) => Promise<AgentInfo>
+  readonly changed: () => void
+}): AgentKeeping {
+  const { adapters, adapterFor, described, changed } = parts
+  const keeper = (): AgentKeeper => {
+    if (parts.keeper) return parts.keeper
+    throw new ParleyError(
+      'not_supported',
+      'The agents of this server are set up by the program that runs it.',
+    )
+  }
+  const replace = (adapter: AgentAdapter) => {
+    adapters.set(adapter.id, adapter)
+    changed()
+    return adapter
+  }
+
+  return {
+    async addAgent(given) {
+      const agent = checked(NewAgent, given, 'The agent')
+      if (adapters.has(agent.id)) {
+        throw new ParleyError('conflict', `There is an agent "${agent.id}" already. Choose another id.`)
+      }
+      return described(replace(await keeper().add(agent)))
+    },
+    async forgetAgent(agent) {
+      adapterFor(agent)
+      await keeper().forget(agent)
+      adapters.delete(agent)
+      changed()
+    },
+    async setAgentKey(agent, given) {
+      const { variable, value } = checked(AgentKey, given, 'The key')
+      replace(await keeper().setKey(adapterFor(agent), variable, value))
+    },
+    async removeAgentKey(agent, variable) {
+      replace(await keeper().setKey(adapterFor(agent), variable, undefined))
+    },
+    testAgent: async (agent) => keeper().test(adapterFor(agent)),
+  }
+}
+
+/** The adapter of an agent as it is now, also for a session that was opened before it was changed. */
+export function currentAdapter(
+  adapters: ReadonlyMap<string, AgentAdapter>,
+  agent: string,
+): AgentAdapter | undefined {
+  const first = adapters.get(agent)
+  if (!first) return undefined
+  return new Proxy(first, { get: (_, name) => Reflect.get(adapters.get(agent) ?? first, name) })
+}
+
+type Schema<T> = {
+  safeParse(value: unknown): { success: true; data: T } | { success: false; error: ParseError }
+}
+type ParseError = Parameters<typeof validationError>[1]
+
+function checked<T>(schema: Schema<T>, value: unknown, what: string): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw validationError(what, result.error)
+}

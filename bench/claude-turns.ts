@@ -5,28 +5,33 @@ import { compare, inTurns, median, type Pair } from './lib/stats.ts'
 
 /**
  * The real Claude Code, from its second turn on: how long from a prompt to the first text. Against a process a turn that
- * resumes, as a simple program does it, and against a live query of the SDK, the best there is.
+ * resumes, as a simple program does it, against a live query of the SDK, the best there is, and against one request to the
+ * Messages API, which has no agent in it.
  */
 export const claudeTurns: Figure = {
   name: 'claude-turns',
   async measure({ quick, folder }) {
     await using sides = await startClaudeSides(folder)
-    const { parley, raw } = sides
+    const { parley, raw, url } = sides
     const prompt = promptFor({ do: 'stream', deltas: 3 })
     const pairs: Pair[] = []
     const resumed: number[] = []
+    const direct: number[] = []
     const ourTurn = async () => (await parley.call('turn', prompt)).firstMs
     const rawTurn = async () => (await raw.call('turn', prompt)).firstMs
     await parley.call('open')
     await raw.call('open')
     await raw.call('turnByResume', prompt)
+    await directTurn(url, prompt)
     await inTurns(5, ourTurn, rawTurn)
     for (let round = 0; round < (quick ? 2 : 8); round++) {
       pairs.push(...(await inTurns(8, ourTurn, rawTurn)))
       resumed.push((await raw.call('turnByResume', prompt)).firstMs)
+      direct.push(await directTurn(url, prompt))
     }
     const { ours: parleyMs, bare: liveMs } = compare(pairs)
     const resumedMs = median(resumed)
+    const directMs = median(direct)
     const added = median(pairs.map(({ ours, bare }) => ours - bare))
     return [
       {
@@ -47,6 +52,38 @@ export const claudeTurns: Figure = {
         met: added <= 3,
         data: { ours: parleyMs, live: liveMs, added },
       },
+      {
+        figure: 'claude: the same, against one request to the Messages API',
+        value: milliseconds(parleyMs),
+        baseline: milliseconds(directMs),
+        ratio: parleyMs / directMs,
+        aim: 'none: the agent does the difference',
+        met: true,
+        data: { ours: parleyMs, direct: directMs },
+      },
     ]
   },
+}
+
+/** From the request to the first text, as a program without an agent has it. */
+async function directTurn(url: string, prompt: string): Promise<number> {
+  const start = performance.now()
+  const response = await fetch(`${url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': 'placeholder' },
+    body: JSON.stringify({
+      model: 'bench',
+      max_tokens: 100,
+      stream: true,
+      messages: [{ role: 'user', content: prompt }],
+    }),
+  })
+  let firstMs: number | undefined
+  let text = ''
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString()
+    if (firstMs === undefined && text.includes('text_delta')) firstMs = performance.now() - start
+  }
+  if (firstMs === undefined) throw new Error('The model gave no text.')
+  return firstMs
 }

@@ -17,6 +17,8 @@ export type ClaudeCalls = Pick<ClaudeParleyCalls, 'turn' | 'processorMicrosecond
 export type ClaudeSides = AsyncDisposable & {
   readonly parley: Remote<ClaudeParleyCalls>
   readonly raw: Remote<ClaudeRawCalls>
+  /** Where the model answers. */
+  readonly url: string
 }
 
 export async function startClaudeSides(folder: string): Promise<ClaudeSides> {
@@ -34,5 +36,5 @@ export async function startClaudeSides(folder: string): Promise<ClaudeSides> {
   const raw = startProcess<ClaudeRawCalls>('./claude-raw-process.ts', side('raw'))
   undo.defer(() => raw.stop())
   const started = undo.move()
-  return { parley, raw, [Symbol.asyncDispose]: () => started.disposeAsync() }
+  return { parley, raw, url, [Symbol.asyncDispose]: () => started.disposeAsync() }
 }

@@ -5,7 +5,8 @@ import { type NativeMessage, unintelligible } from './native.ts'
 import { isOwnHook, type NativeHook } from './native-hook.ts'
 import { RefusalDesk } from './refusal-desk.ts'
 import type { NativeConfig } from './settings.ts'
-import { type RunningProgram, startProgram } from './start-program.ts'
+import { startSignedIn } from './sign-in.ts'
+import type { RunningProgram } from './start-program.ts'
 
 export type AppServerOptions = {
   readonly program: string
@@ -72,7 +73,7 @@ export class AppServer {
     const desk = await RefusalDesk.open()
     const hook = `hooks.PreToolUse=${toml(desk.hooks)}`
     try {
-      return new AppServer(await startProgram({ ...options, args: ['-c', hook], signal }), desk)
+      return new AppServer(await startSignedIn({ ...options, args: ['-c', hook], signal }), desk)
     } catch (error) {
       await desk.close()
       throw error

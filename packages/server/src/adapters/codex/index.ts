@@ -152,7 +152,7 @@ function withHint({ code, message }: ParleyError, hint: string): ParleyError {
 }
 
 function howToSignIn(program: string): string {
-  return `Sign in once with the program itself: ${program} login (or, with an API key: printenv OPENAI_API_KEY | ${program} login --with-api-key).`
+  return `Sign in once with the program itself: ${program} login. Or set OPENAI_API_KEY for the server.`
 }
 
 /** Only the program itself knows who is signed in: with which account, or with a provider that needs none. */

@@ -33,8 +33,9 @@ export function translateAssistant(before: TranslateState, message: NativeAssist
   content.forEach((block, position) => {
     take(isError ? notice(state, message, block, error) : takeBlock(state, message, block, position))
   })
-  const streamed = state.streams['']?.messageId === message.message.id
-  if (!message.parent_tool_use_id && !streamed && usage) take(measureCall(state, usage, undefined))
+  const line = message.parent_tool_use_id ?? ''
+  const streamed = state.streams[line]?.messageId === message.message.id
+  if (!streamed && usage) take(measureCall(state, { id: message.message.id, isMain: line === '' }, [usage]))
   return { state, outputs }
 }
 

@@ -85,6 +85,8 @@ export type Call = {
 export type UsageSoFar = {
   /** Totals of the conversation; undefined when it was resumed and no result has come yet. */
   readonly total: TokenUsage | undefined
+  /** What calls to the model have used since the last result, by the id of the answer. */
+  readonly calls: ReadonlyMap<string, TokenUsage>
   readonly costUsd: number | undefined
   /** Time in calls to the model, as the process counts it; undefined until the first result of a resumed one. */
   readonly apiMs: number | undefined
@@ -121,6 +123,7 @@ function emptyState(context: TranslateContext): TranslateState {
     tasks: {},
     usage: {
       total: context.resumed ? undefined : { input: 0, output: 0 },
+      calls: new Map(),
       costUsd: context.resumed ? undefined : 0,
       apiMs: context.resumed ? undefined : 0,
       context: 0,

@@ -3,6 +3,7 @@ import {
   ignoredStreamEvents,
   type NativeBlock,
   type NativeStreamEvent,
+  type NativeUsage,
   type StreamDelta,
   type StreamEvent,
 } from './native.ts'
@@ -31,7 +32,7 @@ export function translateStreamEvent(before: TranslateState, message: NativeStre
     case 'content_block_delta':
       return streamDelta(state, event, parent ?? '')
     case 'message_delta':
-      return parent ? nothing(state) : measureCall(state, state.streams['']?.usage, event.usage)
+      return measureAnswer(state, parent ?? '', event.usage)
     case 'error':
       return {
         state,
@@ -56,6 +57,12 @@ export function translateStreamEvent(before: TranslateState, message: NativeStre
         ],
       }
   }
+}
+
+function measureAnswer(state: TranslateState, line: string, ended: NativeUsage | undefined): Translation {
+  const stream = state.streams[line]
+  if (!stream) return nothing(state)
+  return measureCall(state, { id: stream.messageId, isMain: line === '' }, [stream.usage, ended])
 }
 
 /** What was streamed and never written, as retracted: another attempt takes its place. */

@@ -10,16 +10,21 @@ export function withBegunTurn(state: TranslateState, prompts: readonly string[] 
   return { ...state, turn: { ...turn, begun: true } }
 }
 
-/** One call to the model is over: how full the context is now. The totals change only with a result. */
+/**
+ * One call to the model is over: what it used counts at once, until the result tells the totals. Only calls of the main
+ * line fill the context. `id` is that of the answer: told twice, it counts once.
+ */
 export function measureCall(
   state: TranslateState,
-  started: NativeUsage | undefined,
-  ended: NativeUsage | undefined,
+  { id, isMain }: { id: string; isMain: boolean },
+  [started, ended]: readonly (NativeUsage | undefined)[],
 ): Translation {
-  const { input, output, cacheRead = 0, cacheWrite = 0 } = tokensOf({ ...started, ...withoutNulls(ended) })
-  const context = input + output + cacheRead + cacheWrite
-  if (context === 0 || context === state.usage.context) return { state, outputs: [] }
-  const usage = { ...state.usage, context }
+  const used = tokensOf({ ...started, ...withoutNulls(ended) })
+  const size = used.input + used.output + (used.cacheRead ?? 0) + (used.cacheWrite ?? 0)
+  const before = state.usage.calls.get(id)
+  if (size === 0 || (before && JSON.stringify(before) === JSON.stringify(used))) return { state, outputs: [] }
+  const calls = new Map(state.usage.calls).set(id, used)
+  const usage = { ...state.usage, calls, context: isMain ? size : state.usage.context }
   return { state: { ...state, usage }, outputs: measured(usage) }
 }
 
@@ -41,6 +46,7 @@ export function measureResult(state: TranslateState, result: NativeResult): Tran
     total: goesOn ? sum(total, totalOf(added)) : whole,
     costUsd: goesOn ? costUsd + costIn(added) : result.total_cost_usd,
     apiMs: result.duration_api_ms ?? state.usage.apiMs,
+    calls: new Map<string, TokenUsage>(),
   }
   return { state: { ...state, usage }, outputs: measured(usage) }
 }
@@ -116,7 +122,8 @@ function tokensOf(usage: NativeUsage): TokenUsage {
   }
 }
 
-function measured({ context, window, maxOutput, total, costUsd }: TranslateState['usage']): AgentOutput[] {
+function measured({ total, calls, costUsd, ...usage }: TranslateState['usage']): AgentOutput[] {
+  const { context, window, maxOutput } = usage
   if (!total) return []
   return [
     {
@@ -126,7 +133,7 @@ function measured({ context, window, maxOutput, total, costUsd }: TranslateState
         ...(window !== undefined && { window }),
         ...(maxOutput !== undefined && { maxOutput }),
       },
-      total,
+      total: [...calls.values()].reduce(sum, total),
       ...(costUsd !== undefined && { costUsd }),
     },
   ]

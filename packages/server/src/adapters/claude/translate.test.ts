@@ -36,6 +36,23 @@ describe('a turn', () => {
     })
   })
 
+  it.each(['tool-allowed', 'subagent'])(
+    'counts what it uses while it runs, and no more than its end says: %s',
+    (name) => {
+      const outputs = allOutputs(name)
+      const end = outputs.findIndex(({ type }) => type === 'turn.ended')
+      const totals = outputsOf(outputs.slice(0, end), 'usage.measured').map(({ total }) => total)
+      const last = totals.at(-1)
+      expect(totals.length).toBeGreaterThan(2)
+      expect(totals[0]?.input).toBeGreaterThan(0)
+      expect(totals.at(-2)).toEqual(last)
+      for (const [index, { input, output }] of totals.entries()) {
+        expect(input).toBeGreaterThanOrEqual(totals[index - 1]?.input ?? 0)
+        expect(output).toBeGreaterThanOrEqual(totals[index - 1]?.output ?? 0)
+      }
+    },
+  )
+
   it('says once who is connected, though every turn says it again', () => {
     const connected = outputsOf(allOutputs('two-turns'), 'agent.connected')
     expect(connected).toHaveLength(1)

@@ -217,10 +217,8 @@ exec '${codexProgram}' "$@"
       code: 'agent_not_found',
     })
     expect(await nowhere.probe(AbortSignal.timeout(5_000))).toMatchObject({ found: false })
-    const env = {
-      ...codexEnvironment({ url: world.server.url, home }),
-      CODEX_HOME: mkdtempSync(join(home, 'nobody-')),
-    }
+    const { OPENAI_API_KEY: _, ...known } = codexEnvironment({ url: world.server.url, home })
+    const env = { ...known, CODEX_HOME: mkdtempSync(join(home, 'nobody-')) }
     const nobody = createCodexAdapter({ env, agentsFolder })
     const refusal = { code: 'agent_not_signed_in', message: expect.stringContaining('codex login') }
     await expect(nobody.connect(connectInput({ cwd: home }))).rejects.toMatchObject(refusal)

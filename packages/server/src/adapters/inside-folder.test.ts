@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isInsideFolders, reachOf } from './inside-folder.ts'
 
@@ -44,6 +45,46 @@ describe('an ask', () => {
     expect(reachOf('edit', ['/elsewhere/.bashrc'], session)).toEqual({ outside: true, protected: true })
     expect(reachOf('edit', ['~/.bashrc'], session)).toEqual({ outside: true, protected: true })
     expect(reachOf('read', ['.git/config'], session)).toEqual({})
+  })
+
+  it('changes a protected file however its path is written', () => {
+    const name = fc.constantFrom(
+      '.git/config',
+      '.claude/settings.json',
+      '.mcp.json',
+      '.vscode/tasks.json',
+      '.envrc',
+    )
+    const folder = fc.constantFrom(
+      '',
+      'src/',
+      './',
+      'src/../',
+      'a/b/../../',
+      'src//',
+      '/somewhere/',
+      '/more/x/',
+    )
+    const upper = fc.array(fc.boolean(), { minLength: 25, maxLength: 25 })
+    const cased = fc
+      .tuple(name, upper)
+      .map(([text, up]) =>
+        [...text].map((letter, index) => (up[index] ? letter.toUpperCase() : letter)).join(''),
+      )
+    const end = fc.constantFrom('', '.', ' ', '\u200d', '::$DATA')
+    fc.assert(
+      fc.property(
+        folder,
+        cased,
+        end,
+        fc.array(fc.constantFrom('a', 'src/b')),
+        (before, path, after, more) => {
+          const paths = [...more, `${before}${path}${after}`]
+          for (const kind of ['edit', 'delete', 'move'] as const)
+            expect(reachOf(kind, paths, session)).toMatchObject({ protected: true })
+        },
+      ),
+    )
   })
 
   it('in a session whose own folder lies in a protected one', () => {

@@ -1,17 +1,27 @@
 import { newId } from '@parley/protocol'
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { conversation, eventually, openSession } from './console-page.ts'
+import { seriousFindings } from './console-browser.ts'
+import { boxOf, conversation, eventually, openSession, prompt, shows } from './console-page.ts'
 import { scriptedConsole } from './console-scripted.ts'
 
 /** What a person meets who queues, stops, searches and answers in several tabs. */
 const talk = (name: string) =>
   Array.from({ length: 30 }, (_, at) => ({ type: 'text' as const, text: `${name}, piece ${at}` }))
 const queued = Array.from({ length: 12 }, (_, at) => `queued ${at + 1}`)
-const { server, openTab, session, host, gates, folder } = scriptedConsole({
-  start: [{ type: 'wait', gate: 'start' }],
-  ...Object.fromEntries(queued.map((words) => [words, talk(words)])),
-})
+const { server, openTab, session, host, gates, folder } = scriptedConsole(
+  {
+    start: [{ type: 'wait', gate: 'start' }],
+    ...Object.fromEntries(queued.map((words) => [words, talk(words)])),
+    steered: [
+      { type: 'text', text: 'Before the steer.' },
+      { type: 'wait', gate: 'steered' },
+      { type: 'text', text: 'Said before it was read.' },
+      { type: 'hang' },
+    ],
+  },
+  (words) => (words.startsWith('later') ? words : undefined),
+)
 
 describe('prompts that were queued long before their turns', () => {
   const order = (page: Page) =>
@@ -103,5 +113,63 @@ describe('the palette', () => {
     await field(page).fill('errand 005')
     await page.getByRole('dialog').getByRole('status').waitFor()
     expect(await page.getByRole('dialog').getByRole('status').textContent()).toMatch(/server/i)
+  })
+})
+
+describe('a steered prompt', () => {
+  const chip = (page: Page) => page.getByTestId('pending-steer')
+  const steer = async (page: Page, words: string) => {
+    await prompt(page).fill(words)
+    await page.getByRole('button', { name: 'Steer', exact: true }).click()
+    await chip(page).getByText(words).waitFor()
+  }
+
+  it('waits beside the composer until the agent takes it up, then stands where it took effect', async () => {
+    const { page, complaints } = await openTab()
+    await openSession(page, server, await session('steered'))
+    await shows(page, 'Before the steer.')
+    await steer(page, 'later one')
+    expect(await conversation(page).getByText('later one').count()).toBe(0)
+    expect(await seriousFindings(page)).toEqual([])
+    gates.open('steered')
+    await shows(page, 'Said before it was read.')
+    gates.open('later one')
+    await chip(page).waitFor({ state: 'detached' })
+    await shows(page, 'While I am at it: later one')
+    const top = async (words: string) =>
+      (await boxOf(conversation(page).getByText(words, { exact: true }))).top
+    const inOrder = async () => {
+      const [said, steered, answer] = [
+        await top('Said before it was read.'),
+        await top('later one'),
+        await top('While I am at it: later one'),
+      ]
+      expect(said).toBeLessThan(steered)
+      expect(steered).toBeLessThan(answer)
+    }
+    await inOrder()
+    await page.reload()
+    await shows(page, 'While I am at it: later one')
+    await inOrder()
+    expect(complaints).toEqual([])
+  })
+
+  it('can be withdrawn and edited until then', async () => {
+    const { page, complaints } = await openTab()
+    const id = await session('steered')
+    await openSession(page, server, id)
+    await shows(page, 'Before the steer.')
+    await steer(page, 'later two')
+    await page.getByRole('button', { name: 'Withdraw steered prompt' }).click()
+    await chip(page).waitFor({ state: 'detached' })
+    await steer(page, 'later three')
+    await page.getByRole('button', { name: 'Edit steered prompt' }).click()
+    await chip(page).waitFor({ state: 'detached' })
+    await eventually(() => prompt(page).inputValue()).toBe('later three')
+    gates.open('later two')
+    gates.open('later three')
+    expect((await host().state(id)).turn?.steers ?? []).toEqual([])
+    expect(await conversation(page).getByText('While I am at it').count()).toBe(0)
+    expect(complaints).toEqual([])
   })
 })

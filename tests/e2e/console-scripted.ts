@@ -12,10 +12,13 @@ import type { AgentAdapter } from '../../packages/server/src/core/agent-adapter.
 import { browserAtWork } from './console-at-work.ts'
 
 /** A real server whose agent plays, for each prompt, the script of that name; and a browser. */
-export function scriptedConsole(scripts: Readonly<Record<string, Script>>) {
+export function scriptedConsole(
+  scripts: Readonly<Record<string, Script>>,
+  steerGate: (words: string) => string | undefined = () => undefined,
+) {
   const gates = createGates()
   const script = (text: string) => scripts[text] ?? []
-  const work = consoleWith(async () => [createScriptedAdapter({ gates, script })])
+  const work = consoleWith(async () => [createScriptedAdapter({ gates, script, steerGate })])
   const session = (prompt: string, cwd = work.folder) => work.create({ agent: 'scripted', cwd, prompt })
   return { ...work, session, gates }
 }

@@ -68,8 +68,10 @@ function neededPrompts(
   { queue }: SessionState,
 ): SessionEvent[] {
   const needed = new Set(queue.map(({ promptId }) => promptId))
-  for (const event of below)
-    if (event.type === 'turn.started' && event.promptId !== undefined) needed.add(event.promptId)
+  for (const event of below) {
+    const starts = event.type === 'turn.started' || event.type === 'prompt.taken'
+    if (starts && event.promptId !== undefined) needed.add(event.promptId)
+  }
   return above.filter(
     (event) =>
       (event.type === 'prompt.submitted' || event.type === 'prompt.queued') && needed.has(event.promptId),

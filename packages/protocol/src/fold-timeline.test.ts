@@ -199,6 +199,34 @@ describe('what nobody understood', () => {
   })
 })
 
+describe('a steered prompt', () => {
+  const steered = sample('prompt.submitted', { promptId: 'prm_2', turnId: 'trn_1', delivery: 'steer' })
+  const taken = sample('prompt.taken', { promptId: 'prm_2', turnId: 'trn_1' })
+  const shown = (...events: EventDraft[]) =>
+    timelineOf(...events).map((block) =>
+      block.type === 'prompt' ? `${block.id} ${block.status}` : block.type,
+    )
+
+  it('waits until it is taken up, and stands there', () => {
+    expect(shown(steered, sample('text.written'))).toEqual(['prm_2 queued', 'text'])
+    expect(shown(steered, sample('text.written'), taken)).toEqual(['text', 'prm_2 sent'])
+    expect(timelineOf(steered, sample('text.written'), taken).map(({ seq }) => seq)).toEqual([2, 3])
+  })
+
+  it('stays where it was sent if the log does not say when it was taken up', () => {
+    expect(shown(steered, sample('text.written'), sample('turn.ended'))).toEqual([
+      'prm_2 sent',
+      'text',
+      'turn-end',
+    ])
+  })
+
+  it('waits on if its turn left it to the queue', () => {
+    const queued = sample('prompt.queued', { promptId: 'prm_2' })
+    expect(shown(steered, queued, sample('turn.ended'))).toEqual(['prm_2 queued', 'turn-end'])
+  })
+})
+
 describe('a timeline that starts in the middle of a log', () => {
   const aboveIt: EventType[] = [
     'prompt.queued',
@@ -224,7 +252,8 @@ describe('a timeline that starts in the middle of a log', () => {
         const whole = applyToTimeline([], events)
         const ids = new Set(applyToTimeline([], events.slice(0, cut)).map((block) => block.id))
         fc.pre(!below.some((block) => ids.has(block.id)))
-        expect(whole.filter((block) => block.seq >= first)).toEqual(below)
+        // A prompt that was steered above and is taken up below is left out, as every block that is above.
+        expect(whole.filter((block) => block.seq >= first && !ids.has(block.id))).toEqual(below)
       }),
     )
   })

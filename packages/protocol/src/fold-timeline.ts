@@ -30,7 +30,6 @@ const silent: ReadonlySet<string> = new Set([
   'prompt.moved',
   'queue.paused',
   'queue.resumed',
-  'prompt.taken',
   'turn.interrupted',
   'turn.resumed',
   'plan.updated',
@@ -47,11 +46,17 @@ function apply(blocks: Block[], event: SessionEvent): void {
         parts: event.parts,
         delivery: event.delivery,
         ...(event.outside && { outside: event.outside }),
-        status: 'sent',
+        // A steered prompt waits until the agent takes it up.
+        status: event.turnId && event.delivery === 'steer' ? 'queued' : 'sent',
       })
       return
     case 'prompt.queued':
-      return replace(blocks, event.promptId, 'prompt', (block) => ({ ...block, status: 'queued' }))
+      return replace(blocks, event.promptId, 'prompt', ({ turnId, ...block }) => ({
+        ...block,
+        status: 'queued',
+      }))
+    case 'prompt.taken':
+      return takenUp(blocks, event)
     case 'prompt.withdrawn':
       return replace(blocks, event.promptId, 'prompt', (block) => ({ ...block, status: 'withdrawn' }))
     case 'turn.started':
@@ -64,6 +69,7 @@ function apply(blocks: Block[], event: SessionEvent): void {
       }))
     case 'turn.ended': {
       const { seq, at, sessionId, turnId, type, version, ...end } = event
+      leaveSteers(blocks, turnId)
       blocks.push({ ...base(event, `end:${turnId}`), type: 'turn-end', end })
       return
     }
@@ -156,6 +162,26 @@ function apply(blocks: Block[], event: SessionEvent): void {
       return notice(blocks, event, 'info', 'session_released', releaseText)
     case 'session.forked':
       return notice(blocks, event, 'info', 'session_forked', `Forked into ${event.into}.`)
+  }
+}
+
+/** It stands where it took effect, below what was said before. */
+function takenUp(blocks: Block[], event: EventOf<'prompt.taken'>): void {
+  const index = indexOf(blocks, event.promptId)
+  const block = blocks[index]
+  if (block?.type !== 'prompt') return
+  blocks.splice(index, 1)
+  const { seq, turnId = block.turnId } = event
+  blocks.push({ ...block, seq, status: 'sent', ...(turnId && { turnId }) })
+}
+
+/** Logs from before `prompt.taken`, and turns that were lost, do not say whether a steered prompt was taken up. */
+function leaveSteers(blocks: Block[], turnId: string | undefined): void {
+  for (let index = blocks.length - 1; index >= 0; index--) {
+    const block = blocks[index]!
+    if (block.type === 'turn-end') return
+    if (block.type !== 'prompt' || block.turnId !== turnId) continue
+    if (block.status === 'queued' && block.delivery === 'steer') blocks[index] = { ...block, status: 'sent' }
   }
 }
 

@@ -48,7 +48,7 @@ export function ComposerBar({
           <button
             type="button"
             onClick={() => onSend('steer')}
-            title={withKeys('Into the running turn (Ctrl+Enter)')}
+            title={withKeys('Steer: send into the running turn (Ctrl+Enter)')}
             className="flex h-8 items-center gap-1 rounded-lg border border-dashed border-mark px-2 text-xs font-medium text-mark hover:bg-mark-wash pointer-coarse:h-11"
           >
             <CornerDownRight size={14} aria-hidden /> Steer

@@ -1,4 +1,4 @@
-import { promptText } from '@parley/protocol'
+import { type Prompt, promptText } from '@parley/protocol'
 import { CloudOff, CornerDownRight, Send, X } from 'lucide-react'
 import { useConnection } from '../page/client.ts'
 import { lazyPart, Part } from '../page/part.tsx'
@@ -9,20 +9,24 @@ import { type Outgoing, takeBack, useOutgoing } from './outbox.ts'
 
 const queuedPrompts = lazyPart(() => import('./queued-prompts.tsx'))
 
+const none: readonly Prompt[] = []
+
 /** What waits its turn: each can be put earlier, taken back, or taken back to be written anew. */
 export function Queue() {
   const sessionId = useSessionId()
   const queue = useStatePart((state) => state.queue)
+  const steers = useStatePart((state) => state.turn?.steers ?? none)
   const outgoing = useOutgoing(sessionId)
-  if (queue.length === 0 && outgoing.length === 0) return null
+  const waits = queue.length + steers.length > 0
+  if (!waits && outgoing.length === 0) return null
   return (
     <ul
       aria-label="Queue"
       className="mb-2 flex max-h-40 shrink-0 flex-col gap-1 overflow-y-auto px-1 max-md:max-h-28"
     >
-      {queue.length > 0 && (
+      {waits && (
         <Part of={queuedPrompts} frame={(inside) => <li>{inside}</li>}>
-          {(QueuedPrompts) => <QueuedPrompts queue={queue} />}
+          {(QueuedPrompts) => <QueuedPrompts queue={queue} steers={steers} />}
         </Part>
       )}
       {outgoing.map((one) => (

@@ -1,5 +1,5 @@
 import { type Prompt, pausedPrompts, promptText } from '@parley/protocol'
-import { ArrowUp, ListOrdered, Pause, Pencil, Play, X } from 'lucide-react'
+import { ArrowUp, CornerDownRight, ListOrdered, Pause, Pencil, Play, X } from 'lucide-react'
 import { useEffect } from 'react'
 import { announce } from '../page/announcer.tsx'
 import { client } from '../page/client.ts'
@@ -7,14 +7,26 @@ import { toastError } from '../page/toasts.tsx'
 import { plural, visible } from '../page/words.logic.ts'
 import { Button, IconButton } from '../parts/button.tsx'
 import { useSessionId, useStatePart } from '../session/session-context.tsx'
-import { putBack } from './draft.ts'
+import { putBack, type QueuePlace } from './draft.ts'
 import { focusPrompt } from './focus-prompt.ts'
 
-/** The prompts that wait at the server, in the order in which they will run; paused ones come last. */
-export default function QueuedPrompts({ queue }: { queue: readonly Prompt[] }) {
+/**
+ * The prompts that wait at the server: steered ones until the agent takes them up, then the queue in the order in which
+ * it will run; paused ones come last.
+ */
+export default function QueuedPrompts({
+  queue,
+  steers,
+}: {
+  queue: readonly Prompt[]
+  steers: readonly Prompt[]
+}) {
   const paused = pausedPrompts({ queue })
   return (
     <>
+      {steers.map((prompt) => (
+        <PendingSteer key={prompt.promptId} prompt={prompt} />
+      ))}
       {paused > 0 && <PausedRow count={paused} />}
       {queue.map((prompt, index) => (
         <QueuedPrompt key={prompt.promptId} prompt={prompt} place={index + 1} queue={queue} />
@@ -44,22 +56,49 @@ function PausedRow({ count }: { count: number }) {
   )
 }
 
-function QueuedPrompt({ prompt, place, queue }: { prompt: Prompt; place: number; queue: readonly Prompt[] }) {
-  const above = queue[place - 2]
+/** It goes into the conversation where the agent takes it up, which may be long after it was sent. */
+function PendingSteer({ prompt }: { prompt: Prompt }) {
+  const { withdraw, edit } = usePromptActions(prompt, { followers: [], paused: false })
+  return (
+    <li
+      data-testid="pending-steer"
+      className="flex shrink-0 items-center gap-2 rounded-lg border border-dashed border-mark bg-side py-0.5 pr-1 pl-2.5 text-sm"
+    >
+      <CornerDownRight size={14} aria-hidden className="breathe shrink-0 text-mark" />
+      <span className="shrink-0 text-xs text-mark">Steering, not read yet</span>
+      <span className="min-w-0 flex-1 truncate">{visible(promptText(prompt.parts))}</span>
+      <IconButton label="Edit steered prompt" onClick={() => void edit()}>
+        <Pencil size={13} />
+      </IconButton>
+      <IconButton label="Withdraw steered prompt" onClick={() => void withdraw().catch(toastError)}>
+        <X size={14} />
+      </IconButton>
+    </li>
+  )
+}
+
+function usePromptActions(prompt: Prompt, place: QueuePlace) {
   const sessionId = useSessionId()
-  const text = promptText(prompt.parts)
-  const Icon = prompt.paused ? Pause : ListOrdered
   const withdraw = () => client.withdraw(sessionId, prompt.promptId)
   const edit = async () => {
     try {
       await withdraw()
-      const followers = queue.slice(place).map(({ promptId }) => promptId)
-      putBack(sessionId, prompt.parts, { followers, paused: prompt.paused ?? false })
+      putBack(sessionId, prompt.parts, place)
       focusPrompt()
     } catch (thrown) {
       toastError(thrown)
     }
   }
+  return { withdraw, edit }
+}
+
+function QueuedPrompt({ prompt, place, queue }: { prompt: Prompt; place: number; queue: readonly Prompt[] }) {
+  const above = queue[place - 2]
+  const sessionId = useSessionId()
+  const text = promptText(prompt.parts)
+  const Icon = prompt.paused ? Pause : ListOrdered
+  const followers = queue.slice(place).map(({ promptId }) => promptId)
+  const { withdraw, edit } = usePromptActions(prompt, { followers, paused: prompt.paused ?? false })
   return (
     <li
       className={`flex shrink-0 items-center gap-2 rounded-lg border border-line bg-side py-0.5 pr-1 pl-2.5 text-sm ${prompt.paused ? 'text-soft' : ''}`}

@@ -38,7 +38,7 @@ export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'pr
       >
         {steer && (
           <p className="flex items-center gap-1 pb-0.5 text-xs font-medium text-mark">
-            <CornerDownRight size={12} aria-hidden /> Into the running turn
+            <CornerDownRight size={12} aria-hidden /> Sent while running
           </p>
         )}
         {block.outside && <p className="pb-0.5 text-xs font-medium text-soft">In the agent’s own program</p>}

@@ -142,6 +142,8 @@ export type AgentConnection = {
    * it must not get it twice.
    */
   send(message: AgentMessage): Promise<unknown>
+  /** Takes back a steered prompt that is pending. False: the agent has taken it up, or cannot give it back. */
+  takeBack?(promptId: string): Promise<boolean>
   /** Asks the agent to stop its turn and stay. The turn's end comes as an output; the host forces it if it does not. */
   interrupt(): Promise<void>
   /** Stops a task that runs in the background. Its end comes as a `task.updated` output. */

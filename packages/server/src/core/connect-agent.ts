@@ -116,6 +116,9 @@ function tamed(connection: AgentConnection): AgentConnection {
     close: async () => connection.close(),
     ...(previewRewind && { previewRewind: async (promptId) => previewRewind.call(connection, promptId) }),
     ...(connection.park && { park: async () => connection.park?.() }),
+    ...(connection.takeBack && {
+      takeBack: async (promptId) => (await connection.takeBack?.(promptId)) ?? false,
+    }),
     ...(connection.stopTask && { stopTask: async (taskId) => connection.stopTask?.(taskId) }),
     ...(connection.saidElsewhere && {
       saidElsewhere: async () => connection.saidElsewhere?.() ?? 'nothing',

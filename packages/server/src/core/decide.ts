@@ -161,9 +161,14 @@ function submit(
   }
 }
 
+/** A steered prompt can be withdrawn as long as its agent gives it back, which the live session has asked for. */
 function withdraw(state: SessionState, { promptId }: CommandOf<'prompt.withdraw'>): Decision {
-  placeInQueue(state, promptId)
+  if (!isPendingSteer(state, promptId)) placeInQueue(state, promptId)
   return { drafts: [{ type: 'prompt.withdrawn', promptId }] }
+}
+
+export function isPendingSteer({ turn }: SessionState, promptId: string): boolean {
+  return turn?.steers?.some((prompt) => prompt.promptId === promptId) ?? false
 }
 
 /** To where it is already, or before itself, is no change. */

@@ -57,8 +57,9 @@ function promptEvent({ json }: StoredEvent): PromptEvent | undefined {
   return event.type === 'prompt.submitted' || event.type === 'prompt.queued' ? event : undefined
 }
 
+/** The prompt whose turn starts here, or that a turn takes up here. */
 function startedPrompt({ json }: StoredEvent): string | undefined {
-  if (!json.includes('"type":"turn.started"')) return undefined
+  if (!json.includes('"type":"turn.started"') && !json.includes('"type":"prompt.taken"')) return undefined
   const event = JSON.parse(json) as SessionEvent
-  return event.type === 'turn.started' ? event.promptId : undefined
+  return event.type === 'turn.started' || event.type === 'prompt.taken' ? event.promptId : undefined
 }

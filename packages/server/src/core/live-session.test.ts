@@ -203,6 +203,31 @@ describe('steering', () => {
     expect((await session.state()).turns).toBe(1)
   })
 
+  it('can be withdrawn until the agent takes it up', async () => {
+    const { create, gates } = await world({ agent: { steerGate: (words) => words } })
+    const session = await create()
+    await session.submit(waitAt('end'))
+    await gates.reached('end')
+    const steer = async (text: string) => {
+      const { promptId = '' } = await session.command({ type: 'prompt.submit', text, delivery: 'steer' })
+      await gates.reached(text)
+      return promptId
+    }
+    const [first, second] = [await steer('first'), await steer('second')]
+    expect((await session.state()).turn?.steers).toHaveLength(2)
+    await session.command({ type: 'prompt.withdraw', promptId: first })
+    gates.open('first')
+    gates.open('second')
+    await session.when(({ turn }) => turn?.steers?.length === 0)
+    await expect(session.command({ type: 'prompt.withdraw', promptId: second })).rejects.toEqual(
+      refusal('conflict'),
+    )
+    gates.open('end')
+    await session.idle()
+    expect(await session.texts()).toEqual(['While I am at it: second'])
+    expect(await session.events('prompt.withdrawn')).toMatchObject([{ promptId: first }])
+  })
+
   it('without a turn it is a prompt like any other', async () => {
     const { create } = await world()
     const session = await create()

@@ -16,6 +16,7 @@ import type { CloseReason } from './agent-link.ts'
 import type { Clock, Ids } from './clock.ts'
 import { type CommandDesk, createCommandDesk } from './command-desk.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
+import { isPendingSteer } from './decide.ts'
 import { requestsOfTurn } from './end-turn.ts'
 import type { EnvironmentOf } from './environment.ts'
 import { createFactWaiters } from './fact-waiters.ts'
@@ -146,11 +147,18 @@ export class LiveSession {
   async command(command: Command): Promise<Receipt> {
     await this.recover()
     if (command.type === 'prompt.submit') await this.#agent.listenElsewhere()
+    if (command.type === 'prompt.withdraw') await this.#takeBack(command.promptId)
     const { receipt, fresh } = await this.#desk.take(command)
     const lets = command.type === 'session.close' || command.type === 'session.release'
     if (fresh && lets && !this.state.turn) await this.#disconnect('closed')
     if (fresh && command.type === 'task.stop') this.#agent.stopTasks(command.taskId)
     return receipt
+  }
+
+  async #takeBack(promptId: string): Promise<void> {
+    if (!isPendingSteer(this.state, promptId) || (await this.#agent.takeBack(promptId))) return
+    const message = 'The agent has this prompt already, or does not give it back.'
+    throw new ParleyError('conflict', message, { details: { promptId } })
   }
 
   /** Looks, once, at what a restart left behind, then goes on with what can go on. Rejects if it cannot be recorded. */

@@ -268,6 +268,14 @@ export class SessionAgent {
     else this.#quietly(this.#sendSteer(this.#turnLink, prompt), 'steer the agent')
   }
 
+  /** Takes back a steered prompt that the agent has not taken up. */
+  async takeBack(promptId: string): Promise<boolean> {
+    const unsent = this.#steers.length
+    this.#steers = this.#steers.filter((prompt) => prompt.promptId !== promptId)
+    if (this.#steers.length < unsent) return true
+    return (await this.#turnLink?.connection.takeBack?.(promptId)) ?? false
+  }
+
   async #sendSteer(link: AgentLink, prompt: Prompt): Promise<void> {
     const taken = await this.#send(link, { type: 'prompt', prompt })
     if (taken === 'pending' || this.#link !== link) return

@@ -250,6 +250,15 @@ class ClaudeConnection implements AgentConnection {
       await this.#query?.interrupt().catch((error: unknown) => this.#notice('interrupt', error))
   }
 
+  async takeBack(promptId: string): Promise<boolean> {
+    const uuid = promptUuid(promptId)
+    const query = this.#query as (Query & QueuedMessages) | undefined
+    if (!this.#state.pending.has(uuid)) return false
+    if ((await query?.cancelAsyncMessage?.(uuid).catch(() => false)) !== true) return false
+    this.#handed.delete(uuid)
+    return true
+  }
+
   /** What the agent acknowledges is in force; the rest is taken when it is started the next time. */
   async configure(settings: SessionSettings): Promise<void> {
     if (this.#closing) return

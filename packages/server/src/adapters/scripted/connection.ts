@@ -35,6 +35,7 @@ export type ConnectionDeps = {
   readonly version: string
   readonly transcript: Transcript
   readonly gates: Gates
+  readonly steerGate: (words: string) => string | undefined
   readonly sleep: Sleep
   readonly pieceDelayMs: number
 }
@@ -52,6 +53,8 @@ export class ScriptedConnection implements AgentConnection {
   #turn: RunningTurn | undefined
   #turns: Promise<void> = Promise.resolve()
   #continued = 0
+  /** Steered prompts that wait at a gate. */
+  readonly #pending = new Set<string>()
 
   constructor(deps: ConnectionDeps, input: ConnectInput) {
     this.#deps = deps
@@ -74,14 +77,21 @@ export class ScriptedConnection implements AgentConnection {
     this.#sayInForce(refused)
   }
 
-  async send(message: AgentMessage): Promise<void> {
-    if (this.#closed.signal.aborted) return
+  async send(message: AgentMessage): Promise<'pending' | undefined> {
+    if (this.#closed.signal.aborted) return undefined
     const { type, prompt } = message
-    if (type === 'prompt' && prompt.delivery === 'steer' && this.#turn)
-      return this.#acknowledge(this.#turn, prompt)
+    if (type === 'prompt' && prompt.delivery === 'steer' && this.#turn) {
+      void this.#takeUp(this.#turn, prompt)
+      return 'pending'
+    }
     const turn = this.#newTurn(message)
     this.#turn ??= turn
     this.#turns = this.#turns.then(() => this.#play(message, turn)).catch((error) => this.#crash(error))
+    return undefined
+  }
+
+  async takeBack(promptId: string): Promise<boolean> {
+    return this.#pending.delete(promptId)
   }
 
   async interrupt(): Promise<void> {
@@ -136,7 +146,14 @@ export class ScriptedConnection implements AgentConnection {
     this.#queue.put({ type: 'session.configured', effective: this.#settings })
   }
 
-  #acknowledge(turn: RunningTurn, prompt: Prompt): void {
+  async #takeUp(turn: RunningTurn, prompt: Prompt): Promise<void> {
+    const gate = this.#deps.steerGate(promptText(prompt.parts))
+    if (gate !== undefined) {
+      this.#pending.add(prompt.promptId)
+      await this.#deps.gates.pass(gate, turn.interrupted.signal)
+      if (!this.#pending.delete(prompt.promptId) || this.#turn !== turn) return
+    }
+    this.#queue.put({ type: 'prompt.taken', promptId: prompt.promptId })
     const blockId = `${turn.idPrefix}.steer-${++turn.steered}`
     const text = `While I am at it: ${promptText(prompt.parts)}`
     this.#queue.put({ type: 'text.streamed', blockId, text })

@@ -27,6 +27,8 @@ export type ScriptedAdapterOptions = {
   readonly commands?: readonly AgentCommand[]
   /** What steps of type `wait` wait at. */
   readonly gates?: Gates
+  /** The gate at which a steered prompt waits until the agent takes it up. Without one it is taken up at once. */
+  readonly steerGate?: (words: string) => string | undefined
   readonly sleep?: Sleep
   /** Between the pieces of a stream; 0 unless given. */
   readonly pieceDelayMs?: number
@@ -86,6 +88,7 @@ export function createScriptedAdapter(options: ScriptedAdapterOptions = {}): Age
     version,
     transcript: options.transcript ?? memoryTranscript(),
     gates: options.gates ?? createGates(),
+    steerGate: options.steerGate ?? (() => undefined),
     sleep: options.sleep ?? realSleep,
     pieceDelayMs: options.pieceDelayMs ?? 0,
   }

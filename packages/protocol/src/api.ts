@@ -58,7 +58,11 @@ export const routes = {
     path: '/api/health',
     summary: 'Is it up? Needs no token',
     open: true,
-    reply: z.object({ ok: z.literal(true), version: z.string() }),
+    reply: z.object({
+      ok: z.literal(true),
+      version: z.string(),
+      instance: z.string().optional().meta({ description: 'Another one after each start' }),
+    }),
     status: 200,
   },
   listAgents: {

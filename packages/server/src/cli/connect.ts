@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Client, createClient } from '@parley/client'
 import { ParleyError } from '@parley/protocol'
+import { identityOf } from '../stores/sqlite-owner.ts'
 import { createCommandLine } from './command-line.ts'
 import { type Configuration, databaseFile } from './configuration.ts'
 import type { Context } from './context.ts'
@@ -19,7 +20,14 @@ export type Connected = {
 }
 
 /** Who holds the data folder, as the store wrote it down. It may be long gone. */
-export type Owner = { readonly pid: number; readonly url?: string }
+export type Owner = {
+  readonly pid: number
+  readonly url?: string
+  /** The run of the server that wrote it, as its health tells. */
+  readonly instance?: string
+  /** The file of the database that it holds. */
+  readonly database?: string
+}
 
 const healthMs = 2_000
 /** Whoever has locked the folder may still be starting, on a machine that is busy. */
@@ -53,7 +61,7 @@ function isInUse(thrown: unknown): thrown is ParleyError {
   return thrown.details?.file !== undefined && thrown.details.sqlite === undefined
 }
 
-/** The server of this data folder, if one answers. */
+/** The server of this data folder, if one answers. Rejects if the folder is a copy of the one that the server works on. */
 export async function findServer(
   configuration: Configuration,
   { evenIfGone = false } = {},
@@ -61,10 +69,10 @@ export async function findServer(
   const owner = readOwner(configuration.dataDir)
   if (owner?.url === undefined || !(evenIfGone || isAlive(owner.pid))) return undefined
   const { url } = owner
+  if (!(await isServerOf(owner, url))) return undefined
+  if (owner.database !== identityOf(databaseFile(configuration.dataDir))) throw copied(configuration, owner)
   const client = createClient({ url, token: tokenOf(configuration), name: 'parley cli' })
   try {
-    const { ok } = await client.call('health', { timeoutMs: healthMs })
-    if (ok !== true) return undefined
     await client.call('listSessions', { query: { limit: 1 } })
   } catch (thrown) {
     client.close()
@@ -82,11 +90,19 @@ export async function findServer(
   }
 }
 
+/** Somebody else may listen there by now. The token is not sent before this is known. */
+async function isServerOf({ instance }: Owner, url: string): Promise<boolean> {
+  using stranger = createClient({ url, name: 'parley cli' })
+  const health = await stranger.call('health', { timeoutMs: healthMs }).catch(() => undefined)
+  return health?.instance !== undefined && health.instance === instance
+}
+
 export function readOwner(dataDir: string): Owner | undefined {
   try {
     const owner = JSON.parse(readFileSync(`${databaseFile(dataDir)}.owner.json`, 'utf8')) as Partial<Owner>
     if (typeof owner.pid !== 'number') return undefined
-    return { pid: owner.pid, ...(typeof owner.url === 'string' && { url: owner.url }) }
+    const texts = Object.entries(owner).filter(([, value]) => typeof value === 'string')
+    return { ...Object.fromEntries(texts), pid: owner.pid }
   } catch {
     return undefined
   }
@@ -155,6 +171,15 @@ async function othersDone(
     }
     await new Promise((resolve) => setTimeout(resolve, retryMs))
   }
+}
+
+function copied({ dataDir }: Configuration, { pid, url }: Owner): ParleyError {
+  const record = `${databaseFile(dataDir)}.owner.json`
+  return new ParleyError(
+    'conflict',
+    `${dataDir} is a copy of a data folder that a server was using: its record names that server (pid ${pid}, ${url}), which works on the original. Nothing was done. To use the copy, delete ${record}; to use the server, give its folder with --data-dir.`,
+    { details: { dataDir } },
+  )
 }
 
 function wrongToken({ pid, url }: Owner, cause: unknown): ParleyError {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { newId } from '@parley/protocol'
@@ -105,6 +106,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   host.onSessionChanged(({ change, session }) => change === 'deleted' && terminals.removeOf(session))
   const terminalFace = createTerminalFace({ terminals, logger })
   const chat = createChatFace({ host, logger, ...(defaults && { defaults }) })
+  const instance = randomUUID()
   let followers = 0
   const http = await startServer({
     consoleFolder: builtConsole,
@@ -116,6 +118,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     devices: store,
     host,
     version,
+    instance,
     chat,
     metrics: (now) => telemetry.metrics({ ...now, clients: { ...now.clients, websocket: websocket.peers } }),
     websocket: (upgrade) => {
@@ -124,7 +127,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
       websocket.accept(upgrade)
     },
   })
-  store.describeOwner({ url: http.url })
+  store.describeOwner({ url: http.url, instance })
   undo.defer(() => http.close())
   undo.defer(() => websocket.close())
   undo.defer(() => chat.close())

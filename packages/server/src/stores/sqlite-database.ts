@@ -4,7 +4,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { ParleyError } from '@parley/protocol'
 import { type Migration, migrations } from './migrations/index.ts'
 import { isLocked, sqliteFailure } from './sqlite-failure.ts'
-import { type OwnerInfo, readOwner, removeOwner, writeOwner } from './sqlite-owner.ts'
+import { identityOf, type OwnerInfo, readOwner, removeOwner, writeOwner } from './sqlite-owner.ts'
 
 /** One file, locked for this process from open to close, with today's schema. Whatever it throws is a ParleyError. */
 export type SqliteDatabase = {
@@ -40,7 +40,8 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const startedAt = new Date().toISOString()
-  const describeOwner = (info: OwnerInfo) => writeOwner(file, { pid: process.pid, startedAt, ...info })
+  const own = { pid: process.pid, startedAt, database: identityOf(file) ?? '' }
+  const describeOwner = (info: OwnerInfo) => writeOwner(file, { ...own, ...info })
   describeOwner(options.owner ?? {})
 
   const read = <T>(work: () => T): T => {

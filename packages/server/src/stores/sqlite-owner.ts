@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 
 /** Says who holds a database, for the message that a second one gets. The lock itself is SQLite's; this file decides nothing. */
 export type OwnerInfo = Readonly<Record<string, string | number>>
@@ -14,11 +14,23 @@ export function writeOwner(file: string, info: OwnerInfo): void {
 export function readOwner(file: string): { info: OwnerInfo; words: string } | undefined {
   try {
     const info = JSON.parse(readFileSync(ownerFile(file), 'utf8')) as OwnerInfo
-    const { pid, startedAt, ...rest } = info
-    return { info, words: [`pid ${pid}`, ...Object.values(rest), `since ${startedAt}`].join(', ') }
+    const { pid, startedAt, url } = info
+    return {
+      info,
+      words: [`pid ${pid}`, ...(url === undefined ? [] : [url]), `since ${startedAt}`].join(', '),
+    }
   } catch {
     return undefined
   }
+}
+
+/**
+ * Which file this is, whatever its path: a copy is another one, a renamed folder is the same. It stands in the owner file,
+ * because that is copied along with the folder.
+ */
+export function identityOf(file: string): string | undefined {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
 }
 
 export function removeOwner(file: string): void {

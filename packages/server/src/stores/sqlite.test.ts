@@ -134,6 +134,7 @@ describe('the owner file', () => {
     expect(JSON.parse(readFileSync(`${file}.owner.json`, 'utf8'))).toEqual({
       pid: process.pid,
       startedAt: expect.any(String),
+      database: expect.stringMatching(/^\d+:\d+$/),
       url: 'http://127.0.0.1:1',
     })
     expect(refusalOf(() => openSqliteStore({ file })).message).toContain(

@@ -50,6 +50,8 @@ export type AppParts = {
   readonly changeStreams: ChangeStreams
   readonly logger: Logger
   readonly version: string
+  /** Names this run of the server. It is in the record that the data folder keeps of it, too. */
+  readonly instance?: string
   readonly bodyLimit: number
   /** Where the server can be reached, without a slash at the end. */
   readonly url: () => string
@@ -79,7 +81,11 @@ export function createApp(parts: AppParts): App {
     return next()
   })
 
-  mount(app, parts, routes.health, () => ({ ok: true as const, version }))
+  mount(app, parts, routes.health, () => ({
+    ok: true as const,
+    version,
+    ...(parts.instance !== undefined && { instance: parts.instance }),
+  }))
   mount(app, parts, routes.openapi, () => openapiDocument(version))
   app.get('/api/ws', () => {
     throw new ParleyError('validation_error', 'Connect to /api/ws with a WebSocket.')

@@ -29,6 +29,7 @@ export type FaceSettings = {
   readonly now?: () => number
   readonly logger: Logger
   readonly version: string
+  readonly instance?: string
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
   readonly limits?: Partial<FaceLimits>
@@ -102,6 +103,7 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
     streams,
     logger,
     version,
+    ...(settings.instance !== undefined && { instance: settings.instance }),
     bodyLimit: limits.bodyBytes,
     url,
     commandLine,

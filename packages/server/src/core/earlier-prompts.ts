@@ -1,4 +1,5 @@
 import type { SessionEvent, SessionState } from '@parley/protocol'
+import { readEvents } from './read-events.ts'
 import type { SessionStore, StoredEvent } from './session-store.ts'
 
 const pageSize = 1000
@@ -21,7 +22,7 @@ export async function earlierPrompts(
   let before = page[0]?.seq ?? 1
   const last = Math.max(1, before - mostScanned)
   while (missing.size > 0 && before > last) {
-    const older = await store.read(state.id, { before, limit: pageSize })
+    const older = await readEvents(store, state.id, { before, limit: pageSize })
     if (older.length === 0) break
     for (const stored of older.toReversed()) {
       const event = promptEvent(stored)

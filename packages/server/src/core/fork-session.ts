@@ -7,6 +7,7 @@ import {
   type SessionState,
   type UnknownEvent,
 } from '@parley/protocol'
+import { readEvents } from './read-events.ts'
 import { numbered } from './session-log.ts'
 import type { SessionStore, StoredEvent } from './session-store.ts'
 
@@ -28,7 +29,7 @@ export async function copyForFork(
   if (existing && existing.head > upTo) return undefined
   let state = existing?.state ?? emptyState(child, `${parent.epoch}-fork`)
   while (state.seq < upTo) {
-    const page = await store.read(parent.id, {
+    const page = await readEvents(store, parent.id, {
       after: state.seq,
       limit: Math.min(pageSize, upTo - state.seq),
     })

@@ -43,6 +43,7 @@ import { defaultLimits, type Limits } from './limits.ts'
 import { LiveSession, type LiveSessionOptions } from './live-session.ts'
 import { createModelCatalogue, type ModelCatalogue } from './model-catalogue.ts'
 import { OpenSessions, stopping } from './open-sessions.ts'
+import { readEvents } from './read-events.ts'
 import type { FeedReader, FollowFrom } from './session-feed.ts'
 import { loadState, numbered } from './session-log.ts'
 import { changesList, patchDrafts } from './session-patch.ts'
@@ -381,7 +382,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
           },
         )
       }
-      const stored = (await store.read(sessionId, range)).filter((event) => event.seq <= head)
+      const stored = (await readEvents(store, sessionId, range)).filter((event) => event.seq <= head)
       const events = stored.map(shownEvent)
       const page = { events, head, epoch: state.epoch }
       return prompts ? { ...page, prompts: await earlierPrompts(store, state, events) } : page

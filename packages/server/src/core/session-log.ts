@@ -12,6 +12,7 @@ import {
   type UnknownEvent,
 } from '@parley/protocol'
 import type { Clock } from './clock.ts'
+import { readEvents } from './read-events.ts'
 import { createSessionFeed, type FeedItem, type SessionFeed } from './session-feed.ts'
 import type { SessionStore, StoredEvent, StoredReceipt } from './session-store.ts'
 import { shownText } from './shown-secrets.ts'
@@ -85,7 +86,7 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
     openBlocks: () => [...goingOn(state), ...state.openBlocks.flatMap(openBlockDeltas)].map(deltaItem),
     soon: clock.soon,
     problem: (error) => problem(error, 'tell a reader'),
-    read: store.read,
+    read: (id, range) => readEvents(store, id, range),
   })
 
   async function record(plan: (state: SessionState) => Plan): Promise<SessionEvent[]> {
@@ -260,7 +261,7 @@ export async function loadState(store: SessionStore, sessionId: string): Promise
   }
   let state: SessionState = { ...record.state, epoch: record.epoch }
   while (state.seq < record.head) {
-    const page = await store.read(sessionId, { after: state.seq, limit: 1000 })
+    const page = await readEvents(store, sessionId, { after: state.seq, limit: 1000 })
     if (page.length === 0) break
     for (const { json } of page) {
       const event = JSON.parse(json) as SessionEvent | UnknownEvent

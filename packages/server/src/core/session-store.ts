@@ -69,7 +69,12 @@ export type StoredEnvironment = {
 }
 
 /** An event as text: what the log made of it, passed on to readers without being parsed. */
-export type StoredEvent = { readonly seq: number; readonly json: string }
+export type StoredEvent = {
+  readonly seq: number
+  readonly json: string
+  /** The store found that this is no JSON any more. See `readEvents`. */
+  readonly damaged?: true
+}
 
 export type AppendBatch = {
   readonly sessionId: string

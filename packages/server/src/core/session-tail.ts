@@ -7,6 +7,7 @@ import {
   type UnknownEvent,
 } from '@parley/protocol'
 import { earlierPrompts } from './earlier-prompts.ts'
+import { readEvents } from './read-events.ts'
 import type { SessionStore, StoredEvent } from './session-store.ts'
 
 const mostEvents = 16_384
@@ -22,7 +23,7 @@ export async function tailOf(
 ): Promise<{ blocks: Block[]; firstSeq: number }> {
   if (tail === 0 || state.seq === 0) return { blocks: [], firstSeq: state.seq + 1 }
   for (let limit = Math.max(64, tail * 3); ; limit *= 4) {
-    const page = await store.read(state.id, { before: state.seq + 1, limit })
+    const page = await readEvents(store, state.id, { before: state.seq + 1, limit })
     const blocks = applyToTimeline([], page.map(parsed).filter(isKnown))
     const whole = page.length < limit || limit >= mostEvents
     if (blocks.length >= tail || whole) {

@@ -40,9 +40,15 @@ export function createSqliteCheckpoints(database: SqliteDatabase) {
         numbered.set(block, known)
         const text = known.texts.get(field)?.text ?? ''
         if (field === 'meta') known.meta = body
-        else known.texts.set(field, { text: text + (JSON.parse(body) as string), parts: part + 1 })
+        else known.texts.set(field, { text: text + (parsed<string>(body) ?? ''), parts: part + 1 })
       }
-      return new Map([...numbered.values()].map((known) => [(JSON.parse(known.meta) as OpenBlock).id, known]))
+      // What was being written is not in the log yet. A block that cannot be read is lost; its turn is told as interrupted.
+      return new Map(
+        [...numbered.values()].flatMap((known) => {
+          const id = parsed<OpenBlock>(known.meta)?.id
+          return id === undefined ? [] : [[id, known] as const]
+        }),
+      )
     },
     write(key: number, written: Written, blocks: readonly OpenBlock[]): void {
       for (const block of blocks) {
@@ -75,6 +81,14 @@ export function createSqliteCheckpoints(database: SqliteDatabase) {
     blocks(written: Written): OpenBlock[] {
       return [...written.values()].map(putTogether)
     },
+  }
+}
+
+function parsed<Value>(json: string): Value | undefined {
+  try {
+    return JSON.parse(json) as Value
+  } catch {
+    return undefined
   }
 }
 

@@ -37,3 +37,18 @@ function isDigit(text: string, index: number): boolean {
   const code = text.charCodeAt(index)
   return code >= 48 && code <= 57
 }
+
+/** Whether a stored body is JSON, as an expression of SQL: what SQLite checks costs a third of what parsing does. */
+export const bodyIsJson = `CASE substr(body, 1, 1)
+  WHEN '${whole}' THEN json_valid(substr(body, 2))
+  WHEN '${escaped}' THEN 0
+  ELSE json_valid('{"at":' || body) END`
+
+/** As far as it can be told; nothing for what is no text. Escaped texts come this way, too, and are whole. */
+export function unpackDamaged(text: EventText, seq: number, body: unknown): string {
+  try {
+    return typeof body === 'string' ? text.unpack(seq, body) : ''
+  } catch {
+    return ''
+  }
+}

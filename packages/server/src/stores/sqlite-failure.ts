@@ -58,6 +58,19 @@ export function sqliteFailure(thrown: unknown, file: string): unknown {
   }
 }
 
+/** What a row holds as JSON. It is ours, so only damage makes it anything else. */
+export function parseRow<Value>(json: string, what: string): Value {
+  try {
+    return JSON.parse(json) as Value
+  } catch (cause) {
+    throw new ParleyError(
+      'internal_error',
+      `The database cannot tell ${what}: its row is damaged. Restore a backup of the data folder, or remove that row.`,
+      { cause },
+    )
+  }
+}
+
 export function isLocked(thrown: unknown): boolean {
   const code = primaryCode(thrown)
   return code === primary.busy || code === primary.locked

@@ -14,10 +14,24 @@ import type { SqliteDatabase } from './sqlite-database.ts'
 const nextKey = `1 + max(
   coalesce((SELECT max(key) FROM sessions), 0), coalesce((SELECT max(session_key) FROM deletions), 0))`
 
-type StateRow = { state: string }
+type StateRow = SessionRow & { state: string }
+
+export type SessionRow = { readonly key: number; readonly id: string; readonly epoch: string }
 
 /** The rows of `sessions`: the stored state, and beside it the columns that lists are made of. */
-export function createSqliteSessions(database: SqliteDatabase) {
+export function createSqliteSessions(
+  database: SqliteDatabase,
+  /** The state of a session whose own cannot be read. */
+  rebuilt: (row: SessionRow) => SessionState,
+) {
+  const parseState = ({ state, ...row }: StateRow): SessionState => {
+    try {
+      return JSON.parse(state) as SessionState
+    } catch {
+      return rebuilt(row)
+    }
+  }
+
   const insert = database.prepare(
     `INSERT INTO sessions (agent, status, archived, pinned, unsettled, waiting_since, updated_at, search, state,
      agent_session_id, id, epoch, key)
@@ -28,10 +42,10 @@ export function createSqliteSessions(database: SqliteDatabase) {
      updated_at = ?, search = ?, state = ?, agent_session_id = ? WHERE key = ?`,
   )
   const selectKey = database.prepare('SELECT key FROM sessions WHERE id = ?')
-  const select = database.prepare('SELECT epoch, state FROM sessions WHERE key = ?')
+  const select = database.prepare('SELECT key, id, epoch, state FROM sessions WHERE key = ?')
   const selectUnsettled = database.prepare('SELECT id FROM sessions WHERE unsettled = 1 ORDER BY id')
   const selectWaiting = database.prepare(
-    'SELECT state FROM sessions WHERE waiting_since IS NOT NULL ORDER BY waiting_since, id',
+    'SELECT key, id, epoch, state FROM sessions WHERE waiting_since IS NOT NULL ORDER BY waiting_since, id',
   )
   const selectConversation = database.prepare(
     `SELECT id FROM sessions WHERE agent_session_id = ? AND agent = ? ORDER BY updated_at DESC, id LIMIT 1`,
@@ -49,13 +63,13 @@ export function createSqliteSessions(database: SqliteDatabase) {
       return (selectKey.get(sessionId) as { key: number } | undefined)?.key
     },
     load(key: number): { epoch: string; state: SessionState } {
-      const row = select.get(key) as { epoch: string; state: string }
+      const row = select.get(key) as StateRow
       return { epoch: row.epoch, state: parseState(row) }
     },
     list(query: SessionQuery): SessionPage {
       const { where, values } = conditions(query)
       const statement = database.prepare(
-        `SELECT state FROM sessions ${where} ORDER BY pinned DESC, updated_at DESC, id LIMIT ?`,
+        `SELECT key, id, epoch, state FROM sessions ${where} ORDER BY pinned DESC, updated_at DESC, id LIMIT ?`,
       )
       const found = (statement.all(...values, query.limit + 1) as StateRow[]).map(parseState)
       const page = found.slice(0, query.limit)
@@ -125,8 +139,4 @@ function conditions({ q, agent, status, archived, cursor }: SessionQuery) {
   if (archived !== undefined) add('archived = ?', Number(archived))
   for (const word of searchWords(q)) add('instr(search, ?) > 0', word)
   return { where: terms.length > 0 ? `WHERE ${terms.join(' AND ')}` : '', values }
-}
-
-function parseState({ state }: StateRow): SessionState {
-  return JSON.parse(state) as SessionState
 }

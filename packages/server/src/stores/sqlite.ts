@@ -1,5 +1,13 @@
 import type { PermissionRule, Receipt, TrustedFolder } from '@parley/protocol'
-import { ParleyError } from '@parley/protocol'
+import {
+  applyToState,
+  emptyState,
+  isKnown,
+  ParleyError,
+  type SessionEvent,
+  type SessionState,
+  type UnknownEvent,
+} from '@parley/protocol'
 import type { DeviceStore } from '../core/device-store.ts'
 import type {
   AppendBatch,
@@ -13,9 +21,10 @@ import { createSqliteCheckpoints, type Written } from './sqlite-checkpoints.ts'
 import { openSqliteDatabase, type SqliteDatabase } from './sqlite-database.ts'
 import { createSqliteDeletions } from './sqlite-deletions.ts'
 import { createSqliteDevices } from './sqlite-devices.ts'
-import { type EventText, eventTextOf } from './sqlite-event-text.ts'
+import { bodyIsJson, type EventText, eventTextOf, unpackDamaged } from './sqlite-event-text.ts'
+import { parseRow } from './sqlite-failure.ts'
 import type { OwnerInfo } from './sqlite-owner.ts'
-import { createSqliteSessions } from './sqlite-sessions.ts'
+import { createSqliteSessions, type SessionRow } from './sqlite-sessions.ts'
 
 export type SqliteStore = SessionStore &
   DeviceStore & {
@@ -43,7 +52,7 @@ const seqs = 2 ** 32
 const keys = 2 ** 21
 
 export function createSqliteStore(database: SqliteDatabase): SqliteStore {
-  const sessions = createSqliteSessions(database)
+  const sessions = createSqliteSessions(database, rebuilt)
   const checkpoints = createSqliteCheckpoints(database)
   const statements = prepareStatements(database)
   const deletions = createSqliteDeletions(database, (key) => [key * seqs, (key + 1) * seqs])
@@ -128,7 +137,13 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
       return database.read(() => {
         const known = know(sessionId)
         const row = known && (statements.selectReceipt.get(known.key, commandId) as ReceiptRow | undefined)
-        return row && { commandId, hash: row.hash, receipt: JSON.parse(row.receipt) as Receipt }
+        return (
+          row && {
+            commandId,
+            hash: row.hash,
+            receipt: parseRow<Receipt>(row.receipt, `the receipt of ${commandId}`),
+          }
+        )
       })
     },
 
@@ -178,8 +193,8 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
 
     async rules() {
       return database.read(() =>
-        (statements.selectRules.all() as { rule: string }[]).map(
-          ({ rule }) => JSON.parse(rule) as PermissionRule,
+        (statements.selectRules.all() as { rule: string }[]).map(({ rule }) =>
+          parseRow<PermissionRule>(rule, 'a permission rule'),
         ),
       )
     },
@@ -210,7 +225,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
         (statements.selectEnvironments.all() as EnvironmentRow[]).map(({ scope, place, variables }) => ({
           scope,
           place,
-          variables: JSON.parse(variables) as StoredEnvironment['variables'],
+          variables: parseRow<StoredEnvironment['variables']>(variables, `the environment of ${place}`),
         })),
       )
     },
@@ -230,7 +245,25 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     },
   }
 
-  function readEvents({ key, head, text }: Known, { after = 0, before, limit }: ReadRange): StoredEvent[] {
+  /** The state of a session whose stored state cannot be read: what its events say. */
+  function rebuilt({ key, id, epoch }: SessionRow): SessionState {
+    const text = eventTextOf(id)
+    let state = emptyState(id, epoch)
+    for (;;) {
+      const head = seqs - 2
+      const page = readEvents({ key, head, text }, { after: state.seq, limit: 1000 })
+      for (const { seq, json, damaged } of page) {
+        const event = damaged ? undefined : (JSON.parse(json) as SessionEvent | UnknownEvent)
+        state = event && isKnown(event) ? applyToState(state, event) : { ...state, seq }
+      }
+      if (page.length === 0) return state
+    }
+  }
+
+  function readEvents(
+    { key, head, text }: Pick<Known, 'key' | 'head' | 'text'>,
+    { after = 0, before, limit }: ReadRange,
+  ): StoredEvent[] {
     const first = key * seqs + Math.max(after, 0)
     const end = key * seqs + Math.min(before ?? head + 1, head + 1)
     const rows = (
@@ -238,14 +271,15 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
         ? statements.selectUp.all(first, end, limit)
         : statements.selectDown.all(first, end, limit).reverse()
     ) as EventRow[]
-    return rows.map(({ id, body }) => {
+    return rows.map(({ id, body, valid }) => {
       const seq = id - key * seqs
-      return { seq, json: text.unpack(seq, body) }
+      if (valid === 1 && typeof body === 'string') return { seq, json: text.unpack(seq, body) }
+      return { seq, json: unpackDamaged(text, seq, body), damaged: true }
     })
   }
 }
 
-type EventRow = { id: number; body: string }
+type EventRow = { id: number; body: unknown; valid: number }
 type EnvironmentRow = Pick<StoredEnvironment, 'scope' | 'place'> & { variables: string }
 type ReceiptRow = { hash: string; receipt: string }
 
@@ -254,8 +288,10 @@ function prepareStatements(database: SqliteDatabase) {
   return {
     insertEvent: database.prepare('INSERT INTO events VALUES (?, ?)'),
     lastEvent: database.prepare(`SELECT id ${events} ORDER BY id DESC LIMIT 1`),
-    selectUp: database.prepare(`SELECT id, body ${events} ORDER BY id LIMIT ?`),
-    selectDown: database.prepare(`SELECT id, body ${events} ORDER BY id DESC LIMIT ?`),
+    selectUp: database.prepare(`SELECT id, body, ${bodyIsJson} AS valid ${events} ORDER BY id LIMIT ?`),
+    selectDown: database.prepare(
+      `SELECT id, body, ${bodyIsJson} AS valid ${events} ORDER BY id DESC LIMIT ?`,
+    ),
 
     insertReceipt: database.prepare('INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?)'),
     selectReceipt: database.prepare(

@@ -71,6 +71,56 @@ const { server, openTab, session } = scriptedConsole({
       reply: { allowed: 'It is changed.' },
     },
   ],
+  'ask to read': [
+    {
+      type: 'permission',
+      name: 'Read',
+      kind: 'read',
+      title: 'Read poem.txt',
+      input: { file_path: 'poem.txt' },
+      reply: { allowed: 'It is read.' },
+    },
+  ],
+  'ask to change two files': [
+    {
+      type: 'permission',
+      name: 'apply_patch',
+      kind: 'edit',
+      title: 'Change a.txt, b.txt',
+      input: { patchText: 'x' },
+      diffs: [
+        { path: 'a.txt', patch: '--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+A' },
+        { path: 'b.txt', patch: '--- a/b.txt\n+++ b/b.txt\n@@ -1 +1,2 @@\n-b\n+B\n+C' },
+      ],
+    },
+  ],
+  'propose a plan without text': [
+    { type: 'permission', name: 'ExitPlanMode', kind: 'plan', title: 'Propose the plan', input: {} },
+  ],
+  'fail to sign in': [
+    {
+      type: 'tool',
+      name: 'Grep',
+      kind: 'search',
+      title: 'Search for "x"',
+      input: { pattern: 'x', path: 'src' },
+      outcome: 'failed',
+      content: [{ type: 'text', text: 'No such folder.' }],
+    },
+    {
+      type: 'end',
+      outcome: 'failed',
+      error: {
+        code: 'agent_not_signed_in',
+        message: 'Not signed in.',
+        details: { command: 'claude auth login' },
+      },
+    },
+  ],
+  'stop at a limit': [
+    { type: 'text', text: 'So far.' },
+    { type: 'end', stopReason: 'max_tokens' },
+  ],
   'say much': [{ type: 'text', text: `${'words and **more** words '.repeat(400)}\n\nThat was much.` }],
   'work on': [{ type: 'hang' }],
   'say it': [{ type: 'text', text: 'That was it.' }],
@@ -95,6 +145,31 @@ describe('a card', () => {
     await eventually(() => heading.textContent()).toBe(words)
     await page.goto(`${server.url}/inbox`)
     await eventually(() => heading.textContent()).toBe(words)
+  })
+
+  it('says that a request is read-only', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('ask to read'))
+    await card(page).getByText('Read-only', { exact: true }).waitFor()
+    await openSession(page, server, await session('ask for a command'))
+    await card(page).waitFor()
+    expect(await card(page).getByText('Read-only', { exact: true }).count()).toBe(0)
+  })
+
+  it('shows the files of a patch apart, with the lines that each changes', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('ask to change two files'))
+    await card(page).getByRole('heading', { name: 'Scripted wants to change 2 files' }).waitFor()
+    const figures = card(page).locator('figure')
+    await figures.nth(1).locator('tr.added').first().waitFor()
+    expect(await figures.locator('figcaption').allTextContents()).toEqual(['a.txt+1 −1', 'b.txt+2 −1'])
+  })
+
+  it('of a plan without text shows no empty input', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('propose a plan without text'))
+    await card(page).getByText('The plan has no text of its own').waitFor()
+    expect(await card(page).getByText('{}').count()).toBe(0)
   })
 
   it('says what a lasting grant would cover, on a phone too', async () => {
@@ -228,6 +303,28 @@ describe('an answer', () => {
       input: { file_path: 'poem.txt', old_string: 'red', new_string: 'black\nas coal', line: 4 },
     })
     expect(complaints).toEqual([])
+  })
+})
+
+describe('a turn that failed', () => {
+  it('names the error of a call, offers to try again and the command to sign in', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('fail to sign in'))
+    const call = conversation(page).getByRole('button', { name: /Search for "x"/ })
+    await call.waitFor()
+    expect(await call.textContent()).not.toContain('SearchSearch')
+    if ((await call.getAttribute('aria-expanded')) === 'false') await call.click()
+    await conversation(page).getByText('Error', { exact: true }).waitFor()
+    await conversation(page).getByRole('button', { name: 'Copy command' }).waitFor()
+    await conversation(page).getByRole('button', { name: 'Retry' }).click()
+    await eventually(() => conversation(page).getByText('fail to sign in').count()).toBe(2)
+    await eventually(() => conversation(page).getByRole('button', { name: 'Retry' }).count()).toBe(1)
+  })
+
+  it('at a limit of the model says so', async () => {
+    const { page } = await openTab()
+    await openSession(page, server, await session('stop at a limit'))
+    await shows(page, /output limit \(max_tokens\)/)
   })
 })
 

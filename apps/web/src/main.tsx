@@ -14,6 +14,7 @@ import { isSignedIn } from './page/device.ts'
 import { startNews } from './page/news.ts'
 import { applyTheme } from './page/preferences.ts'
 import { currentRoute } from './page/route.ts'
+import { fetchCards } from './request/request-card.tsx'
 import { watchAnswers } from './request/send-answer.ts'
 import './style.css'
 import { deleteLeftBehind } from './sessions/deleting.ts'
@@ -30,6 +31,7 @@ function start(): void {
     sessionSource(route.id)
     fetchMarkdown()
     fetchDiffs()
+    fetchCards()
   }
   startNews()
   sendLeftBehind()

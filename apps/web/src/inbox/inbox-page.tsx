@@ -11,12 +11,13 @@ import { ago, folderName, visible } from '../page/words.logic.ts'
 import { BackToSessions } from '../parts/back-to-sessions.tsx'
 import { Link } from '../parts/link.tsx'
 import { useKeptAnswers, useUnansweredFirst } from '../request/kept-answers.ts'
-import { RequestCard } from '../request/request-card.tsx'
+import { fetchCards, RequestCard } from '../request/request-card.tsx'
 import { UnsentAnswer } from '../request/unsent-answer.tsx'
 
 /** Everything that waits for a person, in all sessions, to be answered here. */
 export default function InboxPage() {
   useEffect(fetchDiffs, [])
+  useEffect(fetchCards, [])
   const { requests, status, error, away } = useWaiting()
   const first = useUnansweredFirst(requests.map(({ request }) => request)).open[0]?.requestId
   return (

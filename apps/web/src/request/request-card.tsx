@@ -1,8 +1,11 @@
 import type { OpenRequest } from '@parley/protocol'
+import { lazyPart, Part } from '../page/part.tsx'
 import { useAnswerTo } from './kept-answers.ts'
-import { PermissionCard } from './permission-card.tsx'
-import { QuestionCard } from './question-card.tsx'
 import { UnsentAnswer } from './unsent-answer.tsx'
+
+const cards = lazyPart(() => import('./cards.tsx'))
+/** Fetches the cards, if that was not done: before there is one to be seen. */
+export const fetchCards = () => cards.fetch()
 
 export function RequestCard({
   session,
@@ -15,9 +18,15 @@ export function RequestCard({
 }) {
   const given = useAnswerTo(request.requestId)
   if (given?.waited) return <UnsentAnswer answer={given} />
-  return request.type === 'permission' ? (
-    <PermissionCard session={session} ask={request} takesFocus={takesFocus} />
-  ) : (
-    <QuestionCard session={session} ask={request} takesFocus={takesFocus} />
+  return (
+    <Part of={cards}>
+      {({ PermissionCard, QuestionCard }) =>
+        request.type === 'permission' ? (
+          <PermissionCard session={session} ask={request} takesFocus={takesFocus} />
+        ) : (
+          <QuestionCard session={session} ask={request} takesFocus={takesFocus} />
+        )
+      }
+    </Part>
   )
 }

@@ -11,7 +11,7 @@ import { problemWords } from '../page/problem-words.logic.ts'
 import { useStore } from '../page/store.ts'
 import { AllSessions, Problem } from '../parts/problem.tsx'
 import { useUnansweredFirst } from '../request/kept-answers.ts'
-import { RequestCard } from '../request/request-card.tsx'
+import { fetchCards, RequestCard } from '../request/request-card.tsx'
 import { markSeen } from '../sessions/seen.ts'
 import { Timeline } from '../timeline/timeline.tsx'
 import { SessionProvider, usePart, useStatePart } from './session-context.tsx'
@@ -35,6 +35,7 @@ function Session() {
   const panel = useStore(preferences, (state) => state.sidePanel)
   useEffect(fetchMarkdown, [])
   useEffect(fetchDiffs, [])
+  useEffect(fetchCards, [])
   useLayoutEffect(clearTheView, [])
   useFindKey(setFinding)
   useStopKey(finding, setFinding)

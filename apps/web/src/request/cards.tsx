@@ -1,0 +1,4 @@
+import { PermissionCard } from './permission-card.tsx'
+import { QuestionCard } from './question-card.tsx'
+
+export default { PermissionCard, QuestionCard }

@@ -22,7 +22,7 @@ const permission = (command: string): Script[number] => ({
   ],
 })
 const options = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven']
-const { server, openTab, session } = scriptedConsole({
+const { server, openTab, session, host } = scriptedConsole({
   'ask for a subagent': [{ type: 'subagent', title: 'Look around', steps: [permission('npm run inside')] }],
   'ask for a command': [permission('npm test')],
   'show a plan': [
@@ -254,14 +254,12 @@ describe('an answer that is begun', () => {
 })
 
 /** How the first request of a session ended, as recorded. */
-const resolutionOf = (page: Page, id: string) =>
-  page.evaluate(async (sessionId) => {
-    const response = await fetch(`/api/sessions/${sessionId}/events?limit=1000`)
-    const { events } = (await response.json()) as {
-      events: { type: string; answers?: unknown; input?: unknown }[]
-    }
-    return events.find(({ type }) => type.endsWith('.resolved'))
-  }, id)
+async function resolutionOf(id: string) {
+  const { events } = await host().read(id, { after: 0, limit: 1000 })
+  return events
+    .map(({ json }) => JSON.parse(json) as { type: string; answers?: unknown; input?: unknown })
+    .find(({ type }) => type.endsWith('.resolved'))
+}
 
 describe('an answer', () => {
   it('can leave the rest to the agent, where words may be said', async () => {
@@ -273,7 +271,7 @@ describe('an answer', () => {
     await card(page).getByRole('button', { name: 'You decide' }).click()
     await card(page).waitFor({ state: 'detached' })
     await shows(page, 'You decide.')
-    expect(await resolutionOf(page, id)).toMatchObject({ answers: { Where: 'Where B', When: 'You decide.' } })
+    expect(await resolutionOf(id)).toMatchObject({ answers: { Where: 'Where B', When: 'You decide.' } })
     expect(complaints).toEqual([])
   })
 
@@ -299,7 +297,7 @@ describe('an answer', () => {
     await json.fill('{ "line": 4 }')
     await allow.click()
     await shows(page, 'It is changed.')
-    expect(await resolutionOf(page, id)).toMatchObject({
+    expect(await resolutionOf(id)).toMatchObject({
       input: { file_path: 'poem.txt', old_string: 'red', new_string: 'black\nas coal', line: 4 },
     })
     expect(complaints).toEqual([])

@@ -30,7 +30,7 @@ function usedBefore(config: string, project: string): void {
   writeFileSync(join(config, '.claude.json'), JSON.stringify(known))
 }
 
-it('a session goes on in the agent’s own program, which knows what was said', async () => {
+it('a session is released to the agent’s own program, which knows what was said', async () => {
   const { page, complaints } = await openTab({ viewport: { width: 1600, height: 900 } })
   const { id } = await server.call<{ id: string }>('/api/sessions', {
     agent: 'claude',
@@ -45,5 +45,9 @@ it('a session goes on in the agent’s own program, which knows what was said', 
   await terminals.getByRole('button', { name: 'Continue in Claude itself' }).click()
   const screen = terminals.locator('.xterm-rows')
   await eventually(() => screen.textContent()).toContain('The parsley is remembered.')
+  const { connected, released } = await server.call<{ connected: boolean; released?: number }>(
+    `/api/sessions/${id}`,
+  )
+  expect({ connected, released }).toEqual({ connected: false, released: expect.any(Number) })
   expect(complaints).toEqual([])
 })

@@ -1,0 +1,27 @@
+import { createClient } from '@parley/client'
+
+/** Somebody's own page: it has a token, and says what comes of it. What it needs is in its address. */
+const { url = '', token = '', cwd = '' } = Object.fromEntries(new URLSearchParams(location.hash.slice(1)))
+const said = document.getElementById('said') as HTMLElement
+const say = (words: string) => {
+  said.textContent += `${words}\n`
+}
+
+const client = createClient({ url, token: async () => token })
+client.socket.onStatus((status) => say(`socket ${status.state}`))
+try {
+  const { id } = await client.createSession({ agent: 'scripted', cwd, prompt: 'hello' })
+  for await (const event of client.events(id)) {
+    if (event.type === 'turn.ended') break
+  }
+  say('the turn ended')
+} catch (thrown) {
+  say(`refused: ${(thrown as { code?: string }).code}`)
+}
+const stranger = createClient({ url, token: 'a-token-that-is-not-the-one' })
+try {
+  for await (const _ of stranger.events('ses_any')) break
+  say('was let in')
+} catch (thrown) {
+  say(`stranger refused: ${(thrown as { code?: string }).code}, socket ${stranger.socket.status.state}`)
+}

@@ -42,8 +42,8 @@ async function start() {
   await device.register()
   const { id } = await parley.host.create({ agent: 'demo', cwd: folder })
   const access = await device.token()
-  const connect = async (path: string) => {
-    const socket = new WebSocket(url.replace('http', 'ws') + path, ['parley.v1', `bearer.${access}`])
+  const connect = async (path: string, given = access) => {
+    const socket = new WebSocket(url.replace('http', 'ws') + path, ['parley.v1', `bearer.${given}`])
     onTestFinished(() => socket.terminate())
     await once(socket, 'open')
     return socket
@@ -75,10 +75,18 @@ it('a terminal of a browser that is signed out is closed for it, and takes no mo
   const { body } = await ask(`/api/sessions/${id}/terminals`, { body: { cols: 80, rows: 24 } })
   const path = `/api/terminals/${body.terminalId}`
   const socket = await connect(path)
+  socket.pause()
   expect((await revoke()).status).toBe(204)
   socket.send(JSON.stringify({ type: 'input', data: 'exit 7\r' }))
+  socket.resume()
   const [code] = await once(socket, 'close')
   expect(code).toBe(4401)
-  const { body: left } = await ask(`/api/sessions/${id}/terminals`)
-  expect(JSON.stringify(left)).not.toContain('exitCode')
+  const other = await connect(path, token)
+  let heard = ''
+  other.on('message', (data) => {
+    heard += String(data)
+  })
+  other.send(JSON.stringify({ type: 'input', data: 'echo still-$((40+2))\r' }))
+  await expect.poll(() => heard).toMatch(/still-42|exited/)
+  expect(heard).toContain('still-42')
 })

@@ -1,9 +1,10 @@
-import { type FormEvent, type ReactNode, useRef, useState } from 'react'
+import { type FormEvent, useRef, useState } from 'react'
 import { useAgents } from '../page/agents.ts'
 import { client } from '../page/client.ts'
 import { useFocusBack } from '../page/focus.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { Button } from '../parts/button.tsx'
+import { Labelled, Text } from './form-parts.tsx'
 import { emptyRule, type RuleForm, ruleOf } from './rule-form.logic.ts'
 
 const decisions: readonly [RuleForm['decision'], string][] = [
@@ -125,16 +126,6 @@ export function AddRule({ onAdded }: { onAdded: () => void }) {
   )
 }
 
-function Labelled({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: it is around its control
-    <label className="flex min-w-0 flex-col justify-end gap-1">
-      <span className="text-xs text-soft">{label}</span>
-      {children}
-    </label>
-  )
-}
-
 function Check({
   label,
   checked,
@@ -149,31 +140,5 @@ function Check({
       <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />
       {label}
     </label>
-  )
-}
-
-function Text({
-  value,
-  placeholder,
-  first = false,
-  onWrite,
-}: {
-  value: string
-  placeholder: string
-  first?: boolean
-  onWrite: (text: string) => void
-}) {
-  return (
-    <input
-      // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to write a rule
-      autoFocus={first}
-      value={value}
-      placeholder={placeholder}
-      spellCheck={false}
-      autoCapitalize="off"
-      autoComplete="off"
-      onChange={(event) => onWrite(event.target.value)}
-      className="field w-full font-mono pointer-coarse:min-h-11 pointer-coarse:text-base"
-    />
   )
 }

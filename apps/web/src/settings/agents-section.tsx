@@ -6,6 +6,8 @@ import { nextStep } from '../agents/next-step.logic.ts'
 import { askForAgents, useAgents } from '../page/agents.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { Button } from '../parts/button.tsx'
+import { AddAgent } from './add-agent.tsx'
+import { AgentSetup } from './agent-setup.tsx'
 import { Section } from './section.tsx'
 
 export function AgentsSection() {
@@ -26,6 +28,7 @@ export function AgentsSection() {
         {agents.map((agent) => (
           <AgentCard key={agent.id} agent={agent} />
         ))}
+        <AddAgent />
       </div>
     </Section>
   )
@@ -59,6 +62,7 @@ function AgentCard({ agent }: { agent: AgentInfo }) {
       </div>
       <AgentNextStep agent={agent} />
       {nextStep(agent) !== 'install' && <InstallRow agent={agent} />}
+      {(agent.found || agent.added) && <AgentSetup agent={agent} />}
     </article>
   )
 }

@@ -1,0 +1,15 @@
+import type { NewAgent } from '@parley/protocol'
+
+export type AgentForm = { id: string; name: string; command: string; args: string }
+export const emptyAgent: AgentForm = { id: '', name: '', command: '', args: '' }
+
+/** What the form says, or what is missing. The server checks the rest. */
+export function agentOf(form: AgentForm): { agent: NewAgent } | { problem: string } {
+  const [id, name, command] = [form.id.trim(), form.name.trim(), form.command.trim()]
+  if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(id)) {
+    return { problem: 'Give it an id of small letters, digits and dashes.' }
+  }
+  if (command === '') return { problem: 'Which program?' }
+  const args = form.args.split(/\s+/).filter((word) => word !== '')
+  return { agent: { id, command, ...(name !== '' && { name }), ...(args.length > 0 && { args }) } }
+}

@@ -1,0 +1,42 @@
+import type { ReactNode } from 'react'
+
+/** A control of a form with its label above it. */
+export function Labelled({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    // biome-ignore lint/a11y/noLabelWithoutControl: it is around its control
+    <label className="flex min-w-0 flex-col justify-end gap-1">
+      <span className="text-xs text-soft">{label}</span>
+      {children}
+    </label>
+  )
+}
+
+export function Text({
+  value,
+  placeholder,
+  first = false,
+  secret = false,
+  onWrite,
+}: {
+  value: string
+  placeholder: string
+  first?: boolean
+  /** Not shown, and not kept by the browser. */
+  secret?: boolean
+  onWrite: (text: string) => void
+}) {
+  return (
+    <input
+      // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to write
+      autoFocus={first}
+      type={secret ? 'password' : 'text'}
+      value={value}
+      placeholder={placeholder}
+      spellCheck={false}
+      autoCapitalize="off"
+      autoComplete={secret ? 'new-password' : 'off'}
+      onChange={(event) => onWrite(event.target.value)}
+      className="field w-full font-mono pointer-coarse:min-h-11 pointer-coarse:text-base"
+    />
+  )
+}

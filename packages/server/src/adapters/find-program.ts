@@ -15,7 +15,8 @@ export type ProgramSearch = {
 export function findProgram({ name, env, installed }: ProgramSearch): string | undefined {
   if (isAbsolute(name)) return isProgram(name) ? name : undefined
   const own = installed?.folder ? [binFolder(installed.folder, installed.agent)] : []
-  const folders = [...own, ...(env.PATH ?? '').split(delimiter).filter((folder) => folder !== '')]
+  // The program is started in the folder of a session: a relative entry would mean a folder in there.
+  const folders = [...own, ...(env.PATH ?? '').split(delimiter).filter(isAbsolute)]
   return folders.map((folder) => join(folder, name)).find(isProgram)
 }
 

@@ -1,0 +1,14 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { findProgram } from './find-program.ts'
+
+it('looks only in whole paths: a relative entry of PATH would lead into the folder of a session', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-find-program-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'agent'), '#!/bin/sh\n', { mode: 0o755 })
+  expect(findProgram({ name: 'agent', env: { PATH: `/nowhere:${folder}` } })).toBe(join(folder, 'agent'))
+  const near = relative(process.cwd(), folder)
+  expect(findProgram({ name: 'agent', env: { PATH: `${near}:.:` } })).toBeUndefined()
+})

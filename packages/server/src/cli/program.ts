@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
-import { Command, CommanderError, Option } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { addAgents, agentVerbs } from './agents-program.ts'
+import { addArranging, addCompletion, addImport, addRules } from './arrange-program.ts'
 import { createCommandLine } from './command-line.ts'
 import type { Context } from './context.ts'
 import { addDevices } from './devices-program.ts'
+import { list } from './list-option.ts'
 import { createOutput } from './terminal/output.ts'
 import { tokenInSight } from './token-in-sight.ts'
 import { version } from './version.ts'
@@ -16,9 +18,10 @@ export async function runProgram(process: NodeJS.Process): Promise<never> {
   const args = withDefaultCommand(process.argv.slice(2))
   let exitCode = 0
   try {
-    await createProgram(context, (code) => {
+    const program = createProgram(context, (code) => {
       exitCode = code
-    }).parseAsync(args, { from: 'user' })
+    })
+    await program.parseAsync(withKnownHelp(program, args), { from: 'user' })
   } catch (thrown) {
     exitCode = await report(thrown, args, context)
   }
@@ -54,6 +57,14 @@ function withDefaultCommand(args: string[]): string[] {
   const [first] = args
   const isOfProgram = first !== undefined && ['-h', '--help', '-V', '--version'].includes(first)
   return first === undefined || (first.startsWith('-') && !isOfProgram) ? ['serve', ...args] : args
+}
+
+/** `help nosuch` is refused as `nosuch` is, with the commands that are spelled like it. */
+function withKnownHelp(program: Command, args: string[]): string[] {
+  const [first, word] = args
+  if (first !== 'help' || word === undefined || word.startsWith('-')) return args
+  const isKnown = word === 'help' || program.commands.some((command) => command.name() === word)
+  return isKnown ? args : [word]
 }
 
 async function report(thrown: unknown, args: string[], context: Context): Promise<number> {
@@ -119,9 +130,12 @@ PARLEY_LOG_LEVEL, then config.json in the data folder, then defaults (127.0.0.1,
   addRun(add, context, finish)
   addAcp(add, context, finish)
   addSessionCommands(add, context, finish)
+  addArranging(add, context, finish)
+  addRules(add, adder, context, finish)
   addAgents(add, adder, context, finish)
   addDevices(add, adder, context, finish)
   addCareCommands(add, context, finish)
+  addCompletion(program, add, context, finish)
   return program
 }
 
@@ -252,7 +266,7 @@ To stop its turn, in another terminal: ${context.invocation} cancel <session>`,
     .addHelpText(
       'after',
       `
-Status: idle, nothing runs; working, a turn runs; waiting, a turn waits for your answer; parked, it waits for your
+Status: idle, nothing runs; failed or unknown, nothing runs and so the last turn ended; working, a turn runs; waiting, a turn waits for your answer; parked, it waits for your
 answer too, but no process is kept for it. On a terminal ids are cut to what is enough to name a session.`,
     )
     .action((options) =>
@@ -284,6 +298,7 @@ incoming-messages and run-events a session in the words of other programs; see d
   add('cancel', 'stop the turn that runs in a session, and pause its queue', 'parley cancel last')
     .argument(...session)
     .option('--tasks', 'stop its background tasks instead')
+    .option('--json', 'print {"sessionId","paused"} as JSON')
     .action((id, options) =>
       finish(import('./commands/cancel.ts').then(({ cancel }) => cancel(id, options, context))),
     )
@@ -300,29 +315,9 @@ incoming-messages and run-events a session in the words of other programs; see d
   add('delete', 'delete a session for good', 'parley delete ses_01k2 --yes')
     .argument(...session)
     .option('--yes', 'do not ask')
+    .option('--json', 'print {"sessionId"} as JSON')
     .action((id, options) =>
       finish(import('./commands/delete.ts').then(({ deleteSession }) => deleteSession(id, options, context))),
-    )
-}
-
-function addImport(add: Add, context: Context, finish: Finish): void {
-  add(
-    'import',
-    'go on here with a conversation that an agent keeps by itself, as from its own program',
-    'parley import claude',
-    'parley import claude --cwd ~/code/app',
-    'parley import claude 4f2b8a1e-…',
-  )
-    .argument('<agent>', 'whose conversations')
-    .argument('[id]', 'the one to read into a session; without it they are listed')
-    .option('--cwd <folder>', 'only those of this folder')
-    .option('--json', 'one conversation a line, or the session, as JSON')
-    .action((agent, id, options) =>
-      finish(
-        import('./commands/import.ts').then(({ importConversation }) =>
-          importConversation(agent, id, options, context),
-        ),
-      ),
     )
 }
 
@@ -387,14 +382,8 @@ agents only: no command, reply or export shows it. Variables that Parley depends
   )
     .option('--link', 'a new one-time link of the running server instead')
     .option('--rotate', 'make a new token; a running server must be restarted')
+    .option('--json', 'print {"token"}, or with --link {"url"}, as JSON')
     .action((options) => finish(import('./commands/token.ts').then(({ token }) => token(options, context))))
-}
-
-function list(flags: string, description: string): Option {
-  return new Option(flags, description).argParser((value: string, before: string[] | undefined) => [
-    ...(before ?? []),
-    value,
-  ])
 }
 
 /** In a checkout there is no `parley` on the path; and npm says what it starts, unless it is told not to. */

@@ -4,6 +4,7 @@ import type { Flags } from '../configuration.ts'
 import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { tableLines } from '../terminal/table.ts'
+import { oneLine } from '../terminal/visible.ts'
 
 export type AgentsOptions = Flags & { readonly json?: boolean }
 
@@ -13,7 +14,7 @@ const columns = [
   { name: 'VERSION' },
   { name: 'SIGNED IN' },
   { name: 'WHERE', shrinks: true },
-  { name: 'WHAT TO DO', shrinks: true },
+  { name: 'WHAT TO DO' },
 ]
 
 export async function agents(options: AgentsOptions, context: Context): Promise<number> {
@@ -25,9 +26,21 @@ export async function agents(options: AgentsOptions, context: Context): Promise<
     return 0
   }
   const rows = found.map((agent) => rowOf(agent, context))
-  const [head = '', ...lines] = tableLines(columns, rows, output.isOutTerminal ? output.columns() : undefined)
+  const [head = '', ...lines] = agentLines(rows, output.isOutTerminal ? output.columns() : undefined)
   output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
   return 0
+}
+
+/** Where the table is too wide, what to do stands whole on a line of its own below each agent. */
+export function agentLines(rows: readonly string[][], width: number | undefined): string[] {
+  const whole = tableLines(columns, rows, width)
+  if (width === undefined || whole.every((line) => line.length <= width)) return whole
+  const [head = '', ...lines] = tableLines(
+    columns.slice(0, -1),
+    rows.map((row) => row.slice(0, -1)),
+    width,
+  )
+  return [head, ...lines.flatMap((line, index) => [line, `  ${oneLine(rows[index]?.at(-1) ?? '')}`])]
 }
 
 function rowOf(agent: AgentInfo, context: Context): string[] {

@@ -4,7 +4,7 @@ import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { findSession } from '../session-reference.ts'
 
-export type CancelOptions = Flags & { readonly tasks?: boolean }
+export type CancelOptions = Flags & { readonly tasks?: boolean; readonly json?: boolean }
 
 /** Asks the turn that runs to stop. What is queued is paused. With --tasks, stops what runs in the background instead. */
 export async function cancel(reference: string, options: CancelOptions, context: Context): Promise<number> {
@@ -12,12 +12,14 @@ export async function cancel(reference: string, options: CancelOptions, context:
   const id = await findSession(server.client, reference, context)
   if (options.tasks) {
     await server.client.stopTasks(id)
+    if (options.json) context.output.out(`${JSON.stringify({ sessionId: id })}\n`)
     context.output.err(`Stopping the background tasks of ${id}.\n`)
     return 0
   }
   await server.client.cancel(id)
   const state = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })
   const paused = pausedPrompts(state)
+  if (options.json) context.output.out(`${JSON.stringify({ sessionId: id, paused })}\n`)
   const words = paused > 0 ? ` ${pausedWords(paused)} Resume: ${context.commandLine(`resume ${id}`)}` : ''
   context.output.err(`Stopping the turn of ${id}.${words}\n`)
   return 0

@@ -7,7 +7,7 @@ import { findSession } from '../session-reference.ts'
 import { createScreen } from '../terminal/screen.ts'
 import { oneLine } from '../terminal/visible.ts'
 
-export type DeleteOptions = Flags & { readonly yes?: boolean }
+export type DeleteOptions = Flags & { readonly yes?: boolean; readonly json?: boolean }
 
 /** Deletes a session for good, after asking. */
 export async function deleteSession(
@@ -30,6 +30,7 @@ export async function deleteSession(
     return 1
   }
   await server.client.call('deleteSession', { params: { id } })
+  if (options.json) output.out(`${JSON.stringify({ sessionId: id })}\n`)
   output.err(`Deleted ${id}.\n`)
   return 0
 }

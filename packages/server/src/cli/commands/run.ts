@@ -71,7 +71,6 @@ export async function run(
   server.own(session.id)
   const stopping = Promise.withResolvers<string | undefined>()
   using interrupts = onInterrupt(() => stopping.resolve(undefined))
-  context.output.readerLeft.addEventListener('abort', () => stopping.resolve(undefined))
   const timer = setTimeout(
     () => stopping.resolve(`out of time after ${durationWords(timeoutMs ?? 0)}; stopping the turn`),
     timeoutMs ?? 2 ** 31 - 1,

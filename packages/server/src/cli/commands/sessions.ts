@@ -154,7 +154,8 @@ async function listSessions(
 }
 
 function rowOf(session: SessionSummary, name: (id: string) => string): string[] {
-  const { id, status, agent, title, updatedAt, cwd, waiting, tasks = 0, paused = 0, archived } = session
+  const { id, agent, title, updatedAt, cwd, waiting, tasks = 0, paused = 0, archived, failure } = session
+  const status = session.status === 'idle' && failure ? failure.outcome : session.status
   const state = `${status}${waiting > 0 ? ` (${waiting})` : ''}${tasks > 0 ? `, ${tasks} in background` : ''}${paused > 0 ? `, ${paused} paused` : ''}${archived ? ', archived' : ''}`
   return [name(id), state, agent, ageWords(Date.now() - updatedAt), title || 'untitled', cwd]
 }

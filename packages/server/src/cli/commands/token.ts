@@ -4,7 +4,11 @@ import { findServer, isAlive, readOwner } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { rotateToken, tokenFile, tokenOf } from '../token-file.ts'
 
-export type TokenOptions = Flags & { readonly link?: boolean; readonly rotate?: boolean }
+export type TokenOptions = Flags & {
+  readonly link?: boolean
+  readonly rotate?: boolean
+  readonly json?: boolean
+}
 
 /** Prints the token, makes a new one, or asks the running server for a link. */
 export async function token(options: TokenOptions, context: Context): Promise<number> {
@@ -22,11 +26,11 @@ export async function token(options: TokenOptions, context: Context): Promise<nu
       )
     }
     const { url } = await server.client.call('createLink')
-    output.out(`${url}\n`)
+    output.out(options.json ? `${JSON.stringify({ url })}\n` : `${url}\n`)
     return 0
   }
   if (!options.rotate) {
-    output.out(`${tokenOf(configuration)}\n`)
+    output.out(tokenLine(tokenOf(configuration), options))
     return 0
   }
   if (configuration.token) {
@@ -35,9 +39,13 @@ export async function token(options: TokenOptions, context: Context): Promise<nu
       `The token comes from ${configuration.token.from}, not from ${tokenFile(configuration.dataDir)}: change it there.`,
     )
   }
-  output.out(`${rotateToken(configuration.dataDir)}\n`)
+  output.out(tokenLine(rotateToken(configuration.dataDir), options))
   const owner = readOwner(configuration.dataDir)
   const running = owner && isAlive(owner.pid) ? ` (pid ${owner.pid})` : ''
   output.err(`This is the new token. A running server${running} keeps the old one until it is restarted.\n`)
   return 0
+}
+
+function tokenLine(token: string, { json }: TokenOptions): string {
+  return json ? `${JSON.stringify({ token })}\n` : `${token}\n`
 }

@@ -1,0 +1,130 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { agentLines } from './commands/agents.ts'
+import { createHome, type Home } from './program-under-test.ts'
+
+async function lastSession(home: Home): Promise<{ id: string; title: string; status: string }> {
+  const { stdout } = await home.run(['sessions', '--all', '--json'])
+  return JSON.parse(stdout.split('\n')[0] ?? '')
+}
+
+/** With a server, so that not every command starts one of its own. */
+async function served(): Promise<Home> {
+  const home = createHome()
+  await home.start(['serve', '--port', '0', '--json']).until(/\}\n/)
+  return home
+}
+
+describe('arranging sessions', () => {
+  it('renames, archives, unarchives and forks a session', async () => {
+    await using home = await served()
+    await home.run(['run', 'demo', 'help'])
+    const { id } = await lastSession(home)
+    expect(await home.run(['rename', 'last', 'Fix the door'])).toMatchObject({
+      exitCode: 0,
+      stderr: `Renamed ${id} to Fix the door.\n`,
+    })
+    const archived = await home.run(['archive', id, '--json'])
+    expect(JSON.parse(archived.stdout)).toMatchObject({ id, title: 'Fix the door', archived: true })
+    expect((await home.run(['sessions'])).stdout).toBe('')
+    expect(await home.run(['unarchive', id])).toMatchObject({ exitCode: 0, stderr: `Unarchived ${id}.\n` })
+    const forked = await home.run(['fork', id, '--title', 'Other way', '--json'])
+    expect(JSON.parse(forked.stdout)).toMatchObject({ title: 'Other way', forkedFrom: { sessionId: id } })
+  })
+
+  it('prints what it did as JSON for cancel, delete and token', async () => {
+    await using home = await served()
+    home.start(['run', 'demo', 'hang'], { input: '' })
+    const working = async () => (await home.run(['sessions', '--status', 'working'])).stdout
+    await expect.poll(working, { timeout: 90_000 }).not.toBe('')
+    const { id } = await lastSession(home)
+    expect(JSON.parse((await home.run(['token', '--json'])).stdout)).toEqual({ token: expect.any(String) })
+    const cancelled = await home.run(['cancel', id, '--json'])
+    expect(JSON.parse(cancelled.stdout)).toEqual({ sessionId: id, paused: 0 })
+    expect(JSON.parse((await home.run(['delete', id, '--yes', '--json'])).stdout)).toEqual({ sessionId: id })
+  })
+
+  it('lists a session whose last turn failed as failed', async () => {
+    await using home = await served()
+    const { exitCode } = await home.run(['run', 'demo', 'fail'])
+    expect(exitCode).toBe(1)
+    expect((await home.run(['sessions'])).stdout).toMatch(/^ses_\w+ +failed +demo/m)
+  })
+})
+
+describe('rules', () => {
+  it('are added, listed and removed', async () => {
+    await using home = await served()
+    expect((await home.run(['rules'])).stderr).toContain('There are no rules.')
+    const line = ['rules', 'add', 'deny', 'Bash', '--match', 'command=rm *', '--agent', 'demo', '--json']
+    const rule = JSON.parse((await home.run(line)).stdout)
+    expect(rule).toMatchObject({
+      decision: 'deny',
+      tool: 'Bash',
+      match: { command: 'rm *' },
+      scope: 'always',
+    })
+    const inFolder = await home.run(['rules', 'add', 'allow', 'Read', '--folder', '.', '--json'])
+    expect(JSON.parse(inFolder.stdout)).toMatchObject({ scope: 'project', project: home.folder })
+    expect((await home.run(['rules'])).stdout).toMatch(/deny +Bash +command=rm \* +everywhere +demo/)
+    expect(await home.run(['rules', 'remove', rule.ruleId])).toMatchObject({ exitCode: 0 })
+    expect((await home.run(['rules', '--json'])).stdout).not.toContain(rule.ruleId)
+    expect(await home.run(['rules', 'remove', 'nothing'])).toMatchObject({ exitCode: 1 })
+    expect(await home.run(['rules', 'add', 'perhaps', 'Bash'])).toMatchObject({ exitCode: 2 })
+  })
+})
+
+describe('completion', () => {
+  it('completes commands, subcommands and options in bash', async () => {
+    await using home = createHome()
+    const { stdout } = await home.run(['completion', 'bash'])
+    const file = join(home.folder, 'completion.bash')
+    writeFileSync(file, stdout)
+    const complete = (...words: string[]) => {
+      const list = words.map((word) => `'${word}'`).join(' ')
+      const script = `source '${file}'; COMP_WORDS=(parley ${list}); COMP_CWORD=${words.length}; _parley; echo "\${COMPREPLY[@]}"`
+      return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim().split(' ')
+    }
+    expect(complete('sess')).toEqual(['sessions'])
+    expect(complete('rules', 'a')).toEqual(['add'])
+    expect(complete('run', 'demo', '--on')).toEqual(['--on-permission'])
+    expect(complete('sessions', '--wai')).toEqual(['--waiting'])
+  })
+
+  it('has a script for zsh and fish, and for no other shell', async () => {
+    await using home = createHome()
+    expect((await home.run(['completion', 'zsh'])).stdout).toMatch(/^#compdef parley\n/)
+    expect((await home.run(['completion', 'fish'])).stdout).toContain('-a sessions -d')
+    expect(await home.run(['completion', 'tcsh'])).toMatchObject({ exitCode: 2 })
+  })
+})
+
+it('help of a command that there is not is an error that names the one meant', async () => {
+  await using home = createHome()
+  const { exitCode, stdout, stderr } = await home.run(['help', 'sesions'])
+  expect([exitCode, stdout]).toEqual([2, ''])
+  expect(stderr).toContain("unknown command 'sesions'")
+  expect(stderr).toContain('sessions')
+})
+
+it('agents on a narrow terminal shows what to do whole, on a line of its own', () => {
+  const todo = 'Install what Parley needs again, with the packages for this platform: npm install'
+  const rows = [['claude', 'no', '-', '-', '/a/long/path/of/a/program/that/is/installed', todo]]
+  const lines = agentLines(rows, 80)
+  expect(lines[0]).not.toContain('WHAT TO DO')
+  expect(lines[1]?.length).toBeLessThanOrEqual(80)
+  expect(lines[2]).toBe(`  ${todo}`)
+  expect(agentLines(rows, undefined)[1]).toContain(todo)
+})
+
+it('run goes on with its turn when whoever read its output leaves', async () => {
+  await using home = createHome()
+  const running = home.start(['run', 'demo', 'flood'], { input: '' })
+  await running.until(/./)
+  running.child.stdout?.destroy()
+  expect((await running.ended).exitCode).toBe(0)
+  const shown = await home.run(['show', 'last', '--json'])
+  expect(JSON.parse(shown.stdout)).toMatchObject({ lastTurn: { outcome: 'completed' } })
+})

@@ -1,0 +1,101 @@
+import { ParleyError } from '@parley/protocol'
+import type { Command } from 'commander'
+import type { Context } from '../context.ts'
+
+const shells = ['bash', 'zsh', 'fish'] as const
+
+type Words = { readonly path: string; readonly words: readonly string[]; readonly about: string }
+
+/** Prints a script that completes commands and options. It holds all of them, so that completing starts no program. */
+export function completion(shell: string, program: Command, context: Context): number {
+  const known = shells.find((name) => name === shell)
+  if (!known) {
+    throw new ParleyError('validation_error', `completion takes one of ${shells.join(', ')}, not "${shell}".`)
+  }
+  const all = wordsOf(program, '')
+  context.output.out({ bash: bashScript, zsh: zshScript, fish: fishScript }[known](all))
+  return 0
+}
+
+/** What may follow each command: its subcommands and its options. */
+function wordsOf(command: Command, path: string): Words[] {
+  const commands = command.commands.filter((one) => one.name() !== 'help')
+  const options = command.options.flatMap(({ long }) => (long ? [long] : []))
+  const own = {
+    path,
+    words: [...commands.map((one) => one.name()), ...options, '--help'],
+    about: command.description(),
+  }
+  return [own, ...commands.flatMap((one) => wordsOf(one, `${path} ${one.name()}`.trim()))]
+}
+
+function cases(all: readonly Words[]): string {
+  return all.map(({ path, words }) => `    '${path}') candidates='${words.join(' ')}' ;;`).join('\n')
+}
+
+/** The words before the cursor that are commands; the rest are arguments and options. */
+const body = (all: readonly Words[]) => `  local path='' word candidates=''
+  for word in "\${before[@]}"; do
+    case "$path $word" in
+${all
+  .filter(({ path }) => path !== '')
+  .map(({ path }) => {
+    const parts = path.split(' ')
+    return `      '${parts.slice(0, -1).join(' ')} ${parts.at(-1)}') path='${path}' ;;`
+  })
+  .join('\n')}
+    esac
+  done
+  case "$path" in
+${cases(all)}
+  esac`
+
+function bashScript(all: readonly Words[]): string {
+  return `# parley completion bash >> ~/.bashrc
+_parley() {
+  local before=("\${COMP_WORDS[@]:1:COMP_CWORD-1}")
+${body(all)}
+  COMPREPLY=($(compgen -W "$candidates" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _parley parley
+`
+}
+
+function zshScript(all: readonly Words[]): string {
+  return `#compdef parley
+# parley completion zsh > "\${fpath[1]}/_parley", or: source <(parley completion zsh)
+_parley() {
+  local -a before=("\${(@)words[2,CURRENT-1]}")
+  _parley_words
+}
+_parley_words() {
+${body(all)}
+  compadd -- \${=candidates}
+  [[ "$PREFIX" == -* ]] || _files
+}
+compdef _parley parley
+`
+}
+
+function fishScript(all: readonly Words[]): string {
+  const lines = all.flatMap(({ path, words }) => {
+    const parts = path.split(' ').filter(Boolean)
+    const subcommands = all.filter((one) => one.path.split(' ').slice(0, -1).join(' ') === path && one.path)
+    const seen = parts.map((part) => `__fish_seen_subcommand_from ${part}`).join('; and ')
+    const condition = path === '' ? '__fish_use_subcommand' : seen
+    return [
+      ...subcommands.map(
+        (one) =>
+          `complete -c parley -n '${condition}' -a ${one.path.split(' ').at(-1)} -d '${quoted(one.about)}'`,
+      ),
+      ...words
+        .filter((word) => word.startsWith('--'))
+        .map((word) => `complete -c parley -n '${condition}' -l ${word.slice(2)}`),
+    ]
+  })
+  return `# parley completion fish > ~/.config/fish/completions/parley.fish\n${lines.join('\n')}\n`
+}
+
+function quoted(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")
+}

@@ -1,0 +1,118 @@
+import { resolve } from 'node:path'
+import { ParleyError, type PermissionRule, RuleDecision } from '@parley/protocol'
+import type { Flags } from '../configuration.ts'
+import { connect } from '../connect.ts'
+import { type Context, configurationOf } from '../context.ts'
+import { ageWords } from '../durations.ts'
+import { tableLines } from '../terminal/table.ts'
+import { oneLine } from '../terminal/visible.ts'
+
+export type RulesOptions = Flags & { readonly json?: boolean }
+export type AddRuleOptions = RulesOptions & {
+  readonly match?: readonly string[]
+  readonly folder?: string
+  readonly agent?: string
+}
+
+const columns = [
+  { name: 'ID' },
+  { name: 'DECISION' },
+  { name: 'TOOL' },
+  { name: 'INPUT', shrinks: true },
+  { name: 'SCOPE', shrinks: true },
+  { name: 'AGENT' },
+  { name: 'AGE' },
+]
+
+export async function listRules(options: RulesOptions, context: Context): Promise<number> {
+  const { output, commandLine } = context
+  await using server = await connect(configurationOf(context, options), context)
+  const { rules } = await server.client.call('listRules')
+  if (options.json) {
+    for (const rule of rules) output.out(`${JSON.stringify(rule)}\n`)
+    return 0
+  }
+  if (rules.length === 0) {
+    output.err(`There are no rules. Add one: ${commandLine('rules add deny Bash --match "command=rm *"')}\n`)
+    return 0
+  }
+  const rows = rules.map(rowOf)
+  const [head = '', ...lines] = tableLines(columns, rows, output.isOutTerminal ? output.columns() : undefined)
+  output.out([output.outStyle.dim(head), ...lines, ''].join('\n'))
+  return 0
+}
+
+/** A standing rule for every session, or for those of one folder. */
+export async function addRule(
+  given: string,
+  tool: string,
+  options: AddRuleOptions,
+  context: Context,
+): Promise<number> {
+  const decision = RuleDecision.safeParse(given)
+  if (!decision.success) {
+    const known = RuleDecision.options.join(', ')
+    throw new ParleyError('validation_error', `A rule says one of ${known}, not "${given}".`)
+  }
+  const match = matchOf(options.match)
+  const { folder, agent } = options
+  const scope =
+    folder === undefined
+      ? ({ scope: 'always' } as const)
+      : ({ scope: 'project', project: resolve(context.cwd, folder) } as const)
+  await using server = await connect(configurationOf(context, options), context)
+  const body = { tool, decision: decision.data, ...scope, ...(match && { match }), ...(agent && { agent }) }
+  const rule = await server.client.call('createRule', { body })
+  if (options.json) context.output.out(`${JSON.stringify(rule)}\n`)
+  else {
+    const remove = context.commandLine(`rules remove ${rule.ruleId}`)
+    context.output.err(`Added ${rule.ruleId}: ${rule.decision} ${oneLine(tool)}. Undo: ${remove}\n`)
+  }
+  return 0
+}
+
+export async function removeRule(
+  reference: string,
+  options: RulesOptions,
+  context: Context,
+): Promise<number> {
+  await using server = await connect(configurationOf(context, options), context)
+  const { rules } = await server.client.call('listRules')
+  const found = rules.filter(({ ruleId }) => ruleId === reference)
+  const meant = found.length > 0 ? found : rules.filter(({ ruleId }) => ruleId.startsWith(reference))
+  const [rule] = meant
+  if (!rule || meant.length > 1) {
+    const list = context.commandLine('rules')
+    const problem = rule ? `${meant.length} rules begin with ${reference}` : `There is no rule ${reference}`
+    throw new ParleyError(rule ? 'conflict' : 'not_found', `${problem}. List them: ${list}`)
+  }
+  await server.client.call('deleteRule', { params: { id: rule.ruleId } })
+  if (options.json) context.output.out(`${JSON.stringify(rule)}\n`)
+  else context.output.err(`Removed ${rule.ruleId}.\n`)
+  return 0
+}
+
+function rowOf(rule: PermissionRule): string[] {
+  const { ruleId, decision, tool, scope, project, sessionId, agent = 'all', createdAt } = rule
+  const where = scope === 'always' ? 'everywhere' : scope === 'project' ? (project ?? '') : (sessionId ?? '')
+  return [ruleId, decision, tool, inputWords(rule), where, agent, ageWords(Date.now() - createdAt)]
+}
+
+function inputWords({ match = {}, exact = {}, any = [] }: PermissionRule): string {
+  const parts = [
+    ...Object.entries(match).map(([field, pattern]) => `${field}=${pattern}`),
+    ...Object.entries(exact).map(([field, value]) => `${field}=${JSON.stringify(value)}`),
+    ...any.map((field) => `${field}=*`),
+  ]
+  return parts.join(' ') || 'any'
+}
+
+function matchOf(given: readonly string[] | undefined): Record<string, string> | undefined {
+  if (!given) return undefined
+  const pairs = given.map((pair): [string, string] => {
+    const index = pair.indexOf('=')
+    if (index > 0) return [pair.slice(0, index), pair.slice(index + 1)]
+    throw new ParleyError('validation_error', `--match takes <field>=<pattern>, not "${pair}".`)
+  })
+  return Object.fromEntries(pairs)
+}

@@ -153,6 +153,17 @@ describe('the agent', () => {
   })
 })
 
+describe('the time of the last news', () => {
+  it('is not changed by an agent that only says which settings are in force', () => {
+    const { createdAt } = given(created)
+    const inForce = sample('session.configured', { requested: undefined, effective: { mode: 'ask' } })
+    expect(given(created, inForce).updatedAt).toBe(createdAt)
+    expect(
+      given(created, sample('session.configured', { requested: { mode: 'plan' } })).updatedAt,
+    ).toBeGreaterThan(createdAt)
+  })
+})
+
 describe('a prompt', () => {
   it('waits in the queue until its turn starts', () => {
     const queued = given(created, submitted, sample('prompt.queued'))

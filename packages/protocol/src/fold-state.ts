@@ -10,7 +10,7 @@ import type { CarriedAnswer, KnownTask, OpenRequest, SessionState } from './sess
  * Its cost depends on what is open now, never on how long the session is.
  */
 export function applyToState(state: SessionState, event: SessionEvent): SessionState {
-  const updatedAt = bookkeeping.has(event.type) ? state.updatedAt : event.at
+  const updatedAt = isNews(event) ? event.at : state.updatedAt
   const next: SessionState = { ...state, ...changes(state, event), seq: event.seq, updatedAt }
   next.status = statusOf(next)
   return next
@@ -31,6 +31,13 @@ const bookkeeping: ReadonlySet<string> = new Set([
   'session.forked',
   'session.released',
 ])
+
+/** An agent that says which settings are in force, as it does when it starts, has done nothing yet. */
+function isNews(event: SessionEvent): boolean {
+  if (event.type === 'session.configured')
+    return event.requested !== undefined || event.mcpServers !== undefined
+  return !bookkeeping.has(event.type)
+}
 
 function statusOf(state: SessionState): SessionState['status'] {
   const { turn, requests } = state

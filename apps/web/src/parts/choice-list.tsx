@@ -34,6 +34,7 @@ export function ChoiceList({
           key={choice.value}
           id={`${id}-${index}`}
           selected={index === place}
+          hovers={place < 0}
           sign={sign}
           choice={choice}
           onChoose={onChoose}
@@ -47,12 +48,15 @@ export function ChoiceList({
 function Option({
   id,
   selected,
+  hovers,
   sign,
   choice,
   onChoose,
 }: {
   id: string
   selected: boolean
+  /** No other row is highlighted. */
+  hovers: boolean
   sign: string
   choice: Choice
   onChoose: (value: string) => void
@@ -70,7 +74,7 @@ function Option({
       aria-selected={selected}
       onPointerDown={(event) => event.preventDefault()}
       onClick={() => onChoose(choice.value)}
-      className={`flex min-h-7 cursor-pointer items-center gap-3 rounded-md px-2 py-1 text-sm pointer-coarse:min-h-11 ${selected ? 'bg-mark-wash' : 'hover:bg-hover'}`}
+      className={`flex min-h-7 cursor-pointer items-center gap-3 rounded-md px-2 py-1 text-sm pointer-coarse:min-h-11 ${selected ? 'bg-mark-wash' : hovers ? 'hover:bg-hover' : ''}`}
     >
       <span className="truncate text-left font-mono text-[0.8125rem] [direction:rtl]">
         <bdi dir="ltr">

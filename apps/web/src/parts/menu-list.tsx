@@ -77,7 +77,11 @@ export default function MenuList({
           tabIndex={-1}
           aria-haspopup={entry.entries ? 'menu' : undefined}
           onClick={() => choose(entry)}
-          className={`flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-left text-sm hover:bg-hover focus:bg-hover focus:outline-none pointer-coarse:min-h-11 ${entry.danger ? 'text-bad' : ''}`}
+          // The pointer takes the focus along: one row is highlighted, not two.
+          onPointerMove={({ currentTarget, pointerType }) => {
+            if (pointerType === 'mouse') currentTarget.focus({ preventScroll: true })
+          }}
+          className={`flex min-h-8 w-full items-center gap-2 rounded-md px-2 text-left text-sm focus:bg-hover focus:outline-none pointer-coarse:min-h-11 ${entry.danger ? 'text-bad' : ''}`}
         >
           {entry.icon}
           {entry.label}

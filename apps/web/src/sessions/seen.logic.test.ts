@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isUnread, type Seen, withSeen } from './seen.logic.ts'
 
-const session = { id: 'a', updatedAt: 100, status: 'idle' as const }
+const session = { id: 'a', createdAt: 50, updatedAt: 100, status: 'idle' as const }
 
 describe('unread sessions', () => {
   it('are those that changed after they were seen', () => {
@@ -13,6 +13,10 @@ describe('unread sessions', () => {
   it('are not those from before the browser came, nor those at work', () => {
     expect(isUnread(session, { since: 150, at: {} })).toBe(false)
     expect(isUnread({ ...session, status: 'working' }, { since: 0, at: {} })).toBe(false)
+  })
+
+  it('are not those in which nothing has happened since they were made', () => {
+    expect(isUnread({ ...session, createdAt: 100 }, { since: 0, at: {} })).toBe(false)
   })
 
   it('are remembered forwards only, and not without end', () => {

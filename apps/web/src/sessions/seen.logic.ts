@@ -5,8 +5,11 @@ export type Seen = { readonly since: number; readonly at: Readonly<Record<string
 
 const mostKept = 500
 
-export function isUnread(session: Pick<SessionSummary, 'id' | 'updatedAt' | 'status'>, seen: Seen): boolean {
-  if (session.status === 'working') return false
+type Read = Pick<SessionSummary, 'id' | 'createdAt' | 'updatedAt' | 'status'>
+
+/** A session in which nothing has happened since it was made has no news. */
+export function isUnread(session: Read, seen: Seen): boolean {
+  if (session.status === 'working' || session.updatedAt <= session.createdAt) return false
   return session.updatedAt > (seen.at[session.id] ?? seen.since)
 }
 

@@ -38,6 +38,8 @@ export function Sidebar() {
   })
   return (
     <nav aria-label="Sessions" className="flex h-full min-h-0 flex-col bg-side">
+      {/* On a phone the list is a page of its own; beside another page, that one has the heading. */}
+      <h1 className="sr-only md:hidden">Sessions</h1>
       <SidebarHead />
       <div className="flex items-center gap-1 px-2.5 pb-1.5">
         <label className="flex min-w-0 flex-1 items-center gap-1.5 rounded-md border border-line bg-card px-2 text-soft focus-within:border-mark">

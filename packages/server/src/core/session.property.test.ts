@@ -378,7 +378,8 @@ class Run {
     for (let rounds = 0; ; rounds++) {
       const { turn, queue, requests } = await this.#host.state(this.#sessionId)
       if (!turn && queue.length === 0) break
-      if (requests[0]) await this.#command(answerTo(requests[0], true, false))
+      // The mode may refuse to allow it.
+      if (requests[0]) await this.#command(answerTo(requests[0], rounds % 2 === 0, false))
       else if (rounds % 40 === 39) await this.#command({ type: turn ? 'turn.cancel' : 'queue.resume' })
       if (rounds > 40_000) throw new Error(`the session does not come to rest: ${JSON.stringify(turn)}`)
       await breathe()

@@ -71,7 +71,10 @@ async function walk(folder: string): Promise<string[]> {
   return files
 }
 
-/** Every letter of the query, in order; names count more than folders, runs more than scattered letters. */
+/**
+ * Best where a name begins with the query, then where a name or a path has it, then where its letters begin words of the
+ * path (`ucs` finds use-changes-stream.ts). Letters that are merely scattered over a path are no match.
+ */
 export function bestOf(files: readonly string[], query: string, limit: number): string[] {
   const wanted = query.toLowerCase()
   if (wanted === '') return files.toSorted((a, b) => depth(a) - depth(b) || compare(a, b)).slice(0, limit)
@@ -90,16 +93,12 @@ function scoreOf(path: string, wanted: string): number | undefined {
   if (name.startsWith(wanted)) return 1_000 - name.length
   if (name.includes(wanted)) return 800 - name.length
   if (lower.includes(wanted)) return 600 - lower.length / 10
-  let from = 0
-  let gaps = 0
-  for (const letter of wanted) {
-    const at = lower.indexOf(letter, from)
-    if (at < 0) return undefined
-    gaps += at - from
-    from = at + 1
-  }
-  return 300 - gaps
+  const initials = path.replace(initial, '$1').toLowerCase()
+  return initials.includes(wanted) ? 300 - initials.length : undefined
 }
+
+/** A letter that begins a word, with the rest of its word and what parts it from the next. */
+const initial = /([a-z0-9]|[A-Z])(?:[a-z0-9]*)[^a-zA-Z0-9]*/g
 
 const depth = (path: string) => path.split('/').length
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

@@ -83,6 +83,18 @@ describe('files', () => {
     const files = ['src/application/x.ts', 'src/app.ts', 'src/map.ts', 'a/p/p.md']
     expect(bestOf(files, 'app', 10)).toEqual(['src/app.ts', 'src/application/x.ts', 'a/p/p.md'])
     expect(bestOf(files, 'zzz', 10)).toEqual([])
+    const sources = [
+      'src/components/Badge.tsx',
+      'src/pages/Monitor.tsx',
+      'src/use-month-names.ts',
+      'lib/common.ts',
+    ]
+    expect(bestOf(sources, 'mon', 10)).toEqual([
+      'src/pages/Monitor.tsx',
+      'lib/common.ts',
+      'src/use-month-names.ts',
+    ])
+    expect(bestOf(sources, 'umn', 10)).toEqual(['src/use-month-names.ts'])
   })
 })
 

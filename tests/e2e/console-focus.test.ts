@@ -26,7 +26,7 @@ const which = (id: string): Script[number] => ({
     },
   ],
 })
-const { server, openTab, session } = scriptedConsole({
+const { server, openTab, session, host } = scriptedConsole({
   'ask once': [permission('echo once')],
   'ask twice': [permission('echo harmless'), permission('rm -rf everything')],
   'ask at once': [
@@ -81,15 +81,9 @@ const typed = (page: Page, words: string) =>
 
 /** What other tests left waiting. */
 async function settleAll(page: Page): Promise<void> {
-  await page.evaluate(async () => {
-    type Waiting = { requests: { session: { id: string } }[] }
-    const { requests } = (await (await fetch('/api/permissions')).json()) as Waiting
-    for (const id of new Set(requests.map(({ session }) => session.id))) {
-      const body = JSON.stringify({ type: 'turn.cancel', commandId: `cmd_${id}` })
-      const headers = { 'content-type': 'application/json' }
-      await fetch(`/api/sessions/${id}/commands`, { method: 'POST', headers, body })
-    }
-  })
+  const waiting = await host().waiting()
+  for (const id of new Set(waiting.map(({ session }) => session.id)))
+    await host().command(id, { type: 'turn.cancel', commandId: `cmd_${id}` })
   await page.getByTestId('inbox-count').waitFor({ state: 'detached' })
 }
 

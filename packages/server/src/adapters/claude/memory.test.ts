@@ -12,6 +12,7 @@ import { hostWith, lawfulLog } from '../../testing/imported-conversation.ts'
 import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
 import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { createClaudeAdapter } from './index.ts'
+import { claudeMemory } from './memory.ts'
 
 /** A conversation that a person had with Claude Code in a terminal, before there was Parley. */
 
@@ -140,4 +141,28 @@ it('of a conversation in which a person went back, the last branch is taken, wit
   expect(log.find(({ type }) => type === 'turn.ended')).toMatchObject({ durationMs: 5 * 60_000 })
   expect(log[0]?.at).toBe(Date.parse('2026-01-01T00:03:00.000Z'))
   await host.close()
+})
+
+it('reads what a person said while Claude worked, under the id it was given with', async () => {
+  const own = mkdtempSync(join(tmpdir(), 'parley-claude-queued-'))
+  const folder = join(own, 'projects', 'somewhere')
+  mkdirSync(folder, { recursive: true })
+  const message = (content: string) => ({ role: 'user', content })
+  const queued = { type: 'queued_command', commandMode: 'prompt', source_uuid: 'given' }
+  const entries = [
+    { type: 'user', uuid: 'a', parentUuid: null, message: message('First.') },
+    { type: 'attachment', uuid: 'b', parentUuid: 'a', attachment: { ...queued, prompt: 'To the left.' } },
+    { type: 'user', uuid: 'c', parentUuid: 'b', message: message('Last.') },
+  ]
+  writeFileSync(join(folder, 'one.jsonl'), entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''))
+  const read = claudeMemory({ CLAUDE_CONFIG_DIR: own }).read('one', new AbortController().signal)
+  const prompts = (await Array.fromAsync(read)).flatMap((one) =>
+    one.type === 'prompt' ? [[one.id, one.parts]] : [],
+  )
+  rmSync(own, { recursive: true })
+  expect(prompts).toEqual([
+    ['a', [{ type: 'text', text: 'First.' }]],
+    ['given', [{ type: 'text', text: 'To the left.' }]],
+    ['c', [{ type: 'text', text: 'Last.' }]],
+  ])
 })

@@ -47,6 +47,13 @@ export type Entry = {
   readonly sessionId?: string
   readonly toolUseResult?: unknown
   readonly message?: { readonly id?: string; readonly role?: string; readonly content?: unknown }
+  /** What a person said while the agent worked is kept as a note to the model. */
+  readonly attachment?: {
+    readonly type?: string
+    readonly commandMode?: string
+    readonly prompt?: unknown
+    readonly source_uuid?: string
+  }
 }
 
 async function transcriptFiles(projects: string): Promise<string[]> {
@@ -142,7 +149,7 @@ async function* remembered(file: string, signal: AbortSignal): AsyncGenerator<Re
     if (parts) {
       state = withTurn(state)
       const own = isAskedAgain(parts) ? { own: true as const } : {}
-      yield { type: 'prompt', at, parts, ...(entry.uuid !== undefined && { id: entry.uuid }), ...own }
+      yield { type: 'prompt', at, parts, ...idOfPrompt(entry), ...own }
     } else if (isOfMainLine(entry)) {
       const translated = translate(state, nativeMessage(entry))
       state = translated.state
@@ -183,13 +190,24 @@ export function isAskedAgain(parts: readonly PromptPart[]): boolean {
 
 /** What a person said, or nothing if the entry is something else. */
 export function promptOf(entry: Entry): PromptPart[] | undefined {
-  const { type, message, isCompactSummary } = entry
-  if (type !== 'user' || isCompactSummary || !isOfMainLine(entry)) return undefined
-  const content =
-    typeof message?.content === 'string' ? [{ type: 'text', text: message.content }] : message?.content
+  const said = wordsOf(entry)
+  const content = typeof said === 'string' ? [{ type: 'text', text: said }] : said
   if (!Array.isArray(content)) return undefined
   const parts = (content as readonly NativePart[]).flatMap(promptPart)
   return parts.length > 0 ? parts : undefined
+}
+
+/** The id of a prompt, under which it was given to the agent where that is known. */
+export function idOfPrompt({ uuid, attachment }: Entry): { id?: string } {
+  const id = attachment?.source_uuid ?? uuid
+  return id === undefined ? {} : { id }
+}
+
+function wordsOf(entry: Entry): unknown {
+  const { type, message, isCompactSummary, isSidechain, attachment } = entry
+  const isQueued = attachment?.type === 'queued_command' && attachment.commandMode === 'prompt'
+  if (type === 'attachment') return isQueued && !isSidechain ? attachment.prompt : undefined
+  return type === 'user' && !isCompactSummary && isOfMainLine(entry) ? message?.content : undefined
 }
 
 function promptPart({ type, text, source }: NativePart): PromptPart[] {

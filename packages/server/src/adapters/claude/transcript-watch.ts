@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { open, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { entryOf, isAskedAgain, promptOf } from './memory.ts'
+import { entryOf, idOfPrompt, isAskedAgain, promptOf } from './memory.ts'
 import { projectsFolder } from './transcript.ts'
 
 /**
@@ -50,7 +50,7 @@ export class TranscriptWatch {
     this.#isBegun = true
     this.#strange = entries.slice(first).some((entry) => {
       const parts = promptOf(entry)
-      return parts !== undefined && !isAskedAgain(parts) && !this.#own.has(entry.uuid ?? '')
+      return parts !== undefined && !isAskedAgain(parts) && !this.#own.has(idOfPrompt(entry).id ?? '')
     })
     return this.#strange
   }

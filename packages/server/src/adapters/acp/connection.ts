@@ -24,6 +24,7 @@ import { applyMode, applyModel, commandLine } from './settings.ts'
 import { startSession } from './start.ts'
 import { initialState, type TranslateState, translate } from './translate.ts'
 import { ourMode, withRequestedMode } from './translate-state.ts'
+import { closeTexts } from './translate-text.ts'
 import { askFor, diffsFor, openCalls, pathsFor } from './translate-tool-call.ts'
 import { errorOf } from './translate-turn.ts'
 import { Wire } from './wire.ts'
@@ -42,6 +43,8 @@ const lastWordsMs = 300
 const signInWaitMs = 6_000
 /** Lines on stdout that are no messages: so many are kept, the rest is counted. */
 const mostGarbage = 20
+/** How long nothing is said before a text outside a turn counts as whole. */
+const quietMs = 1_000
 
 /** Starts the agent and waits until it takes prompts. */
 export async function connectAcp(
@@ -68,6 +71,7 @@ class AcpConnection implements AgentConnection {
   #asking = 0
   #replayed = false
   #garbage = 0
+  #quiet: NodeJS.Timeout | undefined
   #over = false
   #failure: Error | undefined
   #closing: Promise<void> | undefined
@@ -251,8 +255,21 @@ class AcpConnection implements AgentConnection {
     this.#state = state
     if (state.signedIn !== undefined) this.#signInTold.resolve()
     for (const output of outputs) await this.#put(output)
+    this.#closeWhenQuiet()
     for (const ask of unasked) void this.#checkUnasked(ask)
     if (state.config.mode !== mode && this.#live) void this.#keepMode()
+  }
+
+  /** A text ends when something else is said. Outside a turn nothing may follow: there it ends after a silence. */
+  #closeWhenQuiet(): void {
+    clearTimeout(this.#quiet)
+    if (this.#state.turn || this.#state.replaying || Object.keys(this.#state.open).length === 0) return
+    this.#quiet = globalThis.setTimeout(() => {
+      const { state, outputs } = closeTexts(this.#state)
+      this.#state = state
+      for (const output of outputs) void this.#put(output)
+    }, quietMs)
+    this.#quiet.unref()
   }
 
   async #hearGarbage(line: string): Promise<void> {

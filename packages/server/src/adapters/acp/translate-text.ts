@@ -57,30 +57,23 @@ function append(
   }
   return {
     state: { ...state, blocks, open: { ...state.open, [line]: open } },
-    outputs: background ? [] : [delta],
+    outputs: [delta],
   }
 }
 
-/** The block is whole. Outside of a turn nothing can be written: it becomes a notice. */
+/** The block is whole. */
 export function closeText(state: TranslateState, line: string): Translation {
   const open = state.open[line]
   if (!open) return nothing(state)
   const { [line]: _, ...rest } = state.open
-  const { type, blockId, text, background } = open
+  const { type, blockId, text } = open
   const written: AgentOutput = {
     type: type === 'text' ? 'text.written' : 'thinking.written',
     blockId,
     text,
     ...parentField(line),
   }
-  const noticed: AgentOutput = {
-    type: 'agent.noticed',
-    level: 'info',
-    code: `background-${type}`,
-    text,
-    ...parentField(line),
-  }
-  return { state: { ...state, open: rest }, outputs: [background ? noticed : written] }
+  return { state: { ...state, open: rest }, outputs: [written] }
 }
 
 export function closeTexts(state: TranslateState): Translation {

@@ -310,9 +310,9 @@ export function openCalls(state: TranslateState): { ask: PermissionAsk; paths: s
   })
 }
 
-/** Blocks and calls have no place outside of the turn they belong to: what is said there becomes a notice. */
+/** The host has ended a call with its turn: what is said of it later becomes a notice. */
 function inTurn(call: Call, outputs: readonly AgentOutput[], now = call.turn): AgentOutput[] {
-  if (call.turn !== undefined && call.turn === now) return [...outputs]
+  if (call.turn === now) return [...outputs]
   return outputs.flatMap((output): AgentOutput[] => {
     if (output.type !== 'tool-call.called' && output.type !== 'tool-call.ended') return []
     const isCall = output.type === 'tool-call.called'
@@ -320,7 +320,7 @@ function inTurn(call: Call, outputs: readonly AgentOutput[], now = call.turn): A
       {
         type: 'agent.noticed',
         level: 'info',
-        code: isCall ? 'background-call' : 'background-result',
+        code: isCall ? 'late-call' : 'late-result',
         text: isCall ? call.title : `${call.title}: ${output.outcome}`,
         data: output,
         ...parentField(call.parent),

@@ -80,12 +80,9 @@ describe('text', () => {
     expect(written(outputs)).toEqual(['One two.'])
   })
 
-  it('becomes a notice outside of a turn', () => {
+  it('is written outside of a turn, too', () => {
     const outputs = play(prompt(1), end(1), text('By the '), text('way.'), prompt(2), text('Yes.'), end(2))
-    expect(outputsOf(outputs, 'agent.noticed')).toMatchObject([
-      { code: 'background-text', text: 'By the way.' },
-    ])
-    expect(written(outputs)).toEqual(['Yes.'])
+    expect(written(outputs)).toEqual(['By the way.', 'Yes.'])
   })
 
   it('that is no text is kept as it came', () => {

@@ -41,7 +41,7 @@ export {
  * - a call is called once, with its input, before a permission is asked for it, and ends once.
  * - what is replayed when a session is loaded gives no output.
  * - nothing throws: what is not understood is given on as `agent.unrecognised`, with the reason.
- * - outside a turn of the host's nothing of a turn is given: what is said then comes as notices.
+ * - what is said outside a turn of the host's is given on: the host begins a turn of the agent's own.
  */
 export function translate(state: TranslateState, { from, message }: Frame): Translation {
   try {

@@ -4,39 +4,16 @@ import type { TranslateState } from './translate-state.ts'
 type CallEnd = Extract<AgentOutput, { type: 'tool-call.ended' | 'tool-call.updated' }>
 
 /**
- * Subagents and commands go on after their turn. The host takes blocks and calls only inside a turn, and the end of a
- * call only in the turn of the call: what has no such place becomes a notice.
+ * The host places what is said outside a turn: a subagent's words belong to its task, those of the main line to a turn
+ * of the agent's own. Only the late end of a call of the main line has no place: the host has ended the call with its
+ * turn.
  */
 export function placeInTurn(before: TranslateState, output: AgentOutput): AgentOutput[] {
   switch (output.type) {
     case 'tool-call.updated':
     case 'tool-call.ended':
-      return isOfThisTurn(before, output) ? [output] : endNotice(before, output)
-    case 'tool-call.called': {
-      if (before.turn) return [output]
-      const { toolCallId, name, kind, title, input } = output
-      return [notice('background-call', title, { toolCallId, name, kind, input }, output)]
-    }
-    case 'text.written':
-    case 'thinking.written': {
-      if (before.turn) return [output]
-      const { type, blockId, text } = output
-      return [
-        notice(
-          type === 'text.written' ? 'background-text' : 'background-thinking',
-          text,
-          { blockId },
-          output,
-        ),
-      ]
-    }
+      return isLate(before, output) ? endNotice(before, output) : [output]
     case 'turn.ended':
-    case 'block.retracted':
-    case 'text.streamed':
-    case 'thinking.streamed':
-    case 'tool-call.drafted':
-    case 'tool-call.input-streamed':
-    case 'tool-call.output-streamed':
     case 'activity.changed':
       return before.turn ? [output] : []
     default:
@@ -44,25 +21,15 @@ export function placeInTurn(before: TranslateState, output: AgentOutput): AgentO
   }
 }
 
-function isOfThisTurn({ turn, calls }: TranslateState, { toolCallId }: CallEnd): boolean {
-  if (!turn) return false
+function isLate({ turn, calls }: TranslateState, { toolCallId, parentToolCallId }: CallEnd): boolean {
   const call = calls.get(toolCallId)
-  return call === undefined || call.turn === turn.number
+  return call !== undefined && parentToolCallId === undefined && call.turn !== turn?.number
 }
 
 function endNotice({ calls }: TranslateState, output: CallEnd): AgentOutput[] {
   if (output.type === 'tool-call.updated') return []
   const { toolCallId, outcome, content } = output
   const title = calls.get(toolCallId)?.title ?? 'A call'
-  return [notice('background-result', `${title}: ${outcome}`, { toolCallId, outcome, content }, output)]
-}
-
-function notice(
-  code: string,
-  text: string,
-  data: unknown,
-  { parentToolCallId }: { parentToolCallId?: string | undefined },
-): AgentOutput {
-  const parent = parentToolCallId === undefined ? {} : { parentToolCallId }
-  return { type: 'agent.noticed', level: 'info', code, text, data, ...parent }
+  const data = { toolCallId, outcome, content }
+  return [{ type: 'agent.noticed', level: 'info', code: 'late-result', text: `${title}: ${outcome}`, data }]
 }

@@ -229,7 +229,7 @@ describe('what outlives its turn', () => {
     expect(types(second)).not.toContain('tool-call.ended')
   })
 
-  it('a subagent: what it says later is a notice', () => {
+  it('a subagent: what it says later carries its call', () => {
     const spawn = {
       type: 'subAgentActivity',
       id: 'spawn',
@@ -248,7 +248,8 @@ describe('what outlives its turn', () => {
       ['turn/completed', { threadId: 'child', turn: { id: 'u', status: 'completed' } }],
     )
     expect(outputs).toMatchObject([
-      { type: 'agent.noticed', code: 'background-text', text: 'I see.', parentToolCallId: 'spawn' },
+      { type: 'text.streamed', text: 'I see.', parentToolCallId: 'spawn' },
+      { type: 'text.written', text: 'I see.', parentToolCallId: 'spawn' },
       { type: 'task.updated', taskId: 'child', status: 'completed', summary: 'I see.' },
     ])
   })

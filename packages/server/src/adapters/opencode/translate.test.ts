@@ -205,7 +205,7 @@ it('asks for a push when steering came too late for the turn', () => {
   expect(busy(state, 'idle').outputs).toMatchObject([{ type: 'turn.ended', outcome: 'completed' }])
 })
 
-it('tells what OpenCode does without a turn of ours as notices', () => {
+it('tells what OpenCode does without a turn of ours as in one', () => {
   const lines = readFixture('tool-allowed').filter(({ type }) => type !== 'parley.turn')
   const outputs: AgentOutput[] = []
   let state = beginning(lines)
@@ -214,7 +214,8 @@ it('tells what OpenCode does without a turn of ours as notices', () => {
     state = next.state
     outputs.push(...next.outputs)
   }
-  const codes = outputsOf(outputs, 'agent.noticed').map(({ code }) => code)
-  expect(codes).toEqual(['background-text', 'background-call', 'background-text'])
-  expect(outputs.filter(({ type }) => /^(text|tool-call|turn)\./.test(type))).toEqual([])
+  expect(outputsOf(outputs, 'text.written')).toHaveLength(2)
+  expect(outputsOf(outputs, 'tool-call.called')).toHaveLength(1)
+  expect(outputsOf(outputs, 'tool-call.ended')).toHaveLength(1)
+  expect(outputsOf(outputs, 'turn.ended')).toEqual([])
 })

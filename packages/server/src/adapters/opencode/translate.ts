@@ -14,7 +14,6 @@ import {
   tellOfDeletion,
   updatePlan,
 } from './translate-notice.ts'
-import { placeInTurn } from './translate-outside.ts'
 import { translatePart } from './translate-part.ts'
 import { nothing, type TranslateState, type Translation } from './translate-state.ts'
 import { becomeIdle, followStatus, takeError } from './translate-turn.ts'
@@ -35,8 +34,7 @@ export function translate(state: TranslateState, event: unknown): Translation {
   const handler = Object.hasOwn(handlers, type) ? handlers[type as Handled] : undefined
   if (!handler) return unrecognised(state, event, `an event of type ${type || 'nothing'}`)
   if (!concerns(state, event)) return nothing(state)
-  const next = attempted(state, event, handler as Handler)
-  return { state: next.state, outputs: next.outputs.flatMap((output) => placeInTurn(state, output)) }
+  return attempted(state, event, handler as Handler)
 }
 
 type Handler = (state: TranslateState, properties: never) => Translation

@@ -91,13 +91,16 @@ function* streamed(
   prefix: string,
 ): Generator<AgentOutput> {
   const count = Math.floor(deltas / blocks)
+  let last = ''
   for (let block = 0; block < blocks; block++) {
     const blockId = `${prefix}.${block}`
     const texts = pieces(block, count)
     for (const text of texts) yield { type: 'text.streamed', blockId, text }
-    yield { type: 'text.written', blockId, text: texts.join('') }
+    last = texts.join('')
+    yield { type: 'text.written', blockId, text: last }
   }
-  yield ended
+  // Claude Code repeats its last text as the result of the turn.
+  yield { ...ended, result: last }
 }
 
 function* noticed({ count, text }: Extract<Task, { do: 'notice' }>): Generator<AgentOutput> {
@@ -126,7 +129,7 @@ async function worked(
   for (let round = 0; outputs.length < count; round++) {
     const texts = [...streamed({ do: 'stream', deltas: 12, blocks: 1 }, `${prefix}.${round}`)]
     const calls = [...called({ do: 'calls', count: 1 }, `${prefix}.${round}`)]
-    outputs.push(...[...texts, ...calls].filter((output) => output !== ended))
+    outputs.push(...[...texts, ...calls].filter((output) => output.type !== 'turn.ended'))
   }
   await atPace(rate, outputs.length, (index) => put(outputs[index]!))
   put(ended)
@@ -147,4 +150,8 @@ async function stamped(
   put(ended)
 }
 
-const ended: AgentOutput = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_turn' }
+const ended = {
+  type: 'turn.ended',
+  outcome: 'completed',
+  stopReason: 'end_turn',
+} as const satisfies AgentOutput

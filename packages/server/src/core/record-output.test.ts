@@ -52,6 +52,15 @@ const turnEnded = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_t
 const typed = (words: string, blockId = 'blk_1') => ({ type: 'text.streamed', blockId, text: words }) as const
 const unrecognised = (native: unknown, reason: unknown) => ({ type: 'agent.unrecognised', native, reason })
 
+it('the last words of a turn are not stored again as its result', () => {
+  const written: AgentOutput = { type: 'text.written', blockId: 'blk_9', text: 'All done.' }
+  const end = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_turn' } as const
+  const same = speak(running, [written, { ...end, result: 'All done.' }]).drafts.at(-1)
+  expect(same).not.toHaveProperty('result')
+  const other = speak(running, [written, { ...end, result: 'Something else.' }]).drafts.at(-1)
+  expect(other).toMatchObject({ type: 'turn.ended', result: 'Something else.' })
+})
+
 describe('an output', () => {
   it('is recorded for the turn that runs', () => {
     expect(speak(running, [text, call, ended]).drafts).toEqual([

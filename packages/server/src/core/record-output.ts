@@ -2,6 +2,7 @@ import {
   backgroundTaskOf,
   type Delta,
   type DeltaDraft,
+  type DraftOf,
   deltaTypes,
   draftProblem,
   type EventDraft,
@@ -16,7 +17,12 @@ import { closeTask } from './task-plans.ts'
 import { emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './tool-order.ts'
 
 /** What a turn, or the work beside turns, has seen so far, beyond what the state says. */
-export type TurnProgress = { readonly order: ToolOrder; readonly written: Set<string> }
+export type TurnProgress = {
+  readonly order: ToolOrder
+  readonly written: Set<string>
+  /** What the main line wrote last. */
+  lastText?: string
+}
 
 export function freshProgress(): TurnProgress {
   return { order: emptyOrder(), written: new Set() }
@@ -94,7 +100,7 @@ export function draftsOf(
     case 'text.written':
     case 'thinking.written':
       if (progress.written.has(draft.blockId)) return unrecognised(output, 'a second writing of a block')
-      return { drafts: drafts([draft]), commit: () => progress.written.add(draft.blockId) }
+      return { drafts: drafts([draft]), commit: () => noteWritten(progress, draft) }
     case 'block.retracted':
       return {
         drafts: drafts([...endRetracted(state, draft.blockId), draft]),
@@ -103,7 +109,12 @@ export function draftsOf(
     case 'turn.ended': {
       const { type, durationMs, ...end } = draft
       const outcome = turn?.interrupted && end.outcome === 'failed' ? 'cancelled' : end.outcome
-      const ended = endTurn(state, { ...end, outcome }, context.now, flushHeld(progress.order))
+      const ended = endTurn(
+        state,
+        { ...storedOnce(end, progress), outcome },
+        context.now,
+        flushHeld(progress.order),
+      )
       const next = turn?.interrupted ? [] : goOnWithSteer(ended, context.ids)
       return { drafts: [...ended, ...next], commit: nothing }
     }
@@ -131,6 +142,21 @@ function isLate(
 ): boolean {
   const isNew = draft.type === 'tool-call.called' || order.called.has(draft.toolCallId)
   return !isNew && backgroundTaskOf(state, draft as { parentToolCallId?: string }) === undefined
+}
+
+function noteWritten(
+  progress: TurnProgress,
+  draft: DraftOf<'text.written'> | DraftOf<'thinking.written'>,
+): void {
+  progress.written.add(draft.blockId)
+  if (draft.type === 'text.written' && draft.parentToolCallId === undefined) progress.lastText = draft.text
+}
+
+/** Some agents give their last words as the result of the turn, too: they are in the log already. */
+function storedOnce<End extends { result?: string | undefined }>(end: End, { lastText }: TurnProgress): End {
+  if (end.result === undefined || end.result.trim() !== lastText?.trim()) return end
+  const { result, ...rest } = end
+  return rest as End
 }
 
 /** A steered prompt that the turn did not take up begins the next one at once: the agent may have it already. */

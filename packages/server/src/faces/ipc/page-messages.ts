@@ -42,6 +42,8 @@ export class PageMessages {
   readonly #options: PageMessagesOptions
   readonly #asked = new Set<string>()
   #connectionId: string | undefined
+  /** What the main line of the turn said last: that is its result, where the log does not give another. */
+  #lastText: string | undefined
   #at = 0
 
   constructor(options: PageMessagesOptions) {
@@ -81,6 +83,7 @@ export class PageMessages {
 
   #notes(event: SessionEvent): PageNote[] {
     const { at } = event
+    this.#lastText = lastTextAfter(event, this.#lastText)
     switch (event.type) {
       case 'prompt.submitted': {
         const { messageId, promptId, parts } = event
@@ -95,7 +98,8 @@ export class PageMessages {
         return this.#asked.delete(id) ? [{ type: 'permission_resolved', at, id, outcome }] : []
       }
       case 'turn.ended': {
-        const { turnId, outcome, stopReason, durationMs, result, structuredOutput } = event
+        const { turnId, outcome, stopReason, durationMs, structuredOutput } = event
+        const result = event.result ?? (outcome === 'completed' ? this.#lastText : undefined)
         return [
           {
             type: 'turn_ended',
@@ -113,6 +117,11 @@ export class PageMessages {
         return []
     }
   }
+}
+
+function lastTextAfter(event: SessionEvent, before: string | undefined): string | undefined {
+  if (event.type === 'turn.started') return undefined
+  return event.type === 'text.written' && event.parentToolCallId === undefined ? event.text : before
 }
 
 /** Fewer and larger messages of the same meaning: neighbouring pieces of one text are one piece. */

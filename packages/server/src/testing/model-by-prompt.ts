@@ -41,7 +41,8 @@ async function appeared(path: string): Promise<void> {
 function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer & { after?: string } {
   const last = messages.findLast(({ role }) => role === 'user')?.text ?? ''
   if (/create a detailed summary/i.test(last)) return { content: '<summary>All that was said.</summary>' }
-  const start = messages.findLastIndex(({ role, text }) => role === 'user' && marker.test(text))
+  // What is said in mid-turn may come in a message of the role `system`.
+  const start = messages.findLastIndex(({ role, text }) => role !== 'assistant' && marker.test(text))
   const answers = JSON.parse(marker.exec(messages[start]?.text ?? '')?.[1] ?? '[]') as PromptedAnswer[]
   const given = countAnswers(messages.slice(start + 1), answers, again)
   const answer = answers[given] ?? { content: 'There is nothing more to say.' }

@@ -74,6 +74,12 @@ export function steeredScenarios(home: string, { command }: Pick<ModelWords, 'co
       words: 'To the left.',
       says: 'To the left.',
       release: () => writeFileSync(join(home, 'go'), ''),
+      late: (go) => ({
+        prompt: modelPrompt('Speak.', { content: 'The first answer.', after: go }),
+        says: 'The first answer.',
+        words: modelPrompt('To the left.', { content: 'Now to the left.' }),
+        then: 'Now to the left.',
+      }),
     },
     effort: { effort: 'high' },
     compaction: {},

@@ -7,6 +7,7 @@ import { type Bench, type BenchSession, Turn } from './bench.ts'
 import { showHostTools } from './host-tool-case.ts'
 import { showRejoin } from './rejoin-case.ts'
 import type { CapabilityScenarios, Scenario, Scenarios } from './setup.ts'
+import { steerCases } from './steer-cases.ts'
 
 /** How a capability is shown, and if a command needs it, how that command is refused where it is not declared. */
 export type CapabilityCase<Name extends CapabilityName> = {
@@ -203,6 +204,7 @@ export const capabilityCases: CapabilityCases = {
       expect(turn.said).toContain(scenario.says)
       expect(session.all('turn.started')).toHaveLength(1)
     },
+    more: steerCases,
     refused: (bench) =>
       refusedCommand(bench, { type: 'prompt.submit', text: 'to the left', delivery: 'steer' }),
   },

@@ -110,7 +110,12 @@ export type CapabilityScenarios = {
   /** The busy scenario shows it. */
   readonly interrupt: Record<never, never>
   /** `release` lets the turn go on to its end once it was steered. */
-  readonly steer: Saying & { readonly words: string; release?(): void }
+  readonly steer: Saying & {
+    readonly words: string
+    release?(): void
+    /** The model answers `says` once the file `go` exists; what is steered meanwhile, `words`, it answers with `then`. */
+    late?(go: string): Saying & { readonly words: string; readonly then: string }
+  }
   readonly models: { readonly model: string }
   readonly effort: { readonly effort: string }
   readonly modes: { readonly mode: PermissionMode }

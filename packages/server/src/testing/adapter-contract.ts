@@ -58,7 +58,8 @@ export function adapterContract(name: string, setup: ContractSetup): void {
         await onBench(world, world.adapter(), (bench) => work(capability, bench, scenarios))
       })
       if (verdict !== 'shown') continue
-      for (const { title, shows } of capabilityCases[capability].more ?? []) {
+      for (const { title, shows, needs } of capabilityCases[capability].more ?? []) {
+        if (needs?.(scenarios[capability] as never) === false) continue
         it(`${capability}: ${title}`, () =>
           onBench(world, world.adapter(), (bench) => shows(bench, scenarios[capability] as never, scenarios)))
       }

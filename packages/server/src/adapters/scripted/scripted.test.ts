@@ -48,7 +48,17 @@ const scenarios: Scenarios = {
     prompt: [{ type: 'image', mimeType: 'image/png', data: 'AAAA', name: 'cat.png' }],
     says: 'cat.png',
   },
-  steer: { ...capabilityScripts.steer, release: () => gates.open('steered') },
+  steer: {
+    ...capabilityScripts.steer,
+    release: () => gates.open('steered'),
+    late: (go) => ({
+      prompt: json({ type: 'wait', gate: go }, { type: 'text', text: 'the first answer' }),
+      says: 'the first answer',
+      words: 'to the left',
+      then: 'to the left',
+      release: () => gates.open(go),
+    }),
+  },
   hostTools: { prompt: ({ name, input }) => json({ type: 'host-tool', name, input }) },
   commands: { prompt: '/compact', command: 'compact', says: '/compact' },
   usage: {

@@ -14,7 +14,10 @@ export type CapabilityCase<Name extends CapabilityName> = {
   readonly title: string
   shows(bench: Bench, scenario: CapabilityScenarios[Name], scenarios: Scenarios): Promise<void>
   /** More that an agent with the capability must be shown to do, each a test of its own. */
-  readonly more?: readonly Pick<CapabilityCase<Name>, 'title' | 'shows'>[]
+  readonly more?: readonly (Pick<CapabilityCase<Name>, 'title' | 'shows'> & {
+    /** Whether the scenario has what it takes. */
+    needs?(scenario: CapabilityScenarios[Name]): boolean
+  })[]
   readonly refused?: (bench: Bench, scenarios: Scenarios) => Promise<unknown>
 }
 

@@ -99,6 +99,7 @@ async function expectAllowed(session: BenchSession, scenario: Scenario, { calls 
         cwd: session.all('session.created')[0]?.cwd,
         env: { COLOUR: 'green' },
         signal: expect.any(AbortSignal),
+        temporaryFolder: expect.any(Function),
         toolCallId: called?.toolCallId,
       },
     },

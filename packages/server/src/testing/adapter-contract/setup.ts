@@ -113,8 +113,11 @@ export type CapabilityScenarios = {
   readonly steer: Saying & {
     readonly words: string
     release?(): void
-    /** The model answers `says` once the file `go` exists; what is steered meanwhile, `words`, it answers with `then`. */
-    late?(go: string): Saying & { readonly words: string; readonly then: string }
+    /**
+     * The agent says `says` once the file `go` exists and `release` was called; what is steered meanwhile, `words`, it
+     * answers with `then`. With it, words are steered at more moments of a turn.
+     */
+    late?(go: string): Saying & { readonly words: string; readonly then: string; release?(): void }
   }
   readonly models: { readonly model: string }
   readonly effort: { readonly effort: string }

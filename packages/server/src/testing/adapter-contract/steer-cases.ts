@@ -7,7 +7,7 @@ import type { CapabilityScenarios, Scenarios } from './setup.ts'
 type Steer = CapabilityScenarios['steer']
 
 /** A steered prompt runs once, whenever it comes: in the turn that runs, or as the next one. */
-export const steerCases = [
+const cases = [
   { title: 'words that come right after the prompt are answered once', shows: rightAfterThePrompt },
   { title: 'words that come while the model answers are answered once', shows: whileTheModelAnswers },
   { title: 'words that come while a person is asked are answered once', shows: whileAPersonIsAsked },
@@ -16,23 +16,25 @@ export const steerCases = [
   { title: 'a restart runs no words twice', shows: restarted },
 ]
 
+export const steerCases = cases.map((one) => ({ ...one, needs: ({ late }: Steer) => late !== undefined }))
+
 async function rightAfterThePrompt(bench: Bench, { late }: Steer): Promise<void> {
-  const { session, scenario, go } = await begin(bench, late)
+  const { session, scenario, release } = await begin(bench, late)
   await session.prompt(scenario.words, 'steer')
-  await writeFile(go, '')
+  await release()
   await expectAnswered(bench, session, [scenario.says, scenario.then])
 }
 
 async function whileTheModelAnswers(bench: Bench, { late }: Steer): Promise<void> {
-  const { session, scenario, go } = await begin(bench, late)
+  const { session, scenario, release } = await begin(bench, late)
   await connected(session)
   await session.prompt(scenario.words, 'steer')
-  await writeFile(go, '')
+  await release()
   await expectAnswered(bench, session, [scenario.says, scenario.then])
 }
 
 async function whileAPersonIsAsked(bench: Bench, { late }: Steer, { permissions }: Scenarios): Promise<void> {
-  if (!late || !permissions) return expect(late).toBeUndefined()
+  if (!late || !permissions) throw new Error('The scenarios "steer" and "permissions" are needed.')
   const { words, then } = late(join(bench.folder, 'go'))
   const session = await bench.session(permissions.session)
   const turn = await session.prompt(permissions.prompt)
@@ -44,33 +46,34 @@ async function whileAPersonIsAsked(bench: Bench, { late }: Steer, { permissions 
 }
 
 async function whenTheTurnIsOver(bench: Bench, { late }: Steer): Promise<void> {
-  const { session, scenario, go, turn } = await begin(bench, late)
-  await writeFile(go, '')
+  const { session, scenario, release, turn } = await begin(bench, late)
+  await release()
   await turn.completed()
   await (await session.prompt(scenario.words, 'steer')).completed()
   await expectAnswered(bench, session, [scenario.says, scenario.then])
 }
 
 async function cancelled(bench: Bench, { late }: Steer): Promise<void> {
-  const { session, scenario, go, turn } = await begin(bench, late)
+  const { session, scenario, release, turn } = await begin(bench, late)
   await connected(session)
   const steered = await session.prompt(scenario.words, 'steer')
   await session.command({ type: 'turn.cancel' })
   expect((await turn.ended()).outcome).toBe('cancelled')
-  await writeFile(go, '')
+  await release()
   const { queue } = await atRest(bench, session)
   const taken = session.all('prompt.taken').some(({ promptId }) => promptId === steered.promptId)
-  if (!taken) expect(queue).toMatchObject([{ promptId: steered.promptId, paused: true }])
+  if (taken) return
+  expect(queue).toMatchObject([{ promptId: steered.promptId, paused: true }])
   expect(said(session, scenario.then)).toBe(0)
 }
 
 async function restarted(bench: Bench, { late }: Steer): Promise<void> {
-  const { session, scenario, go } = await begin(bench, late)
+  const { session, scenario, release } = await begin(bench, late)
   await connected(session)
   await session.prompt(scenario.words, 'steer')
   await bench.restart()
   await session.listen()
-  await writeFile(go, '')
+  await release()
   await atRest(bench, session)
   expect(said(session, scenario.then)).toBeLessThanOrEqual(1)
 }
@@ -80,7 +83,11 @@ async function begin(bench: Bench, late: Steer['late']) {
   if (!late) throw new Error('The scenario "steer" says nothing of late words: give it late().')
   const scenario = late(go)
   const session = await bench.session(scenario.session)
-  return { session, scenario, go, turn: await session.prompt(scenario.prompt) }
+  const release = async () => {
+    await writeFile(go, '')
+    scenario.release?.()
+  }
+  return { session, scenario, release, turn: await session.prompt(scenario.prompt) }
 }
 
 async function connected(session: BenchSession): Promise<void> {

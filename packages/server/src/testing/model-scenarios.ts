@@ -78,7 +78,7 @@ export function steeredScenarios(home: string, { command }: Pick<ModelWords, 'co
         prompt: modelPrompt('Speak.', { content: 'The first answer.', after: go }),
         says: 'The first answer.',
         words: modelPrompt('To the left.', { content: 'Now to the left.' }),
-        then: 'Now to the left.',
+        answer: 'Now to the left.',
       }),
     },
     effort: { effort: 'high' },

@@ -55,7 +55,7 @@ const scenarios: Scenarios = {
       prompt: json({ type: 'wait', gate: go }, { type: 'text', text: 'the first answer' }),
       says: 'the first answer',
       words: 'to the left',
-      then: 'to the left',
+      answer: 'to the left',
       release: () => gates.open(go),
     }),
   },

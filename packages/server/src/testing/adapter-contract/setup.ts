@@ -115,9 +115,9 @@ export type CapabilityScenarios = {
     release?(): void
     /**
      * The agent says `says` once the file `go` exists and `release` was called; what is steered meanwhile, `words`, it
-     * answers with `then`. With it, words are steered at more moments of a turn.
+     * answers with `answer`. With it, words are steered at more moments of a turn.
      */
-    late?(go: string): Saying & { readonly words: string; readonly then: string; release?(): void }
+    late?(go: string): Saying & { readonly words: string; readonly answer: string; release?(): void }
   }
   readonly models: { readonly model: string }
   readonly effort: { readonly effort: string }

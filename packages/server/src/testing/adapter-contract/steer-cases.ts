@@ -22,7 +22,7 @@ async function rightAfterThePrompt(bench: Bench, { late }: Steer): Promise<void>
   const { session, scenario, release } = await begin(bench, late)
   await session.prompt(scenario.words, 'steer')
   await release()
-  await expectAnswered(bench, session, [scenario.says, scenario.then])
+  await expectAnswered(bench, session, [scenario.says, scenario.answer])
 }
 
 async function whileTheModelAnswers(bench: Bench, { late }: Steer): Promise<void> {
@@ -30,18 +30,18 @@ async function whileTheModelAnswers(bench: Bench, { late }: Steer): Promise<void
   await connected(session)
   await session.prompt(scenario.words, 'steer')
   await release()
-  await expectAnswered(bench, session, [scenario.says, scenario.then])
+  await expectAnswered(bench, session, [scenario.says, scenario.answer])
 }
 
 async function whileAPersonIsAsked(bench: Bench, { late }: Steer, { permissions }: Scenarios): Promise<void> {
   if (!late || !permissions) throw new Error('The scenarios "steer" and "permissions" are needed.')
-  const { words, then } = late(join(bench.folder, 'go'))
+  const { words, answer } = late(join(bench.folder, 'go'))
   const session = await bench.session(permissions.session)
   const turn = await session.prompt(permissions.prompt)
   const ask = await turn.asked()
   await session.prompt(words, 'steer')
   await turn.decide(ask, 'allow')
-  await expectAnswered(bench, session, [then])
+  await expectAnswered(bench, session, [answer])
   expect(await bench.file(permissions.effect.path)).toBe(permissions.effect.text)
 }
 
@@ -50,7 +50,7 @@ async function whenTheTurnIsOver(bench: Bench, { late }: Steer): Promise<void> {
   await release()
   await turn.completed()
   await (await session.prompt(scenario.words, 'steer')).completed()
-  await expectAnswered(bench, session, [scenario.says, scenario.then])
+  await expectAnswered(bench, session, [scenario.says, scenario.answer])
 }
 
 async function cancelled(bench: Bench, { late }: Steer): Promise<void> {
@@ -64,7 +64,7 @@ async function cancelled(bench: Bench, { late }: Steer): Promise<void> {
   const taken = session.all('prompt.taken').some(({ promptId }) => promptId === steered.promptId)
   if (taken) return
   expect(queue).toMatchObject([{ promptId: steered.promptId, paused: true }])
-  expect(said(session, scenario.then)).toBe(0)
+  expect(said(session, scenario.answer)).toBe(0)
 }
 
 async function restarted(bench: Bench, { late }: Steer): Promise<void> {
@@ -75,7 +75,7 @@ async function restarted(bench: Bench, { late }: Steer): Promise<void> {
   await session.listen()
   await release()
   await atRest(bench, session)
-  expect(said(session, scenario.then)).toBeLessThanOrEqual(1)
+  expect(said(session, scenario.answer)).toBeLessThanOrEqual(1)
 }
 
 async function begin(bench: Bench, late: Steer['late']) {

@@ -16,10 +16,7 @@ export const TurnEnd = z.object({
   durationMs: z.number(),
   steps: z.number().optional().meta({ description: 'Calls to the model, as the agent counts them' }),
   modelMs: z.number().optional().meta({ description: 'Time those calls took, where the agent tells it' }),
-  result: z
-    .string()
-    .optional()
-    .meta({ description: 'Absent where it is the last text of the turn' }),
+  result: z.string().optional().meta({ description: 'Absent where it is the last text of the turn' }),
   structuredOutput: z.unknown().optional(),
 })
 export type TurnEnd = z.infer<typeof TurnEnd>

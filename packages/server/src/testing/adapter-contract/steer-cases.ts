@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect } from 'vitest'
+import { expect } from '../peers.ts'
 import type { Bench, BenchSession } from './bench.ts'
 import type { CapabilityScenarios, Scenarios } from './setup.ts'
 

@@ -151,14 +151,16 @@ it('a subagent has them too, and its calls carry its own', async () => {
   const wait = call('exec_command', { cmd: 'until [ -e go ]; do sleep 0.05; done' })
   const turn = await session.prompt(modelPrompt('Delegate.', spawn, wait, { content: 'Done.' }))
   const looked = await session.until(
-    () => turn.all('tool-call.called').filter(({ name }) => name === 'host:lookup')[0],
+    () => session.all('tool-call.called').filter(({ name }) => name === 'host:lookup')[0],
   )
-  await session.until(() => turn.all('tool-call.ended').find((end) => end.toolCallId === looked.toolCallId))
+  await session.until(() =>
+    session.all('tool-call.ended').find((end) => end.toolCallId === looked.toolCallId),
+  )
   writeFileSync(join(under.bench.folder, 'go'), '')
   await turn.completed()
   const spawned = turn.all('tool-call.called').find(({ kind }) => kind === 'subagent')
   expect(looked.parentToolCallId).toBe(spawned?.toolCallId)
-  expect(turn.all('permission.resolved')).toContainEqual(
+  expect(session.all('permission.resolved')).toContainEqual(
     expect.objectContaining({ outcome: 'allowed', by: 'mode' }),
   )
   expect(under.words).toEqual(['sage'])

@@ -122,10 +122,12 @@ export const capabilityCases: CapabilityCases = {
   subagents: {
     title: 'what a subagent does carries its call',
     async shows(bench, scenario) {
-      const { turn } = await play(bench, scenario)
-      const calls = turn.all('tool-call.called')
+      const { session } = await play(bench, scenario)
+      const calls = session.all('tool-call.called')
       const subagents = calls.filter((call) => call.kind === 'subagent').map((call) => call.toolCallId)
-      const inner = [...calls, ...turn.all('text.written')].flatMap((event) => event.parentToolCallId ?? [])
+      const inner = [...calls, ...session.all('text.written')].flatMap(
+        (event) => event.parentToolCallId ?? [],
+      )
       expect(inner).not.toEqual([])
       for (const parent of inner) expect(subagents).toContain(parent)
     },

@@ -39,8 +39,6 @@ type Recorded = {
 const adapters = join(import.meta.dirname, '../adapters')
 const connected: AgentOutput[] = [{ type: 'agent.connected', agentSessionId: 'replayed' }]
 
-const isEnded = (turn: AgentOutput[]) => turn.some(({ type }) => type === 'turn.ended')
-
 /** Of every adapter that has recordings. Those of ACP begin with what comes before the first prompt. */
 const recordings = await Promise.all(
   readdirSync(adapters).map(async (agent) => {
@@ -52,11 +50,6 @@ const recordings = await Promise.all(
     return fixtureNames.map((name) => [agent, name, parts(name)] as const)
   }),
 )
-const unended = recordings.flat().filter(([, , [, ...turns]]) => !turns.every(isEnded))
-
-it('has a recording whose turn is not over: the one of a call that waits', () => {
-  expect(unended.map(([agent, name]) => `${agent} ${name}`)).toEqual(['claude deferred'])
-})
 
 /** Everybody who listens while a session is at work. */
 async function listeners(chat: ChatUnderTest, sessionId: string) {
@@ -148,13 +141,16 @@ async function playAndCompare(
     await expect.poll(() => heard.events, { message: name }).toEqual(log)
     compareStreamed(name, log, heard.deltas)
   }
-  expect(toldByMessages(page.messages), `chat of version ${sdk}`).toEqual(expected)
+  // A stock page hears the answer to what it said; what the agent does by itself it has when it loads the messages again.
+  const ownTurns = log.filter((event) => event.type === 'turn.started' && event.promptId === undefined)
+  if (ownTurns.length === 0) expect(toldByMessages(page.messages), `chat of version ${sdk}`).toEqual(expected)
   expect(toldByMessages(await chat.messages(session.id)), 'messages').toEqual(expected)
   await expect.poll(() => toldByIncoming(messages), { message: 'desktop' }).toEqual(told)
   const live = () => toldByUpdates(editor.heard.map(({ update }) => update))
   await expect.poll(live, { message: 'editor' }).toEqual(isTakenBack ? containing(told) : inOne(told))
   await compareExports(chat, session.id, told, isTakenBack)
-  expect(log.filter(({ type }) => type === 'turn.ended')).toHaveLength(prompts.length)
+  const ended = log.filter(({ type }) => type === 'turn.ended')
+  expect(ended).toHaveLength(prompts.length + ownTurns.length)
   return feeds.library.deltas
 }
 
@@ -215,14 +211,16 @@ async function compareExports(
 }
 
 describe.each([6, 7] as const)('with a page of version %i', (sdk) => {
-  const ended = recordings.flat().filter((recording) => !unended.includes(recording))
-  it.each(ended)('every face tells what %s did: %s', async (_agent, name, [first = [], ...turns]) => {
-    const adapter: HostUnderTestOptions['adapter'] = (scripted) => replaying(scripted, turns, first)
-    const prompts = turns.map((_, index) => `${name} ${index}`)
-    const deltas = await playAndCompare(sdk, { adapter }, prompts)
-    const streams = turns.flat().some(({ type }) => type === 'text.streamed')
-    expect(deltas.some(({ type }) => type === 'text.streamed')).toBe(streams)
-  })
+  it.each(recordings.flat())(
+    'every face tells what %s did: %s',
+    async (_agent, name, [first = [], ...turns]) => {
+      const adapter: HostUnderTestOptions['adapter'] = (scripted) => replaying(scripted, turns, first)
+      const prompts = turns.map((_, index) => `${name} ${index}`)
+      const deltas = await playAndCompare(sdk, { adapter }, prompts)
+      const streams = turns.flat().some(({ type }) => type === 'text.streamed')
+      expect(deltas.some(({ type }) => type === 'text.streamed')).toBe(streams)
+    },
+  )
 })
 
 const runs = Number(process.env.PARLEY_PROPERTY_RUNS ?? 20)

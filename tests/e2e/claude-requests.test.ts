@@ -59,7 +59,7 @@ describe('by plain HTTP and server-sent events', () => {
         })
       }
       if (event.type === 'turn.ended') {
-        expect(event).toMatchObject({ outcome: 'completed', result: 'That is done.' })
+        expect(event.outcome).toBe('completed')
         break
       }
     }

@@ -111,6 +111,7 @@ describe('the OpenAPI document', () => {
     )
     expect(needed).toEqual([
       'removeAgentKey variable',
+      'previewRewind promptId',
       'findFilesIn cwd',
       'getPatch path',
       'distrustFolder folder',

@@ -71,6 +71,8 @@ describe('a person at the terminal', () => {
     running.type('1\r2\r1')
     await running.until(/1\r\n2\r\n1/)
     first.child.kill('SIGINT')
+    await first.ended
+    await home.run(['resume', 'last'])
     await running.until(choose)
     running.type('\r')
     await running.until('Type a number')

@@ -49,7 +49,7 @@ describe('parley run', () => {
     const { exitCode, stdout, stderr } = await home.run(['run', 'demo', 'fail'])
     expect(stdout).toBe('')
     expect(stderr).toContain('✗ fetch https://example.invalid · failed')
-    expect(stderr).toContain('failed: The model refused to go on.')
+    expect(stderr).toContain('failed: The model stopped: the demo made this error up.')
     expect(exitCode).toBe(1)
   })
 

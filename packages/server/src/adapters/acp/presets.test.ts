@@ -26,6 +26,7 @@ it('takes any command as an agent, with what the protocol asks of every agent', 
     'streaming',
     'permissions',
     'interrupt',
+    'environment',
   ])
   expect(modes).toEqual(['ask', 'accept-edits', 'read-only', 'bypass'])
 })

@@ -121,7 +121,8 @@ async function fallIll(illness: Illness): Promise<{ scene: Scene; end: EventOf<'
 /** The same conversation goes on, in another process if need be. */
 async function remembers(scene: Scene): Promise<void> {
   const end = await scene.turn(asked)
-  expect(end).toMatchObject({ outcome: 'completed', result: expect.stringContaining('parsley') })
+  expect(end.outcome).toBe('completed')
+  expect((await scene.said()).at(-1)).toContain('parsley')
 }
 
 describe('in the middle of an answer', () => {
@@ -167,7 +168,7 @@ describe('in the middle of an answer', () => {
   it.each(['babbles', 'floods stderr'] as const)('it %s: the answer is whole', async (how) => {
     const { scene, end } = await fallIll(how)
     await using _ = scene
-    expect(end).toMatchObject({ outcome: 'completed', result: words })
+    expect(end.outcome).toBe('completed')
     expect(await scene.said()).toEqual(['I see.', words])
     await remembers(scene)
     expect(await scene.all('agent.disconnected')).toEqual([])
@@ -182,7 +183,7 @@ describe('in the middle of an answer', () => {
   it('it speaks of news: kept as it came, and the answer is whole', async () => {
     const { scene, end } = await fallIll('speaks of news')
     await using _ = scene
-    expect(end).toMatchObject({ outcome: 'completed', result: words })
+    expect(end.outcome).toBe('completed')
     expect(await scene.all('agent.unrecognised')).toMatchObject([
       { native: { type: 'news', of: 'nobody knows what' } },
     ])

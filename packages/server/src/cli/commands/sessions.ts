@@ -5,7 +5,7 @@ import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { ageWords } from '../durations.ts'
 import { allSessions, shortIds } from '../session-reference.ts'
-import { kindWord } from '../terminal/rows.ts'
+import { wordsFor } from '../terminal/rows.ts'
 import { tableLines } from '../terminal/table.ts'
 
 export type SessionsOptions = Flags & {
@@ -102,11 +102,14 @@ async function checkAgent(client: Client, flags: SessionsOptions, context: Conte
   await expectAgent(flags.agent, { flags, context, served })
 }
 
+function inWords(request: Parameters<typeof wordsFor>[0]): string {
+  const { kind, title } = wordsFor(request)
+  return `${kind}${title}`
+}
+
 function waitingRow({ session, request }: WaitingRequest, name: (id: string) => string): string[] {
   const asks =
-    request.type === 'permission'
-      ? `${kindWord(request.kind)}${request.title}`
-      : request.questions.map(({ text }) => text).join(' / ')
+    request.type === 'permission' ? inWords(request) : request.questions.map(({ text }) => text).join(' / ')
   const { id, agent, title } = session
   return [name(id), agent, ageWords(Date.now() - request.at), asks, title || 'untitled']
 }

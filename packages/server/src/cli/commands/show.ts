@@ -5,7 +5,7 @@ import { connect } from '../connect.ts'
 import { type Context, configurationOf } from '../context.ts'
 import { findSession } from '../session-reference.ts'
 import { timelineLines } from '../terminal/block-lines.ts'
-import { kindWord } from '../terminal/rows.ts'
+import { wordsFor } from '../terminal/rows.ts'
 import { oneLine } from '../terminal/visible.ts'
 
 export type ShowOptions = Flags & { readonly json?: boolean; readonly tail?: string }
@@ -58,7 +58,7 @@ export function stateLines(state: SessionDetail): string[] {
     ...(state.terminal ? [`In its own program: ${state.terminal.map((one) => oneLine(one)).join(' ')}`] : []),
     ...requests.map((request) =>
       request.type === 'permission'
-        ? `Waits for you: permission, ${kindWord(request.kind)}${oneLine(request.title)}`
+        ? `Waits for you: permission, ${wordsFor(request).kind}${oneLine(wordsFor(request).title)}`
         : `Waits for you: question, ${request.questions.map(({ text }) => oneLine(text)).join(' / ')}`,
     ),
     ...queue.map(

@@ -64,8 +64,8 @@ describe('a permission', () => {
     ]
     const lines = permissionLines({ ...request, kind: 'edit', title: 'files', diffs }, '/somewhere', style)
     expect(lines.slice(3).map((line) => line.trim())).toEqual([
-      ...['a.txt', '@@ -1 +1 @@', '-one', '+two'],
-      ...['b.txt → c.txt', '@@ -1 +1 @@', '-b', '+c'],
+      ...['a.txt', '-one', '+two'],
+      ...['b.txt → c.txt', '-b', '+c'],
       ...['new.txt (new file)', '+new'],
     ])
   })

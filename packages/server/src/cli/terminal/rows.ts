@@ -37,15 +37,20 @@ export function toolRow(row: ToolRow, style: Style, columns: number): string {
     ...(row.durationMs !== undefined && row.durationMs >= 1000 ? [durationWords(row.durationMs)] : []),
   ].join(', ')
   const tail = facts ? ` · ${facts}` : ''
-  const kind = kindWord(row.kind)
+  const { kind, title: what } = wordsFor(row)
   const room = columns - indent.length - kind.length - tail.length - 5
-  const title = oneLine(row.title, Math.max(12, room))
+  const title = oneLine(what, Math.max(12, room))
   return `${indent}${toolMark(row.status, style)} ${style.cyan(kind)}${title}${style.dim(tail)}`
 }
 
-/** What a call does, before what it is about. Of a call that does none of the known things the title says all. */
-export function kindWord(kind: ToolKind): string {
-  return kind === 'other' ? '' : `${kind} `
+/** What a call does, and what it is about: the verb once, also if the title begins with it. */
+export function wordsFor({ kind, title }: { kind: ToolKind; title: string }): {
+  kind: string
+  title: string
+} {
+  if (kind === 'other') return { kind: '', title }
+  const isDoubled = title.toLowerCase().startsWith(`${kind} `)
+  return { kind: `${kind} `, title: isDoubled ? title.slice(kind.length + 1) : title }
 }
 
 function toolMark(status: ToolRow['status'], style: Style): string {

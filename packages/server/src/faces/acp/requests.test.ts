@@ -7,7 +7,7 @@ describe('a permission', () => {
   it.each([
     ['allow_once', /once/, 'allowed', 'once'],
     ['allow_always', /session/, 'allowed', 'session'],
-    ['allow_always', /folder/, 'allowed', 'project'],
+    ['allow_always', /in this folder$/, 'allowed', 'project'],
     ['allow_always', /Always/, 'allowed', 'always'],
     ['reject_once', /Deny/, 'denied', 'once'],
   ])('%s (%s) is %s for %s, and only an allowed call runs', async (kind, name, outcome, scope) => {

@@ -22,7 +22,9 @@ async function rightAfterThePrompt(bench: Bench, { late }: Steer): Promise<void>
   const { session, scenario, release } = await begin(bench, late)
   await session.prompt(scenario.words, 'steer')
   await release()
-  await expectAnswered(bench, session, [scenario.says, scenario.answer])
+  await expectAnswered(bench, session, [scenario.answer])
+  // Some agents break off what the model says when they are steered.
+  expect(said(session, scenario.says)).toBeLessThanOrEqual(1)
 }
 
 async function whileTheModelAnswers(bench: Bench, { late }: Steer): Promise<void> {
@@ -30,7 +32,9 @@ async function whileTheModelAnswers(bench: Bench, { late }: Steer): Promise<void
   await connected(session)
   await session.prompt(scenario.words, 'steer')
   await release()
-  await expectAnswered(bench, session, [scenario.says, scenario.answer])
+  await expectAnswered(bench, session, [scenario.answer])
+  // Some agents break off what the model says when they are steered.
+  expect(said(session, scenario.says)).toBeLessThanOrEqual(1)
 }
 
 async function whileAPersonIsAsked(bench: Bench, { late }: Steer, { permissions }: Scenarios): Promise<void> {

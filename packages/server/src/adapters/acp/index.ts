@@ -13,6 +13,7 @@ import { correctIt, howToFind, type ParleyCommand, programAsTyped } from '../adv
 import { agentEnvironment, type Environment } from '../environment.ts'
 import { expectFolder } from '../expect-folder.ts'
 import { findProgram, installedVersion, pathWithNode } from '../find-program.ts'
+import { lazyMemory } from '../lazy-memory.ts'
 import { AcpAgent, type KnownAgent } from './agent.ts'
 import { acpAgents } from './presets.ts'
 
@@ -152,18 +153,12 @@ function expectFound(agent: KnownAgent, options: AcpAdapterOptions): string {
 }
 
 function createMemory(agent: KnownAgent, options: AcpAdapterOptions): AgentMemory {
-  const load = async () => {
+  return lazyMemory(async () => {
     const program = expectFound(agent, options)
     const env = environment(agent, options)
     const { acpMemory } = await import('./memory.ts')
     return acpMemory({ agent, program, env, folder: steadyFolder(env, options) })
-  }
-  return {
-    list: async (query, signal) => (await load()).list(query, signal),
-    async *read(agentSessionId, signal) {
-      yield* (await load()).read(agentSessionId, signal)
-    },
-  }
+  })
 }
 
 /** Where a program is started that is only asked something: some take a note of every folder they have ever been in. */

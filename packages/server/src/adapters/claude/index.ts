@@ -6,10 +6,11 @@ import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { correctIt, programAsTyped, programForTerminal } from '../advice.ts'
 import { agentEnvironment, type Environment } from '../environment.ts'
 import { expectFolder } from '../expect-folder.ts'
+import { lazyMemory } from '../lazy-memory.ts'
 import { createRewindKeeper } from '../rewind.ts'
-import { claudeMemory } from './memory.ts'
 import { honouredOptions } from './settings.ts'
 import { isSignedIn } from './signed-in.ts'
+import { promptUuid } from './transcript.ts'
 import { settingSourcesFor } from './trust.ts'
 
 export type ClaudeAdapterOptions = {
@@ -98,7 +99,10 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     restartsFor: [...honouredOptions.filter((option) => option !== 'effort'), 'tools'],
     variables,
     keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
-    conversations: claudeMemory(env),
+    conversations: lazyMemory(
+      async () => (await import('./memory.ts')).claudeMemory(env),
+      (_agentSessionId, promptId) => promptUuid(promptId),
+    ),
     terminalCommand: (agentSessionId) => [
       programForTerminal('claude', options.executable ?? bundled(), env),
       '--resume',

@@ -4,11 +4,9 @@ import { howToFind, howToGet, type ParleyCommand, programAsTyped, programForTerm
 import { agentEnvironment, type Environment, environmentKey } from '../environment.ts'
 import { expectFolder } from '../expect-folder.ts'
 import { findProgram, pathWithNode } from '../find-program.ts'
+import { lazyMemory } from '../lazy-memory.ts'
 import { unlessAborted } from '../unless-aborted.ts'
-import { type AppServerPool, createAppServerPool } from './app-server-pool.ts'
-import { connectCodex } from './connection.ts'
-import { codexMemory } from './memory.ts'
-import { readAccount } from './open-thread.ts'
+import type { AppServerPool } from './app-server-pool.ts'
 import { honouredOptions, offeredModes } from './settings.ts'
 
 export type CodexAdapterOptions = {
@@ -57,18 +55,17 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
   const advice = { agent: 'codex', install, executable, agentsFolder, parley }
   const [getIt, installHint] = [howToGet(advice), howToFind(advice)]
   const typed = (path: string) => programAsTyped(path, options.env)
-  const pools = new Map<string, AppServerPool>()
+  const pools = new Map<string, Promise<AppServerPool>>()
   /** The program has one environment: sessions that are given the same share one. */
-  const poolFor = (more?: Readonly<Record<string, string>>): AppServerPool => {
+  const poolFor = (more?: Readonly<Record<string, string>>): Promise<AppServerPool> => {
     const key = environmentKey(more)
     const known = pools.get(key)
     if (known) return known
     const start = () => ({ program: find() ?? '', env: { ...env, ...more }, startMs, getIt })
-    const made = createAppServerPool(start)
+    const made = import('./app-server-pool.ts').then(({ createAppServerPool }) => createAppServerPool(start))
     pools.set(key, made)
     return made
   }
-  const pool = poolFor()
   const refusal = () =>
     find() === undefined
       ? new ParleyError('agent_not_found', `Codex was not found. ${installHint}`)
@@ -115,9 +112,12 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
     install,
     keys: ['OPENAI_API_KEY', 'CODEX_API_KEY'],
     variables: { reserved: ['CODEX_*'], open: ['CODEX_API_KEY'] },
-    conversations: codexMemory(async (signal) => {
-      expectFound()
-      return pool.acquire(signal)
+    conversations: lazyMemory(async () => {
+      const { codexMemory } = await import('./memory.ts')
+      return codexMemory(async (signal) => {
+        expectFound()
+        return (await poolFor()).acquire(signal)
+      })
     }),
     terminalCommand: (agentSessionId) => [
       programForTerminal('codex', find(), options.env),
@@ -128,7 +128,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
       const path = find()
       if (path === undefined) return { found: false, hint: installHint }
       if (believed?.probe.path === path && Date.now() - believed.at < believedMs) return believed.probe
-      const probe = await ask(pool, { path, typed: typed(path) }, signal)
+      const probe = await ask(await poolFor(), { path, typed: typed(path) }, signal)
       believed = probe.signedIn ? { probe, at: Date.now() } : undefined
       return probe
     },
@@ -136,7 +136,8 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
     async connect(input) {
       expectFound()
       expectFolder(input.cwd)
-      return connectCodex(poolFor(input.env), input).catch((error: unknown) => {
+      const { connectCodex } = await import('./connection.ts')
+      return connectCodex(await poolFor(input.env), input).catch((error: unknown) => {
         throw notSignedIn(error) ? withHint(error, howToSignIn(typed(find() ?? 'codex'))) : error
       })
     },
@@ -162,6 +163,7 @@ async function ask(
   signal: AbortSignal,
 ): Promise<AgentProbe> {
   try {
+    const { readAccount } = await import('./open-thread.ts')
     const { server, release } = await pool.acquire(signal)
     try {
       const told = Promise.all([readAccount(server), server.models().catch(() => [])])

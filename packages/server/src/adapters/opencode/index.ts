@@ -5,10 +5,11 @@ import { howToFind, howToGet, type ParleyCommand, programAsTyped, programForTerm
 import { agentEnvironment, type Environment } from '../environment.ts'
 import { expectFolder } from '../expect-folder.ts'
 import { agentFolder, findProgram, installedVersion } from '../find-program.ts'
+import { lazyMemory } from '../lazy-memory.ts'
 import { createRewindKeeper } from '../rewind.ts'
 import { runProgram } from '../run-program.ts'
 import { hasEvidentCredential, ofAnotherServer, providerVariables } from './credentials.ts'
-import { opencodeMemory } from './memory.ts'
+import { messageIdOf } from './prompt.ts'
 import type { ServerPool, SharedServer } from './server.ts'
 import { honouredOptions, type ServerNeeds, serverEnvironment, serverKey } from './settings.ts'
 import { type Advice, tooOld } from './version.ts'
@@ -95,7 +96,10 @@ export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAda
     keys: providerVariables.filter((name) => name.endsWith('_API_KEY')),
     variables: { reserved: ['OPENCODE_*'], open: ['OPENCODE_API_KEY'] },
     startsAhead: true,
-    conversations: opencodeMemory((signal) => acquire({ trusted: false }, signal)),
+    conversations: lazyMemory(async () => {
+      const { opencodeMemory } = await import('./memory.ts')
+      return opencodeMemory((signal) => acquire({ trusted: false }, signal))
+    }, messageIdOf),
     terminalCommand: (agentSessionId) => [
       programForTerminal(id, find(), options.env),
       '--session',

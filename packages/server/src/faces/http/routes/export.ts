@@ -4,7 +4,7 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type ExportFormat, routes } from '@parley/protocol'
 import { downloadLifetimeMs } from '../access.ts'
 import { type App, type AppParts, cutWhenRevoked, type RequestContext } from '../app.ts'
-import { type ExportFile, exportSession } from '../export.ts'
+import type { ExportFile } from '../export.ts'
 import { html, htmlResponse, page, pagePolicy } from '../html.ts'
 import { mount } from '../mount.ts'
 import { problem, problemResponse } from '../problem.ts'
@@ -35,6 +35,7 @@ async function send(
   { sessionId, as }: { sessionId: string; as: ExportFormat },
   context: RequestContext,
 ): Promise<Response> {
+  const { exportSession } = await import('../export.ts')
   const file = await exportSession(parts.host, sessionId, as)
   const headers = headersOf(file)
   if (context.req.method === 'HEAD') return new Response(null, { headers })

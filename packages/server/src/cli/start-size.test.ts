@@ -1,0 +1,29 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { createHome } from './program-under-test.ts'
+
+/** What a server reads before it answers. Each module costs time at every start, and memory for as long as it runs. */
+const most = { modules: 475, bytes: 2_550_000 }
+
+it('a server answers before it has read more code than it needs', async () => {
+  const coverage = mkdtempSync(join(tmpdir(), 'parley-coverage-'))
+  onTestFinished(() => rmSync(coverage, { recursive: true, force: true }))
+  await using home = createHome()
+  const server = home.start(['serve', '--port', '0', '--json'], { env: { NODE_V8_COVERAGE: coverage } })
+  await server.until('"pid"')
+  server.child.kill('SIGTERM')
+  await server.ended
+  const files = new Set(readdirSync(coverage).flatMap((name) => scriptsIn(join(coverage, name))))
+  const bytes = [...files].reduce((sum, file) => sum + statSync(file).size, 0)
+  expect(files.size, 'modules').toBeGreaterThan(100)
+  expect(files.size, 'modules').toBeLessThanOrEqual(most.modules)
+  expect(bytes, 'bytes of code').toBeLessThanOrEqual(most.bytes)
+})
+
+function scriptsIn(report: string): string[] {
+  const { result } = JSON.parse(readFileSync(report, 'utf8')) as { result: { url: string }[] }
+  return result.flatMap(({ url }) => (url.startsWith('file://') ? [fileURLToPath(url)] : []))
+}

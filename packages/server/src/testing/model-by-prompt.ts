@@ -33,6 +33,17 @@ export function answerByPrompt(server: ModelServer, again: RegExp): void {
   )
 }
 
+/** What a prompt carries; of several in one message, as some agents join them, the last. One may carry another in a string. */
+function answersIn(text: string): readonly PromptedAnswer[] {
+  const end = text.lastIndexOf('>>')
+  for (let at = text.indexOf('<<model '); at >= 0; at = text.indexOf('<<model ', at + 1)) {
+    try {
+      return JSON.parse(text.slice(at + '<<model '.length, end)) as PromptedAnswer[]
+    } catch {}
+  }
+  return []
+}
+
 /** Resolves when the file exists. */
 async function appeared(path: string): Promise<void> {
   while (!existsSync(path)) await new Promise((resolve) => setTimeout(resolve, 20))
@@ -43,7 +54,7 @@ function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer & 
   if (/create a detailed summary/i.test(last)) return { content: '<summary>All that was said.</summary>' }
   // What is said in mid-turn may come in a message of the role `system`.
   const start = messages.findLastIndex(({ role, text }) => role !== 'assistant' && marker.test(text))
-  const answers = JSON.parse(marker.exec(messages[start]?.text ?? '')?.[1] ?? '[]') as PromptedAnswer[]
+  const answers = answersIn(messages[start]?.text ?? '')
   const given = countAnswers(messages.slice(start + 1), answers, again)
   const answer = answers[given] ?? { content: 'There is nothing more to say.' }
   if (!('say' in answer)) return answer

@@ -164,7 +164,7 @@ it('a stolen access token fails as soon as its browser is signed out from elsewh
   const entries = list.getByRole('listitem').filter({ hasNotText: 'this browser' })
   await entries
     .last()
-    .getByRole('button', { name: /^Sign Chrome/ })
+    .getByRole('button', { name: /^Sign out Chrome/ })
     .click()
   await eventually(() => statusWith(token)).toBe(401)
   for (const tab of [page, second]) await tab.getByText('This browser is not signed in').waitFor()

@@ -275,7 +275,7 @@ describe('the palette', () => {
     await page.getByRole('complementary', { name: 'Terminals' }).waitFor()
     await page.getByRole('button', { name: 'Close panel' }).click()
     await open(page)
-    await page.keyboard.type('this browser')
+    await page.keyboard.type('browsers')
     await page.keyboard.press('Enter')
     await page.waitForURL(/\/settings\/browser/)
     await page.goto(`${server.url}/sessions/${other}`)

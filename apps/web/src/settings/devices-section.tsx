@@ -49,7 +49,7 @@ export function DevicesSection() {
             <span className="text-xs text-faint">Seen {ago(device.lastSeenAt, now)}</span>
             <Button
               look="danger"
-              aria-label={`Sign ${device.current ? 'this browser' : device.name} out`}
+              aria-label={`Sign out ${device.current ? 'this browser' : device.name}`}
               onClick={() => void revoke(device)}
             >
               Sign out

@@ -57,7 +57,8 @@ export function FolderField({
     : 'border-field focus-within:border-mark focus-within:outline-1 focus-within:outline-mark'
   return (
     <>
-      <div className="relative flex min-w-0 flex-1 basis-56 max-md:basis-full">
+      {/* A row of its own: it stays where it is, however many choices an agent has, and what is wrong is told below it. */}
+      <div className="relative flex min-w-0 basis-full">
         <label
           className={`flex h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border bg-page pl-2.5 text-soft pointer-coarse:h-11 ${frame}`}
         >
@@ -102,7 +103,7 @@ export function FolderField({
         <p
           id={`${id}-problem`}
           role="alert"
-          className="basis-full px-1 text-xs [overflow-wrap:anywhere] text-bad md:order-last"
+          className="basis-full px-1 text-xs [overflow-wrap:anywhere] text-bad"
         >
           {problem.text}
         </p>

@@ -32,7 +32,7 @@ import {
   type PermissionContext,
 } from './permission.ts'
 import { userMessage } from './prompt.ts'
-import { changesProtected, pathsOf } from './protected-call.ts'
+import { changesProtected, pathsOf, writesPlan } from './protected-call.ts'
 import { previewRewind, rewind } from './rewind.ts'
 import { nativeModes, nativeOptions, startMode } from './settings.ts'
 import { deferredCall, promptUuid, readTranscript, uuidsIn } from './transcript.ts'
@@ -352,6 +352,7 @@ class ClaudeConnection implements AgentConnection {
   }
 
   #mustAsk(tool: string, input: unknown): boolean {
+    if (this.#mode === 'plan' && writesPlan({ tool, input }, this.#env)) return false
     return changesProtected({ tool, input }, this.#mode, this.#input)
   }
 

@@ -1,0 +1,44 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { writesPlan } from './protected-call.ts'
+
+const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-plan-')))
+const plans = join(home, '.claude', 'plans')
+mkdirSync(plans, { recursive: true })
+symlinkSync(join(home, '.claude', 'settings.json'), join(plans, 'nowhere.md'))
+mkdirSync(join(home, '.claude', 'commands'))
+symlinkSync(join(home, '.claude', 'commands'), join(plans, 'commands'))
+mkdirSync(join(home, 'moved'))
+symlinkSync(join(home, '.claude'), join(home, 'moved', 'config'))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+const writes = (file_path: string, tool = 'Write', env: Record<string, string> = { HOME: home }) =>
+  writesPlan({ tool, input: { file_path } }, env)
+
+it('a plan is written where Claude Code keeps its plans', () => {
+  expect(writes(join(plans, 'a-plan.md'))).toBe(true)
+  expect(writes(join(plans, 'a-plan.md'), 'Edit')).toBe(true)
+  const config = join(home, 'moved', 'config')
+  expect(writes(join(config, 'plans', 'a-plan.md'), 'Write', { CLAUDE_CONFIG_DIR: config })).toBe(true)
+})
+
+it.each([
+  '.claude/settings.json',
+  '.claude/commands/run.md',
+  '.claude/plans/run.sh',
+  '.claude/plans/deeper/a-plan.md',
+  '.claude/plans/nowhere.md',
+  '.claude/plans/commands/run.md',
+  '.claude/plans/../commands/run.md',
+  'project/.claude/plans/a-plan.md',
+])('%s is no plan of its own', (file) => {
+  expect(writes(`${home}/${file}`)).toBe(false)
+})
+
+it('nothing else that names such a file is a plan, nor any file where no folder is known', () => {
+  expect(writes(join(plans, 'a-plan.md'), 'Bash')).toBe(false)
+  expect(writes('.claude/plans/a-plan.md', 'Write', {})).toBe(false)
+  expect(writesPlan({ tool: 'Write', input: {} }, { HOME: home })).toBe(false)
+})

@@ -206,6 +206,23 @@ describe('two tabs of one browser', () => {
       Object.assign(window, {
         setTimeout: (work: () => void, ms?: number) => (ms === 700 ? 0 : real(work, ms)),
       })
+      // On a busy machine the first tab hears of an answer before the lock of whoever sends it is taken.
+      const request = navigator.locks.request.bind(navigator.locks) as (...given: unknown[]) => unknown
+      const late = async (...given: unknown[]) => {
+        if (String(given[0]).startsWith('parley-answer-')) await new Promise((resolve) => real(resolve, 600))
+        return request(...given)
+      }
+      Object.assign(navigator.locks, { request: late })
+    })
+    // By then it has looked whether the other tab is still at it.
+    await page.addInitScript(() => {
+      const request = navigator.locks.request.bind(navigator.locks) as (...given: unknown[]) => unknown
+      const noted = (...given: unknown[]) => {
+        const looked = () => Object.assign(document.documentElement.dataset, { looked: 'yes' })
+        if (String(given[0]).startsWith('parley-answer-')) setTimeout(looked, 2500)
+        return request(...given)
+      }
+      Object.assign(navigator.locks, { request: noted })
     })
     const held = Promise.withResolvers<void>()
     await other.routeWebSocket(/\/api\/ws/, (socket) => {
@@ -225,7 +242,8 @@ describe('two tabs of one browser', () => {
       .getByRole('button', { name: /^Deny( \d)?$/ })
       .click()
     await eventually(() => allowOnce(other).isEnabled()).toBe(false)
-    // The first tab has heard of it, and answers all the same.
+    // The first tab has heard of it, does not take the other one for closed, and answers all the same.
+    await page.locator('html[data-looked=yes]').waitFor()
     expect(await allowOnce(page).isEnabled()).toBe(true)
     await allowOnce(page).click()
     await shows(page, /Thank you/)

@@ -81,19 +81,32 @@ export function watchAnswers(): void {
 
 async function holdWhenAbandoned(commandId: string): Promise<void> {
   watched.add(commandId)
-  await exclusively(commandId, async () => {})
-  await new Promise((resolve) => setTimeout(resolve, navigator.locks ? otherTabMs : withoutLocksMs))
+  const abandoned = await whenAbandoned(commandId)
   watched.delete(commandId)
-  const left = keptAnswers.get().find((one) => one.commandId === commandId)
-  if (!left || left.state === 'held' || left.tab === tab) return
+  if (!abandoned) return
   hold(commandId, 'Its tab was closed before the server had it.')
   forgetSettled()
   if (!keptAnswers.get().some((one) => one.commandId === commandId)) return
-  const text = `“${left.said}” was not sent: its tab was closed before the server had it.`
+  const text = `“${abandoned.said}” was not sent: its tab was closed before the server had it.`
   heldNotes.set(
     commandId,
     tell(text, () => go({ name: 'inbox' })),
   )
+}
+
+/**
+ * The answer, once nobody sends it; nothing if it needs no more care. This page may have heard of it before its tab took
+ * the lock, and a tab that was reloaded takes it again: so it must still be free after a while.
+ */
+async function whenAbandoned(commandId: string): Promise<KeptAnswer | undefined> {
+  for (;;) {
+    await exclusively(commandId, async () => {})
+    await new Promise((resolve) => setTimeout(resolve, navigator.locks ? otherTabMs : withoutLocksMs))
+    const isSent = await isBeingSent(commandId)
+    const left = keptAnswers.get().find((one) => one.commandId === commandId)
+    if (!left || left.state === 'held' || left.tab === tab) return undefined
+    if (!isSent) return left
+  }
 }
 
 async function deliver(kept: KeptAnswer): Promise<void> {
@@ -159,8 +172,18 @@ function tell(text: string, show: () => void): () => void {
   return toast(text, { ms: Number.POSITIVE_INFINITY, action: { label: 'Show', run: show } })
 }
 
+/** Another tab has the lock, as far as a browser tells. */
+async function isBeingSent(commandId: string): Promise<boolean> {
+  if (!navigator.locks) return false
+  return navigator.locks.request(lockOf(commandId), { ifAvailable: true }, (lock) => lock === null)
+}
+
+function lockOf(commandId: string): string {
+  return `parley-answer-${commandId}`
+}
+
 /** One tab at a time. A browser without locks does without. */
 async function exclusively(commandId: string, work: () => Promise<void>): Promise<void> {
   if (!navigator.locks) return work()
-  await navigator.locks.request(`parley-answer-${commandId}`, work)
+  await navigator.locks.request(lockOf(commandId), work)
 }

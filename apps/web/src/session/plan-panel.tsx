@@ -91,7 +91,7 @@ function TaskRow({ task }: { task: Task }) {
 
 /** Why Parley recorded the end of a task. */
 const reasons: Readonly<Record<NonNullable<Task['reason']>, string>> = {
-  limit: 'Stopped: nothing was heard of it for too long',
+  limit: 'Stopped: it reached a time limit',
   closed: 'Stopped',
   'agent-lost': 'Stopped: the agent process ended',
   'server-stopped': 'Stopped: the server was stopped',

@@ -15,6 +15,7 @@ const limits = {
   connectMs: atLeastOne,
   idleCloseMs: atLeastOne,
   backgroundMs: atLeastOne,
+  backgroundTotalMs: atLeastOne,
   ownTurnQuietMs: atLeastOne,
   cancelGraceMs: count,
   stopGraceMs: count,

@@ -139,7 +139,7 @@ function leaveSteers(
   { steers = [] }: OpenTurn,
   { outcome, stopReason }: Pick<TurnEnd, 'outcome' | 'stopReason'>,
 ): EventDraft[] {
-  if (outcome === 'unknown' || stopReason === 'agent_lost') return []
+  if (outcome === 'unknown' || stopReason === 'agent_lost' || stopReason === 'background_limit') return []
   return steers.map(({ promptId }) => ({ type: 'prompt.queued', promptId }))
 }
 

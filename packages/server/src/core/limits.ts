@@ -10,6 +10,8 @@ export type Limits = {
   readonly idleCloseMs: number
   /** A process that only background tasks need is closed when nothing was heard of them for this long. */
   readonly backgroundMs: number
+  /** An agent that works in the background, or in turns of its own, is closed after this much of it since the last prompt. */
+  readonly backgroundTotalMs: number
   /** A turn that the agent began by itself ends after this silence, if the agent does not say when it ends. */
   readonly ownTurnQuietMs: number
   /** How long an interrupted agent may take to stop before it is closed by force. */
@@ -32,6 +34,7 @@ export const defaultLimits: Limits = {
   connectMs: 60_000,
   idleCloseMs: 10 * 60_000,
   backgroundMs: 2 * 60 * 60_000,
+  backgroundTotalMs: 24 * 60 * 60_000,
   ownTurnQuietMs: 2_000,
   cancelGraceMs: 5_000,
   stopGraceMs: 2_000,

@@ -13,6 +13,7 @@ import {
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import type { CloseReason } from './agent-link.ts'
+import { type BackgroundWatch, createBackgroundWatch } from './background-watch.ts'
 import type { Clock, Ids } from './clock.ts'
 import { type CommandDesk, createCommandDesk } from './command-desk.ts'
 import type { ConnectionSlots } from './connection-slots.ts'
@@ -67,9 +68,8 @@ export class LiveSession {
   readonly #desk: CommandDesk
   readonly #persisting: Persisting
   readonly #persist: Persist
-  readonly #timers: ReturnType<
-    typeof createTimers<'idle' | 'force' | 'park' | 'expire' | 'quiet' | 'background'>
-  >
+  readonly #timers: ReturnType<typeof createTimers<'idle' | 'force' | 'park' | 'expire' | 'quiet'>>
+  readonly #background: BackgroundWatch
   readonly #facts: ReturnType<typeof createFactWaiters>
   /** The turn that was begun, so that it is begun once. */
   #begun: string | undefined
@@ -81,8 +81,6 @@ export class LiveSession {
   #stopping = false
   #idleSince: number | undefined
   #activity = 'idle'
-  /** The log when the limit of background tasks was last set: every event sets it anew. */
-  #taskSeq = -1
 
   constructor(options: LiveSessionOptions) {
     const { store, clock, limits, problem } = options
@@ -98,6 +96,7 @@ export class LiveSession {
       problem,
     })
     this.#timers = createTimers(clock)
+    this.#background = createBackgroundWatch({ clock, limits, over: () => void this.#endBackground() })
     this.#facts = createFactWaiters(clock)
     this.#persisting = createPersisting({ log: this.log, clock, problem, broken: () => this.#break() })
     this.#persist = this.#persisting.persist
@@ -197,7 +196,7 @@ export class LiveSession {
     await aborted
     await this.#driving
     await this.#disconnect('server-stopped')
-    this.#timers.stopAll()
+    this.#stopTimers()
     await this.log.close('closed')
   }
 
@@ -217,13 +216,18 @@ export class LiveSession {
     await this.#disconnect('closed')
     await aborted
     await this.#driving
-    this.#timers.stopAll()
+    this.#stopTimers()
     const removed = await remove().then(
       () => undefined,
       (error: unknown) => ({ error }),
     )
     await this.log.close(removed ? 'closed' : 'deleted')
     if (removed) throw removed.error
+  }
+
+  #stopTimers(): void {
+    this.#timers.stopAll()
+    this.#background.stop()
   }
 
   #break(): void {
@@ -241,11 +245,13 @@ export class LiveSession {
     this.#tellActivity()
     this.#watchRequests()
     this.#watchOwnTurn()
+    this.#background.look(state, this.#agent.connected && !this.#stopping)
     this.#facts.changed()
     this.#drive()
   }
 
   #react(event: SessionEvent): void {
+    if (event.type === 'prompt.submitted') this.#background.startAnew()
     if (event.type === 'turn.started') this.#idle(false)
     if (event.type === 'turn.interrupted') this.#interrupt()
     if (event.type === 'turn.ended') this.#timers.stop('force')
@@ -349,28 +355,18 @@ export class LiveSession {
     })
   }
 
-  /** A session whose tasks run in the background keeps its process and its slot, up to a limit of its own. */
-  #keepForTasks(): boolean {
-    const runs = this.#agent.connected && runningInBackground(this.state).length > 0
-    if (!runs) {
-      this.#timers.stop('background')
-      return false
-    }
-    this.#idleSince = undefined
-    this.#timers.stop('idle')
-    const isSet = this.#taskSeq === this.state.seq
-    this.#taskSeq = this.state.seq
-    if (!isSet)
-      this.#timers.set('background', this.#options.limits.backgroundMs, () => void this.#disconnect('idle'))
-    return true
+  /** The agent's work in the background reached a limit. A turn of its own that waits for a person waits without a process. */
+  async #endBackground(): Promise<void> {
+    const waits = this.state.turn && this.#agent.canResume && requestsOfTurn(this.state).length > 0
+    if (waits) await this.#persist((state) => plans.park(state, 'waited-long'))
+    await this.#disconnect(waits ? 'parked' : 'idle')
   }
 
   #idle(idle: boolean): void {
     const { clock, limits, slots } = this.#options
-    if (idle && this.#keepForTasks()) return
-    if (!idle) this.#timers.stop('background')
-    if (idle && this.#agent.isOutdated) return void this.#disconnect('idle')
-    if (!idle || !this.#agent.connected) {
+    const keeps = this.#agent.connected && runningInBackground(this.state).length > 0
+    if (idle && !keeps && this.#agent.isOutdated) return void this.#disconnect('idle')
+    if (!idle || keeps || !this.#agent.connected) {
       this.#idleSince = undefined
       this.#timers.stop('idle')
       return

@@ -114,7 +114,7 @@ export function loseAgent(
   const waits = canResume && !closing && requestsOfTurn(state).length > 0
   const parked = waits ? park(state, 'agent-lost').drafts : []
   if (parked.length > 0) return { drafts: [disconnected, ...tasks, ...parked] }
-  return { drafts: [disconnected, ...tasks, ...endTurn(state, endOfLost(turn, last), now)] }
+  return { drafts: [disconnected, ...tasks, ...endTurn(state, endOfLost(turn, lost), now)] }
 }
 
 const taskReasons: Readonly<Partial<Record<CloseReason, Task['reason']>>> = {
@@ -159,9 +159,10 @@ export function endForTools(state: SessionState, tools: readonly string[], now: 
 
 function endOfLost(
   turn: OpenTurn,
-  last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined,
+  { last, closing }: Pick<Parameters<typeof loseAgent>[1], 'last' | 'closing'>,
 ): Omit<TurnEnd, 'durationMs'> {
   if (turn.interrupted) return { outcome: 'cancelled', stopReason: 'cancelled' }
+  if (closing === 'idle') return atBackgroundLimit
   const error = last?.error ?? {
     code: 'agent_failed' as const,
     message: "The agent's process ended in the middle of the turn. The next prompt starts it again.",
@@ -170,6 +171,17 @@ function endOfLost(
   const why = Object.keys(details).length > 0 ? { ...error, details } : error
   return { outcome: 'failed', stopReason: 'agent_lost', error: why }
 }
+
+/** Only a turn that the agent began by itself is closed like this. */
+const atBackgroundLimit = {
+  outcome: 'failed',
+  stopReason: 'background_limit',
+  error: {
+    code: 'agent_failed',
+    message:
+      'The agent worked by itself for longer than the limit "backgroundTotalMs" allows. The next prompt starts it again.',
+  },
+} as const
 
 /** How its process ended and what it said last: whoever reads of the failed turn wants to know. */
 function lastWords(last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined) {

@@ -1,0 +1,60 @@
+import { runningInBackground, type SessionState } from '@parley/protocol'
+import type { Clock } from './clock.ts'
+import type { Limits } from './limits.ts'
+import { createTimers } from './timers.ts'
+
+export type BackgroundWatch = {
+  /** To be called after every change, with whether the agent's process is there. */
+  look(state: SessionState, connected: boolean): void
+  /** A prompt came: the total is counted from zero. */
+  startAnew(): void
+  stop(): void
+}
+
+/**
+ * Bounds what an agent does without a prompt: tasks whose turn is over, and turns that it began by itself. Two limits hold:
+ * on the silence of the tasks, which every event ends, and on the total of such work since the last prompt, which the agent
+ * cannot put off. `over` is called when one is reached.
+ */
+export function createBackgroundWatch(options: {
+  clock: Clock
+  limits: Pick<Limits, 'backgroundMs' | 'backgroundTotalMs'>
+  over: () => void
+}): BackgroundWatch {
+  const { clock, limits, over } = options
+  const timers = createTimers<'silence' | 'total'>(clock)
+  let heardAt = -1
+  /** How long the agent had worked when it last began to, and when that was. */
+  let total = 0
+  let since: number | undefined
+
+  function count(works: boolean): void {
+    if (works === (since !== undefined)) return
+    if (since !== undefined) total += clock.now() - since
+    since = works ? clock.now() : undefined
+    if (works) timers.set('total', limits.backgroundTotalMs - total, over)
+    else timers.stop('total')
+  }
+
+  function startAnew(): void {
+    const works = since !== undefined
+    count(false)
+    total = 0
+    count(works)
+  }
+
+  return {
+    look(state, connected) {
+      const { turn, seq } = state
+      const tasks = connected && runningInBackground(state).length > 0
+      const ownTurn = connected && turn?.cause?.by === 'agent' && !turn.parked
+      if (!tasks || turn) timers.stop('silence')
+      else if (seq !== heardAt) timers.set('silence', limits.backgroundMs, over)
+      heardAt = seq
+      count(turn ? ownTurn : tasks)
+      if (turn && turn.cause?.by !== 'agent') total = 0
+    },
+    startAnew,
+    stop: () => timers.stopAll(),
+  }
+}

@@ -3,6 +3,7 @@ import {
   signedOutCode,
   type TerminalClientFrame,
   type TerminalServerFrame,
+  terminalClosed,
 } from '@parley/protocol'
 import type { Backoff } from './backoff.ts'
 import type { Clock } from './clock.ts'
@@ -23,8 +24,8 @@ export type TerminalListener = {
   /** Whenever it opens, the first frame is the screen as it stands: nothing has to be remembered. */
   onFrame(frame: TerminalServerFrame): void
   /**
-   * lost: it is tried again. gone: there is no such terminal any more. refused: the server does not let us in, for the
-   * reason given. After the last two nothing more comes.
+   * lost: it is tried again, also when the server dropped this reader as too slow. gone: there is no such terminal any
+   * more. refused: the server does not let us in, for the reason given. After the last two nothing more comes.
    */
   onState?(state: 'open' | 'lost' | 'gone' | 'refused', error?: ParleyError): void
 }
@@ -37,8 +38,6 @@ export type TerminalTarget = Omit<WebSocketTarget, 'path' | 'token'> & {
   /** Why it could not be opened, as for the socket of the feed. */
   readonly probe: () => Promise<ParleyError | undefined>
 }
-
-const noSuchTerminal = 4004
 
 export function watchTerminal(
   target: TerminalTarget,
@@ -77,7 +76,7 @@ export function watchTerminal(
     }
     opened.onerror = () => {}
     opened.onclose = ({ code }) => {
-      if (code === noSuchTerminal) {
+      if (code === terminalClosed.notFound) {
         close()
         tell('gone')
       } else if (wasOpen && code !== signedOutCode) lost()

@@ -42,3 +42,13 @@ export const TerminalServerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('exited'), exitCode: z.int() }),
 ])
 export type TerminalServerFrame = z.infer<typeof TerminalServerFrame>
+
+/** Why the server closes the WebSocket of a terminal. A signed-out device is told with `signedOutCode`. */
+export const terminalClosed = {
+  /** A frame could not be understood. */
+  badFrame: 4000,
+  /** There is no such terminal. */
+  notFound: 4004,
+  /** The reader read too slowly. It may connect again at once, and gets the screen as it stands. */
+  tooSlow: 4008,
+} as const

@@ -2,14 +2,20 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import type { ReaderLimits } from './terminal-readers.ts'
 import { createTerminals } from './terminals.ts'
 
+const reader = { show: () => {}, waiting: 0, drop: () => {} }
 const eventually = <Value>(look: () => Value) => expect.poll(look, { timeout: 20_000 })
 
-function terminalsIn(env: Record<string, string>) {
+function terminalsIn(env: Record<string, string>, limits: Partial<ReaderLimits> = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'parley-terminals-'))
   let made = 0
-  const terminals = createTerminals({ env: { ...process.env, ...env }, newId: () => `term_${++made}` })
+  const terminals = createTerminals({
+    env: { ...process.env, ...env },
+    newId: () => `term_${++made}`,
+    limits,
+  })
   onTestFinished(() => {
     terminals.closeAll()
     rmSync(folder, { recursive: true, force: true })
@@ -22,7 +28,7 @@ it('tells what runs in a shell while it does, be it a script of the same shell',
   writeFileSync(join(folder, 'wait.sh'), 'read answer\n')
   const { terminalId } = await terminals.open(start)
   const running = () => terminals.list('ses_1')[0]?.running
-  const view = terminals.watch(terminalId, () => true)
+  const view = terminals.watch(terminalId, reader)
   await eventually(running).toBeUndefined()
   view.input('cat\r')
   await eventually(running).toBe('cat')
@@ -39,7 +45,7 @@ it('tells that a program runs that was opened in place of a shell, until it has 
   const { terminalId } = await terminals.open({ ...start, command: ['cat'] })
   const listed = () => terminals.list('ses_1')[0]
   await eventually(() => listed()?.running).toBe('cat')
-  terminals.watch(terminalId, () => true).input('\u0004')
+  terminals.watch(terminalId, reader).input('\u0004')
   await eventually(() => listed()?.exitCode).toBe(0)
   expect(listed()?.running).toBeUndefined()
 })
@@ -54,4 +60,31 @@ it('opens no terminal for a session that was deleted, or a server that was close
   const late = terminals.open(start)
   terminals.closeAll()
   await expect(late).rejects.toMatchObject({ code: 'cancelled' })
+})
+
+it('never lets a program outrun the screen that the server keeps of it', async () => {
+  const kept = 64 * 1024
+  const { terminals, folder, start } = terminalsIn({}, { screenBytes: kept })
+  // The title tells how far the screen has come: each step sets it, after redraws that a screen takes long to take in.
+  const redraws = '\u001b[1M\u001b[2J\u001b[1L'.repeat(400)
+  const steps = Array.from({ length: 300 }, (_, step) => `${redraws}\u001b]0;${step}\u0007`)
+  writeFileSync(join(folder, 'steps'), steps.join(''))
+  const command = ['sh', '-c', 'read line; cat steps']
+  const { terminalId } = await terminals.open({ ...start, cols: 200, rows: 60, command })
+  let heard = 0
+  let mostBehind = 0
+  const { promise: exited, resolve } = Promise.withResolvers<void>()
+  const view = terminals.watch(terminalId, {
+    ...reader,
+    show(frame) {
+      if (frame.type === 'exited') resolve()
+      if (frame.type !== 'output') return
+      heard += frame.data.length
+      const seen = Number(terminals.list('ses_1')[0]?.title.replace(/\D/g, '') ?? 0)
+      mostBehind = Math.max(mostBehind, heard - seen * redraws.length)
+    },
+  })
+  view.input('\r')
+  await exited
+  expect(mostBehind).toBeLessThan(2 * kept)
 })

@@ -4,6 +4,7 @@ import { ParleyError, type Terminal, type TerminalServerFrame } from '@parley/pr
 import type { SerializeAddon } from '@xterm/addon-serialize'
 import type { Terminal as Screen } from '@xterm/headless'
 import { loadTerminalParts, type TerminalParts } from './terminal-parts.ts'
+import { type ReaderLimits, type TerminalReader, TerminalReaders } from './terminal-readers.ts'
 
 export type TerminalStart = {
   readonly sessionId: string
@@ -14,14 +15,11 @@ export type TerminalStart = {
   readonly command?: readonly string[]
 }
 
-/** Hears what a terminal shows. Returns false when it cannot take more for now; `resume` goes on. */
-export type TerminalReader = (frame: TerminalServerFrame) => boolean
-
 export type TerminalView = {
   input(data: string): void
   resize(cols: number, rows: number): void
-  /** The reader has room again. */
-  resume(): void
+  /** The reader has read what was waiting. */
+  drained(): void
   leave(): void
 }
 
@@ -49,8 +47,9 @@ export function createTerminals(options: {
   env: Readonly<Record<string, string | undefined>>
   newId: () => string
   now?: () => number
+  limits?: Partial<ReaderLimits>
 }): Terminals {
-  const { env, newId, now = Date.now } = options
+  const { env, newId, now = Date.now, limits } = options
   const all = new Map<string, LiveTerminal>()
   /** What waits for its parts to be loaded. */
   const opening = new Set<TerminalStart>()
@@ -74,7 +73,7 @@ export function createTerminals(options: {
       if (all.size >= mostTerminals) {
         throw new ParleyError('busy', `${mostTerminals} terminals are open. Close one first.`)
       }
-      const terminal = new LiveTerminal(start, { parts, env, terminalId: newId(), startedAt: now() })
+      const terminal = new LiveTerminal(start, { parts, env, limits, terminalId: newId(), startedAt: now() })
       all.set(terminal.about.terminalId, terminal)
       return terminal.about
     },
@@ -106,14 +105,14 @@ type TerminalSurroundings = {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly terminalId: string
   readonly startedAt: number
+  readonly limits: Partial<ReaderLimits> | undefined
 }
 
 class LiveTerminal {
   readonly #pty: IPty
   readonly #screen: Screen
   readonly #serializer: SerializeAddon
-  readonly #readers = new Set<TerminalReader>()
-  readonly #full = new Set<TerminalReader>()
+  readonly #readers: TerminalReaders
   /** Readers that have not got the screen yet, with what was written since they came. */
   readonly #joining = new Map<TerminalReader, TerminalServerFrame[]>()
   readonly #isShell: boolean
@@ -122,7 +121,7 @@ class LiveTerminal {
 
   constructor(
     { sessionId, folder, cols, rows, command }: TerminalStart,
-    { parts, env, terminalId, startedAt }: TerminalSurroundings,
+    { parts, env, terminalId, startedAt, limits }: TerminalSurroundings,
   ) {
     const [program = env.SHELL || '/bin/sh', ...args] = command ?? []
     this.#isShell = command === undefined
@@ -141,6 +140,7 @@ class LiveTerminal {
       cwd: folder,
       env: shellEnvironment(env),
     })
+    this.#readers = new TerminalReaders(this.#pty, limits)
     this.#pty.onData((data) => this.#write(data))
     this.#pty.onExit(({ exitCode }) => this.#exited(exitCode))
   }
@@ -167,11 +167,10 @@ class LiveTerminal {
     return {
       input: (data) => this.#unlessGone(() => this.#pty.write(data)),
       resize: (width, height) => this.#resize(width, height),
-      resume: () => this.#hasRoom(reader),
+      drained: () => this.#readers.drained(reader),
       leave: () => {
         this.#joining.delete(reader)
-        this.#readers.delete(reader)
-        this.#hasRoom(reader)
+        this.#readers.remove(reader)
       },
     }
   }
@@ -183,15 +182,15 @@ class LiveTerminal {
     const { cols, rows, exitCode } = this.#about
     this.#joining.delete(reader)
     this.#readers.add(reader)
-    this.#tell(reader, { type: 'screen', data: this.#serializer.serialize(), cols, rows })
-    for (const frame of since) this.#tell(reader, frame)
-    if (exitCode !== undefined) this.#tell(reader, { type: 'exited', exitCode })
+    this.#readers.showOnly(reader, { type: 'screen', data: this.#serializer.serialize(), cols, rows })
+    for (const frame of since) this.#readers.showOnly(reader, frame)
+    if (exitCode !== undefined) this.#readers.showOnly(reader, { type: 'exited', exitCode })
   }
 
   /** Nobody hears of it any more. A program that does not go when it is told to is ended by force. */
   end(): void {
     const { exitCode = killedExitCode } = this.#about
-    for (const reader of this.#readers) this.#tell(reader, { type: 'exited', exitCode })
+    this.#readers.show({ type: 'exited', exitCode })
     this.#readers.clear()
     this.#joining.clear()
     this.#unlessGone(() => this.#pty.kill('SIGHUP'))
@@ -217,9 +216,9 @@ class LiveTerminal {
   }
 
   #write(data: string): void {
-    this.#screen.write(data)
+    this.#screen.write(data, this.#readers.givenToScreen(data.length))
     for (const since of this.#joining.values()) since.push({ type: 'output', data })
-    for (const reader of this.#readers) this.#tell(reader, { type: 'output', data })
+    this.#readers.show({ type: 'output', data })
   }
 
   #resize(cols: number, rows: number): void {
@@ -227,23 +226,12 @@ class LiveTerminal {
     if (!this.#unlessGone(() => this.#pty.resize(cols, rows))) return
     this.#about = { ...this.#about, cols, rows }
     this.#screen.resize(cols, rows)
-    for (const reader of this.#readers) this.#tell(reader, { type: 'resized', cols, rows })
+    this.#readers.show({ type: 'resized', cols, rows })
   }
 
   #exited(exitCode: number): void {
     this.#about = { ...this.#about, exitCode }
-    for (const reader of this.#readers) this.#tell(reader, { type: 'exited', exitCode })
-  }
-
-  /** A reader that is full stops the program, not the server's memory. */
-  #tell(reader: TerminalReader, frame: TerminalServerFrame): void {
-    if (reader(frame)) return
-    if (this.#full.size === 0) this.#pty.pause()
-    this.#full.add(reader)
-  }
-
-  #hasRoom(reader: TerminalReader): void {
-    if (this.#full.delete(reader) && this.#full.size === 0) this.#pty.resume()
+    this.#readers.show({ type: 'exited', exitCode })
   }
 }
 

@@ -4,7 +4,7 @@ import {
   errorInfoOf,
   signedOutCode,
   TerminalClientFrame,
-  type TerminalServerFrame,
+  terminalClosed,
   webSocketProtocol,
 } from '@parley/protocol'
 import type { Logger } from 'pino'
@@ -24,8 +24,9 @@ export type TerminalFace = {
   accept(terminalId: string, upgrade: Upgrade): void
 }
 
-const mostBuffered = 1024 * 1024
 const maxFrameBytes = 1024 * 1024
+/** How long a dropped reader may take to read the rest, and why it was dropped. */
+const lingerMs = 30_000
 
 /** A terminal on a WebSocket of its own: the screen as it stands, then what is written; keys and sizes come back. */
 export function createTerminalFace({
@@ -46,14 +47,14 @@ export function createTerminalFace({
       server.handleUpgrade(request, socket, head, (websocket) => {
         websocket.on('error', (error) => logger.debug({ err: error }, 'terminal socket failed'))
         try {
-          const view = attend(websocket, socket, terminals, terminalId)
+          const view = attend(websocket, socket, terminals, terminalId, logger)
           onSignedOut(() => {
             view.leave()
             websocket.removeAllListeners('message')
             websocket.close(signedOutCode, 'signed out')
           })
         } catch (error) {
-          websocket.close(4004, errorInfoOf(error).message.slice(0, 120))
+          websocket.close(terminalClosed.notFound, errorInfoOf(error).message.slice(0, 120))
         }
       })
     },
@@ -65,18 +66,27 @@ function attend(
   socket: Duplex,
   terminals: Terminals,
   terminalId: string,
+  logger: Logger,
 ): TerminalView {
-  const view: TerminalView = terminals.watch(terminalId, (frame: TerminalServerFrame) => {
-    websocket.send(JSON.stringify(frame))
-    return socket.writableLength < mostBuffered
+  const view: TerminalView = terminals.watch(terminalId, {
+    show: (frame) => websocket.send(JSON.stringify(frame)),
+    get waiting() {
+      return socket.writableLength
+    },
+    drop() {
+      logger.info({ terminalId }, 'slow reader of a terminal dropped')
+      websocket.close(terminalClosed.tooSlow, 'read too slowly; connect again to get the screen')
+      const linger = setTimeout(() => socket.destroy(), lingerMs).unref()
+      socket.once('close', () => clearTimeout(linger))
+    },
   })
-  socket.on('drain', () => view.resume())
+  socket.on('drain', () => view.drained())
   websocket.on('close', () => view.leave())
   websocket.on('message', (data) => {
     const frame = frameOf(String(data))
     if (frame?.type === 'input') view.input(frame.data)
     else if (frame?.type === 'resize') view.resize(frame.cols, frame.rows)
-    else websocket.close(4000, 'not a frame of a terminal')
+    else websocket.close(terminalClosed.badFrame, 'not a frame of a terminal')
   })
   return view
 }

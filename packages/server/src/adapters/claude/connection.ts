@@ -29,6 +29,7 @@ import {
   createCanUseTool,
   createOnElicitation,
   createToolHook,
+  type HookedCall,
   type PermissionContext,
 } from './permission.ts'
 import { userMessage } from './prompt.ts'
@@ -321,7 +322,7 @@ class ClaudeConnection implements AgentConnection {
       person: this.#input.person,
       describe: (name, input) => describeCall({ ...this.#state, cwd: this.#input.cwd }, name, input),
       reach: (kind, input) => reachOf(kind, pathsOf(input), this.#input),
-      mustAsk: (tool, input) => this.#mustAsk(tool, input),
+      mustAsk: (call) => this.#mustAsk(call),
       insists: (kind) =>
         kind === 'read' ||
         kind === 'search' ||
@@ -341,19 +342,19 @@ class ClaudeConnection implements AgentConnection {
       withdrawn: (signal) => this.#withdrawn(signal),
       waits: this.#waits,
       // A resumed process looks for the tool of a deferred call before it knows those of the host.
-      willAsk: (tool, input) => {
-        if (this.#state.hostTools.has(tool)) return false
-        if (willAsk({ tool, input }, this.#mode, this.#granted)) return true
-        return this.#mode !== 'plan' && this.#mustAsk(tool, input)
+      willAsk: (call) => {
+        if (this.#state.hostTools.has(call.tool)) return false
+        if (willAsk(call, call.planning ? 'plan' : this.#mode, this.#granted)) return true
+        return !call.planning && this.#mustAsk(call)
       },
       calledAgain: async (nativeId, ...call) =>
         nativeId === this.#deferred?.nativeId ? this.#deferred.ask(...call) : 'fresh',
     }
   }
 
-  #mustAsk(tool: string, input: unknown): boolean {
-    if (this.#mode === 'plan' && writesPlan({ tool, input }, this.#env)) return false
-    return changesProtected({ tool, input }, this.#mode, this.#input)
+  #mustAsk(call: HookedCall): boolean {
+    if (call.planning && writesPlan(call, this.#env)) return false
+    return changesProtected(call, this.#mode, this.#input)
   }
 
   async #announceAgain(nativeId: string, name: string, input: unknown): Promise<void> {

@@ -21,7 +21,7 @@ export type PermissionContext = {
   /** Whether it names a file outside the session's folders, or changes a protected one. */
   reach(kind: ToolKind, input: unknown): Reach
   /** It changes a protected file: a person is asked, whatever Claude Code would do. */
-  mustAsk(tool: string, input: unknown): boolean
+  mustAsk(call: HookedCall): boolean
   /** Claude Code would not ask about this kind of call in its own mode, unless it had a reason. */
   insists(kind: ToolKind): boolean
   /** What it would change. */
@@ -40,12 +40,19 @@ export type PermissionContext = {
   withdrawn(signal: AbortSignal): AbortSignal
   readonly waits: HookWaits
   /** Claude Code will certainly ask a person about this call. */
-  willAsk(tool: string, input: unknown): boolean
+  willAsk(call: HookedCall): boolean
   /**
    * A call that was deferred is asked about again when its conversation is resumed: it is announced as a new call, or
    * dismissed if its turn is over. Any other call is fresh. The program may ask before it knows our hook.
    */
   calledAgain(nativeId: string, tool: string, input: unknown): Promise<'fresh' | 'again' | 'dismissed'>
+}
+
+export type HookedCall = {
+  readonly tool: string
+  readonly input: unknown
+  /** Claude Code says that it is in plan mode. It may enter that mode by itself, whatever the session's mode is. */
+  readonly planning: boolean
 }
 
 type Asked = Pick<
@@ -74,10 +81,11 @@ export function createToolHook(context: PermissionContext): HookCallback {
     const name = input.tool_name
     const native = input.tool_input as Record<string, unknown>
     const nativeId = toolUseID ?? input.tool_use_id
-    const isCertain = input.agent_id === undefined && context.willAsk(name, native)
+    const call = { tool: name, input: native, planning: input.permission_mode === 'plan' }
+    const isCertain = input.agent_id === undefined && context.willAsk(call)
     const fate = await context.calledAgain(nativeId, name, native)
     if (fate === 'dismissed') return isCertain ? decided('ask') : inHook(context, dismissal)
-    if (!isCertain && fate === 'fresh') return refuseForbidden(context, name, native, nativeId)
+    if (!isCertain && fate === 'fresh') return refuseForbidden(context, call, native, nativeId)
     const answer = decide(context, name, native, { toolUseID: nativeId, signal })
     const outcome = await context.waits.wait(nativeId, answer)
     if (outcome === 'deferred') return decided('defer')
@@ -112,14 +120,15 @@ function decided(
 
 async function refuseForbidden(
   context: PermissionContext,
-  name: string,
+  call: HookedCall,
   native: Record<string, unknown>,
   nativeId: string,
 ): Promise<HookJSONOutput> {
+  const name = call.tool
   const { name: tool, kind, title } = context.describe(name, native)
   const ask: PermissionAsk = { tool, kind, title, input: native }
   if (neverForbidden.has(name)) return {}
-  if (!context.person.forbids(ask)) return context.mustAsk(name, native) ? decided('ask') : {}
+  if (!context.person.forbids(ask)) return context.mustAsk(call) ? decided('ask') : {}
   const toolCallId = await context.callId(nativeId)
   const answer = await context.person.permit({
     ...ask,

@@ -1,38 +1,25 @@
 import { once } from 'node:events'
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
-import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { connectInput, promptMessage, readTurn, silentPerson } from '../../testing/read-connection.ts'
 import { AppServer, type Listener } from './app-server.ts'
 import { createAppServerPool } from './app-server-pool.ts'
+import { codexProgram, PromptedCodex } from './codex-under-test.ts'
 import { connectCodex } from './connection.ts'
 import type { NativeMessage } from './native.ts'
 import { script } from './programs-under-test.ts'
 
-const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-abandoned-')))
-const program = join(testAgentsFolder(), 'codex', 'node_modules', '.bin', 'codex')
+const codex = new PromptedCodex()
+const { home } = codex
 const signal = new AbortController().signal
-let server: ModelServer
-beforeAll(async () => {
-  server = await startModelServer()
-  server.wire(withNamespaces)
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-})
 
 /** A program that somebody else needs, too. */
 async function sharedProgram() {
-  const env = codexEnvironment({ url: server.url, home: mkdtempSync(join(home, 'home-')) })
-  const pool = createAppServerPool(() => ({ program, env }))
+  const env = codex.env({ home: mkdtempSync(join(home, 'home-')) })
+  const pool = createAppServerPool(() => ({ program: codexProgram, env }))
   const other = await pool.acquire(signal)
   return {
     pool,

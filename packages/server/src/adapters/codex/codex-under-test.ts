@@ -1,13 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeEach } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type Bench, onBench } from '../../testing/adapter-contract/bench.ts'
 import { testAgentsFolder } from '../../testing/agents-folder.ts'
 import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
 import { call } from '../../testing/model-answers.ts'
-import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
 import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { type CodexAdapterOptions, createCodexAdapter } from './index.ts'
 import { programs, until } from './programs-under-test.ts'
@@ -46,5 +46,28 @@ export class CodexUnderTest {
     const world = { adapter: () => this.adapter(options), store: createMemoryStore }
     await onBench(world, world.adapter(), work)
     await until(() => programs().length === 0)
+  }
+}
+
+/** A home, and a model for all tests of a file that answers what each prompt carries. */
+export class PromptedCodex {
+  readonly home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-codex-')))
+  server!: ModelServer
+
+  constructor() {
+    beforeAll(async () => {
+      this.server = await startModelServer()
+      this.server.wire(withNamespaces)
+      answerByPrompt(this.server, /Parley was restarted/)
+    })
+    afterAll(async () => {
+      await this.server.stop()
+      rmSync(this.home, { recursive: true, force: true, maxRetries: 5 })
+    })
+  }
+
+  /** The environment of a program with this home, or another one. */
+  env(more: Partial<Parameters<typeof codexEnvironment>[0]> = {}) {
+    return codexEnvironment({ url: this.server.url, home: this.home, ...more })
   }
 }

@@ -31,6 +31,7 @@ import {
   withInterrupt,
   withNativeTurn,
   withoutTurn,
+  withSandbox,
   withSettings,
   withTurn,
 } from './translate-state.ts'
@@ -115,7 +116,15 @@ class CodexConnection implements AgentConnection, Listener {
     const put = (output: AgentOutput) => this.#queue.put(output)
     this.#sayConfigured()
     this.#skills = introduce(lease.server, input, opened, put)
-    this.#judge = createJudge({ person: input.person, cwd: input.cwd, state: () => this.#state, put })
+    this.#judge = createJudge({
+      person: input.person,
+      cwd: input.cwd,
+      state: () => this.#state,
+      put,
+      sandboxed: (toolCallId, permissions) => {
+        this.#state = withSandbox(this.#state, toolCallId, permissions)
+      },
+    })
     offer?.join({
       parentOf: (threadId) => parentOf(this.#state, threadId),
       denied: (toolCallId) => this.#deny(toolCallId),

@@ -1,45 +1,37 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newId, type PermissionMode, type PermissionScope, type SessionEvent } from '@parley/protocol'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createHost } from '../../index.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
-import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { TestReader } from '../../testing/reader.ts'
+import { agentsFolder, PromptedCodex } from './codex-under-test.ts'
 import { createCodexAdapter } from './index.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'parley-codex-grants-'))
-let server: ModelServer
-beforeAll(async () => {
-  server = await startModelServer()
-  server.wire(withNamespaces)
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-})
+const codex = new PromptedCodex()
 
-type Step = { readonly input: (cwd: string) => object; readonly scope?: PermissionScope }
+type Step = {
+  readonly input: (cwd: string) => object
+  readonly scope?: PermissionScope
+  /** The conversation is resumed for it. */
+  readonly resumed?: true
+}
 
 /** Each step in a turn of its own. With a scope it is allowed for that, without it is refused. */
 async function play(mode: PermissionMode, steps: readonly Step[]): Promise<SessionEvent[][]> {
-  const cwd = mkdtempSync(join(home, 'work-'))
+  const cwd = mkdtempSync(join(codex.home, 'work-'))
   mkdirSync(join(cwd, 'other'))
   for (const folder of [cwd, join(cwd, 'other')])
     writeFileSync(join(folder, 'Makefile'), 'all:\n\ttouch made\n')
-  const env = codexEnvironment({ url: server.url, home })
-  const adapters = [createCodexAdapter({ env, agentsFolder: testAgentsFolder() })]
+  const adapters = [createCodexAdapter({ env: codex.env(), agentsFolder })]
   const host = await createHost({ adapters, store: createMemoryStore() })
   const { id } = await host.create({ agent: 'codex', cwd, mode })
   const reader = new TestReader(id)
   await reader.follow(host)
   const said: SessionEvent[][] = []
-  for (const { input, scope } of steps) {
+  for (const { input, scope, resumed } of steps) {
+    if (resumed) await host.command(id, { type: 'session.release', commandId: newId('cmd') })
     const after = reader.view.state.seq
     const turns = reader.view.state.turns + 1
     const call = { name: 'exec_command', id: newId('call'), arguments: JSON.stringify(input(cwd)) }
@@ -65,7 +57,7 @@ async function play(mode: PermissionMode, steps: readonly Step[]): Promise<Sessi
 const decisions = (events: readonly SessionEvent[]) =>
   events.flatMap((event) => (event.type === 'permission.resolved' ? [`${event.outcome} by ${event.by}`] : []))
 
-it('a grant of a command covers it in no other folder, and not with a justification to leave the sandbox', async () => {
+it('a grant of a command covers it in no other folder, and not outside the sandbox', async () => {
   const make = { cmd: 'make' }
   const said = await play('ask', [
     { input: () => make, scope: 'session' },
@@ -74,6 +66,9 @@ it('a grant of a command covers it in no other folder, and not with a justificat
     { input: () => ({ ...make, workdir: '/tmp' }) },
     { input: () => ({ ...make, sandbox_permissions: 'require_escalated', justification: 'because' }) },
     { input: () => ({ ...make, sandbox_permissions: 'require_escalated', justification: '' }) },
+    { input: () => ({ ...make, sandbox_permissions: 'require_escalated' }), scope: 'session' },
+    { input: () => ({ ...make, sandbox_permissions: 'require_escalated' }) },
+    { input: () => ({ ...make, sandbox_permissions: 'use_default' }) },
     { input: () => ({ ...make, yield_time_ms: 5_000 }) },
   ])
   expect(said.map(decisions)).toEqual([
@@ -83,8 +78,21 @@ it('a grant of a command covers it in no other folder, and not with a justificat
     ['denied by person'],
     ['denied by person'],
     ['denied by person'],
+    ['allowed by person'],
+    ['allowed by rule'],
+    ['allowed by rule'],
     ['allowed by rule'],
   ])
+})
+
+it('a grant of a command covers it in a resumed conversation, and not outside the sandbox', async () => {
+  const make = { cmd: 'make' }
+  const said = await play('ask', [
+    { input: () => make, scope: 'session' },
+    { input: () => ({ ...make, sandbox_permissions: 'require_escalated' }), resumed: true },
+    { input: () => make },
+  ])
+  expect(said.map(decisions)).toEqual([['allowed by person'], ['denied by person'], ['allowed by rule']])
 })
 
 it('a patch of a protected file asks where edits are accepted', async () => {

@@ -1,31 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { Bench } from '../../testing/adapter-contract/bench.ts'
-import { testAgentsFolder } from '../../testing/agents-folder.ts'
-import { codexEnvironment, withNamespaces } from '../../testing/codex-environment.ts'
-import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
-import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { modelPrompt } from '../../testing/model-by-prompt.ts'
+import type { ModelAnswer } from '../../testing/model-server.ts'
 import { connectInput } from '../../testing/read-connection.ts'
 import { defineTool } from '../../tools/define-tool.ts'
+import { agentsFolder, PromptedCodex } from './codex-under-test.ts'
 import { createCodexAdapter } from './index.ts'
 import { until } from './programs-under-test.ts'
 
-const home = mkdtempSync(join(tmpdir(), 'parley-host-tools-'))
-let server: ModelServer
-beforeAll(async () => {
-  server = await startModelServer()
-  server.wire(withNamespaces)
-  answerByPrompt(server, /Parley was restarted/)
-})
-afterAll(async () => {
-  await server.stop()
-  rmSync(home, { recursive: true, force: true, maxRetries: 5 })
-})
+const codex = new PromptedCodex()
+const { home } = codex
 
 /** The owner of this home has told Codex long ago that the tool needs no asking. */
 const unasked = `[mcp_servers.parley]
@@ -46,8 +35,8 @@ async function benchWithTool({ settings = '', secondSubagents = true } = {}) {
     },
   })
   const own = mkdtempSync(join(home, 'home-'))
-  const env = codexEnvironment({ url: server.url, home: own, settings, secondSubagents })
-  const adapter = () => createCodexAdapter({ env, agentsFolder: testAgentsFolder() })
+  const env = codex.env({ home: own, settings, secondSubagents })
+  const adapter = () => createCodexAdapter({ env, agentsFolder })
   const before = listening()
   const bench = await Bench.open({ adapter, store: createMemoryStore }, adapter())
   const restart = () => bench.restart({ tools: [lookup] })
@@ -76,7 +65,7 @@ const looking = (word: string) => modelPrompt('Look it up.', lookUp(word), { con
 /** Codex tells some models of their tools in the conversation itself. */
 function toolsOfModel(model: string): string[] {
   type Told = { readonly tools?: readonly { readonly name: string; readonly tools?: { name: string }[] }[] }
-  const body = server.calls.findLast((made) => made.body?.model === model)?.body
+  const body = codex.server.calls.findLast((made) => made.body?.model === model)?.body
   const told = [body, ...((body?.input ?? []) as object[])] as readonly Told[]
   return told
     .flatMap(({ tools = [] }) => tools)
@@ -193,7 +182,7 @@ it('no server outlives an agent that dies, or that could not be started', async 
 
   const nobody = mkdtempSync(join(home, 'nobody-'))
   const env = { PATH: process.env.PATH, HOME: nobody }
-  const stranger = createCodexAdapter({ env, agentsFolder: testAgentsFolder() })
+  const stranger = createCodexAdapter({ env, agentsFolder })
   const hostTools = { tools: [], call: async () => ({ content: [] }) }
   const refused = stranger.connect(connectInput({ cwd: nobody, hostTools }))
   await expect(refused).rejects.toMatchObject({ code: 'agent_not_signed_in' })

@@ -1,6 +1,8 @@
 import type { AgentOutput, Person } from '../../core/agent-adapter.ts'
+import { commandTool } from './describe-call.ts'
 import { hookAsk } from './permission.ts'
 import type { Judge } from './refusal-desk.ts'
+import { type SandboxPermissions, sandboxPermissionsOf } from './sandbox-permissions.ts'
 import { placeInTurn } from './translate-outside.ts'
 import type { TranslateState } from './translate-state.ts'
 
@@ -13,14 +15,19 @@ export function createJudge(context: {
   cwd: string
   state(): TranslateState
   put(output: AgentOutput): Promise<void>
+  /** What a command asks of its sandbox. */
+  sandboxed(toolCallId: string, permissions: SandboxPermissions): void
 }): Judge {
-  const { person, cwd, state, put } = context
+  const { person, cwd, state, put, sandboxed } = context
   const tell = async (output: AgentOutput) => {
     for (const placed of placeInTurn(state(), output)) await put(placed)
   }
   return async (call) => {
     const ask = hookAsk(state(), call, cwd)
-    if (!person.forbids(ask)) return undefined
+    if (!person.forbids(ask)) {
+      if (call.tool_name === commandTool) sandboxed(call.tool_use_id, await sandboxPermissionsOf(call))
+      return undefined
+    }
     const { tool: name, kind, title, input, parentToolCallId } = ask
     const about = { toolCallId: call.tool_use_id, ...(parentToolCallId && { parentToolCallId }) }
     await tell({ type: 'tool-call.called', ...about, name, kind, title, input })

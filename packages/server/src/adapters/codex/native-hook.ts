@@ -28,6 +28,8 @@ export type NativeHookCall = {
   readonly tool_name: string
   readonly tool_input: Readonly<Record<string, unknown>>
   readonly tool_use_id: string
+  /** Where Codex writes the conversation down. */
+  readonly transcript_path?: string | null
 }
 
 /** The hook that asks us about each call. */

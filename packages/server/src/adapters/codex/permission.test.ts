@@ -11,11 +11,15 @@ import type { NativeHookCall } from './native-hook.ts'
 import { hookAsk } from './permission.ts'
 import { RequestDesk } from './requests.ts'
 import { translate } from './translate.ts'
-import { initialState, type TranslateState, withTurn } from './translate-state.ts'
+import { initialState, type TranslateState, withSandbox, withTurn } from './translate-state.ts'
 
 const cwd = '/somewhere'
 const began = (item: object, state = withTurn(initialState({ threadId: 'root', cwd }))): TranslateState =>
   translate(state, { method: 'item/started', params: { threadId: 'root', turnId: 't', item } }).state
+
+/** A call that stays in its sandbox, unless it asks for something else. */
+const sandboxed = (permissions = 'use_default', state = initialState({ threadId: 'root', cwd })) =>
+  withSandbox(state, 'call', permissions)
 
 const mcpCall = (id: string, words: string, tool = 'say') => ({
   type: 'mcpToolCall',
@@ -89,7 +93,7 @@ const answers: [PermissionAnswer['outcome'], object, string][] = [
 
 describe('a command', () => {
   it.each(answers)('%s %j is said as %s', async (outcome, more, decision) => {
-    const { requests, asked, said, answer, denied } = desk(initialState({ threadId: 'root', cwd }))
+    const { requests, asked, said, answer, denied } = desk(sandboxed())
     requests.take({ id: 7, ...shell('call', 'npm test') })
     expect(asked).toEqual([
       {
@@ -124,13 +128,25 @@ describe('a command', () => {
   })
 
   it('is asked about with what it is given beyond its sandbox', () => {
-    const { requests, asked } = desk(initialState({ threadId: 'root', cwd }))
+    const { requests, asked } = desk(sandboxed())
     const additionalPermissions = { network: { enabled: true } }
     const more = { additionalPermissions, environmentId: 'remote', cwd: '/elsewhere' }
     requests.take({ id: 1, ...shell('call', 'make', more) })
     expect(asked[0]).toMatchObject({
       input: { command: 'make', cwd: '/elsewhere', additionalPermissions, environmentId: 'remote' },
     })
+  })
+
+  it('is asked about with what it asks of its sandbox, also if that is not known', () => {
+    const inputs = [sandboxed('require_escalated'), initialState({ threadId: 'root', cwd })].map((state) => {
+      const { requests, asked } = desk(state)
+      requests.take({ id: 1, ...shell('call', 'make') })
+      return asked[0] && 'input' in asked[0] && asked[0].input
+    })
+    expect(inputs).toEqual([
+      { command: 'make', sandbox_permissions: 'require_escalated' },
+      { command: 'make', sandbox_permissions: 'unknown' },
+    ])
   })
 
   it('that Codex takes back is withdrawn, and not answered', async () => {

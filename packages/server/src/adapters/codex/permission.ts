@@ -17,6 +17,7 @@ import type {
 } from './native.ts'
 import type { NativeHookCall } from './native-hook.ts'
 import { readsOutside } from './read-only-command.ts'
+import { inSandbox, type SandboxPermissions, unknownSandbox } from './sandbox-permissions.ts'
 import { withoutShell } from './shell-words.ts'
 import { diffOf } from './translate-content.ts'
 import { type Call, isRecord, parentOf, type TranslateState } from './translate-state.ts'
@@ -52,17 +53,22 @@ function commandAsk(state: TranslateState, params: NativeCommandApproval): Permi
     return { ...about, tool: 'write_stdin', kind: 'execute', title, input: { command } }
   }
   const described = describeCommand(command, params.cwd ?? undefined, state.cwd)
-  const input = { ...described.input, ...beyondSandbox(params) }
+  const sandbox = state.sandboxes.get(itemId) ?? unknownSandbox
+  const input = { ...described.input, ...beyondSandbox(params, sandbox) }
   const isOutside = readsOutside(command, params.cwd ?? state.cwd, state.cwd)
   return { ...about, ...asked(described), input, ...(isOutside && { outside: true }) }
 }
 
 /**
- * What the command is given beyond its sandbox, or which other machine it runs on: part of what is decided. That it
- * leaves the sandbox altogether, Codex does not say; but only then it gives a justification, if the model wrote one.
+ * Whether the command leaves its sandbox, what it is given beyond it, and which other machine it runs on: part of what is
+ * decided, so that a grant of a command that stays in its sandbox covers no other.
  */
-function beyondSandbox({ additionalPermissions, environmentId, reason }: NativeCommandApproval) {
+function beyondSandbox(
+  { additionalPermissions, environmentId, reason }: NativeCommandApproval,
+  sandbox: SandboxPermissions,
+) {
   return {
+    ...(sandbox !== inSandbox && { sandbox_permissions: sandbox }),
     ...(typeof reason === 'string' && { justification: reason }),
     ...(additionalPermissions && { additionalPermissions }),
     ...(environmentId && environmentId !== 'local' && { environmentId }),

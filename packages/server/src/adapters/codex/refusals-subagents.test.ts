@@ -104,3 +104,30 @@ it('refuses what a subagent does that is gone on with as a conversation of its o
   await second.close()
   expect([existsSync(join(cwd, 'done.txt')), ends(outputs, 'toolu_touch')]).toEqual([false, ['denied']])
 })
+
+it.each(['first', 'second'] as const)(
+  'tells whether a command of a subagent of the %s kind leaves its sandbox',
+  async (kind) => {
+    const inputs: unknown[] = []
+    const person: Person = {
+      ...allowingPerson,
+      async permit({ input }) {
+        inputs.push(input)
+        return { outcome: 'allowed', requestId: 'req' }
+      },
+    }
+    const settings = { mode: 'ask' as const }
+    const connection = await adapter(kind === 'second').connect(connectInput({ cwd, settings, person }))
+    const escalated = { cmd: 'mkdir two', sandbox_permissions: 'require_escalated' }
+    const runs = [
+      call('exec_command', { cmd: 'mkdir one' }, 'toolu_one'),
+      call('exec_command', escalated, 'toolu_two'),
+    ]
+    await delegate(connection, kind, ...runs)
+    await connection.close()
+    expect(inputs).toEqual([
+      { command: 'mkdir one' },
+      { command: 'mkdir two', sandbox_permissions: 'require_escalated' },
+    ])
+  },
+)

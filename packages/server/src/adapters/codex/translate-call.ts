@@ -167,5 +167,7 @@ function withoutCall(state: TranslateState, id: string): TranslateState {
   const denied = new Set(state.denied)
   calls.delete(id)
   denied.delete(id)
-  return { ...state, calls, denied }
+  const sandboxes = new Map(state.sandboxes)
+  sandboxes.delete(id)
+  return { ...state, calls, denied, sandboxes }
 }

@@ -2,6 +2,7 @@ import type { SessionOptions, Task, TokenUsage, ToolKind } from '@parley/protoco
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { HostToolNames } from './describe-call.ts'
 import type { NativeFileChange } from './native.ts'
+import type { SandboxPermissions } from './sandbox-permissions.ts'
 
 export type TranslateContext = {
   readonly threadId: string
@@ -29,6 +30,8 @@ export type TranslateState = {
   /** Commands that outlived their turn, by the id of their call. */
   readonly background: ReadonlyMap<string, Task>
   readonly denied: ReadonlySet<string>
+  /** What open commands ask of their sandbox, by the id of their call. */
+  readonly sandboxes: ReadonlyMap<string, SandboxPermissions>
   readonly interrupting: boolean
   readonly usage: UsageSoFar
   readonly mcpServers: Readonly<Record<string, string>>
@@ -109,6 +112,7 @@ export function initialState(context: TranslateContext): TranslateState {
     calls: new Map(),
     background: new Map(),
     denied: new Set(),
+    sandboxes: new Map(),
     interrupting: false,
     usage: { total: undefined, context: 0, window: undefined },
     mcpServers: {},
@@ -142,6 +146,15 @@ export function withInterrupt(state: TranslateState): TranslateState {
 /** This call was not allowed: when it does not run, that is why. */
 export function withDenied(state: TranslateState, toolCallId: string): TranslateState {
   return { ...state, denied: new Set(state.denied).add(toolCallId) }
+}
+
+/** Known before the call is asked about: the hook runs first. */
+export function withSandbox(
+  state: TranslateState,
+  toolCallId: string,
+  permissions: SandboxPermissions,
+): TranslateState {
+  return { ...state, sandboxes: new Map(state.sandboxes).set(toolCallId, permissions) }
 }
 
 /** What was asked for, and what Codex says is in force of it: only changes are told later. */

@@ -1,0 +1,64 @@
+import { open } from 'node:fs/promises'
+import type { NativeHookCall } from './native-hook.ts'
+import { isRecord } from './translate-state.ts'
+
+/** What a call asks of its sandbox, in the words of Codex; `unknown` if its transcript does not tell. */
+export type SandboxPermissions = string
+
+/** The call runs in the sandbox. */
+export const inSandbox: SandboxPermissions = 'use_default'
+export const unknownSandbox: SandboxPermissions = 'unknown'
+
+/** A call is among the last lines when its hook runs. */
+const tailBytes = 4 * 1024 * 1024
+
+/**
+ * Whether a command is to leave its sandbox. Neither the hook nor the request for an approval tells; the model's own call
+ * does, and Codex has written it to the transcript before it runs the hook.
+ */
+export async function sandboxPermissionsOf({
+  transcript_path: path,
+  tool_use_id: callId,
+}: NativeHookCall): Promise<SandboxPermissions> {
+  try {
+    const lines = path ? (await tailOf(path)).split('\n') : []
+    for (const line of lines.reverse()) {
+      const written = line.includes(callId) ? argumentsIn(line, callId) : undefined
+      if (written) return permissionsIn(written)
+    }
+  } catch {}
+  return unknownSandbox
+}
+
+async function tailOf(path: string): Promise<string> {
+  await using file = await open(path)
+  const { size } = await file.stat()
+  const length = Math.min(size, tailBytes)
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length)
+  return buffer.toString('utf8', 0, bytesRead)
+}
+
+/** The arguments of the call, if this line of the transcript is that call. */
+function argumentsIn(line: string, callId: string): Readonly<Record<string, unknown>> | undefined {
+  const { type, payload } = parsed(line) ?? {}
+  if (type !== 'response_item' || !isRecord(payload)) return undefined
+  if (payload.type !== 'function_call' || payload.call_id !== callId) return undefined
+  return parsed(payload.arguments)
+}
+
+function parsed(text: unknown): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(String(text))
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** `with_escalated_permissions` is the name in earlier versions of Codex. */
+function permissionsIn(written: Readonly<Record<string, unknown>>): SandboxPermissions {
+  const { sandbox_permissions: asked, with_escalated_permissions: escalated } = written
+  if (escalated === true) return 'require_escalated'
+  if (asked === undefined || asked === null) return inSandbox
+  return typeof asked === 'string' ? asked : unknownSandbox
+}

@@ -123,7 +123,16 @@ const PromptSubmitted = defineEvent({
     by: z.literal('host').optional().meta({ description: 'The host wrote it, not a person' }),
   },
 })
-const PromptQueued = defineEvent({ type: 'prompt.queued', version: 1, fields: { promptId: PromptId } })
+const PromptQueued = defineEvent({
+  type: 'prompt.queued',
+  version: 1,
+  fields: {
+    promptId: PromptId,
+    paused: z.literal(true).optional().meta({
+      description: 'A steered prompt whose agent was lost before it told that it took it up',
+    }),
+  },
+})
 const PromptWithdrawn = defineEvent({ type: 'prompt.withdrawn', version: 1, fields: { promptId: PromptId } })
 /** The agent took up a steered prompt. */
 const PromptTaken = defineEvent({ type: 'prompt.taken', version: 1, fields: { promptId: PromptId } })

@@ -218,14 +218,17 @@ function withoutSteer({ turn }: SessionState, { promptId }: { promptId: string }
   return { turn: { ...turn, steers: turn.steers.filter((prompt) => prompt.promptId !== promptId) } }
 }
 
-/** A steered prompt that its turn did not take up comes before all that waits; that of a cancelled turn is paused. */
+/**
+ * A steered prompt that its turn did not take up comes before all that waits; that of a cancelled turn, or of a lost agent, is
+ * paused.
+ */
 function requeued(state: SessionState, event: EventOf<'prompt.queued'>): Partial<SessionState> {
   const { turn, queue } = state
   const index = turn?.steers?.findIndex(({ promptId }) => promptId === event.promptId) ?? -1
   const prompt = turn?.steers?.[index]
   if (!prompt) return {}
   const steered = queue.filter(({ delivery }) => delivery === 'steer').length
-  const left = turn?.interrupted ? { ...prompt, paused: true as const } : prompt
+  const left = turn?.interrupted || event.paused ? { ...prompt, paused: true as const } : prompt
   return { queue: queue.toSpliced(steered, 0, left), ...withoutSteer(state, event) }
 }
 

@@ -139,8 +139,8 @@ function leaveSteers(
   { steers = [] }: OpenTurn,
   { outcome, stopReason }: Pick<TurnEnd, 'outcome' | 'stopReason'>,
 ): EventDraft[] {
-  if (outcome === 'unknown' || stopReason === 'agent_lost' || stopReason === 'background_limit') return []
-  return steers.map(({ promptId }) => ({ type: 'prompt.queued', promptId }))
+  const isLost = outcome === 'unknown' || stopReason === 'agent_lost' || stopReason === 'background_limit'
+  return steers.map(({ promptId }) => ({ type: 'prompt.queued', promptId, ...(isLost && { paused: true }) }))
 }
 
 function parentOf(block: OpenBlock) {

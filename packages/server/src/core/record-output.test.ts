@@ -52,6 +52,30 @@ const turnEnded = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_t
 const typed = (words: string, blockId = 'blk_1') => ({ type: 'text.streamed', blockId, text: words }) as const
 const unrecognised = (native: unknown, reason: unknown) => ({ type: 'agent.unrecognised', native, reason })
 
+it('why the host ended a task stays when a resumed agent tells of that end in its own words', () => {
+  const task = {
+    type: 'task.updated',
+    taskId: 't',
+    title: 'wait',
+    status: 'running',
+    background: true,
+  } as const
+  const lost = andThen(idle, task, { ...task, status: 'stopped', reason: 'agent-lost' })
+  const told = {
+    type: 'task.updated',
+    taskId: 't',
+    title: 'Task t',
+    status: 'stopped',
+    summary: 'gone',
+  } as const
+  expect(speak(lost, [told]).state.tasks).toMatchObject([
+    { title: 'wait', status: 'stopped', reason: 'agent-lost', background: true, summary: 'gone' },
+  ])
+  const done = speak(lost, [{ ...told, status: 'completed' }]).state.tasks[0]
+  expect(done).toMatchObject({ title: 'wait', status: 'completed' })
+  expect(done).not.toHaveProperty('reason')
+})
+
 it('the last words of a turn are not stored again as its result', () => {
   const written: AgentOutput = { type: 'text.written', blockId: 'blk_9', text: 'All done.' }
   const end = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_turn' } as const

@@ -6,6 +6,7 @@ import {
   deltaTypes,
   draftProblem,
   type EventDraft,
+  type KnownTask,
   type OpenBlock,
   type SessionState,
   validationError,
@@ -122,16 +123,21 @@ export function draftsOf(
       const text = 'The task ended without a result of this call.'
       const known = state.tasks.find(({ taskId }) => taskId === draft.taskId)
       const closed = draft.status === 'running' ? [] : closeTask(state, draft, text)
-      // A resumed agent may report once more, in other words, that a task is over.
-      const over = known && known.status !== 'running' && draft.status !== 'running'
-      const told = over ? { ...draft, title: known.title } : draft
-      return { drafts: [...closed, ...drafts([told])], commit: nothing }
+      return { drafts: [...closed, ...drafts([known ? toldAgain(draft, known) : draft])], commit: nothing }
     }
     case 'agent.connected':
       return { drafts: [draft], commit: nothing }
     default:
       return { drafts: drafts([draft]), commit: nothing }
   }
+}
+
+/** A resumed agent may report once more, in other words, that a task is over. Why it ended is known already. */
+function toldAgain(draft: DraftOf<'task.updated'>, known: KnownTask): DraftOf<'task.updated'> {
+  if (known.status === 'running' || draft.status === 'running') return draft
+  const { title, reason, background } = known
+  if (reason === undefined || known.status !== draft.status) return { ...draft, title }
+  return { ...draft, title, reason, ...(background !== undefined && { background }) }
 }
 
 /** The call of a subagent was ended with its turn: no call will follow that this could be the end of. */
@@ -162,7 +168,7 @@ function storedOnce<End extends { result?: string | undefined }>(end: End, { las
 /** A steered prompt that the turn did not take up begins the next one at once: the agent may have it already. */
 function goOnWithSteer(ended: readonly EventDraft[], ids: Ids): EventDraft[] {
   const left = ended.find((draft) => draft.type === 'prompt.queued')
-  if (!left) return []
+  if (!left || left.paused) return []
   return [{ type: 'turn.started', turnId: ids('trn'), promptId: left.promptId, cause: { by: 'steer' } }]
 }
 

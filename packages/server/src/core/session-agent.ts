@@ -15,6 +15,7 @@ import {
   type TurnCause,
   type TurnEnd,
 } from '@parley/protocol'
+import { type AcceptedSteers, createAcceptedSteers } from './accepted-steers.ts'
 import {
   type AgentAdapter,
   type AgentConnection,
@@ -91,6 +92,7 @@ export class SessionAgent {
   /** Of what belongs to no turn. */
   #besideProgress = freshProgress()
   #steers: Prompt[] = []
+  readonly #accepted: AcceptedSteers
   #spokenElsewhere = false
   #startFailure: { readonly error: unknown } | undefined
   #outbound: Promise<void> = Promise.resolve()
@@ -98,6 +100,10 @@ export class SessionAgent {
   constructor(options: SessionAgentOptions) {
     this.#options = options
     this.#broker = createPermissionBroker(options)
+    this.#accepted = createAcceptedSteers({
+      state: () => this.#state,
+      take: (promptId) => this.#taken(promptId),
+    })
     this.#rejoin = new Rejoin({ ...options, state: () => this.#state })
     this.#desk = createHostToolDesk({
       tools: options.hostTools,
@@ -255,6 +261,7 @@ export class SessionAgent {
     this.#desk.stop('turn')
     this.#turnLink = undefined
     this.#steers = []
+    this.#accepted.forget()
     this.#starting?.abort()
   }
 
@@ -279,7 +286,7 @@ export class SessionAgent {
   async #sendSteer(link: AgentLink, prompt: Prompt): Promise<void> {
     const taken = await this.#send(link, { type: 'prompt', prompt })
     if (taken === 'pending' || this.#link !== link) return
-    await this.#options.persist((state) => plans.take(state, prompt.promptId))
+    await this.#accepted.accept(prompt.promptId)
   }
 
   /** Stops a background task, or all. The agent reports their ends. */
@@ -403,6 +410,8 @@ export class SessionAgent {
       log.native(output.message)
       return
     }
+    const taken = this.#accepted.heard(output)
+    if (taken) return taken.then(() => this.#take(link, output))
     if (output.type === 'turn.started') return this.#beginOwn(output.cause)
     if (output.type === 'prompt.taken') return this.#taken(output.promptId)
     if (beginsOwnTurn(output, this.#state)) return this.#beginOwn().then(() => this.#take(link, output))
@@ -466,6 +475,7 @@ export class SessionAgent {
   ): Promise<void> {
     const { persist, clock, problem } = this.#options
     if (this.#link === link) this.#link = undefined
+    this.#accepted.forget()
     this.#rejoin.forget()
     if (error !== undefined) problem(error, 'read the agent')
     const hadTurn = this.#turnLink === link

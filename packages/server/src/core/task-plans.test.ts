@@ -96,12 +96,13 @@ describe('a steered prompt that its turn did not take up', () => {
     expect(state.queue).toMatchObject([{ promptId: 'prm_2', paused: true }])
   })
 
-  it('stays with a turn whose end is unknown', () => {
-    const state = andThen(
-      steered,
-      ...endTurn(steered, { outcome: 'unknown', stopReason: 'server_killed' }, 10),
-    )
-    expect(state.queue).toEqual([])
+  it.each([
+    { outcome: 'unknown', stopReason: 'server_killed' },
+    { outcome: 'failed', stopReason: 'agent_lost' },
+    { outcome: 'failed', stopReason: 'background_limit' },
+  ] as const)('is paused when nobody knows whether the agent has it: $stopReason', (end) => {
+    const state = andThen(steered, ...endTurn(steered, end, 10))
+    expect(state.queue).toMatchObject([{ promptId: 'prm_2', paused: true }])
   })
 
   it('stays with its turn once the agent took it up', () => {

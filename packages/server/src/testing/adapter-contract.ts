@@ -59,7 +59,7 @@ export function adapterContract(name: string, setup: ContractSetup): void {
       })
       if (verdict !== 'shown') continue
       for (const { title, shows, needs } of capabilityCases[capability].more ?? []) {
-        if (needs?.(scenarios[capability] as never) === false) continue
+        if (needs?.(scenarios[capability] as never, scenarios) === false) continue
         it(`${capability}: ${title}`, () =>
           onBench(world, world.adapter(), (bench) => shows(bench, scenarios[capability] as never, scenarios)))
       }

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { setTimeout } from 'node:timers/promises'
 
 /** Processes whose parent is this test and whose command line has these words. */
 export function childrenWith(words: string): number[] {
@@ -11,6 +12,9 @@ export function childrenWith(words: string): number[] {
     .map((line) => Number.parseInt(line, 10))
 }
 
-export function killChildren(words: string): void {
-  for (const pid of childrenWith(words)) process.kill(pid, 'SIGKILL')
+/** Kills these processes, each with its group, as soon as there is one. */
+export async function killChildren(words: string): Promise<void> {
+  let children = childrenWith(words)
+  for (; children.length === 0; children = childrenWith(words)) await setTimeout(20)
+  for (const pid of children) process.kill(-pid, 'SIGKILL')
 }

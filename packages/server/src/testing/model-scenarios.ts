@@ -163,14 +163,14 @@ function claudeBackground(command: (line: string) => ModelAnswer): BackgroundSce
         effect: { path: 'late.txt', text: 'late\n' },
       }
     },
-    runs: (go) => {
+    runs: (go, report) => {
       const line = `until [ -e ${go} ]; do sleep 0.05; done`
       return {
         prompt: modelPrompt(
           'Start it.',
           call('Bash', { command: line, description: 'wait', run_in_background: true }),
           { content: 'It runs.' },
-          { content: 'The command has ended.' },
+          { content: 'The command has ended.', ...(report && { after: report }) },
         ),
         says: 'The command has ended.',
         session: { mode: 'bypass' },

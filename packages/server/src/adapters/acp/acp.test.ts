@@ -33,7 +33,7 @@ const usual = modelScenarios({ command, echo: 'mcp_echo_say', echoed: 'It said p
 
 const scenarios: Scenarios = {
   ...usual,
-  crash: { ...usual.busy, kill: async () => killChildren('gemini') },
+  crash: { ...usual.busy, kill: () => killChildren('gemini') },
   unstartable: {
     adapter: () =>
       createAcpAdapter(gemini, {

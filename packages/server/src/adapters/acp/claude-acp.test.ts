@@ -29,7 +29,7 @@ const usual = claudeScenarios(home)
 
 const scenarios: Scenarios = {
   ...usual,
-  crash: { ...usual.busy, kill: async () => killChildren('claude-agent-acp') },
+  crash: { ...usual.busy, kill: () => killChildren('claude-agent-acp') },
   unstartable: {
     adapter: () => createAcpAdapter(claudeAcp, { env: { PATH: '/nowhere', HOME: home } }),
     code: 'agent_not_found',

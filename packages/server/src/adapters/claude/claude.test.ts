@@ -26,7 +26,7 @@ const usual = claudeScenarios(home)
 
 const scenarios: Scenarios = {
   ...usual,
-  crash: { ...usual.busy, kill: async () => killChildren('claude-agent-sdk') },
+  crash: { ...usual.busy, kill: () => killChildren('claude-agent-sdk') },
   unstartable: {
     adapter: () => createClaudeAdapter({ env: { PATH: process.env.PATH, HOME: join(home, 'nobody') } }),
     code: 'agent_not_signed_in',

@@ -48,7 +48,7 @@ const usual = { ...modelScenarios(words), ...steeredScenarios(home, words) }
 
 const scenarios: Scenarios = {
   ...usual,
-  crash: { ...usual.busy, kill: async () => killChildren('app-server') },
+  crash: { ...usual.busy, kill: () => killChildren('app-server') },
   unstartable: {
     adapter: () => createCodexAdapter({ env: { PATH: process.env.PATH, HOME: nobody }, agentsFolder }),
     code: 'agent_not_signed_in',

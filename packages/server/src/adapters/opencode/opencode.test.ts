@@ -31,7 +31,7 @@ const broken = 'This answer breaks off in its middle, and is made again.'
 const scenarios: Scenarios = {
   ...usual,
   ...usageScenarios({ prompt_tokens: 120, completion_tokens: 30 }),
-  crash: { ...usual.busy, kill: async () => killChildren('opencode serve') },
+  crash: { ...usual.busy, kill: () => killChildren('opencode serve') },
   unstartable: {
     adapter: () => createOpenCodeAdapter({ env: { PATH: '/nowhere', HOME: world.home } }),
     code: 'agent_not_found',

@@ -23,7 +23,11 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
     case 'prompt.submitted':
       return facts.prompts ? [promptRow(event.parts, style)] : []
     case 'prompt.queued':
-      return [style.dim('queued: another turn runs first')]
+      return [
+        event.paused
+          ? style.yellow('paused: the agent was lost before it took this prompt up')
+          : style.dim('queued: another turn runs first'),
+      ]
     case 'prompt.withdrawn':
       return [style.yellow('the prompt was withdrawn')]
     case 'queue.paused':

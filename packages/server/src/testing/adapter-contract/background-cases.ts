@@ -3,25 +3,70 @@ import { join } from 'node:path'
 import type { EventOf, SessionEvent } from '@parley/protocol'
 import { expect } from '../peers.ts'
 import type { Bench, BenchSession } from './bench.ts'
-import type { BackgroundScenario, Saying, Scenarios } from './setup.ts'
+import { expectNextPrompt, type Kill, type KillableCase, withKill } from './kill.ts'
+import type { BackgroundScenario, FileEffect, Saying, Scenarios } from './setup.ts'
+
+type BackgroundCase = KillableCase<BackgroundScenario>
+
+const first: BackgroundCase = {
+  title: 'a task asks after its turn, and the agent reports in a turn of its own',
+  killed: 'while the task asks',
+  shows: asksAfterItsTurn,
+}
+
+const others: readonly BackgroundCase[] = [
+  {
+    title: 'the request of a task outlives a restart, and its answer starts the task again',
+    killed: 'before the restart',
+    shows: asksOverRestart,
+  },
+  {
+    title: 'a running task keeps its process over idle close and slot loss',
+    killed: 'while the task runs',
+    shows: outlivesIdleClose,
+  },
+  {
+    title: 'the end of a task is reported once',
+    killed: 'in the turn of its own',
+    shows: reportsOnce,
+  },
+  {
+    title: 'a task that runs too long ends in the log with the reason',
+    killed: 'before that',
+    shows: endsAtItsLimit,
+  },
+  {
+    title: 'a task can be stopped, and cancelling a turn leaves it alone',
+    killed: 'while the turn and the task run',
+    shows: isStopped,
+  },
+]
 
 /** Work outside a turn that a prompt began: it can ask, is told of, and is not lost in silence. */
 export const backgroundCase = {
-  title: 'a task asks after its turn, and the agent reports in a turn of its own',
-  shows: asksAfterItsTurn,
+  title: first.title,
+  shows: (bench: Bench, scenario: BackgroundScenario, scenarios: Scenarios) =>
+    first.shows(bench, scenario, scenarios),
   more: [
-    {
-      title: 'the request of a task outlives a restart, and its answer starts the task again',
-      shows: asksOverRestart,
-    },
-    { title: 'a running task keeps its process over idle close and slot loss', shows: outlivesIdleClose },
-    { title: 'a task that runs too long ends in the log with the reason', shows: endsAtItsLimit },
-    { title: 'a task can be stopped, and cancelling a turn leaves it alone', shows: isStopped },
+    withKill(first),
+    ...others.flatMap(({ title, killed, shows }) => [
+      {
+        title,
+        shows: (bench: Bench, scenario: BackgroundScenario, scenarios: Scenarios) =>
+          shows(bench, scenario, scenarios),
+      },
+      withKill({ title, killed, shows }),
+    ]),
   ],
 }
 
 /** A task asks when its turn is over; a prompt runs meanwhile; the answer lets it go on, and the agent reports by itself. */
-async function asksAfterItsTurn(bench: Bench, scenario: BackgroundScenario): Promise<void> {
+async function asksAfterItsTurn(
+  bench: Bench,
+  scenario: BackgroundScenario,
+  scenarios: Scenarios,
+  kill?: Kill,
+): Promise<void> {
   const go = join(bench.folder, 'go-asks')
   const { session, effect, says, meanwhile: words } = await begin(bench, scenario.asks(go))
   expect(await stateOf(bench, session)).toMatchObject({ status: 'background', connected: true })
@@ -30,6 +75,10 @@ async function asksAfterItsTurn(bench: Bench, scenario: BackgroundScenario): Pro
   expect(ask.turnId).toBeUndefined()
   expect((await stateOf(bench, session)).status).toBe('waiting')
   expect(await bench.host.waiting()).toMatchObject([{ request: { requestId: ask.requestId } }])
+  if (kill) {
+    await kill(session)
+    return goesOnWithTheAnswer(bench, session, { ask, effect, scenarios })
+  }
   const meanwhile = await session.prompt(words.prompt)
   await meanwhile.completed()
   expect(meanwhile.said).toContain(words.says)
@@ -44,15 +93,30 @@ async function asksAfterItsTurn(bench: Bench, scenario: BackgroundScenario): Pro
 }
 
 /** The server stops while a task waits: the request stays open, and its answer starts the task again. */
-async function asksOverRestart(bench: Bench, scenario: BackgroundScenario): Promise<void> {
+async function asksOverRestart(
+  bench: Bench,
+  scenario: BackgroundScenario,
+  scenarios: Scenarios,
+  kill?: Kill,
+): Promise<void> {
   const go = join(bench.folder, 'go-restart')
   const { session, effect } = await begin(bench, scenario.asks(go))
-  await writeFile(join(bench.folder, effect.path), 'not yet')
   await writeFile(go, '')
   const ask = await session.until(() => session.all('permission.requested')[0])
+  await kill?.(session)
   await bench.restart()
   await session.listen()
+  await goesOnWithTheAnswer(bench, session, { ask, effect, scenarios })
+}
+
+/** The process of a task that asks is gone: the request waits, and its answer starts the task again, which acts once. */
+async function goesOnWithTheAnswer(
+  bench: Bench,
+  session: BenchSession,
+  { ask, effect, scenarios }: { ask: { requestId: string }; effect: FileEffect; scenarios: Scenarios },
+): Promise<void> {
   expect(await stateOf(bench, session)).toMatchObject({ status: 'parked', requests: [{ stale: true }] })
+  expect(await bench.file(effect.path)).toBeUndefined()
   await session.command({ type: 'permission.decide', requestId: ask.requestId, decision: 'allow' })
   const again = await session.until(() =>
     session.all('turn.started').find(({ cause }) => cause?.by === 'task'),
@@ -63,48 +127,117 @@ async function asksOverRestart(bench: Bench, scenario: BackgroundScenario): Prom
   await session.until(() => session.all('turn.ended').find(({ turnId }) => turnId === again.turnId))
   await atRest(bench, session)
   expect(await bench.file(effect.path)).toBe(effect.text)
+  expect(session.all('permission.requested')).toHaveLength(2)
+  await expectNextPrompt(session, scenarios)
 }
 
 /** An idle process is closed; one whose tasks run is not, and does not lose its slot. */
 async function outlivesIdleClose(
   bench: Bench,
   scenario: BackgroundScenario,
-  { text }: Scenarios,
+  scenarios: Scenarios,
+  kill?: Kill,
 ): Promise<void> {
   await bench.restart({ limits: { idleCloseMs: 1_000, maxConnections: 2 } })
   const go = join(bench.folder, 'go-idle')
   const { session, says } = await begin(bench, scenario.runs(go))
   for (const _ of [1, 2]) {
     const other = await bench.session()
-    await (await other.prompt(text.prompt)).completed()
+    await (await other.prompt(scenarios.text.prompt)).completed()
     await other.until(() => other.all('agent.disconnected')[0])
   }
   expect(session.all('agent.disconnected')).toEqual([])
   expect(await stateOf(bench, session)).toMatchObject({ status: 'background' })
+  if (kill) {
+    await kill(session)
+    await writeFile(go, '')
+    return isLostWithItsProcess(bench, session, scenarios, [says])
+  }
   await writeFile(go, '')
   await ownTurn(session, says)
   await session.until(() => session.all('agent.disconnected').find(({ reason }) => reason === 'idle'))
 }
 
+/** The agent goes on by itself when a task has ended, in one turn. */
+async function reportsOnce(
+  bench: Bench,
+  scenario: BackgroundScenario,
+  scenarios: Scenarios,
+  kill?: Kill,
+): Promise<void> {
+  const [go, report] = [join(bench.folder, 'go-report'), join(bench.folder, 'report')]
+  const { session, says } = await begin(bench, scenario.runs(go, report))
+  await writeFile(go, '')
+  const { turnId } = await session.until(() =>
+    session.all('turn.started').find(({ cause }) => cause?.by === 'agent'),
+  )
+  await kill?.(session)
+  await writeFile(report, '')
+  const ended = await session.until(() => session.all('turn.ended').find((event) => event.turnId === turnId))
+  await atRest(bench, session)
+  if (kill) {
+    expect(ended).toMatchObject({ outcome: 'failed', stopReason: 'agent_lost' })
+    return expectNextPrompt(session, scenarios, [says])
+  }
+  expect(ended.outcome).toBe('completed')
+  expect(session.all('text.written').filter(({ text }) => text.includes(says))).toHaveLength(1)
+}
+
 /** Background work has a limit of its own; then its end is in the log, with the reason. */
-async function endsAtItsLimit(bench: Bench, scenario: BackgroundScenario): Promise<void> {
-  await bench.restart({ limits: { backgroundMs: 200 } })
-  const { session } = await begin(bench, scenario.runs(join(bench.folder, 'never')))
-  const ended = await session.until(() => endOfTask(session.events))
+async function endsAtItsLimit(
+  bench: Bench,
+  scenario: BackgroundScenario,
+  scenarios: Scenarios,
+  kill?: Kill,
+): Promise<void> {
+  if (!kill) await bench.restart({ limits: { backgroundMs: 200 } })
+  const { session, says } = await begin(bench, scenario.runs(join(bench.folder, 'never')))
+  if (kill) {
+    await kill(session)
+    await bench.restart()
+    await session.listen()
+    return isLostWithItsProcess(bench, session, scenarios, [says])
+  }
+  const ended = await session.until(() => endsOfTasks(session.events)[0])
   expect(ended).toMatchObject({ status: 'stopped', reason: 'limit' })
   expect(await stateOf(bench, session)).toMatchObject({ status: 'idle', connected: false })
 }
 
 /** Cancelling a turn ends that turn; the task goes on until it is stopped itself. */
-async function isStopped(bench: Bench, scenario: BackgroundScenario, { busy }: Scenarios): Promise<void> {
-  const { session } = await begin(bench, scenario.runs(join(bench.folder, 'never')))
-  const turn = await session.prompt(busy.prompt)
+async function isStopped(
+  bench: Bench,
+  scenario: BackgroundScenario,
+  scenarios: Scenarios,
+  kill?: Kill,
+): Promise<void> {
+  const { session, says } = await begin(bench, scenario.runs(join(bench.folder, 'never')))
+  const turn = await session.prompt(scenarios.busy.prompt)
   await turn.begun()
+  if (kill) {
+    await kill(session)
+    expect(await turn.ended()).toMatchObject({ outcome: 'failed', stopReason: 'agent_lost' })
+    return isLostWithItsProcess(bench, session, scenarios, [says])
+  }
   await session.command({ type: 'turn.cancel' })
   expect((await turn.ended()).outcome).toBe('cancelled')
   expect(await stateOf(bench, session)).toMatchObject({ status: 'background' })
   await session.command({ type: 'task.stop' })
-  expect(await session.until(() => endOfTask(session.events))).toMatchObject({ status: 'stopped' })
+  expect(await session.until(() => endsOfTasks(session.events)[0])).toMatchObject({ status: 'stopped' })
+}
+
+/** A task that waited for nobody ends once, with the reason; the session is idle, and the agent does not tell of the task later. */
+async function isLostWithItsProcess(
+  bench: Bench,
+  session: BenchSession,
+  scenarios: Scenarios,
+  lost: readonly string[],
+): Promise<void> {
+  await session.until(() => endsOfTasks(session.events)[0])
+  expect(await stateOf(bench, session)).toMatchObject({ status: 'idle', connected: false })
+  await expectNextPrompt(session, scenarios, lost)
+  // A resumed agent may tell once more that the task is over.
+  for (const ended of endsOfTasks(session.events))
+    expect(ended).toMatchObject({ status: 'stopped', reason: 'agent-lost' })
 }
 
 async function begin<One extends Saying>(
@@ -133,8 +266,8 @@ async function atRest(bench: Bench, session: BenchSession): Promise<void> {
   }
 }
 
-function endOfTask(events: readonly SessionEvent[]): EventOf<'task.updated'> | undefined {
-  return events.findLast(
+function endsOfTasks(events: readonly SessionEvent[]): EventOf<'task.updated'>[] {
+  return events.filter(
     (event): event is EventOf<'task.updated'> => event.type === 'task.updated' && event.status !== 'running',
   )
 }

@@ -15,8 +15,8 @@ export type CapabilityCase<Name extends CapabilityName> = {
   shows(bench: Bench, scenario: CapabilityScenarios[Name], scenarios: Scenarios): Promise<void>
   /** More that an agent with the capability must be shown to do, each a test of its own. */
   readonly more?: readonly (Pick<CapabilityCase<Name>, 'title' | 'shows'> & {
-    /** Whether the scenario has what it takes. */
-    needs?(scenario: CapabilityScenarios[Name]): boolean
+    /** Whether the scenarios have what it takes. */
+    needs?(scenario: CapabilityScenarios[Name], scenarios: Scenarios): boolean
   })[]
   readonly refused?: (bench: Bench, scenarios: Scenarios) => Promise<unknown>
 }

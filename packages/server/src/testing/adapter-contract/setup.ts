@@ -70,7 +70,10 @@ export type GeneralScenarios = {
   readonly edit: { prompt(folder: string): Words; readonly session?: Scenario['session'] } | NotPossible
   /** A turn that goes on until it is stopped. */
   readonly busy: Scenario
-  /** A turn in the middle of which the agent's process dies: by itself, or when `kill` is called. */
+  /**
+   * A turn in the middle of which the agent's process dies: by itself, or when `kill` is called. With `kill`, the process also
+   * dies in the middle of the cases that have such a moment; if there is none yet, `kill` waits for it.
+   */
   readonly crash: (Scenario & { readonly kill?: () => Promise<void> }) | NotPossible
   /** A native message that the adapter does not know. */
   readonly unrecognised: Scenario | NotPossible
@@ -86,8 +89,8 @@ export type BackgroundScenario = {
    * it was told `meanwhile` before that.
    */
   asks(go: string): Saying & { readonly effect: FileEffect; readonly meanwhile: Saying }
-  /** A task that needs no permission; when it has ended, the agent says `says` by itself. */
-  runs(go: string): Saying
+  /** A task that needs no permission; when it has ended, the agent says `says` by itself, once the file `report` exists if one is named. */
+  runs(go: string, report?: string): Saying
 }
 
 /** What an agent that declares a capability must be shown to do. */

@@ -1,85 +1,194 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from '../peers.ts'
-import type { Bench, BenchSession } from './bench.ts'
+import type { Bench, BenchSession, Turn } from './bench.ts'
+import { expectNextPrompt, type Kill, type KillableCase, withKill } from './kill.ts'
 import type { CapabilityScenarios, Scenarios } from './setup.ts'
 
 type Steer = CapabilityScenarios['steer']
+type Begun = Awaited<ReturnType<typeof begin>>
 
 /** A steered prompt runs once, whenever it comes: in the turn that runs, or as the next one. */
-const cases = [
-  { title: 'words that come right after the prompt are answered once', shows: rightAfterThePrompt },
-  { title: 'words that come while the model answers are answered once', shows: whileTheModelAnswers },
-  { title: 'words that come while a person is asked are answered once', shows: whileAPersonIsAsked },
-  { title: 'words that come when the turn is over begin a turn', shows: whenTheTurnIsOver },
-  { title: 'a cancelled turn does not run words that it has not taken up', shows: cancelled },
-  { title: 'a restart runs no words twice', shows: restarted },
+const cases: readonly KillableCase<Steer>[] = [
+  {
+    title: 'words that come right after the prompt are answered once',
+    killed: 'as soon as it is there',
+    shows: rightAfterThePrompt,
+  },
+  {
+    title: 'words that come while the model answers are answered once',
+    killed: 'after the words',
+    shows: whileTheModelAnswers,
+  },
+  {
+    title: 'words that come while a person is asked are answered once',
+    killed: 'after the words',
+    shows: whileAPersonIsAsked,
+  },
+  {
+    title: 'words that come when the turn is over begin a turn',
+    killed: 'before the words',
+    shows: whenTheTurnIsOver,
+  },
+  {
+    title: 'a cancelled turn does not run words that it has not taken up',
+    killed: 'after it was cancelled',
+    shows: cancelled,
+  },
+  { title: 'a restart runs no words twice', killed: 'before the restart', shows: restarted },
 ]
 
-export const steerCases = cases.map((one) => ({ ...one, needs: ({ late }: Steer) => late !== undefined }))
+const hasLate = ({ late }: Steer) => late !== undefined
 
-async function rightAfterThePrompt(bench: Bench, { late }: Steer): Promise<void> {
-  const { session, scenario, release } = await begin(bench, late)
-  await session.prompt(scenario.words, 'steer')
+export const steerCases = cases.flatMap((one) => {
+  const { needs, ...killed } = withKill(one)
+  return [
+    {
+      title: one.title,
+      shows: (bench: Bench, steer: Steer, scenarios: Scenarios) => one.shows(bench, steer, scenarios),
+      needs: hasLate,
+    },
+    { ...killed, needs: (steer: Steer, scenarios: Scenarios) => hasLate(steer) && needs(steer, scenarios) },
+  ]
+})
+
+async function rightAfterThePrompt(
+  bench: Bench,
+  { late }: Steer,
+  scenarios: Scenarios,
+  kill?: Kill,
+): Promise<void> {
+  const begun = await begin(bench, late)
+  const { session, scenario, release } = begun
+  const steered = await session.prompt(scenario.words, 'steer')
+  if (kill) {
+    await kill(session)
+    await release()
+    return expectNothingTwice(bench, begun, steered, scenarios)
+  }
   await release()
   await expectAnswered(bench, session, [scenario.answer])
   // Some agents break off what the model says when they are steered.
   expect(said(session, scenario.says)).toBeLessThanOrEqual(1)
 }
 
-async function whileTheModelAnswers(bench: Bench, { late }: Steer): Promise<void> {
-  const { session, scenario, release } = await begin(bench, late)
+async function whileTheModelAnswers(
+  bench: Bench,
+  { late }: Steer,
+  scenarios: Scenarios,
+  kill?: Kill,
+): Promise<void> {
+  const begun = await begin(bench, late)
+  const { session, scenario, release, turn } = begun
   await connected(session)
-  await session.prompt(scenario.words, 'steer')
+  const steered = await session.prompt(scenario.words, 'steer')
+  if (kill) {
+    await kill(session)
+    expect(await turn.ended()).toMatchObject({ outcome: 'failed', stopReason: 'agent_lost' })
+    await release()
+    return expectNothingTwice(bench, begun, steered, scenarios)
+  }
   await release()
   await expectAnswered(bench, session, [scenario.answer])
   // Some agents break off what the model says when they are steered.
   expect(said(session, scenario.says)).toBeLessThanOrEqual(1)
 }
 
-async function whileAPersonIsAsked(bench: Bench, { late }: Steer, { permissions }: Scenarios): Promise<void> {
+async function whileAPersonIsAsked(
+  bench: Bench,
+  { late }: Steer,
+  scenarios: Scenarios,
+  kill?: Kill,
+): Promise<void> {
+  const { permissions } = scenarios
   if (!late || !permissions) throw new Error('The scenarios "steer" and "permissions" are needed.')
   const { words, answer } = late(join(bench.folder, 'go'))
   const session = await bench.session(permissions.session)
   const turn = await session.prompt(permissions.prompt)
   const ask = await turn.asked()
   await session.prompt(words, 'steer')
+  await kill?.(session)
+  if (kill)
+    expect(await bench.host.state(session.id)).toMatchObject({
+      status: 'parked',
+      requests: [{ stale: true }],
+    })
   await turn.decide(ask, 'allow')
   await expectAnswered(bench, session, [answer])
   expect(await bench.file(permissions.effect.path)).toBe(permissions.effect.text)
+  if (kill) await expectNextPrompt(session, scenarios, [answer])
 }
 
-async function whenTheTurnIsOver(bench: Bench, { late }: Steer): Promise<void> {
+async function whenTheTurnIsOver(
+  bench: Bench,
+  { late }: Steer,
+  _scenarios: Scenarios,
+  kill?: Kill,
+): Promise<void> {
   const { session, scenario, release, turn } = await begin(bench, late)
   await release()
   await turn.completed()
+  await kill?.(session)
   await (await session.prompt(scenario.words, 'steer')).completed()
   await expectAnswered(bench, session, [scenario.says, scenario.answer])
 }
 
-async function cancelled(bench: Bench, { late }: Steer): Promise<void> {
-  const { session, scenario, release, turn } = await begin(bench, late)
+async function cancelled(bench: Bench, { late }: Steer, scenarios: Scenarios, kill?: Kill): Promise<void> {
+  const begun = await begin(bench, late)
+  const { session, scenario, release, turn } = begun
   await connected(session)
   const steered = await session.prompt(scenario.words, 'steer')
   await session.command({ type: 'turn.cancel' })
+  await kill?.(session)
   expect((await turn.ended()).outcome).toBe('cancelled')
   await release()
   const { queue } = await atRest(bench, session)
-  const taken = session.all('prompt.taken').some(({ promptId }) => promptId === steered.promptId)
-  if (taken) return
-  expect(queue).toMatchObject([{ promptId: steered.promptId, paused: true }])
-  expect(said(session, scenario.answer)).toBe(0)
+  if (!isTaken(session, steered)) {
+    expect(queue).toMatchObject([{ promptId: steered.promptId, paused: true }])
+    expect(said(session, scenario.answer)).toBe(0)
+  }
+  if (kill) await expectNothingTwice(bench, begun, steered, scenarios)
 }
 
-async function restarted(bench: Bench, { late }: Steer): Promise<void> {
-  const { session, scenario, release } = await begin(bench, late)
+async function restarted(bench: Bench, { late }: Steer, scenarios: Scenarios, kill?: Kill): Promise<void> {
+  const begun = await begin(bench, late)
+  const { session, scenario, release } = begun
   await connected(session)
-  await session.prompt(scenario.words, 'steer')
+  const steered = await session.prompt(scenario.words, 'steer')
+  await kill?.(session)
   await bench.restart()
   await session.listen()
   await release()
   await atRest(bench, session)
   expect(said(session, scenario.answer)).toBeLessThanOrEqual(1)
+  await expectNothingTwice(bench, begun, steered, scenarios)
+}
+
+/**
+ * The process was lost. Words that it had taken up went with its turn. Others wait in the queue until a person lets them run,
+ * and are answered then, once. What the first prompt asked for is not done again.
+ */
+async function expectNothingTwice(
+  bench: Bench,
+  { session, scenario }: Begun,
+  steered: Turn,
+  scenarios: Scenarios,
+): Promise<void> {
+  const { queue } = await atRest(bench, session)
+  const waits = queue.some(({ promptId }) => promptId === steered.promptId)
+  expect(waits || isTaken(session, steered) || steered.turnId !== undefined, 'the words are lost').toBe(true)
+  if (waits) {
+    expect(said(session, scenario.answer)).toBe(0)
+    await session.command({ type: 'queue.resume' })
+    await expectAnswered(bench, session, [scenario.answer])
+  }
+  await expectNextPrompt(session, scenarios, [scenario.says, scenario.answer])
+  expect(said(session, scenario.answer)).toBeLessThanOrEqual(1)
+  expect(said(session, scenario.says)).toBeLessThanOrEqual(1)
+}
+
+function isTaken(session: BenchSession, { promptId }: Turn): boolean {
+  return session.all('prompt.taken').some((event) => event.promptId === promptId)
 }
 
 async function begin(bench: Bench, late: Steer['late']) {

@@ -1,14 +1,38 @@
 import { join } from 'node:path'
 import { type Delta, newId } from '@parley/protocol'
 import { createClaudeAdapter } from '../../packages/server/src/adapters/claude/index.ts'
-import { createHost, type FeedBatch, openSqliteStore } from '../../packages/server/src/index.ts'
+import {
+  type AgentAdapter,
+  createHost,
+  type FeedBatch,
+  openSqliteStore,
+} from '../../packages/server/src/index.ts'
 import { type ClaudeSide, type Heard, Listening, ownCost } from './claude-side.ts'
 import { answer, given } from './processes.ts'
 
 /** A host of ours with the real Claude Code, and a reader that follows its session, in one process. */
-const { env, folder } = given<ClaudeSide>()
+const { env, folder, maxSpares = 0 } = given<ClaudeSide>()
 const store = openSqliteStore({ file: join(folder, 'parley.sqlite') })
-const host = await createHost({ adapters: [createClaudeAdapter({ env })], store })
+const spares = watchSpares(createClaudeAdapter({ env }))
+const host = await createHost({ adapters: [spares.adapter], store, limits: { maxSpares } })
+
+/** The agent, and when the next one is ready that was started without a session. */
+function watchSpares(claude: AgentAdapter) {
+  let next = Promise.withResolvers<void>()
+  const prepare: AgentAdapter['prepare'] = async (input) => {
+    const agent = await claude.prepare?.(input)
+    if (!agent) throw new Error('Claude Code cannot be started without a session.')
+    next.resolve()
+    return agent
+  }
+  return {
+    adapter: { ...claude, prepare },
+    async ready() {
+      await next.promise
+      next = Promise.withResolvers()
+    },
+  }
+}
 
 class Follower {
   readonly id: string
@@ -83,6 +107,10 @@ const calls = {
     current.listening = listening
     return listening.heard
   },
+  /** An agent was started for a session that is not there yet. */
+  spareReady: () => spares.ready(),
+  /** The same, in the folder of the session. */
+  prepare: () => host.prepareSession({ agent: 'claude', cwd: folder }),
   /** Lets go of the agent. */
   close: () => host.command(current.id, { type: 'session.close', commandId: newId('cmd') }),
   ...ownCost,

@@ -87,6 +87,11 @@ const calls = {
     kept.push(live)
   },
   turn: (text: string) => live.say(text),
+  /** A new process and its first prompt at once. */
+  cold(text: string): Promise<Heard> {
+    calls.open()
+    return live.say(text)
+  },
   /** A process of its own for this turn, which goes on with the turn before. */
   async turnByResume(text: string): Promise<Heard> {
     const listening = new Listening()

@@ -1,7 +1,12 @@
 import { microseconds } from './pace.ts'
 
 /** What each side of a figure with the real Claude Code is started with. */
-export type ClaudeSide = { readonly env: Record<string, string>; readonly folder: string }
+export type ClaudeSide = {
+  readonly env: Record<string, string>
+  readonly folder: string
+  /** Agents that are kept started for the next session; none unless given. */
+  readonly maxSpares?: number
+}
 
 /** What was heard of one turn. */
 export type Heard = {

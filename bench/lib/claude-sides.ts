@@ -17,6 +17,8 @@ export type ClaudeCalls = Pick<ClaudeParleyCalls, 'turn' | 'processorMicrosecond
 export type ClaudeSides = AsyncDisposable & {
   readonly parley: Remote<ClaudeParleyCalls>
   readonly raw: Remote<ClaudeRawCalls>
+  /** Parley, with an agent that is kept started for the next session. */
+  keeping(): Remote<ClaudeParleyCalls>
   /** Where the model answers. */
   readonly url: string
 }
@@ -35,6 +37,14 @@ export async function startClaudeSides(folder: string): Promise<ClaudeSides> {
   undo.defer(() => parley.stop())
   const raw = startProcess<ClaudeRawCalls>('./claude-raw-process.ts', side('raw'))
   undo.defer(() => raw.stop())
+  const keeping = () => {
+    const one = startProcess<ClaudeParleyCalls>('./claude-parley-process.ts', {
+      ...side('keeping'),
+      maxSpares: 1,
+    })
+    started.defer(() => one.stop())
+    return one
+  }
   const started = undo.move()
-  return { parley, raw, url, [Symbol.asyncDispose]: () => started.disposeAsync() }
+  return { parley, raw, url, keeping, [Symbol.asyncDispose]: () => started.disposeAsync() }
 }

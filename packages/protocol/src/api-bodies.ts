@@ -33,6 +33,16 @@ export const NewSession = z.strictObject({
 export type NewSession = z.infer<typeof NewSession>
 export type NewSessionInput = z.input<typeof NewSession>
 
+/** What is known of a session before its prompt. */
+export const ExpectedSession = NewSession.pick({
+  agent: true,
+  cwd: true,
+  model: true,
+  mode: true,
+  options: true,
+})
+export type ExpectedSession = z.input<typeof ExpectedSession>
+
 export const SessionPatch = z.strictObject({
   title: z.string().trim().min(1).max(200).optional(),
   archived: z.boolean().optional(),

@@ -4,6 +4,7 @@ import { AgentInfo, AgentModels, Installing } from './agent.ts'
 import { AgentCheck, AgentKey, NewAgent } from './agent-setup.ts'
 import {
   EventPage,
+  ExpectedSession,
   ExportFormat,
   NewRule,
   NewSession,
@@ -152,6 +153,15 @@ export const routes = {
     body: NewSession,
     reply: SessionState,
     status: 201,
+  },
+  prepareSession: {
+    method: 'POST',
+    path: '/api/sessions/prepare',
+    summary:
+      'A session like this will be created soon: its agent is started now, if it is one that can be started without a session',
+    body: ExpectedSession,
+    reply: Nothing,
+    status: 204,
   },
   listSessions: {
     method: 'GET',

@@ -13,6 +13,7 @@ import { go } from '../page/route.ts'
 import { useStore } from '../page/store.ts'
 import { toastError } from '../page/toasts.tsx'
 import { agentNotice, pickAgent } from './agent-notice.logic.ts'
+import { useAnnouncement } from './announcement.ts'
 import { type FolderProblem, folderProblem, relativeProblem } from './folder-problem.logic.ts'
 
 /** What was chosen for the session that is still to be made; where nothing was, it is as with the last one. */
@@ -54,6 +55,13 @@ export function useSessionChoices() {
   const attachments = useAttachments(newSessionKey, agent)
   const cwd = folder.trim() || '~'
 
+  const settings = {
+    mode: usedMode,
+    ...(usedModel !== '' && { model: usedModel }),
+    ...(usedEffort !== '' && { options: { effort: usedEffort } }),
+  }
+  useAnnouncement(draft, agent && { agent: agent.id, cwd, ...settings })
+
   const start = async () => {
     if (!agent || sending) return
     const wrong = relativeProblem(cwd)
@@ -66,9 +74,7 @@ export function useSessionChoices() {
       const session = await client.createSession({
         agent: agent.id,
         cwd,
-        mode: usedMode,
-        ...(usedModel !== '' && { model: usedModel }),
-        ...(usedEffort !== '' && { options: { effort: usedEffort } }),
+        ...settings,
         ...(trust && { trust }),
         ...(prompt.length > 0 && { prompt }),
       })

@@ -90,7 +90,8 @@ describe('a key', () => {
     expect(JSON.stringify(await client.call('listAgents'))).not.toContain(secret)
     await client.call('removeAgentKey', { params, query: { variable: 'ANTHROPIC_API_KEY' } })
     expect((await infoOf('claude'))?.signedIn).toBe(false)
-    const { stderr } = await (running.child.kill('SIGTERM'), running.ended)
+    running.child.kill('SIGTERM')
+    const { stderr } = await running.ended
     expect(stderr).not.toContain(secret)
   })
 

@@ -11,6 +11,10 @@ const atLeastOne = z.int().min(1).optional()
 
 const limits = {
   maxConnections: atLeastOne,
+  maxSpares: count,
+  spareMs: atLeastOne,
+  spareInFolderMs: atLeastOne,
+  spareFreeBytes: count,
   maxQueue: atLeastOne,
   connectMs: atLeastOne,
   idleCloseMs: atLeastOne,

@@ -95,7 +95,7 @@ export async function startParley(options: StartOptions): Promise<Parley> {
     commitOf: workspace.commit,
     ...(!given && { agentKeeper: keeperOf(options) }),
     agentInstaller: createAgentInstaller({ adapters, folder: agentsFolder(dataDir), env: process.env }),
-    ...(limits && { limits }),
+    limits: { maxSpares: 1, ...limits },
     ...(recover && { recover }),
     problem: ({ error, doing, sessionId }) => logger.error({ err: error, sessionId }, `could not ${doing}`),
   })

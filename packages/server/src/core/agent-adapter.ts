@@ -78,6 +78,31 @@ export type AgentAdapter = {
    */
   refusal?(): ParleyError | undefined
   connect(input: ConnectInput): Promise<AgentConnection>
+  /**
+   * Starts the program before there is a session for it, in no session's folder. Rejects if that cannot be done; nothing is
+   * left running then.
+   */
+  prepare?(input: PrepareInput): Promise<PreparedAgent>
+}
+
+/** What a program is started with that has no session yet. It may only be given to a session that has the same. */
+export type PrepareInput = Pick<ConnectInput, 'settings' | 'trusted' | 'env' | 'signal'> & {
+  readonly hostTools?: Pick<HostTools, 'tools'>
+}
+
+/** A program that was started and waits for a session. */
+export type PreparedAgent = {
+  /** False: it is gone, or what it read when it was started has changed since. */
+  readonly isUsable: boolean
+  /**
+   * Takes it to a folder in which a session is expected soon, to save more of the time. It then fits no other folder. Does
+   * nothing where that would have an effect that only a session may have. Rejects if it cannot serve the folder.
+   */
+  enter(place: Pick<ConnectInput, 'cwd' | 'settings' | 'trusted'>): Promise<void>
+  /** Gives it to a session, once. Rejects if it cannot serve it: the session is then started by `connect` of the adapter. */
+  connect(input: ConnectInput): Promise<AgentConnection>
+  /** Ends the program. Idempotent, and without effect once a session has it. */
+  close(): Promise<void>
 }
 
 export type AgentMemory = {

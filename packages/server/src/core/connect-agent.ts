@@ -6,6 +6,7 @@ import type { ConnectionSlots, SlotHolder } from './connection-slots.ts'
 import type { EnvironmentOf } from './environment.ts'
 import type { Trusts } from './folder-trust.ts'
 import type { Persist } from './persist.ts'
+import type { SpareAgents } from './spare-agents.ts'
 import type { StartedWith } from './start-conditions.ts'
 
 export type ConnectOptions = {
@@ -20,6 +21,7 @@ export type ConnectOptions = {
   readonly clock: Clock
   readonly connectMs: number
   readonly slots: ConnectionSlots
+  readonly spares: SpareAgents
   readonly holder: SlotHolder
   readonly persist: Persist
   readonly signal: AbortSignal
@@ -97,8 +99,10 @@ async function start(
     person,
     signal,
   }
+  const connected = async () => (await options.spares.connect(adapter, input)) ?? adapter.connect(input)
   try {
-    const connection = await unlessAborted(adapter.connect(input), signal, (late) => discard(late, options))
+    const connection = await unlessAborted(connected(), signal, (late) => discard(late, options))
+    options.spares.expectAnother(adapter, input)
     return tamed(connection)
   } finally {
     stopTimer()

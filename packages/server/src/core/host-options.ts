@@ -18,6 +18,8 @@ export type HostOptions = {
   readonly clock?: Clock
   readonly ids?: Ids
   readonly limits?: Partial<Limits>
+  /** The memory that is left on this machine; as the system tells it unless given. */
+  readonly freeBytes?: () => number
   /** What agents can call beside their own tools; made with `defineTool`. */
   readonly tools?: readonly HostTool[]
   /** The environment that a tool is run with; empty unless given. */

@@ -1,4 +1,10 @@
-import { backgroundTaskOf, hostToolName, messageOf, type SessionState } from '@parley/protocol'
+import {
+  backgroundTaskOf,
+  hostToolName,
+  messageOf,
+  type SessionSettings,
+  type SessionState,
+} from '@parley/protocol'
 import type {
   AgentOutput,
   HostToolAnswer,
@@ -120,8 +126,7 @@ export function createHostToolDesk(options: {
   return {
     person: { ...person, permit },
     offered() {
-      const only = state().requested.options?.tools
-      const listed = [...tools].filter(([name]) => !only || only.includes(name)).map(([, tool]) => tool)
+      const listed = toolsFor(tools, state().requested)
       if (listed.length === 0) return undefined
       return {
         tools: listed,
@@ -171,4 +176,10 @@ function aborted(signal: AbortSignal): Promise<HostToolAnswer> {
     if (signal.aborted) resolve(cancelled)
     else signal.addEventListener('abort', () => resolve(cancelled), { once: true })
   })
+}
+
+/** The tools of the host that a session with these settings is offered. */
+export function toolsFor(tools: HostToolSet, { options }: SessionSettings): HostTool[] {
+  const only = options?.tools
+  return [...tools].filter(([name]) => !only || only.includes(name)).map(([, tool]) => tool)
 }

@@ -23,6 +23,7 @@ export type HostUnderTestOptions = {
   readonly store?: SessionStore
   readonly tools?: HostOptions['tools']
   readonly telemetry?: CreateHostOptions['telemetry']
+  readonly freeBytes?: HostOptions['freeBytes']
 }
 
 /** A real host on a memory store with the scripted agent, whose time a test moves on by hand. */
@@ -69,6 +70,7 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
       ...(options.limits && { limits: options.limits }),
       ...(options.tools && { tools: options.tools }),
       ...(options.telemetry && { telemetry: options.telemetry }),
+      ...(options.freeBytes && { freeBytes: options.freeBytes }),
       problem: ({ doing, error }) => void problems.push(`${doing}: ${error}`),
     })
   let host = await start()

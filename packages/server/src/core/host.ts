@@ -5,6 +5,7 @@ import {
   Command,
   type CommandInput,
   type EventDraft,
+  ExpectedSession,
   emptyState,
   NewRule,
   NewSession,
@@ -38,6 +39,7 @@ import { hashOf, sessionIdFrom } from './hash.ts'
 import { eventsOf, guardedObserver } from './host-observer.ts'
 import type { HostOptions } from './host-options.ts'
 import { checkMcpServers, type HostTool } from './host-tool.ts'
+import { toolsFor } from './host-tool-desk.ts'
 import { createImporting, type Importing } from './import-session.ts'
 import { defaultLimits, type Limits } from './limits.ts'
 import { LiveSession, type LiveSessionOptions } from './live-session.ts'
@@ -51,6 +53,7 @@ import type { ReadRange, SessionPage, SessionQuery, StoredEvent, StoredReceipt }
 import { tailOf } from './session-tail.ts'
 import { createSessionTools } from './session-tools.ts'
 import { meantServers, shownEvent, shownState } from './shown-secrets.ts'
+import { createSpareAgents } from './spare-agents.ts'
 
 export type SessionChange = {
   readonly session: string
@@ -68,6 +71,11 @@ export type Host = HostParts & {
   offerTools(sessionId: string, tools: readonly HostTool[]): Promise<void>
   /** Nobody will offer it others: they are let go with its agent. */
   releaseTools(sessionId: string): void
+  /**
+   * A session like this will be created soon: its agent is started in the folder, if it is one that can be started without a
+   * session and `maxSpares` allows it. Resolves when it is ready, or at once if nothing is started.
+   */
+  prepareSession(input: ExpectedSession): Promise<void>
   list(query: SessionQuery): Promise<SessionPage>
   state(sessionId: string): Promise<SessionState>
   /** The small part of the view, the last `tail` blocks, and whether the folder is trusted. */
@@ -112,7 +120,17 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     clock,
     installer: options.agentInstaller,
     keeper: options.agentKeeper,
-    changed: () => sessions.each((session) => session.refresh()),
+    changed: () => {
+      spares.refresh()
+      sessions.each((session) => session.refresh())
+    },
+  })
+  const spares = createSpareAgents({
+    limits,
+    clock,
+    adapters,
+    freeBytes: options.freeBytes ?? (() => process.availableMemory()),
+    problem: (error, doing) => problem({ error, doing }),
   })
   const slots = createConnectionSlots(limits.maxConnections)
   const load = (sessionId: string) => loadState(store, sessionId).then(live)
@@ -184,6 +202,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       ids,
       limits,
       slots,
+      spares,
       rules: () => rules,
       trusts,
       environment: environment.of,
@@ -266,6 +285,24 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     return session.state
   }
 
+  const prepareSession: Host['prepareSession'] = async (given) => {
+    if (sessions.closing) throw stopping()
+    const input = parse(ExpectedSession, given, 'The expected session')
+    const adapter = agents.adapterFor(input.agent)
+    const cwd = await options.checkFolder(input.cwd)
+    checkSettings(input, { agent: adapter })
+    const { requested: settings } = firstState({ ...input, cwd }, '', adapter).first
+    const tools = adapter.capabilities.hostTools ? toolsFor(sessionTools.of(''), settings) : []
+    const env = adapter.capabilities.environment ? environment.of({ id: '', cwd }) : undefined
+    await spares.expectIn(adapter, {
+      cwd,
+      settings,
+      trusted: trusts(cwd),
+      ...(env && { env }),
+      ...(tools.length > 0 && { hostTools: { tools } }),
+    })
+  }
+
   function startAhead(sessionId: string) {
     open(sessionId)
       .then((session) => session.startAhead())
@@ -329,6 +366,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       if (tools.length > 0) need({ agent: agents.adapterFor(agent) }, 'hostTools')
       sessionTools.replace(sessionId, tools)
     },
+    prepareSession,
     releaseTools: (sessionId) => sessionTools.forget(sessionId),
     list: (query) => store.list(query),
     async state(sessionId) {
@@ -428,7 +466,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     async close() {
       sessions.shut()
       await agents.close()
-      await sessions.stopAll()
+      await Promise.all([sessions.stopAll(), spares.close()])
       await temporaryFolders.removeAll()
     },
   }

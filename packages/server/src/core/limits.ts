@@ -2,6 +2,17 @@
 export type Limits = {
   /** Live connections at once; whoever idles longest gives way to one more. */
   readonly maxConnections: number
+  /**
+   * Agents that are kept started for the next session, beyond `maxConnections` and at most one of each kind; 0 means none. Only
+   * agents that can be started without a session.
+   */
+  readonly maxSpares: number
+  /** An agent that was kept for so long without a session is closed. */
+  readonly spareMs: number
+  /** An agent that waits in a folder for an announced session is closed after this: what it has read of the folder grows old. */
+  readonly spareInFolderMs: number
+  /** None is kept while the machine has less memory left than this. */
+  readonly spareFreeBytes: number
   /** Prompts that may wait in one session. */
   readonly maxQueue: number
   /** How long an agent may take to start. */
@@ -30,6 +41,10 @@ export type Limits = {
 
 export const defaultLimits: Limits = {
   maxConnections: 16,
+  maxSpares: 0,
+  spareMs: 15 * 60_000,
+  spareInFolderMs: 2 * 60_000,
+  spareFreeBytes: 2 ** 30,
   maxQueue: 100,
   connectMs: 60_000,
   idleCloseMs: 10 * 60_000,

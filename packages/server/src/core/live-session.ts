@@ -31,6 +31,7 @@ import { recoveryPlan } from './recover.ts'
 import { SessionAgent } from './session-agent.ts'
 import { createSessionLog, type SessionLog, type SessionLogOptions } from './session-log.ts'
 import type { SessionStore } from './session-store.ts'
+import type { SpareAgents } from './spare-agents.ts'
 import { answeredTask, goOnWithTask, onlyWait } from './task-plans.ts'
 import { createTimers } from './timers.ts'
 import * as plans from './turn-plans.ts'
@@ -43,6 +44,7 @@ export type LiveSessionOptions = {
   readonly ids: Ids
   readonly limits: Limits
   readonly slots: ConnectionSlots
+  readonly spares: SpareAgents
   readonly rules: () => readonly PermissionRule[]
   readonly trusts: Trusts
   readonly environment: EnvironmentOf

@@ -47,6 +47,7 @@ import {
 } from './record-output.ts'
 import { Rejoin } from './rejoin.ts'
 import type { SessionLog } from './session-log.ts'
+import type { SpareAgents } from './spare-agents.ts'
 import { startConditions } from './start-conditions.ts'
 import * as plans from './turn-plans.ts'
 
@@ -65,6 +66,7 @@ export type SessionAgentOptions = {
   readonly temporaryFolder: (sessionId: string) => Promise<string>
   readonly connectMs: number
   readonly slots: ConnectionSlots
+  readonly spares: SpareAgents
   readonly holder: SlotHolder
   readonly stopping: () => boolean
   readonly problem: (error: unknown, doing: string) => void

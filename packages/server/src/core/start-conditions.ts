@@ -1,4 +1,4 @@
-import type { AgentAdapter, ConnectInput } from './agent-adapter.ts'
+import type { AgentAdapter, ConnectInput, PrepareInput } from './agent-adapter.ts'
 import { hashOf } from './hash.ts'
 
 export type StartedWith = Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServers' | 'env'>
@@ -7,7 +7,7 @@ export type StartedWith = Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServer
 export function startConditions(
   { restartsFor = [], revision }: Pick<AgentAdapter, 'restartsFor' | 'revision'>,
   { settings, trusted, mcpServers, env }: StartedWith,
-  offered: ConnectInput['hostTools'],
+  offered: PrepareInput['hostTools'],
 ): string {
   const { options = {} } = settings
   const fixed = [...restartsFor, 'hostToolsOnly' as const].toSorted()

@@ -1,11 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import {
-  type Options,
-  type Query,
-  type SDKMessage,
-  type SDKUserMessage,
-  query as startQuery,
-} from '@anthropic-ai/claude-agent-sdk'
+import type { Query, SDKMessage } from '@anthropic-ai/claude-agent-sdk'
 import { messageOf, type ParleyError, type PermissionMode, type SessionSettings } from '@parley/protocol'
 import {
   type AgentConnection,
@@ -14,7 +8,6 @@ import {
   askAgain,
   type ConnectInput,
 } from '../../core/agent-adapter.ts'
-import { AgentProcess } from '../child-process.ts'
 import { reachOf } from '../inside-folder.ts'
 import { createOutputQueue } from '../output-queue.ts'
 import { type RewindKeeper, rewindRequest } from '../rewind.ts'
@@ -22,20 +15,14 @@ import { DeferredCall } from './deferred-call.ts'
 import { diffsOfCall } from './diffs-of-call.ts'
 import { cannotStart, farewell, notAsRoot } from './farewell.ts'
 import { HookWaits } from './hook-waits.ts'
-import { hostToolNames, mcpServersFor } from './host-tools.ts'
-import { createInput } from './input.ts'
+import { hostToolNames } from './host-tools.ts'
 import { introductionOf } from './introduction.ts'
-import {
-  createCanUseTool,
-  createOnElicitation,
-  createToolHook,
-  type HookedCall,
-  type PermissionContext,
-} from './permission.ts'
+import type { HookedCall, PermissionContext } from './permission.ts'
+import { ClaudeProgram, mayBypass, type ProgramOptions } from './program.ts'
 import { userMessage } from './prompt.ts'
 import { changesProtected, pathsOf, writesPlan } from './protected-call.ts'
 import { previewRewind, rewind } from './rewind.ts'
-import { nativeModes, nativeOptions, startMode } from './settings.ts'
+import { nativeModes, startMode } from './settings.ts'
 import { deferredCall, promptUuid, readTranscript, uuidsIn } from './transcript.ts'
 import { TranscriptWatch } from './transcript-watch.ts'
 import { callAgain, initialState, translate } from './translate.ts'
@@ -52,12 +39,7 @@ import {
 import { describeCall } from './translate-tool-call.ts'
 import { grantedBySettings, willAsk } from './will-ask.ts'
 
-export type ClaudeOptions = {
-  readonly env: Record<string, string>
-  readonly executable?: string
-  readonly settingSources: NonNullable<Options['settingSources']>
-  readonly keeper: RewindKeeper
-}
+export type ClaudeOptions = ProgramOptions & { readonly keeper: RewindKeeper }
 
 /** The SDK has it and does not declare it: takes back a message that waits in the program. */
 type QueuedMessages = { cancelAsyncMessage?(uuid: string): Promise<boolean> }
@@ -67,13 +49,15 @@ const goneWaitMs = 200
 const homeWaitMs = 1_500
 /** How long it may take to write down that a call is deferred. */
 const deferWaitMs = 3_000
-/** A person may think for as long as they like; the program takes seconds, in 31 bits of milliseconds. */
-const hookTimeoutS = 2_000_000
 
-/** Starts Claude Code and waits until it is ready, so that the first prompt does not pay for it. */
-export async function connectClaude(options: ClaudeOptions, input: ConnectInput): Promise<AgentConnection> {
-  const connection = new ClaudeConnection(input, options)
-  await connection.start(options)
+/** Starts Claude Code, or takes a program that is parked, and waits until it is ready for the first prompt. */
+export async function connectClaude(
+  options: ClaudeOptions,
+  input: ConnectInput,
+  program = new ClaudeProgram(options),
+): Promise<AgentConnection> {
+  const connection = new ClaudeConnection(input, options, program)
+  await connection.start()
   return connection
 }
 
@@ -82,8 +66,7 @@ class ClaudeConnection implements AgentConnection {
   readonly #input: ConnectInput
   readonly #env: Readonly<Record<string, string>>
   readonly #keeper: RewindKeeper
-  readonly #prompts = createInput<SDKUserMessage>()
-  readonly #process = new AgentProcess()
+  readonly #program: ClaudeProgram
   readonly #queue = createOutputQueue(() => void this.close())
   readonly #called = new Map<string, PromiseWithResolvers<void>>()
   readonly #waits = new HookWaits()
@@ -103,10 +86,11 @@ class ClaudeConnection implements AgentConnection {
   #closing = false
   #ended: Promise<void> = Promise.resolve()
 
-  constructor(input: ConnectInput, { env, keeper }: Pick<ClaudeOptions, 'env' | 'keeper'>) {
+  constructor(input: ConnectInput, { env, keeper }: ClaudeOptions, program: ClaudeProgram) {
     this.#input = input
     this.#env = env
     this.#keeper = keeper
+    this.#program = program
     this.#mode = input.settings.mode ?? 'ask'
     const transcript = input.resume && this.#transcript
     this.#state = initialState({
@@ -124,56 +108,27 @@ class ClaudeConnection implements AgentConnection {
     this.events = this.#queue.outputs
   }
 
-  async start({ env, executable, settingSources }: ClaudeOptions): Promise<void> {
-    if (this.#mode === 'bypass' && !this.#mayBypass) throw notAsRoot()
-    const permissions = this.#permissions()
-    this.#granted = grantedBySettings(env, this.#input.cwd, settingSources)
-    const abortController = new AbortController()
-    const giveUp = () => abortController.abort()
-    this.#input.signal.addEventListener('abort', giveUp, { once: true })
+  async start(): Promise<void> {
+    if (this.#mode === 'bypass' && !mayBypass(this.#env)) throw notAsRoot()
+    this.#granted = grantedBySettings(this.#env, this.#input.cwd, this.#program.loaded)
+    this.#program.serve({ permissions: this.#permissions(), hostTools: this.#input.hostTools })
     try {
-      const query = startQuery({
-        prompt: this.#prompts.messages,
-        options: {
-          ...nativeOptions(this.#input, this.#transcript !== undefined),
-          ...mcpServersFor(this.#input, {
-            ...permissions,
-            parentOf: (toolCallId) => parentOfCall(this.#state, toolCallId),
-          }),
-          env,
-          allowDangerouslySkipPermissions: this.#mayBypass,
-          settingSources,
-          abortController,
-          canUseTool: createCanUseTool(permissions),
-          onElicitation: createOnElicitation(permissions),
-          hooks: {
-            PreToolUse: [{ hooks: [createToolHook(permissions)], timeout: hookTimeoutS, onFailure: 'block' }],
-          },
-          spawnClaudeCodeProcess: this.#process.spawn,
-          ...(executable !== undefined && { pathToClaudeCodeExecutable: executable }),
-        },
-      })
-      this.#query = query
-      await query.initializationResult()
+      this.#query = this.#program.isParked
+        ? await this.#program.enter(this.#input)
+        : await this.#program.start(this.#input, this.#transcript !== undefined)
       if (!this.#deferred) await this.#widen()
     } catch (error) {
-      this.#process.kill()
+      this.#program.kill()
       throw this.#cannotStart(error)
-    } finally {
-      this.#input.signal.removeEventListener('abort', giveUp)
     }
     this.#ended = this.#pump(this.#query)
-    void this.#introduce(this.#query, settingSources)
+    void this.#introduce(this.#query)
   }
 
   /**
    * It was started to ask for everything: a deferred call must be asked about whatever the mode is by now, and the SDK
    * warns of what it holds to be a mistake where bypassing is asked for from the start.
    */
-  get #mayBypass(): boolean {
-    return process.getuid?.() !== 0 || this.#env.IS_SANDBOX === '1'
-  }
-
   async #widen(): Promise<void> {
     if (this.#isWide) return
     this.#isWide = true
@@ -200,7 +155,7 @@ class ClaudeConnection implements AgentConnection {
     if (steer) this.#handed.add(uuid)
     this.#state = steer ? withSteering(this.#state, uuid, prompt.promptId) : withTurn(this.#state, uuid)
     const parts = known ? [{ type: 'text' as const, text: askAgain }] : prompt.parts
-    this.#prompts.push(userMessage(parts, uuid, steer))
+    this.#program.prompts.push(userMessage(parts, uuid, steer))
     return steer ? 'pending' : undefined
   }
 
@@ -294,10 +249,11 @@ class ClaudeConnection implements AgentConnection {
   async close(): Promise<void> {
     if (!this.#closing) {
       this.#closing = true
-      this.#prompts.end()
-      if (this.#state.turn === undefined) await Promise.race([this.#ended, this.#process.gone(homeWaitMs)])
+      this.#program.prompts.end()
+      if (this.#state.turn === undefined)
+        await Promise.race([this.#ended, this.#program.process.gone(homeWaitMs)])
       this.#query?.close()
-      this.#process.kill()
+      this.#program.process.kill()
     }
     await this.#ended
   }
@@ -312,7 +268,7 @@ class ClaudeConnection implements AgentConnection {
     const isOnly = waiting !== undefined && this.#open.size === 1
     if (isOnly && this.#open.has(callIdOf(this.#state, waiting))) {
       this.#waits.defer(waiting)
-      await Promise.race([this.#result.promise, this.#process.gone(deferWaitMs)])
+      await Promise.race([this.#result.promise, this.#program.process.gone(deferWaitMs)])
     }
     await this.close()
   }
@@ -381,7 +337,7 @@ class ClaudeConnection implements AgentConnection {
     const withdrawn = new AbortController()
     signal.addEventListener('abort', () => {
       setTimeout(() => {
-        if (!this.#closing && !this.#process.ended) withdrawn.abort()
+        if (!this.#closing && !this.#program.process.ended) withdrawn.abort()
       }, goneWaitMs).unref()
     })
     return withdrawn.signal
@@ -411,8 +367,8 @@ class ClaudeConnection implements AgentConnection {
       failure = error
     }
     for (const call of this.#called.values()) call.resolve()
-    this.#process.killAll()
-    void this.#queue.put(farewell(this.#closing, failure, this.#process.lastWords()))
+    this.#program.process.killAll()
+    void this.#queue.put(farewell(this.#closing, failure, this.#program.process.lastWords()))
     this.#queue.end()
   }
 
@@ -440,9 +396,9 @@ class ClaudeConnection implements AgentConnection {
   }
 
   /** Models and commands as the program itself tells them. */
-  async #introduce(query: Query, loaded: ClaudeOptions['settingSources']): Promise<void> {
+  async #introduce(query: Query): Promise<void> {
     try {
-      const introduction = await introductionOf(query, loaded)
+      const introduction = await introductionOf(query, this.#program.loaded)
       this.#state = withCommands(this.#state, introduction.commands)
       await this.#queue.put(introduction)
       const { options } = this.#input.settings
@@ -456,13 +412,13 @@ class ClaudeConnection implements AgentConnection {
 
   /** The process may be going at this very moment: that is no failure of the call. */
   #notice(doing: string, error: unknown): void {
-    if (this.#closing || this.#process.ended) return
+    if (this.#closing || this.#program.process.ended) return
     const text = `Claude Code did not ${doing}: ${messageOf(error)}`
     void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'not_done', text })
   }
 
   #cannotStart(error: unknown): ParleyError {
     const isLost = (this.#input.resume?.turns ?? 0) > 0 && this.#transcript === undefined
-    return cannotStart(error, isLost, this.#process.lastWords())
+    return cannotStart(error, isLost, this.#program.process.lastWords())
   }
 }

@@ -1,6 +1,6 @@
 import type { Options } from '@anthropic-ai/claude-agent-sdk'
-import { hostToolName } from '@parley/protocol'
-import { type ConnectInput, type HostTools, hostToolServer } from '../../core/agent-adapter.ts'
+import { hostToolName, type McpServers, type SessionSettings } from '@parley/protocol'
+import { type HostTools, hostToolServer } from '../../core/agent-adapter.ts'
 import { createHostToolServer } from '../host-tool-server.ts'
 import type { ToolDescription } from './translate-tool-call.ts'
 
@@ -27,7 +27,15 @@ export type HostToolCalls = {
 
 /** The session's own servers, and one in this process for the host's tools. Alone, if there shall be no other tools. */
 export function mcpServersFor(
-  { hostTools, mcpServers, settings }: ConnectInput,
+  {
+    hostTools,
+    mcpServers,
+    settings,
+  }: {
+    readonly hostTools: HostTools | undefined
+    readonly mcpServers?: McpServers
+    readonly settings: SessionSettings
+  },
   calls: HostToolCalls,
 ): Pick<Options, 'mcpServers' | 'strictMcpConfig'> {
   const only = settings.options?.hostToolsOnly === true
@@ -43,18 +51,18 @@ export function mcpServersFor(
   }
 }
 
-function server(hostTools: HostTools, { callId, parentOf, denied }: HostToolCalls) {
+function server(hostTools: HostTools, calls: HostToolCalls) {
   return createHostToolServer(hostTools, {
     // Else the model would have to look for them first.
     meta: { 'anthropic/alwaysLoad': true },
     async callOf(meta) {
       const nativeId = meta['claudecode/toolUseId']
       if (typeof nativeId !== 'string') return {}
-      const toolCallId = await callId(nativeId)
-      return { toolCallId, ...parentOf(toolCallId) }
+      const toolCallId = await calls.callId(nativeId)
+      return { toolCallId, ...calls.parentOf(toolCallId) }
     },
     answered(answer, toolCallId) {
-      if (answer.denied && toolCallId !== undefined) denied(toolCallId)
+      if (answer.denied && toolCallId !== undefined) calls.denied(toolCallId)
     },
   })
 }

@@ -2,12 +2,13 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type AgentProbe, capabilities, ParleyError } from '@parley/protocol'
-import type { AgentAdapter } from '../../core/agent-adapter.ts'
+import type { AgentAdapter, PrepareInput } from '../../core/agent-adapter.ts'
 import { correctIt, programAsTyped, programForTerminal } from '../advice.ts'
 import { agentEnvironment, type Environment } from '../environment.ts'
 import { expectFolder } from '../expect-folder.ts'
 import { lazyMemory } from '../lazy-memory.ts'
 import { createRewindKeeper } from '../rewind.ts'
+import type { ClaudeOptions } from './connection.ts'
 import { honouredOptions } from './settings.ts'
 import { isSignedIn } from './signed-in.ts'
 import { promptUuid } from './transcript.ts'
@@ -115,18 +116,27 @@ export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter
     },
     refusal: () => notFound(probe(env, options.executable)),
     async connect(input) {
-      const own = { ...env, ...input.env }
-      const found = probe(own, options.executable)
-      const refusal = notFound(found) ?? notSignedIn(found)
-      if (refusal) throw refusal
+      const native = nativeFor(input)
       expectFolder(input.cwd)
       const { connectClaude } = await import('./connection.ts')
-      const { executable } = options
-      const { userSettings = options.userSettings ?? true } = input.settings.options ?? {}
-      const sources = settingSourcesFor(input.trusted, userSettings)
-      const native = { env: own, settingSources: sources, keeper, ...(executable && { executable }) }
       return connectClaude(native, input)
     },
+    async prepare(input) {
+      const native = nativeFor(input)
+      const { prepareClaude } = await import('./spare.ts')
+      return prepareClaude(native, input)
+    },
+  }
+  /** Throws if Claude Code is missing or not signed in. */
+  function nativeFor(input: PrepareInput): ClaudeOptions {
+    const { executable } = options
+    const own = { ...env, ...input.env }
+    const found = probe(own, executable)
+    const refusal = notFound(found) ?? notSignedIn(found)
+    if (refusal) throw refusal
+    const { userSettings = options.userSettings ?? true } = input.settings.options ?? {}
+    const settingSources = settingSourcesFor(input.trusted, userSettings)
+    return { env: own, settingSources, keeper, ...(executable && { executable }) }
   }
 }
 

@@ -154,8 +154,9 @@ export function createCanUseTool(context: PermissionContext): CanUseTool {
 }
 
 /** An MCP server asks the person something in the middle of a call. */
-export function createOnElicitation({ person, withdrawn }: PermissionContext): OnElicitation {
+export function createOnElicitation(context: PermissionContext): OnElicitation {
   return async (request, { signal }) => {
+    const { person, withdrawn } = context
     const answer = await person.answer({ questions: elicitedQuestions(request) }, withdrawn(signal))
     if (answer.outcome === 'cancelled') return { action: 'cancel' }
     const content = elicitedContent(request, answer.answers)

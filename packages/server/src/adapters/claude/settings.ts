@@ -1,5 +1,10 @@
-import type { PermissionMode as NativeMode, Options } from '@anthropic-ai/claude-agent-sdk'
-import { hostToolPrefix, type PermissionMode, type SessionOptions } from '@parley/protocol'
+import type { ClaimOptions, PermissionMode as NativeMode, Options } from '@anthropic-ai/claude-agent-sdk'
+import {
+  hostToolPrefix,
+  type PermissionMode,
+  type SessionOptions,
+  type SessionSettings,
+} from '@parley/protocol'
 import type { ConnectInput } from '../../core/agent-adapter.ts'
 import { grantsOfFolder } from './trust.ts'
 
@@ -30,29 +35,58 @@ export const honouredOptions = [
   'userSettings',
 ] as const satisfies readonly (keyof SessionOptions)[]
 
-/** What of a session's settings the agent is started with. */
-export function nativeOptions({ settings, cwd, resume, trusted }: ConnectInput, written: boolean): Options {
-  const { model, mode = 'ask', options = {} } = settings
+/** What of a session's settings holds for the process from its start to its end. */
+export function processOptions({ options = {} }: SessionSettings): Options {
   return {
-    cwd,
-    permissionMode: startMode(mode),
     includePartialMessages: true,
     enableFileCheckpointing: true,
     forwardSubagentText: true,
     // An interrupt ends the turn and leaves background tasks alone: they are stopped one by one (stopTask).
     perTaskStopAffordance: true,
-    ...(model !== undefined && { model }),
-    ...(options.effort !== undefined && { effort: options.effort as NonNullable<Options['effort']> }),
     ...builtInTools(options),
     ...systemPrompt(options),
     ...(options.maxTurns !== undefined && { maxTurns: options.maxTurns }),
     ...(options.maxBudgetUsd !== undefined && { maxBudgetUsd: options.maxBudgetUsd }),
-    ...(options.directories && { additionalDirectories: options.directories }),
     ...(options.outputSchema && {
       outputFormat: { type: 'json_schema' as const, schema: options.outputSchema },
     }),
+  }
+}
+
+/** The rest, for a process that is started for the session. */
+export function sessionOptions(
+  { settings, cwd, resume, trusted }: ConnectInput,
+  isWritten: boolean,
+): Options {
+  const { model, mode = 'ask', options = {} } = settings
+  return {
+    cwd,
+    permissionMode: startMode(mode),
+    ...(model !== undefined && { model }),
+    ...(options.effort !== undefined && { effort: options.effort as NonNullable<Options['effort']> }),
+    ...(options.directories && { additionalDirectories: options.directories }),
     ...grantsOfFolder(trusted, cwd),
-    ...(resume && resumption(resume, written)),
+    ...(resume && resumption(resume, isWritten)),
+  }
+}
+
+/** The same, for a process that was started without a session. */
+export function claimOptions({
+  settings,
+  cwd,
+  trusted,
+}: Pick<ConnectInput, 'cwd' | 'settings' | 'trusted'>): ClaimOptions {
+  const { model, mode = 'ask', options = {} } = settings
+  const overlay = {
+    ...grantsOfFolder(trusted, cwd).settings,
+    ...(options.effort !== undefined && { effortLevel: options.effort }),
+  } as NonNullable<ClaimOptions['settings']>
+  return {
+    cwd,
+    permissionMode: startMode(mode),
+    ...(model !== undefined && { model }),
+    ...(options.directories && { additionalDirectories: options.directories }),
+    ...(Object.keys(overlay).length > 0 && { settings: overlay }),
   }
 }
 
@@ -65,9 +99,9 @@ function builtInTools({ tools, hostToolsOnly }: SessionOptions): Pick<Options, '
 /** A conversation that was killed before its first line was written has nothing to resume: it begins under its id. */
 function resumption(
   { agentSessionId, fork, turns }: NonNullable<ConnectInput['resume']>,
-  written: boolean,
+  isWritten: boolean,
 ): Options {
-  if (turns === 0 && !written) return { sessionId: agentSessionId }
+  if (turns === 0 && !isWritten) return { sessionId: agentSessionId }
   return { resume: agentSessionId, ...(fork && { forkSession: true }) }
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Options } from '@anthropic-ai/claude-agent-sdk'
 
 type Sources = NonNullable<Options['settingSources']>
+type FolderGrants = { readonly permissions: { allow: string[]; additionalDirectories: string[] } }
 
 /**
  * The person's own settings, unless the session is to go without them; what lies in the folder, its MCP servers too, once
@@ -16,7 +17,7 @@ export function settingSourcesFor(trusted: boolean, userSettings: boolean): Sour
  * Claude Code keeps a trust of its own, which is given in its terminal. Without that it runs a folder's hooks and
  * servers, but does not take its grants. Whoever trusts the folder here has given them, so they come as settings of ours.
  */
-export function grantsOfFolder(trusted: boolean, cwd: string): Pick<Options, 'settings'> {
+export function grantsOfFolder(trusted: boolean, cwd: string): { settings?: FolderGrants } {
   if (!trusted) return {}
   const files = ['settings.json', 'settings.local.json'].map((name) => join(cwd, '.claude', name))
   const found = files.map(permissionsIn)

@@ -5,6 +5,10 @@ import { mount } from '../mount.ts'
 export function mountSessions(app: App, parts: AppParts): void {
   const { host } = parts
   mount(app, parts, routes.createSession, ({ body }) => host.create(body))
+  mount(app, parts, routes.prepareSession, async ({ body }) => {
+    await host.prepareSession(body)
+    return null
+  })
   mount(app, parts, routes.listSessions, ({ query: { q, agent, status, archived, limit, cursor } }) =>
     host.list({
       limit,

@@ -1,0 +1,80 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PreparedAgent, PrepareInput } from '../../core/agent-adapter.ts'
+import { type ClaudeOptions, connectClaude } from './connection.ts'
+import { ClaudeProgram } from './program.ts'
+
+/** Starts Claude Code without a session. */
+export async function prepareClaude(options: ClaudeOptions, input: PrepareInput): Promise<PreparedAgent> {
+  const program = new ClaudeProgram(options)
+  const read = startFiles(options)
+  await program.park(input)
+  let isTaken = false
+  return {
+    get isUsable() {
+      return program.isParked && startFiles(options) === read
+    },
+    async enter(place) {
+      if (!hasStartHooks(options, place.cwd)) await program.enter(place)
+    },
+    async connect(session) {
+      isTaken = true
+      return connectClaude(options, session, program)
+    },
+    async close() {
+      if (!isTaken) program.kill()
+    },
+  }
+}
+
+/** The files that Claude Code reads once, when it is started: which they are, and when they were changed. */
+function startFiles({ env, executable }: ClaudeOptions): string {
+  const folder = configFolder(env)
+  const files = [
+    join(folder, 'settings.json'),
+    join(folder, '.credentials.json'),
+    '/etc/claude-code/managed-settings.json',
+    ...(executable === undefined ? [] : [executable]),
+  ]
+  return JSON.stringify([files.map(stamp), ownServers(env)])
+}
+
+function stamp(file: string): string | undefined {
+  const found = statSync(file, { throwIfNoEntry: false })
+  return found && `${found.ino} ${found.size} ${found.mtimeMs}`
+}
+
+/** The person's MCP servers. The rest of their file changes whenever Claude Code is started. */
+function ownServers(env: Readonly<Record<string, string>>): unknown {
+  const file = join(env.CLAUDE_CONFIG_DIR ?? env.HOME ?? '', '.claude.json')
+  return (valuesIn(file) as { mcpServers?: unknown }).mcpServers
+}
+
+/** Hooks that run when a session starts. Without a session they must not run. */
+function hasStartHooks({ env, settingSources }: ClaudeOptions, cwd: string): boolean {
+  const files = {
+    user: join(configFolder(env), 'settings.json'),
+    project: join(cwd, '.claude', 'settings.json'),
+    local: join(cwd, '.claude', 'settings.local.json'),
+  }
+  return settingSources.some((source) => {
+    const { hooks, enabledPlugins } = valuesIn(files[source]) as {
+      hooks?: Record<string, unknown>
+      enabledPlugins?: unknown
+    }
+    return hooks?.SessionStart !== undefined || hooks?.Setup !== undefined || enabledPlugins !== undefined
+  })
+}
+
+function configFolder(env: Readonly<Record<string, string>>): string {
+  return env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '', '.claude')
+}
+
+function valuesIn(file: string): object {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    return typeof value === 'object' && value !== null ? value : {}
+  } catch {
+    return {}
+  }
+}

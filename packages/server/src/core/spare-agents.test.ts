@@ -1,0 +1,240 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import type { AgentAdapter, ConnectInput, PreparedAgent, PrepareInput } from './agent-adapter.ts'
+import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
+import { breaths, oddAgent, until } from './odd-agent-under-test.ts'
+
+type Prepared = {
+  readonly input: PrepareInput
+  readonly entered: string[]
+  state: 'kept' | 'taken' | 'closed'
+  usable: boolean
+}
+
+/** A host whose agent can be started without a session, and what was started so. */
+async function world(options: HostUnderTestOptions & { refuses?: boolean; slow?: Promise<void> } = {}) {
+  const agent = oddAgent(
+    (connection) => ({
+      async send() {
+        connection.endTurn()
+      },
+    }),
+    ['environment'],
+  )
+  const prepared: Prepared[] = []
+  const cold: ConnectInput[] = []
+  const memory = { free: 2 ** 34 }
+  const withSpares = (scripted: AgentAdapter): AgentAdapter => {
+    const odd = agent.adapter(scripted)
+    return {
+      ...odd,
+      restartsFor: ['maxTurns'],
+      options: ['maxTurns'],
+      connect: (input) => {
+        cold.push(input)
+        return odd.connect(input)
+      },
+      async prepare(input): Promise<PreparedAgent> {
+        await options.slow
+        const one: Prepared = { input, entered: [], state: 'kept', usable: true }
+        prepared.push(one)
+        return {
+          get isUsable() {
+            return one.usable
+          },
+          enter: async ({ cwd }) => void one.entered.push(cwd),
+          async connect(session) {
+            one.state = 'taken'
+            if (options.refuses) throw new Error('This folder is not served.')
+            return odd.connect(session)
+          },
+          async close() {
+            if (one.state === 'kept') one.state = 'closed'
+          },
+        }
+      },
+    }
+  }
+  const made = await hostUnderTest({
+    ...options,
+    limits: { maxSpares: 1, ...options.limits },
+    freeBytes: () => memory.free,
+    adapter: withSpares,
+  })
+  onTestFinished(async () => {
+    await made[Symbol.asyncDispose]()
+    expect(prepared.filter(({ state }) => state === 'kept')).toEqual([])
+  })
+  const run = async (given: Parameters<typeof made.create>[0] = {}) => {
+    const session = await made.create({ prompt: 'hello', ...given })
+    await session.when(({ turns }) => turns === 1)
+    return session
+  }
+  const spare = async (count = prepared.length + 1) => {
+    await until(() => {
+      made.time.advance(2_000)
+      return prepared.length === count
+    })
+    return prepared.at(-1)!
+  }
+  const otherFolder = () => {
+    const folder = mkdtempSync(join(tmpdir(), 'parley-spare-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    return folder
+  }
+  return { ...made, agent, prepared, cold, memory, run, spare, otherFolder }
+}
+
+it('keeps an agent started for the next session, in whatever folder that is', async () => {
+  const { run, spare, cold, agent, otherFolder, prepared } = await world()
+  await run()
+  expect((await spare()).input).not.toHaveProperty('cwd')
+  await run({ cwd: otherFolder() })
+  expect(cold).toHaveLength(1)
+  expect(agent.texts).toEqual(['hello', 'hello'])
+  expect(prepared[0]?.state).toBe('taken')
+  await spare(2)
+})
+
+it('does not give it to a session that its agent would be started differently for', async () => {
+  const { run, spare, cold, host, cwd } = await world()
+  await run()
+  const kept = await spare()
+  await run({ options: { maxTurns: 3 } })
+  await run({ env: { WORD: 'parsley' } })
+  await host.trust(cwd)
+  await run()
+  expect(cold).toHaveLength(4)
+  expect(kept.state).not.toBe('taken')
+})
+
+it('keeps one of each kind: the latest', async () => {
+  const { run, spare, prepared } = await world()
+  await run()
+  await spare(1)
+  await run({ options: { maxTurns: 3 } })
+  await spare(2)
+  expect(prepared.map(({ state }) => state)).toEqual(['closed', 'kept'])
+  expect(prepared[1]?.input.settings.options).toEqual({ maxTurns: 3 })
+})
+
+it('keeps none unless it may', async () => {
+  const { run, time, prepared } = await world({ limits: { maxSpares: 0 } })
+  await run()
+  time.advance(60_000)
+  await breaths(5)
+  expect(prepared).toEqual([])
+})
+
+it('keeps none when memory is short, and closes it when memory runs short', async () => {
+  const { run, spare, time, memory, prepared } = await world()
+  memory.free = 2 ** 20
+  await run()
+  time.advance(60_000)
+  await breaths(5)
+  expect(prepared).toEqual([])
+  memory.free = 2 ** 34
+  await run()
+  const kept = await spare()
+  memory.free = 2 ** 20
+  time.advance(10_000)
+  await until(() => kept.state === 'closed')
+})
+
+it('closes what nobody needed in time', async () => {
+  const { run, spare, time } = await world({ limits: { spareMs: 60_000 } })
+  await run()
+  const kept = await spare()
+  expect(kept.state).toBe('kept')
+  time.advance(60_000)
+  await until(() => kept.state === 'closed')
+})
+
+it('takes it to the folder of a session that is announced', async () => {
+  const { host, run, cwd, prepared, cold } = await world()
+  await host.prepareSession({ agent: 'scripted', cwd })
+  expect(prepared[0]?.entered).toEqual([cwd])
+  await run()
+  expect(cold).toEqual([])
+})
+
+it('gives an agent that is in a folder to no session in another folder or with other settings', async () => {
+  const { host, run, cwd, otherFolder, cold, prepared } = await world()
+  await host.prepareSession({ agent: 'scripted', cwd })
+  await run({ cwd: otherFolder() })
+  await run({ mode: 'read-only' })
+  expect(cold).toHaveLength(2)
+  expect(prepared[0]?.state).not.toBe('taken')
+})
+
+it('moves on to another folder with another agent', async () => {
+  const { host, cwd, otherFolder, prepared } = await world()
+  const other = otherFolder()
+  await host.prepareSession({ agent: 'scripted', cwd })
+  await host.prepareSession({ agent: 'scripted', cwd: other })
+  await until(() => prepared[0]?.state === 'closed')
+  expect(prepared[1]?.entered).toEqual([other])
+})
+
+it('closes an agent that waited too long in a folder, since the folder may have changed', async () => {
+  const { host, cwd, prepared, time } = await world({ limits: { spareInFolderMs: 60_000 } })
+  await host.prepareSession({ agent: 'scripted', cwd })
+  expect(prepared[0]?.state).toBe('kept')
+  time.advance(60_000)
+  await until(() => prepared[0]?.state === 'closed')
+})
+
+it('refuses to prepare a session that could not be created', async () => {
+  const { host, cwd, prepared } = await world()
+  await expect(host.prepareSession({ agent: 'nobody', cwd })).rejects.toMatchObject({
+    code: 'agent_not_found',
+  })
+  await expect(host.prepareSession({ agent: 'scripted', cwd: join(cwd, 'missing') })).rejects.toMatchObject({
+    name: 'ParleyError',
+  })
+  await expect(host.prepareSession({ agent: 'scripted', cwd, prompt: 'x' } as never)).rejects.toMatchObject({
+    code: 'validation_error',
+  })
+  expect(prepared).toEqual([])
+})
+
+it('starts the agent as usual when the kept one cannot serve the session', async () => {
+  const { run, spare, cold, agent, problems } = await world({ refuses: true })
+  await run()
+  await spare()
+  await run()
+  expect(cold).toHaveLength(2)
+  expect(agent.texts).toEqual(['hello', 'hello'])
+  expect(problems).toEqual(['use an agent that was kept started: Error: This folder is not served.'])
+})
+
+it('does not use one that has ended or read what has changed since', async () => {
+  const { run, spare, cold } = await world()
+  await run()
+  const kept = await spare()
+  kept.usable = false
+  await run()
+  expect(cold).toHaveLength(2)
+  expect(kept.state).toBe('closed')
+})
+
+it('gives it to one of two sessions that come at once', async () => {
+  const { run, spare, cold } = await world()
+  await run()
+  await spare()
+  await Promise.all([run(), run()])
+  expect(cold).toHaveLength(2)
+})
+
+it('leaves nothing running when the host closes while one is being started', async () => {
+  const slow = Promise.withResolvers<void>()
+  const { host, cwd, prepared } = await world({ slow: slow.promise })
+  void host.prepareSession({ agent: 'scripted', cwd })
+  await breaths(5)
+  const closed = host.close()
+  slow.resolve()
+  await closed
+  expect(prepared[0]?.state).toBe('closed')
+})

@@ -1,0 +1,206 @@
+import type {
+  AgentAdapter,
+  AgentConnection,
+  ConnectInput,
+  PreparedAgent,
+  PrepareInput,
+} from './agent-adapter.ts'
+import type { Clock } from './clock.ts'
+import { hashOf } from './hash.ts'
+import type { Limits } from './limits.ts'
+import { startConditions } from './start-conditions.ts'
+
+/** What is known of a session that may come: what its agent would be started with. */
+export type Expected = Omit<PrepareInput, 'signal'> & Pick<ConnectInput, 'cwd' | 'mcpServers' | 'resume'>
+
+export type SpareAgents = {
+  /**
+   * Gives the session an agent that was kept started and fits it. Nothing if there is none, or if it cannot serve the session
+   * after all: the session's agent is then started as usual.
+   */
+  connect(adapter: AgentAdapter, input: ConnectInput): Promise<AgentConnection | undefined>
+  /** A session of this kind was started: an agent is kept for the next. It is started a moment later, to stay out of the way. */
+  expectAnother(adapter: AgentAdapter, like: Expected): void
+  /** A session in this folder is expected at once. */
+  expectIn(adapter: AgentAdapter, session: Expected): Promise<void>
+  /** Closes those whose agent was configured anew or removed. */
+  refresh(): void
+  close(): Promise<void>
+}
+
+type Spare = {
+  readonly revision: string | undefined
+  readonly conditions: string
+  /** The folder that it waits in, with the rest that was given there. */
+  place: string | undefined
+  readonly abort: AbortController
+  /** Nothing: it could not be started. */
+  readonly started: Promise<PreparedAgent | undefined>
+  forget: () => void
+}
+
+export type SpareAgentsOptions = {
+  readonly limits: Pick<Limits, 'maxSpares' | 'spareMs' | 'spareInFolderMs' | 'spareFreeBytes'>
+  readonly clock: Clock
+  readonly adapters: ReadonlyMap<string, AgentAdapter>
+  readonly freeBytes: () => number
+  readonly problem: (error: unknown, doing: string) => void
+}
+
+/** How long after the start of a session the next spare is started. */
+const laterMs = 2_000
+/** How often the memory that is left is looked at, while a spare is kept. */
+const memoryCheckMs = 10_000
+
+/** Keeps agents started for sessions that have not been created yet, at most one of each kind. */
+export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
+  const { limits, clock, adapters, freeBytes, problem } = options
+  const spares = new Map<string, Spare>()
+  const closing = new Set<Promise<void>>()
+  let isClosed = false
+
+  const hasMemory = () => freeBytes() >= limits.spareFreeBytes
+
+  function keep(adapter: AgentAdapter, like: Expected): Spare | undefined {
+    if (isClosed || !fits(adapter, like) || !hasMemory()) return undefined
+    const conditions = conditionsOf(adapter, like)
+    const kept = spares.get(adapter.id)
+    if (kept?.conditions === conditions) return kept
+    if (kept) drop(adapter.id, kept)
+    while (spares.size >= limits.maxSpares) {
+      const [oldest] = spares
+      if (!oldest) return undefined
+      drop(...oldest)
+    }
+    return start(adapter, like, conditions)
+  }
+
+  function start(adapter: AgentAdapter, like: Expected, conditions: string): Spare {
+    const abort = new AbortController()
+    const { settings, trusted, env, hostTools } = like
+    const given = { settings, trusted, ...(env && { env }), ...(hostTools && { hostTools }) }
+    const started = adapter
+      .prepare?.({ ...given, signal: abort.signal })
+      .catch((error: unknown) => void (abort.signal.aborted || problem(error, 'keep an agent started')))
+    const spare: Spare = {
+      revision: adapter.revision,
+      conditions,
+      place: undefined,
+      abort,
+      started: Promise.resolve(started).then((agent) => agent ?? undefined),
+      forget: () => undefined,
+    }
+    spares.set(adapter.id, spare)
+    spare.forget = watch(adapter.id, spare)
+    void spare.started.then((agent) => agent ?? drop(adapter.id, spare))
+    return spare
+  }
+
+  /** Closes it when its time is over, or when memory runs short. */
+  function watch(id: string, spare: Spare): () => void {
+    const stopWaiting = clock.after(limits.spareMs, () => drop(id, spare), { background: true })
+    let stopChecking: () => void = () => undefined
+    const check = () => {
+      if (!hasMemory()) return drop(id, spare)
+      stopChecking = clock.after(memoryCheckMs, check, { background: true })
+    }
+    check()
+    return () => {
+      stopWaiting()
+      stopChecking()
+    }
+  }
+
+  function release(id: string, spare: Spare): void {
+    spare.forget()
+    if (spares.get(id) === spare) spares.delete(id)
+  }
+
+  function drop(id: string, spare: Spare): void {
+    release(id, spare)
+    spare.abort.abort()
+    const closed = spare.started
+      .then((agent) => agent?.close())
+      .catch((error: unknown) => problem(error, 'close an agent that was kept started'))
+      .finally(() => closing.delete(closed))
+    closing.add(closed)
+  }
+
+  const stopLater = new Set<() => void>()
+
+  return {
+    async connect(adapter, input) {
+      const spare = spares.get(adapter.id)
+      if (!spare || !fits(adapter, input)) return undefined
+      const isFor = spare.place === undefined || spare.place === placeOf(input)
+      if (spare.conditions !== conditionsOf(adapter, input) || !isFor) return undefined
+      release(adapter.id, spare)
+      const agent = await spare.started
+      if (!agent?.isUsable) {
+        drop(adapter.id, spare)
+        return undefined
+      }
+      return agent.connect(input).catch((error: unknown) => {
+        if (!input.signal.aborted) problem(error, 'use an agent that was kept started')
+        return undefined
+      })
+    },
+    expectAnother(adapter, like) {
+      if (isClosed || limits.maxSpares === 0 || !fits(adapter, like)) return
+      const stop = clock.after(
+        laterMs,
+        () => {
+          stopLater.delete(stop)
+          keep(adapter, like)
+        },
+        { background: true },
+      )
+      stopLater.add(stop)
+    },
+    async expectIn(adapter, session) {
+      const place = placeOf(session)
+      const before = spares.get(adapter.id)
+      if (before && before.place !== undefined && before.place !== place) drop(adapter.id, before)
+      const spare = limits.maxSpares === 0 ? undefined : keep(adapter, session)
+      if (!spare || spare.place !== undefined) return
+      spare.place = place
+      const agent = await spare.started
+      if (spares.get(adapter.id) !== spare) return
+      const stop = clock.after(limits.spareInFolderMs, () => drop(adapter.id, spare), { background: true })
+      const { forget } = spare
+      spare.forget = () => {
+        forget()
+        stop()
+      }
+      await agent?.enter(session).catch(() => drop(adapter.id, spare))
+    },
+    refresh() {
+      for (const [id, spare] of spares) {
+        const adapter = adapters.get(id)
+        if (!adapter || adapter.revision !== spare.revision) drop(id, spare)
+      }
+    },
+    async close() {
+      isClosed = true
+      for (const stop of stopLater) stop()
+      for (const [id, spare] of spares) drop(id, spare)
+      await Promise.all(closing)
+    },
+  }
+}
+
+/** A conversation that is gone on with, and servers of the session's own, are given to an agent when it is started. */
+function fits(
+  adapter: AgentAdapter,
+  { mcpServers, resume }: Pick<Expected, 'mcpServers' | 'resume'>,
+): boolean {
+  return adapter.prepare !== undefined && resume === undefined && Object.keys(mcpServers ?? {}).length === 0
+}
+
+function conditionsOf(adapter: AgentAdapter, { settings, trusted, env, hostTools }: Expected): string {
+  return startConditions(adapter, { settings, trusted, ...(env && { env }) }, hostTools)
+}
+
+function placeOf({ cwd, settings, trusted }: Pick<Expected, 'cwd' | 'settings' | 'trusted'>): string {
+  return hashOf([cwd, settings, trusted])
+}

@@ -31,6 +31,8 @@ export class AgentProcess {
       detached: true,
     })
     this.#child = child
+    // The SDK of Claude and we wait for its end in more places than Node expects.
+    child.setMaxListeners(50)
     child.stderr.setEncoding('utf8')
     child.stderr.on('data', (text: string) => {
       this.#stderr = (this.#stderr + text).slice(-stderrTailLength)

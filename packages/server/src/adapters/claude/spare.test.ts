@@ -1,0 +1,195 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { z } from 'zod'
+import type { AgentAdapter, PreparedAgent } from '../../core/agent-adapter.ts'
+import { type CreateHostOptions, createHost } from '../../index.ts'
+import { createMemoryStore } from '../../stores/memory.ts'
+import { childrenWith } from '../../testing/child-processes.ts'
+import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
+import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { TestReader } from '../../testing/reader.ts'
+import { defineTool } from '../../tools/define-tool.ts'
+import { createClaudeAdapter } from './index.ts'
+
+let server: ModelServer
+const root = mkdtempSync(join(tmpdir(), 'parley-spare-'))
+beforeAll(async () => {
+  server = await startModelServer()
+  answerByPrompt(server, /Parley was restarted/)
+})
+afterAll(async () => {
+  await server.stop()
+  rmSync(root, { recursive: true, force: true })
+})
+
+const fine = { content: 'Fine.' }
+const call = (name: string, input: unknown) => ({
+  toolCalls: [{ name, id: 'toolu_one', arguments: JSON.stringify(input) }],
+})
+const git = (cwd: string, ...args: string[]) => execFileSync('git', args, { cwd })
+
+/** A home, a host that keeps one Claude Code started, and what became of those that it started so. */
+async function world(options: Partial<CreateHostOptions> = {}) {
+  const home = mkdtempSync(join(root, 'home-'))
+  const config = join(home, '.claude')
+  mkdirSync(config)
+  const claude = createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })
+  let cold = 0
+  const kept: PreparedAgent[] = []
+  const adapter: AgentAdapter = {
+    ...claude,
+    async connect(input) {
+      cold += 1
+      return claude.connect(input)
+    },
+    async prepare(input) {
+      const agent = (await claude.prepare?.(input)) as PreparedAgent
+      kept.push(agent)
+      return agent
+    },
+  }
+  const host = await createHost({
+    adapters: [adapter],
+    store: createMemoryStore(),
+    limits: { maxSpares: 1, parkAfterMs: 60_000 },
+    ...options,
+  })
+  onTestFinished(async () => {
+    await host.close()
+    expect(childrenWith(config)).toEqual([])
+  })
+  const folder = (name: string) => mkdtempSync(join(root, `${name}-`))
+  /** Makes the host keep one, by announcing a session in a folder that is then left. */
+  const keepOne = async (cwd: string, settings = {}) =>
+    host.prepareSession({ agent: 'claude', cwd, ...settings })
+  const run = async (cwd: string, prompt: string, settings = {}) => {
+    const { id } = await host.create({ agent: 'claude', cwd, prompt, ...settings })
+    const reader = new TestReader(id)
+    await reader.follow(host)
+    return reader
+  }
+  const end = (reader: TestReader) => reader.until(({ state }) => state.turns === 1)
+  return { home, config, host, kept, folder, keepOne, run, end, cold: () => cold }
+}
+
+/** What the model was told since `calls`. */
+const told = (calls: number) => JSON.stringify(server.calls.slice(calls).map(({ body }) => body))
+
+it('serves a session as a process of its own would', async () => {
+  const { folder, keepOne, run, end, host, cold } = await world()
+  const cwd = folder('work')
+  await keepOne(cwd, { mode: 'ask', model: 'claude-opus-4-5' })
+  const text = modelPrompt(
+    'Write.',
+    call('Bash', { command: 'echo one > one.txt', description: 'write' }),
+    fine,
+  )
+  const calls = server.calls.length
+  const reader = await run(cwd, text, { model: 'claude-opus-4-5' })
+  await reader.until(({ state }) => state.requests.length === 1)
+  expect(existsSync(join(cwd, 'one.txt'))).toBe(false)
+  const [request] = reader.view.state.requests
+  await host.command(reader.sessionId, {
+    type: 'permission.decide',
+    commandId: 'yes',
+    requestId: request!.requestId,
+    decision: 'allow',
+  })
+  await end(reader)
+  expect(existsSync(join(cwd, 'one.txt'))).toBe(true)
+  expect(reader.view.state.lastTurn).toMatchObject({ outcome: 'completed' })
+  expect(server.calls.slice(calls).map(({ body }) => body?.model)).toContain('claude-opus-4-5')
+  expect(cold()).toBe(0)
+})
+
+it('knows the folder as it is when the session is created, and no other folder', async () => {
+  const { folder, host, kept, run, end, cold } = await world()
+  const [first, second] = [folder('first'), folder('second')]
+  for (const cwd of [first, second]) git(cwd, 'init', '-q', '-b', 'before')
+  writeFileSync(join(first, 'CLAUDE.md'), 'The word of the first folder is parsley.')
+  writeFileSync(join(second, 'CLAUDE.md'), 'The word of the second folder is sage.')
+  await host.trust(root)
+  await end(await run(first, modelPrompt('Begin.', fine)))
+  await expect.poll(() => kept.length, { timeout: 30_000 }).toBe(1)
+  git(second, 'checkout', '-q', '-b', 'after')
+  writeFileSync(join(second, 'CLAUDE.md'), 'The word of the second folder is thyme.')
+  const calls = server.calls.length
+  await end(await run(second, modelPrompt('Begin.', fine)))
+  expect(cold()).toBe(1)
+  const words = ['is thyme.', 'Current branch: after', 'parsley', 'is sage.', first, '/spares/']
+  expect(words.map((one) => told(calls).includes(one))).toEqual([true, true, false, false, false, false])
+})
+
+it('runs the hooks of a session start with the session, not before', async () => {
+  const { folder, config, keepOne, run, end, home, cold } = await world()
+  const marker = join(home, 'hooked')
+  const hook = { hooks: [{ type: 'command', command: `echo once >> '${marker}'` }] }
+  writeFileSync(join(config, 'settings.json'), JSON.stringify({ hooks: { SessionStart: [hook] } }))
+  const cwd = folder('work')
+  await keepOne(cwd)
+  expect(existsSync(marker)).toBe(false)
+  await end(await run(cwd, modelPrompt('Begin.', fine)))
+  expect(execFileSync('cat', [marker], { encoding: 'utf8' })).toBe('once\n')
+  expect(cold()).toBe(0)
+})
+
+it('gives host tools to the session that has the process', async () => {
+  const seen: string[] = []
+  const tool = defineTool({
+    name: 'note',
+    description: 'Notes words.',
+    input: z.object({ words: z.string() }),
+    annotations: { safe: true },
+    run: ({ words }, { sessionId }) => {
+      seen.push(`${sessionId} ${words}`)
+      return 'noted'
+    },
+  })
+  const { folder, keepOne, run, end, cold } = await world({ tools: [tool] })
+  const cwd = folder('work')
+  await keepOne(cwd)
+  const reader = await run(cwd, modelPrompt('Note.', call('mcp__parley__note', { words: 'parsley' }), fine))
+  await end(reader)
+  expect(seen).toEqual([`${reader.sessionId} parsley`])
+  expect(cold()).toBe(0)
+})
+
+const killParked = () => {
+  for (const pid of childrenWith('--await-claim')) process.kill(pid, 'SIGKILL')
+}
+const changeSettings = (config: string) => writeFileSync(join(config, 'settings.json'), '{"model":"opus"}')
+
+it.each([
+  ['its process was killed', killParked],
+  ['the settings of the person have changed', changeSettings],
+])('is not used once %s', async (_why, change) => {
+  const { folder, keepOne, run, end, config, kept, cold } = await world()
+  const cwd = folder('work')
+  await keepOne(cwd)
+  change(config)
+  await expect.poll(() => kept[0]?.isUsable).toBe(false)
+  const reader = await run(cwd, modelPrompt('Begin.', fine))
+  await end(reader)
+  expect(reader.view.state.lastTurn).toMatchObject({ outcome: 'completed' })
+  expect(cold()).toBe(1)
+})
+
+it('leaves a folder that it cannot serve to a process of its own', async () => {
+  const { folder, host, run, end, kept, cold } = await world()
+  const [first, second] = [folder('first'), folder('second')]
+  await host.trust(root)
+  mkdirSync(join(second, '.claude'))
+  writeFileSync(join(second, '.claude', 'settings.json'), JSON.stringify({ env: { WORD: 'parsley' } }))
+  await end(await run(first, modelPrompt('Begin.', fine)))
+  await expect.poll(() => kept.length, { timeout: 30_000 }).toBe(1)
+  const calls = server.calls.length
+  const reader = await run(second, modelPrompt('Begin.', fine))
+  await end(reader)
+  expect(reader.view.state.lastTurn).toMatchObject({ outcome: 'completed' })
+  expect(told(calls).split('Begin.')).toHaveLength(2)
+  expect(cold()).toBe(2)
+})

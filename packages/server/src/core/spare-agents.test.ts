@@ -24,6 +24,7 @@ async function world(options: HostUnderTestOptions & { refuses?: boolean; slow?:
     ['environment'],
   )
   const prepared: Prepared[] = []
+  let begun = 0
   const cold: ConnectInput[] = []
   const memory = { free: 2 ** 34 }
   const withSpares = (scripted: AgentAdapter): AgentAdapter => {
@@ -37,6 +38,7 @@ async function world(options: HostUnderTestOptions & { refuses?: boolean; slow?:
         return odd.connect(input)
       },
       async prepare(input): Promise<PreparedAgent> {
+        begun += 1
         await options.slow
         const one: Prepared = { input, entered: [], state: 'kept', usable: true }
         prepared.push(one)
@@ -84,7 +86,7 @@ async function world(options: HostUnderTestOptions & { refuses?: boolean; slow?:
     onTestFinished(() => rmSync(folder, { recursive: true }))
     return folder
   }
-  return { ...made, agent, prepared, cold, memory, run, spare, otherFolder }
+  return { ...made, agent, prepared, begun: () => begun, cold, memory, run, spare, otherFolder }
 }
 
 it('keeps an agent started for the next session, in whatever folder that is', async () => {
@@ -230,11 +232,11 @@ it('gives it to one of two sessions that come at once', async () => {
 
 it('leaves nothing running when the host closes while one is being started', async () => {
   const slow = Promise.withResolvers<void>()
-  const { host, cwd, prepared } = await world({ slow: slow.promise })
-  void host.prepareSession({ agent: 'scripted', cwd })
-  await breaths(5)
+  const { host, cwd, prepared, begun } = await world({ slow: slow.promise })
+  const preparing = host.prepareSession({ agent: 'scripted', cwd })
+  await until(() => begun() === 1)
   const closed = host.close()
   slow.resolve()
-  await closed
+  await Promise.all([preparing, closed])
   expect(prepared[0]?.state).toBe('closed')
 })

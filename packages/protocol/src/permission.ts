@@ -74,7 +74,9 @@ export const PermissionRequest = z.object({
     .boolean()
     .optional()
     .meta({ description: 'It changes a protected file: settings of git, agents, editors or shells' }),
-  options: z.array(PermissionOption),
+  options: z.array(PermissionOption).meta({
+    description: 'In the order of their numbers: allow once, for the session, deny, then the wider ones',
+  }),
   diffs: z.array(Diff).optional().meta({ description: 'What it would change, file by file' }),
   diff: Diff.optional().meta({ description: 'Only in logs that were written before `diffs` existed' }),
 })

@@ -95,8 +95,12 @@ describe('completion', () => {
 
   it('has a script for zsh and fish, and for no other shell', async () => {
     await using home = createHome()
-    expect((await home.run(['completion', 'zsh'])).stdout).toMatch(/^#compdef parley\n/)
-    expect((await home.run(['completion', 'fish'])).stdout).toContain('-a sessions -d')
+    const zsh = (await home.run(['completion', 'zsh'])).stdout
+    expect(zsh).toMatch(/^#compdef parley\n/)
+    expect(zsh, 'path is PATH in zsh').not.toMatch(/local path\b/)
+    const fish = (await home.run(['completion', 'fish'])).stdout
+    expect(fish).toContain(`complete -c parley -n "__parley_at ''" -a sessions -d`)
+    expect(fish).toContain(`complete -c parley -n "__parley_at 'rules'" -a add -d`)
     expect(await home.run(['completion', 'tcsh'])).toMatchObject({ exitCode: 2 })
   })
 })

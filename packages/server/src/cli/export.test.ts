@@ -9,6 +9,20 @@ const attack = 'before \u001b]52;c;ZXZpbA==\u0007\u009b31m\u202e after'
 const raw = /[\u001b\u0007\u009b\u202e]/
 
 describe('parley export', () => {
+  it('says in a zone that it names when the session was started', async () => {
+    await using home = createHome()
+    await home.run(['run', 'demo', 'help'])
+    const { createdAt } = JSON.parse((await home.run(['show', 'last', '--json'])).stdout) as {
+      createdAt: number
+    }
+    const expected = `${new Date(createdAt + 5.5 * 3_600_000).toISOString().slice(0, 16).replace('T', ' ')} GMT+5:30`
+    for (const format of ['markdown', 'html']) {
+      const { stdout } = await home.run(['export', 'last', '--as', format], { env: { TZ: 'Asia/Kolkata' } })
+      expect(stdout).toContain('Started')
+      expect(stdout).toContain(expected)
+    }
+  })
+
   it.each(['jsonl', 'markdown', 'html'])(
     'shows what an agent wrote on a terminal without obeying it, as %s; a pipe and a file get it as it is',
     async (format) => {

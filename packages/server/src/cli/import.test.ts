@@ -22,6 +22,17 @@ function remember(home: Home): void {
   writeFileSync(join(folder, `${id}.jsonl`), `${lines.join('\n')}\n`)
 }
 
+it('release prints the command that goes on with a session in the program of its agent', async () => {
+  await using home = createHome()
+  remember(home)
+  const session = (await home.run(['import', 'claude', id])).stdout.trim()
+  const { exitCode, stdout, stderr } = await home.run(['release', session])
+  expect(exitCode).toBe(0)
+  expect(stdout).toMatch(new RegExp(`^(/.*/)?claude --resume ${id}\\n$`))
+  expect(stderr).toContain(`Go on in ${home.folder} with:`)
+  expect(stderr).toContain(`Released ${session}.`)
+})
+
 it('lists the conversations of an agent, and reads one into a session', async () => {
   await using home = createHome()
   const none = await home.run(['import', 'claude'])

@@ -35,6 +35,26 @@ describe('parley cancel and parley resume', () => {
   })
 })
 
+describe('parley release', () => {
+  it('ends the process of an idle agent, and refuses while a turn runs', async () => {
+    await using home = createHome()
+    await home.start(['serve', '--port', '0', '--json']).until('"pid"')
+    const running = home.start(['run', 'demo', 'hang'])
+    await running.until('until you stop me')
+    const refused = await home.run(['release', 'last'])
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '' })
+    expect(refused.stderr).toMatch(/^parley: /)
+    await home.run(['cancel', 'last'])
+    await running.ended
+    const { exitCode, stdout, stderr } = await home.run(['release', 'last'])
+    expect([exitCode, stdout]).toEqual([0, ''])
+    expect(stderr).toMatch(/^Released ses_\w+\. Its agent has no program of its own/)
+    const log = (await home.run(['export', 'last'])).stdout.trimEnd().split('\n')
+    expect(JSON.parse(log.at(-1) ?? '')).toMatchObject({ type: 'agent.disconnected', reason: 'closed' })
+    expect(await home.run(['release', 'nothing'])).toMatchObject({ exitCode: 1, stdout: '' })
+  })
+})
+
 describe('parley run', () => {
   it('streams what the agent says and ends with 0', async () => {
     await using home = createHome()

@@ -238,14 +238,14 @@ describe('a pattern', () => {
 })
 
 describe('the options of a request', () => {
-  it('end with a refusal and hold each scope', () => {
+  it('hold each scope, in the order in which the console and the terminal number them', () => {
     const options = optionsFor(bash('npm test'))
     expect(options.map(({ decision, scope }) => `${decision} ${scope}`)).toEqual([
       'allow once',
       'allow session',
+      'deny once',
       'allow project',
       'allow always',
-      'deny once',
     ])
     expect(options.filter((option) => option.rule).map((option) => option.rule)).toEqual(
       Array(3).fill({ tool: 'Bash', match: { command: 'npm test' } }),

@@ -111,8 +111,8 @@ function applies(rule: PermissionRule, subject: Subject, state: SessionState): b
 }
 
 /**
- * The answers a person can give, each with the rule that a lasting one would write. Where the agent suggests one for a
- * scope, and it covers this very call, it stands in for ours.
+ * The answers a person can give, in the order in which the console and the terminal number them, each with the rule that
+ * a lasting one would write. Where the agent suggests one for a scope, and it covers this very call, it stands in for ours.
  */
 export function optionsFor(
   subject: Subject,
@@ -132,8 +132,11 @@ export function optionsFor(
   ]
   const suggested = suggestions.filter((option) => option.rule && covers(option.rule, subject))
   const own = lasting.filter(({ scope }) => !suggested.some((option) => option.scope === scope))
-  return [once[0]!, ...suggested, ...own, once[1]!]
+  return [...once, ...suggested, ...own].toSorted((a, b) => place(a) - place(b))
 }
+
+const order = ['allow once', 'allow session', 'deny once', 'allow project', 'allow always']
+const place = ({ decision, scope }: PermissionOption) => order.indexOf(`${decision} ${scope}`)
 
 /** What a lasting answer covers, as its label says it. */
 function grantWords({ match, any = [], outside }: RulePattern, { tool, kind }: Subject): string {

@@ -33,22 +33,22 @@ function cases(all: readonly Words[]): string {
   return all.map(({ path, words }) => `    '${path}') candidates='${words.join(' ')}' ;;`).join('\n')
 }
 
-/** The words before the cursor that are commands; the rest are arguments and options. */
-const body = (all: readonly Words[]) => `  local path='' word candidates=''
+/** The words before the cursor that are commands; the rest are arguments and options. In zsh, `path` would be PATH. */
+const body = (all: readonly Words[]) => `  local at='' word candidates=''
   for word in "\${before[@]}"; do
-    case "$path $word" in
+    case "$at $word" in
 ${all
   .filter(({ path }) => path !== '')
-  .map(({ path }) => {
-    const parts = path.split(' ')
-    return `      '${parts.slice(0, -1).join(' ')} ${parts.at(-1)}') path='${path}' ;;`
-  })
+  .map(({ path }) => `      '${parentOf(path)} ${nameOf(path)}') at='${path}' ;;`)
   .join('\n')}
     esac
   done
-  case "$path" in
+  case "$at" in
 ${cases(all)}
   esac`
+
+const parentOf = (path: string) => path.split(' ').slice(0, -1).join(' ')
+const nameOf = (path: string) => path.split(' ').at(-1) ?? ''
 
 function bashScript(all: readonly Words[]): string {
   return `# parley completion bash >> ~/.bashrc
@@ -73,27 +73,34 @@ ${body(all)}
   compadd -- \${=candidates}
   [[ "$PREFIX" == -* ]] || _files
 }
-compdef _parley parley
+if [[ "\${funcstack[1]}" == _parley ]]; then _parley "$@"; else compdef _parley parley; fi
 `
 }
 
 function fishScript(all: readonly Words[]): string {
+  const steps = all
+    .filter(({ path }) => path !== '')
+    .map(({ path }) => `      case '${parentOf(path)} ${nameOf(path)}'\n        set at '${path}'`)
   const lines = all.flatMap(({ path, words }) => {
-    const parts = path.split(' ').filter(Boolean)
-    const subcommands = all.filter((one) => one.path.split(' ').slice(0, -1).join(' ') === path && one.path)
-    const seen = parts.map((part) => `__fish_seen_subcommand_from ${part}`).join('; and ')
-    const condition = path === '' ? '__fish_use_subcommand' : seen
+    const start = `complete -c parley -n "__parley_at '${path}'"`
+    const subcommands = all.filter((one) => one.path !== '' && parentOf(one.path) === path)
     return [
-      ...subcommands.map(
-        (one) =>
-          `complete -c parley -n '${condition}' -a ${one.path.split(' ').at(-1)} -d '${quoted(one.about)}'`,
-      ),
-      ...words
-        .filter((word) => word.startsWith('--'))
-        .map((word) => `complete -c parley -n '${condition}' -l ${word.slice(2)}`),
+      ...subcommands.map((one) => `${start} -a ${nameOf(one.path)} -d '${quoted(one.about)}'`),
+      ...words.filter((word) => word.startsWith('--')).map((word) => `${start} -l ${word.slice(2)}`),
     ]
   })
-  return `# parley completion fish > ~/.config/fish/completions/parley.fish\n${lines.join('\n')}\n`
+  return `# parley completion fish > ~/.config/fish/completions/parley.fish
+function __parley_at
+  set -l at ''
+  for word in (commandline -opc)[2..]
+    switch "$at $word"
+${steps.join('\n')}
+    end
+  end
+  test "$at" = "$argv[1]"
+end
+${lines.join('\n')}
+`
 }
 
 function quoted(text: string): string {

@@ -11,10 +11,12 @@ export async function release(reference: string, options: Flags, context: Contex
   await server.client.release(id)
   const { terminal, cwd } = await server.client.call('getSession', { params: { id }, query: { tail: 0 } })
   const { output } = context
-  if (terminal) {
-    output.err(`Go on in ${oneLine(cwd)} with:\n`)
-    output.out(`${terminal.map((one) => oneLine(one)).join(' ')}\n`)
+  if (!terminal) {
+    output.err(`Released ${id}. Its agent has no program of its own that could go on with it.\n`)
+    return 0
   }
+  output.err(`Go on in ${oneLine(cwd)} with:\n`)
+  output.out(`${terminal.map((one) => oneLine(one)).join(' ')}\n`)
   output.err(`Released ${id}. What you say there is added to the session before its next turn.\n`)
   return 0
 }

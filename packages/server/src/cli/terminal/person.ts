@@ -3,7 +3,6 @@ import { type Answers, type OpenRequest, ParleyError, type Question } from '@par
 import {
   choiceLines,
   type OpenPermission,
-  permissionChoices,
   permissionLines,
   questionLines,
   questionPrompt,
@@ -97,7 +96,7 @@ export function createPerson(options: PersonOptions): Answerer {
     cwd: string,
     { keyboard, signal }: { keyboard: Keyboard; signal: AbortSignal },
   ) {
-    const choices = permissionChoices(request)
+    const choices = request.options
     await keyboard.draw([...permissionLines(request, cwd, style), ...choiceLines(choices, request, style)])
     for (;;) {
       const line = await keyboard.line(`Your choice, 1 to ${choices.length}: `, signal)

@@ -1,22 +1,15 @@
 import type { PermissionOption, Question } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import {
-  choiceLines,
-  type OpenPermission,
-  permissionChoices,
-  permissionLines,
-  readAnswer,
-  readChoice,
-} from './request-lines.ts'
+import { choiceLines, type OpenPermission, permissionLines, readAnswer, readChoice } from './request-lines.ts'
 import { createStyle } from './style.ts'
 
 const style = createStyle(false)
 const options: PermissionOption[] = [
   { decision: 'allow', scope: 'once', label: 'Allow once' },
   { decision: 'allow', scope: 'session', label: 'Allow this command for this session' },
+  { decision: 'deny', scope: 'once', label: 'Deny' },
   { decision: 'allow', scope: 'project', label: 'Allow this command in this folder' },
   { decision: 'allow', scope: 'always', label: 'Always allow this command' },
-  { decision: 'deny', scope: 'once', label: 'Deny' },
 ]
 const request: OpenPermission = {
   type: 'permission',
@@ -75,8 +68,8 @@ describe('a permission', () => {
     expect(permissionLines(plan, '/somewhere', style).join('\n')).not.toContain('{}')
   })
 
-  it('is numbered as in the console: 1 allow once, 2 for the session, 3 deny; then the wider ones', () => {
-    const choices = permissionChoices(request)
+  it('is numbered in the order of its options', () => {
+    const choices = request.options
     expect(choiceLines(choices, request, style).map((line) => line.trim().slice(0, 18))).toEqual([
       '1 Allow once  (or ',
       '2 Allow this comma',
@@ -85,15 +78,15 @@ describe('a permission', () => {
       '5 Always allow thi',
     ])
     expect(readChoice('2', choices)?.option.scope).toBe('session')
-    expect(readChoice(' 3  it is in use ', choices)).toEqual({ option: options[4], message: 'it is in use' })
+    expect(readChoice(' 3  it is in use ', choices)).toEqual({ option: options[2], message: 'it is in use' })
     expect(readChoice('y', choices)?.option).toEqual(options[0])
-    expect(readChoice('No', choices)?.option).toEqual(options[4])
-    expect(readChoice('d', choices)?.option).toEqual(options[4])
+    expect(readChoice('No', choices)?.option).toEqual(options[2])
+    expect(readChoice('d', choices)?.option).toEqual(options[2])
     expect(readChoice('n it is in use', choices)?.message).toBe('it is in use')
   })
 
   it('for a plan is approved, or planned on', () => {
-    const [allow, , , , deny] = options
+    const [allow, , deny] = options
     const lines = choiceLines([allow, deny] as PermissionOption[], { kind: 'plan' }, style)
     expect(lines).toEqual([
       '  1 Approve the plan  (or y)',
@@ -102,7 +95,7 @@ describe('a permission', () => {
   })
 
   it.each(['', '0', '6', 'maybe', '1 and more', '-1', 'y es'])('is not answered by "%s"', (line) => {
-    expect(readChoice(line, permissionChoices(request))).toBeUndefined()
+    expect(readChoice(line, request.options)).toBeUndefined()
   })
 })
 

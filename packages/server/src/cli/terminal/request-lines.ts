@@ -74,17 +74,6 @@ function inputLines(input: unknown): string[] {
   return visible(typeof input === 'string' ? input : JSON.stringify(input, null, 2)).split('\n')
 }
 
-const order = ['allow once', 'allow session', 'deny once', 'allow project', 'allow always']
-
-/** The answers in the order of their numbers, as in the console: 1 allow once, 2 for this session, 3 deny; then the wider ones. */
-export function permissionChoices(request: Pick<OpenPermission, 'options'>): PermissionOption[] {
-  const rank = ({ decision, scope }: PermissionOption) => {
-    const index = order.indexOf(`${decision} ${scope}`)
-    return index >= 0 ? index : order.length
-  }
-  return request.options.toSorted((a, b) => rank(a) - rank(b))
-}
-
 export function choiceLines(
   choices: readonly PermissionOption[],
   { kind }: Pick<OpenPermission, 'kind'>,

@@ -8,10 +8,27 @@ export function sessionFacts(state: SessionState): [name: string, value: string]
     ['Agent', state.agent],
     ...(state.effective.model ? [['Model', state.effective.model] as [string, string]] : []),
     ['Folder', state.cwd],
-    ['Begun', new Date(state.createdAt).toISOString()],
+    ['Started', timeWords(state.createdAt)],
     ['Session', `${state.id}, up to event ${state.seq}`],
   ]
 }
+
+/** A time with its zone, such as `2026-11-16 06:15 UTC`. */
+function timeWords(at: number): string {
+  const parts = Object.fromEntries(timeFormat.formatToParts(at).map(({ type, value }) => [type, value]))
+  const { year, month, day, hour, minute, timeZoneName } = parts
+  return `${year}-${month}-${day} ${hour}:${minute} ${timeZoneName}`
+}
+
+const timeFormat = new Intl.DateTimeFormat('en', {
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+  timeZoneName: 'short',
+})
 
 /** What is to be said of how a prompt came to the agent, if it did not just begin a turn. */
 export function promptNote({ delivery, status }: BlockOf<'prompt'>): string | undefined {

@@ -229,3 +229,22 @@ function overlaps(page: Page): Promise<string[]> {
     })
   })
 }
+
+it('whoever is at the end stays there when rows grow that are not drawn anew', async () => {
+  const { page, complaints } = await openTab()
+  await openSession(page, server, long)
+  await eventually(() => isAtEnd(page)).toBe('true')
+  const below = () =>
+    timeline(page).evaluate(
+      ({ scrollHeight, clientHeight, scrollTop }) => scrollHeight - clientHeight - scrollTop,
+    )
+  await eventually(below).toBeLessThanOrEqual(1)
+  const grow = (by: number) =>
+    conversation(page).evaluate((rows: HTMLElement, px) => {
+      rows.style.height = `${rows.getBoundingClientRect().height + px}px`
+    }, by)
+  await grow(400)
+  await eventually(below).toBeLessThanOrEqual(1)
+  expect(await isAtEnd(page)).toBe('true')
+  expect(complaints).toEqual([])
+})

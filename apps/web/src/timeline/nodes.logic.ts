@@ -131,14 +131,15 @@ function goesOn({ turnId, blocks }: Part, block: Block): boolean {
   return block.turnId === undefined && blocks.at(-1)!.type !== 'turn-end'
 }
 
-/** An agent that fails is told of as a process and as a turn: the turn's end speaks for both. */
+/** Why a turn failed may be told before it ends, of the model or of the agent's process: the turn's end speaks for both. */
 function saidAgain(timeline: readonly Block[], from: number): ReadonlySet<Block> {
   const again = new Set<Block>()
-  let message: string | undefined
+  let end: BlockOf<'turn-end'> | undefined
   for (let index = timeline.length - 1; index >= from; index--) {
     const block = timeline[index]!
-    if (block.type === 'turn-end') message = block.end.error?.message
-    if (isLoss(block) && block.text === message) again.add(block)
+    if (block.type === 'turn-end') end = block
+    if (block.type !== 'notice' || block.text !== end?.end.error?.message) continue
+    if ((block.level === 'error' && block.turnId === end.turnId) || isLoss(block)) again.add(block)
   }
   return again
 }

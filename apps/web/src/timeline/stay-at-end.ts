@@ -25,6 +25,9 @@ export function useEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKee
     if (!scroller.current) return
     const observer = new ResizeObserver(keeper.follow)
     observer.observe(scroller.current)
+    // The list makes its rows taller without rendering them, sometimes after it has told of it.
+    const rows = scroller.current.firstElementChild
+    if (rows) observer.observe(rows)
     return () => observer.disconnect()
   }, [scroller, keeper])
   return keeper

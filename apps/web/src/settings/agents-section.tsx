@@ -16,10 +16,10 @@ export function AgentsSection() {
   return (
     <Section
       title="Agents"
-      purpose="The programs that do the work, found by looking just now on the machine the server runs on."
+      purpose="The coding agents on the server’s machine."
       beside={
         <Button onClick={() => void askForAgents()} disabled={asking}>
-          <RefreshCw size={14} aria-hidden className={asking ? 'animate-spin' : ''} /> Look again
+          <RefreshCw size={14} aria-hidden className={asking ? 'animate-spin' : ''} /> Refresh
         </Button>
       }
     >
@@ -28,8 +28,8 @@ export function AgentsSection() {
         {agents.map((agent) => (
           <AgentCard key={agent.id} agent={agent} />
         ))}
-        <AddAgent />
       </div>
+      <AddAgent />
     </Section>
   )
 }
@@ -55,7 +55,7 @@ function AgentCard({ agent }: { agent: AgentInfo }) {
         )}
         <details className="pt-1 text-xs text-soft">
           <summary className="w-fit rounded hover:text-ink pointer-coarse:py-3.5">
-            What it can do ({can.length})
+            Capabilities ({can.length})
           </summary>
           <p className="pt-1">{can.map(([name]) => name).join(', ')}</p>
         </details>

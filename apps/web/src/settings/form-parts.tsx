@@ -40,3 +40,44 @@ export function Text({
     />
   )
 }
+
+export function Select({
+  value,
+  options,
+  onChoose,
+}: {
+  value: string
+  options: readonly (readonly [value: string, label: string])[]
+  onChoose: (value: string) => void
+}) {
+  return (
+    <select
+      value={value}
+      onChange={(event) => onChoose(event.target.value)}
+      className="field w-full pointer-coarse:min-h-11"
+    >
+      {options.map(([one, label]) => (
+        <option key={one} value={one}>
+          {label}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+export function Check({
+  label,
+  checked,
+  onChange,
+}: {
+  label: string
+  checked: boolean
+  onChange: (checked: boolean) => void
+}) {
+  return (
+    <label className="flex items-center gap-1.5 text-sm text-soft pointer-coarse:min-h-11">
+      <input type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} />
+      {label}
+    </label>
+  )
+}

@@ -10,6 +10,7 @@ import { KeysSection } from './keys-section.tsx'
 import { RulesSection } from './rules-section.tsx'
 import { sectionNames } from './section-names.ts'
 import { TrustSection } from './trust-section.tsx'
+import { VariablesSection } from './variables-section.tsx'
 
 export default function SettingsPage({ section }: { section: SettingsSection }) {
   return (
@@ -34,7 +35,12 @@ export default function SettingsPage({ section }: { section: SettingsSection }) 
             </Link>
           ))}
         </nav>
-        {section === 'agents' && <AgentsSection />}
+        {section === 'agents' && (
+          <>
+            <AgentsSection />
+            <VariablesSection />
+          </>
+        )}
         {section === 'permissions' && (
           <>
             <RulesSection />

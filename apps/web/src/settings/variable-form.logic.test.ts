@@ -1,0 +1,26 @@
+import { NewEnvironment } from '@parley/protocol'
+import { describe, expect, it } from 'vitest'
+import { emptyVariable, variableOf } from './variable-form.logic.ts'
+
+const filled = { ...emptyVariable, folder: ' ~/app ', name: ' TOKEN ', value: ' kept as it is ' }
+
+describe('a variable', () => {
+  it('is for a folder, or for one session', () => {
+    const forFolder = { folder: '~/app', variables: { TOKEN: ' kept as it is ' } }
+    expect(variableOf(filled)).toEqual({ variable: forFolder })
+    expect(NewEnvironment.parse(forFolder)).toEqual(forFolder)
+    expect(variableOf({ ...filled, sessionId: 'ses_1' })).toEqual({
+      variable: { sessionId: 'ses_1', variables: forFolder.variables },
+    })
+  })
+
+  it.each([
+    ['without a folder', { folder: '' }, /folder/],
+    ['with a folder that is not a full path', { folder: 'app' }, /full path/],
+    ['without a name', { name: '' }, /name/],
+    ['with a name that no variable can have', { name: 'MY-TOKEN' }, /letters, digits and _/],
+    ['without a value', { value: '' }, /value/],
+  ])('is none %s', (_, fields, why) => {
+    expect(variableOf({ ...filled, ...fields })).toEqual({ problem: expect.stringMatching(why) })
+  })
+})

@@ -1,0 +1,29 @@
+import type { NewEnvironment } from '@parley/protocol'
+import { relativeProblem } from '../start/folder-problem.logic.ts'
+
+/** A variable as it is being written. */
+export type VariableForm = {
+  /** Empty: for a folder and not for one session. */
+  readonly sessionId: string
+  readonly folder: string
+  readonly name: string
+  readonly value: string
+}
+
+export const emptyVariable: VariableForm = { sessionId: '', folder: '', name: '', value: '' }
+
+/** The variable as the server takes it, or what is still wrong with it. The server knows which names it refuses. */
+export function variableOf(form: VariableForm): { variable: NewEnvironment } | { problem: string } {
+  const [name, folder] = [form.name.trim(), form.folder.trim()]
+  if (form.sessionId === '') {
+    if (folder === '') return { problem: 'Enter the folder that the variable is for.' }
+    const wrong = relativeProblem(folder)
+    if (wrong) return { problem: wrong.text }
+  }
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+    return { problem: 'Enter a name of letters, digits and _, such as GITHUB_TOKEN.' }
+  }
+  if (form.value === '') return { problem: 'Enter a value.' }
+  const place = form.sessionId === '' ? { folder } : { sessionId: form.sessionId }
+  return { variable: { ...place, variables: { [name]: form.value } } }
+}

@@ -1,0 +1,174 @@
+import type { EnvironmentInfo, SessionSummary } from '@parley/protocol'
+import { useCallback, useEffect, useRef, useState } from 'react'
+import { client } from '../page/client.ts'
+import { useFocusLeft } from '../page/focus.ts'
+import { useAllSessions } from '../page/sessions.ts'
+import { toast, toastError } from '../page/toasts.tsx'
+import { visible } from '../page/words.logic.ts'
+import { Button } from '../parts/button.tsx'
+import { Link } from '../parts/link.tsx'
+import { AddForm } from './add-form.tsx'
+import { Labelled, Select, Text } from './form-parts.tsx'
+import { Section } from './section.tsx'
+import { emptyVariable, type VariableForm, variableOf } from './variable-form.logic.ts'
+
+/** Variables for the processes of agents, by their names: nobody gets a value out again. */
+export function VariablesSection() {
+  const { sessions } = useAllSessions()
+  const [places, setPlaces] = useState<readonly EnvironmentInfo[]>()
+  const load = useCallback(async () => {
+    try {
+      setPlaces((await client.call('listEnvironments')).environments)
+    } catch (thrown) {
+      toastError(thrown)
+    }
+  }, [])
+  useEffect(() => void load(), [load])
+  const remove = async ({ names: _, ...place }: EnvironmentInfo, name: string) => {
+    try {
+      await client.call('unsetEnvironment', { query: { ...place, name } })
+      toast(`Removed ${name}.`)
+    } catch (thrown) {
+      toastError(thrown)
+    }
+    await load()
+  }
+  return (
+    <Section
+      title="Environment variables"
+      purpose="Variables that agents are started with, for all sessions in a folder or for one session. Values are stored on the server and never shown again. A change takes effect when the agent next starts."
+    >
+      {places?.length === 0 && <p className="text-sm">No variables.</p>}
+      <ul className="flex flex-col gap-2">
+        {places?.flatMap((place) =>
+          place.names.map((name) => (
+            <VariableRow
+              key={`${place.sessionId ?? place.folder} ${name}`}
+              place={place}
+              name={name}
+              sessions={sessions}
+              onRemove={() => void remove(place, name)}
+            />
+          )),
+        )}
+      </ul>
+      <AddVariable sessions={sessions} onAdded={() => void load()} />
+    </Section>
+  )
+}
+
+function VariableRow({
+  place,
+  name,
+  sessions,
+  onRemove,
+}: {
+  place: EnvironmentInfo
+  name: string
+  sessions: readonly SessionSummary[]
+  onRemove: () => void
+}) {
+  const [asking, setAsking] = useState(false)
+  const row = useRef<HTMLLIElement>(null)
+  useFocusLeft(row)
+  return (
+    <li
+      ref={row}
+      className="flex flex-wrap items-center gap-x-3 gap-y-1.5 rounded-lg border border-line bg-card px-3.5 py-2 text-sm"
+    >
+      <span className="min-w-0 flex-1 basis-56">
+        <span className="block font-mono [overflow-wrap:anywhere]">{name}</span>
+        <span className="block text-xs text-soft">
+          <Where place={place} sessions={sessions} />
+        </span>
+      </span>
+      {asking ? (
+        <>
+          <span className="text-xs text-wait">The value cannot be restored.</span>
+          <span className="flex gap-1">
+            <Button autoFocus onClick={() => setAsking(false)}>
+              Keep
+            </Button>
+            <Button look="danger" aria-label={`Remove ${name} for good`} onClick={onRemove}>
+              Remove
+            </Button>
+          </span>
+        </>
+      ) : (
+        <Button look="danger" aria-label={`Remove ${name}`} onClick={() => setAsking(true)}>
+          Remove
+        </Button>
+      )}
+    </li>
+  )
+}
+
+function Where({ place, sessions }: { place: EnvironmentInfo; sessions: readonly SessionSummary[] }) {
+  if (place.sessionId === undefined) {
+    return (
+      <>
+        All sessions in <span className="font-mono [overflow-wrap:anywhere]">{place.folder}</span>
+      </>
+    )
+  }
+  return (
+    <>
+      Session{' '}
+      <Link
+        to={{ name: 'session', id: place.sessionId }}
+        className="underline pointer-coarse:-my-3.5 pointer-coarse:py-3.5"
+      >
+        {titleOf(sessions.find(({ id }) => id === place.sessionId))}
+      </Link>
+    </>
+  )
+}
+
+function titleOf(session: SessionSummary | undefined): string {
+  return visible(session?.title ?? '') || 'Untitled'
+}
+
+function AddVariable({ sessions, onAdded }: { sessions: readonly SessionSummary[]; onAdded: () => void }) {
+  const add = async (form: VariableForm) => {
+    const made = variableOf(form)
+    if ('problem' in made) return made.problem
+    await client.call('setEnvironment', { body: made.variable })
+    onAdded()
+  }
+  return (
+    <AddForm button="Add a variable" label="New variable" empty={emptyVariable} onAdd={add}>
+      {(form, write) => (
+        <div className="grid gap-3 sm:grid-cols-2">
+          <Labelled label="For">
+            <Select
+              value={form.sessionId}
+              options={[
+                ['', 'All sessions in a folder'],
+                ...sessions.map((session) => [session.id, `Session: ${titleOf(session)}`] as const),
+              ]}
+              onChoose={(sessionId) => write({ sessionId })}
+            />
+          </Labelled>
+          {form.sessionId === '' ? (
+            <Labelled label="Folder">
+              <Text
+                value={form.folder}
+                placeholder="~/project"
+                first
+                onWrite={(folder) => write({ folder })}
+              />
+            </Labelled>
+          ) : (
+            <span className="max-sm:hidden" />
+          )}
+          <Labelled label="Name">
+            <Text value={form.name} placeholder="GITHUB_TOKEN" onWrite={(name) => write({ name })} />
+          </Labelled>
+          <Labelled label="Value">
+            <Text value={form.value} placeholder="" secret onWrite={(value) => write({ value })} />
+          </Labelled>
+        </div>
+      )}
+    </AddForm>
+  )
+}

@@ -114,7 +114,7 @@ export async function loadWhole(page: Page, id: string): Promise<void> {
     50,
   )
   await first.waitFor().finally(() => clearInterval(up))
-  const latest = page.getByRole('button', { name: 'Latest' })
+  const latest = page.getByRole('button', { name: 'Jump to latest' })
   if (await latest.isVisible()) await latest.click()
   await page.waitForFunction(
     () => document.querySelector<HTMLElement>('[data-testid=timeline]')?.dataset.atEnd === 'true',

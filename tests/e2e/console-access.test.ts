@@ -202,10 +202,10 @@ it('a session is exported by an address that works once', async () => {
   const id = await server.session('show markdown')
   await openSession(page, server, id)
   await shows(page, /quotation/)
-  await page.getByRole('button', { name: 'More for this session' }).click()
+  await page.getByRole('button', { name: 'Session menu' }).click()
   await page.getByRole('menuitem', { name: 'Export' }).click()
   const opened = context.waitForEvent('page')
-  await page.getByRole('menuitem', { name: 'A page (HTML)' }).click()
+  await page.getByRole('menuitem', { name: 'Web page (HTML)' }).click()
   const exported = await opened
   await exported.getByText('quotation').first().waitFor()
   expect(exported.url()).toMatch(/\/api\/downloads\/[\w-]{43}$/)

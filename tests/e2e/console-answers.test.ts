@@ -104,7 +104,7 @@ describe('an answer that is given while the server is away', () => {
     const id = await asked('show a permission', page, door)
     await shut({ door, page, context })
     await tapOnCard(allowOnce(page))
-    await unsent(page).getByRole('button', { name: 'Take it back' }).tap()
+    await unsent(page).getByRole('button', { name: 'Withdraw' }).tap()
     await allowOnce(page).waitFor()
     await restore(door, page, context)
     await tapOnCard(card(page).getByRole('button', { name: 'Deny', exact: true }))
@@ -121,7 +121,7 @@ describe('an answer that is given while the server is away', () => {
     await shut({ door, page, context })
     await allowOnce(page).click()
     await unsent(other).getByText('Not sent yet: Allow once').waitFor()
-    await unsent(other).getByRole('button', { name: 'Take it back' }).click()
+    await unsent(other).getByRole('button', { name: 'Withdraw' }).click()
     for (const tab of [page, other]) await allowOnce(tab).waitFor()
     await restore(door, page, context)
     await card(other).getByRole('button', { name: 'Deny 3' }).click()
@@ -166,13 +166,13 @@ describe('an answer that is given while the server is away', () => {
     await entry.getByText('Not sent: Allow once').waitFor()
     expect(await outcomesOf(id)).toEqual([])
     expect(await seriousFindings(later)).toEqual([])
-    await unsent(later).getByRole('button', { name: 'Send it' }).click()
+    await unsent(later).getByRole('button', { name: 'Send' }).click()
     await eventually(() => outcomesOf(id)).toEqual(['allowed'])
     await unsent(later).waitFor({ state: 'detached' })
     expect(await later.getByText('was not sent').count()).toBe(0)
   })
 
-  it('that was never sent is told of where nobody waits for it any more', async () => {
+  it('that was never sent is told of where the request is no longer open', async () => {
     const { door, page, context } = await openThroughDoor()
     const id = await asked('show a permission', page, door)
     await shut({ door, page, context })
@@ -188,7 +188,7 @@ describe('an answer that is given while the server is away', () => {
     await later.goto(`${door.url}/`)
     await later
       .getByRole('status')
-      .getByText(/was never sent, and is not waited for any more/)
+      .getByText(/was not sent, and the request is no longer open/)
       .waitFor()
     expect(await later.evaluate(() => Object.keys(localStorage).filter((key) => /answer/.test(key)))).toEqual(
       [],
@@ -277,9 +277,9 @@ describe('what went wrong', () => {
       const header = page.getByRole('banner').or(page.locator('header')).first()
       const places = [header, page.getByTestId('timeline'), card(page), prompt(page)]
       const before = await Promise.all(places.map(boxOf))
-      await page.getByRole('button', { name: 'More for this session' }).click()
+      await page.getByRole('button', { name: 'Session menu' }).click()
       await page.getByRole('menuitem', { name: 'Pin' }).click()
-      const words = page.getByRole('status').getByText('It may have stopped, or the network is away')
+      const words = page.getByRole('status').getByText('It may have stopped, or the network is down')
       await words.waitFor()
       expect(await Promise.all(places.map(boxOf))).toEqual(before)
       const said = await boxOf(words)
@@ -315,7 +315,7 @@ describe('what went wrong', () => {
       route.request().method() === 'PATCH' ? route.abort() : route.continue(),
     )
     const pin = async () => {
-      await page.getByRole('button', { name: 'More for this session' }).click()
+      await page.getByRole('button', { name: 'Session menu' }).click()
       await page.getByRole('menuitem', { name: 'Pin' }).click()
     }
     await pin()
@@ -343,7 +343,7 @@ describe('a permission that is edited', () => {
     expect(await field.inputValue()).toBe('rm -rf dist')
     await field.press('Escape')
 
-    await card(page).getByRole('button', { name: 'Deny, and say why' }).click()
+    await card(page).getByRole('button', { name: 'Deny with reason' }).click()
     await page.getByLabel('Why not, and what to do instead').press('Escape')
     expect(await focused()).toBe('request')
     expect((await eventsOf(id)).filter(({ type }) => type === 'turn.interrupted')).toEqual([])

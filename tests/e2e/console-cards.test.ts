@@ -168,15 +168,15 @@ describe('a card', () => {
   it('of a plan without text shows no empty input', async () => {
     const { page } = await openTab()
     await openSession(page, server, await session('propose a plan without text'))
-    await card(page).getByText('The plan has no text of its own').waitFor()
+    await card(page).getByText('The plan is in the conversation above.').waitFor()
     expect(await card(page).getByText('{}').count()).toBe(0)
   })
 
   it('says what a lasting grant would cover, on a phone too', async () => {
     const { page } = await openTab(phone)
     await openSession(page, server, await session('ask for a command'))
-    await card(page).getByText('“For this session” covers npm *').waitFor()
-    expect(await isInSight(page, '“For this session” covers npm *')).toBe(true)
+    await card(page).getByText('“For this session” allows npm *').waitFor()
+    expect(await isInSight(page, '“For this session” allows npm *')).toBe(true)
   })
 
   it('of a plan has one way to say no, which asks for a reason; the outcome speaks of a plan', async () => {
@@ -184,7 +184,7 @@ describe('a card', () => {
     await openSession(page, server, await session('show a plan'))
     await card(page).getByRole('heading', { name: 'The plan' }).waitFor()
     const buttons = await card(page).getByRole('button').allTextContents()
-    expect(buttons.filter((name) => /Deny|Not yet/.test(name))).toHaveLength(1)
+    expect(buttons.filter((name) => /Deny|Request changes/.test(name))).toHaveLength(1)
     await eventually(async () => {
       await page.keyboard.press('3')
       return page.getByLabel('Why not, and what to do instead').count()
@@ -237,7 +237,7 @@ describe('an answer that is begun', () => {
   it('with a reason keeps the reason for whoever goes back and comes again', async () => {
     const { page } = await openTab()
     await openSession(page, server, await session('ask for a command'))
-    const open = () => card(page).getByRole('button', { name: 'Deny, and say why' }).click()
+    const open = () => card(page).getByRole('button', { name: 'Deny with reason' }).click()
     const reason = card(page).getByLabel('Why not, and what to do instead')
     await open()
     await reason.fill('Not today')
@@ -268,7 +268,7 @@ describe('an answer', () => {
     await openSession(page, server, id)
     await card(page).getByLabel('Where B').check()
     expect(await seriousFindings(page)).toEqual([])
-    await card(page).getByRole('button', { name: 'You decide' }).click()
+    await card(page).getByRole('button', { name: 'Let the agent decide' }).click()
     await card(page).waitFor({ state: 'detached' })
     await shows(page, 'You decide.')
     expect(await resolutionOf(id)).toMatchObject({ answers: { Where: 'Where B', When: 'You decide.' } })

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -20,6 +20,7 @@ import {
   eventually,
   openSession,
   panel,
+  prompt,
   shows,
 } from './console-page.ts'
 
@@ -109,7 +110,7 @@ describe('what Claude Code asks', () => {
     const { page, context, complaints } = await openTab()
     await session(page, modelPrompt('Write.', bash('printf x > denied'), { say: 'history' }))
     await card(page).getByText('printf x > denied').waitFor()
-    await card(page).getByRole('button', { name: 'Deny, and say why' }).click()
+    await card(page).getByRole('button', { name: 'Deny with reason' }).click()
     await page.getByLabel('Why not, and what to do instead').fill('Not in this folder')
     await page.keyboard.press('Enter')
     await shows(page, 'Denied by you: Not in this folder')
@@ -195,6 +196,36 @@ describe('what Claude Code asks', () => {
     expect(complaints).toEqual([])
     await context.close()
   })
+})
+
+it('a steered prompt is withdrawn or edited before Claude Code reads it, and only what is left reaches the model', async () => {
+  const { page, complaints } = await openTab()
+  const chip = page.getByTestId('pending-steer')
+  const steer = async (words: string) => {
+    await prompt(page).fill(words)
+    await page.getByRole('button', { name: 'Steer', exact: true }).click()
+    await chip.getByText(words).waitFor()
+  }
+  const wait = bash('while [ ! -e steered ]; do sleep 0.05; done')
+  await session(page, modelPrompt('Wait for me.', wait, { say: 'history' }), { mode: 'bypass' })
+  await conversation(page).getByRole('article', { name: /Step/ }).waitFor()
+  await steer('Mention the parsley.')
+  await page.getByRole('button', { name: 'Withdraw steered prompt' }).click()
+  await chip.waitFor({ state: 'detached' })
+  await steer('Mention the rosemary.')
+  await page.getByRole('button', { name: 'Edit steered prompt' }).click()
+  await chip.waitFor({ state: 'detached' })
+  await eventually(() => prompt(page).inputValue()).toBe('Mention the rosemary.')
+  await steer('Mention the thyme.')
+  writeFileSync(join(server.project, 'steered'), '')
+  await chip.waitFor({ state: 'detached' })
+  await shows(page, /Mention the thyme\./)
+  await page.getByTestId('working').waitFor({ state: 'detached' })
+  const heard = JSON.stringify(model.calls.at(-1)?.body)
+  expect(heard).toContain('thyme')
+  expect(heard).not.toMatch(/parsley|rosemary/)
+  expect(await page.getByText(/went wrong|does not give it back/).count()).toBe(0)
+  expect(complaints).toEqual([])
 })
 
 it('a phone shows who pays, and which project it is', async () => {

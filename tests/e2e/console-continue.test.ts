@@ -42,7 +42,7 @@ it('a session is released to the agent’s own program, which knows what was sai
   await page.getByTestId('working').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Terminals' }).click()
   const terminals = panel(page, 'Terminals')
-  await terminals.getByRole('button', { name: 'Continue in Claude itself' }).click()
+  await terminals.getByRole('button', { name: 'Open in Claude CLI' }).click()
   const screen = terminals.locator('.xterm-rows')
   await eventually(() => screen.textContent()).toContain('The parsley is remembered.')
   const { connected, released } = await server.call<{ connected: boolean; released?: number }>(

@@ -115,7 +115,7 @@ describe('what an agent goes through', () => {
     const { page } = await openTab()
     await open(page, 'a short memory')
     await shows(page, 'The conversation was compacted from 160k to 12k tokens.')
-    await conversation(page).getByText('What it remembers').click()
+    await conversation(page).getByText('Show the summary').click()
     await conversation(page).locator('strong', { hasText: 'otters' }).waitFor()
   })
 })

@@ -62,11 +62,14 @@ describe('the folder', () => {
     ] as const) {
       await folder.fill(join(server.folder, name))
       await folder.press('Escape')
-      await page.getByRole('button', { name: 'Start' }).click()
+      // As soon as the field is left, and then without taking the focus back.
+      await prompt(page).focus()
       await eventually(said).toMatch(words)
+      expect(await prompt(page).evaluate((field) => field === document.activeElement)).toBe(true)
+      await page.getByRole('button', { name: 'Start' }).click()
+      await eventually(() => folder.evaluate((field) => field === document.activeElement)).toBe(true)
       expect(await said()).toContain(join(server.folder, name))
       expect(await folder.getAttribute('aria-invalid')).toBe('true')
-      expect(await folder.evaluate((field) => field === document.activeElement)).toBe(true)
       const { top } = await boxOf(page.getByText(words))
       const { bottom } = await boxOf(folder)
       expect(top - bottom).toBeLessThan(24)
@@ -92,7 +95,7 @@ describe('the folder', () => {
     })
     await page.goto(`${server.url}/new`)
     const places = async () => [
-      (await boxOf(page.getByRole('heading', { name: 'What should be done?' }))).top,
+      (await boxOf(page.getByRole('heading', { name: 'What do you want to build?' }))).top,
       (await boxOf(page.getByRole('combobox', { name: 'Prompt' }))).top,
       (await boxOf(page.getByRole('combobox', { name: 'Folder' }))).top,
     ]
@@ -132,6 +135,7 @@ describe('the folder', () => {
     await listed.press('n')
     await listed.press('?')
     expect(await page.evaluate(() => location.pathname)).toBe(`/sessions/${session.id}`)
+    expect(await page.getByRole('dialog').count()).toBe(0)
     await changes.getByText('+2', { exact: true }).waitFor()
     expect(await seriousFindings(page)).toEqual([])
 
@@ -153,7 +157,7 @@ describe('the folder', () => {
     const { page, context, complaints } = await openTab()
     await page.getByRole('radio', { name: /^Demo/ }).check()
     await page.getByLabel('Folder', { exact: true }).fill(folder)
-    await page.getByLabel('I trust this folder’s own settings').check()
+    await page.getByLabel('Load this project’s settings, hooks and MCP servers').check()
     await page.getByRole('button', { name: 'Start' }).click()
     await page.waitForURL(/\/sessions\//)
     await prompt(page).pressSequentially('look at @gre')

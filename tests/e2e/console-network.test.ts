@@ -131,7 +131,7 @@ describe('notifications', () => {
     const asking = await server.session('show a permission, now')
     for (const tab of [page, other])
       await tab.getByRole('main').getByText('show a permission, now').first().waitFor()
-    await eventually(() => noted).toEqual(['show a permission, now waits for you'])
+    await eventually(() => noted).toEqual(['show a permission, now needs your answer'])
 
     await page.reload()
     await page.getByRole('main').getByText('show a permission, now').first().waitFor()
@@ -146,7 +146,7 @@ describe('notifications', () => {
     await page.getByText('long ago').first().waitFor()
     const ending = await server.session('think, and be done')
     await eventually(async () => (await stateOf(ending)).turns).toBe(1)
-    await eventually(() => noted).toEqual(['show a permission, now waits for you', 'think, and be done'])
+    await eventually(() => noted).toEqual(['show a permission, now needs your answer', 'think, and be done'])
     expect(complaints).toEqual([])
     await context.close()
   })

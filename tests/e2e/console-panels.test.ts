@@ -46,7 +46,7 @@ describe('changes', () => {
     page.on('requestfailed', (request) => isWatch(request) && ended.push(request))
     const watching = page.waitForRequest(isWatch)
     const changes = await openChanges(page, folder)
-    await changes.getByText('Nothing differs').waitFor()
+    await changes.getByText('No changes since').waitFor()
     await watching
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good morning'))
     await changes.getByRole('row', { name: /Good morning/ }).waitFor()
@@ -70,7 +70,7 @@ describe('changes', () => {
       isWatch(route.request()) ? route.abort() : route.continue(),
     )
     const changes = await openChanges(page, folder)
-    await changes.getByText('Nothing differs').waitFor()
+    await changes.getByText('No changes since').waitFor()
     writeFileSync(join(folder, 'src/greet.ts'), greeting('Good night'))
     await changes.getByRole('row', { name: /Good night/ }).waitFor()
     expect(complaints).toEqual([])
@@ -101,7 +101,7 @@ describe('changes', () => {
     await eventually(() => page.evaluate(() => document.activeElement?.textContent)).toContain('part-9.ts')
     expect(await seriousFindings(page)).toEqual([])
 
-    const button = changes.getByRole('button', { name: 'List of files' })
+    const button = changes.getByRole('button', { name: 'File list' })
     await button.click()
     await eventually(async () => (await boxOf(list)).top > (await boxOf(changes)).top).toBe(true)
     await button.click()
@@ -150,7 +150,7 @@ describe('changes', () => {
     const said = conversation(page).getByRole('button', { name: /^1 file changed/ })
     await said.click()
     const changes = panel(page, 'Changes')
-    await changes.getByText('Nothing differs').waitFor()
+    await changes.getByText('No changes since').waitFor()
     const note = changes.getByRole('status').getByText('src/greet.ts')
     await note.waitFor()
     expect(await seriousFindings(page)).toEqual([])
@@ -197,7 +197,7 @@ describe('a panel', () => {
   it('stands beside the conversation on a small screen too, and hides neither it nor half a list', async () => {
     const { page, complaints } = await openTab({ viewport: { width: 900, height: 700 } })
     const changes = await openChanges(page, repository('beside'))
-    await changes.getByText('Nothing differs').waitFor()
+    await changes.getByText('No changes since').waitFor()
     const [side, talk] = [await boxOf(changes), await boxOf(prompt(page))]
     expect(side.left).toBeGreaterThanOrEqual(talk.right)
     expect(side.right).toBeLessThanOrEqual(900)
@@ -207,7 +207,7 @@ describe('a panel', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(900)
     expect(await seriousFindings(page)).toEqual([])
     await page.reload()
-    await changes.getByText('Nothing differs').waitFor()
+    await changes.getByText('No changes since').waitFor()
     await page.getByRole('button', { name: 'Close panel' }).click()
     await page.getByRole('navigation', { name: 'Sessions' }).waitFor()
     expect(complaints).toEqual([])
@@ -216,14 +216,14 @@ describe('a panel', () => {
   it('covers a phone', async () => {
     const { page } = await openTab(phone)
     const changes = await openChanges(page, repository('covering'))
-    await changes.getByText('Nothing differs').waitFor()
+    await changes.getByText('No changes since').waitFor()
     expect(await boxOf(changes)).toMatchObject({ left: 0, width: 390 })
   })
 
   it('is left by going back on a phone, which stays in the session', async () => {
     const { page, complaints } = await openTab(phone)
     const changes = await openChanges(page, repository('going-back'))
-    await changes.getByText('Nothing differs').waitFor()
+    await changes.getByText('No changes since').waitFor()
     const address = page.url()
     await page.goBack()
     await changes.waitFor({ state: 'detached' })
@@ -264,7 +264,7 @@ describe('a panel', () => {
     const id = await server.session('help')
     await openSession(page, server, id)
     await page.getByTestId('working').waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'More for this session' }).click()
+    await page.getByRole('button', { name: 'Session menu' }).click()
     await page.getByRole('menuitem', { name: 'Event log' }).click()
     const events = panel(page, 'Event log')
     type Recorded = { seq: number; type: string }
@@ -306,17 +306,17 @@ describe('what is folded', () => {
     const closed = conversation(page).locator('[aria-expanded=false]')
     await closed.first().waitFor()
     const choose = async (name: string) => {
-      await page.getByRole('button', { name: 'More for this session' }).click()
+      await page.getByRole('button', { name: 'Session menu' }).click()
       await page.getByRole('menuitem', { name }).click()
     }
-    await choose('Expand everything')
+    await choose('Expand all')
     await eventually(() => closed.count()).toBe(0)
     expect(await conversation(page).locator('[aria-expanded=true]').count()).toBeGreaterThan(0)
     await page.reload()
     await shows(page, 'run a command')
     await conversation(page).locator('[aria-expanded=true]').first().waitFor()
     expect(await closed.count()).toBe(0)
-    await choose('Fold what is quiet')
+    await choose('Collapse all')
     await closed.first().waitFor()
     expect(complaints).toEqual([])
   })

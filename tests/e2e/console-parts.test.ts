@@ -24,7 +24,7 @@ describe('parts of the page', () => {
     await page.getByRole('heading', { name: 'Settings' }).waitFor()
     await page.goto(`${url}/import`)
     await page.getByRole('main').getByRole('heading').first().waitFor()
-    expect(await page.getByText('could not be fetched').count()).toBe(0)
+    expect(await page.getByText('could not be loaded').count()).toBe(0)
   })
 
   it('such as a menu can be left before they are there: the turn goes on', async () => {
@@ -40,7 +40,7 @@ describe('parts of the page', () => {
       await held.promise
       await route.fulfill({ status: 404, body: 'not here' })
     })
-    const button = page.getByRole('button', { name: 'More for this session' })
+    const button = page.getByRole('button', { name: 'Session menu' })
     await button.focus()
     for (const leave of ['Escape', 'Tab']) {
       await page.keyboard.press('Enter')
@@ -50,7 +50,7 @@ describe('parts of the page', () => {
     }
     held.resolve()
     await button.click()
-    const notice = page.getByText('This part could not be fetched')
+    const notice = page.getByText('This part could not be loaded')
     await notice.waitFor()
     expect(await seriousFindings(page)).toEqual([])
     await page.keyboard.press('Escape')
@@ -71,11 +71,11 @@ describe('parts of the page', () => {
     await shows(page, /second way is better/)
     const missing = /\/assets\/(settings-page|palette|changes-panel)-/
     await page.route(missing, (route) => route.fulfill({ status: 404, body: 'not here' }))
-    const notice = page.getByText('This part could not be fetched')
+    const notice = page.getByText('This part could not be loaded')
     const again = page.getByRole('button', { name: 'Try again' })
 
     await page.getByRole('button', { name: 'Changes' }).click()
-    await panel(page, 'Changes').getByText('This part could not be fetched').waitFor()
+    await panel(page, 'Changes').getByText('This part could not be loaded').waitFor()
     await shows(page, /second way is better/)
     expect(await seriousFindings(page)).toEqual([])
     await again.click()
@@ -86,11 +86,11 @@ describe('parts of the page', () => {
     await page.route(missing, (route) => route.fulfill({ status: 404, body: 'not here' }))
 
     await page.keyboard.press('Control+k')
-    await page.getByRole('dialog').getByText('This part could not be fetched').waitFor()
+    await page.getByRole('dialog').getByText('This part could not be loaded').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByRole('link', { name: 'Settings' }).click()
-    await page.getByRole('main').getByText('This part could not be fetched').waitFor()
+    await page.getByRole('main').getByText('This part could not be loaded').waitFor()
     await page.getByRole('navigation', { name: 'Sessions' }).waitFor()
     await page.unroute(missing)
     await again.click()
@@ -112,7 +112,7 @@ describe('what waits', () => {
     await eventually(kept).toBe(count)
     await shut({ door, page, context })
     await page.reload()
-    await page.getByText('This is what waited when it last did').waitFor()
+    await page.getByText('These requests were open when the server last answered').waitFor()
     await entry.waitFor()
     expect(await page.getByTestId('inbox-count').textContent()).toBe(`${count} waiting`)
     await eventually(() => page.title()).toMatch(new RegExp(`^\\(${count}\\) `))
@@ -143,9 +143,9 @@ describe('what waits', () => {
     )
     await shut({ door, page, context })
     await page.goto(`${url}/inbox`)
-    await page.getByText('What waits for you is shown as soon as it does.').waitFor()
+    await page.getByText('Offline. Open requests are shown when the server is reachable again.').waitFor()
     await page.goto(`${url}/sessions/ses_never_seen`)
-    await page.getByText('this browser has not seen this session yet').waitFor()
+    await page.getByText('this browser has no saved copy of this session').waitFor()
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Session')
   })
 

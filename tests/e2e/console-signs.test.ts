@@ -6,7 +6,7 @@ import {
 } from '../../packages/server/src/adapters/npm-registry-under-test.ts'
 import { consoleAtWork } from './console-at-work.ts'
 import { phone, seriousFindings } from './console-browser.ts'
-import { allowOnce, card, conversation, eventually, openSession, shows } from './console-page.ts'
+import { allowOnce, card, conversation, eventually, openSession, prompt, shows } from './console-page.ts'
 
 /** What the page says by small signs, and what it helps with: titles, marks, copying, installing, going places. */
 let registry: RegistryUnderTest
@@ -70,7 +70,7 @@ describe('agents', () => {
     const agents = await agentsHere()
     const { page } = await openTab()
     await page.locator('summary', { hasText: 'How to install' }).click()
-    const state = /^(Ready|Found, sign-in unknown|Not signed in|Cannot be used|Not on this machine)$/
+    const state = /^(Ready|Installed, sign-in unknown|Not signed in|Cannot be used|Not installed)$/
     const onNew = new Map<string, string | null>()
     for (const { id, name } of agents) {
       const option = page.locator('label', { has: page.locator(`input[value="${id}"]`) })
@@ -94,7 +94,7 @@ describe('a tab', () => {
       ['/inbox', 'Inbox · Parley'],
       ['/new', 'New session · Parley'],
       ['/settings/keys', 'Settings · Parley'],
-      ['/import', 'Go on with a conversation · Parley'],
+      ['/import', 'Import a session · Parley'],
       ['/', 'Parley'],
     ] as const) {
       await page.goto(server.url + address)
@@ -111,7 +111,7 @@ it('the settings say in a sentence what each part is for', async () => {
     'Agents',
     'Rules and trust',
     'Appearance',
-    'Keys',
+    'Keyboard',
     'Browsers',
   ])
   for (const place of await places.all()) {
@@ -131,7 +131,7 @@ describe('the list', () => {
     const { page } = await openTab()
     const id = await server.session('help')
     await openSession(page, server, id)
-    await page.getByRole('button', { name: 'More for this session' }).click()
+    await page.getByRole('button', { name: 'Session menu' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     await page.waitForURL(`${server.url}/`)
     await page.getByRole('button', { name: 'Undo' }).click()
@@ -143,7 +143,7 @@ describe('the list', () => {
     const { page } = await openTab()
     const id = await server.session('help')
     await openSession(page, server, id)
-    await page.getByRole('button', { name: 'More for this session' }).click()
+    await page.getByRole('button', { name: 'Session menu' }).click()
     await page.getByRole('menuitem', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'Undo' }).waitFor()
     await page.reload()
@@ -168,7 +168,7 @@ describe('all sessions', () => {
     for (const nowhere of ['/nope', '/sessions/ses_nope']) {
       await page.goto(server.url + nowhere)
       await allSessions(page).click()
-      await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
+      await page.getByRole('heading', { name: 'What do you want to build?' }).waitFor()
       await eventually(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe(
         'Search sessions',
       )
@@ -181,7 +181,7 @@ describe('all sessions', () => {
     await allSessions(page).tap()
     await page.waitForURL(`${server.url}/`)
     await list(page).waitFor()
-    expect(await page.getByRole('heading', { name: 'What should be done?' }).count()).toBe(0)
+    expect(await page.getByRole('heading', { name: 'What do you want to build?' }).count()).toBe(0)
   })
 })
 
@@ -320,7 +320,7 @@ describe('the palette', () => {
       entries(page).filter({ hasText: label }).first().locator('kbd').allTextContents()
     await eventually(() => keysOf('Find in session')).toEqual(['Ctrl', 'F'])
     expect(await keysOf('New session')).toEqual(['N'])
-    expect(await keysOf('Settings: keys')).toEqual(['?'])
+    expect(await keysOf('Keyboard shortcuts')).toEqual(['?'])
     expect(await keysOf('Rename')).toEqual([])
   })
 })
@@ -335,4 +335,21 @@ it('keys are called as on the keyboard at hand', async () => {
   await eventually(() => first.textContent()).toBe('⌘')
   await openSession(page, server, await server.session('help'))
   await page.getByRole('button', { name: 'Find in this session (⌘F)' }).waitFor()
+})
+
+it('are listed over the page that one is at, which stays as it is', async () => {
+  const { page, complaints } = await openTab()
+  const id = await server.session('help')
+  await openSession(page, server, id)
+  await prompt(page).fill('half a sentence')
+  await page.locator('main').focus()
+  await page.keyboard.press('?')
+  const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+  await dialog.getByText('Jump to latest').waitFor()
+  expect(await page.evaluate(() => location.pathname)).toBe(`/sessions/${id}`)
+  expect(await seriousFindings(page)).toEqual([])
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  expect(await prompt(page).inputValue()).toBe('half a sentence')
+  expect(complaints).toEqual([])
 })

@@ -70,6 +70,16 @@ describe('what is typed', () => {
     await page.keyboard.type(' more')
     expect(await prompt(page).inputValue()).toBe('once more')
 
+    // One click anywhere in the terminal, also beside its text, is asking to write in it.
+    for (const [x, y] of [
+      [40, 20],
+      [6, 200],
+    ] as const) {
+      await prompt(page).focus()
+      await terminals.locator('[data-terminal]').click({ position: { x, y } })
+      await inShell(page)
+    }
+
     // Panels are shown in all tabs of a browser.
     await page.getByRole('button', { name: 'Close panel' }).click()
     await prompt(page).focus()
@@ -132,7 +142,7 @@ describe('finding in a terminal', () => {
     const seen = new Set([await count.textContent()])
     for (let step = 0; step < 2; step++) {
       const before = await count.textContent()
-      await terminals.getByRole('button', { name: 'Next hit' }).click()
+      await terminals.getByRole('button', { name: 'Next match' }).click()
       await eventually(() => count.textContent()).not.toBe(before)
       seen.add(await count.textContent())
     }
@@ -145,7 +155,7 @@ describe('finding in a terminal', () => {
     await screenSays(page, 'line-40 0needle')
     expect(await seriousFindings(page)).toEqual([])
     await field.fill('not anywhere here')
-    await eventually(() => count.textContent()).toBe('Nothing')
+    await eventually(() => count.textContent()).toBe('No results')
     await field.press('Escape')
     await field.waitFor({ state: 'detached' })
     await page.keyboard.type('echo typed-$((2+2))')
@@ -214,13 +224,13 @@ describe('a terminal', () => {
 
     await terminals.getByRole('button', { name: /^Close .* · sleep/ }).click()
     const question = terminals.getByRole('alertdialog')
-    await question.getByText('sleep still runs here').waitFor()
+    await question.getByText('sleep is still running').waitFor()
     expect(await seriousFindings(page)).toEqual([])
     await page.keyboard.press('Escape')
     await question.waitFor({ state: 'detached' })
     expect(await tabs()).toBe(2)
     await terminals.getByRole('button', { name: /^Close .* · sleep/ }).click()
-    await question.getByRole('button', { name: 'End it' }).click()
+    await question.getByRole('button', { name: 'End' }).click()
     await eventually(tabs).toBe(1)
     await terminals.getByRole('button', { name: /^Close (?!panel)/ }).click()
     await terminals.getByRole('button', { name: 'Open a terminal' }).waitFor()

@@ -80,7 +80,7 @@ describe('what waits for an answer', () => {
     })
     await card(page).waitFor()
     expect(Math.abs((await top()) - before)).toBeLessThan(2)
-    await page.getByRole('button', { name: 'Latest' }).click()
+    await page.getByRole('button', { name: 'Jump to latest' }).click()
     await eventually(() => isInSight(page, /would like to remove it/)).toBe(true)
     await context.close()
   })

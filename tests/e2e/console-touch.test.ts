@@ -38,7 +38,7 @@ describe('on a phone', () => {
   it('there is a way back from a session that is not there', async () => {
     const { page } = await openTab(phone)
     await page.goto(`${server.url}/sessions/ses_nope`)
-    await page.getByRole('heading', { name: 'This session is not here' }).waitFor()
+    await page.getByRole('heading', { name: 'Session not found' }).waitFor()
     await fits(page)
     await page.getByRole('link', { name: 'All sessions' }).tap()
     await page.waitForURL(`${server.url}/`)
@@ -95,10 +95,10 @@ describe('on a phone', () => {
     await openSession(page, server, id)
     await tapOnCard(allowOnce(page))
     await page.getByTestId('working').waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'More for this session' }).tap()
-    await page.getByRole('menuitem', { name: 'Expand everything' }).waitFor()
+    await page.getByRole('button', { name: 'Session menu' }).tap()
+    await page.getByRole('menuitem', { name: 'Expand all' }).waitFor()
     await fits(page)
-    await page.getByRole('menuitem', { name: 'Expand everything' }).tap()
+    await page.getByRole('menuitem', { name: 'Expand all' }).tap()
     await conversation(page).getByRole('button', { name: 'Copy path' }).waitFor()
     await fits(page)
 

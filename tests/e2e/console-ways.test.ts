@@ -43,7 +43,7 @@ describe('finding one’s way', () => {
     const id = await server.session()
     await page.goto(`${server.url}/sessions/${id}`)
     const list = page.getByRole('navigation', { name: 'Sessions' })
-    const more = () => page.getByRole('button', { name: 'More for this session' }).click()
+    const more = () => page.getByRole('button', { name: 'Session menu' }).click()
     await more()
     await page.getByRole('menuitem', { name: 'Rename' }).click()
     await page.getByRole('textbox', { name: 'Title' }).fill('A name of its own')
@@ -90,11 +90,11 @@ describe('finding one’s way', () => {
     for (const path of ['/nope', '/nope/at/all', '/settings/nothing']) {
       const answer = await page.goto(server.url + path)
       expect(answer?.headers()['content-type']).toMatch(/^text\/html/)
-      await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor()
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor()
     }
     expect(await seriousFindings(page)).toEqual([])
     await page.getByRole('main').getByRole('link', { name: 'All sessions' }).click()
-    await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
+    await page.getByRole('heading', { name: 'What do you want to build?' }).waitFor()
     await context.close()
   })
 
@@ -103,13 +103,13 @@ describe('finding one’s way', () => {
     const { page, context, complaints } = await openTab()
     const refused: string[] = []
     page.on('response', (answer) => answer.status() >= 400 && refused.push(answer.url()))
-    await page.getByRole('link', { name: 'Go on with a conversation that an agent keeps' }).click()
+    await page.getByRole('link', { name: 'Continue a Claude or Codex session' }).click()
     const row = page.getByRole('button', { name: /Water the herbs/ })
     await row.waitFor()
-    await page.getByText('Asking the agents').waitFor({ state: 'detached' })
+    await page.getByText('Loading conversations').waitFor({ state: 'detached' })
     expect(refused).toEqual([])
     await page.getByLabel('Search conversations').fill('nothing like it')
-    await page.getByText('has “nothing like it” in it').waitFor()
+    await page.getByText('No results for “nothing like it”').waitFor()
     await page.getByLabel('Search conversations').fill('herbs claude')
     expect(await seriousFindings(page)).toEqual([])
     await row.click()
@@ -117,7 +117,7 @@ describe('finding one’s way', () => {
     await shows(page, 'They are watered.')
     const here = page.url()
     await page.goto(`${server.url}/import`)
-    await page.getByRole('button', { name: /Water the herbs.*is here already/ }).click()
+    await page.getByRole('button', { name: /Water the herbs.*Already imported/ }).click()
     await page.waitForURL(here)
     expect(complaints).toEqual([])
     await context.close()
@@ -153,7 +153,7 @@ describe('finding one’s way', () => {
     await page.keyboard.press('k')
     await eventually(() => page.evaluate(() => document.activeElement?.tagName)).toBe('ARTICLE')
     await page.keyboard.press('i')
-    await page.getByRole('heading', { name: 'Waiting for you' }).waitFor()
+    await page.getByRole('heading', { name: 'Inbox' }).waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -204,7 +204,7 @@ describe('a new session', () => {
       agent.id,
     )
     await page.goto(`${server.url}/new`)
-    await notice(page).getByText(`${agent.name} is not on this machine. Demo is chosen instead.`).waitFor()
+    await notice(page).getByText(`${agent.name} is not installed. Demo is selected instead.`).waitFor()
     expect(await page.getByRole('radio', { name: /^Demo/ }).isChecked()).toBe(true)
     expect(await seriousFindings(page)).toEqual([])
   })
@@ -224,15 +224,15 @@ describe('what can be taken along', () => {
     const id = await server.session('help')
     await openSession(page, server, id)
     const choose = async (name: string) => {
-      await page.getByRole('button', { name: 'More for this session' }).click()
+      await page.getByRole('button', { name: 'Session menu' }).click()
       await page.getByRole('menuitem', { name: 'Export' }).click()
       await page.getByRole('menuitem', { name }).click()
     }
     for (const [name, ending] of [
       ['Markdown', '.md'],
-      ['The events as recorded', '.jsonl'],
+      ['Event log (JSONL)', '.jsonl'],
       ['AI SDK UI messages', '.ui-messages.json'],
-      ['Incoming messages', '.incoming-messages.json'],
+      ['Messages for IPC clients', '.incoming-messages.json'],
       ['Run events', '.run-events.json'],
     ] as const) {
       const coming = page.waitForEvent('download')
@@ -242,10 +242,10 @@ describe('what can be taken along', () => {
       expect(await saved.failure()).toBeNull()
     }
     const opening = context.waitForEvent('page')
-    await choose('A page (HTML)')
+    await choose('Web page (HTML)')
     await (await opening).getByText('help').first().waitFor()
 
-    await page.getByRole('button', { name: 'More for this session' }).click()
+    await page.getByRole('button', { name: 'Session menu' }).click()
     await page.getByRole('menuitem', { name: 'Export' }).press('ArrowRight')
     await page.getByRole('menu', { name: 'Export' }).waitFor()
     expect(await seriousFindings(page)).toEqual([])

@@ -25,7 +25,7 @@ describe('the first five minutes', () => {
     const complaints: string[] = []
     listen(page, complaints)
     await page.goto(server.link)
-    await page.getByRole('heading', { name: 'What should be done?' }).waitFor()
+    await page.getByRole('heading', { name: 'What do you want to build?' }).waitFor()
     const demo = page.getByRole('radio', { name: /^Demo/ })
     await demo.check()
     await page.getByLabel('Folder', { exact: true }).fill(server.project)
@@ -79,7 +79,7 @@ describe('requests', () => {
   it('are answered by keys, with a reason where one is given', async () => {
     const { page, context } = await openTab()
     await openSession(page, server, await server.session('show a permission'))
-    await card(page).getByRole('button', { name: 'Deny, and say why' }).click()
+    await card(page).getByRole('button', { name: 'Deny with reason' }).click()
     await page.getByLabel('Why not, and what to do instead').fill('Keep it')
     await page.keyboard.press('Enter')
     await shows(page, 'Denied by you: Keep it')
@@ -154,7 +154,7 @@ describe('requests', () => {
     await shows(page, 'Allowed for this session by you')
     await other.goto(`${server.url}/settings/permissions`)
     await other.getByRole('button', { name: 'Revoke: Bash npm test' }).click()
-    await other.getByText('There are none').waitFor()
+    await other.getByText('No rules.').waitFor()
     await context.close()
   })
 
@@ -163,15 +163,15 @@ describe('requests', () => {
     await page.goto(`${server.url}/settings/permissions`)
     await page.getByRole('button', { name: 'Add a rule' }).click()
     await page.keyboard.press('Enter')
-    await page.getByText('Name a tool, or write * for every tool.').waitFor()
+    await page.getByText('Enter a tool name, or * for every tool.').waitFor()
     await page.keyboard.type('Bash')
-    await page.getByLabel(/^Its whole text/).fill('npm *')
-    const folder = page.getByLabel(/^Folder\. Empty/)
+    await page.getByLabel(/^Pattern/).fill('npm *')
+    const folder = page.getByLabel(/^Folder \(empty/)
     await folder.fill(`${server.project}/nowhere`)
     await folder.press('Enter')
     await page
       .getByRole('alert')
-      .getByText(/nowhere is not a folder/)
+      .getByText(/nowhere cannot be used/)
       .waitFor()
     await folder.fill(server.project)
     expect(await seriousFindings(page)).toEqual([])
@@ -186,14 +186,14 @@ describe('requests', () => {
     await card(page).getByRole('button', { name: 'Edit' }).click()
     const command = card(page).getByLabel('command')
     await command.fill('')
-    await card(page).getByText('Write what to run').waitFor()
+    await card(page).getByText('Enter what to run').waitFor()
     await command.fill('npm publish')
     await command.press('Control+Enter')
     await page.getByText(/revoke the rule first/).waitFor()
     await card(page).waitFor()
     await page.goto(`${server.url}/settings/permissions`)
     await revoke.click()
-    await page.getByText('There are none').waitFor()
+    await page.getByText('No rules.').waitFor()
     expect(complaints).toEqual([])
     await context.close()
   })
@@ -395,11 +395,11 @@ describe('everyone can use it', () => {
     await look('markdown')
     await goTo(`/sessions/${await server.session('fail')}`, 'The model stopped')
     await look('failure')
-    await goTo('/inbox', 'Waiting for you')
+    await goTo('/inbox', 'Inbox')
     await look('inbox')
     for (const [section, ready] of [
-      ['agents', 'Found by looking'],
-      ['permissions', 'A refusal beats'],
+      ['agents', 'The coding agents on'],
+      ['permissions', 'Deny beats allow'],
       ['appearance', 'Theme'],
       ['keys', 'Anywhere'],
     ] as const) {
@@ -412,7 +412,7 @@ describe('everyone can use it', () => {
     await page.goto(server.url)
     await page
       .getByRole('heading', { name: 'Today' })
-      .or(page.getByText('What should be done'))
+      .or(page.getByText('What do you want to build'))
       .first()
       .waitFor()
     await look('home')

@@ -1,13 +1,15 @@
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect } from 'react'
 import { Announcer } from './page/announcer.tsx'
 import { useConnection } from './page/client.ts'
 import { ConnectionNote } from './page/connection-note.tsx'
 import { startKeys } from './page/keys.ts'
 import { showInTab } from './page/news.ts'
+import { pageDialog } from './page/page-dialog.ts'
 import { lazyPart, Part } from './page/part.tsx'
 import { problemWords } from './page/problem-words.logic.ts'
 import type { Route } from './page/route.logic.ts'
 import { useRoute } from './page/route.ts'
+import { useStore } from './page/store.ts'
 import { Toasts } from './page/toasts.tsx'
 import { BackToSessions } from './parts/back-to-sessions.tsx'
 import { Dialog } from './parts/dialog.tsx'
@@ -20,12 +22,13 @@ const inboxPage = lazyPart(() => import('./inbox/inbox-page.tsx'))
 const settingsPage = lazyPart(() => import('./settings/settings-page.tsx'))
 const importPage = lazyPart(() => import('./import/import-page.tsx'))
 const palettePart = lazyPart(() => import('./palette/palette.tsx'))
+const keysPart = lazyPart(() => import('./settings/keys-dialog.tsx'))
 
 export function App() {
   const route = useRoute()
-  const [palette, setPalette] = useState(false)
-  const closePalette = () => setPalette(false)
-  useEffect(() => startKeys({ openPalette: () => setPalette(true) }), [])
+  const shown = useStore(pageDialog)
+  const close = () => pageDialog.set(undefined)
+  useEffect(startKeys, [])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the title follows the place
   useEffect(showInTab, [route])
   const connection = useConnection()
@@ -44,7 +47,7 @@ export function App() {
         onClick={() => document.getElementById('place')?.focus()}
         className="sr-only rounded-md bg-card px-3 py-2 text-sm font-medium text-mark focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-50"
       >
-        Past the sessions
+        Skip to content
       </button>
       <Toasts />
       <div
@@ -64,17 +67,15 @@ export function App() {
           <ConnectionNote />
         </div>
       </main>
-      {palette && (
-        <Part
-          of={palettePart}
-          frame={(inside) => (
-            <Dialog label="Command palette" onClose={closePalette}>
-              {inside}
-            </Dialog>
-          )}
-        >
-          {(Palette) => <Palette onClose={closePalette} />}
+      {shown === 'palette' && (
+        <Part of={palettePart} frame={inDialog('Command palette', close)}>
+          {(Palette) => <Palette onClose={close} />}
         </Part>
+      )}
+      {shown === 'keys' && (
+        <Dialog label="Keyboard shortcuts" className="w-[min(46rem,calc(100vw-1.5rem))]!" onClose={close}>
+          <Part of={keysPart}>{(KeysDialog) => <KeysDialog onClose={close} />}</Part>
+        </Dialog>
       )}
       <Announcer />
     </div>
@@ -99,7 +100,7 @@ function Place({ route }: { route: Route }) {
       )
     case 'nowhere':
       return (
-        <Problem title="There is nothing at this address" text="The link may be old, or mistyped.">
+        <Problem title="Page not found" text="The link may be outdated or mistyped.">
           <AllSessions />
         </Problem>
       )
@@ -112,6 +113,14 @@ function Place({ route }: { route: Route }) {
     default:
       return <StartPage />
   }
+}
+
+function inDialog(label: string, close: () => void) {
+  return (inside: ReactNode) => (
+    <Dialog label={label} onClose={close}>
+      {inside}
+    </Dialog>
+  )
 }
 
 function withWayBack(inside: ReactNode): ReactNode {

@@ -7,10 +7,10 @@ import { readinessOf } from './readiness.logic.ts'
 /** One word for each state, wherever agents are listed. */
 const states = {
   ready: { text: 'Ready', look: 'bg-good' },
-  unsure: { text: 'Found, sign-in unknown', look: 'bg-edge' },
+  unsure: { text: 'Installed, sign-in unknown', look: 'bg-edge' },
   'signed-out': { text: 'Not signed in', look: 'bg-wait-fill' },
   unusable: { text: 'Cannot be used', look: 'bg-wait-fill' },
-  missing: { text: 'Not on this machine', look: 'bg-edge' },
+  missing: { text: 'Not installed', look: 'bg-edge' },
 }
 
 export function AgentState({ agent }: { agent: AgentInfo }) {

@@ -5,9 +5,9 @@ import { readinessOf } from './readiness.logic.ts'
 export type NextStep = 'install' | { readonly text: string; readonly command?: string }
 
 const otherwise = {
-  missing: 'Install it on the machine that the server runs on, then look again.',
-  unusable: 'Update it on the machine that the server runs on, then look again.',
-  'signed-out': 'Sign in with its own program, then look again.',
+  missing: 'Install it on the server’s machine, then refresh.',
+  unusable: 'Update it on the server’s machine, then refresh.',
+  'signed-out': 'Sign in with its own program, then refresh.',
 }
 
 /** What to do so that an agent can be used. Its probe knows best; nobody is left without a next step. */

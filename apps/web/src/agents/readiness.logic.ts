@@ -1,6 +1,6 @@
 import type { AgentInfo } from '@parley/protocol'
 
-/** unsure: it is there, and does not tell whether it is signed in. unusable: it is there, and cannot be used as it is. */
+/** unsure: it is there, and does not tell whether it is signed in. unusable: it is there, and cannot be used. */
 export type AgentReadiness = 'ready' | 'unsure' | 'signed-out' | 'unusable' | 'missing'
 
 export function readinessOf(agent: AgentInfo): AgentReadiness {

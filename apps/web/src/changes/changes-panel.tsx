@@ -23,10 +23,10 @@ export default function ChangesPanel() {
   const problem = error && (
     <div className="px-4 py-3 text-sm text-soft" role="status">
       <p className="pb-2">{error}</p>
-      <Button onClick={look}>Look again</Button>
+      <Button onClick={look}>Refresh</Button>
     </div>
   )
-  if (!changes) return problem || <p className="px-4 py-3 text-sm text-faint">Looking…</p>
+  if (!changes) return problem || <p className="px-4 py-3 text-sm text-faint">Loading…</p>
   const { files } = changes
   return (
     <div className="flex min-h-full flex-col">
@@ -35,8 +35,7 @@ export default function ChangesPanel() {
       <WantedFiles files={files} />
       {files.length === 0 && (
         <p className="px-4 py-3 text-sm text-soft">
-          Nothing differs from{' '}
-          {since.chosen === 'start' ? 'the commit the session began at' : 'the last commit'}.
+          No changes since {since.chosen === 'start' ? 'the session’s start' : 'the last commit'}.
         </p>
       )}
       {listed && files.length > 1 && <FileList files={files} />}
@@ -51,7 +50,7 @@ export default function ChangesPanel() {
           />
         ))}
         {changes.cut && (
-          <p className="px-4 py-3 text-sm text-soft">There are more files than can be shown here.</p>
+          <p className="px-4 py-3 text-sm text-soft">There are too many files to show all of them.</p>
         )}
       </div>
       <Remarks />
@@ -90,7 +89,7 @@ function Bar({
       </span>
       {files.length > 1 && (
         <IconButton
-          label="List of files"
+          label="File list"
           aria-pressed={listed}
           onClick={({ currentTarget }) => {
             const panel = currentTarget.closest('aside')?.querySelector('.overflow-y-auto')
@@ -110,7 +109,7 @@ function Bar({
       >
         {split ? <Rows2 size={15} /> : <Columns2 size={15} />}
       </IconButton>
-      <IconButton label="Look again" onClick={onLook}>
+      <IconButton label="Refresh" onClick={onLook}>
         <RefreshCw size={14} />
       </IconButton>
     </div>
@@ -128,11 +127,11 @@ function useSince(): Since {
 }
 
 function Since({ since, noCommit }: { since: Since; noCommit: boolean }) {
-  if (!since.canChoose) return noCommit ? 'nothing: there is no commit yet' : 'the last commit'
+  if (!since.canChoose) return noCommit ? 'the beginning: no commit yet' : 'the last commit'
   return (
     <select
       aria-label="Changes since"
-      title="The start is the commit that the folder stood at when the session was made"
+      title="The session’s start is the commit that was checked out when it was created"
       value={since.chosen}
       onChange={(event) => prefer({ changesSince: event.target.value as Since['chosen'] })}
       className="field-sizing-content h-7 max-w-44 shrink-0 rounded-md bg-transparent px-1 text-xs text-ink hover:bg-hover pointer-coarse:h-11"

@@ -138,9 +138,7 @@ function Patch({
   return (
     <div ref={place}>
       <PatchView path={file.path} lines={patch.lines} split={split} />
-      {patch.cut && (
-        <p className="px-3 py-1.5 text-xs text-faint">There is more of it than can be shown here.</p>
-      )}
+      {patch.cut && <p className="px-3 py-1.5 text-xs text-faint">The rest is too long to show here.</p>}
     </div>
   )
 }

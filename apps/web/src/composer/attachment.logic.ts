@@ -70,7 +70,7 @@ export function apart(parts: readonly PromptPart[]): { text: string; rest: Promp
 export function overflow(name: string, size: number, attached: readonly Attachment[]): string | undefined {
   const together = attached.reduce((sum, one) => sum + one.size, size)
   if (together <= mostTogether) return undefined
-  return `${name} does not fit: one prompt takes ${mostBytes / 1_000_000} MB along. Send it with the next one.`
+  return `${name} does not fit: a prompt can have ${mostBytes / 1_000_000} MB of attachments. Send it with the next one.`
 }
 
 /** Why a file cannot go along, or nothing if it can. */
@@ -79,6 +79,6 @@ export function refusal(
   can: { readonly images: boolean; readonly files: boolean },
 ): string | undefined {
   if (file.size > mostBytes) return `${file.name} is larger than ${mostBytes / 1_000_000} MB.`
-  if (isPicture(file.type)) return can.images ? undefined : 'This agent takes no pictures.'
-  return can.files ? undefined : 'This agent takes no files. Name the file with @ instead.'
+  if (isPicture(file.type)) return can.images ? undefined : 'This agent does not accept images.'
+  return can.files ? undefined : 'This agent does not accept files. Mention the file with @ instead.'
 }

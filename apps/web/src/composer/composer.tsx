@@ -35,6 +35,7 @@ export function Composer() {
   // Without other paused prompts there is no pause to go back to.
   const goesBackPaused = isPaused && wasPaused
   const canSteer = working && (agent?.capabilities.steer ?? false)
+  const begun = useStatePart((state) => state.lastTurn !== undefined)
   const empty = wordless && attachments.list.length === 0
 
   const send = (delivery: Delivery) => {
@@ -71,7 +72,9 @@ export function Composer() {
         findFiles={findFiles}
         side="above"
         rows={1}
-        placeholder={working ? 'Queue a follow-up…' : 'What do you want to build?'}
+        placeholder={
+          working ? 'Queue a follow-up…' : begun ? 'Send a follow-up…' : 'What do you want to build?'
+        }
         className="min-h-11 px-3.5 pt-2.5 pb-1"
         onKey={onKey}
         onType={recall.forget}

@@ -65,7 +65,7 @@ async function deliverAgain(outgoing: Outgoing): Promise<void> {
   remove(outgoing.commandId)
   putBack(outgoing.sessionId, parts, placeIn(outgoing))
   refusalOf(outgoing.sessionId).set(
-    'This browser has not kept what was attached. Look whether it arrived, or attach it again.',
+    'The attachments were not kept in this browser. Check whether they arrived, or attach them again.',
   )
 }
 

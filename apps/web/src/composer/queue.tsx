@@ -48,7 +48,7 @@ function OutgoingPrompt({ outgoing }: { outgoing: Outgoing }) {
       <span className="shrink-0 text-xs">{connected ? 'Sending' : 'Not sent yet: no connection'}</span>
       <span className="min-w-0 flex-1 truncate">{visible(promptText([...outgoing.words]))}</span>
       {outgoing.along > 0 && <span className="shrink-0 text-xs">{plural(outgoing.along, 'attachment')}</span>}
-      <IconButton label="Do not send" onClick={() => takeBack(outgoing)}>
+      <IconButton label="Withdraw unsent prompt" onClick={() => takeBack(outgoing)}>
         <X size={14} />
       </IconButton>
     </li>

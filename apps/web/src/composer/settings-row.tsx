@@ -17,8 +17,8 @@ export const modeNames: Record<PermissionMode, string> = {
 export const modeNotes: Record<PermissionMode, string> = {
   ask: 'Asks before it changes or runs anything.',
   'accept-edits': 'Changes files without asking; asks before it runs commands.',
-  'read-only': 'Looks, and changes nothing.',
-  plan: 'Makes a plan and asks before it begins.',
+  'read-only': 'Reads files and changes nothing.',
+  plan: 'Writes a plan and asks for approval before it starts.',
   bypass: 'Does everything without asking. For folders you can afford to lose.',
 }
 

@@ -45,7 +45,7 @@ function FileFigure({ file, note, folder }: { file: FileDiff; note: string | und
       </figcaption>
       {hunks.length === 0 && (
         <p className="px-3 py-2 text-sm text-soft">
-          {binary ? 'A binary file: its changes cannot be shown.' : 'Nothing in it changed.'}
+          {binary ? 'A binary file: its changes cannot be shown.' : 'No changes in this file.'}
         </p>
       )}
       <ScrollRegion className="diff" label={`Changes to ${path}`}>

@@ -26,15 +26,15 @@ export default function ImportPage() {
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
         <div className="flex items-center">
           <BackToSessions />
-          <h1 className="text-xl font-semibold tracking-tight">Go on with a conversation</h1>
+          <h1 className="text-xl font-semibold tracking-tight">Import a session</h1>
         </div>
         <p className="pt-1 pb-3 text-sm text-soft">
-          What the agents on this machine remember from their own programs. Opening one reads it into a
-          session; the agent’s own copy stays as it is.
+          Conversations that the agents on this machine have stored. Importing one copies it into a session;
+          the agent’s own copy does not change.
         </p>
         <input
           aria-label="Search conversations"
-          placeholder="Search by words, folder or agent"
+          placeholder="Search by title, folder or agent"
           value={words}
           onChange={(event) => setWords(event.target.value)}
           className="field mb-3 w-full pointer-coarse:min-h-11 pointer-coarse:text-base"
@@ -57,7 +57,7 @@ export default function ImportPage() {
         <p className="flex items-center gap-2 py-2 text-sm text-soft" aria-live="polite">
           {looking ? (
             <>
-              <LoaderCircle size={14} aria-hidden className="animate-spin" /> Asking the agents…
+              <LoaderCircle size={14} aria-hidden className="animate-spin" /> Loading conversations…
             </>
           ) : (
             fitting.length === 0 && noneText(found.length, words)
@@ -69,8 +69,8 @@ export default function ImportPage() {
 }
 
 function noneText(all: number, words: string): string {
-  if (all > 0) return `None of the ${all} conversations has “${words}” in it.`
-  return 'The agents on this machine remember no conversation, or do not tell.'
+  if (all > 0) return `No results for “${words}” in ${plural(all, 'conversation')}.`
+  return 'No conversations found. Some agents do not list theirs.'
 }
 
 function Conversation({ conversation }: { conversation: Found }) {
@@ -102,7 +102,7 @@ function Conversation({ conversation }: { conversation: Found }) {
           </span>
         </span>
         <span className="shrink-0 text-xs text-soft">
-          {reading ? 'Reading…' : sessionId === undefined ? '' : 'is here already'}
+          {reading ? 'Importing…' : sessionId === undefined ? '' : 'Already imported'}
         </span>
       </button>
     </li>

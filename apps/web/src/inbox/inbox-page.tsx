@@ -2,7 +2,7 @@ import type { WaitingRequest } from '@parley/protocol'
 import { CircleCheck } from 'lucide-react'
 import { useEffect } from 'react'
 import { fetchDiffs } from '../diff/diff-view.tsx'
-import { useAgents } from '../page/agents.ts'
+import { useAgentName } from '../page/agents.ts'
 import { useNow } from '../page/clock.ts'
 import { NotificationPermission } from '../page/notification-permission.tsx'
 import { problemWords } from '../page/problem-words.logic.ts'
@@ -25,28 +25,26 @@ export default function InboxPage() {
       <div className="mx-auto w-full max-w-3xl px-5 py-6 max-md:px-3 max-md:py-2">
         <div className="flex flex-wrap items-center pb-4">
           <BackToSessions />
-          <h1 className="mr-2 flex-auto text-xl font-semibold tracking-tight whitespace-nowrap">
-            Waiting for you
-          </h1>
+          <h1 className="mr-2 flex-auto text-xl font-semibold tracking-tight whitespace-nowrap">Inbox</h1>
           <NotificationPermission />
         </div>
         {away && (
           <p className="pb-4 text-sm text-soft">
             {requests.length > 0
-              ? 'The server does not answer. This is what waited when it last did; your answers wait here.'
-              : 'The server does not answer. What waits for you is shown as soon as it does.'}
+              ? 'Offline. These requests were open when the server last answered; your answers are sent when reconnected.'
+              : 'Offline. Open requests are shown when the server is reachable again.'}
           </p>
         )}
         {requests.length === 0 && !away && (
           <p className="flex items-center gap-2 text-sm text-soft">
             {status === 'loading' && !error ? (
-              'Looking…'
+              'Loading…'
             ) : error && status !== 'live' ? (
               problemWords(error)
             ) : (
               <>
-                <CircleCheck size={16} className="text-good" aria-hidden /> Nothing waits. Agents that ask for
-                something show up here, from every session.
+                <CircleCheck size={16} className="text-good" aria-hidden /> No open requests. When an agent in
+                any session needs your answer, it appears here.
               </>
             )}
           </p>
@@ -81,7 +79,7 @@ function AnswersAlone({ requests }: { requests: readonly WaitingRequest[] }) {
 
 function InboxEntry({ waiting: { session, request }, first }: { waiting: WaitingRequest; first: boolean }) {
   const now = useNow()
-  const { agents } = useAgents()
+  const agentName = useAgentName(session.agent)
   return (
     <li>
       <p className="flex items-baseline gap-2 px-1 pb-1.5 text-xs text-faint">
@@ -91,9 +89,7 @@ function InboxEntry({ waiting: { session, request }, first }: { waiting: Waiting
         >
           {visible(session.title) || 'Untitled'}
         </Link>
-        <span className="shrink-0">
-          {agents.find(({ id }) => id === session.agent)?.name ?? session.agent}
-        </span>
+        <span className="shrink-0">{agentName}</span>
         <span className="truncate" title={session.cwd}>
           {folderName(session.cwd)}
         </span>

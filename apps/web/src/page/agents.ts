@@ -1,6 +1,7 @@
 import type { AgentInfo, ParleyError } from '@parley/protocol'
 import { useEffect } from 'react'
 import { client } from './client.ts'
+import { createKeptStore } from './kept-store.ts'
 import { createStore, useStore } from './store.ts'
 
 export type Agents = {
@@ -11,6 +12,9 @@ export type Agents = {
 
 const agents = createStore<Agents>({ status: 'unasked', agents: [] })
 
+/** As they were last told: to look for agents takes a while, and a session has only the id of its own. */
+const names = createKeptStore<Readonly<Record<string, string>>>('agent-names', {})
+
 /** Looks for the agents on the server's machine, each by a real probe. */
 export async function askForAgents(): Promise<void> {
   if (agents.get().status === 'asking') return
@@ -18,6 +22,7 @@ export async function askForAgents(): Promise<void> {
   try {
     const reply = await client.call('listAgents')
     agents.set({ status: 'known', agents: reply.agents })
+    names.set(Object.fromEntries(reply.agents.map(({ id, name }) => [id, name])))
   } catch (thrown) {
     agents.set((before) => ({ status: 'failed', agents: before.agents, error: thrown as ParleyError }))
   }
@@ -36,4 +41,15 @@ export function useAgents(): Agents {
 
 export function useAgent(id: string): AgentInfo | undefined {
   return useAgents().agents.find((agent) => agent.id === id)
+}
+
+export function useAgentName(id: string): string {
+  return useAgentNames()(id)
+}
+
+/** What agents are called, by their ids. */
+export function useAgentNames(): (id: string) => string {
+  const { agents: known } = useAgents()
+  const kept = useStore(names)
+  return (id) => known.find((agent) => agent.id === id)?.name ?? kept[id] ?? id
 }

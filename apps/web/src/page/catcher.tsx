@@ -16,12 +16,12 @@ export class Catcher extends Component<{ children: ReactNode }, { error: Error |
     return (
       <main className="h-dvh">
         <Problem
-          title="The page failed"
-          text={`Your sessions are not touched by this: they live on the server.\n\n${error.message}`}
+          title="The page crashed"
+          text={`Your sessions are safe: they are stored on the server.\n\n${error.message}`}
         >
           <div className="pt-4">
             <Button look="primary" onClick={() => location.reload()}>
-              Load the page again
+              Reload the page
             </Button>
           </div>
         </Problem>

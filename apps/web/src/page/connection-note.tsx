@@ -25,8 +25,8 @@ export function ConnectionNote() {
         {connection.state === 'stopped'
           ? error
             ? problemWords(error)
-            : 'The server does not let this browser in.'
-          : 'The server does not answer. What you see may be old; what you send waits here.'}
+            : 'The server does not accept this browser’s sign-in.'
+          : 'Offline. Showing saved data; messages are sent when reconnected.'}
       </span>
       <button
         type="button"

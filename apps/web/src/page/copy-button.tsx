@@ -11,7 +11,7 @@ function useCopy(text: () => string) {
       setCopied(true)
       setTimeout(() => setCopied(false), 1500)
     } catch {
-      toastError(new Error('The browser did not let the page copy.'))
+      toastError(new Error('The browser blocked copying.'))
     }
   }
   return { copied, copy: () => void copy() }

@@ -1,17 +1,18 @@
 import { focusPrompt } from '../composer/focus-prompt.ts'
 import { noteUnused, pressOnCard } from '../request/card-keys.ts'
 import { isEditable, wasWriting } from './focus.ts'
+import { pageDialog } from './page-dialog.ts'
 import { currentRoute, go } from './route.ts'
 import { sessions } from './sessions.ts'
 
 /** The keys of the page. A key with a modifier works anywhere, the others only where nobody is typing. */
-export function startKeys(actions: { openPalette: () => void }): () => void {
+export function startKeys(): () => void {
   const press = (event: KeyboardEvent) => {
     if (event.defaultPrevented || event.isComposing) return
     const command = (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey
     if (command && event.key.toLowerCase() === 'k') {
       event.preventDefault()
-      return actions.openPalette()
+      return pageDialog.set('palette')
     }
     if (event.ctrlKey || event.metaKey || event.altKey || isEditable(event.target)) return
     if (document.querySelector('dialog[open], [popover]:popover-open')) return
@@ -34,7 +35,7 @@ function isInPanel(target: EventTarget | null): boolean {
 const plain: Record<string, () => void> = {
   n: () => go({ name: 'new' }),
   i: () => go({ name: 'inbox' }),
-  '?': () => go({ name: 'settings', section: 'keys' }),
+  '?': () => pageDialog.set('keys'),
   '[': () => step(-1),
   ']': () => step(1),
   '/': focusPrompt,

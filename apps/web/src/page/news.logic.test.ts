@@ -21,7 +21,7 @@ describe('news', () => {
   it('is a request that was not there before, never one that the page came to', () => {
     expect(newRequests(undefined, [waiting('a')])).toEqual([])
     const news = newRequests(new Set(['a']), [waiting('a'), waiting('b')])
-    expect(news).toEqual([{ key: 'b', sessionId: 's', title: 's waits for you', text: 'Which?' }])
+    expect(news).toEqual([{ key: 'b', sessionId: 's', title: 's needs your answer', text: 'Which?' }])
   })
 
   it('is a turn that ended while one looked on', () => {
@@ -39,8 +39,8 @@ describe('news', () => {
     const before = new Map([['a', session('a', 'working')]])
     const told = (failure: SessionSummary['failure']) =>
       endedTurns(before, [{ ...session('a', 'idle'), ...(failure && { failure }) }])[0]?.text
-    expect(told(undefined)).toBe('The turn is over.')
-    expect(told({ outcome: 'unknown' })).toBe('Broke off.')
+    expect(told(undefined)).toBe('Turn finished.')
+    expect(told({ outcome: 'unknown' })).toBe('Interrupted.')
     expect(told({ outcome: 'failed', code: 'agent_failed', message: 'No tokens left' })).toBe(
       'Failed: No tokens left',
     )

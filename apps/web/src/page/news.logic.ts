@@ -21,7 +21,7 @@ export function newRequests(
     .map(({ session, request }) => ({
       key: request.requestId,
       sessionId: session.id,
-      title: `${session.title || 'A session'} waits for you`,
+      title: `${session.title || 'A session'} needs your answer`,
       text: request.type === 'permission' ? request.title : (request.questions[0]?.text ?? 'A question'),
     }))
 }
@@ -46,14 +46,14 @@ export function endedTurns(before: Known | undefined, sessions: readonly Session
 
 function endOf(session: SessionSummary): string {
   const failed = failureWords(session)
-  if (failed === undefined) return 'The turn is over.'
+  if (failed === undefined) return 'Turn finished.'
   return session.failure?.message ? `${failed}: ${session.failure.message}` : `${failed}.`
 }
 
 const places: Partial<Record<Route['name'], string>> = {
   new: 'New session',
   inbox: 'Inbox',
-  import: 'Go on with a conversation',
+  import: 'Import a session',
   settings: 'Settings',
   nowhere: 'Not found',
 }

@@ -17,7 +17,8 @@ export function NotificationPermission({ refused = false }: { refused?: boolean 
   if (permission === 'granted' || !refused) return null
   return (
     <p className="text-soft">
-      This browser does not let the page show notifications. The title still shows them.
+      This browser blocks notifications from this page. The tab’s title still shows how many requests are
+      open.
     </p>
   )
 }

@@ -70,8 +70,8 @@ export function Part<Shown>({
 function NotFetched({ onRetry }: { onRetry: () => void }) {
   return (
     <PartProblem
-      title="This part could not be fetched"
-      text="The server does not answer, or a newer one has taken its place. What you wrote is kept."
+      title="This part could not be loaded"
+      text="The server does not answer, or was updated. What you wrote is kept."
       onRetry={onRetry}
     />
   )
@@ -84,7 +84,7 @@ function PartProblem({ title, text, onRetry }: { title: string; text: string; on
         <Button look="primary" onClick={onRetry}>
           Try again
         </Button>
-        <Button onClick={() => location.reload()}>Load the page again</Button>
+        <Button onClick={() => location.reload()}>Reload the page</Button>
       </div>
     </Problem>
   )
@@ -105,7 +105,7 @@ class PartCatcher extends Component<CatcherProps, { error: Error | undefined }> 
     if (!error) return this.props.children
     const retry = () => this.setState({ error: undefined })
     return this.props.frame(
-      <PartProblem title="This part of the page failed" text={error.message} onRetry={retry} />,
+      <PartProblem title="This part of the page crashed" text={error.message} onRetry={retry} />,
     )
   }
 }

@@ -10,7 +10,7 @@ export function problemWords(thrown: unknown): string {
   if (!(thrown instanceof ParleyError)) return messageOf(thrown)
   const { code, details } = thrown
   if (isUnreachable(thrown)) {
-    return 'The server does not answer. It may have stopped, or the network is away; what is here is kept.'
+    return 'The server does not answer. It may have stopped, or the network is down. Nothing here is lost.'
   }
   if (code === 'unauthorized') {
     if (details?.reason === 'link') return thrown.message
@@ -18,10 +18,10 @@ export function problemWords(thrown: unknown): string {
     return `Open the link that the server printed when it started, or a new one: ${command} prints it.`
   }
   if (typeof details?.status === 'number') {
-    return 'What answered was not the Parley server. Something between it and this browser may be in the way.'
+    return 'The reply did not come from the Parley server. A proxy between it and this browser may be the cause.'
   }
   if (code === 'validation_error' && typeof details?.cwd === 'string') {
-    return `${details.cwd} is not a folder that can be worked in. Choose one that exists.`
+    return `${details.cwd} cannot be used: it is missing, or not a folder.`
   }
   return thrown.message
 }

@@ -6,6 +6,7 @@ import {
   ChevronRight,
   History,
   Inbox,
+  Keyboard,
   Moon,
   Plus,
   Settings,
@@ -14,7 +15,8 @@ import {
 } from 'lucide-react'
 import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import { sessionSource } from '../cache/session-source.ts'
-import { useAgents } from '../page/agents.ts'
+import { useAgentName } from '../page/agents.ts'
+import { pageDialog } from '../page/page-dialog.ts'
 import { prefer, preferences } from '../page/preferences.ts'
 import { settingsSections } from '../page/route.logic.ts'
 import { go, useRoute } from '../page/route.ts'
@@ -138,7 +140,7 @@ function Everything({
       {here && (
         <Doings heading="This session" note=" (this session)" doings={doingsOf(here)} onChoose={onChoose} />
       )}
-      <Doings heading="Do" doings={doings} onChoose={onChoose} />
+      <Doings heading="Commands" doings={doings} onChoose={onChoose} />
     </>
   )
 }
@@ -206,9 +208,14 @@ const doings: readonly Doing[] = [
   ...settingsSections.map((section) => ({
     label: `Settings: ${sectionNames[section].toLowerCase()}`,
     icon: <Settings size={15} />,
-    ...(section === 'keys' && { keys: ['?'] }),
     onSelect: () => go({ name: 'settings', section }),
   })),
+  {
+    label: 'Keyboard shortcuts',
+    icon: <Keyboard size={15} />,
+    keys: ['?'],
+    onSelect: () => pageDialog.set('keys'),
+  },
   { label: 'Theme: light', icon: <Sun size={15} />, onSelect: () => prefer({ theme: 'light' }) },
   { label: 'Theme: dark', icon: <Moon size={15} />, onSelect: () => prefer({ theme: 'dark' }) },
   { label: 'Theme: system', icon: <Sun size={15} />, onSelect: () => prefer({ theme: 'system' }) },
@@ -220,11 +227,10 @@ const doings: readonly Doing[] = [
 ]
 
 function SessionEntry({ session, onChoose }: { session: SessionSummary; onChoose: (doing: Doing) => void }) {
-  const { agents } = useAgents()
   const { id, title, cwd, archived } = session
   const icon = archived ? <Archive size={15} /> : <StatusMark session={session} unread={false} />
   const label = visible(title) || 'Untitled'
-  const agentName = agents.find((agent) => agent.id === session.agent)?.name ?? session.agent
+  const agentName = useAgentName(session.agent)
   const open = () => onChoose({ label, icon, onSelect: () => go({ name: 'session', id }) })
   return (
     <Entry value={id} keywords={[title, cwd, session.agent, agentName]} icon={icon} onSelect={open}>

@@ -49,7 +49,7 @@ describe('an answer in words', () => {
 
   it('knows plans and questions', () => {
     expect(answerWords(permission('plan'), decide({ scope: 'once' }))).toBe('Approve the plan')
-    expect(answerWords(permission('plan'), decide({ decision: 'deny' }))).toBe('Not yet')
+    expect(answerWords(permission('plan'), decide({ decision: 'deny' }))).toBe('Request changes')
     const answers = { a: 'SQLite', b: ['Tests', 'Linting'] }
     expect(answerWords(question, { type: 'question.answer', requestId: 'req_1', answers })).toBe(
       'SQLite, Tests, Linting',
@@ -65,8 +65,8 @@ describe('an answer in words', () => {
 
   it('says how a request ended without it', () => {
     expect(settledWords('denied')).toBe('it was denied elsewhere')
-    expect(settledWords('cancelled')).toBe('the turn stopped before')
-    expect(settledWords(undefined)).toBe('nobody waits for it any more')
+    expect(settledWords('cancelled')).toBe('the turn stopped first')
+    expect(settledWords(undefined)).toBe('the request is no longer open')
   })
 })
 

@@ -20,7 +20,7 @@ export function answerWords(request: OpenRequest, answer: Answering): string {
   if (answer.type === 'question.answer') return inShort(Object.values(answer.answers).flat().join(', '))
   const isPlan = request.type === 'permission' && request.kind === 'plan'
   if (answer.decision === 'deny') {
-    const no = isPlan ? 'Not yet' : 'Deny'
+    const no = isPlan ? 'Request changes' : 'Deny'
     return answer.message ? `${no}: ${inShort(answer.message)}` : no
   }
   if (isPlan) return 'Approve the plan'
@@ -40,10 +40,10 @@ export function settledWords(outcome: unknown): string {
     allowed: 'it was allowed elsewhere',
     denied: 'it was denied elsewhere',
     answered: 'it was answered elsewhere',
-    cancelled: 'the turn stopped before',
-    expired: 'it took too long',
+    cancelled: 'the turn stopped first',
+    expired: 'it expired',
   }
-  return words[String(outcome)] ?? 'nobody waits for it any more'
+  return words[String(outcome)] ?? 'the request is no longer open'
 }
 
 const allowedFor = { once: 'once', session: 'for this session', project: 'in this folder', always: 'always' }
@@ -52,7 +52,7 @@ const allowedFor = { once: 'once', session: 'for this session', project: 'in thi
 export function outcomeWords(block: BlockOf<'permission'>, resolution: PermissionResolution): string {
   const { outcome, scope, by, message, input, carriedFrom } = resolution
   if (outcome === 'cancelled') return 'Not answered: the turn stopped'
-  if (outcome === 'expired') return 'Nobody answered in time'
+  if (outcome === 'expired') return 'Expired without an answer'
   const whose = {
     person: carriedFrom === undefined ? 'by you' : 'by you, as answered before',
     rule: 'by a rule',

@@ -1,6 +1,6 @@
 import type { PermissionOption } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { choicesOf, coverOf, otherFields, wishOf } from './choices.logic.ts'
+import { choicesOf, coverOf, otherFields, plainFields, wishOf } from './choices.logic.ts'
 
 const option = (
   decision: 'allow' | 'deny',
@@ -36,28 +36,30 @@ describe('the choices of a card', () => {
     expect(coverOf(option('allow', 'session', { tool: 'Bash', match: { command: 'npm test' } }))).toBe(
       'npm test',
     )
-    expect(coverOf(option('allow', 'session', { tool: 'Edit' }))).toBe('every use of Edit')
+    expect(coverOf(option('allow', 'session', { tool: 'Edit' }))).toBe('all uses of Edit')
     expect(coverOf(option('allow', 'once'))).toBe('')
     const grant = (command: string) => option('allow', 'session', { tool: 'Bash', match: { command } })
-    expect(coverOf(grant('npm test'), 'npm test')).toBe('exactly this command')
+    expect(coverOf(grant('npm test'), 'npm test')).toBe('only this command')
     expect(coverOf(grant('npm *'), 'npm *')).toBe('npm *')
+    expect(coverOf(grant("ls '\\*.ts'"), "ls '*.ts'")).toBe('only this command')
+    expect(coverOf(grant("ls '\\*.ts' *"), "ls '*.ts' *")).toBe("ls '\\*.ts' *")
     expect(coverOf(grant('npm *'), 'npm test')).toBe('npm *')
-    expect(coverOf(option('allow', 'session', { tool: 'Edit' }), undefined)).toBe('every use of Edit')
+    expect(coverOf(option('allow', 'session', { tool: 'Edit' }), undefined)).toBe('all uses of Edit')
     const command = { tool: 'Bash', match: { command: 'make' }, exact: { cwd: '/x', env: { A: '1' } } }
     expect(coverOf(option('allow', 'session', command), 'make')).toBe(
-      'exactly this command with cwd: /x, env: {"A":"1"}',
+      'only this command with cwd: /x, env: {"A":"1"}',
     )
     const file = { tool: 'Edit', any: ['file_path'], exact: {} }
     expect(coverOf(option('allow', 'session', file))).toBe(
-      'Edit on every file of the folder, but no settings of git, agents, editors and shells',
+      'all uses of Edit on files in the folder, except settings of git, agents, editors and shells',
     )
     const elsewhere = { tool: 'Read', exact: { file_path: '/etc/hosts' }, outside: true }
-    expect(coverOf(option('allow', 'session', elsewhere))).toBe('exactly this call, outside the folder')
+    expect(coverOf(option('allow', 'session', elsewhere))).toBe('only this call, outside the folder')
     expect(coverOf(option('allow', 'session', { tool: 'Read', outside: true }))).toBe(
-      'every use of Read, outside the folder, too',
+      'all uses of Read, also outside the folder',
     )
     const fetch = { tool: 'WebFetch', exact: { url: 'x' }, any: ['prompt'] }
-    expect(coverOf(option('allow', 'session', fetch))).toBe('exactly this call')
+    expect(coverOf(option('allow', 'session', fetch))).toBe('only this call')
   })
 
   it('say what is wanted', () => {
@@ -85,4 +87,17 @@ it('hides no switch behind a command', () => {
   ])
   expect(otherFields({ path: 'a', replaceAll: true }, 'diff')).toEqual([['replaceAll', 'true']])
   for (const odd of [null, 'text', 3, ['a']]) expect(otherFields(odd)).toEqual([])
+})
+
+it('writes the fields of an input as lines, without what the title says', () => {
+  const input = { url: 'https://example.com', prompt: 'What is it?', limit: 3, raw: false, none: null }
+  expect(plainFields(input, 'Fetch https://example.com')).toEqual([
+    ['prompt', 'What is it?'],
+    ['limit', '3'],
+    ['raw', 'false'],
+  ])
+  expect(plainFields({ file_path: '/etc/hosts' }, 'Read /etc/hosts')).toEqual([])
+  expect(plainFields({ text: '' }, 'Use it')).toEqual([['text', '']])
+  for (const nested of [{ a: { b: 1 } }, { a: [] }, ['a'], 'text', null])
+    expect(plainFields(nested, 'Use it')).toBeUndefined()
 })

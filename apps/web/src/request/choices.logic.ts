@@ -38,18 +38,24 @@ export function coverOf({ rule }: PermissionOption, command?: string): string {
   if (!rule) return ''
   const { tool, match = {}, exact = {}, any = [] } = rule
   const isPinned = rule.match || rule.exact || rule.any
-  const beyond = rule.outside ? ', outside the folder, too' : ''
-  if (!isPinned) return tool === '*' ? `every tool${beyond}` : `every use of ${tool}${beyond}`
+  const beyond = rule.outside ? ', also outside the folder' : ''
+  if (!isPinned) return tool === '*' ? `all tools${beyond}` : `all uses of ${tool}${beyond}`
   const fields = fieldWords(rule)
   const others = fields.filter((words) => words !== match.command)
-  // A star stands for other commands, a backslash before it for itself: those are shown as they are.
-  const isThis = rule.match?.command === command && !/[*\\]/.test(command ?? '*')
-  if (isThis) return `exactly this command${others.length > 0 ? ` with ${others.join(', ')}` : ''}`
+  const isThis = command !== undefined && literalOf(match.command) === command
+  if (isThis) return `only this command${others.length > 0 ? ` with ${others.join(', ')}` : ''}`
   if (any.some((field) => field !== 'prompt')) {
     const same = Object.keys(exact).length > 0 ? ` with ${others.join(', ')}` : ''
-    return `${tool} on every file of the folder${same}, but no settings of git, agents, editors and shells`
+    return `all uses of ${tool} on files in the folder${same}, except settings of git, agents, editors and shells`
   }
-  return rule.match ? fields.join(', ') : `exactly this call${rule.outside ? ', outside the folder' : ''}`
+  return rule.match ? fields.join(', ') : `only this call${rule.outside ? ', outside the folder' : ''}`
+}
+
+/** The one text that a pattern fits; undefined where a star in it stands for anything. */
+function literalOf(pattern = '*'): string | undefined {
+  const parts: readonly string[] = pattern.match(/\\[\s\S]|[\s\S]/g) ?? []
+  if (parts.includes('*')) return undefined
+  return parts.map((part) => (part.length > 1 ? part.slice(1) : part)).join('')
 }
 
 /** The fields that a rule looks at, each with what it must be. */
@@ -65,23 +71,21 @@ export function fieldWords({ match = {}, exact = {} }: RulePattern): readonly st
 /** Why nothing but a person answers this. */
 export function reachOf(ask: Pick<PermissionAsk, 'outside' | 'protected'>): readonly string[] {
   return [
-    ...(ask.outside ? ['It reaches outside the folder.'] : []),
-    ...(ask.protected ? ['It changes a protected file: one that can make a program run something.'] : []),
+    ...(ask.outside ? ['This reaches outside the session’s folder.'] : []),
+    ...(ask.protected ? ['This changes a protected file: one that can make programs run code.'] : []),
   ]
 }
 
-const kinds = {
-  read: 'read',
-  edit: 'change',
-  delete: 'delete',
-  move: 'move',
-  search: 'search',
-  execute: 'run',
-  fetch: 'fetch',
-  think: 'use',
-  plan: 'go on with',
-  subagent: 'start a subagent for',
-  other: 'use',
+const wishes = {
+  read: 'wants to read a file',
+  delete: 'wants to delete a file',
+  move: 'wants to move a file',
+  search: 'wants to search',
+  execute: 'wants to run a command',
+  fetch: 'wants to fetch a page',
+  think: 'wants to think',
+  plan: 'has a plan',
+  subagent: 'wants to start a subagent',
 } as const
 
 type Wish = Pick<PermissionAsk, 'kind' | 'tool' | 'parentToolCallId' | 'diffs' | 'diff'>
@@ -89,11 +93,9 @@ type Wish = Pick<PermissionAsk, 'kind' | 'tool' | 'parentToolCallId' | 'diffs' |
 /** "Demo wants to run a command": the first thing a card says. */
 export function wishOf(ask: Wish, name: string): string {
   const agentName = askerOf(ask, name)
-  if (ask.kind === 'plan') return `${agentName} has a plan`
-  if (ask.kind === 'execute') return `${agentName} wants to run a command`
   if (ask.kind === 'edit') return `${agentName} wants to change ${filesOf(ask)}`
   if (ask.kind === 'other') return `${agentName} wants to use ${ask.tool}`
-  return `${agentName} wants to ${kinds[ask.kind]}`
+  return `${agentName} ${wishes[ask.kind]}`
 }
 
 function filesOf(ask: Wish): string {
@@ -131,4 +133,20 @@ export function otherFields(
     const words = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
     return [[name, words.length > longestShown ? `${words.slice(0, longestShown)}…` : words] as const]
   })
+}
+
+/**
+ * The fields of an input, each as a line of text, without the one that the title ends with; undefined where that does
+ * not show all of it, since something is nested in it.
+ */
+export function plainFields(
+  input: unknown,
+  title: string,
+): readonly (readonly [name: string, value: string])[] | undefined {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return undefined
+  const fields = Object.entries(input).filter(([, value]) => value !== undefined && value !== null)
+  if (fields.some(([, value]) => typeof value === 'object')) return undefined
+  return fields
+    .map(([name, value]) => [name, String(value)] as const)
+    .filter(([, value]) => value === '' || !title.endsWith(value))
 }

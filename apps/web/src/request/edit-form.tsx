@@ -85,7 +85,7 @@ function Field({
       />
       {visible(value) !== value && (
         <p className="pt-1 text-xs text-wait [overflow-wrap:anywhere] whitespace-pre-wrap">
-          With what is hidden in it: <code>{visible(value)}</code>
+          With hidden characters shown: <code>{visible(value)}</code>
         </p>
       )}
     </div>

@@ -40,7 +40,7 @@ export function PermissionButtons({ plan, choices, command, edited, disabled, on
       )}
       {wider.length > 0 && (
         <Menu
-          label="Allow more widely"
+          label="More allow options"
           className="border border-edge"
           part={menuList}
           list={(MenuList, menu) => (
@@ -58,17 +58,17 @@ export function PermissionButtons({ plan, choices, command, edited, disabled, on
       )}
       {rest.onEdit && (
         <Button look="quiet" onClick={rest.onEdit} onPointerEnter={rest.onNearEdit} onFocus={rest.onNearEdit}>
-          <Pencil size={13} aria-hidden /> {edited ? 'Do not edit' : 'Edit'}
+          <Pencil size={13} aria-hidden /> {edited ? 'Cancel edit' : 'Edit'}
         </Button>
       )}
       {plan ? (
         <Button look="danger" className="ml-auto" onClick={rest.onDenyWithReason}>
-          Not yet, and say why <Key>3</Key>
+          Request changes <Key>3</Key>
         </Button>
       ) : (
         <span className="ml-auto flex items-center gap-1 max-md:pt-1">
           <Button look="quiet" onClick={rest.onDenyWithReason}>
-            Deny, and say why
+            Deny with reason
           </Button>
           <Button look="danger" onClick={rest.onDeny}>
             Deny {!edited && <Key>3</Key>}
@@ -77,7 +77,7 @@ export function PermissionButtons({ plan, choices, command, edited, disabled, on
       )}
       {cover !== '' && (
         <p className="line-clamp-3 basis-full text-xs [overflow-wrap:anywhere] text-soft">
-          “For this session” covers {visible(cover)}
+          “For this session” allows {visible(cover)}
         </p>
       )}
     </div>

@@ -2,7 +2,7 @@ import { type PermissionOption, requestedDiffs } from '@parley/protocol'
 import { type KeyboardEvent, useState } from 'react'
 import { DiffList } from '../diff/diff-list.tsx'
 import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
-import { useAgent } from '../page/agents.ts'
+import { useAgent, useAgentName } from '../page/agents.ts'
 import { lazyPart, Part } from '../page/part.tsx'
 import { useStore } from '../page/store.ts'
 import { visible, within } from '../page/words.logic.ts'
@@ -15,7 +15,7 @@ import { KindIcon } from '../timeline/kind-icon.tsx'
 import { useAnswer } from './answer.ts'
 import { useAnswerDraft } from './answer-draft.ts'
 import { Card, focusCard } from './card.tsx'
-import { choicesOf, otherFields, type PermissionAsk, reachOf, wishOf } from './choices.logic.ts'
+import { choicesOf, otherFields, type PermissionAsk, plainFields, reachOf, wishOf } from './choices.logic.ts'
 import { PermissionButtons } from './permission-buttons.tsx'
 
 const editPart = lazyPart(() => import('./edit-form.tsx'))
@@ -54,7 +54,7 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
     else return false
     return true
   }
-  const title = wishOf(ask, agent?.name ?? session.agent)
+  const title = wishOf(ask, useAgentName(session.agent))
   return (
     <Card label={`${title}: ${ask.title}`} takesFocus={takesFocus} onKey={onKey}>
       <header className="flex flex-wrap items-baseline gap-x-2 px-3.5 pt-2.5 text-sm">
@@ -96,14 +96,12 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
         ))}
         {ask.reason && <p className="pt-1.5 text-sm text-soft">{visible(ask.reason)}</p>}
         {ask.stale && (
-          <p className="pt-1.5 text-xs text-faint">
-            The agent rests. Your answer wakes it, and it goes on from here.
-          </p>
+          <p className="pt-1.5 text-xs text-faint">The agent is paused. It continues when you answer.</p>
         )}
       </div>
       {denying ? (
         <DenyForm
-          no={isPlan ? 'Not yet' : 'Deny'}
+          no={isPlan ? 'Request changes' : 'Deny'}
           reason={draft.reason ?? ''}
           onWrite={(reason) => keep({ reason })}
           sending={sending}
@@ -163,26 +161,55 @@ function Wanted({ ask, folder }: { ask: PermissionAsk; folder: string }) {
   return (
     <div>
       <p className="text-sm font-medium [overflow-wrap:anywhere]">{visible(within(ask.title, folder))}</p>
-      {!isEmpty(ask.input) && (
-        <ScrollRegion label="Input" className="mt-1 max-h-60 overflow-y-auto rounded-md bg-sunk">
-          <pre className="terminal px-2.5 py-2">
-            <LongText text={visible(asJson(ask.input))} />
-          </pre>
-        </ScrollRegion>
-      )}
+      <PlainInput input={ask.input} title={ask.title} />
     </div>
+  )
+}
+
+/** The input of a call that is neither a command nor a change of files. */
+function PlainInput({ input, title }: { input: unknown; title: string }) {
+  const fields = plainFields(input, title)
+  if (isEmpty(input) || fields?.length === 0) return null
+  return (
+    <ScrollRegion label="Input" className="mt-1 max-h-60 overflow-y-auto rounded-md bg-sunk">
+      {fields ? (
+        <dl className="px-2.5 py-2 text-sm">
+          {fields.map(([name, value]) => (
+            <div key={name} className="flex gap-x-3 py-0.5 max-md:flex-col">
+              <dt className="shrink-0 text-xs leading-5 text-soft md:w-24">{labelOf(name)}</dt>
+              <dd className="min-w-0 whitespace-pre-wrap [overflow-wrap:anywhere]">
+                <LongText text={visible(value)} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      ) : (
+        <pre className="terminal px-2.5 py-2">
+          <LongText text={visible(asJson(input))} />
+        </pre>
+      )}
+    </ScrollRegion>
   )
 }
 
 function PlanText({ input }: { input: unknown }) {
   const plan = planOf(input)
   if (plan !== undefined) return <LazyMarkdown text={plan} />
-  return (
-    <p className="text-sm text-soft">The plan has no text of its own; it is in the conversation above.</p>
-  )
+  return <p className="text-sm text-soft">The plan is in the conversation above.</p>
 }
 
-const fieldLabels: Readonly<Record<string, string>> = { description: 'Why', instruction: 'Why' }
+const fieldLabels: Readonly<Record<string, string>> = {
+  description: 'Why',
+  instruction: 'Why',
+  prompt: 'Prompt',
+  query: 'Query',
+  pattern: 'Pattern',
+  url: 'URL',
+  file_path: 'File',
+  filePath: 'File',
+  path: 'Path',
+}
+const labelOf = (name: string) => fieldLabels[name] ?? visible(name)
 
 /** What else the input says: a switch that leaves the sandbox must not hide behind the command. */
 function Others({ fields }: { fields: ReturnType<typeof otherFields> }) {
@@ -191,7 +218,7 @@ function Others({ fields }: { fields: ReturnType<typeof otherFields> }) {
     <dl className="flex flex-wrap gap-x-4 gap-y-0.5 px-1 pt-1.5 text-xs text-soft">
       {fields.map(([name, value]) => (
         <div key={name} className="flex min-w-0 gap-1.5">
-          <dt className="text-faint">{fieldLabels[name] ?? visible(name)}</dt>
+          <dt className="text-faint">{labelOf(name)}</dt>
           <dd className="min-w-0 [overflow-wrap:anywhere]">{visible(value)}</dd>
         </div>
       ))}
@@ -238,7 +265,7 @@ function DenyForm({
       <div className="flex flex-wrap items-center gap-2">
         <label className="flex items-center gap-1.5 text-sm text-soft">
           <input type="checkbox" checked={endTurn} onChange={(event) => setEndTurn(event.target.checked)} />
-          and stop the turn
+          Also stop this turn
         </label>
         <span className="ml-auto flex gap-1">
           <Button

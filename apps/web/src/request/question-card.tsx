@@ -1,7 +1,7 @@
 import { answersProblem, type Question } from '@parley/protocol'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { LazyMarkdown } from '../markdown/lazy-markdown.tsx'
-import { useAgent } from '../page/agents.ts'
+import { useAgentName } from '../page/agents.ts'
 import { visible } from '../page/words.logic.ts'
 import { Button, Key } from '../parts/button.tsx'
 import { useAnswer } from './answer.ts'
@@ -17,7 +17,7 @@ type Props = {
 }
 
 export function QuestionCard({ session, ask, takesFocus }: Props) {
-  const agent = useAgent(session.agent)
+  const agentName = useAgentName(session.agent)
   const { answer, sending } = useAnswer(session.id, ask)
   const [{ filled = {} }, keep] = useAnswerDraft(ask.requestId)
   const setFilled = (next: Filled) => keep({ filled: next })
@@ -39,11 +39,7 @@ export function QuestionCard({ session, ask, takesFocus }: Props) {
     return true
   }
   return (
-    <Card
-      label={`${askerOf(ask, agent?.name ?? session.agent)} asks: ${open.text}`}
-      takesFocus={takesFocus}
-      onKey={onKey}
-    >
+    <Card label={`${askerOf(ask, agentName)} asks: ${open.text}`} takesFocus={takesFocus} onKey={onKey}>
       <form
         ref={form}
         onSubmit={(event) => {
@@ -84,12 +80,14 @@ export function QuestionCard({ session, ask, takesFocus }: Props) {
                 answer(left)
               }}
             >
-              You decide
+              Let the agent decide
             </Button>
           )}
           {!complete && (
             <span className="text-xs text-faint">
-              {ask.questions.length > 1 ? 'Each question needs an answer.' : 'Choose, or write your own.'}
+              {ask.questions.length > 1
+                ? 'Answer every question to continue.'
+                : 'Choose an option, or write your own answer.'}
             </span>
           )}
         </div>
@@ -126,7 +124,7 @@ function QuestionField({
         {visible(question.text)}
         {place !== undefined && <span className="pl-1.5 text-xs font-normal text-faint">{place}</span>}
         {question.multiple && (
-          <span className="pl-1.5 text-xs font-normal text-faint">several can apply</span>
+          <span className="pl-1.5 text-xs font-normal text-faint">Select all that apply</span>
         )}
       </legend>
       <div className="flex flex-col gap-1">

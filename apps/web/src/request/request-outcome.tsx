@@ -8,7 +8,7 @@ export function RequestOutcome({ block }: { block: BlockOf<'permission'> }) {
   if (!resolution) {
     return (
       <p className="flex items-center gap-1.5 py-0.5 pl-8 text-xs font-medium text-wait">
-        <Hand size={12} aria-hidden /> Waits for you
+        <Hand size={12} aria-hidden /> Needs your approval
       </p>
     )
   }

@@ -84,10 +84,10 @@ async function holdWhenAbandoned(commandId: string): Promise<void> {
   const abandoned = await whenAbandoned(commandId)
   watched.delete(commandId)
   if (!abandoned) return
-  hold(commandId, 'Its tab was closed before the server had it.')
+  hold(commandId, 'The tab was closed too early.')
   forgetSettled()
   if (!keptAnswers.get().some((one) => one.commandId === commandId)) return
-  const text = `“${abandoned.said}” was not sent: its tab was closed before the server had it.`
+  const text = `“${abandoned.said}” was not sent: the tab was closed too early.`
   heldNotes.set(
     commandId,
     tell(text, () => go({ name: 'inbox' })),
@@ -162,7 +162,7 @@ function forgetSettled(): void {
     if (state !== 'held' || open.has(requestId) || ours.has(commandId)) continue
     forgetAnswer(commandId)
     heldNotes.get(commandId)?.()
-    const text = `Your answer to “${asked}” (${said}) was never sent, and is not waited for any more.`
+    const text = `Your answer to “${asked}” (${said}) was not sent, and the request is no longer open.`
     tell(text, () => go({ name: 'session', id: sessionId }))
   }
 }

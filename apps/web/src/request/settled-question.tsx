@@ -11,8 +11,8 @@ export function SettledQuestion({ block }: { block: BlockOf<'question'> }) {
       <p className="flex min-h-7 items-center gap-2 px-1.5 text-sm font-medium text-wait">
         <MessageCircleQuestion size={14} aria-hidden />
         {request.questions.length === 1
-          ? 'A question waits for you'
-          : `${request.questions.length} questions wait for you`}
+          ? 'A question for you'
+          : `${request.questions.length} questions for you`}
       </p>
     )
   }

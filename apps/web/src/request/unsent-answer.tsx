@@ -36,7 +36,7 @@ export function UnsentAnswer({ answer }: { answer: KeptAnswer }) {
         </span>
         {state !== 'sent' && (
           <span className="block text-xs text-soft">
-            {problem ?? 'It is kept here, and sent as soon as the server answers.'}
+            {problem ?? 'It is sent when the server is reachable again.'}
           </span>
         )}
       </span>
@@ -44,10 +44,10 @@ export function UnsentAnswer({ answer }: { answer: KeptAnswer }) {
         <span className="ml-auto flex gap-2">
           {state === 'held' && (
             <Button look="good" onClick={() => sendHeldAnswer(answer)}>
-              Send it
+              Send
             </Button>
           )}
-          <Button onClick={() => takeBackAnswer(answer)}>Take it back</Button>
+          <Button onClick={() => takeBackAnswer(answer)}>Withdraw</Button>
         </span>
       )}
     </div>

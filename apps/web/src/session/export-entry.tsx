@@ -5,12 +5,12 @@ import { toastError } from '../page/toasts.tsx'
 import type { MenuEntry } from '../parts/menu-list.tsx'
 
 const formats: Record<ExportFormat, string> = {
-  html: 'A page (HTML)',
+  html: 'Web page (HTML)',
   markdown: 'Markdown',
-  jsonl: 'The events as recorded (JSONL)',
+  jsonl: 'Event log (JSONL)',
   'ui-messages': 'AI SDK UI messages (JSON)',
-  'incoming-messages': 'Incoming messages (JSON)',
-  'run-events': 'Run events (JSON)',
+  'incoming-messages': 'Messages for IPC clients (JSON)',
+  'run-events': 'Run events for scripts (JSON)',
 }
 
 /** Every way that the server can write a session down. */

@@ -46,7 +46,7 @@ export function PanelEdge({ panel, label }: { panel: Panel; label: string }) {
       onPointerMove={onPointerMove}
       onKeyDown={onKeyDown}
       onDoubleClick={() => prefer({ panelWidths: { ...preferences.get().panelWidths, [panel]: undefined } })}
-      title="Drag to change the width; double-click for the usual one"
+      title="Drag to resize; double-click to reset"
       className="absolute inset-y-0 -left-1 z-20 w-2 cursor-col-resize touch-none outline-none hover:bg-mark-fill/30 focus-visible:bg-mark-fill/50 max-lg:hidden"
     />
   )

@@ -10,9 +10,7 @@ export default function PlanPanel() {
   const done = plan.filter((entry) => entry.status === 'completed').length
   return (
     <div className="flex flex-col gap-4 px-4 py-3 text-sm">
-      {plan.length === 0 && tasks.length === 0 && (
-        <p className="text-soft">The agent has no plan in this session.</p>
-      )}
+      {plan.length === 0 && tasks.length === 0 && <p className="text-soft">No plan in this session.</p>}
       {plan.length > 0 && (
         <section aria-label="Steps">
           <p className="pb-1.5 text-xs text-faint tabular-nums">
@@ -41,7 +39,7 @@ export default function PlanPanel() {
 
 const marks = {
   completed: <CircleCheck size={15} className="text-good" aria-label="done" />,
-  'in-progress': <CircleDot size={15} className="breathe text-mark" aria-label="being done" />,
+  'in-progress': <CircleDot size={15} className="breathe text-mark" aria-label="in progress" />,
   pending: <Circle size={15} className="text-faint" aria-label="to do" />,
   cancelled: <CircleSlash size={15} className="text-faint" aria-label="dropped" />,
 }
@@ -66,7 +64,7 @@ const taskMarks = {
 
 function TaskRow({ task }: { task: Task }) {
   const stop = useStopTasks()
-  const note = task.parked ? 'Waits for your answer' : (task.reason && reasons[task.reason]) || task.summary
+  const note = task.parked ? 'Needs your answer' : (task.reason && reasons[task.reason]) || task.summary
   return (
     <li className="flex items-start gap-2">
       <span className="mt-0.5 shrink-0">{taskMarks[task.status]}</span>
@@ -97,6 +95,6 @@ const reasons: Readonly<Record<NonNullable<Task['reason']>, string>> = {
   'server-stopped': 'Stopped: the server was stopped',
   'server-killed': 'Stopped: the server was restarted',
   restarted: 'Started again',
-  denied: 'Stopped: what it asked for was denied',
+  denied: 'Stopped: its request was denied',
   'turn-end': 'Ended with its turn',
 }

@@ -1,7 +1,7 @@
 import { runningInBackground } from '@parley/protocol'
 import { ChevronLeft, Ellipsis, FileDiff, ListChecks, Search, SquareTerminal } from 'lucide-react'
 import { type RefObject, useEffect, useRef, useState } from 'react'
-import { useAgent } from '../page/agents.ts'
+import { useAgentName } from '../page/agents.ts'
 import { lacksFocus, useFocusBack } from '../page/focus.ts'
 import { withKeys } from '../page/key-words.ts'
 import { lazyPart } from '../page/part.tsx'
@@ -30,7 +30,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
   const background = useStatePart((state) => runningInBackground(state).length)
   const planned = useStatePart((state) => state.plan.length + state.tasks.length > 0)
   const status = usePart((snapshot) => snapshot.status)
-  const agent = useAgent(agentId)
+  const agentName = useAgentName(agentId)
   const head = useRef<HTMLElement>(null)
   useFocusBack(renaming, () => head.current?.querySelector<HTMLElement>('[aria-haspopup=menu]'))
   useFocusFromPanel(head)
@@ -57,7 +57,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
                 .filter(Boolean)
                 .join(', ')}
             >
-              {agent?.name ?? agentId}
+              {agentName}
             </span>
             {cwd && (
               <span aria-hidden className="max-md:hidden">
@@ -72,11 +72,20 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
             )}
             {background > 0 && (
               <span className="shrink-0 text-mark">
-                · {background === 1 ? '1 background task' : `${background} background tasks`}
+                <span className="max-md:hidden">· </span>
+                {background === 1 ? '1 background task' : `${background} background tasks`}
               </span>
             )}
-            {archived && <span>· archived</span>}
-            {status === 'reconnecting' && <span className="text-wait">· reconnecting</span>}
+            {archived && (
+              <span>
+                <span className="max-md:hidden">· </span>archived
+              </span>
+            )}
+            {status === 'reconnecting' && (
+              <span className="text-wait">
+                <span className="max-md:hidden">· </span>reconnecting
+              </span>
+            )}
           </p>
         </div>
       )}
@@ -91,7 +100,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
       <PanelButton panel="changes" label="Changes" shown icon={<FileDiff size={16} />} />
       <PanelButton panel="terminal" label="Terminals" shown icon={<SquareTerminal size={16} />} />
       <Menu
-        label="More for this session"
+        label="Session menu"
         part={sessionMenu}
         list={(SessionMenu, menu) => (
           <SessionMenu {...menu} onRename={() => setRenaming(true)} onFind={onFind} />

@@ -39,23 +39,23 @@ export default function SessionMenu({ onRename, onFind, ...menu }: Props) {
     { label: 'Rename', icon: <Pencil size={14} />, onSelect: onRename },
     { label: 'Find', icon: <Search size={14} />, onSelect: onFind },
     {
-      label: all ? 'Fold what is quiet' : 'Expand everything',
+      label: all ? 'Collapse all' : 'Expand all',
       icon: all ? <FoldVertical size={14} /> : <UnfoldVertical size={14} />,
       onSelect: () => prefer({ expandAll: !all }),
     },
     {
-      label: 'Copy folder',
+      label: 'Copy folder path',
       icon: <ClipboardCopy size={14} />,
-      onSelect: () => run(navigator.clipboard.writeText(cwd).then(() => toast('Copied the folder.'))),
+      onSelect: () => run(navigator.clipboard.writeText(cwd).then(() => toast('Copied the folder path.'))),
     },
     agent?.capabilities.fork && { label: 'Fork', icon: <GitFork size={14} />, onSelect: () => run(fork()) },
     agent?.capabilities.compaction && {
-      label: 'Compact the context',
+      label: 'Compact context',
       icon: <Minimize2 size={14} />,
       onSelect: () => run(client.compact(id)),
     },
     connected && {
-      label: 'Let the agent rest',
+      label: 'Shut down agent',
       icon: <Power size={14} />,
       onSelect: () => run(client.closeSession(id)),
     },

@@ -45,8 +45,8 @@ function Session() {
     const gone = error.code === 'not_found'
     return (
       <Problem
-        title={gone ? 'This session is not here' : 'This session cannot be shown'}
-        text={gone ? 'It was deleted, or the link is not right.' : problemWords(error)}
+        title={gone ? 'Session not found' : 'This session cannot be shown'}
+        text={gone ? 'It was deleted, or the link is wrong.' : problemWords(error)}
       >
         <AllSessions />
       </Problem>
@@ -60,9 +60,7 @@ function Session() {
           <Timeline findOpen={finding} onFindClose={() => setFinding(false)} />
         ) : (
           <div className="flex flex-1 items-center justify-center px-6 text-center text-sm text-faint">
-            {error
-              ? 'The server does not answer, and this browser has not seen this session yet.'
-              : 'Loading…'}
+            {error ? 'Offline, and this browser has no saved copy of this session.' : 'Loading…'}
           </div>
         )}
         <Dock />
@@ -91,7 +89,7 @@ function Dock() {
   const [first, ...others] = open
   useEffect(() => {
     if (first)
-      announce(first.type === 'permission' ? `Waits for you: ${first.title}` : 'A question waits for you')
+      announce(first.type === 'permission' ? `Needs your approval: ${first.title}` : 'A question for you')
   }, [first])
   return (
     // Whatever the height, something of the conversation stays in sight, and the card gives way before the composer. On a
@@ -114,7 +112,9 @@ function Dock() {
           )}
           {others.length > 0 && (
             <p className="shrink-0 px-3 text-xs font-medium text-wait">
-              {others.length === 1 ? 'One more waits after this.' : `${others.length} more wait after this.`}
+              {others.length === 1
+                ? '1 more request after this.'
+                : `${others.length} more requests after this.`}
             </p>
           )}
         </div>
@@ -172,10 +172,10 @@ function useSeenHere(): void {
 }
 
 const turnEnds: Record<TurnOutcome, string> = {
-  completed: 'The turn is over',
-  failed: 'The turn failed',
-  cancelled: 'The turn was stopped',
-  unknown: 'The turn is over; how it ended is not known',
+  completed: 'Turn finished',
+  failed: 'Turn failed',
+  cancelled: 'Turn stopped',
+  unknown: 'Turn ended; its outcome is unknown',
 }
 
 /** Says when a turn that was seen running is over. */

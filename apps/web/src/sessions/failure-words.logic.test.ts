@@ -7,7 +7,7 @@ describe('why a session stopped', () => {
     [{ outcome: 'failed', code: 'agent_not_found' }, 'Agent not found'],
     [{ outcome: 'failed', code: 'agent_failed' }, 'Failed'],
     [{ outcome: 'failed' }, 'Failed'],
-    [{ outcome: 'unknown' }, 'Broke off'],
+    [{ outcome: 'unknown' }, 'Interrupted'],
   ] as const)('%j is said as %s', (failure, words) => {
     expect(failureWords({ status: 'idle', failure })).toBe(words)
   })

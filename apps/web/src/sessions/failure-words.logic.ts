@@ -6,5 +6,5 @@ export function failureWords(session: Pick<SessionSummary, 'status' | 'failure'>
   if (!failure || status !== 'idle') return undefined
   if (failure.code === 'agent_not_signed_in') return 'Not signed in'
   if (failure.code === 'agent_not_found') return 'Agent not found'
-  return failure.outcome === 'unknown' ? 'Broke off' : 'Failed'
+  return failure.outcome === 'unknown' ? 'Interrupted' : 'Failed'
 }

@@ -89,7 +89,7 @@ export const SessionRow = memo(function SessionRow(props: Props) {
         </Link>
       )}
       <Menu
-        label={`More for ${session.title || 'Untitled'}`}
+        label={`Menu of ${session.title || 'Untitled'}`}
         tabIndex={-1}
         className="absolute! right-1 bottom-0.5 opacity-0 group-focus-within:opacity-100 group-hover:opacity-100 aria-expanded:opacity-100 pointer-coarse:right-0 pointer-coarse:bottom-2 pointer-coarse:opacity-100"
         part={rowMenu}

@@ -11,7 +11,7 @@ import {
   useRef,
   useState,
 } from 'react'
-import { useAgents } from '../page/agents.ts'
+import { useAgentNames } from '../page/agents.ts'
 import { useNow } from '../page/clock.ts'
 import { ConnectionNote } from '../page/connection-note.tsx'
 import { focusSearch, isEditable } from '../page/focus.ts'
@@ -72,7 +72,7 @@ export function Sidebar() {
 
 function emptyText({ q, archived }: { q: string; archived: boolean }): string {
   if (q !== '') return `No session has “${q}” in its title, folder or agent.`
-  return archived ? 'Nothing is archived.' : 'No sessions yet. Start one, and it stays here.'
+  return archived ? 'No archived sessions.' : 'No sessions yet.'
 }
 
 function SidebarHead() {
@@ -146,7 +146,7 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
   const seen = useSeen()
   const deleting = useDeleting()
   const now = useNow()
-  const { agents } = useAgents()
+  const agentName = useAgentNames()
   const kept = useKeptSessions()
   const known = list.status === 'loading' && list.error ? kept : list.sessions
   const shown = known.filter((session) => !deleting.has(session.id))
@@ -176,7 +176,7 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
               <SessionRow
                 key={session.id}
                 session={session}
-                agentName={agents.find(({ id }) => id === session.agent)?.name ?? session.agent}
+                agentName={agentName(session.agent)}
                 current={session.id === here}
                 unread={session.id !== here && isUnread(session, seen)}
                 now={now}

@@ -5,9 +5,9 @@ import { failureWords } from './failure-words.logic.ts'
 const names = {
   idle: 'idle',
   working: 'working',
-  waiting: 'waits for you',
-  parked: 'waits for you, parked',
-  background: 'works in the background',
+  waiting: 'needs your answer',
+  parked: 'needs your answer, agent paused',
+  background: 'working in the background',
 }
 
 /** The state of a session as one small mark, with its name for those who do not see it. */

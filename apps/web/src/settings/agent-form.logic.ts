@@ -7,9 +7,9 @@ export const emptyAgent: AgentForm = { id: '', name: '', command: '', args: '' }
 export function agentOf(form: AgentForm): { agent: NewAgent } | { problem: string } {
   const [id, name, command] = [form.id.trim(), form.name.trim(), form.command.trim()]
   if (!/^[a-z0-9][a-z0-9-]{0,63}$/.test(id)) {
-    return { problem: 'Give it an id of small letters, digits and dashes.' }
+    return { problem: 'Enter an id of lowercase letters, digits and dashes.' }
   }
-  if (command === '') return { problem: 'Which program?' }
+  if (command === '') return { problem: 'Enter the command that starts the agent.' }
   const args = form.args.split(/\s+/).filter((word) => word !== '')
   return { agent: { id, command, ...(name !== '' && { name }), ...(args.length > 0 && { args }) } }
 }

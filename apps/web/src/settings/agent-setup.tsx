@@ -47,7 +47,7 @@ export function AgentSetup({ agent }: { agent: AgentInfo }) {
         )}
         {hasKey && (
           <Button look="quiet" aria-expanded={keying} onClick={() => setKeying(!keying)}>
-            Key
+            API key
           </Button>
         )}
         <Button onClick={() => void test()} disabled={testing}>
@@ -108,7 +108,7 @@ function KeyForm({
             <Text value={variable} placeholder="MY_AGENT_API_KEY" first onWrite={setVariable} />
           )}
         </Labelled>
-        <Labelled label="Key. It is kept on the server and never shown again">
+        <Labelled label="Key (stored on the server, never shown again)">
           <Text value={value} placeholder="" secret first={keys.length > 0} onWrite={setValue} />
         </Labelled>
       </div>
@@ -127,7 +127,7 @@ function KeyForm({
 }
 
 const looks = { ok: 'bg-good', info: 'bg-edge', warn: 'bg-wait-fill', fail: 'bg-bad' }
-const words = { ok: 'works', info: 'note', warn: 'look at this', fail: 'fails' }
+const words = { ok: 'works', info: 'note', warn: 'warning', fail: 'fails' }
 
 function Checks({ checks }: { checks: readonly AgentCheck[] }) {
   return (

@@ -4,7 +4,7 @@ import { Section } from './section.tsx'
 import { Switch } from './switch.tsx'
 
 const themes: { value: Theme; label: string }[] = [
-  { value: 'system', label: 'As the system' },
+  { value: 'system', label: 'System' },
   { value: 'light', label: 'Light' },
   { value: 'dark', label: 'Dark' },
 ]
@@ -37,8 +37,8 @@ export function AppearanceSection() {
         <Switch
           name="expandAll"
           state={state}
-          label="Show every step unfolded"
-          note="Otherwise quiet steps and thoughts are one line until you open them; failures open themselves."
+          label="Expand every step"
+          note="Otherwise steps and thoughts are one line until you open them. Failed steps are open at once."
         />
       </div>
     </Section>

@@ -46,7 +46,7 @@ export function DevicesSection() {
               {device.current && <span className="text-soft"> (this browser)</span>}
               <span className="block text-xs text-soft">Signed in {ago(device.createdAt, now)}</span>
             </span>
-            <span className="text-xs text-faint">Seen {ago(device.lastSeenAt, now)}</span>
+            <span className="text-xs text-faint">Last seen {ago(device.lastSeenAt, now)}</span>
             <Button
               look="danger"
               aria-label={`Sign out ${device.current ? 'this browser' : device.name}`}

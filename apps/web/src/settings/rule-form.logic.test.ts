@@ -28,9 +28,9 @@ it('is a rule of just what was written', () => {
 })
 
 it.each([
-  ['without a tool', {}, /Name a tool/],
-  ['with a text and no field', { tool: 'Bash', field: ' ', text: 'rm *' }, /Name the field/],
-  ['with a folder that is no whole path', { tool: 'Bash', folder: 'shop' }, /whole path/],
+  ['without a tool', {}, /tool name/],
+  ['with a text and no field', { tool: 'Bash', field: ' ', text: 'rm *' }, /input field/],
+  ['with a folder that is no whole path', { tool: 'Bash', folder: 'shop' }, /full path/],
   ['that allows everything', { tool: '*', decision: 'allow' as const }, /allow everything/],
 ])('is none %s', (_, fields, why) => {
   expect(ruleOf({ ...emptyRule, ...fields })).toEqual({ problem: expect.stringMatching(why) })

@@ -31,8 +31,8 @@ export const emptyRule: RuleForm = {
 /** The rule as the server takes it, or what is still wrong with it. */
 export function ruleOf(form: RuleForm): { rule: NewRule } | { problem: string } {
   const [tool, field, folder] = [form.tool.trim(), form.field.trim(), form.folder.trim()]
-  if (tool === '') return { problem: 'Name a tool, or write * for every tool.' }
-  if (form.text !== '' && field === '') return { problem: 'Name the field that the text is looked for in.' }
+  if (tool === '') return { problem: 'Enter a tool name, or * for every tool.' }
+  if (form.text !== '' && field === '') return { problem: 'Enter the input field to match.' }
   if (tool === '*' && form.text === '' && form.decision === 'allow')
     return {
       problem: 'That would allow everything. Name a tool, or choose the mode “Never ask” in a session.',

@@ -35,11 +35,11 @@ export function RulesSection() {
   return (
     <Section
       title="Rules and grants"
-      purpose="What agents may do without asking, or may never do. A refusal beats a grant. Rules are added here, and by answers wider than “once”. A rule that refuses a command compares its text: it is no sandbox."
+      purpose="What agents may do without asking, and what they may never do. Deny beats allow. Rules come from here and from “Allow for…” answers. A rule that denies a command compares its text: it is not a sandbox."
     >
       {!rules && <p className="text-sm text-faint">Loading…</p>}
       {rules?.length === 0 && (
-        <p className="text-sm">There are none: agents ask each time, as their mode says.</p>
+        <p className="text-sm">No rules. Agents ask as the mode of their session says.</p>
       )}
       <ul className="flex flex-col gap-2">
         {rules?.map((rule) => (

@@ -5,6 +5,6 @@ export const sectionNames: Record<SettingsSection, string> = {
   agents: 'Agents',
   permissions: 'Rules and trust',
   appearance: 'Appearance',
-  keys: 'Keys',
+  keys: 'Keyboard',
   browser: 'Browsers',
 }

@@ -23,7 +23,7 @@ export function TrustSection() {
     try {
       await client.call('distrustFolder', { query: { folder } })
       const restore = () => void client.call('trustFolder', { body: { folder } }).then(load, toastError)
-      toast('Not trusted any more.', { action: { label: 'Undo', run: restore } })
+      toast('Folder no longer trusted.', { action: { label: 'Undo', run: restore } })
     } catch (thrown) {
       toastError(thrown)
     }
@@ -32,7 +32,7 @@ export function TrustSection() {
   return (
     <Section
       title="Trusted folders"
-      purpose="What lies in them, and in folders inside them, may change how agents work: their settings, hooks and servers load."
+      purpose="Agents load settings, hooks and MCP servers from these folders and the folders inside them."
     >
       {folders?.length === 0 && <p className="text-sm">None. Agents load only your own settings.</p>}
       <ul className="flex flex-col gap-2">

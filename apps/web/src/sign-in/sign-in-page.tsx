@@ -50,5 +50,5 @@ async function enterOnce(): Promise<void> {
 
 function wordsOf(problem: unknown): string {
   if (isSecureContext) return problemWords(problem)
-  return 'Browsers keep keys only for pages that come over HTTPS or from this machine itself. Open Parley at 127.0.0.1, through an SSH tunnel, or behind a proxy with HTTPS.'
+  return 'Browsers store keys only for pages that are served over HTTPS or from this machine. Open Parley at 127.0.0.1, through an SSH tunnel, or behind a proxy with HTTPS.'
 }

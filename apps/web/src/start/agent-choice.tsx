@@ -30,7 +30,7 @@ export function AgentChoice({
         onClick={() => void askForAgents()}
         className="float-right flex items-center gap-1 rounded px-1 text-xs text-soft hover:text-ink pointer-coarse:min-h-11"
       >
-        <RefreshCw size={12} aria-hidden className={asking ? 'animate-spin' : ''} /> Look again
+        <RefreshCw size={12} aria-hidden className={asking ? 'animate-spin' : ''} /> Refresh
       </button>
       <div className="clear-both flex flex-col gap-1.5">
         {here.map((agent) => (
@@ -39,7 +39,7 @@ export function AgentChoice({
         {others.length > 0 && (
           <details>
             <summary className="w-fit rounded py-1.5 text-sm text-soft hover:text-ink pointer-coarse:py-3">
-              Not on this machine: {others.map(({ name }) => name).join(', ')}.{' '}
+              Not installed: {others.map(({ name }) => name).join(', ')}.{' '}
               <span className="whitespace-nowrap text-mark underline">How to install</span>
             </summary>
             <div className="flex flex-col gap-1.5 pt-1.5">

@@ -34,11 +34,11 @@ describe('what is said of an agent before a session is begun', () => {
 
   it('is what is wrong', () => {
     expect(said('out')).toBe('OUT is not signed in.')
-    expect(said('old')).toBe('OLD cannot be used as it is.')
+    expect(said('old')).toBe('OLD cannot be used.')
   })
 
   it('is that another one is chosen where it is not there', () => {
-    expect(said('gone')).toBe('GONE is not on this machine. READY is chosen instead.')
+    expect(said('gone')).toBe('GONE is not installed. READY is selected instead.')
     expect(agentNotice([gone], undefined, pickAgent([gone], undefined))).toBeUndefined()
   })
 })

@@ -17,10 +17,10 @@ export function agentNotice(
 ): AgentNotice | undefined {
   const meant = agents.find(({ id }) => id === wanted) ?? chosen
   if (!meant) return undefined
-  const instead = chosen && chosen.id !== meant.id ? ` ${chosen.name} is chosen instead.` : ''
+  const instead = chosen && chosen.id !== meant.id ? ` ${chosen.name} is selected instead.` : ''
   const text = {
-    missing: `${meant.name} is not on this machine.${instead}`,
-    unusable: `${meant.name} cannot be used as it is.${instead}`,
+    missing: `${meant.name} is not installed.${instead}`,
+    unusable: `${meant.name} cannot be used.${instead}`,
     'signed-out': `${meant.name} is not signed in.${instead}`,
     unsure: undefined,
     ready: undefined,

@@ -18,7 +18,7 @@ export function AgentNoticeView({ id, notice }: { id: string; notice: AgentNotic
           onClick={() => void askForAgents()}
           className="min-h-7 shrink-0 rounded px-1 text-xs text-soft underline hover:text-ink pointer-coarse:min-h-11"
         >
-          Look again
+          Refresh
         </button>
       </div>
       <AgentNextStep agent={agent} />

@@ -17,4 +17,9 @@ describe('folders to choose from', () => {
     expect(folderChoices('/home/me/other', recents, [])).toEqual([])
     expect(folderChoices('', recents, [])).toHaveLength(2)
   })
+
+  it('are none where the whole folder is typed and nothing else fits', () => {
+    expect(folderChoices('~/shop', [], ['~/shop'])).toEqual([])
+    expect(folderChoices('~/shop', [], ['~/shop', '~/shop-old'])).toEqual([{ value: '~/shop-old' }])
+  })
 })

@@ -10,6 +10,7 @@ export function folderChoices(typed: string, recents: readonly string[], found: 
     .slice(0, mostRecents)
   return [
     ...known.map((value) => ({ value, note: 'recent' })),
-    ...found.filter((value) => !known.includes(value)).map((value) => ({ value })),
+    // One that is typed whole is no choice: a list of it alone would only cover what is below.
+    ...found.filter((value) => !known.includes(value) && value !== typed.trim()).map((value) => ({ value })),
   ]
 }

@@ -11,11 +11,13 @@ export function FolderField({
   value,
   problem,
   onChange,
+  onLeave,
 }: {
   value: string
-  /** Why no session could be begun there. */
+  /** Why no session can be started there. */
   problem: FolderProblem | undefined
   onChange: (folder: string) => void
+  onLeave: () => void
 }) {
   const { sessions } = useSessions({ archived: 'all' })
   const recents = [...new Set(sessions.map((session) => session.cwd))]
@@ -27,7 +29,7 @@ export function FolderField({
   const shown = choices.length > 0
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => {
-    if (!problem) return
+    if (!problem?.refused) return
     field.current?.focus()
     // The choices would cover what is wrong.
     setOpen(false)
@@ -82,7 +84,10 @@ export function FolderField({
             autoCapitalize="off"
             autoComplete="off"
             onFocus={() => setOpen(true)}
-            onBlur={() => setOpen(false)}
+            onBlur={() => {
+              setOpen(false)
+              onLeave()
+            }}
             onKeyDown={onKeyDown}
             onChange={(event) => write(event.target.value)}
             className="h-full min-w-0 flex-1 bg-transparent pr-2 font-mono text-[0.8125rem] text-ink outline-none pointer-coarse:text-base"

@@ -1,13 +1,16 @@
 import { ParleyError } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
-import { folderProblem } from './folder-problem.logic.ts'
+import { folderProblem, missingProblem } from './folder-problem.logic.ts'
 
 describe('what is wrong with the folder', () => {
   it('is said in the words of the server, which name it', () => {
     const refused = new ParleyError('validation_error', 'The folder /no\u202ewhere does not exist.', {
       details: { cwd: '/no\u202ewhere' },
     })
-    expect(folderProblem(refused)).toEqual({ text: 'The folder /no\\u{202e}where does not exist.' })
+    expect(folderProblem(refused)).toEqual({
+      text: 'The folder /no\\u{202e}where does not exist.',
+      refused: true,
+    })
   })
 
   it('is nothing where something else was refused', () => {
@@ -17,5 +20,12 @@ describe('what is wrong with the folder', () => {
       new Error('The folder is not there.'),
     ]
     expect(others.map(folderProblem)).toEqual([undefined, undefined, undefined])
+  })
+
+  it('is told of a folder that was only typed, but not where the server was not heard', () => {
+    const missing = new ParleyError('not_found', 'The folder /nowhere/ does not exist.')
+    expect(missingProblem(missing)).toEqual({ text: 'The folder /nowhere/ does not exist.' })
+    expect(missingProblem(new ParleyError('internal_error', 'No reply.'))).toBeUndefined()
+    expect(missingProblem(new Error('No reply.'))).toBeUndefined()
   })
 })

@@ -1,5 +1,5 @@
 import type { PermissionMode } from '@parley/protocol'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { promptParts } from '../composer/attachment.logic.ts'
 import { useAttachments } from '../composer/attachments.tsx'
 import { draftOf, newSessionKey } from '../composer/draft.ts'
@@ -14,7 +14,7 @@ import { useStore } from '../page/store.ts'
 import { toastError } from '../page/toasts.tsx'
 import { agentNotice, pickAgent } from './agent-notice.logic.ts'
 import { useAnnouncement } from './announcement.ts'
-import { type FolderProblem, folderProblem, relativeProblem } from './folder-problem.logic.ts'
+import { type FolderProblem, folderProblem, missingProblem, relativeProblem } from './folder-problem.logic.ts'
 
 /** What was chosen for the session that is still to be made; where nothing was, it is as with the last one. */
 type Chosen = {
@@ -25,6 +25,7 @@ type Chosen = {
   readonly effort?: string
 }
 const choices = createKeptStore<Chosen>('new-session', {})
+const typedFolder = () => choices.get().folder ?? preferences.get().folder ?? ''
 const choose = (change: Chosen) => choices.set((before) => ({ ...before, ...change }))
 
 export type SessionChoices = ReturnType<typeof useSessionChoices>
@@ -62,10 +63,18 @@ export function useSessionChoices() {
   }
   useAnnouncement(draft, agent && { agent: agent.id, cwd, ...settings })
 
+  /** Looks whether the folder is there, as soon as nobody types it any more. */
+  const checkFolder = async () => {
+    const typed = typedFolder()
+    const wrong = await problemOf(typed.trim())
+    if (wrong && typedFolder() === typed) setProblem((before) => before ?? wrong)
+  }
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the folder of the last session may be gone since
+  useEffect(() => void checkFolder(), [])
   const start = async () => {
     if (!agent || sending) return
     const wrong = relativeProblem(cwd)
-    setProblem(wrong)
+    setProblem(wrong && { ...wrong, refused: true })
     if (wrong) return
     setSending(true)
     const [text, along] = [draft.get(), attachments.list]
@@ -103,6 +112,7 @@ export function useSessionChoices() {
       choose({ folder: next })
       setProblem(undefined)
     },
+    checkFolder: () => void checkFolder(),
     mode: usedMode,
     chooseMode: (next: PermissionMode) => choose({ mode: next }),
     models,
@@ -118,4 +128,14 @@ export function useSessionChoices() {
     sending,
     start,
   }
+}
+
+async function problemOf(folder: string): Promise<FolderProblem | undefined> {
+  if (folder === '') return undefined
+  const wrong = relativeProblem(folder)
+  if (wrong) return wrong
+  return client.call('findFolders', { query: { q: `${folder.replace(/\/+$/, '')}/`, limit: 1 } }).then(
+    () => undefined,
+    (thrown: unknown) => missingProblem(thrown),
+  )
 }

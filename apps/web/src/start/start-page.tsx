@@ -30,7 +30,9 @@ export function StartPage() {
         <div className="flex flex-col justify-end md:min-h-[max(10.5rem,20dvh)] md:pt-4">
           <div className="flex items-center pb-4 max-md:pb-2">
             <BackToSessions />
-            <h1 className="text-2xl font-semibold tracking-tight max-md:text-xl">What should be done?</h1>
+            <h1 className="text-2xl font-semibold tracking-tight max-md:text-xl">
+              What do you want to build?
+            </h1>
           </div>
           {notice && (
             <div className="md:order-first">
@@ -88,13 +90,18 @@ function Task({ choices }: { choices: SessionChoices }) {
         findFiles={findFiles}
         side="below"
         rows={3}
-        placeholder={agent ? `Tell ${agent.name} what to do in the folder below` : 'Describe the task'}
+        placeholder={agent ? `Describe a task for ${agent.name}` : 'Describe a task'}
         describedBy={notice && 'agent-notice'}
         className="min-h-24 px-4 pt-3"
         onKey={onKey}
       />
       <div className="flex flex-wrap items-center gap-1 px-2 pb-2">
-        <FolderField value={choices.folder} problem={choices.problem} onChange={choices.chooseFolder} />
+        <FolderField
+          value={choices.folder}
+          problem={choices.problem}
+          onChange={choices.chooseFolder}
+          onLeave={choices.checkFolder}
+        />
         <AttachButton onFiles={attach} />
         <Settings choices={choices} />
         <button
@@ -161,7 +168,7 @@ function Trust({ choices: { agent, mode, trust, chooseTrust } }: { choices: Sess
       <p className="min-h-6 flex-1 basis-64 pt-0.5">{agent && modeNotes[mode]}</p>
       <label
         className="flex items-center gap-1.5 pointer-coarse:min-h-11"
-        title="Settings, hooks and servers that lie in the folder may load. Without trust only your own do."
+        title="Trusts this folder. Otherwise agents load only your own settings."
       >
         <input
           type="checkbox"
@@ -169,7 +176,7 @@ function Trust({ choices: { agent, mode, trust, chooseTrust } }: { choices: Sess
           onChange={(event) => chooseTrust(event.target.checked)}
           className="accent-mark-fill"
         />
-        I trust this folder’s own settings
+        Load this project’s settings, hooks and MCP servers
       </label>
     </div>
   )
@@ -183,7 +190,7 @@ function BegunElsewhere() {
         to={{ name: 'import' }}
         className="text-mark hover:underline pointer-coarse:inline-flex pointer-coarse:min-h-11 pointer-coarse:items-center"
       >
-        Go on with a conversation that an agent keeps
+        Continue a Claude or Codex session
       </Link>
     </p>
   )

@@ -52,12 +52,12 @@ export function FindBar({ search, onClose }: { search: RefObject<SearchAddon | n
         onKeyDown={press}
       />
       <span role="status" className="min-w-16 shrink-0 px-1 text-center text-xs text-soft tabular-nums">
-        {words === '' ? '' : resultCount === 0 ? 'Nothing' : countWords(resultIndex, resultCount)}
+        {words === '' ? '' : resultCount === 0 ? 'No results' : countWords(resultIndex, resultCount)}
       </span>
-      <IconButton label="Hit before" disabled={resultCount === 0} onClick={before}>
+      <IconButton label="Previous match" disabled={resultCount === 0} onClick={before}>
         <ChevronUp size={15} />
       </IconButton>
-      <IconButton label="Next hit" disabled={resultCount === 0} onClick={next}>
+      <IconButton label="Next match" disabled={resultCount === 0} onClick={next}>
         <ChevronDown size={15} />
       </IconButton>
       <IconButton label="Close find" onClick={onClose}>

@@ -47,7 +47,7 @@ export default function TerminalPanel() {
         </IconButton>
         {continues && (
           <Button look="quiet" onClick={() => void open('agent')}>
-            Continue in {agent?.name ?? 'the agent'} itself
+            Open in {agent?.name.replace(/ \(.*\)$/, '') ?? 'the agent’s'} CLI
           </Button>
         )}
         {shown !== undefined && (
@@ -63,7 +63,7 @@ export default function TerminalPanel() {
       {ending && <Ending terminal={ending} name={nameOf(ending)} onEnd={() => void end()} onKeep={keep} />}
       {shown === undefined ? (
         <div className="px-4 py-4 text-sm text-soft">
-          <p className="pb-3">A real shell in the session’s folder. It stays when the page is closed.</p>
+          <p className="pb-3">A shell in the session’s folder. It keeps running when you close the page.</p>
           <Button autoFocus={isAsked('terminal')} look="primary" onClick={() => void open('shell')}>
             Open a terminal
           </Button>
@@ -135,13 +135,14 @@ function Ending({
       className="flex flex-wrap items-center gap-2 border-b border-line bg-wait-wash px-3 py-1.5 text-sm"
     >
       <span className="min-w-0 flex-1 text-wait [overflow-wrap:anywhere]">
-        <code className="font-mono">{visible(terminal.running ?? '')}</code> still runs here. Closing ends it.
+        <code className="font-mono">{visible(terminal.running ?? '')}</code> is still running. Closing the
+        terminal ends it.
       </span>
       <Button autoFocus onClick={onKeep}>
-        Keep it
+        Keep
       </Button>
       <Button look="danger" onClick={onEnd}>
-        End it
+        End
       </Button>
     </div>
   )

@@ -67,7 +67,7 @@ export function TerminalView({
           terminal.write(frame.data)
         } else if (frame.type === 'output') terminal.write(frame.data)
         else if (frame.type === 'exited')
-          terminal.write(`\r\n\u001b[2m(ended with ${frame.exitCode})\u001b[0m\r\n`)
+          terminal.write(`\r\n\u001b[2m(exit code ${frame.exitCode})\u001b[0m\r\n`)
       },
     })
     const resize = () => {
@@ -99,7 +99,7 @@ export function TerminalView({
     <div className="flex min-h-0 flex-1 flex-col bg-[#161512]">
       {state === 'lost' && (
         <p role="status" className="bg-wait-wash px-3 py-1 text-xs text-wait">
-          The server does not answer. The terminal goes on when it is back.
+          Offline. The terminal reconnects when the server is back.
         </p>
       )}
       {finding && (
@@ -111,7 +111,18 @@ export function TerminalView({
           }}
         />
       )}
-      <div ref={place} className="min-h-0 flex-1 p-2" />
+      {/* The terminal itself takes the focus only where its text is. */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the keyboard gets there by Tab */}
+      <div
+        ref={place}
+        data-terminal
+        className="min-h-0 flex-1 p-2"
+        onMouseDown={(event) => {
+          if (event.target !== place.current) return
+          event.preventDefault()
+          shown.current?.focus()
+        }}
+      />
     </div>
   )
 }

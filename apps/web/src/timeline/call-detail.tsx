@@ -39,7 +39,7 @@ export function CallDetail({
         <ContentView key={index} part={part} folder={folder} call={call} />
       ))}
       {call.status !== 'running' && call.content.length === 0 && (
-        <p className="text-xs text-faint">It gave nothing back.</p>
+        <p className="text-xs text-faint">No output</p>
       )}
     </div>
   )

@@ -98,7 +98,7 @@ describe('the words of a call', () => {
   it('write out what cannot be written', () => {
     const circle: { self?: unknown } = {}
     circle.self = circle
-    expect(asJson(circle)).toContain('cannot be written out')
+    expect(asJson(circle)).toContain('cannot be shown')
     let deep: unknown = '[[['
     expect(asJson({ deep })).toBe('{\n  "deep": "[[["\n}')
     for (let level = 0; level < 100; level++) deep = [deep]

@@ -115,7 +115,7 @@ export function asJson(value: unknown): string {
     const text = JSON.stringify(value) ?? ''
     return depthOf(text) > deepestIndented ? text : (JSON.stringify(value, null, 2) ?? text)
   } catch {
-    return '(This cannot be written out.)'
+    return '(cannot be shown)'
   }
 }
 

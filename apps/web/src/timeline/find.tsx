@@ -78,7 +78,7 @@ export default function Find({ segments, toggle, showRow, scroller, onClose }: P
 }
 
 function countWords(found: readonly Hit[], index: number, loading: boolean): string {
-  if (found.length === 0) return loading ? 'Looking…' : 'None'
+  if (found.length === 0) return loading ? 'Searching…' : 'No results'
   return `${index + 1} of ${found.length}${found.length >= mostFound ? '+' : ''}`
 }
 

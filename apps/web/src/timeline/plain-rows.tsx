@@ -66,7 +66,7 @@ function Clamped({ text, children }: { text: string; children: ReactNode }) {
         className="pt-1 text-xs font-medium text-mark underline pointer-coarse:min-h-11"
         onClick={() => setChosen(!all)}
       >
-        {all ? 'Show less' : 'Show all of it'}
+        {all ? 'Show less' : 'Show all'}
       </button>
     </>
   )
@@ -125,7 +125,7 @@ export const TextRow = memo(function TextRow({
     <div className="group/row relative px-1.5">
       {seq !== undefined && <RowActions seq={seq} text={text} className="-top-1 right-0" />}
       <LazyMarkdown text={text} done={done} />
-      {cut && <p className="pt-1 text-xs text-faint">Cut off here.</p>}
+      {cut && <p className="pt-1 text-xs text-faint">Interrupted</p>}
     </div>
   )
 })
@@ -226,7 +226,7 @@ export const EndRow = memo(function EndRow({
       {outcome === 'unknown' && (
         <Trouble
           level="warning"
-          text="The server was gone while the agent worked: it may have done more than is shown here."
+          text="The server restarted during this turn. Some actions may be missing; check Changes."
         />
       )}
       {structuredOutput !== undefined && (
@@ -276,8 +276,8 @@ function LastWords({ details = {} }: { details?: Readonly<Record<string, unknown
   if (how === undefined && typeof stderrTail !== 'string') return null
   return (
     <div className="px-2.5 pb-1 text-xs text-soft">
-      {how && <p className="pb-1">Its process: {how}</p>}
-      {typeof stderrTail === 'string' && <TerminalText output={stderrTail} label="What it said last" />}
+      {how && <p className="pb-1">Process: {how}</p>}
+      {typeof stderrTail === 'string' && <TerminalText output={stderrTail} label="Last output" />}
     </div>
   )
 }
@@ -308,7 +308,7 @@ function Compaction({ text }: { text: string }) {
       {summary.length > 0 && (
         <details open={isWanted}>
           <summary className="mx-auto flex w-fit items-center rounded hover:text-ink pointer-coarse:min-h-11">
-            What it remembers
+            Show the summary
           </summary>
           <div className="pt-1 text-sm">
             <LazyMarkdown text={summary.join('\n\n')} />
@@ -323,7 +323,7 @@ export const UnrecognisedRow = memo(function UnrecognisedRow({ block }: { block:
   return (
     <details className="px-1.5 text-xs text-faint">
       <summary className="w-fit rounded py-1 hover:text-ink pointer-coarse:py-3.5">
-        A message that Parley does not know, as it came
+        Unknown message, as the agent sent it
       </summary>
       <pre className="terminal mt-1 max-h-72 overflow-auto rounded-md bg-sunk px-2.5 py-2">
         {asJson(block.native).slice(0, 20_000)}

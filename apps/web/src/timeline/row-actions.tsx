@@ -38,7 +38,7 @@ function Actions({ seq, text, promptId, className = '' }: Props) {
       await navigator.clipboard.writeText(location.origin + addressOf({ name: 'session', id, seq }))
       toast('Copied a link to this message.')
     } catch {
-      toastError(new Error('The browser did not let the page copy.'))
+      toastError(new Error('The browser blocked copying.'))
     }
   }
   return (

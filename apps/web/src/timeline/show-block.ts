@@ -30,7 +30,7 @@ export function useShowBlock({ rows, segments, toggle, showRow }: Input): string
       if (!atStart && seq < firstSeq(segments)) void loadOlder().catch(toastError)
       else {
         done.current = seq
-        toast('What this link is about is not in the conversation any more.')
+        toast('The linked message is no longer in the conversation.')
       }
       return
     }

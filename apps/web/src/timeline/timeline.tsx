@@ -114,7 +114,7 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
           onClick={end.comeBack}
           className="absolute bottom-3 left-1/2 flex min-h-8 -translate-x-1/2 items-center gap-1.5 rounded-full border border-edge bg-card px-3 text-xs font-medium shadow-lg hover:bg-hover pointer-coarse:min-h-11"
         >
-          <ArrowDown size={14} aria-hidden /> Latest
+          <ArrowDown size={14} aria-hidden /> Jump to latest
         </button>
       )}
     </div>

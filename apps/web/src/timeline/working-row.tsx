@@ -13,13 +13,13 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
   const connected = useStatePart((state) => state.connected)
   if (status === 'background') return <BackgroundRow />
   if (startedAt === undefined) {
-    return <p className="h-6 px-1.5 text-sm text-faint">{isEmpty && 'Nothing was said here yet.'}</p>
+    return <p className="h-6 px-1.5 text-sm text-faint">{isEmpty && 'No messages yet.'}</p>
   }
   if (status === 'waiting') return <div className="h-6" />
   if (status === 'parked') {
     return (
       <p className="flex h-6 items-center px-1.5 text-xs font-medium text-wait">
-        The agent rests until you answer.
+        Agent paused until you answer
       </p>
     )
   }

@@ -45,9 +45,9 @@ async function opened(place: string) {
     return await opendir(place)
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR') {
+    if (code === 'ENOENT')
       throw new ParleyError('not_found', `The folder ${place} does not exist.`, { cause })
-    }
+    if (code === 'ENOTDIR') throw new ParleyError('not_found', `${place} is not a folder.`, { cause })
     if (code === 'EACCES' || code === 'EPERM') {
       throw new ParleyError('forbidden', `The folder ${place} may not be read by the server.`, { cause })
     }

@@ -1,6 +1,5 @@
 import type { Environment } from '../adapters/environment.ts'
 import { installedVersion } from '../adapters/find-program.ts'
-import { installAgent, removeAgent } from '../adapters/install.ts'
 import type { AgentAdapter } from '../core/agent-adapter.ts'
 import type { AgentInstaller } from '../core/agent-list.ts'
 
@@ -23,6 +22,7 @@ export function createAgentInstaller({ adapters, folder, env }: AgentInstallerOp
       const install = packageOf(agent)
       if (!install) return
       const { package: name, version } = install
+      const { installAgent } = await import('../adapters/install.ts')
       await installAgent({
         agentsFolder: folder,
         agent,
@@ -33,6 +33,9 @@ export function createAgentInstaller({ adapters, folder, env }: AgentInstallerOp
         signal,
       })
     },
-    remove: (agent) => removeAgent(folder, agent),
+    async remove(agent) {
+      const { removeAgent } = await import('../adapters/install.ts')
+      return removeAgent(folder, agent)
+    },
   }
 }

@@ -9,7 +9,6 @@ import type { CommandLine } from '../faces/http/command-line.ts'
 import type { Check } from './checks.ts'
 import { type ConfigFile, parseConfigFile } from './config-file.ts'
 import { agentSettings } from './configuration.ts'
-import { examineAgent } from './examine-agent.ts'
 
 export type AgentKeeperOptions = {
   /** `config.json`, which is written for this user only. */
@@ -90,6 +89,7 @@ export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptio
       const checks: Check[] = []
       const add = (check: Check) => void checks.push(check)
       const stop = AbortSignal.timeout(2 * testMs)
+      const { examineAgent } = await import('./examine-agent.ts')
       await examineAgent({ adapter, commandLine, timeoutMs: testMs, stop, add })
       return checks.map(({ lines, ...check }) => ({ ...check, ...(lines && { lines: [...lines] }) }))
     },

@@ -9,12 +9,13 @@ import type { AgentAdapter } from '../core/agent-adapter.ts'
 import type { AgentKeeper } from '../core/agent-keeper.ts'
 import type { Host, HostOptions } from '../core/host.ts'
 import type { Limits } from '../core/limits.ts'
-import { type ChatDefaults, createChatFace } from '../faces/chat/index.ts'
+import { createHost } from '../create-host.ts'
+import type { ChatDefaults } from '../faces/chat/index.ts'
+import { lazyChatFace } from '../faces/chat/lazy.ts'
 import { type CommandLine, plainCommandLine } from '../faces/http/command-line.ts'
 import { type HttpServer, startServer } from '../faces/http/serve.ts'
 import { createTerminalFace } from '../faces/terminal/index.ts'
 import { createWebSocketFace } from '../faces/websocket/index.ts'
-import { createHost } from '../index.ts'
 import { openSqliteStore } from '../stores/sqlite.ts'
 import { createTelemetry, type TelemetryOptions } from '../telemetry/index.ts'
 import { createWorkspace } from '../workspace/index.ts'
@@ -105,7 +106,10 @@ export async function startParley(options: StartOptions): Promise<Parley> {
   undo.defer(async () => terminals.closeAll())
   host.onSessionChanged(({ change, session }) => change === 'deleted' && terminals.removeOf(session))
   const terminalFace = createTerminalFace({ terminals, logger })
-  const chat = createChatFace({ host, logger, ...(defaults && { defaults }) })
+  const chat = lazyChatFace(async () => {
+    const { createChatFace } = await import('../faces/chat/index.ts')
+    return createChatFace({ host, logger, ...(defaults && { defaults }) })
+  })
   const instance = randomUUID()
   let followers = 0
   const http = await startServer({

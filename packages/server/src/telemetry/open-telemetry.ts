@@ -1,6 +1,4 @@
 import type * as Api from '@opentelemetry/api'
-import { createMeasures } from './measures.ts'
-import { createSpans } from './spans.ts'
 import type { TurnListener } from './watch-turns.ts'
 
 export type OpenTelemetryOptions = {
@@ -32,6 +30,10 @@ export function createOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetr
   async function load() {
     const api = await importApi()
     if (!api) return
+    const [{ createSpans }, { createMeasures }] = await Promise.all([
+      import('./spans.ts'),
+      import('./measures.ts'),
+    ])
     options.listen(createSpans(api, options))
     options.listen(createMeasures(api, options))
   }

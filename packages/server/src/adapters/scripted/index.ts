@@ -9,7 +9,7 @@ import {
 } from '@parley/protocol'
 import type { AgentAdapter, ConnectInput } from '../../core/agent-adapter.ts'
 import { expectFolder } from '../expect-folder.ts'
-import { type ScriptContext, ScriptedConnection } from './connection.ts'
+import type { ScriptContext } from './connection.ts'
 import { createGates, type Gates, realSleep, type Sleep } from './gates.ts'
 import { type Script, scriptInPrompt } from './script.ts'
 import { honouredOptions } from './settings.ts'
@@ -105,6 +105,7 @@ export function createScriptedAdapter(options: ScriptedAdapterOptions = {}): Age
       if (problem) throw problem
       if (input.signal.aborted) throw new ParleyError('cancelled', 'Connecting was given up.')
       expectFolder(input.cwd)
+      const { ScriptedConnection } = await import('./connection.ts')
       return new ScriptedConnection(deps, input)
     },
   }

@@ -118,9 +118,21 @@ const rules: Rule[] = [
     instead: "embedding puts faces on a host that it is given; whatever else is the embedding program's.",
   },
   {
+    room: `${server}/create-host.ts`,
+    mayImport: [
+      `${server}/core`,
+      `${server}/workspace`,
+      `${server}/tools`,
+      `${server}/telemetry`,
+      `${server}/cli/version.ts`,
+    ],
+    instead: 'createHost composes core with what every host needs.',
+  },
+  {
     room: `${server}/index.ts`,
     mayImport: [
       'packages/protocol/src',
+      `${server}/create-host.ts`,
       `${server}/core`,
       `${server}/workspace`,
       `${server}/transcripts`,
@@ -128,9 +140,8 @@ const rules: Rule[] = [
       `${server}/tools`,
       `${server}/adapters`,
       `${server}/telemetry`,
-      `${server}/cli/version.ts`,
     ],
-    instead: 'the library door composes core with what it needs.',
+    instead: 'the entry point of the library only exports.',
   },
   {
     room: 'packages/client/src',

@@ -34,27 +34,35 @@ async function servePage(folder: string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-it('a client in a browser connects with its token, and one with another token hears that it is refused', async () => {
+it('a client in a browser connects with its token, and hears when its token or its origin is refused', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-client-page-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const origin = await servePage(join(folder, 'page'))
-  const parley = await startParley({
-    dataDir: join(folder, 'data'),
-    hostname: '127.0.0.1',
-    port: 0,
-    token,
-    logger: pino({ level: 'silent' }),
-    adapters: [createScriptedAdapter()],
-    allowedOrigins: [origin],
-  })
-  onTestFinished(() => parley.close())
+  const start = async (name: string, allowedOrigins: string[]) => {
+    const parley = await startParley({
+      dataDir: join(folder, name),
+      hostname: '127.0.0.1',
+      port: 0,
+      token,
+      logger: pino({ level: 'silent' }),
+      adapters: [createScriptedAdapter()],
+      allowedOrigins,
+    })
+    onTestFinished(() => parley.close())
+    return parley.http.url
+  }
+  const url = await start('data', [origin])
+  const closed = await start('closed', [])
   const browser = await launchBrowser()
   onTestFinished(() => browser.close())
   const page = await browser.newPage()
-  await page.goto(`${origin}/#${new URLSearchParams({ url: parley.http.url, token, cwd: folder })}`)
-  await page.getByText('stranger').waitFor({ timeout: 60_000 })
+  await page.goto(`${origin}/#${new URLSearchParams({ url, closed, token, cwd: folder })}`)
+  await page.getByText('stranger refused').waitFor({ timeout: 60_000 })
   const said = await page.locator('#said').textContent()
   expect(said).toContain('socket open')
   expect(said).toContain('the turn ended')
   expect(said).toContain('stranger refused: unauthorized, socket stopped')
+  expect(said).toContain(`outsider stopped, forbidden: Pages of ${origin} may not use this server.`)
+  expect(said).toContain('stranger outside waiting, busy: No Parley server answers')
+  expect(said).toContain(`allow pages of ${origin} with --allow-origin`)
 })

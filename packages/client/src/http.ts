@@ -8,6 +8,7 @@ import {
   routes,
 } from '@parley/protocol'
 import { createCredential, type TokenSource } from './credential.ts'
+import { isBrowser } from './open-websocket.ts'
 
 /** Typed calls for every route of the protocol. Whatever goes wrong is a ParleyError. */
 export type Http = {
@@ -140,10 +141,14 @@ export function isUnreachable(thrown: unknown): thrown is ParleyError {
   return thrown instanceof ParleyError && thrown.details?.reason === 'unreachable'
 }
 
+/** A browser does not tell a page whether nobody answers, or the answer is not for pages of its origin. */
 export function unreachable(url: string, cause?: unknown): ParleyError {
+  const origin = globalThis.location?.origin
+  const isForeign = isBrowser() && origin !== undefined && origin !== new URL(url).origin
+  const other = isForeign ? ` If it runs, allow pages of ${origin} with --allow-origin.` : ''
   return new ParleyError(
     'busy',
-    `No Parley server answers at ${url}. Start Parley, or give the address it printed.`,
+    `No Parley server answers at ${url}. Start Parley, or give the address it printed.${other}`,
     {
       details: { reason: 'unreachable', url },
       cause,
@@ -153,6 +158,13 @@ export function unreachable(url: string, cause?: unknown): ParleyError {
 
 export function cancelled(signal: AbortSignal): ParleyError {
   return new ParleyError('cancelled', 'The caller gave up waiting.', { cause: signal.reason })
+}
+
+/** The server closed the WebSocket of a page whose origin it does not allow. */
+export function forbiddenOrigin(): ParleyError {
+  const origin = globalThis.location?.origin ?? 'this origin'
+  const message = `Pages of ${origin} may not use this server. If they should, start it with --allow-origin ${origin}.`
+  return new ParleyError('forbidden', message, { details: { header: 'Origin' } })
 }
 
 /** Whatever else was thrown is a defect of ours. */

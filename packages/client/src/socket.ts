@@ -1,8 +1,14 @@
-import { type ClientFrameInput, type ParleyError, type ServerFrame, signedOutCode } from '@parley/protocol'
+import {
+  type ClientFrameInput,
+  forbiddenOriginCode,
+  type ParleyError,
+  type ServerFrame,
+  signedOutCode,
+} from '@parley/protocol'
 import { type Backoff, createBackoff } from './backoff.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { type Credential, createCredential, type TokenSource } from './credential.ts'
-import { asParleyError } from './http.ts'
+import { asParleyError, forbiddenOrigin } from './http.ts'
 import { createListeners } from './listeners.ts'
 import { isBrowser, openWebSocket } from './open-websocket.ts'
 
@@ -175,6 +181,7 @@ class ReconnectingSocket implements Socket {
     if (wasOpen && this.#clock.now() - this.#openedAt >= stableMs) this.#backoff.reset()
     const waiting: SocketStatus = { state: 'waiting' }
     this.#become(waiting)
+    if (code === forbiddenOriginCode) return this.#explain(forbiddenOrigin())
     if (!probe || (wasOpen && code !== signedOutCode)) return this.#pause(waiting)
     void probe().then((error) => {
       if (this.#status !== waiting) return

@@ -1,4 +1,5 @@
 import {
+  forbiddenOriginCode,
   type ParleyError,
   signedOutCode,
   type TerminalClientFrame,
@@ -8,7 +9,7 @@ import {
 import type { Backoff } from './backoff.ts'
 import type { Clock } from './clock.ts'
 import { createCredential, type TokenSource } from './credential.ts'
-import { asParleyError } from './http.ts'
+import { asParleyError, forbiddenOrigin } from './http.ts'
 import { callSafely } from './listeners.ts'
 import { openWebSocket, type WebSocketTarget } from './open-websocket.ts'
 
@@ -79,7 +80,8 @@ export function watchTerminal(
       if (code === terminalClosed.notFound) {
         close()
         tell('gone')
-      } else if (wasOpen && code !== signedOutCode) lost()
+      } else if (code === forbiddenOriginCode) lost(forbiddenOrigin())
+      else if (wasOpen && code !== signedOutCode) lost()
       else void probe().then(lost)
     }
   }

@@ -78,3 +78,6 @@ export function tokenOfProtocols(header: string | undefined): string | undefined
 
 /** With this code a WebSocket is closed whose device was signed out. */
 export const signedOutCode = 4401
+
+/** With this code a WebSocket is closed at once whose page holds a valid token, and whose origin is not allowed. */
+export const forbiddenOriginCode = 4403

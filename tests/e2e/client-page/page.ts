@@ -1,7 +1,12 @@
 import { createClient } from '@parley/client'
 
 /** Somebody's own page: it has a token, and says what comes of it. What it needs is in its address. */
-const { url = '', token = '', cwd = '' } = Object.fromEntries(new URLSearchParams(location.hash.slice(1)))
+const {
+  url = '',
+  token = '',
+  cwd = '',
+  closed = '',
+} = Object.fromEntries(new URLSearchParams(location.hash.slice(1)))
 const said = document.getElementById('said') as HTMLElement
 const say = (words: string) => {
   said.textContent += `${words}\n`
@@ -17,6 +22,16 @@ try {
   say('the turn ended')
 } catch (thrown) {
   say(`refused: ${(thrown as { code?: string }).code}`)
+}
+/** A server that does not allow the origin of this page. */
+for (const given of [token, 'a-token-that-is-not-the-one']) {
+  using outsider = createClient({ url: closed, token: given })
+  const { promise: known, resolve } = Promise.withResolvers<string>()
+  outsider.socket.onStatus((status) => {
+    if ('error' in status) resolve(`${status.state}, ${status.error?.code}: ${status.error?.message}`)
+  })
+  outsider.socket.open()
+  say(`${given === token ? 'outsider' : 'stranger outside'} ${await known}`)
 }
 const stranger = createClient({ url, token: 'a-token-that-is-not-the-one' })
 try {

@@ -4,6 +4,7 @@ import { ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 import type { Access, Caller } from './access.ts'
 import { type Problem, problemOf } from './problem.ts'
+import { mayBeTold, refuseOrigin } from './refuse-origin.ts'
 
 /** A socket that asked for a WebSocket and may come in. */
 export type Upgrade = {
@@ -43,7 +44,8 @@ export function createUpgrade({ access, logger, websocket, terminal }: UpgradePa
       socket.on('error', ignore)
       const refusal = problemOf(error, logger)
       logger.info({ status: refusal.status, origin: request.headers.origin }, 'refused a WebSocket')
-      refuse(socket, refusal)
+      if (mayBeTold(error, request, access)) refuseOrigin(request, socket)
+      else refuse(socket, refusal)
     }
   }
 }

@@ -1,0 +1,80 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { createHome, type Home, type Running } from './program-under-test.ts'
+
+/**
+ * Bytes of heap that a server holds when nothing runs, after a collection, so that they do not depend on when one comes. Today
+ * they are 24.8 million, and 30 million with the code of every agent loaded; 46 thousand for each session.
+ */
+const most = { idle: 27_000_000, session: 70_000 }
+/** The first sessions pay for what all of them share. */
+const shared = 10
+const counted = 40
+
+it('a server holds little heap when it idles, and little more for each live session', async () => {
+  await using home = createHome()
+  mkdirSync(home.dataDir, { recursive: true })
+  writeFileSync(
+    join(home.dataDir, 'config.json'),
+    JSON.stringify({ limits: { maxConnections: shared + counted } }),
+  )
+  const reporter = new URL('./heap-under-test.ts', import.meta.url)
+  const env = { NODE_OPTIONS: `--expose-gc --import=${reporter}` }
+  const server = home.start(['serve', '--port', '0', '--json'], { env })
+  const request = await requests(server)
+  const idle = await heapOf(server)
+  expect(idle, 'an idle server').toBeLessThanOrEqual(most.idle)
+
+  await openSessions(shared, request, home)
+  const before = await heapOf(server)
+  await openSessions(counted, request, home)
+  const each = ((await heapOf(server)) - before) / counted
+  expect(each, 'a live idle session').toBeLessThanOrEqual(most.session)
+})
+
+type Request = <Answer>(method: string, path: string, body?: unknown) => Promise<Answer>
+
+async function requests(server: Running): Promise<Request> {
+  const said = await server.until('"pid"')
+  const { url, token } = JSON.parse(said.slice(said.indexOf('{'), said.indexOf('}') + 1)) as Record<
+    string,
+    string
+  >
+  return async (method, path, body) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const reply = await fetch(`${url}${path}`, {
+      method,
+      headers,
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    expect(reply.ok, `${method} ${path}`).toBe(true)
+    return (await reply.json()) as never
+  }
+}
+
+let reports = 0
+async function heapOf(server: Running): Promise<number> {
+  reports++
+  server.child.kill('SIGUSR2')
+  const said = await server.until(new RegExp(`(heap after a collection: \\d+\\n[^]*){${reports}}`))
+  return Number(
+    said
+      .match(/heap after a collection: (\d+)/g)
+      ?.at(-1)
+      ?.split(': ')[1],
+  )
+}
+
+/** Sessions that had a turn and keep their agent. */
+async function openSessions(count: number, request: Request, { folder }: Home): Promise<void> {
+  const open = async () => {
+    const { id } = await request<{ id: string }>('POST', '/api/sessions', { agent: 'demo', cwd: folder })
+    const command = { commandId: `heap-${id}`, type: 'prompt.submit', text: 'Hello.' }
+    await request('POST', `/api/sessions/${id}/commands`, command)
+    let state = { turns: 0, connected: false }
+    while (state.turns === 0) state = await request('GET', `/api/sessions/${id}?tail=0`)
+    expect(state.connected).toBe(true)
+  }
+  await Promise.all(Array.from({ length: count }, open))
+}

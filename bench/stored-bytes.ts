@@ -1,6 +1,8 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Task } from './lib/bench-agent.ts'
+import { promptFor } from './lib/claude-model.ts'
+import { startClaudeSides } from './lib/claude-sides.ts'
 import { type Figure, mebibytes, type Row } from './lib/figure.ts'
 import { type ParleyServer, promptCommand, startParleyServer } from './lib/servers.ts'
 import { pieces } from './lib/words.ts'
@@ -21,12 +23,39 @@ export const storedBytes: Figure = {
       withoutAim(row('the same, at most, in the middle of a turn', fast.most, content)),
       row('the same, after close', fast.closed, content),
     ]
+    rows.push(await claudeRow(join(folder, 'claude'), quick ? 10 : 40))
     if (quick) return rows
     // An agent takes seconds for a block, so each is checkpointed a few times before it is written.
     const slow = await streamSession({ turns, dataDir: join(folder, 'slow'), checkpointMs: 1, each: 'tick' })
     rows.push(row('the same, each block checkpointed on its way', slow.last, content))
     return rows
   },
+}
+
+/** The real Claude Code, with turns of 15 to 35 KB. The difference leaves out what its program tells of itself once. */
+async function claudeRow(folder: string, turns: number): Promise<Row> {
+  const one = await streamClaude(join(folder, 'one'), 1)
+  const many = await streamClaude(join(folder, 'many'), 1 + turns)
+  const figure = `bytes stored for ${turns} turns of the real Claude, after close`
+  return row(figure, many.stored - one.stored, many.content - one.content)
+}
+
+async function streamClaude(folder: string, turns: number) {
+  let content = 0
+  {
+    await using sides = await startClaudeSides(folder)
+    await sides.parley.call('open')
+    for (let turn = 0; turn < turns; turn++) {
+      const prompt = promptFor({ do: 'stream', deltas: deltasOf(turn) })
+      content += (await sides.parley.call('turn', prompt)).length + prompt.length
+    }
+  }
+  return { content, stored: sizeOf(join(folder, 'parley')) }
+}
+
+/** Of different lengths, so that it does not matter how well one of them fits into the pages of the file. */
+function deltasOf(turn: number): number {
+  return 3_000 + ((turn * 1_700) % 4_000)
 }
 
 type Streaming = { turns: number; dataDir: string; checkpointMs: number; each?: 'tick' }

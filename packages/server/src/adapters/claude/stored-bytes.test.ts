@@ -1,0 +1,69 @@
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ToolContent } from '@parley/protocol'
+import { expect, it, onTestFinished } from 'vitest'
+import { createHost } from '../../index.ts'
+import { openSqliteStore } from '../../stores/sqlite.ts'
+import { BenchSession } from '../../testing/adapter-contract/bench.ts'
+import { claudeEnvironment } from '../../testing/claude-environment.ts'
+import { call } from '../../testing/model-answers.ts'
+import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
+import { createClaudeAdapter } from './index.ts'
+
+/** Each turn prints and says about 25 KB: first the output of a command, from 1 to 12 KB, and then a text. */
+const turns = 12
+const perTurn = 25_000
+const printed = (turn: number) => 1_000 * (1 + (turn % turns))
+const herbs = 'Parsley, sage, rosemary and thyme. '.repeat(perTurn / 35)
+const prompt = 'Go on.'
+
+it('what a turn of the real Claude stores is at most 1.3 times what it says, prints and is told', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'parley-claude-stored-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
+  const server = await startModelServer()
+  onTestFinished(() => server.stop())
+  scriptTurns(server, turns + 2)
+  // The difference leaves out what is stored once: the tables, and what the program tells of itself.
+  const one = await storedAfter(1, { server, home })
+  const many = await storedAfter(1 + turns, { server, home })
+  const content = many.content - one.content
+  expect(content / turns).toBeGreaterThan(perTurn)
+  expect((many.events - one.events) / content, 'events').toBeLessThanOrEqual(1.1)
+  // Rows leave pages of the file partly empty.
+  expect((many.stored - one.stored) / content, 'the file').toBeLessThanOrEqual(1.3)
+})
+
+function scriptTurns(server: ModelServer, count: number): void {
+  const steps = Array.from({ length: count }, (_, turn) => {
+    const command = `head -c ${printed(turn)} /dev/zero | tr '\\0' x`
+    return [
+      { response: call('Bash', { command, description: 'print' }, `toolu_${turn}`) },
+      { response: { content: herbs.slice(0, perTurn - printed(turn)) } },
+    ]
+  })
+  server.script(({ tools }) => (tools?.length ?? 0) > 0, steps.flat())
+}
+
+/** The bytes on disk once a session had so many turns and all is closed, those of its events, and those of what they hold. */
+async function storedAfter(count: number, { server, home }: { server: ModelServer; home: string }) {
+  const folder = join(home, `turns-${count}`)
+  mkdirSync(folder)
+  const file = join(folder, 'parley.sqlite')
+  const store = openSqliteStore({ file })
+  const adapter = createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })
+  const host = await createHost({ adapters: [adapter], store })
+  const { id } = await host.create({ agent: adapter.id, cwd: folder, mode: 'bypass' })
+  const session = await BenchSession.follow(() => host, id)
+  for (let turn = 0; turn < count; turn++) await (await session.prompt(prompt)).completed()
+  await host.close()
+  await store.close()
+  const texts = session.all('text.written').map(({ text }) => text)
+  const outputs = session.all('tool-call.ended').flatMap(({ content }) => content.map(textOf))
+  const content = [...texts, ...outputs].join('').length + count * prompt.length
+  return { stored: statSync(file).size, events: JSON.stringify(session.events).length, content }
+}
+
+function textOf(content: ToolContent): string {
+  return content.type === 'terminal' ? content.output : ''
+}

@@ -1,12 +1,6 @@
-import {
-  type AgentCheck,
-  type AgentInfo,
-  AgentKey,
-  NewAgent,
-  ParleyError,
-  validationError,
-} from '@parley/protocol'
+import { type AgentCheck, type AgentInfo, AgentKey, NewAgent, ParleyError } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
+import { checked } from './checked.ts'
 
 /** Keeps what people set up of agents. Core knows neither where nor how a program is looked at. */
 export type AgentKeeper = {
@@ -84,15 +78,4 @@ export function currentAdapter(
   const first = adapters.get(agent)
   if (!first) return undefined
   return new Proxy(first, { get: (_, name) => Reflect.get(adapters.get(agent) ?? first, name) })
-}
-
-type Schema<T> = {
-  safeParse(value: unknown): { success: true; data: T } | { success: false; error: ParseError }
-}
-type ParseError = Parameters<typeof validationError>[1]
-
-function checked<T>(schema: Schema<T>, value: unknown, what: string): T {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  throw validationError(what, result.error)
 }

@@ -4,48 +4,11 @@ import { connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 
 const write = { tool: 'Write', kind: 'edit' as const, title: 'Write a file', input: { path: 'a' } }
 
-it('an answer outlives a second stop before its agent has heard it, and applies once', async () => {
-  const answers: unknown[] = []
-  const asks = Promise.withResolvers<void>()
-  const agent = oddAgent((connection) => {
-    connection.say(connectedAs('own'))
-    return {
-      async send() {
-        if (connection.number === 1) return
-        void connection.input.person.permit(write).then((answer) => {
-          if (connection.number === 0) return
-          answers.push(answer)
-          connection.endTurn()
-        })
-        asks.resolve()
-      },
-    }
-  })
-  const world = await hostUnderTest({ adapter: agent.adapter })
-  onTestFinished(() => world[Symbol.asyncDispose]())
-  const session = await world.create()
-  await session.command({ type: 'prompt.submit', text: 'hello' })
-  await asks.promise
-  const { requests } = await session.when((state) => state.requests.length === 1)
-  await world.restart()
-  await session.command({
-    type: 'permission.decide',
-    requestId: requests[0]?.requestId ?? '',
-    decision: 'allow',
-  })
-  await until(() => agent.connections[1]?.heard.length === 1)
-  await world.restart()
-  await session.when(({ turns }) => turns === 1)
-  expect(answers).toMatchObject([{ outcome: 'allowed' }])
-  expect(agent.connections.map(({ heard }) => heard.map(({ type }) => type))).toEqual([
-    ['prompt'],
-    ['continue'],
-    ['continue'],
-  ])
-  expect((await session.state()).lastTurn).toMatchObject({ outcome: 'completed' })
-})
-
-it('an answer that allowed is void once the mode refuses the call', async () => {
+/**
+ * A session whose request was allowed after a restart, and whose agent has not asked again. Its first connection dies with
+ * the request, the second one says nothing, and the third one asks again.
+ */
+async function answeredUnheard() {
   const answers: unknown[] = []
   const asks = Promise.withResolvers<void>()
   const agent = oddAgent((connection) => {
@@ -72,6 +35,24 @@ it('an answer that allowed is void once the mode refuses the call', async () => 
   const { requestId = '' } = requests[0] ?? {}
   await session.command({ type: 'permission.decide', requestId, decision: 'allow' })
   await until(() => agent.connections[1]?.heard.length === 1)
+  return { world, session, agent, answers }
+}
+
+it('an answer outlives a second stop before its agent has heard it, and applies once', async () => {
+  const { world, session, agent, answers } = await answeredUnheard()
+  await world.restart()
+  await session.when(({ turns }) => turns === 1)
+  expect(answers).toMatchObject([{ outcome: 'allowed' }])
+  expect(agent.connections.map(({ heard }) => heard.map(({ type }) => type))).toEqual([
+    ['prompt'],
+    ['continue'],
+    ['continue'],
+  ])
+  expect((await session.state()).lastTurn).toMatchObject({ outcome: 'completed' })
+})
+
+it('an answer that allowed is void once the mode refuses the call', async () => {
+  const { world, session, answers } = await answeredUnheard()
   await session.command({ type: 'session.configure', mode: 'read-only' })
   await world.restart()
   await session.when(({ turns }) => turns === 1)

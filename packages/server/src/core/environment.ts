@@ -5,9 +5,9 @@ import {
   OldEnvironment,
   ParleyError,
   type SessionState,
-  validationError,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
+import { checked } from './checked.ts'
 import { isWithin } from './folder-trust.ts'
 import type { SessionStore, StoredEnvironment } from './session-store.ts'
 
@@ -159,15 +159,4 @@ function notSet(name: string | undefined, { scope, place }: Place): ParleyError 
   const what = name === undefined ? 'No variable' : `The variable ${name}`
   const verb = name === undefined ? 'is' : 'is not'
   return new ParleyError('not_found', `${what} ${verb} set for the ${scope} ${place}.`)
-}
-
-type Schema<T> = {
-  safeParse(value: unknown): { success: true; data: T } | { success: false; error: ParseError }
-}
-type ParseError = Parameters<typeof validationError>[1]
-
-function checked<T>(schema: Schema<T>, value: unknown, what: string): T {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  throw validationError(what, result.error)
 }

@@ -5,11 +5,12 @@ import { expect, it, onTestFinished } from 'vitest'
 import { z } from 'zod'
 import { defineTool } from '../tools/define-tool.ts'
 import { hostUnderTest } from './host-under-test.ts'
+import type { Limits } from './limits.ts'
 
 const keep = { type: 'host-tool', name: 'keep', input: {} } as const
 
 /** A host whose tool writes a file into the temporary folder, and the folders it was given. */
-async function world() {
+async function world(limits: Partial<Limits> = {}) {
   const folders: string[] = []
   const tool = defineTool({
     name: 'keep',
@@ -23,7 +24,7 @@ async function world() {
       return 'kept'
     },
   })
-  const made = await hostUnderTest({ tools: [tool] })
+  const made = await hostUnderTest({ tools: [tool], limits })
   onTestFinished(() => made[Symbol.asyncDispose]())
   return { made, folders }
 }
@@ -57,6 +58,26 @@ it.each([
   await expect.poll(() => existsSync(folders[0] ?? '')).toBe(false)
   expect(existsSync(folders[1] ?? '')).toBe(by !== 'stop')
   if (by === 'delete') return
+  await session.play(keep)
+  expect(existsSync(folders[2] ?? '')).toBe(true)
+})
+
+it('is removed when the session leaves memory, and made anew when a tool asks for it again', async () => {
+  const { made, folders } = await world({ idleCloseMs: 1_000, unloadMs: 60_000 })
+  const [session, other] = [await made.create(), await made.create()]
+  await session.play(keep)
+  made.time.advance(1_000)
+  await session.when(({ connected }) => !connected)
+  expect(existsSync(folders[0] ?? '')).toBe(true)
+  await other.play(keep)
+  const pass = async () => {
+    made.time.advance(1_000)
+    // One that is used meanwhile stays, and keeps its folder.
+    await other.state()
+    return existsSync(folders[0] ?? '')
+  }
+  await expect.poll(pass, { interval: 1 }).toBe(false)
+  expect(existsSync(folders[1] ?? '')).toBe(true)
   await session.play(keep)
   expect(existsSync(folders[2] ?? '')).toBe(true)
 })

@@ -20,12 +20,12 @@ import {
   type SessionState,
   type SessionSummary,
   summarise,
-  validationError,
   type WaitingRequest,
 } from '@parley/protocol'
 import type { AgentAdapter } from './agent-adapter.ts'
 import { currentAdapter } from './agent-keeper.ts'
 import { type AgentList, createAgentList } from './agent-list.ts'
+import { checked } from './checked.ts'
 import { randomIds, systemClock } from './clock.ts'
 import type { ForkCopy } from './command-desk.ts'
 import { createConnectionSlots } from './connection-slots.ts'
@@ -235,7 +235,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
 
   const create: Host['create'] = async (given, own) => {
     if (sessions.closing) throw stopping()
-    const input = parse(NewSession, given, 'The new session')
+    const input = checked(NewSession, given, 'The new session')
     const adapter = agents.adapterFor(input.agent)
     const cwd = await options.checkFolder(input.cwd)
     checkSettings(input, { agent: adapter })
@@ -287,7 +287,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
 
   const prepareSession: Host['prepareSession'] = async (given) => {
     if (sessions.closing) throw stopping()
-    const input = parse(ExpectedSession, given, 'The expected session')
+    const input = checked(ExpectedSession, given, 'The expected session')
     const adapter = agents.adapterFor(input.agent)
     const cwd = await options.checkFolder(input.cwd)
     checkSettings(input, { agent: adapter })
@@ -384,7 +384,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       }
     },
     async patch(sessionId, given) {
-      const patch = parse(SessionPatch, given, 'The change')
+      const patch = checked(SessionPatch, given, 'The change')
       const session = await open(sessionId)
       await session.recover()
       await session.log.transact((state) => ({ drafts: patchDrafts(state, patch) }))
@@ -403,7 +403,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       return session.previewRewind(promptId)
     },
     async command(sessionId, given) {
-      const command = parse(Command, given, 'The command')
+      const command = checked(Command, given, 'The command')
       const receipt = await (await open(sessionId)).command(command)
       if (command.type === 'session.close') await removeTemporary(sessionId)
       return receipt
@@ -438,7 +438,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
       return [...rules]
     },
     async addRule(given) {
-      const input = parse(NewRule, given, 'The rule')
+      const input = checked(NewRule, given, 'The rule')
       // Sessions have the real path of their folder: by another name of it, a refusal would refuse nothing.
       const place = input.project !== undefined && { project: await options.checkFolder(input.project) }
       const wanted = { ...input, ...place }
@@ -471,13 +471,3 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     },
   }
 }
-
-function parse<T>(schema: { safeParse(value: unknown): ParseResult<T> }, value: unknown, what: string): T {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  throw validationError(what, result.error)
-}
-
-type ParseResult<T> =
-  | { success: true; data: T }
-  | { success: false; error: Parameters<typeof validationError>[1] }

@@ -8,9 +8,9 @@ import {
   ParleyError,
   type PromptPart,
   type SessionState,
-  validationError,
 } from '@parley/protocol'
 import type { AgentAdapter, Remembered } from './agent-adapter.ts'
+import { checked } from './checked.ts'
 import type { Clock, Ids } from './clock.ts'
 import { endTurn } from './end-turn.ts'
 import { sessionIdFrom } from './hash.ts'
@@ -64,9 +64,7 @@ export function createImporting(options: {
   return {
     conversations: list,
     async importConversation(given) {
-      const parsed = NewImport.safeParse(given)
-      if (!parsed.success) throw validationError('The import', parsed.error)
-      const { agent, agentSessionId } = parsed.data
+      const { agent, agentSessionId } = checked(NewImport, given, 'The import')
       const conversation = (await list(agent)).find((one) => one.agentSessionId === agentSessionId)
       if (!conversation) throw unknownConversation(adapterFor(agent), agentSessionId)
       const id = sessionIdFrom(['import', agent, agentSessionId])

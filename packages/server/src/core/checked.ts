@@ -1,0 +1,13 @@
+import { validationError } from '@parley/protocol'
+
+type ParseError = Parameters<typeof validationError>[1]
+type Schema<T> = {
+  safeParse(value: unknown): { success: true; data: T } | { success: false; error: ParseError }
+}
+
+/** The value in the shape of the schema. ParleyError `validation_error` that begins with `what` if it does not fit. */
+export function checked<T>(schema: Schema<T>, value: unknown, what: string): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw validationError(what, result.error)
+}

@@ -52,7 +52,7 @@ test('comes back after a cut, and after a frame that makes no sense', async () =
 })
 
 test('a peer that stops answering pings is dead', async () => {
-  await using peer = await startWirePeer({ heartbeatMs: 20 })
+  await using peer = await startWirePeer({ heartbeatMs: 250 })
   using socket = open({ url: peer.url })
   const first = await peer.accept()
   await reaches(socket, 'open')

@@ -375,13 +375,14 @@ class Run {
   async settle(): Promise<void> {
     this.#full = 0
     for (const reader of this.readers) if (!reader.connected) await reader.follow(this.#host)
+    const deadline = Date.now() + 60_000
     for (let rounds = 0; ; rounds++) {
       const { turn, queue, requests } = await this.#host.state(this.#sessionId)
       if (!turn && queue.length === 0) break
       // The mode may refuse to allow it.
       if (requests[0]) await this.#command(answerTo(requests[0], rounds % 2 === 0, false))
       else if (rounds % 40 === 39) await this.#command({ type: turn ? 'turn.cancel' : 'queue.resume' })
-      if (rounds > 40_000) throw new Error(`the session does not come to rest: ${JSON.stringify(turn)}`)
+      if (Date.now() > deadline) throw new Error(`the session does not come to rest: ${JSON.stringify(turn)}`)
       await breathe()
     }
     await this.#untilQuiet()

@@ -12,6 +12,12 @@ export function childrenWith(words: string): number[] {
     .map((line) => Number.parseInt(line, 10))
 }
 
+/** Resolves when no process of this machine has these words in its command line. */
+export async function noneWith(words: string): Promise<void> {
+  const all = () => execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' })
+  while (all().includes(words)) await setTimeout(20)
+}
+
 /** Kills these processes, each with its group, as soon as there is one. */
 export async function killChildren(words: string): Promise<void> {
   let children = childrenWith(words)

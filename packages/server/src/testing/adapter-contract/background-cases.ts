@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { EventOf, SessionEvent } from '@parley/protocol'
+import { noneWith } from '../child-processes.ts'
 import { expect } from '../peers.ts'
 import type { Bench, BenchSession } from './bench.ts'
 import { expectNextPrompt, type Kill, type KillableCase, withKill } from './kill.ts'
@@ -150,6 +151,7 @@ async function outlivesIdleClose(
   expect(await stateOf(bench, session)).toMatchObject({ status: 'background' })
   if (kill) {
     await kill(session)
+    await noneWith(go)
     await writeFile(go, '')
     return isLostWithItsProcess(bench, session, scenarios, [says])
   }
@@ -183,24 +185,30 @@ async function reportsOnce(
   expect(session.all('text.written').filter(({ text }) => text.includes(says))).toHaveLength(1)
 }
 
-/** Background work has a limit of its own; then its end is in the log, with the reason. */
+/** Background work has limits of its own, on silence and on its total; then its end is in the log, with the reason. */
 async function endsAtItsLimit(
   bench: Bench,
   scenario: BackgroundScenario,
   scenarios: Scenarios,
   kill?: Kill,
 ): Promise<void> {
-  if (!kill) await bench.restart({ limits: { backgroundMs: 200 } })
-  const { session, says } = await begin(bench, scenario.runs(join(bench.folder, 'never')))
+  const never = join(bench.folder, 'never')
   if (kill) {
+    const { session, says } = await begin(bench, scenario.runs(never))
     await kill(session)
     await bench.restart()
     await session.listen()
+    await noneWith(never)
     return isLostWithItsProcess(bench, session, scenarios, [says])
   }
-  const ended = await session.until(() => endsOfTasks(session.events)[0])
-  expect(ended).toMatchObject({ status: 'stopped', reason: 'limit' })
-  expect(await stateOf(bench, session)).toMatchObject({ status: 'idle', connected: false })
+  for (const limits of [{ backgroundMs: 200 }, { backgroundTotalMs: 200 }]) {
+    await bench.restart({ limits })
+    const { session } = await begin(bench, scenario.runs(never))
+    const ended = await session.until(() => endsOfTasks(session.events)[0])
+    expect(ended).toMatchObject({ status: 'stopped', reason: 'limit' })
+    expect(await stateOf(bench, session)).toMatchObject({ status: 'idle', connected: false })
+    await noneWith(never)
+  }
 }
 
 /** Cancelling a turn ends that turn; the task goes on until it is stopped itself. */
@@ -210,12 +218,14 @@ async function isStopped(
   scenarios: Scenarios,
   kill?: Kill,
 ): Promise<void> {
-  const { session, says } = await begin(bench, scenario.runs(join(bench.folder, 'never')))
+  const never = join(bench.folder, 'never')
+  const { session, says } = await begin(bench, scenario.runs(never))
   const turn = await session.prompt(scenarios.busy.prompt)
   await turn.begun()
   if (kill) {
     await kill(session)
     expect(await turn.ended()).toMatchObject({ outcome: 'failed', stopReason: 'agent_lost' })
+    await noneWith(never)
     return isLostWithItsProcess(bench, session, scenarios, [says])
   }
   await session.command({ type: 'turn.cancel' })

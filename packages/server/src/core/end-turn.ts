@@ -133,7 +133,7 @@ function stopForeground({ tasks }: SessionState): EventDraft[] {
 
 /**
  * Steered prompts that the agent has not taken up go to the queue: a turn that ended by itself leaves them to the next,
- * those of a cancelled turn are paused. After a loss nobody knows whether the agent took them: they stay with their turn.
+ * those of a cancelled turn are paused (by the fold), and so are those of a lost agent, which may have taken them.
  */
 function leaveSteers(
   { steers = [] }: OpenTurn,

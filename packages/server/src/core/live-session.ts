@@ -119,11 +119,12 @@ export class LiveSession {
     return this.log.state
   }
 
-  /** Nothing runs, nobody reads: it can be dropped from memory and loaded again when it is wanted. */
+  /** Nothing runs or waits, nobody reads: it can be dropped from memory and loaded again when it is wanted. */
   get quiet(): boolean {
-    const running = this.#agent.connected || this.#agent.starting || this.#driving || this.state.turn
+    const { turn, requests } = this.state
+    const running = this.#agent.connected || this.#agent.starting || this.#driving || turn
     const recording = this.#desk.busy || this.log.busy || this.#persisting.pending > 0
-    return !running && !recording && !this.log.feed.hasReaders
+    return !running && !recording && requests.length === 0 && !this.log.feed.hasReaders
   }
 
   /** A new session's agent may be started before its first prompt. */

@@ -77,6 +77,7 @@ export function oddAgent(
       },
       interrupt: own.interrupt ?? (async () => undefined),
       configure: own.configure ?? (async () => undefined),
+      ...(own.previewRewind && { previewRewind: own.previewRewind }),
       close() {
         gone.add(odd)
         closed.add(odd)

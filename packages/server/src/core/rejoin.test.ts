@@ -29,6 +29,7 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
         connection.say({ type: 'text.written', blockId: prompt.promptId, text: 'heard' })
         connection.endTurn()
       },
+      previewRewind: async () => ({ files: [], notes: [] }),
     }
   }, can)
   const reading: { failure?: Error } = {}
@@ -67,7 +68,8 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
   const notices = async () =>
     (await session.events('agent.noticed')).map(({ level, code }) => `${level} ${code}`)
   const release = () => session.command({ type: 'session.release' })
-  return { agent, session, say, said, notices, release, elsewhere, news, record, reading, problems }
+  const { host } = made
+  return { host, agent, session, say, said, notices, release, elsewhere, news, record, reading, problems }
 }
 
 it('records what was said elsewhere after a release before the next turn, once', async () => {
@@ -89,6 +91,18 @@ it('records what was said elsewhere after a release before the next turn, once',
     { id: 'three', at: 1 },
   ])
   expect(await session.texts()).toEqual(['heard', 'heard two', 'heard three', 'heard', 'heard'])
+})
+
+it('records what was said elsewhere also where the preview of a rewind has started the agent', async () => {
+  const { host, agent, session, say, said, release, elsewhere } = await world(['resume', 'rejoin', 'rewind'])
+  await say('one')
+  await release()
+  elsewhere('two')
+  await host.previewRewind(session.id, (await session.events('prompt.submitted'))[0]!.promptId)
+  await say('three')
+  await say('four')
+  expect(await said()).toEqual(['one', 'two', 'three', 'four'])
+  expect(agent.connections).toHaveLength(2)
 })
 
 it('starts a live agent anew that does not know what was said elsewhere', async () => {

@@ -95,6 +95,7 @@ export class SessionAgent {
   #besideProgress = freshProgress()
   #steers: Prompt[] = []
   readonly #accepted: AcceptedSteers
+  /** There may be more in the agent's record than in the log, although the agent is there. */
   #spokenElsewhere = false
   #startFailure: { readonly error: unknown } | undefined
   #outbound: Promise<void> = Promise.resolve()
@@ -147,23 +148,20 @@ export class SessionAgent {
   async startAhead(): Promise<void> {
     const { adapter, slots } = this.#options
     if (!adapter?.startsAhead || this.connected || this.starting || !slots.hasRoom) return
-    const abort = new AbortController()
-    const over = this.#connect(abort.signal).catch(() => undefined)
-    this.#ahead = { abort, over }
-    await over
-    this.#ahead = undefined
+    await this.#connectAhead().catch(() => undefined)
   }
 
   /** What a rewind to this prompt would change. An agent that is not there is started for it. */
   async previewRewind(promptId: string): Promise<RewindPreview> {
-    await this.#ahead?.over
-    const { connection } = this.#link ?? (await this.#connectForPreview())
+    while (this.#ahead) await this.#ahead.over
+    if (!this.#link && this.#rejoin.isDue) this.#spokenElsewhere = true
+    const { connection } = this.#link ?? (await this.#connectAhead())
     if (connection.previewRewind) return connection.previewRewind(promptId).catch(notRewindable)
     throw new ParleyError('not_supported', `${this.#adapter().name} cannot say what a rewind would change.`)
   }
 
-  /** As a start ahead: a turn that begins meanwhile waits for it. */
-  async #connectForPreview(): Promise<AgentLink> {
+  /** Starts it without a turn. One that begins meanwhile waits for it. */
+  async #connectAhead(): Promise<AgentLink> {
     const abort = new AbortController()
     const link = this.#connect(abort.signal)
     this.#ahead = { abort, over: link.catch(() => undefined) }
@@ -202,6 +200,7 @@ export class SessionAgent {
   /** Adds to the log what was said elsewhere, if that is due. */
   async rejoin(): Promise<void> {
     await this.listenElsewhere()
+    while (this.#ahead) await this.#ahead.over
     if (!this.mustRejoin) return
     this.#spokenElsewhere = false
     const wasReleased = this.#state.released !== undefined
@@ -211,13 +210,9 @@ export class SessionAgent {
 
   /** With the agent there, its record is read without a second start. A failure is that of the turn which follows. */
   async #startForRejoin(): Promise<void> {
-    const abort = new AbortController()
-    const over = this.#connect(abort.signal).catch((error: unknown) => {
+    await this.#connectAhead().catch((error: unknown) => {
       this.#startFailure = { error }
     })
-    this.#ahead = { abort, over }
-    await over
-    this.#ahead = undefined
   }
 
   /** What only ends something needs no agent, so that nothing hangs when the agent is gone for good. */

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { logProblems } from '../testing/invariants.ts'
+import type { AgentOutput } from './agent-adapter.ts'
+import { hostUnderTest } from './host-under-test.ts'
+import { breaths, connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
+
+const limits = { parkAfterMs: 1_000, unloadMs: 2_000, expireAfterMs: 60_000 }
+
+const spawned: AgentOutput = {
+  type: 'tool-call.called',
+  toolCallId: 'spawn',
+  name: 'Task',
+  kind: 'subagent',
+  title: 'look around',
+  input: {},
+}
+const task: AgentOutput = {
+  type: 'task.updated',
+  taskId: 'task_1',
+  toolCallId: 'spawn',
+  title: 'look around',
+  status: 'running',
+  background: true,
+}
+
+describe('a background task that waits for a person without a process', () => {
+  it('keeps its session in memory: its request expires once, and an answer in time is not undone', async () => {
+    const agent = oddAgent((connection) => ({
+      async send() {
+        if (connection.number > 0) return
+        connection.say(connectedAs('odd'), spawned, task)
+        connection.endTurn()
+      },
+    }))
+    await using under = await hostUnderTest({ limits, adapter: agent.adapter })
+    const session = await under.create()
+    await session.command({ type: 'prompt.submit', text: 'Look around.' })
+    await session.when(({ turns, turn }) => turns === 1 && !turn)
+    void agent.connections[0]!.input.person.permit({
+      tool: 'Bash',
+      kind: 'execute',
+      title: 'make',
+      input: { command: 'make' },
+      parentToolCallId: 'spawn',
+    })
+    await session.when(({ requests }) => requests.length === 1)
+    under.time.advance(limits.parkAfterMs)
+    await session.when(({ tasks, connected }) => tasks[0]?.parked !== undefined && !connected)
+    for (let sweep = 0; sweep < 3; sweep++) {
+      under.time.advance(limits.unloadMs)
+      await breaths(5)
+    }
+
+    await session.decide('allow')
+    await until(() => agent.texts.length === 2)
+    under.time.advance(limits.expireAfterMs)
+    await breaths(20)
+    expect(under.problems).toEqual([])
+    expect((await session.state()).turn).toMatchObject({ cause: { by: 'task', taskId: 'task_1' } })
+    expect(await session.events('turn.ended')).toHaveLength(1)
+    expect(logProblems(await session.log())).toEqual([])
+  })
+})

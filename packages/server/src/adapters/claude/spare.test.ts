@@ -137,6 +137,31 @@ it('runs the hooks of a session start with the session, not before', async () =>
   expect(cold()).toBe(0)
 })
 
+it.each([
+  ['a hook that is told which instructions were loaded', 'hook'],
+  ['a server of the folder', 'server'],
+  ['a server of a folder around it', 'outer server'],
+])('starts %s with the session, not before', async (_what, kind) => {
+  const { folder, host, keepOne, run, end, home, cold } = await world()
+  const marker = join(home, 'ran')
+  const command = `echo ran >> '${marker}'`
+  const outer = folder('work')
+  const cwd = join(outer, 'inner')
+  mkdirSync(join(cwd, '.claude'), { recursive: true })
+  writeFileSync(join(cwd, 'CLAUDE.md'), 'The word is parsley.')
+  const hooks = { InstructionsLoaded: [{ hooks: [{ type: 'command', command }] }] }
+  const mcpServers = { own: { command: '/bin/sh', args: ['-c', command] } }
+  if (kind === 'hook') writeFileSync(join(cwd, '.claude', 'settings.json'), JSON.stringify({ hooks }))
+  else writeFileSync(join(kind === 'server' ? cwd : outer, '.mcp.json'), JSON.stringify({ mcpServers }))
+  await host.trust(outer)
+  await keepOne(cwd)
+  await end(await run(folder('other'), modelPrompt('Begin.', fine)))
+  expect(existsSync(marker)).toBe(false)
+  await end(await run(cwd, modelPrompt('Begin.', fine)))
+  await expect.poll(() => existsSync(marker)).toBe(true)
+  expect(cold()).toBe(1)
+})
+
 it('gives host tools to the session that has the process', async () => {
   const seen: string[] = []
   const tool = defineTool({

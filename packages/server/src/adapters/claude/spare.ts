@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import type { PreparedAgent, PrepareInput } from '../../core/agent-adapter.ts'
 import { type ClaudeOptions, connectClaude } from './connection.ts'
 import { ClaudeProgram } from './program.ts'
@@ -15,7 +15,7 @@ export async function prepareClaude(options: ClaudeOptions, input: PrepareInput)
       return program.isParked && startFiles(options) === read
     },
     async enter(place) {
-      if (!hasStartHooks(options, place.cwd)) await program.enter(place)
+      if (!runsSomething(options, place.cwd)) await program.enter(place)
     },
     async connect(session) {
       isTaken = true
@@ -27,13 +27,15 @@ export async function prepareClaude(options: ClaudeOptions, input: PrepareInput)
   }
 }
 
+const managedSettings = '/etc/claude-code/managed-settings.json'
+
 /** The files that Claude Code reads once, when it is started: which they are, and when they were changed. */
 function startFiles({ env, executable }: ClaudeOptions): string {
   const folder = configFolder(env)
   const files = [
     join(folder, 'settings.json'),
     join(folder, '.credentials.json'),
-    '/etc/claude-code/managed-settings.json',
+    managedSettings,
     ...(executable === undefined ? [] : [executable]),
   ]
   return JSON.stringify([files.map(stamp), ownServers(env)])
@@ -50,20 +52,40 @@ function ownServers(env: Readonly<Record<string, string>>): unknown {
   return (valuesIn(file) as { mcpServers?: unknown }).mcpServers
 }
 
-/** Hooks that run when a session starts. Without a session they must not run. */
-function hasStartHooks({ env, settingSources }: ClaudeOptions, cwd: string): boolean {
+/** Hooks that need a prompt. Others may run as soon as Claude Code enters a folder, and new kinds of those are added. */
+const needPrompt = new Set([
+  'PreToolUse',
+  'PostToolUse',
+  'PostToolUseFailure',
+  'PermissionRequest',
+  'UserPromptSubmit',
+  'PreCompact',
+  'SubagentStop',
+  'Stop',
+])
+
+/**
+ * Whether Claude Code would start something of the person's or of the folder's when it enters the folder: hooks, plugins or
+ * the folder's MCP servers. Without a session they must not run.
+ */
+function runsSomething({ env, settingSources }: ClaudeOptions, cwd: string): boolean {
   const files = {
     user: join(configFolder(env), 'settings.json'),
     project: join(cwd, '.claude', 'settings.json'),
     local: join(cwd, '.claude', 'settings.local.json'),
   }
-  return settingSources.some((source) => {
-    const { hooks, enabledPlugins } = valuesIn(files[source]) as {
-      hooks?: Record<string, unknown>
-      enabledPlugins?: unknown
-    }
-    return hooks?.SessionStart !== undefined || hooks?.Setup !== undefined || enabledPlugins !== undefined
+  if (settingSources.includes('project') && hasServers(cwd)) return true
+  return [managedSettings, ...settingSources.map((source) => files[source])].some((file) => {
+    const { hooks, enabledPlugins } = valuesIn(file) as { hooks?: object; enabledPlugins?: unknown }
+    return enabledPlugins !== undefined || Object.keys(hooks ?? {}).some((event) => !needPrompt.has(event))
   })
+}
+
+/** Claude Code reads the servers of a folder from the folders around it, too. */
+function hasServers(folder: string): boolean {
+  if (existsSync(join(folder, '.mcp.json'))) return true
+  const parent = dirname(folder)
+  return parent !== folder && hasServers(parent)
 }
 
 function configFolder(env: Readonly<Record<string, string>>): string {

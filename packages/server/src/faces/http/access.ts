@@ -18,8 +18,8 @@ export type Download = { readonly sessionId: string; readonly as: ExportFormat; 
 /** Who may come in: by the server's token, or by the access token of a device. Owns no routes and no status codes. */
 export type Access = {
   readonly source: RequestSource
-  /** The codes of one-time links. */
-  readonly codes: OneTimeCodes<true>
+  /** The codes of one-time links, and who asked for each. */
+  readonly codes: OneTimeCodes<Caller>
   readonly downloads: OneTimeCodes<Download>
   /** ParleyError `not_supported` where no store keeps devices. */
   devices(): Devices
@@ -87,6 +87,11 @@ export function createAccess(settings: AccessSettings): Access {
       return `${name}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0`
     },
   }
+}
+
+/** What a browser asked for before it was signed out is void, like its tokens. */
+export function isSignedOut(caller: Caller): boolean {
+  return caller.kind === 'device' && caller.isRevoked
 }
 
 /** Loopback needs nothing; any other address needs a token of one's own and a word that it is meant. */

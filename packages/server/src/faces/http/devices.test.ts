@@ -142,6 +142,17 @@ describe('signed-in browsers', () => {
     expect(JSON.stringify(body)).not.toContain(device.deviceId)
   })
 
+  it('leave no link behind: one that a browser asked for is void once that browser is signed out', async () => {
+    const { headers } = await signedIn(server)
+    const ask = async () =>
+      codeOf((await server.ask('/api/links', { method: 'POST', token: false, headers })).body.url as string)
+    const [used, kept] = [await ask(), await ask()]
+    expect((await deviceUnderTest(server).register(used)).status).toBe(201)
+    await server.ask('/api/sign-out', { method: 'POST', token: false, headers })
+    const answer = await deviceUnderTest(server).register(kept)
+    expect([answer.status, reason(answer)]).toEqual([401, 'link'])
+  })
+
   it('sign themselves out and hear that it is done', async () => {
     const { headers } = await signedIn(server)
     const left = await server.ask('/api/sign-out', { method: 'POST', token: false, headers })

@@ -119,7 +119,7 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
   return {
     access,
     url,
-    link: () => linkTo(url(), access.codes.issue(true, startLinkLifetimeMs)),
+    link: () => linkTo(url(), access.codes.issue({ kind: 'token' }, startLinkLifetimeMs)),
     answer(incoming, outgoing) {
       // A stream of a device has a dozen who wait for its end.
       outgoing.setMaxListeners(20)

@@ -1,4 +1,5 @@
 import { ParleyError, routes } from '@parley/protocol'
+import { isSignedOut } from '../access.ts'
 import type { App, AppParts, RequestContext } from '../app.ts'
 import { deviceName } from '../device-name.ts'
 import { mount } from '../mount.ts'
@@ -37,7 +38,8 @@ export function mountDevices(app: App, parts: AppParts): void {
     guarded(context, async () => {
       const devices = access.devices()
       devices.checkKey(body.publicKey)
-      if (access.codes.redeem(body.code)) {
+      const maker = access.codes.redeem(body.code)
+      if (maker && !isSignedOut(maker)) {
         return devices.register(body.publicKey, deviceName(context.req.header('User-Agent')))
       }
       throw new ParleyError(

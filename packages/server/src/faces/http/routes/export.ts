@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { type ExportFormat, routes } from '@parley/protocol'
-import { downloadLifetimeMs } from '../access.ts'
+import { downloadLifetimeMs, isSignedOut } from '../access.ts'
 import { type App, type AppParts, cutWhenRevoked, type RequestContext } from '../app.ts'
 import type { ExportFile } from '../export.ts'
 import { html, htmlResponse, page, pagePolicy } from '../html.ts'
@@ -24,7 +24,7 @@ export function mountExport(app: App, parts: AppParts): void {
     // Whoever only looks must not use it up.
     if (context.req.method === 'HEAD') return new Response(null, { status: 204 })
     const download = access.downloads.redeem(params.code)
-    if (!download || (download.caller.kind === 'device' && download.caller.isRevoked)) return spent(context)
+    if (!download || isSignedOut(download.caller)) return spent(context)
     cutWhenRevoked(download.caller, context.env.outgoing)
     return send(parts, download, context)
   })

@@ -6,9 +6,9 @@ import { mount } from '../mount.ts'
 
 export function mountLinks(app: App, parts: AppParts): void {
   const { access } = parts
-  mount(app, parts, routes.createLink, () => {
+  mount(app, parts, routes.createLink, ({ context }) => {
     access.devices()
-    const code = access.codes.issue(true, linkLifetimeMs)
+    const code = access.codes.issue(context.get('caller'), linkLifetimeMs)
     return { url: linkTo(parts.url(), code), expiresAt: Date.now() + linkLifetimeMs }
   })
 }

@@ -22,6 +22,7 @@ it.each([
   '.gemini/settings.json',
   '.qwen/settings.json',
   '.opencode/plugin/x.ts',
+  '.parley/config.json',
   'opencode.json',
   '.mcp.json',
   '.vscode/tasks.json',
@@ -31,6 +32,9 @@ it.each([
   'app/.npmrc',
   '.bashrc',
   '.ZSHRC',
+  '.emacs.d/init.el',
+  '.gdbinit',
+  '.xprofile',
   '.config/fish/config.fish',
   '/home/me/Library/LaunchAgents/x.plist',
 ])('%j is protected', (path) => {

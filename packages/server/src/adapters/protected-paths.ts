@@ -5,13 +5,14 @@
  * (AGENTS.md, CLAUDE.md): they are words, and what they lead to is asked about. The list is in docs/permissions.md.
  */
 const folders =
-  names(`.git .hg .svn .jj .claude .codex .gemini .opencode .qwen .cursor .agents .zed .vscode .idea .fleet
-  .devcontainer .husky .direnv .ssh .gnupg`)
+  names(`.git .hg .svn .jj .claude .codex .gemini .opencode .qwen .cursor .agents .parley .zed .vscode .idea
+  .fleet .devcontainer .husky .direnv .ssh .gnupg .vim .emacs.d`)
 const files =
   names(`.mcp.json .claude.json opencode.json opencode.jsonc .envrc .gitconfig .gitmodules .npmrc .yarnrc
   .yarnrc.yml .pnpmfile.cjs bunfig.toml .pre-commit-config.yaml lefthook.yml .lefthook.yml .bashrc .bash_profile .bash_login
   .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .login .inputrc
-  .ripgreprc .tmux.conf .vimrc .gvimrc .exrc .nvimrc .nvim.lua`)
+  .ripgreprc .tmux.conf .screenrc .vimrc .gvimrc .exrc .nvimrc .nvim.lua .emacs .dir-locals.el .gdbinit .lldbinit .xprofile
+  .xinitrc .xsession .xsessionrc`)
 /** Two parts in a row, for whoever works in a home folder. */
 const pairs =
   names(`.config/git .config/fish .config/nvim .config/autostart .config/systemd .config/environment.d

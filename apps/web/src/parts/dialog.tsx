@@ -31,7 +31,7 @@ export function Dialog({
       aria-label={label}
       onClose={onClose}
       onClick={(event) => event.target === dialog.current && onClose()}
-      className={`m-auto max-h-[85dvh] w-[min(36rem,calc(100vw-1.5rem))] overflow-hidden rounded-xl border border-edge bg-card p-0 shadow-2xl ${className}`}
+      className={`m-auto max-h-[85dvh] w-[min(36rem,calc(100vw-1.5rem))] overflow-hidden rounded-xl border border-edge bg-card p-0 shadow-2xl outline-none ${className}`}
     >
       {children}
     </dialog>

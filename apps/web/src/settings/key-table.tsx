@@ -18,7 +18,7 @@ const keys: [string, readonly (readonly [keys: readonly string[], does: string])
   [
     'Writing',
     [
-      [['Enter'], 'Send; while the agent works: queue'],
+      [['Enter'], 'Send, or queue while the agent works'],
       [['Ctrl', 'Enter'], 'Steer: send into the running turn'],
       [['Shift', 'Enter'], 'New line'],
       [['Esc'], 'Stop the turn'],
@@ -49,7 +49,7 @@ const keys: [string, readonly (readonly [keys: readonly string[], does: string])
   [
     'In a terminal',
     [
-      [['F6'], 'Leave the terminal, focus the prompt'],
+      [['F6'], 'Back to the prompt'],
       [['Ctrl', 'Shift', 'F'], 'Find in the terminal'],
       // With the key of a Mac it is the page's: no shell hears of it.
       ...(onMac ? [] : [[['Ctrl', 'K'], 'Goes to the shell'] as const]),

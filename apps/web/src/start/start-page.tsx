@@ -185,7 +185,6 @@ function Trust({ choices: { agent, mode, trust, chooseTrust } }: { choices: Sess
 function BegunElsewhere() {
   return (
     <p className="pt-4 text-sm text-soft">
-      Begun elsewhere?{' '}
       <Link
         to={{ name: 'import' }}
         className="text-mark hover:underline pointer-coarse:inline-flex pointer-coarse:min-h-11 pointer-coarse:items-center"

@@ -241,3 +241,16 @@ it('a phone shows who pays, and which project it is', async () => {
     expect(right).toBeLessThanOrEqual(phone.viewport.width)
   }
 })
+
+it('nothing that Claude Code sent in these sessions is unknown to Parley', async () => {
+  const { sessions } = await server.call<{ sessions: { id: string }[] }>('/api/sessions?limit=100')
+  expect(sessions.length).toBeGreaterThan(0)
+  const unknown: unknown[] = []
+  for (const { id } of sessions) {
+    const { events } = await server.call<{ events: { type: string }[] }>(
+      `/api/sessions/${id}/events?limit=1000`,
+    )
+    unknown.push(...events.filter(({ type }) => type === 'agent.unrecognised'))
+  }
+  expect(unknown).toEqual([])
+})

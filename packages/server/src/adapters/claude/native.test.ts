@@ -73,8 +73,9 @@ it.each(Object.keys(every))('handles %s, or ignores it for a reason', (key) => {
   expect(translate(initialState(), { type, subtype, uuid: 'u' }).outputs).toEqual([])
 })
 
-it.each(Object.keys(ignoredFrames))('ignores the frame %s', (type) => {
-  expect(translate(initialState(), { type }).outputs).toEqual([])
+it.each(Object.keys(ignoredFrames))('ignores the frame %s', (key) => {
+  const [type, subtype] = key.split('/')
+  expect(translate(initialState(), { type, ...(subtype && { subtype }) }).outputs).toEqual([])
 })
 
 it.each(Object.entries(everyStreamEvent))('knows the stream event %s', (type, fields) => {

@@ -257,6 +257,8 @@ export const ignoredFrames = {
   attachment: 'a note to the model, such as that a hook has run, when a deferred call goes on',
   active_goal: 'a goal set by a command of the terminal; nothing of the conversation',
   keep_alive: 'a heartbeat without content',
+  'system/ui_invalidate':
+    'asks a terminal to draw anew; comes from a process that was started ahead of its prompt',
 } as const
 
 /** Stream events that give no output, each by decision. */

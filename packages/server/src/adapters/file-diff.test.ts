@@ -63,6 +63,16 @@ describe('replacing a part of a file', () => {
     expect((await replace('windows.txt', { old: 'one\ntwo', new: '1\n2' })).patch).toContain('+1\n+2')
   })
 
+  it('shows what the agent says if the file would become too large to compare', async () => {
+    writeFileSync(join(cwd, 'same.txt'), 'a'.repeat(1024 * 1024))
+    const words = { old: 'a', new: 'bbb', everywhere: true }
+    const { patch } = await replace('same.txt', words)
+    expect(patch?.slice(0, 100)).toBe('@@ -1,1 +1,1 @@\n-a\n+bbb')
+    const twice = { old: 'a', new: 'aa', everywhere: true }
+    const { patch: again } = await replace('same.txt', ...Array.from({ length: 3 }, () => twice))
+    expect(again?.slice(0, 100)).toBe(Array.from({ length: 3 }, () => '@@ -1,1 +1,1 @@\n-a\n+aa').join('\n'))
+  })
+
   it('shows what the agent says if the file does not have it or cannot be read', async () => {
     for (const path of ['src/a.txt', 'missing.txt', 'link.txt', 'large.txt'])
       expect((await replace(path, { old: 'four', new: '4' })).patch).toContain('-four\n+4')

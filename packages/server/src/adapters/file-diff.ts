@@ -17,6 +17,8 @@ export type Session = Pick<ConnectInput, 'cwd' | 'settings'>
 export type Replacement = { readonly old: string; readonly new: string; readonly everywhere?: boolean }
 
 const largestFile = 1024 * 1024
+/** A few words of an agent can make very much of a file: what is larger afterwards is not made here. */
+const largestResult = 2 * largestFile
 
 /** The whole file gets this content. */
 export async function diffOfWriting(path: string, content: string, session: Session): Promise<Diff> {
@@ -53,11 +55,13 @@ function patchOf(before: string, after: string): string {
   return patchText(compareTexts(before, after))
 }
 
-/** Undefined if one of the texts is not there: then the agent's own tool fails as well. */
+/** Undefined if one of the texts is not there, as the agent's own tool fails then as well, or if the result is too large. */
 function replaced(text: string, replacements: readonly Replacement[]): string | undefined {
   let after = text
   for (const { old, new: now, everywhere } of replacements) {
     if (old === '' || !after.includes(old)) return undefined
+    const times = everywhere ? after.split(old).length - 1 : 1
+    if (after.length + times * (now.length - old.length) > largestResult) return undefined
     after = everywhere ? after.replaceAll(old, () => now) : after.replace(old, () => now)
   }
   return after

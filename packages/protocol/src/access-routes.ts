@@ -6,7 +6,7 @@ import { DeviceId, SessionId } from './ids.ts'
 
 const Nothing = z.null()
 
-/** The routes by which browsers sign in and out, and get files by an address alone. */
+/** The routes by which browsers sign in and out, and download files by an address that needs no token. */
 export const accessRoutes = {
   createLink: {
     method: 'POST',

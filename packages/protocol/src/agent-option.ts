@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { SessionOptions } from './session.ts'
 
-/** Session options in words, for programs that offer them without knowing them. */
+/** Descriptions of the session options, for programs that list options which they do not know. */
 
 type OptionName = keyof SessionOptions & string
 

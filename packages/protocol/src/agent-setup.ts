@@ -1,7 +1,10 @@
 import { z } from 'zod'
 import { VariableName } from './environment.ts'
 
-/** What a person sets up of agents on the server's machine: programs of their own, keys, and whether it works. */
+/**
+ * Agent setup on the server's machine: agents that a person adds, their keys, and the check whether an agent
+ * works.
+ */
 
 const newAgentId = z
   .string()
@@ -27,7 +30,7 @@ export const NewAgent = z.strictObject({
 })
 export type NewAgent = z.infer<typeof NewAgent>
 
-/** The value is a secret: it goes in and is never given out again. */
+/** The value is a secret: no reply contains it. */
 export const AgentKey = z.strictObject({
   variable: VariableName,
   value: z

@@ -5,8 +5,9 @@ import { AgentId } from './ids.ts'
 import { PermissionMode } from './permission.ts'
 
 /**
- * What an agent can do, as its adapter declares it. Closed. A command that needs a missing one is refused with
- * `not_supported` before anything happens; the contract suite proves every one that is claimed.
+ * What an agent can do, as its adapter declares it. The list is closed. A command that needs a missing
+ * capability is refused with `not_supported` before anything happens. The contract suite tests every declared
+ * capability.
  */
 export const capabilityNames = [
   'streaming',
@@ -51,14 +52,17 @@ export const Capabilities = z.object(
 )
 export type Capabilities = z.infer<typeof Capabilities>
 
-/** All capabilities, off but for those named. */
+/** All capabilities: those named are on, the others off. */
 export function capabilities(...names: CapabilityName[]): Capabilities {
   return Object.fromEntries(capabilityNames.map((name) => [name, names.includes(name)])) as Capabilities
 }
 
 const dollars = z.number().min(0)
 
-/** A model as its agent tells of it. A field that is not there was not told; nothing is filled in from elsewhere. */
+/**
+ * A model as its agent reports it. A missing field was not reported; Parley fills nothing in from other
+ * sources.
+ */
 export const AgentModel = z.object({
   id: z.string(),
   name: z.string(),
@@ -116,7 +120,7 @@ export const AgentCommand = z.object({
 })
 export type AgentCommand = z.infer<typeof AgentCommand>
 
-/** What a probe found of an agent on this machine. */
+/** The result of looking for an agent on this machine. */
 export const AgentProbe = z.object({
   found: z.boolean(),
   version: z.string().optional(),
@@ -134,7 +138,7 @@ export const AgentProbe = z.object({
 })
 export type AgentProbe = z.infer<typeof AgentProbe>
 
-/** The npm package that brings an agent, and what Parley itself has installed of it. */
+/** The npm package of an agent, and the version of it that Parley installed. */
 export const AgentInstall = z.object({
   package: z.string(),
   version: z.string().meta({ description: 'The version that is known to work' }),
@@ -142,7 +146,7 @@ export const AgentInstall = z.object({
 })
 export type AgentInstall = z.infer<typeof AgentInstall>
 
-/** An installation that runs, and the last thing it said. */
+/** A running installation, and the last line of its output. */
 export const Installing = z.object({ since: z.number(), line: z.string() })
 export type Installing = z.infer<typeof Installing>
 
@@ -193,11 +197,11 @@ export type McpServer = z.infer<typeof McpServer>
 export const McpServers = z.record(z.string(), McpServer)
 export type McpServers = z.infer<typeof McpServers>
 
-/** Who is billed. Of a subscription, costs are notional: what the tokens would cost at list price. */
+/** Who is billed. With a subscription, costs are notional: what the tokens would cost at list price. */
 export const Billing = z.enum(['subscription', 'api-key', 'cloud'])
 export type Billing = z.infer<typeof Billing>
 
-/** What a connection says of itself once it is up. */
+/** What an agent reports about a connection once it is open. */
 export const Connection = z.object({
   connectionId: z.string(),
   agentSessionId: z.string().optional().meta({ description: "The agent's own id of the conversation" }),

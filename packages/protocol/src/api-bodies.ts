@@ -9,7 +9,7 @@ import { PromptParts } from './prompt.ts'
 import { SessionOptions } from './session.ts'
 import { OpenRequest, SessionState, SessionSummary } from './session-state.ts'
 
-/** What the HTTP routes take and give, beyond the nouns. */
+/** The request and reply bodies of the HTTP routes that are not resources of their own. */
 
 export const NewSession = z.strictObject({
   agent: AgentId,
@@ -33,7 +33,7 @@ export const NewSession = z.strictObject({
 export type NewSession = z.infer<typeof NewSession>
 export type NewSessionInput = z.input<typeof NewSession>
 
-/** What is known of a session before its prompt. */
+/** The fields of a session that are known before its first prompt. */
 export const ExpectedSession = NewSession.pick({
   agent: true,
   cwd: true,
@@ -50,7 +50,10 @@ export const SessionPatch = z.strictObject({
 })
 export type SessionPatch = z.infer<typeof SessionPatch>
 
-/** The small part of the view, the last blocks, and the first seq they came from: the pages above are `events?before=`. */
+/**
+ * The state, the last blocks, and the first `seq` that these blocks came from. `events?before=` reads the
+ * pages above.
+ */
 export const SessionDetail = SessionState.extend({
   trusted: z
     .boolean()
@@ -75,7 +78,7 @@ export const EventPage = z.object({
 })
 export type EventPage = z.infer<typeof EventPage>
 
-/** Something that waits for a person, and where. */
+/** An open request, and its session. */
 export const WaitingRequest = z.object({ session: SessionSummary, request: OpenRequest })
 export type WaitingRequest = z.infer<typeof WaitingRequest>
 
@@ -116,7 +119,9 @@ export const NewRule = RulePattern.extend({
   )
 export type NewRule = z.infer<typeof NewRule>
 
-/** What a session can be written down as: for people, and for programs that speak in other words. */
+/**
+ * The formats that a session can be exported in: for people, and for programs with another message format.
+ */
 export const ExportFormat = z.enum([
   'jsonl',
   'markdown',

@@ -7,12 +7,12 @@ const reads = (schema: z.ZodType, value: unknown) => schema.safeParse(value).suc
 const notWhole = ['', ' ', '-1', '+1', '1e3', '1.5', '0x10', 'ten', ' 5', '5 ', '5\n', '9'.repeat(16), '٣']
 
 describe('the routes', () => {
-  it('have each a method and path of their own', () => {
+  it('each have a method and path of their own', () => {
     const places = Object.values(routes).map(({ method, path }) => `${method} ${path}`)
     expect(new Set(places).size).toBe(places.length)
   })
 
-  it('are all that the design names', () => {
+  it('are exactly the routes of the design', () => {
     const places = Object.values(routes).map(({ method, path }) => `${method} ${path}`)
     expect(places).toEqual(
       expect.arrayContaining([
@@ -36,7 +36,7 @@ describe('the routes', () => {
     )
   })
 
-  it('leave open the health, what signs a browser in, and downloads by their code', () => {
+  it('need no token for health, for signing a browser in, and for downloads by code', () => {
     const open = Object.entries(routes).filter(([, route]) => 'open' in route && route.open)
     expect(open.map(([name]) => name)).toEqual([
       'health',
@@ -51,11 +51,11 @@ describe('the routes', () => {
 describe('the query of events', () => {
   const { query } = routes.events
 
-  it('has a limit and no cursor when nothing is said', () => {
+  it('defaults to a limit and no cursor', () => {
     expect(query.parse({})).toStrictEqual({ limit: 500 })
   })
 
-  it('reads numbers', () => {
+  it('parses numbers', () => {
     expect(query.parse({ after: '0', before: '17', limit: '5000', epoch: 'e' })).toStrictEqual({
       after: 0,
       before: 17,
@@ -78,7 +78,7 @@ describe('the query of events', () => {
 describe('the query of sessions', () => {
   const { query } = routes.listSessions
 
-  it('leaves the archived out and gives fifty when nothing is said', () => {
+  it('leaves out archived sessions and defaults to a limit of fifty', () => {
     expect(query.parse({})).toStrictEqual({ archived: 'false', limit: 50 })
   })
 
@@ -111,7 +111,7 @@ describe('the query of a session', () => {
 })
 
 describe('the query of an export', () => {
-  it('is JSON lines unless another kind is asked for', () => {
+  it('defaults to JSON lines', () => {
     expect(routes.exportSession.query.parse({})).toEqual({ as: 'jsonl' })
     expect(reads(routes.exportSession.query, { as: 'pdf' })).toBe(false)
   })
@@ -120,7 +120,7 @@ describe('the query of an export', () => {
 describe('a new session', () => {
   const least = { agent: 'demo', cwd: '/somewhere' }
 
-  it('asks first unless it is told otherwise', () => {
+  it('has the mode ask by default', () => {
     expect(NewSession.parse(least)).toStrictEqual({ ...least, mode: 'ask' })
   })
 
@@ -128,15 +128,18 @@ describe('a new session', () => {
     ['no agent', { cwd: '/somewhere' }],
     ['no folder', { agent: 'demo' }],
     ['an empty folder', { ...least, cwd: '' }],
-    ['half a trust', { ...least, trust: 'yes' }],
+    ['a trust that is not a boolean', { ...least, trust: 'yes' }],
     ['an unknown mode', { ...least, mode: 'yolo' }],
     ['an unknown field', { ...least, colour: 'red' }],
     ['an unknown option', { ...least, options: { temperature: 1 } }],
     ['an empty prompt', { ...least, prompt: '' }],
     ['a blank prompt', { ...least, prompt: '  ' }],
-    ['a title without end', { ...least, title: 'x'.repeat(201) }],
+    ['a title that is too long', { ...least, title: 'x'.repeat(201) }],
     ['an MCP server without a command', { ...least, mcpServers: { files: { args: [] } } }],
-    ['an MCP server at no address', { ...least, mcpServers: { files: { type: 'http', url: 'there' } } }],
+    [
+      'an MCP server with an invalid URL',
+      { ...least, mcpServers: { files: { type: 'http', url: 'there' } } },
+    ],
   ])('is refused with %s', (_, body) => {
     expect(reads(NewSession, body)).toBe(false)
   })
@@ -144,7 +147,7 @@ describe('a new session', () => {
 
 describe('trust of a folder', () => {
   it.each([{}, { folder: '' }, { folder: 7 }, { folder: '/somewhere', trustedAt: 1 }])(
-    'is neither given nor revoked with %j',
+    'is neither granted nor revoked with %j',
     (given) => {
       expect(reads(routes.trustFolder.body, given)).toBe(false)
       expect(reads(routes.distrustFolder.query, given)).toBe(false)
@@ -197,7 +200,7 @@ describe('a new rule', () => {
       },
       false,
     ],
-  ])('%j is taken: %s', (body, taken) => {
+  ])('%j is accepted: %s', (body, taken) => {
     expect(reads(NewRule, body)).toBe(taken)
   })
 })

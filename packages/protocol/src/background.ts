@@ -1,11 +1,13 @@
 import type { OpenBlock } from './block.ts'
 import type { KnownTask, SessionState } from './session-state.ts'
 
-/** What tells to which task something belongs. */
+/** Identifies the task that something belongs to. */
 type Owned = { readonly parentToolCallId?: string | undefined }
 type Tasks = Pick<SessionState, 'tasks' | 'openBlocks'>
 
-/** The tasks that go on without a turn. A parked one has no process: it waits for a person. */
+/**
+ * The background tasks that run. A parked task is not among them: it has no process and waits for a person.
+ */
 export function runningInBackground({ tasks }: Pick<SessionState, 'tasks'>): KnownTask[] {
   return tasks.filter((task) => isInBackground(task) && !task.parked)
 }
@@ -30,20 +32,23 @@ export function backgroundTaskOf(state: Tasks, { parentToolCallId }: Owned): Kno
 }
 
 /**
- * A turn that starts a lost task again may end before the task asks: the answers that the turn has not used go to the
- * task that it started.
+ * The task that inherits the unused answers of a turn. A turn that starts a lost task again may end before
+ * the task asks: the answers that the turn has not used pass to the task that it started.
  */
 export function heirOfAnswers(state: Pick<SessionState, 'tasks' | 'turn'>): KnownTask | undefined {
   return state.turn?.cause?.by === 'task' ? runningInBackground(state).at(-1) : undefined
 }
 
-/** True for what no turn takes along when it ends: it belongs to a background task, or to a subagent that outlived its turn. */
+/**
+ * True for what does not end with a turn: it belongs to a background task, or to a subagent that outlived its
+ * turn.
+ */
 export function isBesideTurns(state: Tasks, one: Owned & { readonly turnId?: string | undefined }): boolean {
   if (one.parentToolCallId === undefined) return false
   return one.turnId === undefined || backgroundTaskOf(state, one) !== undefined
 }
 
-/** Subagents that start subagents, that deep. */
+/** The greatest nesting of subagents that is searched. */
 const mostDepth = 16
 
 function openCall(blocks: readonly OpenBlock[], id: string): OpenBlock | undefined {

@@ -6,7 +6,7 @@ import { QuestionRequest, QuestionResolution } from './question.ts'
 import { ToolContent, ToolKind, ToolLocation } from './tool-call.ts'
 import { TurnEnd } from './turn.ts'
 
-/** One entry of the timeline. `seq` is the event that began it. */
+/** Fields of every entry of the timeline. `seq` is the number of the event that started it. */
 const base = { id: z.string(), seq: z.int(), at: z.number(), turnId: z.string().optional() }
 const parent = { parentToolCallId: z.string().optional() }
 
@@ -76,7 +76,7 @@ export const Block = z.discriminatedUnion('type', [
 export type Block = z.infer<typeof Block>
 export type BlockOf<Type extends Block['type']> = Extract<Block, { type: Type }>
 
-/** A block that is still being written: what its deltas amount to so far. `gap` means that a piece is missing. */
+/** A block that is still being written: the sum of its deltas so far. `gap` means that a piece is missing. */
 export const OpenBlock = z.discriminatedUnion('type', [
   z.object({
     type: z.enum(['text', 'thinking']),

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type CapabilityName, capabilityNames } from './agent.ts'
 
-/** Capabilities in words, for programs that list them without knowing them. */
+/** Descriptions of the capabilities, for programs that list capabilities which they do not know. */
 
 export const CapabilityType = z.enum(['sampling', 'tool', 'resource', 'prompt', 'session']).meta({
   description:
@@ -50,7 +50,7 @@ const capabilityDetails: Readonly<Record<CapabilityName, readonly [CapabilityTyp
   rejoin: ['session', 'What was said in its own program is added to the session before the next turn'],
 }
 
-/** Every capability there is, in the order of their names in `AgentInfo.capabilities`. */
+/** All capabilities, in the order of their names in `AgentInfo.capabilities`. */
 export function capabilityInfos(): CapabilityInfo[] {
   return capabilityNames.map((name) => {
     const [type, description] = capabilityDetails[name]

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** One file that differs from what the changes are compared with. */
+/** One file that differs from the base of the comparison. */
 export const FileChange = z.object({
   path: z.string(),
-  /** Where it was before, if it was moved. */
+  /** The previous path of a moved file. */
   from: z.string().optional(),
   status: z.enum(['added', 'modified', 'deleted', 'renamed', 'untracked', 'conflicted']),
   added: z.int().optional().meta({ description: 'Lines; absent for binary files' }),
@@ -15,7 +15,7 @@ export const FileChange = z.object({
 })
 export type FileChange = z.infer<typeof FileChange>
 
-/** What differs in a session's folder. */
+/** The differences in a session's folder. */
 export const Changes = z.object({
   base: z.string().meta({ description: 'The commit they are compared with; empty where there is none yet' }),
   branch: z.string().optional(),
@@ -25,8 +25,9 @@ export const Changes = z.object({
 export type Changes = z.infer<typeof Changes>
 
 /**
- * What a watch of the changes tells. `watching` comes first; where it is not `whole`, there is more than can be watched
- * and some news is missed. `changed` names files, or folders with all in them; without `paths`, anything may differ.
+ * Messages of a watch of the changes. `watching` comes first; if it is not `whole`, the folder is too large
+ * to be watched completely and some changes are not reported. `changed` names files, or folders with
+ * everything in them; without `paths`, anything may have changed.
  */
 export const ChangesNews = z.discriminatedUnion('type', [
   z.object({ type: z.literal('watching'), whole: z.boolean() }),

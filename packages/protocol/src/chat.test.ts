@@ -5,8 +5,8 @@ import { ChatRequest } from './chat.ts'
 const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'hi' }] }
 const least = { id: 'chat 1/x', messages: [message] }
 
-describe('what a page sends', () => {
-  it('is taken as a stock transport sends it, whatever its messages hold', () => {
+describe('the body of a chat request', () => {
+  it('is accepted as the standard transport sends it, whatever its messages contain', () => {
     const sent = {
       ...least,
       messages: [
@@ -36,7 +36,7 @@ describe('what a page sends', () => {
     expect(ChatRequest.safeParse(sent).success).toBe(false)
   })
 
-  it('is read by version 6 unless it says 7', () => {
+  it('defaults to version 6 of the AI SDK', () => {
     expect(routes.chat.query.parse({})).toEqual({ sdk: '6' })
     expect(routes.resumeChat.query.parse({ sdk: '7' })).toEqual({ sdk: '7' })
     expect(routes.chat.query.safeParse({ sdk: '5' }).success).toBe(false)

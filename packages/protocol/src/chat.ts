@@ -2,13 +2,19 @@ import { z } from 'zod'
 import { AgentId, RequestId } from './ids.ts'
 import { PermissionMode, PermissionScope } from './permission.ts'
 
-/** What a page of the AI SDK sends. Its messages are looked at only as far as they say something new. */
+/**
+ * What a page that uses the AI SDK sends. The server reads its messages only as far as they contain something
+ * new.
+ */
 
-/** The page's own id of a conversation, or the id of a session. */
+/** The page's own id of a chat, or the id of a session. */
 export const ChatId = z.string().min(1).max(150).meta({ description: 'A chat, or a session' })
 export type ChatId = z.infer<typeof ChatId>
 
-/** The generation of the AI SDK that reads the answer. No request tells it by itself; every one can read what 6 can. */
+/**
+ * The major version of the AI SDK that reads the response. The request itself does not contain it. Every
+ * version can read the format of version 6.
+ */
 export const ChatSdk = z.enum(['6', '7'])
 export type ChatSdk = z.infer<typeof ChatSdk>
 
@@ -20,7 +26,10 @@ export const UiMessage = z.looseObject({
 })
 export type UiMessage = z.infer<typeof UiMessage>
 
-/** What an approval of the AI SDK cannot say: how far it goes, the input as the person edited it, and to stop there. */
+/**
+ * What an approval of the AI SDK cannot express: its scope, the input as the person edited it, and stopping
+ * the turn.
+ */
 export const ChatDecision = z.strictObject({
   scope: PermissionScope.optional(),
   input: z.unknown().optional(),

@@ -4,7 +4,7 @@ import { Command } from './command.ts'
 const id = { commandId: 'cmd_1' }
 const image = { type: 'image', mimeType: 'image/png', data: 'aGVsbG8=' }
 
-describe('a command with all it needs', () => {
+describe('a valid command', () => {
   it.each([
     [{ type: 'prompt.submit', text: 'hi' }, { delivery: 'queue' }],
     [{ type: 'prompt.submit', text: 'hi', delivery: 'steer' }, {}],
@@ -32,7 +32,7 @@ describe('a command with all it needs', () => {
   })
 })
 
-describe('a prompt', () => {
+describe('a submitted prompt', () => {
   it.each([
     ['neither text nor parts', {}],
     ['both text and parts', { text: 'hi', parts: [{ type: 'text', text: 'hi' }] }],
@@ -49,7 +49,7 @@ describe('a prompt', () => {
       },
     ],
     ['an unknown part', { parts: [{ type: 'smell', text: 'rose' }] }],
-    ['an image that is no base64', { parts: [{ ...image, data: '#' }] }],
+    ['an image that is not base64', { parts: [{ ...image, data: '#' }] }],
     ['an unknown delivery', { text: 'hi', delivery: 'now' }],
   ])('is refused with %s', (_, fields) => {
     expect(Command.safeParse({ ...id, type: 'prompt.submit', ...fields }).success).toBe(false)
@@ -66,22 +66,22 @@ describe('a command is refused', () => {
     ['without a type', {}],
     ['without an id', { type: 'session.close', commandId: undefined }],
     ['with an empty id', { type: 'session.close', commandId: '' }],
-    ['with an id that is no text', { type: 'session.close', commandId: 7 }],
-    ['with a decision that is none', { type: 'permission.decide', requestId: 'r', decision: 'maybe' }],
+    ['with an id that is not a string', { type: 'session.close', commandId: 7 }],
+    ['with an unknown decision', { type: 'permission.decide', requestId: 'r', decision: 'maybe' }],
     ['with an unknown scope', { type: 'permission.decide', requestId: 'r', decision: 'allow', scope: 'day' }],
     [
-      'with a word for a boolean',
+      'with a string for a boolean',
       { type: 'permission.decide', requestId: 'r', decision: 'deny', endTurn: 'yes' },
     ],
-    ['with answers that are a list', { type: 'question.answer', requestId: 'r', answers: ['x'] }],
+    ['with answers that are an array', { type: 'question.answer', requestId: 'r', answers: ['x'] }],
     ['with an answer that is a number', { type: 'question.answer', requestId: 'r', answers: { a: 1 } }],
     ['without the request it answers', { type: 'question.answer', answers: { a: 'x' } }],
     ['with an unknown mode', { type: 'session.configure', mode: 'yolo' }],
     ['with an unknown option', { type: 'session.configure', options: { temperature: 1 } }],
     ['with an option of a wrong type', { type: 'session.configure', options: { maxTurns: 0 } }],
-    ['with a title that is no text', { type: 'session.fork', title: 5 }],
-    ['as a text', 'session.close'],
-    ['as nothing', null],
+    ['with a title that is not a string', { type: 'session.fork', title: 5 }],
+    ['as a string', 'session.close'],
+    ['as null', null],
   ])('%s', (_, fields) => {
     const value = typeof fields === 'object' && fields ? { ...id, ...fields } : fields
     expect(Command.safeParse(value).success).toBe(false)

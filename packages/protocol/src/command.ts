@@ -85,7 +85,7 @@ export const Command = z.discriminatedUnion('type', [
 ])
 /** A client's request to change a session, checked and with its defaults filled in. */
 export type Command = z.infer<typeof Command>
-/** The same as a client writes it. */
+/** A command as a client writes it, before the defaults are filled in. */
 export type CommandInput = z.input<typeof Command>
 export type CommandType = Command['type']
 export type CommandOf<Type extends CommandType> = Extract<Command, { type: Type }>

@@ -1,6 +1,6 @@
 import type { EventOf } from './event.ts'
 
-/** What a reader is told when an agent has made its memory of the conversation shorter. */
+/** The sentence shown when an agent has compacted its context. */
 export function compactionText({ before, after, summary }: EventOf<'context.compacted'>): string {
   const sizes =
     before !== undefined && after !== undefined ? ` from ${amount(before)} to ${amount(after)} tokens` : ''

@@ -4,9 +4,9 @@ import type { SessionStatus } from './session.ts'
 import { ToolKind } from './tool-call.ts'
 
 /**
- * Live, unrecorded pieces of blocks that are still being written. They carry no `seq`.
- * `offset` is the length of the block before this piece, in UTF-16 code units, as JavaScript counts them.
- * A reader drops what it has, appends what follows, and sees a gap as a gap.
+ * Live, unrecorded pieces of blocks that are still being written. They carry no `seq`. `offset` is the length
+ * of the block before this piece, in UTF-16 code units, as JavaScript counts them. A reader drops the part it
+ * already has and appends the rest. A piece that starts beyond the end of the block leaves a gap.
  */
 const piece = { turnId: TurnId.optional(), offset: z.int().min(0), text: z.string() }
 const parent = { parentToolCallId: ToolCallId.optional() }
@@ -45,7 +45,7 @@ export const ToolCallOutputStreamed = z.object({
 /** active: the agent works, also in the background. asking: it waits for a person. idle: neither. */
 export const Activity = z.enum(['active', 'idle', 'asking'])
 export type Activity = z.infer<typeof Activity>
-/** A parked turn waits for a person, too. */
+/** A parked turn also waits for a person. */
 export function activityOf(status: SessionStatus): Activity {
   if (status === 'idle') return 'idle'
   return status === 'working' || status === 'background' ? 'active' : 'asking'
@@ -68,7 +68,7 @@ export const Delta = z.discriminatedUnion('type', [
 export type Delta = z.infer<typeof Delta>
 export type DeltaType = Delta['type']
 
-/** A delta as an adapter gives it: the live session adds the turn and the offset. */
+/** A delta as an adapter sends it: the live session adds the turn and the offset. */
 export type DeltaDraft = Delta extends infer D
   ? D extends Delta
     ? Omit<D, 'offset' | 'turnId'>

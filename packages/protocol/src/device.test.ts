@@ -13,7 +13,7 @@ describe('the subprotocols of a WebSocket', () => {
     expect(webSocketProtocols('aZ-_9')).toEqual(['parley.v1', 'bearer.aZ-_9'])
   })
 
-  it.each([undefined, '', 'parley.v1', 'parley.v1, bearer.%E0%A4%A'])('hold no token: %s', (header) => {
+  it.each([undefined, '', 'parley.v1', 'parley.v1, bearer.%E0%A4%A'])('contain no token: %s', (header) => {
     expect(tokenOfProtocols(header)).toBeUndefined()
   })
 })

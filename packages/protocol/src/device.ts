@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { DeviceId } from './ids.ts'
 
 /**
- * A browser that signed in with a one-time link. It holds a private key that cannot leave it; the server knows the
- * public half. Signing a nonce of the server's gets it a short-lived access token.
+ * A browser that signed in with a one-time link. It holds a private key that cannot be exported; the server
+ * knows the public key. The device signs a nonce of the server to get a short-lived access token.
  */
 export const Device = z.object({
   deviceId: DeviceId,
@@ -46,18 +46,24 @@ export const AccessToken = z.object({ token: z.string(), expiresInMs: z.number()
 export type AccessToken = z.infer<typeof AccessToken>
 
 /**
- * What a device signs. `origin` is the Origin header of its request, empty without one: a signature that a page gave
- * to the program at one address is worth nothing at another.
+ * The text that a device signs. `origin` is the Origin header of its request, or empty without one: a
+ * signature made by a page of one origin is not valid at another.
  */
 export function signedText(parts: { origin: string; deviceId: string; nonce: string }): string {
   return ['parley access token 1', parts.origin, parts.deviceId, parts.nonce].join('\n')
 }
 
-/** The subprotocol of every WebSocket; the credential travels beside it, since a browser can set no header there. */
+/**
+ * The subprotocol of every WebSocket. The credential is sent as a second subprotocol, because a browser
+ * cannot set headers on a WebSocket.
+ */
 export const webSocketProtocol = 'parley.v1'
 const bearer = 'bearer.'
 
-/** What a WebSocket offers as its subprotocols. A token may hold characters that are not allowed there. */
+/**
+ * The subprotocols that a WebSocket offers. The token is encoded: it may contain characters that are not
+ * allowed there.
+ */
 export function webSocketProtocols(token: string | undefined): string[] {
   if (token === undefined) return [webSocketProtocol]
   const encoded = encodeURIComponent(token).replace(/[()]/g, (sign) => (sign === '(' ? '%28' : '%29'))
@@ -76,8 +82,11 @@ export function tokenOfProtocols(header: string | undefined): string | undefined
   }
 }
 
-/** With this code a WebSocket is closed whose device was signed out. */
+/** The close code of a WebSocket whose device was signed out. */
 export const signedOutCode = 4401
 
-/** With this code a WebSocket is closed at once whose page holds a valid token, and whose origin is not allowed. */
+/**
+ * The close code of a WebSocket whose page holds a valid token but whose origin is not allowed. It is closed
+ * at once.
+ */
 export const forbiddenOriginCode = 4403

@@ -61,7 +61,7 @@ describe('a patch', () => {
     ])
   })
 
-  it('tells renames, new, deleted and binary files, and names with spaces, tabs and quotes', () => {
+  it('recognises renames, new, deleted and binary files, and names with spaces, tabs and quotes', () => {
     const patch = [
       'diff --git a/old name.txt b/new name.txt\nsimilarity index 100%\nrename from old name.txt\nrename to new name.txt',
       'diff --git a/new.txt b/new.txt\nnew file mode 100644\n--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+x',
@@ -79,12 +79,12 @@ describe('a patch', () => {
     ])
   })
 
-  it('says which line has no line break at its end', () => {
+  it('marks the line that has no line break at its end', () => {
     const patch = '@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n'
     expect(shape(parsePatch(patch)?.[0]?.hunks)).toEqual([['r1: a⏎̸', 'a:1 a']])
   })
 
-  it('that was cut, or whose counts are wrong, is read as far as it goes', () => {
+  it('that was cut, or whose counts are wrong, is parsed as far as possible', () => {
     const cut = twoFiles.slice(0, twoFiles.indexOf('+2'))
     expect(parsePatch(cut)?.map(({ path, added }) => [path, added])).toEqual([
       ['one.txt', 1],
@@ -98,7 +98,7 @@ describe('a patch', () => {
   })
 
   it.each(['hello', '@@ nonsense @@\nmore', '--- a\nno more', 'diff is a word', '@@ -1 +1 @@', '\0\n@@'])(
-    'that is none is shown as it stands: %j',
+    'that cannot be parsed is shown as plain text: %j',
     (patch) => {
       expect(parsePatch(patch)).toBeUndefined()
       expect(readDiff({ path: 'x', patch })).toMatchObject([{ path: 'x', added: 0, removed: 0 }])
@@ -107,7 +107,7 @@ describe('a patch', () => {
     },
   )
 
-  it('never throws', () => {
+  it('never makes readDiff throw', () => {
     const piece = fc.constantFrom(
       '@@ -1,2 +1 @@',
       '--- a/x',
@@ -127,14 +127,14 @@ describe('a patch', () => {
     )
   })
 
-  it('is empty where nothing differs', () => {
+  it('is empty if nothing differs', () => {
     expect(parsePatch('')).toEqual([])
     expect(readDiff({ path: 'x', patch: '' })).toMatchObject([{ path: 'x', hunks: [] }])
   })
 })
 
-describe('two texts', () => {
-  it('are compared with three lines around each change', () => {
+describe('the comparison of two texts', () => {
+  it('has three lines of context around each change', () => {
     const before = Array.from({ length: 30 }, (_, index) => `${index + 1}\n`).join('')
     const after = before.replace('5\n', 'five\n').replace('\n25\n', '\n')
     expect(shape(compareTexts(before, after))).toEqual([
@@ -143,7 +143,7 @@ describe('two texts', () => {
     ])
   })
 
-  it('make a patch that leads from the one to the other', () => {
+  it('makes a patch that turns the first text into the second', () => {
     const text = fc
       .array(fc.constantFrom('a', 'b', '-- c', '++ d', ''), { maxLength: 20 })
       .map((lines) => lines.map((line) => `${line}\n`).join(''))
@@ -156,14 +156,14 @@ describe('two texts', () => {
     )
   })
 
-  it('that differ in very many lines are one removed and one added stretch', () => {
+  it('is one removed and one added stretch if very many lines differ', () => {
     const many = (word: string) => Array.from({ length: 5_000 }, (_, index) => `${word} ${index}`).join('\n')
     const [file] = readDiff({ path: 'x', before: `same\n${many('a')}`, after: `same\n${many('b')}` })
     expect(file).toMatchObject({ added: 5_000, removed: 5_000, status: 'modified' })
     expect(file?.hunks[0]?.lines[0]).toEqual({ type: 'same', text: 'same', before: 1, after: 1 })
   })
 
-  it('are a new or a deleted file where one of them is missing', () => {
+  it('is a new or a deleted file if one of the texts is missing', () => {
     expect(readDiff({ path: 'x', before: null, after: 'a\n' })).toMatchObject([{ status: 'added', added: 1 }])
     expect(readDiff({ path: 'x', before: 'a\n', after: null })).toMatchObject([
       { status: 'deleted', removed: 1 },

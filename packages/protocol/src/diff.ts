@@ -2,29 +2,29 @@ import { parsePatch as parseUnified, type StructuredPatch, structuredPatch } fro
 import type { Diff } from './tool-call.ts'
 
 /*
- * Reads and makes unified diffs, for the server and the console. It has an entry of its own, `@parley/protocol/diff`:
- * whoever shows no diffs does not load it.
+ * Reads and makes unified diffs, for the server and the console. It has an entry of its own, `@parley/protocol/diff`,
+ * so that programs that show no diffs do not load it.
  */
 
 export type DiffLine = {
   readonly type: 'same' | 'removed' | 'added'
   readonly text: string
-  /** Line numbers, before and after. Missing in text that is no patch. */
+  /** Line numbers, before and after. Absent in text that is not a patch. */
   readonly before?: number
   readonly after?: number
   /** The file ends with this line, without a line break. */
   readonly noNewline?: true
 }
 
-/** Lines that stand together; between two hunks are lines that did not change. */
+/** A group of neighbouring lines; between two hunks are unchanged lines. */
 export type DiffHunk = {
   readonly lines: readonly DiffLine[]
 }
 
 export type FileDiff = {
-  /** Where the file is now, or was if it is gone. */
+  /** The current path of the file, or the last one if the file was deleted. */
   readonly path: string
-  /** Its path before, where that was another. */
+  /** The previous path, if it differs. */
   readonly from?: string
   readonly status: 'added' | 'modified' | 'deleted' | 'renamed' | 'copied'
   readonly binary: boolean
@@ -34,8 +34,8 @@ export type FileDiff = {
 }
 
 /**
- * The files of a change. A patch may have several, an exchange of texts has one. A patch that cannot be read is one file
- * whose lines are the text as it stands.
+ * The files of a change. A patch may contain several; a pair of texts is one file. A patch that cannot be
+ * parsed is one file whose lines are the text of the patch.
  */
 export function readDiff({ path, movedFrom, before, after, patch }: Diff): readonly FileDiff[] {
   if (patch === undefined) {
@@ -51,10 +51,12 @@ export function readDiff({ path, movedFrom, before, after, patch }: Diff): reado
   return files.map((file) => ({ ...file, path, ...moved }))
 }
 
-/** The files of a unified diff, as git, diff and agents write it; undefined if it is none. */
+/**
+ * The files of a unified diff, as git, diff and agents write it; undefined if the text is not a unified diff.
+ */
 export function parsePatch(patch: string): readonly FileDiff[] | undefined {
   if (patch.trim() === '') return []
-  // Counts that are wrong come from agents that write patches by themselves, and from patches that were cut.
+  // Line counts are wrong in patches that agents write themselves, and in patches that were cut.
   const parsed = tryParse(patch) ?? tryParse(withCounts(patch))
   const files = parsed?.filter(({ hunks, isGit }) => isGit || hunks.some(({ lines }) => lines.length > 0))
   return files?.length ? files.map(fromParsed) : undefined
@@ -73,7 +75,7 @@ function tryParse(patch: string): StructuredPatch[] | undefined {
 
 const hunkHead = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/
 
-/** The same patch, with the lengths that its hunks have. */
+/** The same patch, with line counts that match its hunks. */
 function withCounts(patch: string): string {
   const lines = patch.split('\n')
   let hunk: { at: number; old: number; new: number } | undefined
@@ -114,7 +116,7 @@ function fromParsed(file: StructuredPatch): FileDiff {
   )
 }
 
-/** Without the `a/` and `b/` that git puts before names. */
+/** The file names without the `a/` and `b/` that git puts before them. */
 function namesOf({ oldFileName, newFileName, index, isGit }: StructuredPatch) {
   const prefixed =
     isGit === true ||
@@ -173,10 +175,10 @@ const asText = (text: string) =>
     .map((line): DiffLine => ({ type: 'same', text: line }))
 
 const around = 3
-/** Texts that differ more are not compared line by line: it takes the square of this. */
+/** Texts with more changes are not compared line by line: the time grows with the square of this number. */
 const mostChanges = 500
 
-/** What leads from one text to another, with a few lines around each change. */
+/** The changes from one text to the other, with a few lines of context around each. */
 export function compareTexts(before: string, after: string): readonly DiffHunk[] {
   const found = structuredPatch('', '', before, after, '', '', {
     context: around,
@@ -186,7 +188,7 @@ export function compareTexts(before: string, after: string): readonly DiffHunk[]
   return found.hunks.map(({ lines, oldStart, newStart }) => ({ lines: numbered(lines, oldStart, newStart) }))
 }
 
-/** All lines between the first and the last that differ. */
+/** One hunk from the first to the last line that differs. */
 function oneStretch(before: string, after: string): readonly DiffHunk[] {
   const [old, now] = [linesOf(before), linesOf(after)]
   const shorter = Math.min(old.length, now.length)
@@ -212,7 +214,7 @@ function linesOf(text: string): string[] {
 
 const signs = { added: '+', removed: '-', same: ' ' } as const
 
-/** Hunks as the text of a patch, without names of files. Nothing for no hunks. */
+/** Hunks as the text of a patch, without file names. Empty for no hunks. */
 export function patchText(hunks: readonly DiffHunk[]): string {
   return hunks
     .flatMap(({ lines }) => [
@@ -225,7 +227,7 @@ export function patchText(hunks: readonly DiffHunk[]): string {
     .join('\n')
 }
 
-/** The place of a side without lines is the line before it. */
+/** A side without lines is written as line 0. */
 function range(lines: readonly DiffLine[], side: 'before' | 'after'): string {
   const numbers = lines.flatMap((line) => line[side] ?? [])
   return `${numbers[0] ?? 0},${numbers.length}`

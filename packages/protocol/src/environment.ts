@@ -2,8 +2,8 @@ import { z } from 'zod'
 import { SessionId } from './ids.ts'
 
 /**
- * Variables of the environment that an agent's process is started with, for one session or for all sessions of a folder.
- * Values are secrets: they go in and are never given out again, neither by the API nor in a log or an export.
+ * Environment variables of an agent's process, for one session or for all sessions of a folder. Values are
+ * secrets: no reply of the API, no log and no export contains them.
  */
 
 export const VariableName = z
@@ -26,18 +26,18 @@ const onePlace = (given: { sessionId?: unknown; folder?: unknown }) =>
   (given.sessionId === undefined) !== (given.folder === undefined)
 const whichPlace = 'give sessionId or folder, one of them'
 
-/** Sets variables; those that are not named stay as they are. */
+/** Sets variables; variables that are not named keep their values. */
 export const NewEnvironment = z
   .strictObject({ ...place, variables: EnvironmentVariables })
   .refine(onePlace, whichPlace)
 export type NewEnvironment = z.infer<typeof NewEnvironment>
 
-/** Without a name: all variables of the place. */
+/** Removes one variable, or without a name all variables of the session or folder. */
 export const OldEnvironment = z
   .strictObject({ ...place, name: VariableName.optional() })
   .refine(onePlace, whichPlace)
 export type OldEnvironment = z.infer<typeof OldEnvironment>
 
-/** The names that are set for a session, or for a folder and all inside it. */
+/** The names of the variables that are set for a session, or for a folder and everything inside it. */
 export const EnvironmentInfo = z.object({ ...place, names: z.array(z.string()) })
 export type EnvironmentInfo = z.infer<typeof EnvironmentInfo>

@@ -11,7 +11,7 @@ describe('the error codes', () => {
 })
 
 describe('a ParleyError', () => {
-  it('survives the wire', () => {
+  it('is the same after a round trip over the wire', () => {
     const error = new ParleyError('busy', 'Wait.', { details: { queued: 3 } })
     const body = ErrorBody.parse(JSON.parse(JSON.stringify({ error: error.toInfo() })))
     const again = ParleyError.from(body.error)
@@ -19,11 +19,11 @@ describe('a ParleyError', () => {
     expect(again).toMatchObject({ code: 'busy', message: 'Wait.', details: { queued: 3 } })
   })
 
-  it('without details has none on the wire', () => {
+  it('without details has no details on the wire', () => {
     expect(new ParleyError('busy', 'Wait.').toInfo()).toStrictEqual({ code: 'busy', message: 'Wait.' })
   })
 
-  it('keeps its cause to itself', () => {
+  it('does not send its cause', () => {
     const error = new ParleyError('busy', 'Wait.', { cause: new Error('disk') })
     expect(error.cause).toEqual(new Error('disk'))
     expect(JSON.stringify(error.toInfo())).not.toContain('disk')
@@ -31,7 +31,7 @@ describe('a ParleyError', () => {
 })
 
 describe('errorInfoOf', () => {
-  it('tells what a ParleyError says', () => {
+  it('returns the code and message of a ParleyError', () => {
     expect(errorInfoOf(new ParleyError('conflict', 'Too late.'))).toEqual({
       code: 'conflict',
       message: 'Too late.',
@@ -39,7 +39,7 @@ describe('errorInfoOf', () => {
   })
 
   it.each([[new Error('secret')], ['secret'], [{ code: 'conflict', message: 'secret' }], [undefined]])(
-    'tells nothing of any other thing thrown',
+    'reveals nothing of any other thrown value',
     (thrown) => {
       const info = errorInfoOf(thrown)
       expect(info.code).toBe('internal_error')
@@ -52,14 +52,14 @@ describe('validationError', () => {
   const schema = z.strictObject({ list: z.array(z.object({ size: z.int().max(3) })) })
   const problemOf = (value: unknown) => validationError('The body', schema.safeParse(value).error!)
 
-  it('says where the first mistake is, and lists all of them', () => {
+  it('names the place of the first issue, and lists all issues', () => {
     const error = problemOf({ list: [{ size: 1 }, { size: 9 }, { size: 'x' }] })
     expect(error.code).toBe('validation_error')
     expect(error.message).toMatch(/^The body is not valid at list\.1\.size: /)
     expect(error.details?.issues).toMatchObject([{ path: 'list.1.size' }, { path: 'list.2.size' }])
   })
 
-  it('says of what can be one thing or another what is wrong with the one that was meant', () => {
+  it('reports, for a union, the issues of the member that was meant', () => {
     const either = z.object({ prompt: z.union([z.string().min(1), z.array(z.object({ size: z.int() }))]) })
     const messageFor = (prompt: unknown) =>
       validationError('The body', either.safeParse({ prompt }).error!).message
@@ -68,7 +68,7 @@ describe('validationError', () => {
     expect(messageFor(5)).toMatch(/^The body is not valid at prompt: Invalid input/)
   })
 
-  it('has no place to name when the whole is wrong', () => {
+  it('names no place if the whole value is wrong', () => {
     expect(problemOf('words').message).toMatch(/^The body is not valid: /)
   })
 })

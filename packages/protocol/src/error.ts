@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Every way a request can be refused. Closed: a client may switch over it. */
+/** All error codes. The list is closed: a client may switch over it. */
 export const ErrorCode = z.enum([
   'validation_error',
   'unauthorized',
@@ -30,7 +30,10 @@ export type ErrorInfo = z.infer<typeof ErrorInfo>
 export const ErrorBody = z.object({ error: ErrorInfo })
 export type ErrorBody = z.infer<typeof ErrorBody>
 
-/** The one error class of Parley. Whatever else is thrown is a defect, and reaches clients as `internal_error`. */
+/**
+ * The one error class of Parley. Anything else that is thrown is a defect, and reaches clients as
+ * `internal_error`.
+ */
 export class ParleyError extends Error {
   override readonly name = 'ParleyError'
   readonly code: ErrorCode
@@ -55,13 +58,13 @@ export class ParleyError extends Error {
   }
 }
 
-/** What a client may be told of anything thrown: a ParleyError as it is, the rest without its text. */
+/** The error that a client may see: a ParleyError as it is, anything else without its message. */
 export function errorInfoOf(thrown: unknown): ErrorInfo {
   if (thrown instanceof ParleyError) return thrown.toInfo()
   return { code: 'internal_error', message: 'Something went wrong inside Parley; its log has the details.' }
 }
 
-/** A zod failure as a sentence a person can act on, and the same as data. */
+/** A zod error as a sentence that a person can act on, with the issues as data. */
 export function validationError(what: string, error: z.ZodError): ParleyError {
   const issues = error.issues
     .flatMap((issue) => within(issue))
@@ -75,7 +78,7 @@ export function validationError(what: string, error: z.ZodError): ParleyError {
 
 type Issue = z.ZodError['issues'][number]
 
-/** Of what can be one thing or another: what is wrong with it as the one whose kind it is. */
+/** The issues of a union: those of the first member whose type the value has. */
 function within(
   issue: Issue,
   before: readonly PropertyKey[] = [],
@@ -89,7 +92,7 @@ function within(
     : [{ path, message: issue.code === 'invalid_key' ? (issue.issues[0]?.message ?? '') : issue.message }]
 }
 
-/** What a thrown thing says. */
+/** The message of a thrown value. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown)
 }

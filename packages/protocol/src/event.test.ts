@@ -16,7 +16,7 @@ describe('the event types', () => {
     'tool-call.called tool-call.updated tool-call.ended',
     'permission.requested permission.resolved question.asked question.resolved',
     'plan.updated task.updated usage.measured context.compacted',
-  ])('have the family %s', (family) => {
+  ])('include the family %s', (family) => {
     expect(family.split(' ').filter((type) => !eventTypes.has(type))).toEqual([])
   })
 
@@ -25,8 +25,8 @@ describe('the event types', () => {
   })
 })
 
-describe('decodeEvent, of a known type', () => {
-  it.each(everySample)('gives %s back as it was', (_, event) => {
+describe('decodeEvent, given a known type', () => {
+  it.each(everySample)('returns %s unchanged', (_, event) => {
     const text = JSON.stringify(event)
     expect(decodeEvent(JSON.parse(text))).toEqual(event)
     expect(isKnown(event)).toBe(true)
@@ -37,7 +37,7 @@ describe('decodeEvent, of a known type', () => {
     expect(decodeEvent(newer)).toEqual(newer)
   })
 
-  it('takes version 1 as the known one', () => {
+  it('knows version 1 of a type', () => {
     const event = { ...numbered(sample('text.written'), 1), version: 1 as const }
     expect(decodeEvent(event)).toEqual(event)
     expect(isKnown(event)).toBe(true)
@@ -49,14 +49,14 @@ describe('decodeEvent, of a known type', () => {
     ['an empty id', { type: 'text.written', blockId: '', text: 'x' }],
     ['a value outside its list', { ...samples['turn.ended'], outcome: 'great' }],
     ['a wrong element', { ...samples['prompt.submitted'], parts: [{ type: 'smell' }] }],
-    ['a wrong part deep inside', { ...samples['usage.measured'], context: { used: -1 } }],
-    ['a question without questions', { ...samples['question.asked'], questions: [] }],
+    ['a wrong field in a nested object', { ...samples['usage.measured'], context: { used: -1 } }],
+    ['a question event without questions', { ...samples['question.asked'], questions: [] }],
   ])('refuses %s', (_, fields) => {
     expect(() => decodeEvent({ ...envelope, ...fields })).toThrow()
   })
 })
 
-describe('decodeEvent, of an unknown type or version', () => {
+describe('decodeEvent, given an unknown type or version', () => {
   const unknowns = [
     { ...envelope, type: 'weather.changed', wind: { from: 'north', force: [3, 4] }, calm: null },
     { ...envelope, turnId: 'trn_1', type: 'text.written', version: 2, pieces: ['a', 'b'] },
@@ -70,44 +70,44 @@ describe('decodeEvent, of an unknown type or version', () => {
     expect(isKnown(decoded)).toBe(false)
   })
 
-  it('does not look into fields that only another version could explain', () => {
+  it('does not check the fields of another version', () => {
     const event = { ...envelope, type: 'text.written', version: 2, blockId: 5, text: null }
     expect(decodeEvent(event)).toEqual(event)
   })
 })
 
-describe('decodeEvent, of something that is no event', () => {
+describe('decodeEvent, given something that is not an event', () => {
   it.each([
-    ['nothing', undefined],
-    ['a text', 'text.written'],
-    ['a list', [envelope]],
+    ['undefined', undefined],
+    ['a string', 'text.written'],
+    ['an array', [envelope]],
     ['no type', envelope],
     ['no seq', { at: 1, sessionId: 's', type: 'x' }],
     ['seq 0', { ...envelope, seq: 0, type: 'x' }],
-    ['half a seq', { ...envelope, seq: 1.5, type: 'x' }],
+    ['a fractional seq', { ...envelope, seq: 1.5, type: 'x' }],
     ['no time', { seq: 1, sessionId: 's', type: 'x' }],
     ['no session', { seq: 1, at: 1, type: 'x' }],
-    ['a version in words', { ...envelope, type: 'x', version: 'two' }],
+    ['a version that is a string', { ...envelope, type: 'x', version: 'two' }],
   ])('refuses %s', (_, value) => {
     expect(() => decodeEvent(value)).toThrow()
   })
 })
 
 describe('draftProblem', () => {
-  it.each(Object.values(samples))('has nothing to say of a good $type', (draft) => {
+  it.each(Object.values(samples))('accepts a valid $type', (draft) => {
     expect(draftProblem(draft)).toBeUndefined()
   })
 
-  it('names the field that is wrong', () => {
+  it('names the invalid field', () => {
     expect(draftProblem({ ...sample('text.written'), text: 5 } as never)?.issues[0]?.path).toEqual(['text'])
   })
 
-  it('refuses a type that nobody knows', () => {
+  it('refuses an unknown type', () => {
     expect(draftProblem({ type: 'weather.changed' })?.issues[0]?.path).toEqual(['type'])
     expect(draftProblem({ type: 'toString' })?.issues[0]?.path).toEqual(['type'])
   })
 
-  it('refuses a version that this build cannot have written', () => {
+  it('refuses a version that this build does not write', () => {
     expect(draftProblem({ ...sample('text.written'), version: 2 } as never)?.issues[0]?.path).toEqual([
       'version',
     ])

@@ -12,8 +12,8 @@ import { ParkReason, TurnCause, TurnEnd } from './turn.ts'
 import { Usage } from './usage.ts'
 
 /**
- * A recorded fact of a session. `seq` counts from 1 without gaps; `at` is milliseconds since 1970.
- * Names are for ever; a change of shape is a new `version` (absent means 1).
+ * A recorded fact of a session. `seq` counts from 1 without gaps; `at` is milliseconds since 1970. Event
+ * names never change; a change of shape is a new `version` (absent means 1).
  */
 export const envelope = {
   seq: z.int().min(1),
@@ -37,7 +37,7 @@ function defineEvent<Type extends string, Fields extends z.ZodRawShape>(definiti
   return { type, version, schema }
 }
 
-/** On everything that a subagent produced: the tool call that started it. */
+/** The tool call that started the subagent, on everything that the subagent produced. */
 const parent = { parentToolCallId: ToolCallId.optional() }
 
 // session
@@ -66,7 +66,7 @@ const SessionForked = defineEvent({
   fields: { into: SessionId, atSeq: z.int().min(1) },
 })
 
-/** The agent's process is let go, so that the conversation can go on in the agent's own program. */
+/** The agent's process was ended so that the conversation can continue in the agent's own program. */
 const SessionReleased = defineEvent({ type: 'session.released', version: 1, fields: {} })
 
 // agent
@@ -136,7 +136,7 @@ const PromptQueued = defineEvent({
 const PromptWithdrawn = defineEvent({ type: 'prompt.withdrawn', version: 1, fields: { promptId: PromptId } })
 /** The agent took up a steered prompt. */
 const PromptTaken = defineEvent({ type: 'prompt.taken', version: 1, fields: { promptId: PromptId } })
-/** In the queue: before another waiting prompt, or to the end. */
+/** A prompt was moved in the queue: before another waiting prompt, or to the end. */
 const PromptMoved = defineEvent({
   type: 'prompt.moved',
   version: 1,
@@ -144,7 +144,9 @@ const PromptMoved = defineEvent({
 })
 
 // queue
-/** Every prompt that is queued at this point waits for queue.resumed. Prompts that come later do not. */
+/**
+ * Every prompt that is queued at this point waits for queue.resumed. Prompts that are submitted later do not.
+ */
 const QueuePaused = defineEvent({ type: 'queue.paused', version: 1, fields: { by: z.enum(['person']) } })
 const QueueResumed = defineEvent({ type: 'queue.resumed', version: 1, fields: {} })
 
@@ -303,7 +305,7 @@ export type SessionEvent = z.infer<typeof SessionEvent>
 export type EventType = SessionEvent['type']
 export type EventOf<Type extends EventType> = Extract<SessionEvent, { type: Type }>
 
-/** An event before the log numbered it. `turnId` is the live session's to give. */
+/** An event before the log numbered it. The live session sets `turnId`. */
 export type EventDraft = SessionEvent extends infer Event
   ? Event extends SessionEvent
     ? Omit<Event, 'seq' | 'at' | 'sessionId'>
@@ -318,12 +320,16 @@ export const eventTypes: ReadonlySet<string> = new Set(schemas.keys())
 
 declare const unknownType: unique symbol
 /**
- * The compiler's name for every type that this build does not know; at run time it is that type. It is a literal, since
- * a union with plain `string` would not narrow: `event.type === 'text.written'` leaves that one event.
+ * The compile-time type of every event type that this build does not know; at run time the value is the
+ * actual name. It is a literal type, because a union with plain `string` would not narrow: `event.type ===
+ * 'text.written'` leaves that one event.
  */
 export type UnknownEventType = '(unknown)' & { readonly [unknownType]: true }
 
-/** An event of a type or version that this build does not know: kept whole, folded as nothing. */
+/**
+ * An event of a type or version that this build does not know. It is kept whole and changes nothing in the
+ * fold.
+ */
 export const UnknownEvent = z.looseObject({
   ...envelope,
   type: z.string() as unknown as z.ZodType<UnknownEventType>,
@@ -337,8 +343,8 @@ export function isKnown(event: SessionEvent | UnknownEvent): event is SessionEve
 }
 
 /**
- * Checks an event that came from outside and returns it as it was, extra fields included. A type or version that is
- * not known needs only its envelope. Throws a ZodError for anything else.
+ * Checks an event that came from outside and returns it unchanged, extra fields included. Of an unknown type
+ * or version, only the envelope is checked. Throws a ZodError if the check fails.
  */
 export function decodeEvent(value: unknown): SessionEvent | UnknownEvent {
   const unknown = UnknownEvent.parse(value)
@@ -349,7 +355,7 @@ export function decodeEvent(value: unknown): SessionEvent | UnknownEvent {
 
 const placeholder = { seq: 1, at: 0, sessionId: '-' }
 
-/** Why an adapter's draft cannot be recorded, or nothing when it can. */
+/** Why an adapter's draft cannot be recorded; undefined if it can. */
 export function draftProblem(draft: { type: string }): z.ZodError | undefined {
   const schema = schemas.get(draft.type)
   if (!schema)

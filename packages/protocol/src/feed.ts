@@ -11,9 +11,9 @@ import { SessionSummary } from './session-state.ts'
 const session = { session: SessionId }
 
 export const ClientFrame = z.discriminatedUnion('type', [
-  /** Says who is there; answered by welcome. From then on the socket hears of changes of the list. */
+  /** Introduces the client; answered by welcome. Subscribes the socket to changes of the session list. */
   z.object({ type: z.literal('hello'), client: z.string().optional() }),
-  /** Sends what follows `after`, then goes on live. Without `after`, from the start. */
+  /** Sends what follows `after`, then live events. Without `after`, from the start. */
   z.object({
     type: z.literal('follow'),
     ...session,
@@ -30,7 +30,10 @@ export type ClientFrameInput = z.input<typeof ClientFrame>
 
 export const ServerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('welcome'), version: z.string(), heartbeatMs: z.number() }),
-  /** replay: events after the cursor follow. reset: the cursor means nothing here; drop what you have, all follows. */
+  /**
+   * replay: the events after the cursor follow. reset: the cursor is not valid here; drop what you have,
+   * everything follows.
+   */
   z.object({
     type: z.literal('following'),
     ...session,
@@ -40,9 +43,9 @@ export const ServerFrame = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('event'), ...session, event: z.union([SessionEvent, UnknownEvent]) }),
   z.object({ type: z.literal('delta'), ...session, delta: Delta }),
-  /** An agent's own message, for followers that asked; live only. */
+  /** An agent's own message, for clients that asked for it; live only. */
   z.object({ type: z.literal('native'), ...session, native: z.unknown() }),
-  /** All that was recorded has been sent; what comes now is live. */
+  /** All recorded events have been sent; what follows is live. */
   z.object({ type: z.literal('caught-up'), ...session, seq: z.int() }),
   z.object({
     type: z.literal('receipt'),
@@ -50,19 +53,21 @@ export const ServerFrame = z.discriminatedUnion('type', [
     ...Receipt.partial({ seq: true }).shape,
     error: ErrorInfo.optional(),
   }),
-  /** The list of sessions changed; sent to every socket that said hello. */
+  /** The session list changed; sent to every socket that sent hello. */
   z.object({
     type: z.literal('session-changed'),
     ...session,
     change: z.enum(['created', 'changed', 'deleted']),
     summary: SessionSummary.optional(),
   }),
-  /** You read too slowly: `buffered` bytes wait for you. */
+  /** The client reads too slowly: `buffered` bytes wait to be sent. */
   z.object({ type: z.literal('lagging'), buffered: z.int(), limit: z.int() }),
-  /** You read too slowly and are cut off. Follow again after these cursors: nothing is lost. */
+  /**
+   * The client read too slowly and is disconnected. It can follow again after these cursors: nothing is lost.
+   */
   z.object({ type: z.literal('evicted'), cursors: z.record(SessionId, z.int()) }),
   z.object({ type: z.literal('pong'), id: z.union([z.string(), z.number()]).optional() }),
-  /** A frame of yours was refused. */
+  /** A frame of the client was refused. */
   z.object({ type: z.literal('error'), session: SessionId.optional(), error: ErrorInfo }),
 ])
 export type ServerFrame = z.infer<typeof ServerFrame>

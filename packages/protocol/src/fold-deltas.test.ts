@@ -38,43 +38,43 @@ describe('an open block', () => {
     expect(then(streamed(running, piece(0, 'Hel')), sample('block.retracted')).openBlocks).toEqual([])
   })
 
-  it('drops what it has and appends what follows', () => {
+  it('drops the part of a piece that it already has and appends the rest', () => {
     expect(streamed(running, piece(0, 'Hello'), piece(2, 'llo, you')).openBlocks).toMatchObject([
       { text: 'Hello, you' },
     ])
   })
 
-  it('is the same object when a piece brings nothing new', () => {
+  it('is the same object when a piece contains nothing new', () => {
     const open = streamed(running, piece(0, 'Hello'))
     expect(streamed(open, piece(0, 'Hello'), piece(1, 'el'), piece(5, ''))).toBe(open)
   })
 
-  it('shows a gap as a gap and adds nothing beyond it', () => {
+  it('marks a gap and appends nothing beyond it', () => {
     const open = streamed(running, piece(0, 'Hel'), piece(5, ', you'))
     expect(open.openBlocks).toMatchObject([{ text: 'Hel', gap: true }])
     expect(streamed(open, piece(10, '!'))).toBe(open)
   })
 
-  it('that is joined in the middle starts with all there is, at offset 0', () => {
+  it('that a reader joins in the middle starts with its whole text, at offset 0', () => {
     const open = streamed(running, piece(0, 'Hello, y'), piece(8, 'ou'))
     expect(open.openBlocks).toMatchObject([{ text: 'Hello, you' }])
     expect(open.openBlocks[0]).not.toHaveProperty('gap')
   })
 
-  it('that is joined in the middle without its beginning has a gap', () => {
+  it('that a reader joins in the middle without its start has a gap', () => {
     expect(streamed(running, piece(4, 'o')).openBlocks).toMatchObject([{ text: '', gap: true }])
   })
 
-  it('has no gap any more once the whole of it came', () => {
+  it('has no gap once the whole block was sent', () => {
     const healed = streamed(running, piece(0, 'Hel'), piece(5, ', you'), piece(0, 'Hello, you'))
     expect(healed.openBlocks).toEqual([{ type: 'text', id: 'blk_1', turnId: 'trn_1', text: 'Hello, you' }])
   })
 
-  it('counts as JavaScript does', () => {
+  it('counts offsets in UTF-16 code units', () => {
     expect(streamed(running, piece(0, '🚀'), piece(2, '!')).openBlocks).toMatchObject([{ text: '🚀!' }])
   })
 
-  it('of a subagent says so', () => {
+  it('of a subagent names the call that started the subagent', () => {
     const state = streamed(running, {
       ...piece(0, 'x'),
       type: 'thinking.streamed',
@@ -83,7 +83,7 @@ describe('an open block', () => {
     expect(state.openBlocks).toMatchObject([{ type: 'thinking', parentToolCallId: 'call_1' }])
   })
 
-  it('adds up, however its pieces were cut and repeated', () => {
+  it('has the whole text, however its pieces were cut and repeated', () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 30 })
     const cuts = fc.array(fc.record({ back: fc.nat(8), length: fc.nat(8) }), { maxLength: 20 })
     fc.assert(
@@ -118,7 +118,7 @@ describe('an open call', () => {
     text,
   })
 
-  it('shows its input while it is written, then its output, then is gone', () => {
+  it('shows its input while it is written, then its output, and closes when it ends', () => {
     const writing = streamed(running, drafted, input(0, '{"com'), input(5, 'mand'))
     expect(writing.openBlocks).toMatchObject([
       { name: 'Bash', called: false, input: '{"command', output: '' },
@@ -136,12 +136,12 @@ describe('an open call', () => {
     ])
   })
 
-  it('is drafted once', () => {
+  it('is drafted only once', () => {
     const once = streamed(running, drafted, input(0, 'x'))
     expect(streamed(once, drafted)).toBe(once)
   })
 
-  it('keeps its place among others', () => {
+  it('keeps its place among other open calls', () => {
     const two = streamed(running, drafted, { ...drafted, toolCallId: 'call_2' } as Delta)
     expect(then(two, sample('tool-call.called')).openBlocks.map((block) => block.id)).toEqual([
       'call_1',
@@ -149,7 +149,7 @@ describe('an open call', () => {
     ])
   })
 
-  it('shows a gap of its input as a gap', () => {
+  it('marks a gap in its input', () => {
     expect(streamed(running, drafted, input(3, 'x')).openBlocks).toMatchObject([{ input: '', gap: true }])
   })
 })

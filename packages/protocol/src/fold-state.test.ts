@@ -22,7 +22,7 @@ const waiting = then(running, sample('permission.requested'))
 const parked = then(waiting, sample('turn.parked'))
 
 describe('a session', () => {
-  it('begins with what was asked for; nothing of it is in force yet', () => {
+  it('starts with the requested settings, none of which is in force yet', () => {
     const state = given({ ...created, title: 'Tidy', model: 'large', options: { effort: 'high' } })
     expect(state).toMatchObject({
       seq: 1,
@@ -37,7 +37,7 @@ describe('a session', () => {
     })
   })
 
-  it('keeps what is requested and what is in force apart', () => {
+  it('keeps requested settings apart from those in force', () => {
     const state = given(
       created,
       sample('session.configured', { requested: { model: 'large', mode: 'bypass' } }),
@@ -47,7 +47,7 @@ describe('a session', () => {
     expect(state.effective).toEqual({ mode: 'ask' })
   })
 
-  it('is renamed, archived, pinned, and back', () => {
+  it('is renamed, archived, unarchived, pinned and unpinned', () => {
     const there = given(
       created,
       sample('session.renamed'),
@@ -59,7 +59,7 @@ describe('a session', () => {
     expect(back).toMatchObject({ archived: false, pinned: false })
   })
 
-  it('is no news when a person does something with it in their list, or forks it', () => {
+  it('keeps its time of last news when a person changes it in the list, or forks it', () => {
     const before = given(created)
     const bookkeeping = ['renamed', 'archived', 'unarchived', 'pinned', 'unpinned', 'forked'] as const
     for (const what of bookkeeping)
@@ -67,12 +67,12 @@ describe('a session', () => {
     expect(then(before, sample('turn.started')).updatedAt).toBeGreaterThan(before.updatedAt)
   })
 
-  it('is summarised with the number of what waits', () => {
+  it('has the number of open requests in its summary', () => {
     expect(summarise(waiting)).toMatchObject({ id: 'ses_1', status: 'waiting', waiting: 1, title: 'Tidy up' })
     expect(summarise(waiting)).not.toHaveProperty('queue')
   })
 
-  it('is summarised with the failure of its last turn, until another begins', () => {
+  it('has the failure of its last turn in its summary, until another turn starts', () => {
     const error = { code: 'agent_not_signed_in' as const, message: `Sign in. ${'x'.repeat(500)}` }
     const failed = given(created, sample('turn.started'), sample('turn.ended', { outcome: 'failed', error }))
     expect(summarise(failed).failure).toEqual({
@@ -90,7 +90,7 @@ describe('a session', () => {
   })
 })
 
-describe('the title of a nameless session', () => {
+describe('the title of an untitled session', () => {
   const titleOf = (text: string) => given(created, { ...submitted, parts: [{ type: 'text', text }] }).title
 
   it('is the first line of its first prompt', () => {
@@ -107,7 +107,7 @@ describe('the title of a nameless session', () => {
     expect(titleOf(`${'x'.repeat(78)}${'🚀'.repeat(5)}`).isWellFormed()).toBe(true)
   })
 
-  it('stays once there is one', () => {
+  it('stays once it is set', () => {
     const state = then(
       given(created, submitted),
       sample('prompt.submitted', { promptId: 'prm_2', parts: [{ type: 'text', text: 'Other' }] }),
@@ -119,7 +119,7 @@ describe('the title of a nameless session', () => {
 describe('a fork', () => {
   const forked = given({ ...created, forkedFrom: { sessionId: 'ses_0', seq: 3 } })
 
-  it('is still to be made while copied events are folded, and made by the first connection after them', () => {
+  it('is pending while copied events are folded, and done with the first connection after them', () => {
     expect(forked).toMatchObject({ forkPending: true, forkedFrom: { sessionId: 'ses_0', seq: 3 } })
     const copied = then(forked, sample('agent.disconnected'), sample('agent.connected'))
     expect(copied.forkPending).toBe(true)
@@ -128,7 +128,7 @@ describe('a fork', () => {
 })
 
 describe('the agent', () => {
-  it('is connected until it is disconnected; what it said of itself stays', () => {
+  it('is connected until it is disconnected; its connection data stays', () => {
     const up = given(created, sample('agent.connected', { model: 'large' }))
     expect(up).toMatchObject({
       connected: true,
@@ -143,7 +143,7 @@ describe('the agent', () => {
     expect(Object.keys(connection ?? {}).toSorted()).toEqual(['agentSessionId', 'connectionId'])
   })
 
-  it('adds what a second word of it says to the first', () => {
+  it('merges a second agent.connected into the first', () => {
     const { connection } = given(
       created,
       sample('agent.connected', { model: 'large', tools: ['Bash'] }),
@@ -154,7 +154,7 @@ describe('the agent', () => {
 })
 
 describe('the time of the last news', () => {
-  it('is not changed by an agent that only says which settings are in force', () => {
+  it('is not changed by an agent that reports which settings are in force', () => {
     const { createdAt } = given(created)
     const inForce = sample('session.configured', { requested: undefined, effective: { mode: 'ask' } })
     expect(given(created, inForce).updatedAt).toBe(createdAt)
@@ -179,7 +179,7 @@ describe('a prompt', () => {
     expect(one.queue.map((prompt) => prompt.promptId)).toEqual(['prm_2'])
   })
 
-  it('that is queued when the queue pauses waits; one that comes later stands before it and does not', () => {
+  it('that is queued when the queue is paused waits; one that is submitted later is placed before it and does not wait', () => {
     const paused = given(created, submitted, sample('queue.paused'))
     expect(paused.queue).toMatchObject([{ promptId: 'prm_1', paused: true }])
     const next = then(paused, sample('prompt.submitted', { promptId: 'prm_2' }))
@@ -228,7 +228,7 @@ describe('a turn', () => {
     expect(then(running, sample('turn.interrupted')).turn?.interrupted).toBe(true)
   })
 
-  it('is parked with what it waits for, and goes on', () => {
+  it('is parked with its requests, and resumes', () => {
     expect(parked).toMatchObject({ status: 'parked', turn: { parked: 'server-stopped' } })
     expect(parked.requests).toMatchObject([{ requestId: 'req_1', stale: true }])
     const resumed = then(parked, sample('permission.resolved'), sample('turn.resumed'))
@@ -246,13 +246,13 @@ describe('a turn', () => {
     expect(then(busy, sample('turn.parked')).openBlocks.map((block) => block.id)).toEqual(['call_1'])
   })
 
-  it('takes its requests and open blocks with it when it ends', () => {
+  it('closes its requests and open blocks when it ends', () => {
     const busy = streamed(waiting, { type: 'text.streamed', blockId: 'blk_1', offset: 0, text: 'half' })
     expect(then(busy, sample('turn.ended'))).toMatchObject({ requests: [], openBlocks: [] })
   })
 
   it.each(['turn.interrupted', 'turn.parked', 'turn.resumed', 'turn.ended'] as const)(
-    '%s without a turn opens none',
+    '%s without a turn starts no turn',
     (type) => {
       const state = given(created, sample(type))
       expect(state.turn).toBeUndefined()
@@ -262,7 +262,7 @@ describe('a turn', () => {
 })
 
 describe('a request', () => {
-  it('waits from its asking to its resolution', () => {
+  it('is open from its request to its resolution', () => {
     expect(waiting).toMatchObject({
       status: 'waiting',
       requests: [
@@ -274,19 +274,19 @@ describe('a request', () => {
     expect(answered.settled).toEqual([{ requestId: 'req_1', outcome: 'allowed' }])
   })
 
-  it('may be a question', () => {
+  it('can be a question', () => {
     const asked = then(running, sample('question.asked'))
     expect(asked.requests).toMatchObject([{ type: 'question', requestId: 'req_2', stale: false }])
     expect(then(asked, sample('question.resolved'))).toMatchObject({ requests: [], status: 'working' })
   })
 
-  it('does not wait alone: the turn waits until the last is answered', () => {
+  it('keeps the turn waiting until the last request is answered', () => {
     const two = then(waiting, sample('question.asked'))
     expect(two.requests.map((request) => request.requestId)).toEqual(['req_1', 'req_2'])
     expect(then(two, sample('permission.resolved')).status).toBe('waiting')
   })
 
-  it('is remembered as settled for the last fifty', () => {
+  it('is kept among the last fifty settled requests', () => {
     const many = Array.from({ length: 60 }, (_, index) =>
       sample('permission.resolved', { requestId: `req_${index}` }),
     )
@@ -320,7 +320,7 @@ describe('an answer to a stale request', () => {
     ])
   })
 
-  it('applies once: the resolution that comes from it ends it', () => {
+  it('applies once: a resolution that came from it removes it', () => {
     const again = then(
       answered,
       sample('turn.resumed'),
@@ -330,13 +330,13 @@ describe('an answer to a stale request', () => {
     expect(again.turn?.carried).toEqual([])
   })
 
-  it('is not carried when a process waits for it', () => {
+  it('is not carried while a process waits for it', () => {
     expect(then(waiting, sample('permission.resolved')).turn?.carried).toEqual([])
   })
 })
 
 describe('plan, tasks and usage', () => {
-  it('hold the last word', () => {
+  it('hold the last value', () => {
     const state = then(
       running,
       sample('plan.updated'),
@@ -348,11 +348,11 @@ describe('plan, tasks and usage', () => {
     expect(state.usage).toStrictEqual({ context: { used: 20 }, total: { input: 5, output: 7 } })
   })
 
-  it("leave a subagent's plan out", () => {
+  it("leave out a subagent's plan", () => {
     expect(then(running, sample('plan.updated', { parentToolCallId: 'call_1' })).plan).toEqual([])
   })
 
-  it('know each task once, and at most the last hundred', () => {
+  it('contain each task once, and at most the last hundred tasks', () => {
     const twice = then(running, sample('task.updated'), sample('task.updated', { status: 'completed' }))
     expect(twice.tasks).toEqual([{ taskId: 'task_1', title: 'helper', status: 'completed' }])
     const many = Array.from({ length: 120 }, (_, index) =>

@@ -6,8 +6,8 @@ import { type Prompt, promptText } from './prompt.ts'
 import type { CarriedAnswer, KnownTask, OpenRequest, SessionState } from './session-state.ts'
 
 /**
- * Folds one event into the small part of a view. Pure: the old state is untouched, what did not change is shared.
- * Its cost depends on what is open now, never on how long the session is.
+ * Folds one event into the state. Pure: the old state is not modified, and unchanged parts are shared. The
+ * cost depends on what is open now, never on the length of the session.
  */
 export function applyToState(state: SessionState, event: SessionEvent): SessionState {
   const updatedAt = isNews(event) ? event.at : state.updatedAt
@@ -17,8 +17,8 @@ export function applyToState(state: SessionState, event: SessionEvent): SessionS
 }
 
 /**
- * Coming and going of processes is not news, nor is what a person does with a session in their list, nor that it was
- * forked: it leaves the session's place there alone.
+ * Events that do not change `updatedAt`, and with it the session's place in the list: processes that start
+ * and end, what a person does with a session in the list, and forks.
  */
 const bookkeeping: ReadonlySet<string> = new Set([
   'agent.connected',
@@ -32,7 +32,10 @@ const bookkeeping: ReadonlySet<string> = new Set([
   'session.released',
 ])
 
-/** An agent that says which settings are in force, as it does when it starts, has done nothing yet. */
+/**
+ * Settings that an agent reports, as it does at its start, are not news; settings that somebody requested
+ * are.
+ */
 function isNews(event: SessionEvent): boolean {
   if (event.type === 'session.configured')
     return event.requested !== undefined || event.mcpServers !== undefined
@@ -185,7 +188,7 @@ function changes(state: SessionState, event: SessionEvent): Partial<SessionState
 
 const mostTasks = 100
 
-/** Tasks that have ended give way to newer ones; one that has not keeps what was answered. */
+/** The list is limited: ended tasks are dropped first. A running task keeps its carried answers. */
 function taskUpdated(state: SessionState, event: EventOf<'task.updated'>): Partial<SessionState> {
   const { seq, at, sessionId, turnId, type, version, ...told } = event
   const before = state.tasks.find((task) => task.taskId === told.taskId)
@@ -219,8 +222,8 @@ function withoutSteer({ turn }: SessionState, { promptId }: { promptId: string }
 }
 
 /**
- * A steered prompt that its turn did not take up comes before all that waits; that of a cancelled turn, or of a lost agent, is
- * paused.
+ * A steered prompt that its turn did not take up goes to the front of the queue, after earlier ones of its
+ * kind. It is paused if the turn was cancelled or the agent was lost.
  */
 function requeued(state: SessionState, event: EventOf<'prompt.queued'>): Partial<SessionState> {
   const { turn, queue } = state
@@ -236,7 +239,10 @@ function stillToFork(state: SessionState, seq: number): boolean {
   return state.forkPending && seq <= (state.forkedFrom?.seq ?? 0)
 }
 
-/** An answer to a stale request is carried until the resumed agent asks again; an answer that came from it ends that. */
+/**
+ * An answer to a stale request is carried until the resumed agent asks again. A resolution that came from a
+ * carried answer removes it.
+ */
 function carried(
   state: SessionState,
   event: EventOf<'permission.resolved'> | EventOf<'question.resolved'>,
@@ -290,7 +296,10 @@ function moved(queue: SessionState['queue'], event: EventOf<'prompt.moved'>): Se
   return others.toSpliced(before < 0 ? others.length : before, 0, prompt)
 }
 
-/** A prompt without a turn waits in the queue; one with a turn steers it. The first one names a nameless session. */
+/**
+ * A prompt without a turn waits in the queue; one with a turn steers it. The first prompt names an untitled
+ * session.
+ */
 function submitted(state: SessionState, event: EventOf<'prompt.submitted'>): Partial<SessionState> {
   const { promptId, parts, delivery, at } = event
   const { turn } = state
@@ -303,7 +312,7 @@ function submitted(state: SessionState, event: EventOf<'prompt.submitted'>): Par
   }
 }
 
-/** A prompt that can run stands before the paused ones. */
+/** A prompt that can run is queued before the paused ones. */
 function queued(queue: SessionState['queue'], event: EventOf<'prompt.submitted'>): SessionState['queue'] {
   const { promptId, parts, delivery, at, paused, outside } = event
   const prompt = { promptId, parts, delivery, at, ...(paused && { paused }), ...(outside && { outside }) }
@@ -311,7 +320,7 @@ function queued(queue: SessionState['queue'], event: EventOf<'prompt.submitted'>
   return queue.toSpliced(place < 0 ? queue.length : place, 0, prompt)
 }
 
-/** How many of the last prompts are known by name: enough to find where an agent's record goes beyond the log. */
+/** How many of the last prompt ids are kept: enough to find where the agent's record goes beyond the log. */
 const mostHeard = 40
 
 function heard(
@@ -393,7 +402,10 @@ function withCalled(blocks: OpenBlock[], event: EventOf<'tool-call.called'>): Op
   return blocks.map((other) => (other.id === block.id ? block : other))
 }
 
-/** Folds one live delta into the open blocks. Flat: the same cost at any length of the block or the session. */
+/**
+ * Folds one live delta into the open blocks. The cost does not depend on the length of the block or the
+ * session.
+ */
 export function applyDeltaToState(state: SessionState, delta: Delta): SessionState {
   if (delta.type === 'activity.changed') return state
   const id = 'blockId' in delta ? delta.blockId : delta.toolCallId
@@ -463,7 +475,10 @@ function draftedCall(delta: {
   }
 }
 
-/** Drops what the block has, appends what follows; a piece that starts beyond the end leaves a gap, marked. */
+/**
+ * Drops the part that the block already has and appends the rest; a piece that starts beyond the end sets
+ * `gap`.
+ */
 function grown<B extends OpenBlock, F extends keyof B>(
   block: B,
   field: F,

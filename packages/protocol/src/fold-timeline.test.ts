@@ -13,7 +13,7 @@ const submitted = sample('prompt.submitted')
 const called = sample('tool-call.called')
 
 describe('a prompt', () => {
-  it('stands where it was submitted', () => {
+  it('is placed where it was submitted', () => {
     expect(timelineOf(submitted)).toEqual([
       {
         id: 'prm_1',
@@ -27,14 +27,14 @@ describe('a prompt', () => {
     ])
   })
 
-  it('is queued, then sent with its turn', () => {
+  it('is queued, then sent when its turn starts', () => {
     const queued = timelineOf(submitted, sample('prompt.queued'))
     expect(queued).toMatchObject([{ status: 'queued' }])
     const sent = applyToTimeline(queued, [numbered(sample('turn.started'), 3)])
     expect(sent).toMatchObject([{ status: 'sent', turnId: 'trn_1', seq: 1 }])
   })
 
-  it('stays, marked, when it is withdrawn', () => {
+  it('stays, marked as withdrawn, when it is withdrawn', () => {
     expect(timelineOf(submitted, sample('prompt.queued'), sample('prompt.withdrawn'))).toMatchObject([
       { status: 'withdrawn' },
     ])
@@ -42,27 +42,27 @@ describe('a prompt', () => {
 })
 
 describe('text and thinking', () => {
-  it('stand as they were written', () => {
+  it('are placed as they were written', () => {
     expect(timelineOf(sample('thinking.written'), sample('text.written'))).toEqual([
       { id: 'blk_2', seq: 1, at: 10, turnId: 'trn_1', type: 'thinking', text: 'Hm.' },
       { id: 'blk_1', seq: 2, at: 20, turnId: 'trn_1', type: 'text', text: 'Done.' },
     ])
   })
 
-  it('say when they were cut off and whose they are', () => {
+  it('are marked when they were cut off, and name the subagent they belong to', () => {
     expect(
       timelineOf(sample('text.written', { interrupted: true, parentToolCallId: 'call_1' })),
     ).toMatchObject([{ interrupted: true, parentToolCallId: 'call_1' }])
   })
 
-  it('go when they are retracted', () => {
+  it('are removed when they are retracted', () => {
     const left = timelineOf(sample('thinking.written'), sample('text.written'), sample('block.retracted'))
     expect(left.map((block) => block.id)).toEqual(['blk_2'])
   })
 })
 
 describe('a tool call', () => {
-  it('runs until it ends, with what it was last said to be', () => {
+  it('runs until it ends, with the title and input of its last update', () => {
     const running = timelineOf(called, sample('tool-call.updated', { input: { command: 'ls -l' } }))
     expect(running).toEqual([
       {
@@ -90,26 +90,26 @@ describe('a tool call', () => {
     ])
   })
 
-  it('shows content before its end when it is updated with some', () => {
+  it('shows content before its end when an update contains some', () => {
     const content = [{ type: 'terminal' as const, output: 'a' }]
     expect(timelineOf(called, sample('tool-call.updated', { content }))).toMatchObject([
       { status: 'running', content },
     ])
   })
 
-  it('says when it was inferred, and whose it is', () => {
+  it('is marked when it was inferred, and names the subagent it belongs to', () => {
     expect(timelineOf({ ...called, inferred: true, parentToolCallId: 'call_0' })).toMatchObject([
       { inferred: true, parentToolCallId: 'call_0' },
     ])
   })
 
-  it('may be a falsy input as well', () => {
+  it('can have a falsy input', () => {
     expect(timelineOf(called, sample('tool-call.updated', { input: 0 }))).toMatchObject([{ input: 0 }])
   })
 })
 
 describe('a request', () => {
-  it('stands with its resolution', () => {
+  it('is shown with its resolution', () => {
     const open = timelineOf(sample('permission.requested'), sample('question.asked'))
     expect(open).toMatchObject([
       { type: 'permission', id: 'req_1', request: { tool: 'Bash', inputHash: 'hash-1' } },
@@ -133,7 +133,7 @@ describe('a request', () => {
 })
 
 describe('the end of a turn', () => {
-  it('stands with its outcome', () => {
+  it('is shown with its outcome', () => {
     expect(timelineOf(sample('turn.ended'))).toEqual([
       {
         id: 'end:trn_1',
@@ -172,7 +172,7 @@ describe('notices', () => {
       { level: 'error', text: 'The agent could not be started.' },
     ],
     [sample('agent.disconnected', { reason: 'server-killed' }), { level: 'info' }],
-  ])('tell of %o', (draft, notice) => {
+  ])('report %o', (draft, notice) => {
     expect(timelineOf(draft)).toMatchObject([{ type: 'notice', id: 'event:1', ...notice }])
   })
 
@@ -184,14 +184,14 @@ describe('notices', () => {
   })
 
   it.each(['closed', 'idle', 'parked', 'ended', 'server-stopped'] as const)(
-    'say nothing of a quiet end: %s',
+    'report nothing for an expected end: %s',
     (reason) => {
       expect(timelineOf(sample('agent.disconnected', { reason }))).toEqual([])
     },
   )
 })
 
-describe('what nobody understood', () => {
+describe('an unknown message of an agent', () => {
   it('is shown as it came', () => {
     expect(timelineOf(sample('agent.unrecognised'))).toMatchObject([
       { type: 'unrecognised', native: { type: 'new-thing' } },
@@ -207,7 +207,7 @@ describe('a steered prompt', () => {
       block.type === 'prompt' ? `${block.id} ${block.status}` : block.type,
     )
 
-  it('waits until it is taken up, and stands there', () => {
+  it('is queued until it is taken up, and moves to where that happened', () => {
     expect(shown(steered, sample('text.written'))).toEqual(['prm_2 queued', 'text'])
     expect(shown(steered, sample('text.written'), taken)).toEqual(['text', 'prm_2 sent'])
     expect(timelineOf(steered, sample('text.written'), taken).map(({ seq }) => seq)).toEqual([2, 3])
@@ -221,7 +221,7 @@ describe('a steered prompt', () => {
     ])
   })
 
-  it('waits on if its turn left it to the queue', () => {
+  it('stays queued if its turn left it to the queue', () => {
     const queued = sample('prompt.queued', { promptId: 'prm_2' })
     expect(shown(steered, queued, sample('turn.ended'))).toEqual(['prm_2 queued', 'turn-end'])
   })
@@ -243,7 +243,7 @@ describe('a timeline that starts in the middle of a log', () => {
     expect(timelineOf(samples[type], sample('text.written'))).toMatchObject([{ id: 'blk_1', seq: 2 }])
   })
 
-  it('is the end of the whole one', () => {
+  it('is the end of the whole timeline', () => {
     fc.assert(
       fc.property(randomLog, fc.nat(40), (log, cut) => {
         const events = log.filter(isKnown)
@@ -252,7 +252,7 @@ describe('a timeline that starts in the middle of a log', () => {
         const whole = applyToTimeline([], events)
         const ids = new Set(applyToTimeline([], events.slice(0, cut)).map((block) => block.id))
         fc.pre(!below.some((block) => ids.has(block.id)))
-        // A prompt that was steered above and is taken up below is left out, as every block that is above.
+        // A prompt that was steered above and is taken up below is left out, as is every block above.
         expect(whole.filter((block) => block.seq >= first && !ids.has(block.id))).toEqual(below)
       }),
     )
@@ -260,7 +260,7 @@ describe('a timeline that starts in the middle of a log', () => {
 })
 
 describe('any timeline', () => {
-  it('changes only by events that say so', () => {
+  it('changes only by events for which touchesTimeline is true', () => {
     for (const draft of Object.values(samples)) {
       const event = numbered(draft, 9)
       if (touchesTimeline(event)) continue
@@ -283,7 +283,7 @@ describe('any timeline', () => {
     expect(before[1]).toMatchObject({ status: 'running' })
   })
 
-  it('is made of blocks as the wire defines them', () => {
+  it('consists of blocks that fit the schema of the wire', () => {
     fc.assert(
       fc.property(randomLog, (log) => {
         const { timeline } = applyEvents(nothing, log)

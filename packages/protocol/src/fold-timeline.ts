@@ -4,8 +4,9 @@ import type { EventOf, SessionEvent } from './event.ts'
 import { causeText, lossText, parkText, releaseText } from './notice-text.ts'
 
 /**
- * Folds events into the timeline of blocks. Pure: copies the array once, however many events, and replaces only the
- * blocks that changed. The events may start anywhere in a log: one whose block is above is left out.
+ * Folds events into the timeline of blocks. Pure: copies the array once, however many events there are, and
+ * replaces only the blocks that changed. The events may start anywhere in a log: an event of a block above
+ * that point is left out.
  */
 export function applyToTimeline(timeline: readonly Block[], events: readonly SessionEvent[]): Block[] {
   const blocks = timeline.slice()
@@ -13,7 +14,7 @@ export function applyToTimeline(timeline: readonly Block[], events: readonly Ses
   return blocks
 }
 
-/** True if this event changes the timeline, so that others need no copy. */
+/** True if this event changes the timeline; other events need no copy. */
 export function touchesTimeline(event: SessionEvent): boolean {
   return !silent.has(event.type)
 }
@@ -165,7 +166,7 @@ function apply(blocks: Block[], event: SessionEvent): void {
   }
 }
 
-/** It stands where it took effect, below what was said before. */
+/** The prompt moves to where it took effect, below what was said before. */
 function takenUp(blocks: Block[], event: EventOf<'prompt.taken'>): void {
   const index = indexOf(blocks, event.promptId)
   const block = blocks[index]
@@ -187,7 +188,7 @@ function leaveSteers(blocks: Block[], turnId: string | undefined): void {
 
 function disconnected(blocks: Block[], event: EventOf<'agent.disconnected'>): void {
   const text = lossText(event)
-  // What a killed server cost is said by the turn it hurt: a session that rested has lost nothing.
+  // A server that was killed during a turn is reported by that turn; an idle session has lost nothing.
   const level = event.reason === 'server-killed' ? 'info' : 'error'
   if (text !== undefined) notice(blocks, event, level, 'agent_disconnected', text)
 }
@@ -219,7 +220,7 @@ function parentOf(event: { parentToolCallId?: string | undefined }) {
   return event.parentToolCallId ? { parentToolCallId: event.parentToolCallId } : {}
 }
 
-/** From the end: what changes is nearly always recent. */
+/** Searches from the end: the block that changes is nearly always a recent one. */
 function indexOf(blocks: readonly Block[], id: string): number {
   let index = blocks.length - 1
   while (index >= 0 && blocks[index]!.id !== id) index--

@@ -10,10 +10,10 @@ describe('a pattern', () => {
   const text = fc.array(letters, { maxLength: 12 }).map((all) => all.join(''))
 
   it.each([
-    ['without bars', {}],
-    ['with bars', { barred }],
+    ['without barred characters', {}],
+    ['with barred characters', { barred }],
     ['with question marks', { question: true }],
-  ])('fits what an exhaustive search fits, %s', (_, options) => {
+  ])('matches what an exhaustive search matches, %s', (_, options) => {
     fc.assert(
       fc.property(pattern, text, (glob, value) => {
         expect(fitsGlob(glob, value, options)).toBe(tried(glob, value, options))
@@ -33,7 +33,7 @@ describe('a pattern', () => {
   })
 })
 
-/** Every way to split the text, tried in turn. */
+/** Tries every way to split the text. */
 function tried(glob: string, text: string, options: { barred?: RegExp; question?: boolean }): boolean {
   if (glob === '') return text === ''
   const [char = ''] = glob

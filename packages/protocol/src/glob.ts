@@ -1,12 +1,13 @@
-/** What a `*` may not stand for, and whether `?` stands for any one character. */
+/** `barred`: the characters that `*` does not match. `question`: `?` matches any one character. */
 export type GlobOptions = { readonly barred?: RegExp; readonly question?: boolean }
 
 type Piece = { readonly text: string; readonly holes: readonly number[] }
 
 /**
- * Whether a whole text fits a pattern: `*` stands for any text, `\*` and `\\` for themselves. Each literal piece is taken
- * at its first place, so the time grows with the length of the text and never with the number of ways to split it. The
- * first place is always enough, also with `barred`: a later one would put a barred character into the star before it.
+ * Whether a whole text matches a pattern: `*` matches any text, `\*` and `\\` match themselves. Each literal
+ * piece is matched at its first place, so the time grows with the length of the text and never with the
+ * number of ways to split it. The first place is always enough, also with `barred`: a later one would put a
+ * barred character into the star before it.
  */
 export function fitsGlob(pattern: string, text: string, { barred, question }: GlobOptions = {}): boolean {
   const [first = none, ...rest] = piecesOf(pattern, question ?? false)
@@ -26,7 +27,7 @@ export function fitsGlob(pattern: string, text: string, { barred, question }: Gl
 
 const none: Piece = { text: '', holes: [] }
 
-/** The literal texts between the stars; `holes` are the places in one that any character fits. */
+/** The literal texts between the stars; `holes` are the positions in a piece that match any character. */
 function piecesOf(pattern: string, question: boolean): Piece[] {
   const pieces: { text: string; holes: number[] }[] = [{ text: '', holes: [] }]
   for (let at = 0; at < pattern.length; at++) {

@@ -11,26 +11,26 @@ describe('a hidden character', () => {
     ['a grapheme joiner', '\u034f', '\\u{34f}'],
     ['an Arabic letter mark', '\u061c', '\\u{61c}'],
     ['a Hangul filler', '\u115f', '\\u{115f}'],
-    ['another', '\u3164', '\\u{3164}'],
-    ['a narrow one', '\uffa0', '\\u{ffa0}'],
+    ['a second Hangul filler', '\u3164', '\\u{3164}'],
+    ['a halfwidth Hangul filler', '\uffa0', '\\u{ffa0}'],
     ['a Mongolian separator', '\u180e', '\\u{180e}'],
-    ['a blank without width', '\u200b', '\\u{200b}'],
+    ['a zero-width space', '\u200b', '\\u{200b}'],
     ['a joiner', '\u200d', '\\u{200d}'],
     ['a line separator', '\u2028', '\\u{2028}'],
-    ['an override of direction', '\u202e', '\\u{202e}'],
+    ['a direction override', '\u202e', '\\u{202e}'],
     ['an isolate', '\u2066', '\\u{2066}'],
     ['a word joiner', '\u2060', '\\u{2060}'],
     ['a braille blank', '\u2800', '\\u{2800}'],
     ['a byte order mark', '\ufeff', '\\u{feff}'],
     ['a variation selector', '\ufe0f', '\\u{fe0f}'],
     ['a tag', '\u{e0072}', '\\u{e0072}'],
-    ['a late variation selector', '\u{e0100}', '\\u{e0100}'],
-  ])('is shown or left out: %s', (_, character, shown) => {
+    ['a supplementary variation selector', '\u{e0100}', '\\u{e0100}'],
+  ])('is made visible or removed: %s', (_, character, shown) => {
     expect(visible(`rm${character}x`)).toBe(`rm${shown}x`)
     expect(withoutHidden(`rm${character}x`)).toBe('rmx')
   })
 
-  it('is not in what people write, pictures included', () => {
+  it('does not occur in ordinary text, emoji included', () => {
     const text = 'Grüße, 世界 👋🏽\n\tand a tab: 👩‍💻 👩🏽‍💻 ❤️ ❤️‍🔥 1️⃣ ☎︎ é, नमस्ते, 한국어'
     expect(visible(text)).toBe(text)
     expect(withoutHidden(text)).toBe(text)

@@ -1,11 +1,14 @@
 /**
- * Characters that a reader does not see, or that make other characters appear elsewhere: control characters, marks of
- * direction, blanks without width, fillers, tags, lone variation selectors. Text of agents is shown through one of these
+ * Characters that a reader does not see, or that move other characters: control characters, direction marks,
+ * zero-width spaces, fillers, tags, lone variation selectors. Text of agents is shown through one of these
  * functions wherever it could pass for other text: on cards, in titles, on a terminal.
  */
 const hidden = /[\p{Cc}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/gu
 
-/** Made visible: `␛` for Escape, `\u{202e}` for a mark of direction. Tabs, line ends and pictures stay as they are. */
+/**
+ * Makes hidden characters visible: `␛` for Escape, `\u{202e}` for a direction mark. Tabs, line ends and emoji
+ * are kept.
+ */
 export function visible(text: string): string {
   return replaceHidden(text, (code) => {
     if (code < 0x20) return String.fromCodePoint(0x2400 + code)
@@ -13,7 +16,7 @@ export function visible(text: string): string {
   })
 }
 
-/** The same characters left out. */
+/** Removes the same characters. */
 export function withoutHidden(text: string): string {
   return replaceHidden(text, () => '')
 }
@@ -27,7 +30,7 @@ function replaceHidden(text: string, shown: (code: number) => string): string {
 
 const picture = /\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}]?\ufe0f?$/u
 
-/** What a picture is put together with: 👩‍💻, ❤️, 1️⃣. */
+/** True for the characters that join an emoji: 👩‍💻, ❤️, 1️⃣. */
 function isOfPicture(code: number, text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 5), at)
   if (code === 0x200d)

@@ -1,17 +1,19 @@
 import type { McpServer, McpServers } from './agent.ts'
 
-/** What stands for a value that only the agent is told. */
+/** Replaces a value that only the agent may see. */
 export const hidden = '***'
 
 /**
- * MCP servers as anybody may see them: which there are and of what kind, without what their settings may hold. Of
- * arguments only the names of long options stay, of an address only the server. The result is valid, but not usable.
+ * MCP servers without secrets: their names and types, and no values. Of the arguments only the names of long
+ * options are kept, of an address only the host. The result is valid, but not usable.
  */
 export function hideSecrets(servers: McpServers): McpServers {
   return Object.fromEntries(Object.entries(servers).map(([name, server]) => [name, hideServer(server)]))
 }
 
-/** True if a value of the server is one that was hidden: it must not be taken for a real one. */
+/**
+ * True if a value of the server was replaced by `hideSecrets`: such a server must not be used as a real one.
+ */
 export function hasHidden(server: McpServer): boolean {
   return JSON.stringify(server).includes(hidden)
 }

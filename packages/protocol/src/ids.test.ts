@@ -5,7 +5,7 @@ import { CommandId, newId } from './ids.ts'
 const time = fc.integer({ min: 0, max: 2 ** 45 - 1 })
 
 describe('newId', () => {
-  it('says what it is of, in lower case without look-alikes', () => {
+  it('starts with its prefix and has lower-case characters without look-alikes', () => {
     expect(newId('ses')).toMatch(/^ses_[0-9a-hjkmnp-tv-z]{25}$/)
   })
 
@@ -18,7 +18,7 @@ describe('newId', () => {
     )
   })
 
-  it('is another each time, also within one moment', () => {
+  it('is unique, also within one millisecond', () => {
     const ids = Array.from({ length: 10_000 }, () => newId('prm', 1))
     expect(new Set(ids).size).toBe(ids.length)
   })
@@ -31,7 +31,7 @@ describe('an id from outside', () => {
     ['x'.repeat(200), true],
     ['x'.repeat(201), false],
     [5, false],
-  ])('%j is taken: %s', (value, taken) => {
+  ])('%j is accepted: %s', (value, taken) => {
     expect(CommandId.safeParse(value).success).toBe(taken)
   })
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Ids are opaque strings. The prefix says what a thing is, for people who read logs; no code may parse it. */
+/** Ids are opaque strings. The prefix names the type, for people who read logs; no code may parse it. */
 const id = (what: string) => z.string().min(1).max(200).meta({ description: what })
 
 export const SessionId = id('A session')

@@ -1,6 +1,6 @@
-/** What fields of a tool's input mean, by their names. Agents have no common words for them. */
+/** The meaning of a tool's input fields, by their names. Agents have no common names for them. */
 
-/** Fields that change neither what a call does nor where: a rule need not know them. */
+/** Fields that change neither what a call does nor where: a rule need not name them. */
 const harmless = new Set([
   'description',
   'timeout',
@@ -13,7 +13,7 @@ const harmless = new Set([
   'replaceAll',
 ])
 
-/** The value must be plain: what an agent does with an object under one of these names, nobody knows. */
+/** The value must not be an object: what an agent does with an object in one of these fields is unknown. */
 export function isHarmlessField(name: string, value: unknown): boolean {
   return harmless.has(name) && (value === null || typeof value !== 'object')
 }
@@ -21,7 +21,7 @@ export function isHarmlessField(name: string, value: unknown): boolean {
 const files =
   /(path|file|file_?name|uri|director(y|ie)|dir|folder|destination|target|(?<!new_?)source)s?$|^cwd$/i
 
-/** It names files: `path`, `file_path`, `notebookPath`, `target_file`, `uri`. */
+/** True for a field that names files: `path`, `file_path`, `notebookPath`, `target_file`, `uri`. */
 export function isFileField(name: string): boolean {
   return files.test(name)
 }
@@ -34,12 +34,12 @@ const soughtFor =
   fieldNames(`pattern query glob regex include exclude type outputMode multiline headLimit caseSensitive pages
   viewRange title -A -B -C -i -n`)
 
-/** Beside the names of files, what a tool that edits files is told. */
+/** True for a field, other than file names, of a tool that edits files. */
 export function isWrittenField(name: string): boolean {
   return written.has(plain(name))
 }
 
-/** The same for a tool that reads or searches. */
+/** True for a field, other than file names, of a tool that reads or searches. */
 export function isSoughtField(name: string): boolean {
   return soughtFor.has(plain(name))
 }
@@ -48,7 +48,7 @@ function fieldNames(list: string): ReadonlySet<string> {
   return new Set(list.split(/\s+/).map(plain))
 }
 
-/** Agents write `old_string` and `oldString`. */
+/** One form for `old_string` and `oldString`: agents use both. */
 function plain(name: string): string {
   return name.toLowerCase().replaceAll('_', '')
 }

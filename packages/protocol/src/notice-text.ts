@@ -1,6 +1,6 @@
 import type { EventOf } from './event.ts'
 
-/** What a reader is told when a turn waits without a process. */
+/** The sentence shown when a turn waits without a process. */
 export function parkText({ reason }: EventOf<'turn.parked'>): string {
   return parkTexts[reason]
 }
@@ -13,7 +13,7 @@ const parkTexts: Readonly<Record<EventOf<'turn.parked'>['reason'], string>> = {
     "Nobody answered for long, so the agent's process was ended; it is started again once there is an answer.",
 }
 
-/** What a reader is told of a turn that no prompt began. */
+/** The sentence shown for a turn that no prompt started. */
 export function causeText({ cause }: EventOf<'turn.started'>): string {
   if (cause?.title === undefined) return 'The agent went on by itself.'
   return `The agent went on by itself after the background task “${cause.title}”.`
@@ -22,7 +22,7 @@ export function causeText({ cause }: EventOf<'turn.started'>): string {
 export const releaseText =
   "The conversation was released to the agent's own program. What is said there is added here before the next turn."
 
-/** What a reader is told when an agent's process is gone. Nothing of its quiet ends: they are not news. */
+/** The sentence shown when an agent's process has ended; undefined for an end that is not news. */
 export function lossText({ reason, error }: EventOf<'agent.disconnected'>): string | undefined {
   const text = lossTexts[reason]
   return text && (error?.message ?? text)

@@ -31,7 +31,7 @@ const operationOf = (route: Route) =>
   document.paths[route.path.replace(/:(\w+)/g, '{$1}')]?.[route.method.toLowerCase()]
 
 describe('the OpenAPI document', () => {
-  it('has what every such document must have', () => {
+  it('has the required fields of an OpenAPI document', () => {
     expect(document.openapi).toMatch(/^3\.1\.\d$/)
     expect(document.info).toMatchObject({ title: 'Parley', version: '1.2.3' })
     const schemes = Object.keys(document.components.securitySchemes)
@@ -43,7 +43,7 @@ describe('the OpenAPI document', () => {
     expect(JSON.stringify(openapiDocument('1.2.3'))).toBe(JSON.stringify(document))
   })
 
-  it('has no operation beside the routes, and no id twice', () => {
+  it('has exactly one operation for each route, with a unique id', () => {
     const ids = Object.values(document.paths).flatMap((path) =>
       Object.values(path).map((one) => one.operationId),
     )
@@ -67,7 +67,7 @@ describe('the OpenAPI document', () => {
     })
   })
 
-  it('gives each body a schema that says more than nothing', () => {
+  it('gives each body a schema that is not empty', () => {
     const bodies = everyRoute.flatMap(([, route]) => operationOf(route)?.requestBody ?? [])
     expect(bodies.length).toBe(everyRoute.filter(([, route]) => route.body).length)
     for (const body of bodies) {
@@ -78,12 +78,12 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  it('describes a body as a client writes it: what has a default may be left out', () => {
+  it('describes a body as a client writes it: fields with a default are optional', () => {
     const body = operationOf(routes.createSession)?.requestBody?.content['application/json']?.schema
     expect(body?.required).toEqual(['agent', 'cwd'])
   })
 
-  it('says nothing follows where nothing does, and which other forms a reply can have', () => {
+  it('declares an empty reply as empty, and the other media types of a reply', () => {
     expect(operationOf(routes.deleteSession)?.responses['204']?.content).toBeUndefined()
     expect(Object.keys(operationOf(routes.events)?.responses['200']?.content ?? {})).toEqual([
       'application/json',
@@ -91,7 +91,7 @@ describe('the OpenAPI document', () => {
     ])
   })
 
-  it('needs no token for the routes that are open', () => {
+  it('requires no token for the open routes', () => {
     const open = Object.values(document.paths).flatMap((path) =>
       Object.values(path).filter((operation) => operation.security?.length === 0),
     )
@@ -99,11 +99,11 @@ describe('the OpenAPI document', () => {
     expect(open.map((operation) => operation.operationId).toSorted()).toEqual(routesOpen.toSorted())
   })
 
-  it('refers to nothing that is not there', () => {
+  it('has no reference without a target', () => {
     expect(danglingRefs(document)).toEqual([])
   })
 
-  it('says which parameters of a query must be given', () => {
+  it('marks the required query parameters', () => {
     const needed = everyRoute.flatMap(([name, route]) =>
       (operationOf(route)?.parameters ?? [])
         .filter((one) => one.in === 'query' && one.required)
@@ -131,7 +131,7 @@ describe('the OpenAPI document', () => {
 describe('the JSON Schema', () => {
   const schema = schemaDocument() as { $schema: string; $defs: Record<string, unknown> }
 
-  it('is JSON of the dialect it names, and refers to nothing that is not there', () => {
+  it('is JSON of the dialect it names, and has no reference without a target', () => {
     expect(JSON.parse(JSON.stringify(schema))).toEqual(schema)
     expect(schema.$schema).toBe('https://json-schema.org/draft/2020-12/schema')
     expect(danglingRefs(schema)).toEqual([])
@@ -154,7 +154,7 @@ describe('the JSON Schema', () => {
   })
 })
 
-/** Every `$ref` inside that does not lead anywhere, as a JSON pointer from the root. */
+/** Every `$ref` without a target, as a JSON pointer from the root. */
 function danglingRefs(root: unknown): string[] {
   const refs: string[] = []
   JSON.stringify(root, (key, value) => {

@@ -10,7 +10,7 @@ import { SessionState } from './session-state.ts'
 const jsonSchema = (schema: z.ZodType, io: 'input' | 'output') =>
   z.toJSONSchema(schema, { io, unrepresentable: 'any', target: 'draft-2020-12' })
 
-/** The wire as JSON Schema: events, deltas, commands, frames and the state, by name. */
+/** The wire formats as JSON Schema: events, deltas, commands, frames and the state, by name. */
 export function schemaDocument(): Record<string, unknown> {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',

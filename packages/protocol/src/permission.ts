@@ -13,11 +13,12 @@ export type RuleScope = z.infer<typeof RuleScope>
 
 /**
  * What a rule applies to. `tool` is a name, or `*` for every tool. Each entry of `match` names a field of the
- * input and the text it must have; `*` in that text stands for anything but never for a shell's control characters.
- *
- * A rule that allows and names fields (`match`, `exact`, `any`) covers no call with a field it does not name, except
- * harmless ones (`isHarmlessField`). Without any of the three it covers every input of its tool. In both cases it covers
- * neither files outside the session's folders nor protected ones, unless `outside` or `protected` says so.
+ * input and the text it must have; `*` in that text matches anything except the control characters of a
+ * shell.
+ * A rule that allows and names fields (`match`, `exact`, `any`) covers no call with a field it does not name,
+ * except harmless ones (`isHarmlessField`). Without any of the three it covers every input of its tool. In
+ * both cases it covers neither files outside the session's folders nor protected ones, unless `outside` or
+ * `protected` says so.
  */
 export const RulePattern = z.object({
   tool: z.string().min(1),
@@ -49,7 +50,7 @@ export const PermissionRule = RulePattern.extend({
 })
 export type PermissionRule = z.infer<typeof PermissionRule>
 
-/** One answer a person can give. `rule` is what a scope wider than once would write down. */
+/** One answer a person can give. `rule` is the rule that a scope wider than once would store. */
 export const PermissionOption = z.object({
   decision: z.enum(['allow', 'deny']),
   scope: PermissionScope,
@@ -82,7 +83,7 @@ export const PermissionRequest = z.object({
 })
 export type PermissionRequest = z.infer<typeof PermissionRequest>
 
-/** The changes that a permission is asked for, whichever version of the protocol recorded it. */
+/** The changes that a permission was asked for, whichever version of the protocol recorded it. */
 export function requestedDiffs({ diffs, diff }: Pick<PermissionRequest, 'diffs' | 'diff'>): readonly Diff[] {
   return diffs ?? (diff ? [diff] : [])
 }

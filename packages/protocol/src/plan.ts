@@ -11,8 +11,8 @@ export const PlanEntry = z.object({
 export type PlanEntry = z.infer<typeof PlanEntry>
 
 /**
- * Work beside the main line: a subagent, or a command. One in the background goes on when the turn that started it
- * has ended.
+ * Work beside the main conversation: a subagent, or a command. A background task continues when the turn that
+ * started it has ended.
  */
 export const Task = z.object({
   taskId: z.string(),

@@ -19,7 +19,7 @@ const FilePart = z
   .refine(({ path, text, data }) => (path ?? text ?? data) !== undefined, {
     message: 'a file needs its path, its text or its data',
   })
-/** Something the agent is asked to do that is not a message to its model, e.g. compact. */
+/** A command of the agent that is not a message to its model, e.g. compact. */
 const CommandPart = z.object({
   type: z.literal('command'),
   name: z.string(),
@@ -29,7 +29,7 @@ const CommandPart = z.object({
 export const PromptPart = z.discriminatedUnion('type', [TextPart, ImagePart, FilePart, CommandPart])
 export type PromptPart = z.infer<typeof PromptPart>
 
-/** All parts of a prompt, at least one of which says something. */
+/** All parts of a prompt, at least one of which is not empty. */
 export const PromptParts = z
   .array(PromptPart)
   .min(1)
@@ -37,11 +37,11 @@ export const PromptParts = z
     message: 'the prompt is empty',
   })
 
-/** queue: a turn of its own, after those before it. steer: into the turn that runs now. */
+/** queue: a turn of its own, after the prompts before it. steer: into the running turn. */
 export const Delivery = z.enum(['queue', 'steer'])
 export type Delivery = z.infer<typeof Delivery>
 
-/** Said in the agent's own program, and read from the agent's record of the conversation. */
+/** A prompt given in the agent's own program, and read from the agent's record of the conversation. */
 export const Outside = z.object({
   id: z.string().optional().meta({ description: "The agent's own id of the prompt" }),
   at: z.number().optional().meta({ description: 'When it was said' }),
@@ -58,7 +58,7 @@ export const Prompt = z.object({
 })
 export type Prompt = z.infer<typeof Prompt>
 
-/** The words of a prompt, for titles, search and agents that only take text. */
+/** The text of a prompt, for titles, search and agents that only take text. */
 export function promptText(parts: readonly PromptPart[]): string {
   return parts
     .map((part) => {

@@ -17,12 +17,12 @@ describe('answersProblem', () => {
   it.each([
     ['a label', colour, 'red'],
     ['a label in a list', colour, ['red']],
-    ['several labels where several may be', sizes, ['red', 'blue']],
-    ['one label where several may be', sizes, 'blue'],
+    ['several labels where several are allowed', sizes, ['red', 'blue']],
+    ['one label where several are allowed', sizes, 'blue'],
     ['free text', name, 'anything at all'],
     ['several free texts', names, ['one', 'two']],
     ['free text beside options', { ...colour, freeText: true }, 'green'],
-  ])('is content with %s', (_, question, answer) => {
+  ])('accepts %s', (_, question, answer) => {
     expect(answersProblem([question], { [question.id]: answer })).toBeUndefined()
   })
 
@@ -30,14 +30,14 @@ describe('answersProblem', () => {
     ['a label that is not offered', colour, 'green', 'has no option "green"'],
     ['the right label in another case', colour, 'Red', 'has no option "Red"'],
     ['one wrong label of several', sizes, ['red', 'green'], 'has no option "green"'],
-    ['several where one is wanted', colour, ['red', 'blue'], 'takes one answer'],
-    ['several free texts where one is wanted', name, ['a', 'b'], 'takes one answer'],
+    ['several labels where one is allowed', colour, ['red', 'blue'], 'takes one answer'],
+    ['several free texts where one is allowed', name, ['a', 'b'], 'takes one answer'],
     ['an empty list', sizes, [], 'has no answer'],
-  ])('names %s', (_, question, answer, problem) => {
+  ])('reports %s', (_, question, answer, problem) => {
     expect(answersProblem([question], { [question.id]: answer })).toContain(problem)
   })
 
-  it('wants every question answered', () => {
+  it('requires an answer to every question', () => {
     expect(answersProblem([colour, name], { colour: 'red' })).toBe('question name has no answer')
     expect(answersProblem([colour], {})).toBe('question colour has no answer')
   })
@@ -46,7 +46,7 @@ describe('answersProblem', () => {
     expect(answersProblem([colour], { colour: 'red', shape: 'round' })).toBe('there is no question shape')
   })
 
-  it('does not take what every object has for an answer', () => {
+  it('does not accept inherited properties of an object as answers', () => {
     expect(answersProblem([{ ...name, id: 'constructor' }], {})).toBe('question constructor has no answer')
   })
 })

@@ -43,7 +43,7 @@ export const QuestionResolution = z.object({
 })
 export type QuestionResolution = z.infer<typeof QuestionResolution>
 
-/** Why these answers do not answer these questions, or nothing when they do. */
+/** Why the answers do not fit the questions; undefined if they do. */
 export function answersProblem(questions: readonly Question[], answers: Answers): string | undefined {
   for (const id of Object.keys(answers)) {
     if (!questions.some((question) => question.id === id)) return `there is no question ${id}`

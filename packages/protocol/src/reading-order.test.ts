@@ -20,8 +20,8 @@ const end = (turnId: string): Block => ({
 })
 const order = (...blocks: Block[]) => inReadingOrder(blocks).map(({ id }) => id)
 
-describe('the order in which a timeline is read', () => {
-  it('is its own where nothing was queued', () => {
+describe('the reading order of a timeline', () => {
+  it('is the order of the timeline if nothing was queued', () => {
     const blocks = [text('0'), prompt('p', 'a'), text('between'), text('x', 'a'), end('a'), prompt('q', 'b')]
     expect(inReadingOrder([...blocks, text('y', 'b')])).toEqual([...blocks, expect.anything()])
   })
@@ -32,7 +32,7 @@ describe('the order in which a timeline is read', () => {
     expect(order(...queued, ...ran)).toEqual(['p', 'x', 'end:a', 'C', 'z', 'end:c', 'B', 'y', 'end:b'])
   })
 
-  it('has it there also after one that was withdrawn, and below what was steered', () => {
+  it('has a queued prompt above its turn also after a withdrawn prompt, and below a steered one', () => {
     const blocks = [
       prompt('p', 'a'),
       prompt('A', undefined, { status: 'withdrawn' }),
@@ -44,7 +44,7 @@ describe('the order in which a timeline is read', () => {
     expect(order(...blocks)).toEqual(['p', 'A', 'steered', 'end:a', 'B', 'y'])
   })
 
-  it('has it there also where the beginning of the turn that ran is not known', () => {
+  it('has a queued prompt above its turn also if the start of the running turn is not known', () => {
     expect(order(prompt('B', 'b'), text('x', 'a'), end('a'), text('y', 'b'))).toEqual([
       'x',
       'end:a',
@@ -53,12 +53,12 @@ describe('the order in which a timeline is read', () => {
     ])
   })
 
-  it('ends with a prompt whose turn said nothing yet, and then with those that wait', () => {
+  it('ends with a prompt whose turn has no blocks yet, and then with the waiting prompts', () => {
     const waiting = prompt('C', undefined, { status: 'queued' })
     expect(order(prompt('p', 'a'), waiting, prompt('B', 'b'), end('a'))).toEqual(['p', 'end:a', 'B', 'C'])
   })
 
-  it('begins only where nothing above comes below', () => {
+  it('can start only at a block below which no earlier block is placed', () => {
     const blocks = [prompt('p', 'a'), prompt('B', 'b'), end('a'), text('y', 'b'), end('b')]
     expect(placeBlocks(blocks).placed.map(({ start }) => start)).toEqual([
       0,

@@ -1,8 +1,9 @@
 import type { Block } from './block.ts'
 
 /**
- * The order in which people read a timeline. It holds a prompt where it was submitted; one that was queued meanwhile
- * belongs above the turn it started, below all of the turn that ran. Pure, and linear in the number of blocks.
+ * The timeline in reading order. The timeline holds a prompt where it was submitted; a prompt that was queued
+ * while a turn ran belongs above the turn it started, below all of the turn that ran. Pure, and linear in the
+ * number of blocks.
  */
 export function inReadingOrder(timeline: readonly Block[]): Block[] {
   const { placed, waiting } = placeBlocks(timeline)
@@ -12,13 +13,13 @@ export function inReadingOrder(timeline: readonly Block[]): Block[] {
 export type PlacedBlock = {
   readonly block: Block
   /**
-   * Where in the timeline reading can begin with this block: nothing that stands above it there is placed below,
-   * whatever is still to come.
+   * The index in the timeline at which reading can start with this block: no block above that index is placed
+   * below this one, whatever blocks are added later.
    */
   readonly start?: number
 }
 
-/** `waiting` are the prompts that started no turn yet. Only what the timeline holds from `from` on is placed. */
+/** `waiting` are the prompts that started no turn yet. Only the blocks from index `from` on are placed. */
 export function placeBlocks(
   timeline: readonly Block[],
   from = 0,
@@ -46,13 +47,15 @@ export function placeBlocks(
 }
 
 type Ahead = {
-  /** The prompts that another turn still works below. */
+  /** The prompts below which another turn still has blocks. */
   readonly ahead: ReadonlySet<Block>
-  /** Where the first prompt is that no turn works below yet: it may be ahead of more to come. */
+  /**
+   * The index of the first prompt with no turn below it yet: blocks that are added later may belong above it.
+   */
   readonly undecided: number
 }
 
-/** What belongs to no turn, as a prompt that was withdrawn, says nothing of which turn works below. */
+/** Blocks of no turn, such as a withdrawn prompt, do not say which turn has blocks below. */
 function promptsAhead(timeline: readonly Block[], from: number): Ahead {
   const ahead = new Set<Block>()
   let undecided = timeline.length

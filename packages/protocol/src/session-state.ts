@@ -17,14 +17,14 @@ const open = {
   turnId: z.string().optional(),
   stale: z.boolean().meta({ description: 'No process waits for the answer; answering resumes the agent' }),
 }
-/** Something that waits for a person. */
+/** A request that waits for a person. */
 export const OpenRequest = z.discriminatedUnion('type', [
   z.object({ type: z.literal('permission'), ...open, ...PermissionRequest.shape }),
   z.object({ type: z.literal('question'), ...open, ...QuestionRequest.shape }),
 ])
 export type OpenRequest = z.infer<typeof OpenRequest>
 
-/** The answer to a stale request, kept until the agent, resumed, asks the same again. It applies once. */
+/** The answer to a stale request, kept until the resumed agent asks the same again. It applies once. */
 export const CarriedAnswer = z.discriminatedUnion('type', [
   z.object({ type: z.literal('permission'), inputHash: z.string(), resolution: PermissionResolution }),
   z.object({
@@ -48,11 +48,14 @@ export const OpenTurn = z.object({
 })
 export type OpenTurn = z.infer<typeof OpenTurn>
 
-/** A task, with the answers that were given while no process could hear them. */
+/** A task, with the answers that were given while it had no process. */
 export const KnownTask = Task.extend({ carried: z.array(CarriedAnswer).optional() })
 export type KnownTask = z.infer<typeof KnownTask>
 
-/** The small part of a view: all of a session but its timeline. Stored with the session; its size does not grow with it. */
+/**
+ * All of a session but its timeline. It is stored with the session, and its size does not grow with the
+ * session.
+ */
 export const SessionState = z.object({
   id: SessionId,
   epoch: z.string(),
@@ -96,7 +99,7 @@ export const SessionState = z.object({
 })
 export type SessionState = z.infer<typeof SessionState>
 
-/** Why the last turn did not end well. */
+/** Why the last turn failed, or why its outcome is unknown. */
 export const TurnFailure = z.object({
   outcome: z.enum(['failed', 'unknown']),
   code: ErrorCode.optional(),
@@ -123,7 +126,7 @@ export const SessionSummary = SessionState.pick({
   tasks: z.int().optional().meta({ description: 'How many tasks run in the background; absent: none' }),
   failure: TurnFailure.optional().meta({ description: 'If the last turn failed and no other has begun' }),
 })
-/** One row of the list of sessions. */
+/** One row of the session list. */
 export type SessionSummary = z.infer<typeof SessionSummary>
 
 const mostFailureText = 300
@@ -154,7 +157,7 @@ export function summarise(state: SessionState): SessionSummary {
   }
 }
 
-/** How many prompts of the queue do not run until it is resumed. */
+/** The number of queued prompts that wait until the queue is resumed. */
 export function pausedPrompts({ queue }: { readonly queue: readonly Pick<Prompt, 'paused'>[] }): number {
   return queue.filter(({ paused }) => paused).length
 }

@@ -17,7 +17,7 @@ describe('the fold of any log', () => {
   const anyView = (log: Parameters<typeof applyEvents>[1], deltas: readonly Delta[]) =>
     deltas.reduce(applyDelta, applyEvents(nothing, log))
 
-  it('is the same one by one, all at once, and in any pieces', () => {
+  it('has the same result one by one, all at once, and in any pieces', () => {
     fc.assert(
       fc.property(randomLog, fc.nat(40), (log, cut) => {
         const whole = applyEvents(nothing, log)
@@ -27,7 +27,7 @@ describe('the fold of any log', () => {
     )
   })
 
-  it('never changes what it was given', () => {
+  it('never modifies its arguments', () => {
     fc.assert(
       fc.property(randomLog, fc.array(randomDelta, { maxLength: 10 }), randomLog, (log, deltas, more) => {
         const before = deepFreeze(anyView(log, deltas))
@@ -40,7 +40,7 @@ describe('the fold of any log', () => {
     )
   })
 
-  it('takes an event twice for an event once', () => {
+  it('ignores an event that it already has', () => {
     fc.assert(
       fc.property(randomLog, fc.array(randomDelta, { maxLength: 10 }), (log, deltas) => {
         const view = anyView(log, deltas)
@@ -49,7 +49,7 @@ describe('the fold of any log', () => {
     )
   })
 
-  it('moves nothing but the cursor for an event that it does not know', () => {
+  it('changes only seq and updatedAt for an unknown event type', () => {
     const unknown = { seq: 9, at: 90, sessionId: 'ses_1', type: 'weather.changed', title: 'Storm' }
     const after = applyEvent(deepFreeze(waiting), decodeEvent(unknown))
     expect(after.state).toEqual({ ...waiting.state, seq: 9, updatedAt: 90 })
@@ -61,11 +61,11 @@ describe('the fold of any log', () => {
     expect(applyEvent(waiting, event).state.title).toBe('Tidy up')
   })
 
-  it('ignores what is activity only', () => {
+  it('ignores deltas that only report activity', () => {
     expect(applyDelta(running, { type: 'activity.changed', activity: 'active' })).toBe(running)
   })
 
-  it('shares what did not change', () => {
+  it('shares unchanged parts', () => {
     const { state: before } = waiting
     const { state: after } = applyEvent(waiting, numbered(sample('usage.measured'), 9))
     expect(after.requests).toBe(before.requests)

@@ -6,8 +6,8 @@ import { applyToTimeline, touchesTimeline } from './fold-timeline.ts'
 import { emptyState, type SessionState } from './session-state.ts'
 
 /**
- * A session as state: the one fold, used by the server and by every client. `state` is small and current;
- * `timeline` holds the blocks from some point of the log to its head. All of it is immutable.
+ * A session as the fold of its events: the server and every client use this one fold. `state` is small and
+ * current; `timeline` holds the blocks from some point of the log to its head. All of it is immutable.
  */
 export type SessionView = { readonly state: SessionState; readonly timeline: readonly Block[] }
 
@@ -15,12 +15,15 @@ export function emptyView(sessionId: string, epoch = ''): SessionView {
   return { state: emptyState(sessionId, epoch), timeline: [] }
 }
 
-/** Folds one event in. Events that the view already has, and types it does not know, change nothing but the cursor. */
+/**
+ * Folds one event in. An event that the view already has changes nothing; one of an unknown type changes only `seq`
+ * and `updatedAt`.
+ */
 export function applyEvent(view: SessionView, event: SessionEvent | UnknownEvent): SessionView {
   return applyEvents(view, [event])
 }
 
-/** The same for many events, at the price of one copy. */
+/** Folds many events in, at the price of one copy. */
 export function applyEvents(
   view: SessionView,
   events: readonly (SessionEvent | UnknownEvent)[],

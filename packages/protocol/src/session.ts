@@ -3,7 +3,10 @@ import { McpServers } from './agent.ts'
 import { AgentId, SessionId } from './ids.ts'
 import { PermissionMode } from './permission.ts'
 
-/** idle: nothing runs. working: a turn runs. waiting: it waits for a person. parked: it waits, and no process is kept for it. */
+/**
+ * idle: nothing runs. working: a turn runs. waiting: a request waits for a person. parked: a request waits, and no
+ * process is kept for it. background: no turn runs, but a background task does.
+ */
 export const SessionStatus = z.enum(['idle', 'working', 'waiting', 'parked', 'background'])
 export type SessionStatus = z.infer<typeof SessionStatus>
 
@@ -38,7 +41,7 @@ export type SessionSettings = z.infer<typeof SessionSettings>
 export const ForkOrigin = z.object({ sessionId: SessionId, seq: z.int().min(1) })
 export type ForkOrigin = z.infer<typeof ForkOrigin>
 
-/** The agent's own conversation that a session was read from. */
+/** The agent's own conversation that a session was imported from. */
 export const ImportOrigin = z.object({ agentSessionId: z.string() })
 export type ImportOrigin = z.infer<typeof ImportOrigin>
 

@@ -3,7 +3,10 @@ import { SessionId } from './ids.ts'
 
 const size = { cols: z.int().min(2).max(1000), rows: z.int().min(1).max(1000) }
 
-/** A real shell, or an agent's own program, in a session's folder. It lives in the server, not in a page. */
+/**
+ * A real shell, or an agent's own program, in a session's folder. It runs in the server and outlives the
+ * page.
+ */
 export const Terminal = z.object({
   terminalId: z.string(),
   sessionId: SessionId,
@@ -27,14 +30,14 @@ export const NewTerminal = z.strictObject({
 })
 export type NewTerminal = z.infer<typeof NewTerminal>
 
-/** What a page says to a terminal, over a WebSocket of its own. */
+/** What a page sends to a terminal, over a WebSocket for each terminal. */
 export const TerminalClientFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('input'), data: z.string() }),
   z.object({ type: z.literal('resize'), ...size }),
 ])
 export type TerminalClientFrame = z.infer<typeof TerminalClientFrame>
 
-/** What it hears: first the screen as it stands, then what is written. */
+/** What a page receives from a terminal: first the current screen, then the output. */
 export const TerminalServerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('screen'), data: z.string(), ...size }),
   z.object({ type: z.literal('output'), data: z.string() }),
@@ -45,10 +48,10 @@ export type TerminalServerFrame = z.infer<typeof TerminalServerFrame>
 
 /** Why the server closes the WebSocket of a terminal. A signed-out device is told with `signedOutCode`. */
 export const terminalClosed = {
-  /** A frame could not be understood. */
+  /** The server could not read a frame. */
   badFrame: 4000,
   /** There is no such terminal. */
   notFound: 4004,
-  /** The reader read too slowly. It may connect again at once, and gets the screen as it stands. */
+  /** The client read too slowly. It may connect again at once, and gets the current screen. */
   tooSlow: 4008,
 } as const

@@ -56,10 +56,16 @@ export type ToolOutcome = z.infer<typeof ToolOutcome>
 /** Kinds that change nothing outside the conversation. */
 export const readOnlyKinds: ReadonlySet<ToolKind> = new Set(['read', 'search', 'think'])
 
-/** In logs, rules and lists of tools a host tool carries it: no tool of an agent's can be taken for one. */
+/**
+ * The prefix of a host tool in logs, rules and lists of tools. It tells a host tool from an agent's own
+ * tools.
+ */
 export const hostToolPrefix = 'host:'
 
-/** The name of a host tool wherever people and rules meet it; without the prefix it is what the agent's model calls. */
+/**
+ * The name of a host tool in logs, rules and lists. The agent's model calls the tool by its name without the
+ * prefix.
+ */
 export function hostToolName(name: string): string {
   return `${hostToolPrefix}${name}`
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 
 /**
- * A folder that the person trusts, with all inside it: settings, hooks and servers that lie there may load. Listed and
- * revocable. `folder` is its real path, so that no link leads around the decision.
+ * A folder that the person trusts, with everything inside it: agents may load the settings, hooks and servers
+ * in it. Listed and revocable. `folder` is the real path, so that a symbolic link cannot get around the
+ * decision.
  */
 export const TrustedFolder = z.object({ folder: z.string().min(1), trustedAt: z.number() })
 export type TrustedFolder = z.infer<typeof TrustedFolder>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ErrorInfo } from './error.ts'
 import { NotionalCost, TokenUsage } from './usage.ts'
 
-/** unknown: the agent may have done things that we did not see. */
+/** unknown: the agent may have done things that are not in the log. */
 export const TurnOutcome = z.enum(['completed', 'cancelled', 'failed', 'unknown'])
 export type TurnOutcome = z.infer<typeof TurnOutcome>
 
@@ -21,7 +21,7 @@ export const TurnEnd = z.object({
 })
 export type TurnEnd = z.infer<typeof TurnEnd>
 
-/** Stop reasons of a turn that reached a limit of its own: nothing went wrong, and it can be gone on with. */
+/** Stop reasons of a turn that reached one of its limits: nothing failed, and the work can be continued. */
 const limits: ReadonlySet<string> = new Set([
   'max_tokens',
   'length',
@@ -32,14 +32,17 @@ const limits: ReadonlySet<string> = new Set([
   'budget_exhausted',
 ])
 
-/** It ended at a limit on its length, its steps or its cost, whether its agent calls that a failure or not. */
+/**
+ * True if the turn ended at a limit on its length, its steps or its cost, whether its agent reports that as a
+ * failure or not.
+ */
 export function reachedLimit({ outcome, stopReason }: Pick<TurnEnd, 'outcome' | 'stopReason'>): boolean {
   return (outcome === 'completed' || outcome === 'failed') && limits.has(stopReason)
 }
 /**
- * What began a turn, where it was not a prompt that waited for it. steer: a steered prompt that the turn before it did
- * not take up. agent: the agent went on by itself, for instance when a background task reported. task: the host, which
- * starts an interrupted task again because its request was answered.
+ * What started a turn, if it was not a queued prompt. steer: a steered prompt that the previous turn did not
+ * take up. agent: the agent continued by itself, for instance when a background task reported. task: the
+ * host, which starts an interrupted task again because its request was answered.
  */
 export const TurnCause = z.object({
   by: z.enum(['steer', 'agent', 'task']),
@@ -48,6 +51,6 @@ export const TurnCause = z.object({
 })
 export type TurnCause = z.infer<typeof TurnCause>
 
-/** Why no process is kept for a turn that waits. */
+/** Why a waiting turn has no process. */
 export const ParkReason = z.enum(['server-stopped', 'server-killed', 'agent-lost', 'waited-long'])
 export type ParkReason = z.infer<typeof ParkReason>

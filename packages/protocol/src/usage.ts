@@ -11,7 +11,7 @@ export const TokenUsage = z.object({
 })
 export type TokenUsage = z.infer<typeof TokenUsage>
 
-/** How full the model's context is now. Apart from the cumulative tokens, which only grow. */
+/** How full the model's context is now. It is separate from the cumulative tokens, which only grow. */
 export const ContextUsage = z.object({
   used: count,
   window: count.optional(),
@@ -19,7 +19,10 @@ export const ContextUsage = z.object({
 })
 export type ContextUsage = z.infer<typeof ContextUsage>
 
-/** Set where a subscription pays: the cost is what the tokens would cost at list price, and nobody is billed for it. */
+/**
+ * Set if a subscription pays: the cost is what the tokens would cost at list price, and nobody is billed for
+ * it.
+ */
 export const NotionalCost = z.literal(true).optional()
 
 export const Usage = z.object({

@@ -1,8 +1,8 @@
 import type { Block, BlockOf } from './block.ts'
 
 /**
- * By tool call and by end of a turn, how long, in milliseconds, people were asked about it and nobody had answered.
- * Requests that overlap count once, and one that is still open not at all.
+ * For each tool call and each end of a turn, how long, in milliseconds, at least one of its requests waited
+ * for an answer. Requests that overlap count once; a request that is still open does not count.
  */
 export function waitsOf(timeline: readonly Block[]): ReadonlyMap<Block, number> {
   const byCall = new Map<string, Asked[]>()
@@ -26,7 +26,7 @@ export function waitsOf(timeline: readonly Block[]): ReadonlyMap<Block, number> 
 
 type Asked = Pick<BlockOf<'permission'>, 'at' | 'resolvedAt'>
 
-/** For how much of a time somebody was asked. It may have no end yet. */
+/** How long at least one request waited between `from` and `to`. Without `to`, the period is still open. */
 export function timeWaited(
   requests: readonly Asked[] = [],
   { from, to = Number.POSITIVE_INFINITY }: { readonly from: number; readonly to?: number | undefined },

@@ -23,6 +23,7 @@ describe('the words of a call', () => {
     expect(label('edit', 'replace', 'poem.txt: red => white')).toBe('Edit | poem.txt: red => white')
     expect(label('search', 'Grep', 'Search for "x"')).toBe('Search | for "x"')
     expect(label('plan', 'ExitPlanMode', 'Propose the plan')).toBe('Propose | the plan')
+    expect(label('plan', 'switch_mode', 'Approve Plan')).toBe('Approve | Plan')
     expect(label('subagent', 'Task', 'Find the bug')).toBe('Subagent | Find the bug')
     expect(label('other', 'Skill', 'Use the skill pdf')).toBe('Skill | Use the skill pdf')
     expect(label('other', 'mcp__a__b', 'a: b')).toBe('Tool | a: b')

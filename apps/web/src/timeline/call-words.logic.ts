@@ -16,7 +16,7 @@ export const kindNames: Record<ToolKind, string> = {
 }
 
 const verb =
-  /^(Add|Change|Delete|Edit|Fetch|Find|List|Look|Make|Move|Propose|Read|Search|Update|Write|Writing) (.+)$/s
+  /^(Add|Approve|Change|Delete|Edit|Fetch|Find|List|Look|Make|Move|Propose|Read|Search|Update|Write|Writing) (.+)$/s
 /** Of these, titles are sentences of ours; those of others are a command, or an agent's own words. */
 const titled: ReadonlySet<ToolKind> = new Set([
   'read',

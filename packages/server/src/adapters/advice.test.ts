@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { connectInput } from '../testing/read-connection.ts'
+import { acpAgents } from './acp/presets.ts'
 import { howToFind, howToGet, programAsTyped, programForTerminal } from './advice.ts'
 import { builtInAdapters } from './index.ts'
 
@@ -88,6 +89,8 @@ describe('an agent whose program is not there', () => {
       const starting = adapter.connect(connectInput({ cwd: place }))
       await expect(starting).rejects.toMatchObject({ code, message })
       if (adapter.install) expect(hint).toBe(`Install it: npm start -- agents install ${id}`)
+      else if (acpAgents.some((preset) => preset.id === id))
+        expect(hint).toMatch(/^\S+ is not installed\. See /)
       else expect(hint).toMatch(/^There is no program \S+ ?/)
     },
   )

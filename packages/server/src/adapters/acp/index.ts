@@ -190,8 +190,8 @@ function howToGet({ id, command, install }: KnownAgent, options: AcpAdapterOptio
   const { executable, agentsFolder, parley } = options
   if (install) return howToFind({ agent: id, install, executable, agentsFolder, parley })
   const isKnown = executable === undefined && acpAgents.some((preset) => preset.id === id)
-  const how = isKnown ? 'Install it as its makers say.' : correctIt(id)
-  return `There is no program "${executable ?? command}". ${how}`
+  if (isKnown) return `${command} is not installed. See its install guide.`
+  return `There is no program "${executable ?? command}". ${correctIt(id)}`
 }
 
 /** As its package says, which stands around the program; asking the program itself takes seconds. */

@@ -17,11 +17,11 @@ const programIn = (folder: string) => {
   return path
 }
 
-describe('how to get an agent', () => {
+describe('install advice', () => {
   const install = { package: 'tiny-agent', version: '1.0.0' }
   const given = { agent: 'tiny', install, agentsFolder: '/a', parley: undefined }
 
-  it('is a command of Parley’s where Parley looks at what it installs, else one of npm’s', () => {
+  it('names the Parley command if Parley uses the agents folder, otherwise the npm command', () => {
     expect(howToGet(given)).toBe('Install it: parley agents install tiny')
     const parley = (words: string) => `npm start -- ${words}`
     expect(howToGet({ ...given, parley })).toBe('Install it: npm start -- agents install tiny')
@@ -30,7 +30,7 @@ describe('how to get an agent', () => {
     expect(howToGet({ ...given, agentsFolder: undefined, parley })).toBe(byNpm)
   })
 
-  it('is no installation where the person chose the program themselves', () => {
+  it('says to correct the configuration if the person configured the program', () => {
     const chosen = { ...given, executable: '/my/tiny' }
     const correct = 'Correct agents.tiny.command in config.json, or remove it.'
     expect(howToGet(chosen)).toBe(correct)
@@ -38,8 +38,8 @@ describe('how to get an agent', () => {
   })
 })
 
-describe('a program as it is typed', () => {
-  it('is its name if the PATH leads to it, also by a link', () => {
+describe('the name under which a program is typed', () => {
+  it('is the program name if the PATH leads to it, also through a symbolic link', () => {
     const path = programIn('bin')
     expect(programAsTyped(path, { PATH: `/nowhere:${join(place, 'bin')}` })).toBe('tiny')
     mkdirSync(join(place, 'links'))
@@ -47,7 +47,7 @@ describe('a program as it is typed', () => {
     expect(programAsTyped(path, { PATH: join(place, 'links') })).toBe('tiny')
   })
 
-  it('is its path otherwise, in quotes if need be', () => {
+  it('is otherwise the path, quoted where necessary', () => {
     const path = programIn('mine')
     programIn('other')
     expect(programAsTyped('/opt/tiny', { PATH: '/nowhere' })).toBe('/opt/tiny')
@@ -55,7 +55,7 @@ describe('a program as it is typed', () => {
     expect(programAsTyped(path, {})).toBe(`'${path}'`)
   })
 
-  it('is, in a terminal, a person’s own of that name, else the one that Parley runs', () => {
+  it('for a terminal, prefers a program of that name on the PATH to the one that Parley runs', () => {
     const path = programIn('ours')
     programIn('own')
     expect(programForTerminal('tiny', path, { PATH: join(place, 'own') })).toBe('tiny')
@@ -63,13 +63,13 @@ describe('a program as it is typed', () => {
     expect(programForTerminal('tiny', undefined, { PATH: '/nowhere' })).toBe('tiny')
   })
 
-  it('is its path where only npm’s own PATH leads to it', () => {
+  it('is the path if only a node_modules/.bin folder on the PATH leads to it', () => {
     const path = programIn('node_modules/.bin')
     expect(programAsTyped(path, { PATH: join(place, 'node_modules/.bin') })).toBe(`'${path}'`)
   })
 })
 
-describe('an agent whose program is not there', () => {
+describe('an agent whose program is missing', () => {
   const parley = (words: string) => `npm start -- ${words}`
   const env = { PATH: place, HOME: place }
   const agents = { mine: { executable: 'no-such-program' }, claude: { executable: '/no/such/claude' } }
@@ -77,7 +77,7 @@ describe('an agent whose program is not there', () => {
   const missing = adapters.filter(({ id }) => id !== 'demo')
 
   it.each(missing.map((adapter) => [adapter.id, adapter] as const))(
-    '%s: is refused at once, with the code and the advice that its probe and its start have',
+    '%s: refusal, probe and connect report the same code and advice',
     async (id, adapter) => {
       const refusal = adapter.refusal?.()
       const { found, hint = 'none' } = await adapter.probe(AbortSignal.timeout(10_000))
@@ -95,7 +95,7 @@ describe('an agent whose program is not there', () => {
     },
   )
 
-  it('is not refused any more as soon as it is there', () => {
+  it('is no longer refused as soon as its program exists', () => {
     const codex = adapters.find(({ id }) => id === 'codex')
     const path = join(place, 'codex')
     expect(codex?.refusal?.()).toBeDefined()

@@ -3,22 +3,22 @@ import { basename, delimiter, join, sep } from 'node:path'
 import type { Environment } from './environment.ts'
 import { findProgram } from './find-program.ts'
 
-/** How a person gets further: in commands that work on this machine, as they are typed there. */
+/** Advice for people: commands that work on this machine, spelled as they are typed here. */
 
-/** A command of Parley's own program: `words` are the command and its arguments. */
+/** Formats a command line of Parley's own program. `words` are the subcommand and its arguments. */
 export type ParleyCommand = (words: string) => string
 
 export type InstallAdvice = {
   readonly agent: string
   readonly install: { readonly package: string; readonly version: string }
-  /** The program that the person chose themselves: what Parley installs is then not used. */
+  /** The program that the person configured. If it is set, Parley does not use a program that it installs. */
   readonly executable?: string | undefined
-  /** Where Parley installs agents. Without it, what Parley installs would not be found. */
+  /** Where Parley installs agents. If undefined, Parley does not find programs that it installs. */
   readonly agentsFolder: string | undefined
   readonly parley: ParleyCommand | undefined
 }
 
-/** What brings an agent, at the version that is known to work; also in place of another version. */
+/** How to install the tested version of an agent; the same advice serves to replace another version. */
 export function howToGet({
   agent,
   install,
@@ -34,7 +34,7 @@ export function howToGet({
   return `Install it: ${command}`
 }
 
-/** The same for one whose program is not there. */
+/** How to install an agent whose program is missing. */
 export function howToFind(advice: InstallAdvice): string {
   const { executable } = advice
   return executable === undefined
@@ -48,14 +48,16 @@ export function correctIt(agent: string): string {
 
 const plain: ParleyCommand = (words) => `parley ${words}`
 
-/** A program as a person types it: by its name if their PATH leads to it, else by its whole path. */
+/** A program as a person types it: its name if their PATH leads to it, otherwise its absolute path. */
 export function programAsTyped(path: string, env: Environment): string {
   const name = basename(path)
   const found = findForPeople(name, env)
   return found !== undefined && isSame(found, path) ? name : shellWord(path)
 }
 
-/** The program for a terminal: a person's own if they have one by that name, else the one that Parley runs. */
+/**
+ * The program name to type in a terminal: the name if the person's PATH has it, otherwise the path that Parley runs.
+ */
 export function programForTerminal(name: string, path: string | undefined, env: Environment): string {
   return findForPeople(name, env) === undefined ? (path ?? name) : name
 }
@@ -64,7 +66,9 @@ function findForPeople(name: string, env: Environment): string | undefined {
   return findProgram({ name, env: { PATH: pathOfPeople(env.PATH ?? '') } })
 }
 
-/** npm puts folders of projects before the PATH of whoever calls it; in their own terminal they are not there. */
+/**
+ * npm puts `node_modules/.bin` folders first on the PATH of its scripts. A person's own terminal does not have them.
+ */
 function pathOfPeople(path: string): string {
   const ofProject = join('node_modules', '.bin')
   return path

@@ -3,20 +3,20 @@ import type { AgentAdapter } from '../core/agent-adapter.ts'
 import type { Environment } from './environment.ts'
 import { findProgram } from './find-program.ts'
 
-/** What the configuration says of one agent. */
+/** The configuration of one agent. */
 export type AgentSettings = {
-  /** Added to its environment. */
+  /** Variables added to the environment of the agent. */
   readonly env?: Readonly<Record<string, string>>
-  /** Another program than the usual one: a whole path, or a name on the PATH. */
+  /** Replaces the default program: an absolute path, or a name on the PATH. */
   readonly executable?: string
   readonly args?: readonly string[]
   readonly name?: string
   readonly disabled?: boolean
-  /** False: without the person's own settings, in sessions that do not say otherwise. Claude only. */
+  /** False: sessions ignore the person's own settings unless the session says otherwise. Claude only. */
   readonly userSettings?: boolean
 }
 
-/** For an adapter whose program must be given by its path, and takes no arguments of ours. */
+/** The settings for an adapter whose program must be given as a path and which accepts no extra arguments. */
 export function pathSettings(
   agent: string,
   { env: add, executable, args }: AgentSettings = {},
@@ -33,12 +33,12 @@ export function claudeSettings({ userSettings }: AgentSettings = {}): { userSett
   return userSettings === undefined ? {} : { userSettings }
 }
 
-/** For an adapter that looks for its program by itself. */
+/** The settings for an adapter that searches for its program itself. */
 export function programSettings({ env: add, executable, args }: AgentSettings = {}) {
   return { ...(add && { add }), ...(executable !== undefined && { executable }), ...(args && { args }) }
 }
 
-/** Leaves out what is disabled, and refuses settings of an agent that there is not: they would be for nothing. */
+/** Leaves out disabled agents. Throws on settings for an unknown agent, since they would have no effect. */
 export function configured(
   adapters: readonly AgentAdapter[],
   settings: Readonly<Record<string, AgentSettings>>,

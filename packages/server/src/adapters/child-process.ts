@@ -9,19 +9,19 @@ export type ProgramStart = {
   readonly args: readonly string[]
   readonly cwd?: string | undefined
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Ends it by force. */
+  /** Aborting kills the process. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** The process of an agent: what it says on stderr, how it ended, and an end by force. */
+/** The process of an agent: keeps the tail of stderr and the exit status, and kills the process on request. */
 export class AgentProcess {
-  /** What everything that it starts has in its environment. */
+  /** The value of the mark variable in the environment of the process and of its descendants. */
   readonly mark = randomUUID()
   #child: ChildProcessWithoutNullStreams | undefined
   #stderr = ''
   #exit: { exitCode: number | null; signal: NodeJS.Signals | null } | undefined
 
-  /** The process leads a group of its own, so that its children can be ended with it. */
+  /** Starts the process as the leader of a new process group, so that its children can be killed with it. */
   readonly spawn = ({ command, args, cwd, env, signal }: ProgramStart): ChildProcessWithoutNullStreams => {
     const child = spawn(command, args, {
       cwd,
@@ -31,7 +31,7 @@ export class AgentProcess {
       detached: true,
     })
     this.#child = child
-    // The SDK of Claude and we wait for its end in more places than Node expects.
+    // The Claude SDK and this code together add more listeners than Node's default limit.
     child.setMaxListeners(50)
     child.stderr.setEncoding('utf8')
     child.stderr.on('data', (text: string) => {
@@ -48,7 +48,7 @@ export class AgentProcess {
     return this.#exit !== undefined
   }
 
-  /** Resolves when it has ended, or after `ms`. */
+  /** Resolves when the process has ended, or after `ms`. */
   gone(ms: number): Promise<void> {
     const child = this.#child
     if (!child || this.ended) return Promise.resolve()
@@ -61,7 +61,7 @@ export class AgentProcess {
     })
   }
 
-  /** What there is to say of its end. */
+  /** The exit status and the tail of stderr. */
   lastWords() {
     const stderrTail = this.#stderr.trim()
     return {
@@ -71,13 +71,13 @@ export class AgentProcess {
     }
   }
 
-  /** Ends by force the process and all that it started, wherever that runs by now. */
+  /** Kills the process and all its descendants, including those in other process groups. */
   killAll(): void {
     this.kill()
     endMarked(this.mark)
   }
 
-  /** Ends the process and its group. */
+  /** Signals the process and its group. */
   kill(signal: NodeJS.Signals = 'SIGKILL'): void {
     const pid = this.#child?.pid
     if (pid === undefined) return

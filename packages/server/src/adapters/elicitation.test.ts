@@ -26,7 +26,7 @@ const request = {
   },
 }
 
-it('asks one question a field', () => {
+it('asks one question per form field', () => {
   const questions = elicitedQuestions(request)
   expect(
     questions.map(({ id, text, options, freeText, multiple }) => [
@@ -45,7 +45,7 @@ it('asks one question a field', () => {
   ])
 })
 
-it('gives the answers back in the shape that was asked for', () => {
+it('converts the answers to the types of the requested schema', () => {
   const answers = { project: 'x', priority: 'Low', count: '3', notify: 'No', labels: ['Apple', 'Pear'] }
   expect(answersProblem(elicitedQuestions(request), answers)).toBeUndefined()
   expect(elicitedContent(request, answers)).toEqual({
@@ -59,7 +59,7 @@ it('gives the answers back in the shape that was asked for', () => {
   expect(elicitedContent(request, { ...answers, count: 'many' })).toBeUndefined()
 })
 
-it('asks whether a page was visited, and whether to go on where there is no form', () => {
+it('asks whether a page was visited, or for a confirmation if there is no form', () => {
   const page = { serverName: 's', message: 'Sign in', url: 'https://example.com/a' }
   expect(elicitedQuestions(page)[0]?.text).toContain('https://example.com/a')
   expect(elicitedContent(page, { 1: 'Done' })).toEqual({})

@@ -1,6 +1,6 @@
 import type { Answers, Question } from '@parley/protocol'
 
-/** What an MCP server asks of a person, in the words of MCP: a form, or a page to visit. */
+/** An MCP elicitation: a form, or a page to visit. */
 export type Elicitation = {
   readonly serverName: string
   readonly message: string
@@ -24,7 +24,7 @@ const leaveOut = '(leave out)'
 const done = 'Done'
 const yesOrNo = ['Yes', 'No'] as const
 
-/** One question a field; for a page to visit, whether it was visited. */
+/** One question per form field; for a page to visit, the question whether it was visited. */
 export function elicitedQuestions(request: Elicitation): Question[] {
   const header = request.serverName
   if (request.url !== undefined) {
@@ -62,7 +62,9 @@ export function elicitedQuestions(request: Elicitation): Question[] {
   })
 }
 
-/** The answers as the server wants them, or nothing if they say no or do not fit. */
+/**
+ * The answers in the form that the MCP server expects; undefined if the person declines or an answer does not fit.
+ */
 export function elicitedContent(request: Elicitation, answers: Answers): ElicitedContent | undefined {
   if (request.url !== undefined) return answers['1'] === done ? {} : undefined
   const fields = fieldsOf(request)

@@ -1,4 +1,4 @@
-/** Variables that any program needs to find its files, its language and its way out. */
+/** Variables that any program needs: paths, locale and proxy settings. */
 const common = [
   'PATH',
   'HOME',
@@ -25,20 +25,20 @@ const common = [
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** The same for the same variables, in whatever order: processes that serve many sessions are told apart by it. */
+/** A key that is equal for equal variables in any order. It tells apart processes that serve many sessions. */
 export function environmentKey(variables: Readonly<Record<string, string>> = {}): string {
   return JSON.stringify(Object.entries(variables).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 
 /**
- * The environment of an agent's process: what any program needs, the variables of its own vendor, and what the
- * person's configuration adds. Nothing else of ours reaches it.
+ * The environment of an agent's process: the variables that any program needs, those of its vendor, and those that the
+ * person's configuration adds. No other variable of this process reaches the agent.
  */
 export function agentEnvironment(options: {
   from: Environment
-  /** Names, or beginnings of names, that are the vendor's. */
+  /** Names or name prefixes of the vendor's variables. */
   vendor: readonly string[]
-  /** Of the vendor's, what belongs to another running session and must not be inherited. */
+  /** Vendor variables that belong to another running session and must not be inherited. */
   without?: readonly string[]
   add?: Readonly<Record<string, string>>
 }): Record<string, string> {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { ParleyError } from '@parley/protocol'
 
-/** The folder of a session may have gone since the session was made. */
+/** Throws if the session's folder does not exist: it may have been removed since the session was created. */
 export function expectFolder(cwd: string): void {
   if (isFolder(cwd)) return
   const message = `The folder ${cwd} does not exist. Put it back, or begin a session in another.`

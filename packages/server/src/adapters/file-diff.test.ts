@@ -25,7 +25,7 @@ beforeAll(() => {
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 describe('writing a file', () => {
-  it('is a patch of a file that is there, and the whole of one that is not', async () => {
+  it('is a patch if the file exists, and the whole content if it does not', async () => {
     const path = join(cwd, 'src/a.txt')
     expect(await diffOfWriting(path, 'one\n2\nthree\ntwo\n', session)).toEqual({
       path,
@@ -38,7 +38,7 @@ describe('writing a file', () => {
     })
   })
 
-  it('does not say that a file is new that could not be read', async () => {
+  it('does not report a file as new if the file could not be read', async () => {
     expect(await diffOfWriting('link.txt', 'x', session)).toEqual({ path: 'link.txt', after: 'x' })
   })
 })
@@ -47,23 +47,23 @@ describe('replacing a part of a file', () => {
   const replace = (path: string, ...replacements: Parameters<typeof diffOfReplacing>[1]) =>
     diffOfReplacing(path, replacements, session)
 
-  it('shows whole lines at their place, once or everywhere', async () => {
+  it('shows whole lines with their position, for one replacement or all of them', async () => {
     const once = await replace('src/a.txt', { old: 'wo\nth', new: 'wo and a half\nth' })
     expect(once.patch).toContain('-two\n+two and a half\n')
     const everywhere = await replace('src/a.txt', { old: 'two', new: '$&', everywhere: true })
     expect(everywhere.patch?.match(/\+\$&/g)).toHaveLength(2)
   })
 
-  it('applies replacements one after the other', async () => {
+  it('applies replacements in order', async () => {
     const diff = await replace('src/a.txt', { old: 'one', new: '1' }, { old: '1\ntwo', new: '12' })
     expect(diff.patch).toContain('-one\n-two\n+12')
   })
 
-  it('finds text in a file with other line breaks', async () => {
+  it('finds the text in a file with other line breaks', async () => {
     expect((await replace('windows.txt', { old: 'one\ntwo', new: '1\n2' })).patch).toContain('+1\n+2')
   })
 
-  it('shows what the agent says if the file would become too large to compare', async () => {
+  it('falls back to the texts of the agent if the file would become too large to compare', async () => {
     writeFileSync(join(cwd, 'same.txt'), 'a'.repeat(1024 * 1024))
     const words = { old: 'a', new: 'bbb', everywhere: true }
     const { patch } = await replace('same.txt', words)
@@ -73,7 +73,7 @@ describe('replacing a part of a file', () => {
     expect(again?.slice(0, 100)).toBe(Array.from({ length: 3 }, () => '@@ -1,1 +1,1 @@\n-a\n+aa').join('\n'))
   })
 
-  it('shows what the agent says if the file does not have it or cannot be read', async () => {
+  it('falls back to the texts of the agent if the file lacks them or cannot be read', async () => {
     for (const path of ['src/a.txt', 'missing.txt', 'link.txt', 'large.txt'])
       expect((await replace(path, { old: 'four', new: '4' })).patch).toContain('-four\n+4')
     expect(await replace('missing.txt', { old: '', new: 'all' })).toMatchObject({
@@ -83,8 +83,8 @@ describe('replacing a part of a file', () => {
   })
 })
 
-describe('a file is read for a diff', () => {
-  it('if it is a regular file in the folder, also by a link inside it', async () => {
+describe('reading a file for a diff', () => {
+  it('reads a regular file in the folder, also through a link that stays inside', async () => {
     expect(await readForDiff('inner-link.txt', session)).toContain('one')
     expect(await readForDiff('missing/deep.txt', session)).toBeNull()
   })
@@ -100,12 +100,12 @@ describe('a file is read for a diff', () => {
     'pipe',
     'src',
     'src/a.txt/below',
-  ])('never if it is %s', async (path) => {
+  ])('never reads %s', async (path) => {
     expect(await readForDiff(path, session)).toBeUndefined()
     expect(JSON.stringify(await diffOfWriting(path, 'x', session))).not.toContain(secret)
   })
 
-  it('in the other folders of the session as well', async () => {
+  it('also reads files in the additional folders of the session', async () => {
     const settings = { options: { directories: [home] } }
     expect(await readForDiff('link.txt', { cwd, settings })).toBe(secret)
   })

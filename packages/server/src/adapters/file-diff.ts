@@ -7,34 +7,34 @@ import type { ConnectInput } from '../core/agent-adapter.ts'
 import { isInsideFolders, placeOrNone } from './inside-folder.ts'
 
 /**
- * What an agent wants to do to a file, as a diff that a person can judge. Reads the file as it is now, if it is a regular
- * file inside the session's folders (links are followed first) and not too large. Never throws: a file that cannot be
- * read gives a diff of what the agent says alone.
+ * Builds the diff of a change that an agent requests, for a person to review. Reads the current file if it is a
+ * regular file inside the session's folders (after following links) and not too large. Never throws: if the file
+ * cannot be read, the diff shows only what the agent said.
  */
 
 export type Session = Pick<ConnectInput, 'cwd' | 'settings'>
-/** Replace one text by another, once or everywhere. */
+/** Replaces one text with another, once or everywhere. */
 export type Replacement = { readonly old: string; readonly new: string; readonly everywhere?: boolean }
 
 const largestFile = 1024 * 1024
-/** A few words of an agent can make very much of a file: what is larger afterwards is not made here. */
+/** The largest result that is built here: a short replacement can make a file very large. */
 const largestResult = 2 * largestFile
 
-/** The whole file gets this content. */
+/** The diff of overwriting the whole file with `content`. */
 export async function diffOfWriting(path: string, content: string, session: Session): Promise<Diff> {
   const before = await readForDiff(path, session)
   if (before === undefined) return { path, after: content }
   return before === null ? { path, before, after: content } : { path, patch: patchOf(before, content) }
 }
 
-/** Parts of the file are replaced, one after the other. */
+/** The diff of replacing parts of the file, in order. */
 export async function diffOfReplacing(
   path: string,
   replacements: readonly Replacement[],
   session: Session,
 ): Promise<Diff> {
   const found = await readForDiff(path, session)
-  // Agents look for text without regard to the kind of line breaks.
+  // Agents ignore the kind of line break when they search for the text.
   const before = found?.replaceAll('\r\n', '\n') ?? found
   const after = typeof before === 'string' ? replaced(before, replacements) : undefined
   if (typeof before === 'string' && after !== undefined) return { path, patch: patchOf(before, after) }
@@ -46,7 +46,7 @@ export async function diffOfReplacing(
   }
 }
 
-/** A piece of a file that ends within a line does not end the file. */
+/** Adds a final line break: a fragment that ends within a line must not look like the end of the file. */
 function asLines(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`
 }
@@ -55,7 +55,7 @@ function patchOf(before: string, after: string): string {
   return patchText(compareTexts(before, after))
 }
 
-/** Undefined if one of the texts is not there, as the agent's own tool fails then as well, or if the result is too large. */
+/** Undefined if the result is too large, or if one of the texts is missing: the agent's own tool fails then as well. */
 function replaced(text: string, replacements: readonly Replacement[]): string | undefined {
   let after = text
   for (const { old, new: now, everywhere } of replacements) {
@@ -67,13 +67,14 @@ function replaced(text: string, replacements: readonly Replacement[]): string | 
   return after
 }
 
-/** The text of a file; null if there is none; undefined if it may not or cannot be read. */
+/** The text of a file; null if the file does not exist; undefined if it may not or cannot be read. */
 export async function readForDiff(path: string, session: Session): Promise<string | null | undefined> {
   const { cwd, settings } = session
   if (!isInsideFolders(path, cwd, settings.options?.directories)) return undefined
   const place = placeOrNone(resolve(cwd, path))
   if (place === undefined) return undefined
-  // The place has no links in it: one that appears at its end meanwhile is not followed. A pipe does not block.
+  // `place` contains no links, and O_NOFOLLOW refuses one that appears at its end meanwhile. O_NONBLOCK keeps a
+  // pipe from blocking.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
   try {
     await using file = await open(place, flags)

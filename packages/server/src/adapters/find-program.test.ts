@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import { findProgram } from './find-program.ts'
 
-it('looks only in whole paths: a relative entry of PATH would lead into the folder of a session', () => {
+it('ignores relative entries of PATH, which would lead into the session folder', () => {
   const folder = mkdtempSync(join(tmpdir(), 'parley-find-program-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   writeFileSync(join(folder, 'agent'), '#!/bin/sh\n', { mode: 0o755 })

@@ -5,22 +5,22 @@ import type { Environment } from './environment.ts'
 export type ProgramSearch = {
   /** The name of the program, or a path to it. */
   readonly name: string
-  /** Whose PATH is looked at. */
+  /** The environment whose PATH is searched. */
   readonly env: Environment
-  /** Where Parley installs agents; what it installed itself comes first. */
+  /** Where Parley installs agents. A program that Parley installed takes precedence. */
   readonly installed?: { readonly folder: string | undefined; readonly agent: string }
 }
 
-/** Where an agent's program is, or nothing. */
+/** The path of an agent's program, or undefined. */
 export function findProgram({ name, env, installed }: ProgramSearch): string | undefined {
   if (isAbsolute(name)) return isProgram(name) ? name : undefined
   const own = installed?.folder ? [binFolder(installed.folder, installed.agent)] : []
-  // The program is started in the folder of a session: a relative entry would mean a folder in there.
+  // The program starts in the session folder, so a relative entry would name a folder in there.
   const folders = [...own, ...(env.PATH ?? '').split(delimiter).filter(isAbsolute)]
   return folders.map((folder) => join(folder, name)).find(isProgram)
 }
 
-/** The folder that an agent is installed into: a small npm project of its own. */
+/** The folder that an agent is installed into: an npm project of its own. */
 export function agentFolder(agentsFolder: string, agent: string): string {
   return join(agentsFolder, agent)
 }
@@ -39,7 +39,7 @@ export function installedVersion(agentsFolder: string, agent: string, name: stri
   }
 }
 
-/** PATH with the folder of this Node first: programs that begin with `#!/usr/bin/env node` need one that is new enough. */
+/** PATH with the folder of this Node first: scripts with `#!/usr/bin/env node` need a Node that is new enough. */
 export function pathWithNode(path: string | undefined): string {
   return [dirname(process.execPath), ...(path ? [path] : [])].join(delimiter)
 }

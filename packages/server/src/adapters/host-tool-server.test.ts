@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest'
 import type { HostToolAnswer, HostToolInfo, HostTools } from '../core/agent-adapter.ts'
 import { type RunningHostToolServer, startHostToolServer } from './host-tool-server.ts'
 
-// A part of the client has an export for our own condition, TypeScript that Node does not take from there.
+// One dependency of the client exports TypeScript under our condition `source`. Node does not run TypeScript in
+// node_modules.
 registerHooks({
   resolve(specifier, context, next) {
     const conditions = context.conditions.filter((condition) => condition !== 'source')
@@ -24,7 +25,7 @@ const info: HostToolInfo = {
 }
 const words = (text: string): HostToolAnswer => ({ content: [{ type: 'text', text }] })
 
-/** Tools that keep their calls and answer as they are told. */
+/** Host tools that record their calls and reply with `answer`. */
 function toolsThat(answer: (call: Call) => HostToolAnswer | Promise<HostToolAnswer>) {
   const calls: Call[] = []
   const hostTools: HostTools = {
@@ -52,7 +53,7 @@ const open = async (answer: Parameters<typeof toolsThat>[0] = () => words('a her
 }
 
 describe('host tools over HTTP', () => {
-  it('are listed with the schema as it is', async () => {
+  it('lists the tools with their schema unchanged', async () => {
     await using host = await open()
     await using agent = await connected(host.server)
     const { tools } = await agent.client.listTools()
@@ -66,7 +67,7 @@ describe('host tools over HTTP', () => {
     ])
   })
 
-  it('are called, with input that only they judge', async () => {
+  it('calls a tool with input that only the tool validates', async () => {
     await using host = await open()
     await using agent = await connected(host.server)
     for (const input of [{ word: 'sage' }, { word: 7 }, undefined])
@@ -80,7 +81,7 @@ describe('host tools over HTTP', () => {
     ])
   })
 
-  it('give text, images, resources, links to them, and failures', async () => {
+  it('returns text, images, resources, resource links and failures', async () => {
     await using host = await open(() => ({
       content: [
         { type: 'text', text: 'sage' },
@@ -102,7 +103,7 @@ describe('host tools over HTTP', () => {
     })
   })
 
-  it('are told when the agent takes a call back', async () => {
+  it('aborts the signal of a call that the agent cancels', async () => {
     const begun = Promise.withResolvers<Call>()
     await using host = await open((call) => {
       begun.resolve(call)
@@ -121,7 +122,7 @@ describe('host tools over HTTP', () => {
     expect(signal.aborted).toBe(true)
   })
 
-  it('serve several clients at once', async () => {
+  it('serves several clients at once', async () => {
     await using host = await open(({ input }) => words(JSON.stringify(input)))
     await using one = await connected(host.server)
     await using two = await connected(host.server)
@@ -133,7 +134,7 @@ describe('host tools over HTTP', () => {
     expect(answers).toEqual([words('{"word":"0"}'), words('{"word":"1"}')])
   })
 
-  it('are aborted and gone when the server is closed, however often', async () => {
+  it('aborts running calls and stops listening when it is closed, even twice', async () => {
     const begun = Promise.withResolvers<Call>()
     await using host = await open((call) => {
       begun.resolve(call)
@@ -150,7 +151,7 @@ describe('host tools over HTTP', () => {
   })
 })
 
-describe('who gets in', () => {
+describe('access to the host tool server', () => {
   const initialise = {
     jsonrpc: '2.0',
     id: 1,
@@ -165,7 +166,7 @@ describe('who gets in', () => {
       body: JSON.stringify(body),
     })
 
-  it('listens on loopback only, under a new token and port each time', async () => {
+  it('listens on loopback only, with a new token and port each time', async () => {
     await using one = await open()
     await using two = await open()
     expect(new URL(one.server.url).hostname).toBe('127.0.0.1')
@@ -175,11 +176,19 @@ describe('who gets in', () => {
   })
 
   it.each<[string, (headers: Readonly<Record<string, string>>) => Record<string, string>, number]>([
-    ['with the token', (headers) => headers, 200],
-    ['without the token', () => ({}), 401],
-    ['with a part of it', ({ authorization = '' }) => ({ authorization: authorization.slice(0, -1) }), 401],
-    ['from a page in a browser', (headers) => ({ ...headers, origin: 'http://127.0.0.1' }), 403],
-    ['in a session that is not known', (headers) => ({ ...headers, 'mcp-session-id': 'x' }), 404],
+    ['accepts a request with the token', (headers) => headers, 200],
+    ['rejects a request without the token', () => ({}), 401],
+    [
+      'rejects a request with a part of the token',
+      ({ authorization = '' }) => ({ authorization: authorization.slice(0, -1) }),
+      401,
+    ],
+    [
+      'rejects a request from a page in a browser',
+      (headers) => ({ ...headers, origin: 'http://127.0.0.1' }),
+      403,
+    ],
+    ['rejects a request for an unknown session', (headers) => ({ ...headers, 'mcp-session-id': 'x' }), 404],
   ])('%s', async (_, headersFrom, status) => {
     await using host = await open()
     const response = await post(host.server.url, headersFrom(host.server.headers))
@@ -187,7 +196,7 @@ describe('who gets in', () => {
     expect(response.status).toBe(status)
   })
 
-  it('nobody under another name of the address', async () => {
+  it('rejects a request with another host name', async () => {
     await using host = await open()
     const { url, headers } = host.server
     const status = await new Promise((resolve, reject) => {
@@ -198,7 +207,7 @@ describe('who gets in', () => {
     expect(status).toBe(403)
   })
 
-  it('nobody under another path, or before an introduction', async () => {
+  it('rejects a request for another path, or before initialize', async () => {
     await using host = await open()
     const { url, headers } = host.server
     expect((await post(`${url}/other`, { ...headers })).status).toBe(404)

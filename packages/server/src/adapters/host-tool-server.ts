@@ -17,20 +17,20 @@ import {
   hostToolServer,
 } from '../core/agent-adapter.ts'
 
-/** Whose call it is, where the agent says so with it. */
+/** Determines which tool call of the agent a request belongs to, from its metadata. */
 export type CallOf = (
   meta: Readonly<Record<string, unknown>>,
 ) => Promise<{ toolCallId?: string; parentToolCallId?: string }>
 
 /**
- * The tools of a session as an MCP server, for one client. What an input must be like is checked by the tools themselves:
- * the schema goes to the agent as it is.
+ * The host tools of a session as an MCP server, for one client. The schema reaches the agent unchanged; the tools
+ * validate their input themselves.
  */
 export function createHostToolServer(
   hostTools: HostTools,
   options: {
     callOf?: CallOf
-    /** Said of each tool to the agent. */
+    /** Metadata attached to each tool in the list. */
     meta?: Readonly<Record<string, unknown>>
     answered?: (answer: HostToolAnswer, toolCallId: string | undefined) => void
   } = {},
@@ -71,13 +71,16 @@ function nativeContent(content: HostToolContent): CallToolResult['content'][numb
 
 export type RunningHostToolServer = {
   readonly url: string
-  /** Without them nothing is answered. */
+  /** Requests without these headers are refused. */
   readonly headers: Readonly<Record<string, string>>
-  /** Calls that run are aborted. Idempotent. */
+  /** Stops the server and aborts running calls. Idempotent. */
   close(): Promise<void>
 }
 
-/** The same over HTTP on loopback, for agents that take MCP servers only by their address: one server a connection. */
+/**
+ * The same over HTTP on loopback, for agents that accept MCP servers only by URL. Each MCP session gets a server of
+ * its own.
+ */
 export async function startHostToolServer(
   hostTools: HostTools,
   options: Parameters<typeof createHostToolServer>[1] = {},
@@ -92,7 +95,7 @@ export async function startHostToolServer(
       onsessioninitialized: (id) => void clients.set(id, transport),
       onsessionclosed: (id) => void clients.delete(id),
     })
-    // The transport's own type lets its handlers be undefined, which the interface does not.
+    // The type of the transport lets its handlers be undefined; the interface does not.
     await createHostToolServer(hostTools, options).connect(transport as Parameters<McpServer['connect']>[0])
     return transport
   }
@@ -131,7 +134,7 @@ export async function startHostToolServer(
   }
 }
 
-/** Only the agent knows the token. A page in a browser gets nowhere, whatever name it found for this address. */
+/** Only the agent knows the token. Requests from a browser page are refused, whatever host name it used. */
 function refusalOf(
   { url, headers }: IncomingMessage,
   authorization: string,

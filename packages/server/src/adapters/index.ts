@@ -15,22 +15,23 @@ import { createOpenCodeAdapter } from './opencode/index.ts'
 import { createDemoAdapter, type DemoOptions } from './scripted/demo.ts'
 
 export type BuiltInAdapterOptions = {
-  /** The environment of this process: agents get what they need of it, and nothing else. */
+  /** The environment of this process. Agents receive only the variables that they need. */
   readonly env?: Environment
   /** Where Parley installs agents. */
   readonly agentsFolder?: string
-  /** How Parley's own program is called here, for what people are told to type; without it, `parley`. */
+  /** Formats a command of Parley's own program for advice to people; without it, `parley`. */
   readonly parley?: ParleyCommand
-  /** What the configuration says of each, by id. One with an executable that is no built-in's is an ACP agent. */
+  /** Configuration by agent id. An id that is not built in and has an executable is an ACP agent. */
   readonly agents?: Readonly<Record<string, AgentSettings>>
   readonly demo?: DemoOptions
 }
 
 /**
- * Every agent Parley knows, in the order it is offered. The only list there is. To add one:
+ * Every agent that Parley knows, in the order of presentation. This is the only list. To add one:
  * 1. make its folder beside this file, with `index.ts` exporting `createXAdapter`;
- * 2. begin its test with `adapterContract(...)` from `testing/adapter-contract.ts`: what it declares, it must show;
- * 3. add it here. To remove one, undo the three.
+ * 2. begin its test with `adapterContract(...)` from `testing/adapter-contract.ts`: it must show every capability that
+ * it declares;
+ * 3. add it here. To remove one, undo the three steps.
  */
 export function builtInAdapters(options: BuiltInAdapterOptions = {}): AgentAdapter[] {
   const { env = {}, agents = {} } = options

@@ -22,24 +22,24 @@ it.each([
   expect(isInsideFolders(path, '/somewhere', ['/more'])).toBe(inside)
 })
 
-describe('an ask', () => {
+describe('the reach of a request', () => {
   const session = { cwd: '/somewhere', settings: { options: { directories: ['/more'] } } }
 
-  it('reaches outside if one file that it names does', () => {
+  it('is outside if one of the named files is outside', () => {
     for (const kind of ['read', 'search', 'edit', 'delete', 'move'] as const) {
       expect(reachOf(kind, ['a', '/somewhere/b', '/more/x'], session)).toEqual({})
       expect(reachOf(kind, ['a', '/etc/hosts'], session)).toEqual({ outside: true })
     }
   })
 
-  it('that changes files and names none may be about any', () => {
+  it('is outside if a change names no file', () => {
     for (const kind of ['edit', 'delete', 'move'] as const)
       expect(reachOf(kind, [], session)).toEqual({ outside: true })
     for (const kind of ['read', 'search', 'execute', 'other'] as const)
       expect(reachOf(kind, [], session)).toEqual({})
   })
 
-  it('changes a protected file, or only reads it', () => {
+  it('is protected if a protected file is changed, not if it is read', () => {
     for (const kind of ['edit', 'delete', 'move'] as const)
       expect(reachOf(kind, ['a', '.git/config'], session)).toEqual({ protected: true })
     expect(reachOf('edit', ['/elsewhere/.bashrc'], session)).toEqual({ outside: true, protected: true })
@@ -47,7 +47,7 @@ describe('an ask', () => {
     expect(reachOf('read', ['.git/config'], session)).toEqual({})
   })
 
-  it('changes a protected file however its path is written', () => {
+  it('is protected for every spelling of a protected path', () => {
     const name = fc.constantFrom(
       '.git/config',
       '.claude/settings.json',
@@ -87,7 +87,7 @@ describe('an ask', () => {
     )
   })
 
-  it('in a session whose own folder lies in a protected one', () => {
+  it('does not count the protected folder that holds the session folder itself', () => {
     const inner = { cwd: '/x/.claude/worktrees/a', settings: {} }
     expect(reachOf('edit', ['src/a', '/x/.claude/worktrees/a/b'], inner)).toEqual({})
     expect(reachOf('edit', ['.git'], inner)).toEqual({ protected: true })
@@ -95,7 +95,7 @@ describe('an ask', () => {
   })
 })
 
-describe('links', () => {
+describe('symbolic links', () => {
   const place = mkdtempSync(join(tmpdir(), 'parley-inside-'))
   const cwd = join(place, 'project')
   beforeAll(() => {
@@ -124,13 +124,13 @@ describe('links', () => {
     ['notes', 'a file elsewhere', false],
     ['folder/rc', 'a folder elsewhere', false],
     ['folder/new/file', 'a file elsewhere that is not there yet', false],
-    ['deep/../new', 'what lies beside a folder elsewhere', false],
-    ['src/../deep/../new', 'the same from further away', false],
+    ['a path beside a folder elsewhere', 'what lies beside a folder elsewhere', false],
+    ['a path beside a folder elsewhere, through another folder', 'the same from further away', false],
     ['broken', 'nowhere', false],
     ['broken/', 'nowhere', false],
     ['broken/new', 'nowhere', false],
     ['round', 'itself', false],
-    ['src/a/b', 'a file that is no folder', false],
+    ['a path below a regular file', 'a file that is no folder', false],
     ['near/a', 'a folder of the session', true],
     ['near/new/file', 'a file of the session that is not there yet', true],
     ['other/b', 'another folder of the session', true],
@@ -152,7 +152,7 @@ describe('links', () => {
     expect(reach.protected ?? false).toBe(expected)
   })
 
-  it('on the way to the folder itself do not matter', () => {
+  it('on the way to the session folder itself do not matter', () => {
     const named = join(place, 'by-another-name')
     expect(isInsideFolders(join(cwd, 'src/a'), named)).toBe(true)
     expect(isInsideFolders(join(named, 'src/a'), cwd)).toBe(true)

@@ -4,12 +4,15 @@ import type { ToolKind } from '@parley/protocol'
 import type { ConnectInput } from '../core/agent-adapter.ts'
 import { isProtectedPath } from './protected-paths.ts'
 
-/** Home by its short name, or an address: what an agent makes of it is its own business, so it is no place in a folder. */
+/**
+ * A path that starts with `~`, or a URL. Each agent interprets these differently, so they count as outside every
+ * folder.
+ */
 const notPlain = /^(~|[a-z][a-z\d+.-]*:\/\/)/i
 
 /**
- * Whether a path, as an agent names it, really lies in one of the session's folders: every link is followed, and the
- * file need not be there. What cannot be followed is outside.
+ * Whether a path, as an agent names it, lies in one of the session's folders. Every link is followed, and the file
+ * need not exist. A path that cannot be resolved is outside.
  */
 export function isInsideFolders(path: string, cwd: string, directories: readonly string[] = []): boolean {
   if (notPlain.test(path)) return false
@@ -17,12 +20,12 @@ export function isInsideFolders(path: string, cwd: string, directories: readonly
   return readingsOf(path, cwd).every((reading) => rootOf(placeOrNone(reading), roots) !== undefined)
 }
 
-/** A link before `..` is taken away by some programs and followed by others. */
+/** For a link followed by `..`, some programs resolve `..` textually and others follow the link first. */
 function readingsOf(path: string, cwd: string): string[] {
   return [...new Set([resolve(cwd, path), isAbsolute(path) ? path : `${cwd}${sep}${path}`])]
 }
 
-/** The innermost of the folders that a place lies in. */
+/** The innermost of `roots` that contains `place`. */
 function rootOf(place: string | undefined, roots: readonly (string | undefined)[]): string | undefined {
   if (place === undefined) return undefined
   return roots
@@ -37,8 +40,8 @@ const reading: ReadonlySet<ToolKind> = new Set(['read', 'search'])
 const changing: ReadonlySet<ToolKind> = new Set(['edit', 'delete', 'move'])
 
 /**
- * For an ask: whether the files that it names lie outside the folders, and whether it changes a protected one. A change
- * that names no file may be about any.
+ * Whether the files that a request names lie outside the folders, and whether it changes a protected one. A change
+ * that names no file may affect any file.
  */
 export function reachOf(kind: ToolKind, paths: readonly string[], session: Session): Reach {
   const isChange = changing.has(kind)
@@ -51,7 +54,10 @@ export function reachOf(kind: ToolKind, paths: readonly string[], session: Sessi
   return { ...(isOutside && { outside: true }), ...(isProtected && { protected: true }) }
 }
 
-/** By its name, and by where that really leads. The folders that hold it do not count: a session may be in one of those. */
+/**
+ * Checks the path as written and where it really leads. Folders that contain the session folder do not count: a
+ * session may run inside a protected folder.
+ */
 export function leadsToProtected(path: string, { cwd, settings }: Session): boolean {
   const roots = [cwd, ...(settings.options?.directories ?? [])].map((folder) => resolve(cwd, folder))
   const places = roots.map(placeOrNone)
@@ -66,25 +72,25 @@ export function leadsToProtected(path: string, { cwd, settings }: Session): bool
   })
 }
 
-/** Where a whole path leads, through every link. Throws if that cannot be told. */
+/** Resolves every link of an absolute path. Throws if the path cannot be resolved. */
 export function realPlace(path: string): string {
   try {
     return realpathSync.native(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    // A link that leads nowhere would be followed when the file is made.
+    // Creating a file through a broken link would create the target of the link.
     if (lstatSync(path, { throwIfNoEntry: false })) throw new Error(`${path} is a broken link`)
     const parent = dirname(path)
     return parent === path ? path : join(realPlace(parent), basename(path))
   }
 }
 
-/** Both are real places. */
+/** Both arguments must be resolved paths. */
 function holds(folder: string, place: string): boolean {
   return place === folder || place.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
-/** The same; nothing where it throws. */
+/** Like `realPlace`, but undefined instead of throwing. */
 export function placeOrNone(path: string): string | undefined {
   try {
     return realPlace(path)

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { ParleyError } from '@parley/protocol'
 
-/** Those of this process. After a restart in a container, a dead lock may well bear our own number. */
+/** The locks that this process holds. After a restart in a container, a stale lock may contain our own process id. */
 const ours = new Set<string>()
 const writingMs = 5_000
 
 /**
- * One installation of an agent at a time, on this machine: a file with the id of the process that is at it. The file of
- * a process that is gone counts for nothing.
+ * Allows one installation of an agent at a time on this machine, through a file with the id of the process that
+ * installs. The file of a process that no longer runs is ignored.
  */
 export function lockInstall(file: string, agent: string): Disposable {
   const own = `${process.pid} ${randomUUID()}\n`
@@ -28,7 +28,7 @@ export function lockInstall(file: string, agent: string): Disposable {
   throw inUse(file, agent, undefined)
 }
 
-/** Two may find the same dead lock: what was moved is looked at again, so that nobody throws away a live one. */
+/** Two processes may find the same stale lock. The moved file is read again, so that neither removes a live lock. */
 function setAside(file: string, holder: string): void {
   const aside = `${file}.${randomUUID()}`
   try {
@@ -53,7 +53,7 @@ function contentOf(file: string): string | undefined {
   }
 }
 
-/** An empty file is one that is being written, or whose writer died over it. */
+/** An empty file is being written, or its writer died before it wrote. */
 function isYoung(file: string): boolean {
   const made = statSync(file, { throwIfNoEntry: false })?.mtimeMs
   return made !== undefined && Date.now() - made < writingMs

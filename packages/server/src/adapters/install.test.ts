@@ -20,11 +20,14 @@ import { findProgram, installedVersion } from './find-program.ts'
 import { type InstallProgress, type InstallRequest, installAgent, removeAgent } from './install.ts'
 import { type PackageUnderTest, type RegistryUnderTest, startRegistry } from './npm-registry-under-test.ts'
 
-/** The real npm, on a registry on loopback. */
+/** The tests run the real npm against a registry on loopback. */
 const root = mkdtempSync(join(tmpdir(), 'parley-install-'))
 let registry: RegistryUnderTest
 let agentsFolder: string
-/** A name of its own for each test: npm keeps what it has once fetched. A short one: npm hides what looks like a key. */
+/**
+ * A new package name for each test, since npm caches what it fetched. The name is short, since npm hides text that
+ * looks like a key.
+ */
 let name: string
 let tests = 0
 
@@ -65,7 +68,7 @@ const programThere = () => {
   return execFileSync(process.execPath, [path], { encoding: 'utf8' }).trim()
 }
 
-/** The processes that were started for the package of this test. */
+/** The npm processes that install the package of this test. */
 const npmProcesses = () =>
   execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
     .split('\n')
@@ -73,7 +76,7 @@ const npmProcesses = () =>
     .map((line) => Number.parseInt(line, 10))
 
 describe('installing', () => {
-  it('puts the exact version into a small npm project of its own, and says what npm says', async () => {
+  it('puts the exact version into an npm project of its own and reports the progress of npm', async () => {
     publish('1.0.0')
     publish('1.1.0')
     const heard: InstallProgress[] = []
@@ -89,7 +92,7 @@ describe('installing', () => {
     expect(existsSync(join(agentsFolder, 'tiny', '.home'))).toBe(false)
   })
 
-  it('does nothing, and asks nobody, if that version is there', async () => {
+  it('makes no request if that version is installed already', async () => {
     publish('1.0.0')
     await install('1.0.0')
     const before = registry.asked.length
@@ -97,7 +100,7 @@ describe('installing', () => {
     expect(registry.asked.length).toBe(before)
   })
 
-  it('replaces another version, and knows the latest', async () => {
+  it('replaces another version, and resolves the tag latest', async () => {
     publish('1.0.0')
     publish('2.0.0')
     await install('1.0.0')
@@ -108,7 +111,7 @@ describe('installing', () => {
     expect(inFolder()).toEqual(['tiny'])
   })
 
-  it('finds the program of a scoped package by the name it has', async () => {
+  it('finds the program of a scoped package by the program name', async () => {
     name = `@tiny/${name}`
     publish('1.0.0', { programName: 'tiny' })
     const { path } = await install('1.0.0')
@@ -116,7 +119,7 @@ describe('installing', () => {
     expect(execFileSync(process.execPath, [path], { encoding: 'utf8' })).toBe('1.0.0\n')
   })
 
-  it('runs the install script only of a package whose program needs it, and of no other', async () => {
+  it('runs the install script of a package whose program needs it, and no other install script', async () => {
     const makes = (file: string) => `node -e "require('fs').writeFileSync('${file}', 'console.log(7)')"`
     const helper = `helper-${name}`
     registry.publish({ name: helper, version: '1.0.0', scripts: { postinstall: makes('ran.js') } })
@@ -134,7 +137,7 @@ describe('installing', () => {
     expect(existsSync(inside(name, 'made.js'))).toBe(false)
   })
 
-  it('gives npm little of the environment, but all that is npm’s', async () => {
+  it('gives npm a reduced environment with all npm variables', async () => {
     const dump = "require('fs').writeFileSync('env.json', JSON.stringify(process.env))"
     const scripts = { postinstall: `node -e "${dump}"` }
     publish('1.0.0', { program: "require('./env.json')", scripts })
@@ -153,7 +156,7 @@ describe('installing', () => {
     expect(Object.keys(seen).filter((key) => key in secrets)).toEqual([])
   })
 
-  it('heeds the global settings of the npm it found, though our Node runs it', async () => {
+  it('reads the global settings of the npm that it found, even if our Node runs that npm', async () => {
     publish('1.0.0')
     const prefix = join(root, randomUUID())
     mkdirSync(join(prefix, 'bin'), { recursive: true })
@@ -166,7 +169,7 @@ describe('installing', () => {
   })
 })
 
-describe('what cannot be installed leaves what was there', () => {
+describe('a failed installation leaves the installed version in place', () => {
   beforeEach(async () => {
     publish('1.0.0')
     await install('1.0.0')
@@ -177,7 +180,7 @@ describe('what cannot be installed leaves what was there', () => {
     expect(npmProcesses()).toEqual([])
   }
 
-  it('a version that there is not', async () => {
+  it('for a version that does not exist', async () => {
     const { code, message, details } = await refusal(install('9.9.9'))
     expect(code).toBe('not_found')
     expect(details).toMatchObject({ reason: 'version', npm: 'ETARGET' })
@@ -185,14 +188,14 @@ describe('what cannot be installed leaves what was there', () => {
     unharmed()
   })
 
-  it('a package that there is not', async () => {
+  it('for a package that does not exist', async () => {
     const { code, details } = await refusal(install('2.0.0', { package: `no-${name}` }))
     expect(code).toBe('not_found')
     expect(details).toMatchObject({ reason: 'package', npm: 'E404' })
     unharmed()
   })
 
-  it('anything, if the registry cannot be reached: soon, and in words', async () => {
+  it('for a registry that cannot be reached, with an early and clear error', async () => {
     const env = { ...registry.env, npm_config_registry: 'http://127.0.0.1:9/' }
     const { code, message, details } = await refusal(install('2.0.0', { env }))
     expect(code).toBe('agent_failed')
@@ -204,7 +207,7 @@ describe('what cannot be installed leaves what was there', () => {
   it.each([
     ['ends with an error', "console.error('no such thing\\nlibfoo.so is missing'); process.exit(3)"],
     ['is missing', false as const],
-  ])('a package whose program %s', async (_, program) => {
+  ])('for a package whose program %s', async (_, program) => {
     publish('2.0.0', { program })
     const { code, message, details } = await refusal(install('2.0.0'))
     expect(code).toBe('agent_failed')
@@ -215,7 +218,7 @@ describe('what cannot be installed leaves what was there', () => {
     unharmed()
   })
 
-  it('a package that is not what the registry said', async () => {
+  it('for a package whose version differs from what the registry said', async () => {
     publish('2.0.0', { claims: '2.0.1' })
     const { code, message } = await refusal(install('2.0.0'))
     expect(code).toBe('agent_failed')
@@ -223,7 +226,7 @@ describe('what cannot be installed leaves what was there', () => {
     unharmed()
   })
 
-  it('what is no version', async () => {
+  it('for text that is not a version', async () => {
     const before = registry.asked.length
     for (const version of ['file:../elsewhere', 'git+ssh://there', '1.0.0 || 2', '../x', '', '-g']) {
       expect([version, (await refusal(install(version))).code]).toEqual([version, 'validation_error'])
@@ -232,7 +235,7 @@ describe('what cannot be installed leaves what was there', () => {
     unharmed()
   })
 
-  it('one that is called off', async () => {
+  it('for an installation that is cancelled', async () => {
     publish('2.0.0')
     const held = registry.hold(`${name}/-/2.0.0`)
     const stop = new AbortController()
@@ -247,7 +250,7 @@ describe('what cannot be installed leaves what was there', () => {
     expect(await install('2.0.0')).toMatchObject({ changed: true })
   })
 
-  it('one whose npm is killed in the middle', async () => {
+  it('for an installation whose npm is killed', async () => {
     publish('2.0.0')
     const held = registry.hold(`${name}/-/2.0.0`)
     const installing = refusal(install('2.0.0'))
@@ -259,14 +262,14 @@ describe('what cannot be installed leaves what was there', () => {
     unharmed()
   })
 
-  it('all of it, if there is no npm', async () => {
+  it('for a machine without npm', async () => {
     const { code, message } = await refusal(install('2.0.0', { env: { ...registry.env, PATH: root } }))
     expect(code).toBe('not_found')
     expect(message).toMatch(/^npm was not found\. Install/)
     unharmed()
   })
 
-  it('where nothing can be made', async () => {
+  it('for an agents folder that cannot be created', async () => {
     const file = join(root, randomUUID())
     writeFileSync(file, '')
     const { code, message } = await refusal(install('1.0.0', { agentsFolder: join(file, 'agents') }))
@@ -275,7 +278,7 @@ describe('what cannot be installed leaves what was there', () => {
   })
 })
 
-/** An installation in a process of its own, with which something can happen. */
+/** Runs an installation in another process, which the test can kill or restrict. */
 function installElsewhere(version: string, shell = ':') {
   const request = { agentsFolder, agent: 'tiny', package: name, version, env: registry.env }
   const source = `
@@ -294,8 +297,8 @@ function installElsewhere(version: string, shell = ':') {
   return { child, ended: closed.then(() => said) }
 }
 
-describe('when things go wrong around it', () => {
-  it('is taken up again after it was killed itself', async () => {
+describe('an installation under faults', () => {
+  it('is completed by the next one after its process was killed', async () => {
     publish('1.0.0')
     const held = registry.hold(`${name}/-/1.0.0`)
     const { child, ended } = installElsewhere('1.0.0')
@@ -310,7 +313,7 @@ describe('when things go wrong around it', () => {
     expect(inFolder()).toEqual(['tiny'])
   })
 
-  it('puts the old one back that a kill left aside', async () => {
+  it('restores the previous version that a killed installation had moved aside', async () => {
     publish('1.0.0')
     await install('1.0.0')
     renameSync(join(agentsFolder, 'tiny'), join(agentsFolder, '.old.tiny.x'))
@@ -320,7 +323,7 @@ describe('when things go wrong around it', () => {
     expect(inFolder()).toEqual(['tiny'])
   })
 
-  it('says so when there is no room', async () => {
+  it('reports a full disk', async () => {
     publish('1.0.0', { files: { 'large.txt': 'x'.repeat(4_000_000) } })
     const said = await installElsewhere('1.0.0', 'ulimit -f 1024').ended
     expect(JSON.parse(said)).toMatchObject({ code: 'agent_failed', details: { reason: 'space' } })
@@ -328,7 +331,7 @@ describe('when things go wrong around it', () => {
     expect(inFolder()).toEqual([])
   })
 
-  it('refuses a second one at the same time, whoever asks', async () => {
+  it('refuses a second installation at the same time, from this process and from another', async () => {
     publish('1.0.0')
     const held = registry.hold(`${name}/-/1.0.0`)
     const first = install('1.0.0')
@@ -343,10 +346,10 @@ describe('when things go wrong around it', () => {
   })
 
   it.each([
-    ['of a process that is gone', () => `${deadPid()} someone`],
-    ['of a process with our number before us', () => `${process.pid} someone`],
+    ['of a process that no longer runs', () => `${deadPid()} someone`],
+    ['of an earlier process with our process id', () => `${process.pid} someone`],
     ['that is damaged', () => 'nonsense'],
-  ])('takes no notice of a lock %s', async (_, content) => {
+  ])('ignores a lock %s', async (_, content) => {
     publish('1.0.0')
     mkdirSync(agentsFolder, { recursive: true })
     writeFileSync(join(agentsFolder, '.tiny.lock'), content())
@@ -359,8 +362,8 @@ function deadPid(): number {
   return Number(execFileSync('sh', ['-c', 'echo $$'], { encoding: 'utf8' }))
 }
 
-describe('removing', () => {
-  it('leaves nothing, and says so if there was nothing', async () => {
+describe('removing an agent', () => {
+  it('leaves no files, and returns false if the agent was not installed', async () => {
     publish('1.0.0')
     expect(await removeAgent(agentsFolder, 'tiny')).toBe(false)
     await install('1.0.0')
@@ -369,7 +372,7 @@ describe('removing', () => {
     expect(await removeAgent(agentsFolder, 'tiny')).toBe(false)
   })
 
-  it('waits for no installation: it is refused', async () => {
+  it('is refused during an installation', async () => {
     publish('1.0.0')
     publish('2.0.0')
     await install('1.0.0')

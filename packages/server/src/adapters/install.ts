@@ -10,38 +10,39 @@ import { cancelled, findNpm, type Npm, runNpm } from './npm.ts'
 import { type ProgramEnd, runProgram } from './run-program.ts'
 
 /**
- * Puts an agent's npm package into a folder of its own under the agents folder, and takes it away again. A new one is
- * made beside, tried, and only then put in the place of the old: what fails or is killed leaves what was there.
+ * Installs an agent's npm package into a folder of its own under the agents folder, and removes it again. A new
+ * installation is prepared in another folder and tested before it replaces the old one: if it fails or is killed, the
+ * old one stays.
  */
 
 export type InstallRequest = {
   readonly agentsFolder: string
   readonly agent: string
   readonly package: string
-  /** Exact, or a tag such as latest. */
+  /** An exact version, or a tag such as latest. */
   readonly version: string
-  /** The environment of this process, of which npm gets what it needs. */
+  /** The environment of this process. npm receives the variables that it needs. */
   readonly env: Environment
   readonly progress?: (progress: InstallProgress) => void
   readonly signal?: AbortSignal | undefined
 }
 
-/** What npm says, or what is being done, and how long it has taken so far. */
+/** A line of npm's output or the current step, and the time since the start. */
 export type InstallProgress = { readonly line: string; readonly elapsedMs: number }
 
 export type Installed = {
   readonly version: string
   readonly path: string
-  /** What was there before, if it was another. */
+  /** The version that was installed before, if it was a different one. */
   readonly replaced?: string
-  /** False: that version was there already. */
+  /** False if that version was installed already. */
   readonly changed: boolean
 }
 
 type Work = InstallRequest & { readonly say: (line: string) => void }
 
 const checkMs = 60_000
-/** The settings of the person's npm hold, but for what would make another thing of the installation. */
+/** The settings of the person's npm apply, except for those that would change what is installed. */
 const npmInstall = [
   'install',
   '--save-exact',
@@ -103,7 +104,7 @@ async function installLocked(request: InstallRequest): Promise<Installed> {
   }
 }
 
-/** False if Parley had not installed it. */
+/** Returns false if Parley had not installed the agent. */
 export async function removeAgent(agentsFolder: string, agent: string): Promise<boolean> {
   const folder = agentFolder(agentsFolder, agent)
   if (!existsSync(folder)) return false
@@ -134,12 +135,12 @@ async function writing<Value>(agentsFolder: string, work: () => Promise<Value>):
   }
 }
 
-/** Not all at once: there may be thousands of files, and a server has other things to do. */
+/** Asynchronous: there may be thousands of files, and the server must not block. */
 function away(folder: string): Promise<void> {
   return rm(folder, { recursive: true, force: true, maxRetries: 3 })
 }
 
-/** A whole installation that was seen to work, in a folder that nobody looks into. */
+/** Prepares a tested installation in the folder `staging`, which no search for programs includes. */
 async function prepare(work: Work, staging: string): Promise<string> {
   const { package: name, version, agent, env, signal, say } = work
   say('looking for npm')
@@ -156,7 +157,7 @@ async function prepare(work: Work, staging: string): Promise<string> {
   return found
 }
 
-/** A package whose program needs its install script has it run, but no package that comes with it. */
+/** If the program does not start, runs the install script of the package itself, but of none of its dependencies. */
 async function check(work: Work, npm: Npm, staging: string): Promise<void> {
   const { package: name, version, agent, say, signal } = work
   const program = programIn(staging, name, agent)
@@ -183,7 +184,7 @@ function starts({ exitCode, cut }: ProgramEnd): boolean {
   return exitCode === 0 && cut === undefined
 }
 
-/** With a home of its own, for what it may write down. */
+/** Runs the program with a HOME of its own, for the files that it may write. */
 async function tryProgram(program: string, { env, signal }: Work, staging: string): Promise<ProgramEnd> {
   const home = join(staging, '.home')
   mkdirSync(home, { recursive: true })
@@ -221,7 +222,7 @@ function manifestIn(folder: string, name: string): Manifest {
   }
 }
 
-/** The program of a package: the one it has, or of several the one that is named as the agent or the package. */
+/** The program of a package: its only one, or the one with the name of the agent or of the package. */
 function programIn(folder: string, name: string, agent: string): string {
   const { bin } = manifestIn(folder, name)
   const short = name.replace(/^@[^/]+\//, '')
@@ -230,7 +231,7 @@ function programIn(folder: string, name: string, agent: string): string {
   return join(folder, 'node_modules', '.bin', chosen)
 }
 
-/** Two renames: should we be killed between them, whoever comes next puts the old one back. */
+/** Two renames. If the process is killed between them, the next installation restores the old version. */
 async function replace(folder: string, staging: string, agentsFolder: string, agent: string): Promise<void> {
   const aside = join(agentsFolder, `${replacedPrefix(agent)}${randomUUID()}`)
   const isThere = existsSync(folder)
@@ -255,7 +256,7 @@ async function clearLeftovers(agentsFolder: string, agent: string): Promise<void
   }
 }
 
-/** The mark in the middle keeps an agent from being taken for another whose name begins with its own. */
+/** The dots around the name keep an agent apart from another whose name starts with the same letters. */
 function stagingPrefix(agent: string): string {
   return `.new.${agent}.`
 }
@@ -268,7 +269,7 @@ function lockAgent(agentsFolder: string, agent: string): Disposable {
   return lockInstall(join(agentsFolder, `.${agent}.lock`), agent)
 }
 
-/** One by one: where nothing can be made, Node's own recursive way may not come to an end. */
+/** Creates parents one by one: Node's recursive mkdir may not terminate where no folder can be created. */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return
   if (dirname(folder) !== folder) makeFolder(dirname(folder))

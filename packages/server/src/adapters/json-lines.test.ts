@@ -20,7 +20,7 @@ function reading(options: { longest?: number } = {}) {
   return { input, reader, heard, all }
 }
 
-it('gives one value a line, wherever the chunks break', async () => {
+it('emits one value per line, for any chunk boundaries', async () => {
   const { input, all } = reading()
   const bytes = Buffer.from('{"a":"ä€😀"}\n[1,2]\n\n"last, without a line break"')
   for (const byte of bytes) input.write(Buffer.from([byte]))
@@ -33,13 +33,13 @@ it('breaks lines at line feeds only', async () => {
   expect(await all()).toEqual([{ a: 'one\u2028two\u0085three' }, { b: 1 }])
 })
 
-it('tells garbage apart and goes on behind it', async () => {
+it('reports a line that is not JSON and continues with the next line', async () => {
   const { input, all } = reading()
   input.write('Welcome to the program!\n{"a":1}\n{"b":\n{"c":3}\n')
   expect(await all()).toEqual(['garbage: Welcome to the program!', { a: 1 }, 'garbage: {"b":', { c: 3 }])
 })
 
-it('keeps no line that does not end', async () => {
+it('drops a line that exceeds the limit', async () => {
   const { input, all } = reading({ longest: 10 })
   for (let count = 0; count < 100; count++) input.write('0123456789')
   input.write('\n{"a":1}\n')
@@ -58,7 +58,7 @@ it('reads nothing while it is paused', async () => {
   expect(await all()).toEqual([1, 2])
 })
 
-it('ends once when its input breaks', async () => {
+it('ends once when its input fails', async () => {
   const input = new PassThrough()
   let ends = 0
   readJsonLines(input, { message: () => undefined, garbage: () => undefined, end: () => void ends++ })

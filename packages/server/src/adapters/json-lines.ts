@@ -2,16 +2,16 @@ import type { Readable } from 'node:stream'
 import { StringDecoder } from 'node:string_decoder'
 
 export type JsonLinesReader = {
-  /** Stops reading: the writer at the other end is paused once the pipe is full. What was read already still comes. */
+  /** Stops reading: the writer blocks once the pipe is full. Data that was already read is still delivered. */
   pause(): void
   resume(): void
 }
 
 export type JsonLinesEvents = {
   message(value: unknown): void
-  /** A line that is no JSON, or its beginning if it has no end. */
+  /** A line that is not JSON, or the start of a line that is too long. */
   garbage(line: string): void
-  /** Nothing more comes. */
+  /** The input has ended. */
   end(): void
 }
 
@@ -19,8 +19,8 @@ const longestLine = 128 * 1024 * 1024
 const shownOfGarbage = 1_000
 
 /**
- * One JSON value a line. Not node:readline: that also breaks lines at characters which may stand inside a JSON string.
- * The last line counts also without its line break.
+ * Reads one JSON value per line. Not node:readline, which also breaks lines at characters that may occur inside a JSON
+ * string. The last line needs no line break.
  */
 export function readJsonLines(
   input: Readable,

@@ -14,7 +14,7 @@ function peer(options: Partial<JsonRpcOptions> = {}) {
   return { rpc, sent, heard }
 }
 
-/** Two ends that hear each other; the second answers every call with what it was asked. */
+/** Two connected peers. The second answers every call with its parameters. */
 function pair(): { near: JsonRpcPeer; far: JsonRpcPeer } {
   const ends: JsonRpcPeer[] = []
   const end = (other: number, more: Partial<JsonRpcOptions> = {}) =>
@@ -23,7 +23,7 @@ function pair(): { near: JsonRpcPeer; far: JsonRpcPeer } {
   return { near: ends[0]!, far: ends[1]! }
 }
 
-it('gives each answer to its call, in any order', async () => {
+it('matches each response to its call, in any order', async () => {
   const { rpc, sent } = peer()
   const first = rpc.call('one', { a: 1 })
   const second = rpc.call('two')
@@ -36,12 +36,12 @@ it('gives each answer to its call, in any order', async () => {
   expect(await Promise.all([first, second])).toEqual([null, 'second'])
 })
 
-it('calls from one end to the other', async () => {
+it('carries a call from one peer to the other', async () => {
   const { near } = pair()
   expect(await near.call('say', { words: 'hello' })).toEqual({ method: 'say', params: { words: 'hello' } })
 })
 
-it('rejects with what the other side refused with', async () => {
+it('rejects a call with the error of the other peer', async () => {
   const { rpc } = peer()
   const refused = rpc.call('one')
   rpc.take({ id: 1, error: { code: -32600, message: 'no such thing', data: { what: 'thing' } } })
@@ -50,7 +50,7 @@ it('rejects with what the other side refused with', async () => {
   expect(error).toMatchObject({ code: -32600, message: 'no such thing', data: { what: 'thing' } })
 })
 
-it('tells requests, notifications and strays apart, in the order they came', () => {
+it('keeps requests, notifications and strays apart, in the order of arrival', () => {
   const { rpc, heard, sent } = peer()
   rpc.take({ method: 'started', params: { a: 1 } })
   rpc.take({ id: 0, method: 'ask', params: {} })
@@ -72,7 +72,7 @@ it('tells requests, notifications and strays apart, in the order they came', () 
   ])
 })
 
-it('tells everyone who waits that the end has come, and whoever comes later', async () => {
+it('rejects pending and later calls once it has ended', async () => {
   const { rpc } = peer()
   const waiting = rpc.call('one')
   rpc.end(new Error('it is gone'))
@@ -80,7 +80,7 @@ it('tells everyone who waits that the end has come, and whoever comes later', as
   await expect(rpc.call('two')).rejects.toThrow('it is gone')
 })
 
-it('says the version where it is wanted', () => {
+it('sends the version if it is asked to', () => {
   const { rpc, sent } = peer({ sayVersion: true })
   rpc.notify('initialized')
   expect(sent).toEqual([{ jsonrpc: '2.0', method: 'initialized' }])

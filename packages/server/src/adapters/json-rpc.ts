@@ -2,7 +2,7 @@ export type JsonRpcId = string | number
 export type JsonRpcRequest = { readonly id: JsonRpcId; readonly method: string; readonly params: unknown }
 export type JsonRpcNotification = { readonly method: string; readonly params: unknown }
 
-/** What the other side refused a call with. */
+/** The error with which the other side refused a call. */
 export class JsonRpcError extends Error {
   override readonly name = 'JsonRpcError'
   readonly code: number
@@ -18,24 +18,27 @@ export class JsonRpcError extends Error {
 export const methodNotFound = -32601
 
 export type JsonRpcOptions = {
-  /** Some programs leave the member `jsonrpc` out. */
+  /** Whether messages carry the member `jsonrpc`. Some programs leave it out. */
   readonly sayVersion?: boolean
   send(message: object): void
   request(request: JsonRpcRequest): void
   notification(notification: JsonRpcNotification): void
-  /** What is none of the three: not JSON-RPC, or an answer that nobody waits for. */
+  /** Any other message: not JSON-RPC, or a response to no pending call. */
   stray(message: unknown): void
 }
 
-/** One end of a JSON-RPC conversation, without its transport. It keeps the order: what is taken is given on at once. */
+/**
+ * One end of a JSON-RPC connection, without its transport. It keeps the order: `take` passes each message on
+ * synchronously.
+ */
 export type JsonRpcPeer = {
-  /** Rejects with a JsonRpcError, or with the reason of the end. */
+  /** Rejects with a JsonRpcError, or with the reason passed to `end`. */
   call(method: string, params?: unknown): Promise<unknown>
   notify(method: string, params?: unknown): void
   respond(id: JsonRpcId, result: unknown): void
   refuse(id: JsonRpcId, error: { code: number; message: string }): void
   take(message: unknown): void
-  /** No answer comes any more: whoever waits is told why. Later calls are refused with the same. */
+  /** Rejects all pending and later calls with `reason`. */
   end(reason: Error): void
 }
 

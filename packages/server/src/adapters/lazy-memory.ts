@@ -1,6 +1,6 @@
 import type { AgentMemory } from '../core/agent-adapter.ts'
 
-/** The memory of an agent whose code is loaded when somebody first asks for it, so that a server starts without it. */
+/** An agent's memory whose code is loaded on first use, so that a server starts without it. */
 export function lazyMemory(load: () => Promise<AgentMemory>, idOf?: AgentMemory['idOf']): AgentMemory {
   return {
     list: async (query, signal) => (await load()).list(query, signal),

@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * Agents run commands in process groups of their own, so ending an agent's group does not end what it started. Every
- * process that comes from an agent carries a mark in its environment; by that it is found, where there is /proc.
+ * Agents run commands in process groups of their own, so killing an agent's group does not kill those commands. Every
+ * descendant of an agent carries a mark in its environment, by which it is found on systems with /proc.
  */
 export const markVariable = 'PARLEY_AGENT_PROCESS'
 
-/** Ends by force whatever carries the mark. */
+/** Kills every process that carries the mark. */
 export function endMarked(mark: string): void {
   for (const pid of markedProcesses(mark)) {
     try {

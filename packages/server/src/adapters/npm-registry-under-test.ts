@@ -7,38 +7,38 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** An npm registry on loopback, with the packages that a test puts there. The npm that speaks to it is the real one. */
+/** An npm registry on loopback that serves the packages that a test publishes. The npm client is the real one. */
 
 export type PackageUnderTest = {
   readonly name: string
   readonly version: string
-  /** Its program, as JavaScript; without it, one that tells its version. `false`: the file is missing. */
+  /** The source of its program in JavaScript; the default prints the version. `false`: the file is missing. */
   readonly program?: string | false
-  /** The program's name; without it, the package's. */
+  /** The name of the program; the default is the name of the package. */
   readonly programName?: string
   readonly scripts?: Record<string, string>
   readonly dependencies?: Record<string, string>
-  /** What its own manifest says, if that is not what the registry says. */
+  /** The version in its own package.json, if it differs from the registry's. */
   readonly claims?: string
-  /** More files of it, by path. */
+  /** Additional files by path. */
   readonly files?: Record<string, string>
 }
 
 export type RegistryUnderTest = AsyncDisposable & {
   readonly url: string
-  /** What npm asked for, as paths. */
+  /** The paths that npm requested. */
   readonly asked: string[]
-  /** For npm: this registry, and a home and a cache of its own. */
+  /** The environment for npm: this registry, with a home and a cache of its own. */
   readonly env: Record<string, string>
   publish(...packages: PackageUnderTest[]): void
-  /** From now on answers nothing that has this in its path. */
+  /** From now on, withholds the response to every request with `path` in its path. */
   hold(path: string): Held
 }
 
 export type Held = {
-  /** Resolves when npm waits for such an answer. */
+  /** Resolves when npm waits for a withheld response. */
   readonly waits: Promise<void>
-  /** Gives the answers after all. */
+  /** Sends the withheld responses. */
   release(): void
 }
 

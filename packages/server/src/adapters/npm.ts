@@ -5,12 +5,12 @@ import { agentEnvironment, type Environment } from './environment.ts'
 import { findProgram, pathWithNode } from './find-program.ts'
 import { runProgram } from './run-program.ts'
 
-/** The npm of this machine, and the environment in which it was seen to work. */
+/** The npm of this machine, and the environment in which it ran successfully. */
 export type Npm = { readonly path: string; readonly env: Readonly<Record<string, string>> }
 
 const startMs = 30_000
 
-/** Settings of an npm that runs us; ours is another project. */
+/** Settings that an npm which runs this process has set for its own project. */
 const ofAnotherRun = [
   'local_prefix',
   'workspace',
@@ -27,8 +27,8 @@ const ofAnotherRun = [
 ].flatMap((name) => [`npm_config_${name}`, `NPM_CONFIG_${name.toUpperCase()}`])
 
 /**
- * Our Node runs it if it can: npm chooses packages that fit the Node it runs on, and the agent will run on ours. Some
- * systems' npm runs only on their own.
+ * Runs npm with this Node if possible: npm selects packages for the Node that it runs on, and the agent runs on this
+ * one. Some systems' npm runs only on their own Node.
  */
 export async function findNpm(env: Environment, signal?: AbortSignal): Promise<Npm> {
   const path = findProgram({ name: 'npm', env: { PATH: pathWithNodeLast(env.PATH) } })
@@ -50,7 +50,7 @@ export async function findNpm(env: Environment, signal?: AbortSignal): Promise<N
   })
 }
 
-/** Little, but all that a person may have set up for npm. */
+/** A reduced environment with all the variables that a person may have set for npm. */
 function npmEnvironment(from: Environment, npm: string, PATH: string): Record<string, string> {
   const env = agentEnvironment({
     from,
@@ -61,7 +61,7 @@ function npmEnvironment(from: Environment, npm: string, PATH: string): Record<st
   const names = Object.keys(env).map((name) => name.toLowerCase())
   const isSaid = names.includes('npm_config_globalconfig') || names.includes('npm_config_prefix')
   const globalConfig = join(dirname(npm), '..', 'etc', 'npmrc')
-  // npm looks for it beside the Node that runs it, which may be ours.
+  // npm looks for this file beside the Node that runs it, which may be ours.
   return isSaid || !existsSync(globalConfig) ? env : { ...env, npm_config_globalconfig: globalConfig }
 }
 
@@ -71,14 +71,14 @@ function pathWithNodeLast(path: string | undefined): string {
 
 export type NpmRun = {
   readonly cwd: string
-  /** For what is said when it fails. */
+  /** The package and version for error messages. */
   readonly package: string
   readonly version: string
   readonly onLine: (line: string) => void
   readonly signal?: AbortSignal | undefined
 }
 
-/** Runs npm in a project of its own. A failure is a ParleyError that says what to do. */
+/** Runs npm in `cwd`. A failure is a ParleyError that says what to do. */
 export async function runNpm(npm: Npm, args: readonly string[], run: NpmRun): Promise<void> {
   const { cwd, signal, onLine } = run
   const end = await runProgram({
@@ -106,7 +106,7 @@ function npmFailure(stdout: string, stderr: string, run: NpmRun, signal?: string
   })
 }
 
-/** A disk or a file that is full may show only as a warning of what unpacks, or as the signal that it is. */
+/** A full disk, or a file that reached its size limit, may appear only as a warning of tar or as a signal. */
 function npmError(stdout: string, stderr: string): { code?: string | undefined; summary?: string } {
   const full = /\b(?:TAR_ENTRY_ERROR|error signal) (ENOSPC|EDQUOT|EFBIG|SIGXFSZ)\b/.exec(stderr)?.[1]
   try {

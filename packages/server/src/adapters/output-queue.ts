@@ -1,14 +1,17 @@
 import type { AgentOutput } from '../core/agent-adapter.ts'
 
 /**
- * Hands outputs to one reader at the reader's pace. It holds nothing beyond what its writers wait with, so a writer
- * that awaits each `put` is paused by a reader that pauses.
+ * Passes outputs to one reader. It buffers only what its writers put without waiting: a writer that awaits each `put`
+ * is blocked while the reader is.
  */
 export type OutputQueue = {
   readonly outputs: AsyncIterable<AgentOutput>
-  /** Resolves when the reader has dealt with the output, that is, came back for more; at once when all has ended. */
+  /**
+   * Resolves when the reader has processed the output, that is, asked for the next one; immediately once the queue has
+   * ended.
+   */
   put(output: AgentOutput): Promise<void>
-  /** What was put before is still read; what is put later is not. */
+  /** Ends the queue. Outputs put before are still read; later ones are dropped. */
   end(): void
 }
 

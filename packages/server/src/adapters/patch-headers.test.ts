@@ -11,13 +11,13 @@ it.each([
   [patch('*** Delete File:a\r', '  *** Move to: b\r'), 'delete', ['a', 'b']],
   ['+*** Delete File: a', 'edit', []],
   ['', 'edit', []],
-] as const)('%j does %s', (text, kind, paths) => {
+] as const)('patch %j is of kind %s', (text, kind, paths) => {
   const files = patchedFiles(text)
   expect(kindOfPatch(files)).toBe(kind)
   expect(pathsOfPatch(files)).toEqual(paths)
 })
 
-it('finds the files of a unified diff, with and without the letter in front', () => {
+it('finds the files of a unified diff, with and without the prefixes a/ and b/', () => {
   const diff =
     'diff --git a/x b/y\nrename from x\nrename to y\n--- a/x\t2026\n+++ "b/a b"\n@@ -1 +1 @@\n--- /dev/null\n'
   expect(unifiedPaths(diff)).toEqual(['x', 'y', 'a/x', 'x', 'b/a b', 'a b'])

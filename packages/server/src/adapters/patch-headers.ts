@@ -1,15 +1,18 @@
-/** What a patch text of the form `*** Update File: …` does to a file. */
+/** One file in a patch of the form `*** Update File: …`, and what the patch does to it. */
 export type PatchedFile = {
   readonly action: 'edit' | 'delete' | 'move'
-  /** As the patch names it. */
+  /** The path as written in the patch. */
   readonly path: string
-  /** Where it is moved. */
+  /** The destination of a move. */
   readonly to?: string
 }
 
 const header = /^\s*\*\*\* (Add File|Update File|Delete File|Move to):([^\n]*)/gm
 
-/** By its headers alone. Lenient: one that is seen where a program sees none only makes somebody be asked. */
+/**
+ * Reads only the headers. Lenient: a header that the agent would not recognise only leads to an extra permission
+ * request.
+ */
 export function patchedFiles(patch: string): PatchedFile[] {
   const files: PatchedFile[] = []
   for (const [, name, words = ''] of patch.matchAll(header)) {
@@ -23,12 +26,12 @@ export function patchedFiles(patch: string): PatchedFile[] {
   return files
 }
 
-/** Every file that it names, also where one is moved. */
+/** Every file that the patch names, including the destinations of moves. */
 export function pathsOfPatch(files: readonly PatchedFile[]): string[] {
   return files.flatMap(({ path, to }) => (to === undefined ? [path] : [path, to]))
 }
 
-/** What it is as a whole. One that also deletes or moves is called by that: it is not just an edit. */
+/** The kind of the whole patch. A patch that also deletes or moves counts as that, not as an edit. */
 export function kindOfPatch(files: readonly PatchedFile[]): PatchedFile['action'] {
   const does = (what: PatchedFile['action']) => files.some(({ action }) => action === what)
   return does('delete') ? 'delete' : does('move') ? 'move' : 'edit'
@@ -36,7 +39,7 @@ export function kindOfPatch(files: readonly PatchedFile[]): PatchedFile['action'
 
 const unified = /^(?:--- |\+\+\+ |rename (?:from|to) |copy (?:from|to) )([^\t\n]+)/gm
 
-/** The files in the headers of a unified diff, with and without the letter that git puts in front. */
+/** The files in the headers of a unified diff, with and without git's prefixes `a/` and `b/`. */
 export function unifiedPaths(patch: string): string[] {
   const named = [...patch.matchAll(unified)].map(([, name = '']) => name.trim().replace(/^"(.*)"$/, '$1'))
   return named

@@ -56,6 +56,6 @@ it.each([
   '.bashrc.d/x',
   '.config/app.json',
   '',
-])('%j is not', (path) => {
+])('%j is not protected', (path) => {
   expect(isProtectedPath(path)).toBe(false)
 })

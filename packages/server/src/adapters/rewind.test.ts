@@ -28,7 +28,7 @@ const session = () => ({ sessionId: 'ses_1', cwd, settings: {} })
 const promptId = 'prm_1'
 
 describe('a rewind', () => {
-  it('is undone: changed files, removed files and files that came back', async () => {
+  it('can be undone for changed, removed and restored files', async () => {
     writeFileSync(at('changed.txt'), 'new')
     mkdirSync(at('deep'))
     writeFileSync(at('deep/made.sh'), 'made')
@@ -60,14 +60,14 @@ describe('a rewind', () => {
     expect(files.map((file) => readFileSync(file, 'utf8')).sort()).toEqual(['newest', 'old'])
   })
 
-  it('is undone only in its session and to its prompt', async () => {
+  it('is undone only for its own session and prompt', async () => {
     const keeper = createRewindKeeper()
     await keeper.rewind(session(), { promptId, files: [] }, async () => undefined)
     await expect(keeper.undo('ses_2', promptId)).rejects.toThrow()
     await expect(keeper.undo('ses_1', 'prm_2')).rejects.toThrow()
   })
 
-  it('that reaches outside the folder, also by a link, is made but cannot be undone', async () => {
+  it('that reaches outside the folder, also through a link, is made but cannot be undone', async () => {
     writeFileSync(join(home, 'outside.txt'), 'secret')
     symlinkSync(join(home, 'outside.txt'), at('link.txt'))
     const keeper = createRewindKeeper()
@@ -79,7 +79,7 @@ describe('a rewind', () => {
     await expect(keeper.undo('ses_1', promptId)).rejects.toThrow('no longer known')
   })
 
-  it('is not undone through a link that came in the place of a folder', async () => {
+  it('is not undone through a link that replaced a folder', async () => {
     mkdirSync(at('dir'))
     writeFileSync(at('dir/a.txt'), 'new')
     const keeper = createRewindKeeper()
@@ -92,7 +92,7 @@ describe('a rewind', () => {
   })
 })
 
-it('is asked for by one command, and its turn says how it ended', async () => {
+it('a rewind is requested by one command, and its turn reports the outcome', async () => {
   const part = (words: string) => ({ type: 'command' as const, name: 'rewind', arguments: words })
   expect(rewindRequest([part('prm_1')])).toEqual({ promptId: 'prm_1', undo: false })
   expect(rewindRequest([part('undo prm_1')])).toEqual({ promptId: 'prm_1', undo: true })

@@ -7,7 +7,7 @@ import type { AgentOutput } from '../core/agent-adapter.ts'
 import type { Session } from './file-diff.ts'
 import { isInsideFolders, placeOrNone } from './inside-folder.ts'
 
-/** What `session.rewind` asks for: files as before a prompt, or that rewind undone. */
+/** What `session.rewind` requests: the files as before a prompt, or the undo of that rewind. */
 export type RewindRequest = { readonly promptId: string; readonly undo: boolean }
 
 export function rewindRequest([part, ...others]: readonly PromptPart[]): RewindRequest | undefined {
@@ -24,15 +24,15 @@ type Rewind = { readonly promptId: string; readonly session: Session; files: rea
 const mostKept = 32 * 1024 * 1024
 
 /**
- * The files of each session as they were before its last rewind, in memory: the rewind can be undone until the server
- * stops, another rewind is made, or one of the files changes.
+ * Keeps in memory, for each session, the files as they were before its last rewind. The rewind can be undone until the
+ * server stops, the session rewinds again, or one of the files changes.
  */
 export type RewindKeeper = ReturnType<typeof createRewindKeeper>
 
 export function createRewindKeeper() {
   const rewinds = new Map<string, Rewind>()
 
-  /** Rewinds by `work`, and keeps what these files were before. */
+  /** Keeps the current content of `files`, then runs `work`, which rewinds them. */
   async function rewind(
     { sessionId, ...session }: Session & { readonly sessionId: string },
     { promptId, files }: { readonly promptId: string; readonly files: readonly string[] },
@@ -50,7 +50,7 @@ export function createRewindKeeper() {
     }
   }
 
-  /** Writes back what was kept. Rejects, and changes nothing, if a file is not what the rewind made of it. */
+  /** Writes the kept files back. Rejects without a change if a file differs from what the rewind left. */
   async function undo(sessionId: string, promptId: string): Promise<string[]> {
     const kept = rewinds.get(sessionId)
     if (kept?.promptId !== promptId) throw conflict('what the files were before is no longer known.')
@@ -68,7 +68,7 @@ export function createRewindKeeper() {
   return { rewind, undo }
 }
 
-/** Nothing if one of them cannot be kept: a rewind is undone whole or not at all. */
+/** Undefined if one of the files cannot be kept: a rewind is undone completely or not at all. */
 async function keep(files: readonly string[], session: Session): Promise<readonly Kept[] | undefined> {
   const kept: Kept[] = []
   try {
@@ -93,7 +93,7 @@ function placeIn({ cwd, settings }: Session, path: string): string | undefined {
   return placeOrNone(resolve(cwd, path))
 }
 
-/** Null if there is no file. Rejects for what is not a regular file. */
+/** Null if the file does not exist. Rejects for anything but a regular file. */
 async function contentOf(place: string): Promise<Content> {
   try {
     await using file = await open(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
@@ -122,7 +122,7 @@ function conflict(why: string): ParleyError {
   return new ParleyError('conflict', why)
 }
 
-/** How the turn of a rewind ends, and of one that is undone. */
+/** The end of the turn of a rewind or of its undo. */
 export async function rewindTurn(
   { undo }: RewindRequest,
   work: () => Promise<readonly string[]>,

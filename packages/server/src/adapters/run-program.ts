@@ -1,9 +1,9 @@
 import { AgentProcess, type ProgramStart } from './child-process.ts'
 
 export type ProgramRun = ProgramStart & {
-  /** Ends it by force. */
+  /** Kills the program after this time. */
   readonly timeoutMs?: number
-  /** Each line it writes to stderr, as it comes. */
+  /** Called with each line that the program writes to stderr. */
   readonly onLine?: (line: string) => void
 }
 
@@ -12,18 +12,21 @@ export type ProgramEnd = {
   readonly signal?: NodeJS.Signals
   readonly stdout: string
   readonly stderrTail: string
-  /** Why it did not come to an end of its own. */
+  /** Why the program did not exit by itself. */
   readonly cut?: 'not started' | 'too slow' | 'aborted'
-  /** What the system said, if it was not started. */
+  /** The system error, if the program could not be started. */
   readonly error?: NodeJS.ErrnoException
 }
 
 const termGraceMs = 500
-/** How long what it started and left may keep its output open. */
+/** How long descendants may keep the output open after the program has exited. */
 const drainMs = 1_000
 const mostStdout = 1024 * 1024
 
-/** Runs a program to its end with nothing on its stdin. Never rejects; nothing it started is left behind if it is cut. */
+/**
+ * Runs a program to its end with an empty stdin. Never rejects. If the run is cut short, none of its descendants
+ * survive.
+ */
 export function runProgram({ timeoutMs, onLine, signal, ...start }: ProgramRun): Promise<ProgramEnd> {
   if (signal?.aborted)
     return Promise.resolve({ exitCode: null, stdout: '', stderrTail: '', cut: 'aborted' as const })

@@ -1,6 +1,9 @@
 import { ParleyError } from '@parley/protocol'
 
-/** The result, or a rejection as soon as `signal` aborts: with its reason if that says what happened, or `message`. */
+/**
+ * Resolves with the result of `work`. Rejects as soon as `signal` aborts: with its reason if that is a ParleyError,
+ * otherwise with `message`.
+ */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, message: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () =>

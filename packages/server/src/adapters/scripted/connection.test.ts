@@ -54,7 +54,7 @@ describe('a script', () => {
     expect(await play()).toEqual(first)
   })
 
-  it('loses nothing of a text by streaming it', () => {
+  it('keeps every character of a streamed text', () => {
     const text = fc.string({ unit: 'binary' })
     fc.assert(fc.property(text, (whole) => inWords(whole).join('') === whole))
     fc.assert(
@@ -63,17 +63,17 @@ describe('a script', () => {
     expect(inPieces('a😀b', 3)).toEqual(['a', '😀', 'b'])
   })
 
-  it('is an echo when the prompt is none', () => {
+  it('is an echo of the prompt if the prompt contains no script', () => {
     expect(scriptInPrompt('[not json')).toEqual([{ type: 'text', text: '[not json' }])
     expect(scriptInPrompt('[1]')).toEqual([{ type: 'text', text: '[1]' }])
   })
 
-  it('is not played in a folder that is not there', async () => {
+  it('is not played if the session folder does not exist', async () => {
     const connecting = createScriptedAdapter().connect(connectInput({ cwd: join(scratch, 'nowhere') }))
     await expect(connecting).rejects.toMatchObject({ name: 'ParleyError', code: 'validation_error' })
   })
 
-  it('that throws takes the agent down, as an output', async () => {
+  it('disconnects the agent if it throws, and reports that as an output', async () => {
     const adapter = createScriptedAdapter({
       script: () => {
         throw new Error('no script today')
@@ -88,8 +88,8 @@ describe('a script', () => {
   })
 })
 
-describe('the reader', () => {
-  it('pauses a flood by not reading on', async () => {
+describe('the reader of outputs', () => {
+  it('pauses a flood by not reading', async () => {
     const gates = createGates()
     const flood: Script = [
       { type: 'flood', deltas: 100, size: 4 },
@@ -110,7 +110,7 @@ describe('the reader', () => {
     expect((await rest).filter((output) => output.type === 'text.streamed')).toHaveLength(99)
   })
 
-  it('takes a big flood whole', async () => {
+  it('receives a large flood completely', async () => {
     const connection = await createScriptedAdapter().connect(connectInput())
     await connection.send(promptMessage(json({ type: 'flood', deltas: 50_000, size: 4, blocks: 3 })))
     const outputs = await readTurn(connection)
@@ -119,7 +119,7 @@ describe('the reader', () => {
     expect(written.reduce((sum, length) => sum + length)).toBe(200_000)
   })
 
-  it('that goes away closes the connection', async () => {
+  it('closes the connection when it stops iterating', async () => {
     const connection = await createScriptedAdapter().connect(connectInput())
     await connection.send(promptMessage(json({ type: 'hang', stubborn: true })))
     for await (const output of connection.events) if (output.type === 'native') break
@@ -128,7 +128,7 @@ describe('the reader', () => {
 })
 
 describe('an interrupted agent', () => {
-  it('ends its turn, its subagents stopped', async () => {
+  it('ends its turn and stops its subagents', async () => {
     const connection = await createScriptedAdapter().connect(connectInput())
     await connection.send(promptMessage(json({ type: 'subagent', title: 'sub', steps: [{ type: 'hang' }] })))
     await readUntil(connection, (output) => output.type === 'task.updated')
@@ -140,7 +140,7 @@ describe('an interrupted agent', () => {
     ])
   })
 
-  it('has no effect for an answer that comes too late', async () => {
+  it('ignores an answer that comes after the interrupt', async () => {
     const { promise, resolve } = Promise.withResolvers<{ outcome: 'allowed'; requestId: string }>()
     const person: Person = { ...silentPerson, permit: () => promise }
     const cwd = mkdtempSync(join(scratch, 'late-'))
@@ -155,7 +155,7 @@ describe('an interrupted agent', () => {
     expect(() => readFileSync(join(cwd, 'late.txt'))).toThrow('ENOENT')
   })
 
-  it('that is stubborn goes on until it is closed', async () => {
+  it('continues until it is closed if it is stubborn', async () => {
     const connection = await createScriptedAdapter().connect(connectInput())
     await connection.send(promptMessage(json({ type: 'text', text: 'no' }, { type: 'hang', stubborn: true })))
     await readUntil(connection, (output) => output.type === 'text.written')
@@ -183,7 +183,7 @@ describe('a parked turn', () => {
     },
     { type: 'text', text: 'after' },
   )
-  /** Allows these, and never answers the others. */
+  /** Allows the named tools and never answers for others. */
   const only = (...names: string[]): Person => ({
     ...silentPerson,
     permit: async ({ tool }) => (names.includes(tool) ? { outcome: 'allowed', requestId: 'req' } : never),
@@ -211,7 +211,7 @@ describe('a parked turn', () => {
     return { before, after, done: readFileSync(join(cwd, 'done.txt'), 'utf8').trim().split('\n') }
   }
 
-  it('goes on at what was not answered, and does nothing twice', async () => {
+  it('resumes at the first unanswered request and repeats no effect', async () => {
     const folder = mkdtempSync(join(scratch, 'transcript-'))
     const { before, after, done } = await playTwice(() => ({ transcript: fileTranscript(folder) }))
     expect(said(before)).toEqual(['before', 'between'])
@@ -220,7 +220,7 @@ describe('a parked turn', () => {
     expect(done).toEqual(['first', 'third', 'second'])
   })
 
-  it('has new ids for its calls', async () => {
+  it('gives new ids to the calls after the resumption', async () => {
     const folder = mkdtempSync(join(scratch, 'transcript-'))
     const { before, after } = await playTwice(() => ({ transcript: fileTranscript(folder) }))
     const ids = [...before, ...after].flatMap((output) =>
@@ -229,7 +229,7 @@ describe('a parked turn', () => {
     expect(new Set(ids).size).toBe(4)
   })
 
-  it('whose agent remembers nothing goes on at its first request', async () => {
+  it('resumes at its first request if the agent has no transcript', async () => {
     const { after } = await playTwice(() => ({}))
     expect(said(after)).toEqual(['between', 'after'])
     expect(called(after)).toEqual(['first', 'second', 'third'])

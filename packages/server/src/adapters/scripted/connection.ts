@@ -16,17 +16,20 @@ import type { Script, Step } from './script.ts'
 import { effectiveSettings } from './settings.ts'
 import { answeredPaths, promptsBefore, type Transcript } from './transcript.ts'
 
-/** What a script may look at. The same prompt must give the same script again: a parked one goes on in it. */
+/**
+ * The input of a script function. The same prompt must give the same script again, since a parked turn resumes within
+ * it.
+ */
 export type ScriptContext = {
   readonly sessionId: string
   readonly cwd: string
   readonly prompt: Prompt
   readonly settings: SessionSettings
-  /** The words of the prompts before this one, as the agent remembers them. */
+  /** The texts of the earlier prompts, as the agent remembers them. */
   readonly history: readonly string[]
 }
 
-/** All that connections of one adapter have in common; nothing of it changes. */
+/** The dependencies that all connections of one adapter share. They do not change. */
 export type ConnectionDeps = {
   readonly script: (text: string, context: ScriptContext) => Script
   readonly models: readonly AgentModel[]
@@ -110,7 +113,7 @@ export class ScriptedConnection implements AgentConnection {
     this.#gone()
   }
 
-  /** A script or a memory that fails is this agent's failure, so it is an output. */
+  /** Reports a failing script or transcript as a crash of this agent, through an output. */
   #crash(error: unknown): void {
     const message = messageOf(error)
     this.#queue.put({
@@ -126,7 +129,7 @@ export class ScriptedConnection implements AgentConnection {
     this.#closed.abort()
   }
 
-  /** The conversation to go on with. A copy begins with the memory of the first, under an id of its own. */
+  /** The id of the conversation to use. A fork starts with a copy of the original's transcript, under a new id. */
   #begin(): string {
     const { resume, connectionId } = this.#input
     if (resume && !resume.fork) return resume.agentSessionId
@@ -245,7 +248,7 @@ const compaction: Script = [
   },
 ]
 
-/** Without the attachments, which are not words. */
+/** The text of a prompt without its attachments. */
 function wordsOf(prompt: Prompt): string {
   return promptText(prompt.parts.filter((part) => part.type === 'text' || part.type === 'command'))
 }

@@ -6,7 +6,7 @@ const greetPatch = [
   "+export const greet = (name: string) => 'Hello, ' + name",
 ].join('\n')
 
-/** The rows of the demo in which something waits for a person. */
+/** The demo scenes in which the agent waits for a person. */
 export const scenesWithYou: readonly Scene[] = [
   {
     name: 'parallel',

@@ -1,7 +1,7 @@
 import { scenesWithYou } from './demo-scenes-with-you.ts'
 import type { Script } from './script.ts'
 
-/** One thing the demo agent can show. */
+/** One scene that the demo agent can play. */
 export type Scene = {
   /** Also the name of its slash command. */
   readonly name: string
@@ -9,13 +9,16 @@ export type Scene = {
   readonly words: readonly string[]
   readonly shows: string
   readonly script: Script
-  /** How it stops, unless by itself: only when stopped, or by taking the connection down. */
+  /**
+   * How the scene stops if it does not end by itself: only when it is interrupted, or by a crash of the connection.
+   */
   readonly stops?: 'when-stopped' | 'by-crashing'
 }
 
 /**
- * Everything the demo agent can show, one row a thing; its help and its slash commands are made from this table.
- * The first row that fits a prompt is played. To add one: 1. add a row; 2. run scripted.test.ts, which plays every row.
+ * Everything that the demo agent can show, one row per scene; its help and its slash commands are generated from this
+ * table. The first scene that matches a prompt is played. To add one: 1. add a row; 2. run scripted.test.ts, which
+ * plays every row.
  */
 export const scenes: readonly Scene[] = [
   ...scenesWithYou,

@@ -27,14 +27,14 @@ describe('the demo agent', () => {
     expect((await readTurn(connection)).at(-1)).toMatchObject({ outcome: 'completed' })
   })
 
-  it('says what it can show to anyone who says anything else', async () => {
+  it('answers any other prompt with what it can show', async () => {
     const [answer] = demoScript('good morning')
     const text = answer?.type === 'text' ? answer.text : ''
     expect(text).toContain('good morning')
     for (const scene of scenes) expect(text).toContain(scene.shows)
   })
 
-  it('has no effect on the world', () => {
+  it('has no effect on files', () => {
     expect(JSON.stringify(scenes)).not.toContain('"effect"')
   })
 })

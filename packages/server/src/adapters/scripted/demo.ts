@@ -7,7 +7,7 @@ import type { Transcript } from './transcript.ts'
 
 export type DemoOptions = { readonly sleep?: Sleep; readonly transcript?: Transcript }
 
-/** The agent of a newcomer: shows what a session can look like, without an account, a model or any effect. */
+/** The agent for a first look: it shows what a session can look like, without an account, a model or any effect. */
 export function createDemoAdapter(options: DemoOptions = {}): AgentAdapter {
   return createScriptedAdapter({
     ...options,
@@ -24,7 +24,7 @@ export function createDemoAdapter(options: DemoOptions = {}): AgentAdapter {
   })
 }
 
-/** What the words of a prompt choose. */
+/** The script that the text of a prompt selects. */
 export function demoScript(text: string): Script {
   const words = text.toLowerCase()
   if (mentions(words, 'everything')) return everything()
@@ -33,7 +33,7 @@ export function demoScript(text: string): Script {
   return scene?.script ?? [{ type: 'text', text: `You said: ${text}\n\n${help()}`, pieces: 12 }]
 }
 
-/** At the start of a word, so that "plans" is a plan and "explanation" is not. */
+/** Matches at the start of a word, so that "plans" matches "plan" and "explanation" does not. */
 function mentions(text: string, word: string): boolean {
   return new RegExp(`\\b${word}`).test(text)
 }

@@ -4,8 +4,8 @@ import { messageOf } from '@parley/protocol'
 import type { Effect } from './script.ts'
 
 /**
- * The one thing a script can do to the world: append to a file in its folder, or write it anew. `path` and `text` of an edited input
- * stand in for the script's own. Returns why it could not be done, or nothing when it was.
+ * The only side effect of a script: it appends to a file in its folder, or overwrites it. `path` and `text` of an
+ * edited input replace those of the script. Returns the reason for a failure, or undefined on success.
  */
 export function applyEffect(cwd: string, effect: Effect, edited: unknown): string | undefined {
   const { path, text } = { ...effect.writeFile, ...stringsOf(edited) }

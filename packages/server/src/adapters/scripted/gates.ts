@@ -1,7 +1,7 @@
-/** Named gates that scripts wait at, so that a test waits for facts and never for time. An open gate stays open. */
+/** Named gates at which scripts wait, so that tests wait for conditions and not for time. An open gate stays open. */
 export type Gates = {
   open(name: string): void
-  /** Resolves when some script has come to the gate. */
+  /** Resolves when a script has reached the gate. */
   reached(name: string): Promise<void>
   /** For the player: resolves when the gate is open or `signal` aborts. */
   pass(name: string, signal: AbortSignal): Promise<void>
@@ -20,7 +20,7 @@ export function createGates(): Gates {
   }
 }
 
-/** Things that become true once. */
+/** Conditions that become true once. */
 function createFacts() {
   const facts = new Map<string, PromiseWithResolvers<void>>()
   const fact = (name: string) => {
@@ -36,7 +36,7 @@ function createFacts() {
 
 const abortions = new WeakMap<AbortSignal, Promise<void>>()
 
-/** Resolves when `signal` aborts. One listener a signal, however often it is asked. */
+/** Resolves when `signal` aborts. Adds one listener per signal, however often it is called. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve()
   const known = abortions.get(signal)

@@ -19,26 +19,31 @@ export type ScriptedAdapterOptions = {
   readonly id?: string
   readonly name?: string
   readonly description?: string
-  /** Chooses what a turn does. Without it, a prompt is its own script if it is one in JSON, and else echoed. */
+  /**
+   * Selects the script of a turn. Without it, a prompt that is a script in JSON is played, and any other prompt is
+   * echoed.
+   */
   readonly script?: (text: string, context: ScriptContext) => Script
   readonly capabilities?: Capabilities
   readonly modes?: readonly PermissionMode[]
   readonly models?: readonly AgentModel[]
   readonly commands?: readonly AgentCommand[]
-  /** What steps of type `wait` wait at. */
+  /** The gates for steps of type `wait`. */
   readonly gates?: Gates
-  /** The gate at which a steered prompt waits until the agent takes it up. Without one it is taken up at once. */
+  /**
+   * The gate at which a steered prompt waits until the agent accepts it. Without one, the agent accepts it at once.
+   */
   readonly steerGate?: (words: string) => string | undefined
   readonly sleep?: Sleep
-  /** Between the pieces of a stream; 0 unless given. */
+  /** The delay between the pieces of a stream; 0 by default. */
   readonly pieceDelayMs?: number
-  /** The agent's own memory; unless given, it is lost with the adapter. */
+  /** Where the agent keeps its conversations; by default in memory, for the life of the adapter. */
   readonly transcript?: Transcript
-  /** Makes connecting fail, as an agent does that is not installed or not signed in. */
+  /** Makes `connect` fail, like an agent that is not installed or not signed in. */
   readonly refuse?: (input: ConnectInput) => ParleyError | undefined
 }
 
-/** Everything there is but what needs a real agent: MCP servers. */
+/** Every capability except MCP servers, which need a real agent. */
 export const scriptedCapabilities: readonly CapabilityName[] = [
   'streaming',
   'thinking',
@@ -76,7 +81,7 @@ export const scriptedModels: readonly AgentModel[] = [
 
 const version = '1.0.0'
 
-/** An agent that plays scripts: for tests, and for showing what a session can look like. No process, no network. */
+/** An agent that plays scripts, for tests and demonstrations. It uses no process and no network. */
 export function createScriptedAdapter(options: ScriptedAdapterOptions = {}): AgentAdapter {
   const { id = 'scripted', name = 'Scripted', description, modes = PermissionMode.options, refuse } = options
   const { models = scriptedModels, capabilities: can = capabilities(...scriptedCapabilities) } = options

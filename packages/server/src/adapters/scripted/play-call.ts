@@ -14,7 +14,7 @@ import {
 } from './script.ts'
 import { type Place, type Playing, parentOf, type Turn } from './turn.ts'
 
-/** One call on its way from being made to being ended. */
+/** One tool call from its announcement to its end. */
 export type Call = { readonly toolCallId: string; readonly spec: CallSpec; readonly place: Place }
 type Saying = AsyncGenerator<AgentOutput>
 
@@ -103,7 +103,7 @@ function answersInWords(step: QuestionStep, answers: Answers): string {
   return `You answered: ${lines.join('; ')}.`
 }
 
-/** The call's input in fragments, then the call. */
+/** Streams the input of the call in fragments, then announces the call. */
 export async function* announce(turn: Turn, call: Call): Saying {
   const { toolCallId, spec, place } = call
   const { name, kind = 'other', title = name, input = {}, locations, inputPieces = 3 } = spec
@@ -139,13 +139,16 @@ function askPermission(turn: Turn, call: PermissionCall): Promise<PermissionAnsw
   return answerTo(turn, turn.person.permit(ask, turn.interrupted))
 }
 
-/** The answer, or nothing if the turn or the agent ended meanwhile: then nothing may come of it. */
+/** The answer, or undefined if the turn or the agent ended meanwhile: the answer must then have no effect. */
 export async function answerTo<Answer>(turn: Turn, answer: Promise<Answer>): Promise<Answer | undefined> {
   const given = await Promise.race([answer, aborted(turn.stopped)])
   return turn.stopped.aborted || given === undefined ? undefined : (given as Answer)
 }
 
-/** Does what the answer says. The answer is remembered before the effect: after a kill it is done once or not at all. */
+/**
+ * Applies the answer. The transcript records the answer before the effect, so that after a kill the effect happened
+ * once or not at all.
+ */
 async function* settle(turn: Turn, call: PermissionCall, given: PermissionAnswer | undefined): Playing {
   const { spec, place } = call
   const answer = turn.stopped.aborted ? undefined : given
@@ -166,7 +169,7 @@ async function* settle(turn: Turn, call: PermissionCall, given: PermissionAnswer
   }
 }
 
-/** The effect first, before anything is said of it; `edited` is the input as a person changed it. */
+/** Applies the effect before any output about it; `edited` is the input as a person changed it. */
 async function* run(turn: Turn, call: Call, edited?: unknown): Saying {
   const { toolCallId, spec, place } = call
   const problem = spec.effect && applyEffect(turn.cwd, spec.effect, edited)

@@ -12,7 +12,7 @@ export async function* playText(turn: Turn, step: TextStep | ThinkingStep, place
   return undefined
 }
 
-/** A whole text of the agent's own, in the words of the player. */
+/** Plays a text that the player itself writes, such as a reply to an answer. */
 export function say(turn: Turn, text: string, place: Place): Playing {
   return playText(turn, { type: 'text', text }, place)
 }
@@ -35,12 +35,12 @@ async function* stream(turn: Turn, { kind, blockId, step, place }: Streamed): As
   }
 }
 
-/** Each word with the space before it. */
+/** Splits a text into words, each with the whitespace before it. */
 export function inWords(text: string): string[] {
   return text.match(/\s*\S+|\s+$/gu) ?? []
 }
 
-/** At most `count` pieces of about the same length; characters of two code units stay whole. */
+/** Splits a text into at most `count` pieces of about equal length. Surrogate pairs stay whole. */
 export function inPieces(text: string, count: number): string[] {
   const characters = Array.from(text)
   if (count < 1 || characters.length === 0) return []
@@ -50,7 +50,7 @@ export function inPieces(text: string, count: number): string[] {
   return pieces
 }
 
-/** Nothing is gathered on the way: a block of equal pieces is made once, when it is written. */
+/** Buffers nothing while it streams: the text of a block is built once, when the block is written. */
 export async function* playFlood(turn: Turn, step: FloodStep, place: Place): Playing {
   const { deltas, size, blocks = 1, of = 'text' } = step
   const text = 'flood '.repeat(Math.ceil(size / 6)).slice(0, size)

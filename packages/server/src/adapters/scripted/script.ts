@@ -14,8 +14,8 @@ import type {
 } from '@parley/protocol'
 
 /**
- * What a scripted agent does in one turn, as data: a script can be generated, stored and sent. Steps play in order;
- * a turn whose script has no `end` ends as completed. The player owns ids, pace and what a step looks like as outputs.
+ * What a scripted agent does in one turn, as data that can be generated, stored and sent. Steps play in order; a
+ * script without `end` ends as completed. The player assigns ids, sets the pace and produces the outputs of each step.
  */
 export type Script = readonly Step[]
 
@@ -55,12 +55,14 @@ export type Step =
 export type StepType = Step['type']
 export type StepOf<Type extends StepType> = Extract<Step, { type: Type }>
 
-/** Streamed in `pieces` equal pieces, then written; without `pieces` word by word, with 0 only written. */
+/**
+ * Streamed in `pieces` equal pieces and then written; without `pieces` streamed word by word; with 0 only written.
+ */
 type Said = { readonly text: string; readonly pieces?: number }
 export type TextStep = Said & { readonly type: 'text' }
 export type ThinkingStep = Said & { readonly type: 'thinking' }
 
-/** A text that is taken back: after it was written, or with `unwritten` while it is still being streamed. */
+/** A text that is retracted: after it was written, or with `unwritten` while it is still being streamed. */
 export type RetractionStep = Said & {
   readonly type: 'retraction'
   readonly reason?: string
@@ -75,10 +77,10 @@ export type NoticeStep = {
   readonly data?: unknown
 }
 
-/** A native message that no adapter could understand. */
+/** A native message that an adapter does not recognise. */
 export type UnrecognisedStep = { readonly type: 'unrecognised'; readonly native: unknown }
 
-/** `deltas` pieces of `size` characters in `blocks` blocks, one after another, as fast as the reader takes them. */
+/** `deltas` pieces of `size` characters in `blocks` consecutive blocks, as fast as the reader takes them. */
 export type FloodStep = {
   readonly type: 'flood'
   readonly deltas: number
@@ -88,8 +90,8 @@ export type FloodStep = {
 }
 
 /**
- * `text` is appended to the file at `path`, inside the session's folder, so that a test can count how often it ran; with
- * `anew` it is all that the file has.
+ * Appends `text` to the file at `path` inside the session's folder, so that a test can count the runs; with `anew`,
+ * overwrites the file.
  */
 export type Effect = {
   readonly writeFile: { readonly path: string; readonly text: string; readonly anew?: true }
@@ -101,30 +103,30 @@ export type CallSpec = {
   readonly title?: string
   readonly input?: unknown
   readonly locations?: readonly ToolLocation[]
-  /** In how many fragments the input is streamed before the call; 0: not at all. */
+  /** The number of fragments in which the input is streamed before the call; 0: not streamed. */
   readonly inputPieces?: number
-  /** Streamed as output, piece by piece. */
+  /** The output, streamed piece by piece. */
   readonly output?: readonly string[]
   readonly outcome?: ToolOutcome
-  /** What the call ends with; without it, its output as text. */
+  /** The content at the end of the call; by default, its output as text. */
   readonly content?: readonly ToolContent[]
   readonly effect?: Effect
 }
 
-/** A call that needs no permission. `order` is how its call and its result reach us. */
+/** A call that needs no permission. `order` is the order in which the call and its result arrive. */
 export type ToolStep = CallSpec & {
   readonly type: 'tool'
   readonly order?: 'call-first' | 'result-first' | 'result-only' | 'call-only'
 }
 
 type AfterAnswer = {
-  /** Said after the answer, when it was this one. */
+  /** The text written after an answer with this outcome. */
   readonly reply?: { readonly allowed?: string; readonly denied?: string }
-  /** A denied one ends the turn, as if all was said. */
+  /** A denial ends the turn as completed. */
   readonly endOnDenied?: true
 }
 
-/** A call that runs only if it is allowed; a denied one ends as denied and the script goes on. */
+/** A call that runs only if it is allowed. A denied call ends as denied, and the script continues. */
 export type PermissionStep = CallSpec & {
   readonly type: 'permission'
   readonly reason?: string
@@ -134,8 +136,8 @@ export type PermissionStep = CallSpec & {
 } & AfterAnswer
 
 /**
- * A call of a host tool; what comes back is said. The agent asks before it calls, as most do; with `unasked` it leaves
- * that to the host.
+ * A call of a host tool; its result is written as text. The agent asks for permission before the call, as most agents
+ * do; with `unasked` it leaves that to the host.
  */
 export type HostToolStep = {
   readonly type: 'host-tool'
@@ -144,13 +146,13 @@ export type HostToolStep = {
   readonly unasked?: true
 }
 
-/** All calls are made, then all permissions asked at once; each goes on when its own answer comes. */
+/** Announces all calls, then asks for all permissions at once; each call continues when its own answer arrives. */
 export type ParallelStep = {
   readonly type: 'parallel'
   readonly calls: readonly (ToolStep | PermissionStep)[]
 }
 
-/** Everything in `steps` carries the tool call of the subagent as its parent. */
+/** All outputs of `steps` carry the tool call of the subagent as their parent. */
 export type SubagentStep = {
   readonly type: 'subagent'
   readonly title: string
@@ -160,7 +162,7 @@ export type SubagentStep = {
   readonly background?: boolean
 }
 
-/** The answers are said back in a text. With `tool` the question is a tool call of that name. */
+/** The answers are repeated in a text. With `tool`, the question is a tool call of that name. */
 export type QuestionStep = {
   readonly type: 'question'
   readonly questions: readonly Question[]
@@ -183,19 +185,22 @@ export type CompactionStep = {
   readonly summary?: string
 }
 export type RenameStep = { readonly type: 'rename'; readonly title: string }
-/** The agent goes on under another id of its own; the latest one it told is the one to resume. */
+/** The agent continues under a new agent session id; the last id reported is the one to resume. */
 export type NewAgentSessionStep = { readonly type: 'new-agent-session'; readonly agentSessionId: string }
 
-/** The agent tells what tools it has, true or not. */
+/** The agent reports its list of tools, whether or not it is correct. */
 export type ToolsStep = { readonly type: 'tools'; readonly tools: readonly string[] }
 
-/** Until a test opens the gate. */
+/** Waits until a test opens the gate. */
 export type WaitStep = { readonly type: 'wait'; readonly gate: string }
 export type PauseStep = { readonly type: 'pause'; readonly ms: number }
-/** Does nothing until it is interrupted; with `stubborn` not even then, so the host must close the connection. */
+/**
+ * Does nothing until it is interrupted; with `stubborn` ignores the interrupt, so that the host must close the
+ * connection.
+ */
 export type HangStep = { readonly type: 'hang'; readonly stubborn?: true }
 
-/** The turn's end: nothing after it is played. */
+/** Ends the turn. Later steps are not played. */
 export type EndStep = {
   readonly type: 'end'
   readonly outcome?: TurnOutcome
@@ -206,34 +211,37 @@ export type EndStep = {
   readonly result?: string
   readonly structuredOutput?: unknown
 }
-/** The agent's process dies, and says how. */
+/** The agent's process dies and reports how. */
 export type CrashStep = {
   readonly type: 'crash'
   readonly exitCode?: number | null
   readonly signal?: string
   readonly stderrTail?: string
 }
-/** The events just end: no result, no reason. */
+/** The outputs end without a result or a reason. */
 export type VanishStep = { readonly type: 'vanish' }
 
-/** True for a step that asks a person something itself, not through steps inside it. */
+/** True if the step itself asks a person something; steps inside it do not count. */
 export function asksPerson(step: Step): boolean {
   return ['permission', 'host-tool', 'question', 'plan-approval'].includes(step.type)
 }
 
-/** The steps inside a step, in the order that their paths count them. */
+/** The steps inside a step, in the order of their indexes in paths. */
 export function innerSteps(step: Step): Script {
   if (step.type === 'subagent') return step.steps
   if (step.type === 'parallel') return step.calls
   return []
 }
 
-/** Where a step stands in its script: `2`, or `2.0` for the first step inside it. */
+/** The path of a step in its script: `2`, or `2.0` for the first step inside it. */
 export function stepPath(outer: string, index: number): string {
   return outer === '' ? String(index) : `${outer}.${index}`
 }
 
-/** A script written as JSON in a prompt's text, so that a test can send one through any face. */
+/**
+ * Parses the text of a prompt as a script in JSON, so that a test can send one through any face. Any other text is
+ * echoed.
+ */
 export function scriptInPrompt(text: string): Script {
   const echo: Script = [{ type: 'text', text }]
   if (!text.trim().startsWith('[')) return echo

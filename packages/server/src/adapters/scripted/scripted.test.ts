@@ -82,7 +82,7 @@ adapterContract('the scripted agent', {
   scenarios,
 })
 
-// The same suite where everything is missing: each refusal is seen too.
+// The same suite without any capability, which covers each refusal.
 adapterContract('a scripted agent without any capability', {
   capabilities: capabilities(),
   start: async () => ({
@@ -92,17 +92,17 @@ adapterContract('a scripted agent without any capability', {
   scenarios: { ...general, permissions: capabilityScripts.permissions },
 })
 
-describe('declare or fail', () => {
+describe('the rule that an agent shows each capability it declares', () => {
   const declared = capabilities('thinking')
 
-  it('shows what is declared and reports what is not', () => {
+  it('shows the declared capabilities and reports the others', () => {
     expect(verdictOn('thinking', declared, scenarios)).toBe('shown')
     expect(verdictOn('fork', declared, scenarios)).toBe('not-supported')
   })
-  it('fails what is declared and has no scenario', () => {
+  it('fails a declared capability that has no scenario', () => {
     expect(verdictOn('thinking', declared, general)).toBe('no-scenario')
   })
-  it('fails a capability that has no case', () => {
+  it('fails a capability that has no test case', () => {
     expect(verdictOn('thinking', declared, scenarios, {})).toBe('no-case')
     expect(capabilityNames.map((name) => verdictOn(name, declared, scenarios))).not.toContain('no-case')
   })
@@ -117,7 +117,7 @@ describe('declare or fail', () => {
   })
 })
 
-/** Declares everything and only ever says that it can. */
+/** An agent that declares every capability and shows none. */
 function pretender(): AgentAdapter {
   const adapter = createScriptedAdapter({
     capabilities: capabilities(...capabilityNames),

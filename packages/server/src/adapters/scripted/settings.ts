@@ -8,7 +8,7 @@ export function honouredOptions(can: Capabilities): (keyof SessionOptions)[] {
   ]
 }
 
-/** What comes into force of what was asked for, and in words what does not. */
+/** The settings that take effect of those requested, and a message for each that does not. */
 export function effectiveSettings(
   models: readonly AgentModel[],
   asked: SessionSettings,

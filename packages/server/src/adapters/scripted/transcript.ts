@@ -3,20 +3,20 @@ import { join } from 'node:path'
 import { asksPerson, innerSteps, type Script, type Step, stepPath } from './script.ts'
 
 /**
- * What the scripted agent itself remembers of a conversation, as a real agent does in its own files: the prompts it
- * got, and which of its requests were asked and answered. Written synchronously, so a kill loses nothing of it.
+ * What the scripted agent remembers of a conversation, like the files of a real agent: the prompts it received, and
+ * which of its requests were asked and answered. Written synchronously, so that a kill loses nothing.
  */
 export type Transcript = {
   load(agentSessionId: string): readonly TranscriptEntry[]
   append(agentSessionId: string, entry: TranscriptEntry): void
 }
 
-/** `path` is the place in its script of the step that asked. */
+/** `path` is the path, in its script, of the step that asked. */
 export type TranscriptEntry =
   | { readonly type: 'prompt'; readonly promptId: string; readonly text: string }
   | { readonly type: 'asked' | 'answered'; readonly promptId: string; readonly path: string }
 
-/** Forgets with its process. */
+/** Lives as long as its process. */
 export function memoryTranscript(): Transcript {
   const kept = new Map<string, TranscriptEntry[]>()
   return {
@@ -39,7 +39,7 @@ export function fileTranscript(folder: string): Transcript {
   }
 }
 
-/** A last line that a kill cut in half counts as not written. */
+/** Ignores a last line that was cut off by a kill. */
 function readEntries(path: string): TranscriptEntry[] {
   let text: string
   try {
@@ -62,7 +62,7 @@ export function answeredPaths(entries: readonly TranscriptEntry[], promptId: str
   return paths
 }
 
-/** The words of the prompts before this one. */
+/** The texts of the prompts before this one. */
 export function promptsBefore(entries: readonly TranscriptEntry[], promptId: string): string[] {
   const words: string[] = []
   for (const entry of entries) {
@@ -74,8 +74,8 @@ export function promptsBefore(entries: readonly TranscriptEntry[], promptId: str
 }
 
 /**
- * Where a parked script goes on: at its first step with an unanswered request in it; if there is none, after the last
- * answered one. With nothing remembered that is its first request: what was said before it is not said again.
+ * The index at which a parked script resumes: its first step with an unanswered request; if there is none, the step
+ * after the last answered one. With an empty transcript that is the first request: earlier texts are not repeated.
  */
 export function resumeIndex(script: Script, outer: string, answered: ReadonlySet<string>): number {
   const open = script.findIndex((step, index) => isUnanswered(step, stepPath(outer, index), answered))

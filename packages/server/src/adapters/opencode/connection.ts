@@ -1,5 +1,6 @@
 import type { OpencodeClient, Session } from '@opencode-ai/sdk/v2/client'
 import {
+  type Billing,
   ParleyError,
   type PermissionMode,
   type Prompt,
@@ -19,7 +20,7 @@ import { AnnouncedCalls } from './announced-calls.ts'
 import { atMost } from './at-most.ts'
 import { applyRules, type usageOf } from './conversation.ts'
 import { readEvents } from './events.ts'
-import { connectedOutput, type Introduction } from './introduction.ts'
+import { billingOfModel, connectedOutput, type Introduction } from './introduction.ts'
 import { ignoredFrames } from './native.ts'
 import { newMessageId, Outgoing } from './outgoing.ts'
 import { commandIn, messageIdOf, type NativeCommand, nativeParts } from './prompt.ts'
@@ -79,6 +80,8 @@ export class OpenCodeConnection implements AgentConnection {
   /** Prompts that were given here, or were told of as said elsewhere, by OpenCode's ids. */
   readonly #heard = new Set<string>()
   #state: TranslateState
+  /** As it was said last. */
+  #billing: Billing | undefined
   /** A mode that holds from the next turn on. */
   #nextMode: PermissionMode | undefined
   readonly #watch: TurnWatch
@@ -186,6 +189,15 @@ export class OpenCodeConnection implements AgentConnection {
     const waits = this.#state.turn !== undefined && this.#outgoing.agent !== before
     this.#nextMode = waits ? mode : undefined
     this.#configured(waits ? undefined : mode)
+    this.#sayBilling(settings.model)
+  }
+
+  /** Providers are paid in different ways: another model may be of another one. */
+  #sayBilling(model: string | undefined): void {
+    const billing = billingOfModel(this.#introduction, model)
+    if (billing === undefined || billing === this.#billing) return
+    this.#billing = billing
+    void this.#queue.put({ type: 'agent.connected', billing })
   }
 
   close(): Promise<void> {
@@ -202,6 +214,7 @@ export class OpenCodeConnection implements AgentConnection {
   }
 
   async #introduce(): Promise<void> {
+    this.#billing = billingOfModel(this.#introduction, this.#input.settings.model)
     await this.#queue.put(connectedOutput(this.#introduction, this.#session.id, this.#input))
     this.#configured(this.#outgoing.mode)
     const { unasked } = this.#introduction

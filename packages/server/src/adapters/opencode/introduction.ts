@@ -1,6 +1,7 @@
 import type { OpencodeClient, Provider } from '@opencode-ai/sdk/v2/client'
-import { type AgentCommand, type AgentModel, ParleyError } from '@parley/protocol'
+import { type AgentCommand, type AgentModel, type Billing, ParleyError } from '@parley/protocol'
 import type { AgentOutput, ConnectInput } from '../../core/agent-adapter.ts'
+import { billingOf } from './billing.ts'
 import { type NativeAgent, unaskedTools } from './rules.ts'
 import { type Advice, oldestVersion, tooOld } from './version.ts'
 import { wordsOf } from './words-of.ts'
@@ -13,6 +14,8 @@ export type Introduction = {
   readonly efforts: Readonly<Record<string, readonly string[]>>
   readonly windows: Readonly<Record<string, number>>
   readonly defaultModel: string | undefined
+  /** What pays for the models of each provider. */
+  readonly billings: Readonly<Record<string, Billing | undefined>>
   readonly commands: readonly AgentCommand[]
   readonly agents: readonly NativeAgent[]
   readonly tools: readonly string[]
@@ -59,6 +62,7 @@ export async function introductionOf(
     efforts: Object.fromEntries(all.map(({ id, efforts = [] }) => [id, efforts])),
     windows: Object.fromEntries(all.map(({ id, contextWindow = 0 }) => [id, contextWindow])),
     defaultModel: chosen ?? firstDefault(defaults),
+    billings: Object.fromEntries(list.map((provider) => [provider.id, billingOf(provider)])),
     commands: [compact, ...commands.data.map(agentCommand)],
     agents: agents.data,
     tools: tools.data.filter((name) => name !== 'invalid' && !unasked.includes(name)),
@@ -69,11 +73,13 @@ export async function introductionOf(
 
 /** The same as the host is told of it. */
 export function connectedOutput(
-  { version, models, commands, mcpServers, defaultModel, agents, tools }: Introduction,
+  introduction: Introduction,
   agentSessionId: string,
   { settings, trusted, cwd }: Pick<ConnectInput, 'settings' | 'trusted' | 'cwd'>,
 ): AgentOutput {
+  const { version, models, commands, mcpServers, defaultModel, agents, tools } = introduction
   const model = settings.model ?? defaultModel
+  const billing = billingOfModel(introduction, model)
   const plans = agents.some(({ name }) => name === planAgent) ? (['plan'] as const) : []
   return {
     type: 'agent.connected',
@@ -87,7 +93,16 @@ export function connectedOutput(
     modes: ['ask', 'accept-edits', 'read-only', ...plans, 'bypass'],
     loaded: trusted ? ['user', 'project'] : ['user'],
     ...(model !== undefined && { model }),
+    ...(billing && { billing }),
   }
+}
+
+/** A model is named by its provider and its own name. */
+export function billingOfModel(
+  { billings, defaultModel }: Introduction,
+  model: string | undefined,
+): Billing | undefined {
+  return billings[(model ?? defaultModel ?? '').split('/', 1)[0] ?? '']
 }
 
 async function versionOf(client: OpencodeClient, { getIt }: Advice): Promise<string> {

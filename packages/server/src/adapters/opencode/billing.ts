@@ -1,0 +1,21 @@
+import type { Provider } from '@opencode-ai/sdk/v2/client'
+import type { Billing } from '@parley/protocol'
+
+/** Clouds, which are billed to an account of the cloud and not to a key of a provider. */
+const clouds = /^(amazon-bedrock|google-vertex|azure|sap-ai-core)/
+/** Providers that OpenCode signs in to with an account: it then calls their source `custom`. */
+const subscriptions = /^(openai|github-copilot)/
+
+/** What pays for the models of a provider, as far as OpenCode tells: where it found what lets it in. */
+export function billingOf({
+  id,
+  source,
+  key,
+  options,
+}: Omit<Provider, 'models' | 'name' | 'env'>): Billing | undefined {
+  if (clouds.test(id)) return 'cloud'
+  if (source === 'custom') return subscriptions.test(id) ? 'subscription' : undefined
+  const isKey =
+    source === 'api' || source === 'env' || (typeof options.apiKey === 'string' && options.apiKey !== '')
+  return isKey || key !== undefined ? 'api-key' : undefined
+}

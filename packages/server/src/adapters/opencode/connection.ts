@@ -159,7 +159,7 @@ export class OpenCodeConnection implements AgentConnection {
       await this.#useAgent()
       await this.#begin(message)
     } catch (error) {
-      this.#fail(error, round)
+      await this.#fail(error, round)
     }
   }
 
@@ -271,7 +271,7 @@ export class OpenCodeConnection implements AgentConnection {
   async #run(command: NativeCommand, messageId: string): Promise<void> {
     const { round } = this.#watch
     this.#outgoing.run(messageId, command, this.#state.saidModel).catch((error: unknown) => {
-      if (!this.#state.turn?.begun) this.#fail(error, round)
+      if (!this.#state.turn?.begun) void this.#fail(error, round)
     })
   }
 
@@ -296,8 +296,9 @@ export class OpenCodeConnection implements AgentConnection {
     }
   }
 
-  /** Nothing came of the prompt of this round. */
-  #fail(error: unknown, round: number): void {
+  /** Nothing came of the prompt of this round. If the server is gone, the turn ends with it. */
+  async #fail(error: unknown, round: number): Promise<void> {
+    if (!(await this.#server.lives())) return this.#server.doubt()
     if (this.#closing || !this.#server.alive || !this.#state.turn || round !== this.#watch.round) return
     const told = failToBegin(this.#state)
     if (told.outputs.length > 0) return void this.#give(told)

@@ -94,13 +94,14 @@ export class OpenCodeServer {
   doubt(): void {
     if (this.#doubting || !this.alive) return
     this.#doubting = true
-    void this.#lives().then((lives) => {
+    void this.lives().then((lives) => {
       this.#doubting = false
       if (!lives) return this.end()
     })
   }
 
-  async #lives(): Promise<boolean> {
+  /** Asks it. Its process may have died without us having heard of that yet. */
+  async lives(): Promise<boolean> {
     try {
       await this.client().global.health({ throwOnError: true, signal: AbortSignal.timeout(aliveMs) })
       return true

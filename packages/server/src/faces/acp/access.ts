@@ -11,11 +11,11 @@ import type {
 } from '@parley/protocol'
 
 /**
- * What the face needs of the sessions it shows, wherever they are: a server that runs, reached as a client, or a host in
- * this process. Every verb rejects with a ParleyError.
+ * The operations on sessions that the ACP face needs. The sessions are on a running server, reached as a client, or in
+ * a host in this process. Every method rejects with a ParleyError.
  */
 export type Access = {
-  /** As it is found now; nothing if there is no such agent. */
+  /** The agent's current state; undefined if there is no such agent. */
   agent(id: string): Promise<AgentInfo | undefined>
   create(input: NewSessionInput): Promise<SessionState>
   state(sessionId: string): Promise<SessionState>
@@ -25,7 +25,10 @@ export type Access = {
   }): Promise<{ sessions: SessionSummary[]; cursor?: string | undefined }>
   command(sessionId: string, command: CommandInput): Promise<Receipt>
   remove(sessionId: string): Promise<void>
-  /** The log after the cursor, then what comes; the signal ends it. Only as much waits in it as it bounds itself. */
+  /**
+   * The log after the cursor, then live items until the signal aborts. The implementation bounds how many items it
+   * buffers.
+   */
   feed(sessionId: string, from: FeedFrom): AsyncIterable<AccessItem>
 }
 
@@ -35,10 +38,13 @@ export type AccessItem =
   | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
   | { readonly type: 'delta'; readonly delta: Delta }
   | { readonly type: 'native'; readonly native: unknown }
-  /** The log is another than the cursor was of: all of it follows. */
+  /** The cursor belongs to another epoch: the whole log follows. */
   | { readonly type: 'reset'; readonly epoch: string }
   | { readonly type: 'caught-up'; readonly seq: number }
-  /** Of a server that is reached over a wire. Lost: it is gone; what follows is from another one on the same sessions. */
+  /**
+   * Only from a remote server. `lost` means that the server is gone and later items come from another server with the
+   * same sessions.
+   */
   | {
       readonly type: 'status'
       readonly status: 'connecting' | 'replaying' | 'live' | 'reconnecting' | 'lost'

@@ -24,18 +24,18 @@ export type AskContext = {
   readonly sessionId: string
   readonly cwd: string
   readonly agentName: string
-  /** It was begun by a prompt of this editor's, which waits for its end. */
+  /** Whether a pending prompt of this editor started the turn. */
   isOwnTurn(turnId: string | undefined): boolean
-  /** The editor cannot put this before its person, who is told so and where it can be answered. */
+  /** Tells the person that the editor cannot show the request, and where to answer it. */
   cannotAsk(why: string): Promise<void>
 }
 
-/** So often a form may come back with something missing. */
+/** How many times an incomplete form is sent again before the request is given up. */
 const mostForms = 3
 
 /**
- * Puts a request that waits before the person at the editor, and what they say into the log. The signal takes it back,
- * because it was answered elsewhere or its turn is over. Whoever is first is right: a late answer changes nothing.
+ * Shows an open request to the person at the editor and records the answer. The signal withdraws the request when it
+ * was answered elsewhere or its turn ended. The first answer counts; a later one changes nothing.
  */
 export async function askEditor(
   context: AskContext,
@@ -47,7 +47,7 @@ export async function askEditor(
     else await askQuestions(context, request, signal)
   } catch (thrown) {
     if (signal.aborted || isLate(thrown)) return
-    // A rule refuses what was allowed.
+    // A rule forbids what the person allowed.
     if (thrown instanceof ParleyError && thrown.code === 'forbidden') return context.cannotAsk(thrown.message)
     if (!(thrown instanceof RequestError)) throw thrown
     await context.cannotAsk(`This editor did not take the question (${thrown.message}).`)
@@ -83,7 +83,7 @@ async function askPermission(
   })
 }
 
-/** The protocol knows once and always; for how long always is, stands in the words. */
+/** ACP knows only `once` and `always`; the label says how long `always` lasts. */
 function nativeOption({ decision, scope, label }: PermissionOption, index: number): NativeOption {
   const verdict = decision === 'allow' ? 'allow' : 'reject'
   const kind = `${verdict}_${scope === 'once' ? 'once' : 'always'}` as const
@@ -95,8 +95,8 @@ function chosenIn({ outcome }: RequestPermissionResponse): string | undefined {
 }
 
 /**
- * Not answering is stopping: that is what the word `cancelled` means in the protocol. But it is said of the editor's own
- * prompt; who only looks on at another's turn leaves the request to others.
+ * In ACP the outcome `cancelled` means that the turn is cancelled. This applies only to a turn that this editor
+ * started; for other turns the request stays open for other clients.
  */
 async function cancelTurn(context: AskContext, { turnId }: OpenRequest): Promise<void> {
   const { access, sessionId, isOwnTurn } = context
@@ -123,7 +123,9 @@ async function askQuestions(
   })
 }
 
-/** An agent can be told that there is no answer only where it takes words; else there is nothing to go on with. */
+/**
+ * A refusal is sent as free text, so it exists only if every question takes free text. Otherwise the turn is cancelled.
+ */
 function refusalOf(questions: readonly Question[]): Answers | undefined {
   if (!questions.every(({ freeText }) => freeText)) return undefined
   return Object.fromEntries(questions.map(({ id }) => [id, 'I would rather not answer this.']))
@@ -160,7 +162,7 @@ async function askForm(
   return 'not-possible'
 }
 
-/** An editor without forms can still show a choice of one, as it shows a permission. */
+/** For editors without forms: shows each single-choice question as a permission request. */
 async function askOneByOne(
   context: AskContext,
   request: Request<'question'>,
@@ -207,7 +209,7 @@ async function askChoice(
   return label === undefined ? 'declined' : { label }
 }
 
-/** It was answered elsewhere, or is over. */
+/** The request was answered elsewhere, or is over. */
 function isLate(thrown: unknown): boolean {
   return thrown instanceof ParleyError && (thrown.code === 'conflict' || thrown.code === 'not_found')
 }

@@ -2,15 +2,15 @@ import { describe, expect, it, vi } from 'vitest'
 import { editorUnderTest, everything } from './editor-under-test.ts'
 import { aSession, aStranger, heldBack } from './face-under-test.ts'
 
-describe('an editor that talks nonsense', () => {
-  it('is refused before it has introduced itself', async () => {
+describe('an editor that sends invalid input', () => {
+  it('is refused before it sends initialize', async () => {
     const { editor, world } = await aStranger()
     await expect(
       editor.agent.request('session/new', { cwd: world.cwd, mcpServers: [] }),
     ).rejects.toMatchObject({ code: expect.any(Number) })
   })
 
-  it('is answered with errors and heard again', async () => {
+  it('is answered with errors and can go on', async () => {
     const errors = vi.spyOn(console, 'error').mockImplementation(() => undefined)
     const { editor, type, play, sessionId } = await aSession()
     const ask = (method: string, params: unknown) => editor.agent.request<unknown>(method, params)
@@ -36,7 +36,7 @@ describe('an editor that talks nonsense', () => {
     errors.mockRestore()
   })
 
-  it('that sends sound, a broken picture or a bad server is told what is wrong', async () => {
+  it('is told what is wrong with audio, a broken image or a bad MCP server', async () => {
     const { editor, sessionId, world } = await aSession()
     const prompt = (...blocks: object[]) =>
       editor.agent.request<unknown>('session/prompt', { sessionId, prompt: blocks })
@@ -57,7 +57,7 @@ describe('an editor that talks nonsense', () => {
 })
 
 describe('an editor that does not read', () => {
-  it('holds up nobody, and gets all of it when it reads again', async () => {
+  it('does not block the session, and gets all updates when it reads again', async () => {
     const { line, world, letGo } = await heldBack()
     const editor = editorUnderTest(line)
     await editor.introduce(everything)
@@ -78,8 +78,8 @@ describe('an editor that does not read', () => {
   })
 })
 
-describe('an editor that leaves', () => {
-  it('ends the face and not the turn', async () => {
+describe('an editor that disconnects', () => {
+  it('ends the face but not the turn', async () => {
     const { editor, play, world, sessionId, closed, hangUp } = await aSession()
     const turn = play({ type: 'text', text: 'First.' }, { type: 'wait', gate: 'go' })
     turn.catch(() => undefined)

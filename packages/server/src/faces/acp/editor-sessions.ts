@@ -26,28 +26,31 @@ export type EditorSessionsOptions = {
   readonly access: Access
   /** Which agent the editor drives. */
   readonly agent: string
-  /** What new sessions are made with where the editor has no say. */
+  /** Settings of new sessions; an editor cannot set them when it creates one. */
   readonly defaults?: { readonly mode?: PermissionMode; readonly model?: string }
   /** The command that opens a session in another client. */
   readonly elsewhere?: (sessionId: string) => string
-  /** A session is shown in this editor from now on. */
+  /** Called when this editor opens a session. */
   readonly opened?: (sessionId: string) => void
-  /** Told of what goes wrong where the editor could not be told. */
+  /** Called with errors that cannot be reported to the editor. */
   readonly problem?: (thrown: unknown, doing: string) => void
 }
 
-/** An editor that has left waits for nothing. */
+/** How long cleanup may take after the editor has disconnected. */
 const leaveMs = 2_000
 
 type Place = Pick<LoadSessionRequest, 'cwd' | 'additionalDirectories'> & {
   readonly mcpServers?: LoadSessionRequest['mcpServers']
 }
 
-/** The sessions that are open in one editor, by their ids. */
+/** The sessions that are open in one editor, by id. */
 export class EditorSessions {
   readonly #options: EditorSessionsOptions
   readonly #open = new Map<string, OpenSession>()
-  /** Made here. Those that were never used are not kept: an editor makes one before its person has said a word. */
+  /**
+   * Sessions created by this editor. Unused ones are deleted, because an editor creates a session before its person
+   * sends a prompt.
+   */
   readonly #made = new Set<string>()
   #agent: AgentInfo | undefined
 
@@ -55,7 +58,7 @@ export class EditorSessions {
     this.#options = options
   }
 
-  /** The agent as it was found; to look for it takes a while. */
+  /** The agent, cached because looking it up takes a while. `again` looks it up anew. */
   async agent({ again = false } = {}): Promise<AgentInfo> {
     const { access, agent: id } = this.#options
     if (this.#agent && !again) return this.#agent
@@ -64,7 +67,7 @@ export class EditorSessions {
     throw new ParleyError('agent_not_found', `There is no agent "${id}". Give another one with --agent.`)
   }
 
-  /** The agent, if there is somebody to talk to: an editor can help its person best before they have said a word. */
+  /** The agent, if it can be used. Throws otherwise, so that the editor can help before the first prompt. */
   async #ready(): Promise<AgentInfo> {
     const isReady = ({ found, usable, signedIn }: AgentInfo) =>
       found && usable !== false && signedIn !== false
@@ -78,7 +81,7 @@ export class EditorSessions {
     throw new ParleyError('agent_not_found', `${name} was not found. ${hint}`)
   }
 
-  /** One that was made, loaded or resumed here. */
+  /** A session that this editor created, loaded or resumed. */
   get(sessionId: string): OpenSession {
     const session = this.#open.get(sessionId)
     if (session) return session
@@ -143,7 +146,7 @@ export class EditorSessions {
     }
   }
 
-  /** Ends the turn that runs, as the protocol says, and lets the agent's process go. The session stays. */
+  /** Cancels the running turn, as ACP requires, and closes the agent's process. The session is kept. */
   async close(sessionId: string): Promise<void> {
     const session = this.get(sessionId)
     await session.cancel()
@@ -160,7 +163,7 @@ export class EditorSessions {
     await this.#options.access.remove(sessionId)
   }
 
-  /** The editor has left. */
+  /** Cleans up when the editor has disconnected. */
   async leave(): Promise<void> {
     const { problem = () => undefined } = this.#options
     for (const session of [...this.#open.values()]) this.#forget(session)
@@ -206,7 +209,7 @@ export class EditorSessions {
     return session
   }
 
-  /** A session in the folder that the editor means. */
+  /** The state of a session, after checking that it works in the folder that the editor names. */
   async #found(sessionId: string, { cwd }: Place): Promise<SessionState> {
     const state = await this.#own(sessionId)
     if ((await realFolder(cwd)) === state.cwd) return state
@@ -214,7 +217,7 @@ export class EditorSessions {
     throw new ParleyError('validation_error', message, { details: { cwd: state.cwd } })
   }
 
-  /** The same with the servers and folders that the editor names. */
+  /** The same, after applying the MCP servers and folders that the editor names. */
   async #prepared(sessionId: string, place: Place): Promise<[SessionState, AgentInfo]> {
     const { access } = this.#options
     const [state, agent] = await Promise.all([this.#found(sessionId, place), this.agent()])
@@ -240,7 +243,7 @@ export class EditorSessions {
   }
 }
 
-/** Nobody has said anything in it, or given it a name. */
+/** No prompt was sent, and the session has no title and is not pinned. */
 function isUnused({ turns, turn, queue, title, pinned }: SessionState): boolean {
   return turns === 0 && !turn && queue.length === 0 && title === '' && !pinned
 }
@@ -254,12 +257,17 @@ function optionsOf({ additionalDirectories }: Place): SessionOptions | undefined
   return additionalDirectories?.length ? { directories: additionalDirectories } : undefined
 }
 
-/** What is there is told without its secrets: servers that have some are named again. That changes nothing if they are the same. */
+/**
+ * The server does not return secrets, so servers with secrets are always sent again. Sending the same values changes
+ * nothing.
+ */
 function mayDiffer(named: McpServers | undefined, there: McpServers | undefined): boolean {
   return differs(named, there) || (named !== undefined && differs(named, hideSecrets(named)))
 }
 
-/** Whether what an editor names is other than what is there. Naming nothing leaves it as it is. */
+/**
+ * Whether any value that the editor names differs from the current one. Values that it does not name stay as they are.
+ */
 function differs<Value extends McpServers | SessionOptions>(
   named: Value | undefined,
   there: Value | undefined,
@@ -269,7 +277,7 @@ function differs<Value extends McpServers | SessionOptions>(
   return Object.entries(named).some(([key, value]) => JSON.stringify(now[key]) !== JSON.stringify(value))
 }
 
-/** Sessions keep their folder with links resolved. */
+/** Sessions store their folder with symbolic links resolved. */
 async function realFolder(folder: string): Promise<string> {
   return realpath(folder).catch(() => resolve(folder))
 }

@@ -14,29 +14,29 @@ import {
 
 type Ask<Request, Response> = (request: Request, signal: AbortSignal) => Response | Promise<Response>
 
-/** An editor, made of the SDK's own client. What it hears is kept; how it answers, a test says. */
+/** An editor built on the SDK's own client. It records all updates and requests; the test sets how it answers. */
 export type EditorUnderTest = {
   readonly agent: ClientContext
   readonly heard: { readonly sessionId: string; readonly update: SessionUpdate }[]
   readonly permissions: RequestPermissionRequest[]
   readonly forms: CreateElicitationRequest[]
-  /** Questions that were taken back before they were answered. */
+  /** Requests that were withdrawn before they were answered. */
   readonly takenBack: string[]
   answerPermission: Ask<RequestPermissionRequest, RequestPermissionResponse>
   answerForm: Ask<CreateElicitationRequest, CreateElicitationResponse>
-  /** Resolves when something holds that may change with what is heard or asked. */
+  /** Resolves when `fact` holds. It is checked again after each update and request. */
   until<Value>(fact: () => Value | undefined | false): Promise<Value>
   introduce(capabilities?: ClientCapabilities): ReturnType<typeof initialize>
   updates<Type extends SessionUpdate['sessionUpdate']>(
     type: Type,
     from?: number,
   ): Extract<SessionUpdate, { sessionUpdate: Type }>[]
-  /** All that the agent said, thoughts apart. */
+  /** All text that the agent sent, without its thinking. */
   text(from?: number): string
   leave(): void
 }
 
-/** All that an editor can announce. */
+/** Every capability that an editor can announce. */
 export const everything: ClientCapabilities = {
   elicitation: { form: {} },
   session: { notices: {}, compaction: {} },
@@ -116,14 +116,14 @@ export function choosing(kind: string, name = /./): EditorUnderTest['answerPermi
 }
 
 /**
- * Two ends of a line of bytes, as between two processes. `type` puts in what the SDK would never write; what comes to the
- * editor is held back as long as `gate` says.
+ * Both ends of a byte stream, as between two processes. `type` writes bytes that the SDK would never write; `gate`
+ * delays what is sent to the editor.
  */
 export function wires(gate: () => Promise<void> = async () => undefined): {
   face: Stream
   editor: Stream
   type(text: string): Promise<void>
-  /** The editor is gone. */
+  /** Closes the editor's end. */
   hangUp(): Promise<void>
 } {
   const there = new TransformStream<Uint8Array, Uint8Array>()

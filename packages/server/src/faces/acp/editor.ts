@@ -8,12 +8,12 @@ import type {
   SessionUpdate,
 } from '@agentclientprotocol/sdk/unstable'
 
-/** The program at the other end, as far as it can be told and asked. */
+/** The program at the other end: what it can be told and asked. */
 export type Editor = {
   readonly knows: { readonly notices: boolean; readonly compaction: boolean; readonly forms: boolean }
-  /** Resolves when it is written: whoever waits for it is never faster than the editor reads. */
+  /** Resolves when the update is written, so a caller that awaits it is never faster than the editor reads. */
   update(sessionId: string, update: SessionUpdate): Promise<void>
-  /** The signal takes the question back: the editor is told, and this rejects. */
+  /** An abort of the signal withdraws the request: the editor is told, and the promise rejects. */
   permission(question: RequestPermissionRequest, signal: AbortSignal): Promise<RequestPermissionResponse>
   form(question: CreateElicitationRequest, signal: AbortSignal): Promise<CreateElicitationResponse>
 }
@@ -27,7 +27,7 @@ export function createEditor(client: AgentContext, capabilities: ClientCapabilit
       compaction: session?.compaction != null,
       forms: elicitation?.form != null,
     },
-    // An editor that is gone is noticed by whoever holds the line.
+    // Ignored here: whoever holds the connection notices that the editor is gone.
     update: (sessionId, update) =>
       client.notify('session/update', { sessionId, update }).catch(() => undefined),
     permission: (question, signal) => client.request('session/request_permission', question, options(signal)),

@@ -7,14 +7,14 @@ import { createAcpFace, hostAccess } from './index.ts'
 
 export type Given = { capabilities?: ClientCapabilities; host?: HostUnderTestOptions; agent?: string }
 
-/** A real host and an editor on it, which has not introduced itself yet. */
+/** A real host and an editor connected to it that has not sent initialize. */
 export async function aStranger({ host, agent }: Given = {}) {
   const world = await hostUnderTest(host)
   onTestFinished(() => world[Symbol.asyncDispose]())
   return { world, ...join(world, agent) }
 }
 
-/** One more editor on the same host. `type` gives it bytes that the SDK would never write. */
+/** Connects another editor to the same host. `type` writes bytes that the SDK would never write. */
 export function join(
   world: HostUnderTest,
   agent = 'scripted',
@@ -37,7 +37,7 @@ export function join(
   return { editor, closed, type: line.type, hangUp: line.hangUp }
 }
 
-/** A host, and the editor's end of a line whose reading a test can stop. */
+/** A host, and an editor's end of a stream that a test can stop reading. */
 export async function heldBack() {
   const world = await hostUnderTest()
   onTestFinished(() => world[Symbol.asyncDispose]())
@@ -60,7 +60,7 @@ export async function anEditor(given: Given = {}) {
   return all
 }
 
-/** A session in an editor; `play` prompts it with a script. */
+/** A session open in an editor; `play` sends a script as its prompt. */
 export async function aSession(given: Given = {}) {
   const { world, editor, ...rest } = await anEditor(given)
   const made = await editor.agent.request('session/new', { cwd: world.cwd, mcpServers: [] })

@@ -22,18 +22,18 @@ export { modeFrom } from './settings.ts'
 
 export type AcpFaceOptions = EditorSessionsOptions & { readonly version: string }
 
-/** An agent of the Agent Client Protocol, to one editor: any agent of ours, with our log, rules and permissions. */
+/** Serves any Parley agent to one editor over the Agent Client Protocol, with Parley's log, rules and permissions. */
 export type AcpFace = {
-  /** The editor has left, or the face was closed, and all is cleared up. */
+  /** Resolves when the editor has disconnected or the face was closed, and cleanup is done. */
   readonly closed: Promise<void>
-  /** Tells and asks the editor nothing more. Sessions and their turns go on. */
+  /** Stops all updates and requests to the editor. Sessions and their turns continue. */
   close(): void
 }
 
 type Parts = {
   readonly options: AcpFaceOptions
   readonly sessions: EditorSessions
-  /** Who has introduced itself; the SDK refuses everything before that. */
+  /** Set by initialize; the SDK refuses every other method before it. */
   editor?: Editor
 }
 
@@ -57,7 +57,10 @@ function editorOf({ editor }: Parts): Editor {
   throw RequestError.invalidRequest({ code: 'conflict' }, 'initialize comes first')
 }
 
-/** Whatever a handler throws is an error of the protocol; what is not ours is a defect, and is told to whoever runs us. */
+/**
+ * Turns whatever a handler throws into an ACP error. An unexpected error is a defect and is reported through `problem`
+ * too.
+ */
 function answering<Context extends { method: string }, Answer>(
   { options }: Parts,
   work: (context: Context) => Promise<Answer>,

@@ -6,10 +6,10 @@ import {
 } from '@agentclientprotocol/sdk/unstable'
 import type { AgentInfo } from '@parley/protocol'
 
-/** How a person signs in: with the agent's own program. Parley has no way in of its own. */
+/** A person signs in with the agent's own program; Parley has no sign-in of its own. */
 const withTheProgram = 'program'
 
-/** What the editor may count on: what the agent can do, and what Parley adds for any agent. */
+/** What the editor can use: the agent's capabilities and what Parley adds to every agent. */
 export function introduction(agent: AgentInfo, version: string): InitializeResponse {
   const { capabilities: can, name, hint } = agent
   return {
@@ -18,7 +18,7 @@ export function introduction(agent: AgentInfo, version: string): InitializeRespo
     agentCapabilities: {
       loadSession: true,
       promptCapabilities: { image: can.images, audio: false, embeddedContext: true },
-      // Not every agent that takes MCP servers takes them over SSE, and none says so beforehand.
+      // Not every agent with MCP support takes servers over SSE, and no agent announces it.
       mcpCapabilities: { http: can.mcp, sse: false },
       sessionCapabilities: {
         list: {},
@@ -36,7 +36,7 @@ export function introduction(agent: AgentInfo, version: string): InitializeRespo
   }
 }
 
-/** Looks again whether the person has signed in meanwhile. */
+/** Answers from a fresh look at the agent: the person may have signed in meanwhile. */
 export function signIn(agent: AgentInfo, methodId: string): AuthenticateResponse {
   if (methodId !== withTheProgram)
     throw RequestError.invalidParams({ code: 'validation_error' }, `there is no method "${methodId}"`)

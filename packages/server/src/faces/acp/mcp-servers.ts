@@ -1,7 +1,10 @@
 import type { McpServer as NativeServer } from '@agentclientprotocol/sdk/unstable'
 import { type McpServer, type McpServers, ParleyError } from '@parley/protocol'
 
-/** The servers an editor names, or nothing if it names none. Two of one name are refused: one would be lost. */
+/**
+ * The MCP servers that an editor names; undefined if it names none. Duplicate names are refused, because one server
+ * would be lost.
+ */
 export function mcpServersOf(native: readonly NativeServer[] | null | undefined): McpServers | undefined {
   if (!native || native.length === 0) return undefined
   const servers: McpServers = {}

@@ -24,44 +24,53 @@ export type OpenSessionOptions = {
   readonly editor: Editor
   readonly agent: AgentInfo
   readonly state: SessionState
-  /** The command that opens it in another client. */
+  /** The command that opens the session in another client. */
   readonly elsewhere: string | undefined
-  /** It can be followed no more: it was deleted, or the server is gone for good. */
+  /** Called when the session can no longer be followed: it was deleted, or the server is gone for good. */
   ended(thrown: unknown): void
   problem(thrown: unknown, doing: string): void
 }
 
-/** A prompt of the editor's, until its turn has ended. */
+/** A prompt of the editor whose turn has not ended. */
 type Pending = {
   readonly messageId: string
   readonly response: PromiseWithResolvers<PromptResponse>
   promptId?: string
   turnId?: string
   submitted: boolean
-  /** The server that is there now has it. */
+  /** Whether the current server has the prompt. */
   delivered: boolean
   cancelled: boolean
 }
 
-/** Output of calls is sent whole each time, so not for every piece. */
+/** The whole output of a call is sent each time, so updates are batched. */
 const outputMs = 100
-/** A server that stays away so long is given up by whoever waits for a turn. */
+/** How long a pending prompt waits for a lost server before it fails. */
 const lostMs = 60_000
 
-/** One session in an editor: what its log says is told, what it waits for is asked, what the editor wants is done. */
+/**
+ * One session open in an editor. It sends the log to the editor as updates, asks the editor for answers to requests,
+ * and runs the editor's commands.
+ */
 export class OpenSession {
   readonly id: string
   readonly #options: OpenSessionOptions
   readonly #closing = new AbortController()
   readonly #asking = new Map<string, AbortController>()
   readonly #caughtUp = Promise.withResolvers<void>()
-  /** What is in force when it goes live is told as well: a turn is begun after that, so that none of it is missed. */
+  /**
+   * Resolves when the current title, mode, options and so on were sent. A prompt waits for it, so that the editor
+   * misses none of them.
+   */
   readonly #ready = Promise.withResolvers<void>()
-  /** Prompts that the editor has just sent, and shows already. */
+  /** Prompts that this editor sent and therefore shows already. */
   readonly #own = new Set<string>()
   #retelling: Retelling
   #live = false
-  /** After a reset: the editor has all of it, or some other past; nothing is told until all is known. */
+  /**
+   * Set by a reset until the feed has caught up: the editor has already seen this log or another one, so nothing is
+   * sent.
+   */
   #silent = false
   #pending: Pending | undefined
   #turnOver: PromiseWithResolvers<void> | undefined
@@ -89,14 +98,14 @@ export class OpenSession {
     this.#retelling.choose(settings)
   }
 
-  /** What the editor is told of the settings in an answer. */
+  /** The settings for an answer to the editor. */
   settings() {
     this.#retelling.answered()
     const { modes, configOptions } = this.#retelling
     return { modes, configOptions }
   }
 
-  /** Tells all that was, then what comes. Resolves when all that was is told. */
+  /** Sends the whole log, then live updates. Resolves when the whole log was sent. */
   async replay(): Promise<void> {
     const { epoch, id } = this.#options.state
     this.#retelling = this.#retellingFrom(emptyState(id, epoch))
@@ -104,7 +113,7 @@ export class OpenSession {
     await this.#caughtUp.promise
   }
 
-  /** Tells what comes from here on, once the answer that names the session is on its way. */
+  /** Sends updates from now on, after the answer that names the session. */
   goOn(): void {
     setImmediate(() => {
       void this.#follow(this.#options.state.seq)
@@ -144,7 +153,7 @@ export class OpenSession {
     }
   }
 
-  /** Words into the turn that runs. */
+  /** Sends a prompt into the running turn. */
   async steer(parts: PromptPart[]): Promise<void> {
     await this.#submit(parts, newId('cmd'), 'steer')
   }
@@ -160,7 +169,7 @@ export class OpenSession {
     }
   }
 
-  /** Stops the editor's own prompt, or else whatever runs. */
+  /** Cancels the editor's pending prompt, or else the running turn. */
   async cancel(): Promise<void> {
     const pending = this.#pending
     if (!pending) return this.#cancelTurn(undefined)
@@ -169,12 +178,12 @@ export class OpenSession {
     else pending.response.resolve({ stopReason: 'cancelled' })
   }
 
-  /** A prompt of the editor's is being worked on. */
+  /** Whether a prompt of the editor is pending. */
   get busy(): boolean {
     return this.#pending !== undefined
   }
 
-  /** Resolves when no turn runs, or nothing more is heard of it. */
+  /** Resolves when no turn runs or the session is closed here. */
   async idle(): Promise<void> {
     while (this.state.turn && !this.#closing.signal.aborted) {
       this.#turnOver ??= Promise.withResolvers()
@@ -182,7 +191,7 @@ export class OpenSession {
     }
   }
 
-  /** Nothing more is told, nothing more is asked. The session itself goes on. */
+  /** Stops all updates and requests to the editor. The session itself continues. */
   close(): void {
     if (this.#closing.signal.aborted) return
     this.#closing.abort()
@@ -260,7 +269,7 @@ export class OpenSession {
     await this.#followPrompt(event)
   }
 
-  /** What follows from the past comes after the answer to the question for it. */
+  /** The current settings and the open requests are sent after the answer to `session/load`, hence `setImmediate`. */
   #nowLive(): void {
     if (this.#live) return
     this.#live = true
@@ -285,7 +294,7 @@ export class OpenSession {
     }, outputMs)
   }
 
-  /** A rule or the mode may have answered meanwhile: the server knows, before anybody is asked. */
+  /** A rule or the mode may have answered meanwhile, so the server's state is checked before the editor is asked. */
   async #ask(requestId: string): Promise<void> {
     const { access, editor, agent, elsewhere, problem } = this.#options
     if (this.#asking.has(requestId)) return
@@ -365,7 +374,10 @@ export class OpenSession {
     await this.#attempt('cancel a turn', { type: 'turn.cancel', ...(turnId !== undefined && { turnId }) })
   }
 
-  /** A refusal means that it is over already, or that the turn has begun: its start is heard of in a moment. */
+  /**
+   * A conflict or not_found means that the prompt or turn is over, or that the turn has just started; its start event
+   * follows.
+   */
   async #attempt(
     doing: string,
     command: { type: 'turn.cancel'; turnId?: string } | { type: 'prompt.withdraw'; promptId: string },
@@ -393,7 +405,7 @@ export class OpenSession {
 
 const requestCancelled = -32_800
 
-/** The editor does not want the answer any more. If it is gone, that says nothing of the turn. */
+/** The editor cancelled its request. A lost connection does not cancel the turn. */
 function isTakenBack(reason: unknown): boolean {
   return reason instanceof RequestError && reason.code === requestCancelled
 }

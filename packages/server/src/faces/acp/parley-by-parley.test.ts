@@ -14,15 +14,15 @@ import { adapterContract, type Scenarios } from '../../testing/adapter-contract.
 import { capabilityScripts, generalScripts, json, remembering } from '../../testing/script-scenarios.ts'
 
 /**
- * Parley drives Parley: a host with the ACP adapter, whose agent is the real program `parley acp`, which joins a server
- * with the scripted agent. What the scripted agent can do must come through both protocols.
+ * Parley drives Parley: the agent of a host with the ACP adapter is the real program `parley acp`, connected to a
+ * server with the scripted agent. The capabilities of the scripted agent must pass through both protocols.
  */
 const scratch = mkdtempSync(join(tmpdir(), 'parley-by-parley-'))
 const program = new URL('../../../bin/parley.js', import.meta.url).pathname
 const token = 'a-token-of-the-inner'
 const gates = createGates()
 
-/** What the ACP has no words for. */
+/** Capabilities that ACP cannot express. */
 const notCarried: readonly CapabilityName[] = [
   'toolInputStreaming',
   'toolOutputStreaming',
@@ -32,7 +32,7 @@ const notCarried: readonly CapabilityName[] = [
   'retraction',
 ]
 
-/** The words have a longer way here: the turn that waits for them goes on when they have arrived. */
+/** A steering prompt takes longer to arrive here, so the turn waits on a gate that its arrival opens. */
 function scripted(): AgentAdapter {
   const adapter = createScriptedAdapter({ gates, script: remembering, transcript: memoryTranscript() })
   return {

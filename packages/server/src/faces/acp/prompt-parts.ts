@@ -3,7 +3,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ContentBlock, EmbeddedResourceResource, ResourceLink } from '@agentclientprotocol/sdk/unstable'
 import { type Capabilities, ParleyError, type PromptPart } from '@parley/protocol'
 
-/** A command of ours, for agents that can be asked for it: some know no such word. */
+/** Parley's own command, offered for agents that can compact but do not list such a command. */
 export const compact = { name: 'compact', description: 'Shorten the conversation' }
 
 export type PromptContext = {
@@ -12,8 +12,8 @@ export type PromptContext = {
 }
 
 /**
- * What an editor sends with a prompt, in parts of ours. What the agent cannot take as a file is put into words, with all
- * that is in it; images and sound that it cannot take are refused, as there are no words for them.
+ * Converts the blocks of an editor's prompt into prompt parts. The text of a file that the agent cannot take as a file
+ * becomes prompt text. Audio is refused.
  */
 export function promptParts(blocks: readonly ContentBlock[], context: PromptContext): PromptPart[] {
   const [first] = blocks
@@ -37,7 +37,7 @@ function partOf(block: ContentBlock, context: PromptContext): PromptPart {
   }
 }
 
-/** A file inside the folder is named by its path; anything else by its address. */
+/** A file inside the session's folder becomes a file part with its path; anything else becomes a Markdown link. */
 function linked({ name, uri, mimeType }: ResourceLink, { cwd, can }: PromptContext): PromptPart {
   const path = pathIn(uri, cwd)
   if (path === undefined || isAbsolute(path) || !can.files) return { type: 'text', text: `[${name}](${uri})` }
@@ -57,7 +57,7 @@ function embedded(resource: EmbeddedResourceResource, { cwd, can }: PromptContex
   return { type: 'file', name, data: resource.blob, ...kind }
 }
 
-/** The path of a file, from the folder on if it is inside; nothing if the address is not one of a file. */
+/** The path of a file URI, relative if it is inside the folder; undefined if the URI names no file. */
 function pathIn(uri: string, cwd: string): string | undefined {
   try {
     const path = fileURLToPath(uri)

@@ -1,10 +1,10 @@
 import type { ElicitationPropertySchema, ElicitationSchema } from '@agentclientprotocol/sdk/unstable'
 import { type Answers, answersProblem, type Question } from '@parley/protocol'
 
-/** The end of the name of a field that takes words of one's own, beside the one with the choices. */
+/** Suffix of the field for free text beside the field with the options. */
 const ownWords = '_custom'
 
-/** Questions as a form. Where words of one's own will do as well as a choice, there is a field for each. */
+/** A form for the questions. A question that takes both an option and free text gets two fields. */
 export function formOf(questions: readonly Question[]): ElicitationSchema {
   const fields = questions.flatMap((question): [string, ElicitationPropertySchema][] => {
     const { id, header, text } = question
@@ -32,7 +32,7 @@ function choices({ options, multiple }: Question): ElicitationPropertySchema {
   return multiple ? { type: 'array', items: { anyOf: oneOf } } : { type: 'string', oneOf }
 }
 
-/** The answers in a form that was sent back, or why they are none. */
+/** The answers in a submitted form, or the problem with it. */
 export function answersIn(
   questions: readonly Question[],
   content: Readonly<Record<string, unknown>>,

@@ -1,7 +1,7 @@
 import { RequestError } from '@agentclientprotocol/sdk/unstable'
 import { type ErrorCode, type ErrorInfo, errorInfoOf } from '@parley/protocol'
 
-/** The protocol has few numbers; `data.code` is always the code of Parley's. */
+/** ACP has few error codes; `data.code` is always Parley's own code. */
 const numbers: Partial<Record<ErrorCode, number>> = {
   validation_error: -32_602,
   not_supported: -32_602,
@@ -20,7 +20,7 @@ export function requestError({ code, message, details }: ErrorInfo): RequestErro
   return new RequestError(numbers[code] ?? internal, message, { ...details, code })
 }
 
-/** What an editor is told of anything thrown. */
+/** The ACP error for anything thrown. */
 export function toRequestError(thrown: unknown): RequestError {
   return thrown instanceof RequestError ? thrown : requestError(errorInfoOf(thrown))
 }

@@ -10,21 +10,24 @@ describe('a permission', () => {
     ['allow_always', /in this folder$/, 'allowed', 'project'],
     ['allow_always', /Always/, 'allowed', 'always'],
     ['reject_once', /Deny/, 'denied', 'once'],
-  ])('%s (%s) is %s for %s, and only an allowed call runs', async (kind, name, outcome, scope) => {
-    const { editor, play, world, sessionId } = await aSession()
-    editor.answerPermission = choosing(kind, name)
-    expect(await play(permission('a'))).toMatchObject({ stopReason: 'end_turn' })
-    expect(await resolutions(world, sessionId)).toMatchObject([{ outcome, scope, by: 'person' }])
-    expect(world.runs('a')).toBe(outcome === 'allowed' ? 1 : 0)
-    const [call] = editor.updates('tool_call')
-    expect(editor.permissions).toMatchObject([
-      { sessionId, toolCall: { toolCallId: call?.toolCallId, kind: 'edit', rawInput: { path: 'a' } } },
-    ])
-    const statuses = editor.updates('tool_call_update').map(({ status }) => status)
-    expect(statuses.at(-1)).toBe(outcome === 'allowed' ? 'completed' : 'failed')
-  })
+  ])(
+    'answered with %s (%s) is recorded as %s for %s, and only an allowed call runs',
+    async (kind, name, outcome, scope) => {
+      const { editor, play, world, sessionId } = await aSession()
+      editor.answerPermission = choosing(kind, name)
+      expect(await play(permission('a'))).toMatchObject({ stopReason: 'end_turn' })
+      expect(await resolutions(world, sessionId)).toMatchObject([{ outcome, scope, by: 'person' }])
+      expect(world.runs('a')).toBe(outcome === 'allowed' ? 1 : 0)
+      const [call] = editor.updates('tool_call')
+      expect(editor.permissions).toMatchObject([
+        { sessionId, toolCall: { toolCallId: call?.toolCallId, kind: 'edit', rawInput: { path: 'a' } } },
+      ])
+      const statuses = editor.updates('tool_call_update').map(({ status }) => status)
+      expect(statuses.at(-1)).toBe(outcome === 'allowed' ? 'completed' : 'failed')
+    },
+  )
 
-  it('shows the change it is about', async () => {
+  it('shows the diff of the call', async () => {
     const { editor, play, world } = await aSession()
     editor.answerPermission = choosing('allow_once')
     const patch = '--- a\n+++ a\n@@ -1,2 +1,2 @@\n same\n-one\n+two\n'
@@ -34,7 +37,7 @@ describe('a permission', () => {
     ])
   })
 
-  it('that a rule decides is not asked', async () => {
+  it('is not sent to the editor when a rule decides it', async () => {
     const { editor, play, world } = await aSession()
     editor.answerPermission = choosing('allow_always', /session/)
     await play(permission('a'))
@@ -43,7 +46,7 @@ describe('a permission', () => {
     expect(world.runs('a')).toBe(2)
   })
 
-  it('that is answered elsewhere is taken back, and the turn goes on', async () => {
+  it('is withdrawn when it is answered elsewhere, and the turn goes on', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const turn = play(permission('a'))
     const { toolCall } = await editor.until(() => editor.permissions[0])
@@ -59,7 +62,7 @@ describe('a permission', () => {
     expect(world.runs('a')).toBe(0)
   })
 
-  it('that a rule refuses by the time it is allowed is not: the editor is told, and it stays open', async () => {
+  it('stays open when a rule forbids it before the editor allows it, and the editor is told', async () => {
     const { editor, play, world, sessionId } = await aSession()
     editor.answerPermission = async (...asked) => {
       await world.host.addRule({ tool: '*', decision: 'deny', scope: 'session', sessionId })
@@ -76,7 +79,7 @@ describe('a permission', () => {
     expect(world.runs('a')).toBe(0)
   })
 
-  it('is taken back when the turn is cancelled', async () => {
+  it('is withdrawn when the turn is cancelled', async () => {
     const { editor, play, sessionId } = await aSession()
     const turn = play(permission('a'))
     await editor.until(() => editor.permissions[0])
@@ -85,14 +88,14 @@ describe('a permission', () => {
     await editor.until(() => editor.takenBack[0])
   })
 
-  it('that the editor calls cancelled ends the turn', async () => {
+  it('ends the turn when the editor answers "cancelled"', async () => {
     const { editor, play, world } = await aSession()
     editor.answerPermission = () => ({ outcome: { outcome: 'cancelled' } })
     expect(await play(permission('a'))).toMatchObject({ stopReason: 'cancelled' })
     expect(world.runs('a')).toBe(0)
   })
 
-  it('that an editor calls cancelled which only looks on stays open for the one whose turn it is', async () => {
+  it('stays open when an editor that did not start the turn answers "cancelled"', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const onlooker = await anOnlooker(world, sessionId)
     onlooker.answerPermission = () => ({ outcome: { outcome: 'cancelled' } })
@@ -109,7 +112,7 @@ describe('a permission', () => {
     expect(world.runs('a')).toBe(1)
   })
 
-  it('of a turn that was begun in another client stays open when the editor calls it cancelled', async () => {
+  it('of a turn that another client started stays open when the editor answers "cancelled"', async () => {
     const { editor, world, sessionId } = await aSession()
     editor.answerPermission = () => ({ outcome: { outcome: 'cancelled' } })
     const text = JSON.stringify([permission('a')])
@@ -122,7 +125,7 @@ describe('a permission', () => {
     expect(world.runs('a')).toBe(0)
   })
 
-  it('that the editor cannot show is told, with where to answer it', async () => {
+  it('that the editor cannot show leads to a notice that says where to answer it', async () => {
     const { editor, play, world, sessionId } = await aSession()
     editor.answerPermission = () => Promise.reject(new Error('no dialogs today'))
     const turn = play(permission('a'))
@@ -142,7 +145,7 @@ describe('a permission', () => {
     expect(await turn).toMatchObject({ stopReason: 'end_turn' })
   })
 
-  it('of a plan shows the plan', async () => {
+  it('for a plan shows the plan', async () => {
     const { editor, play } = await aSession()
     editor.answerPermission = choosing('allow_once')
     await play({ type: 'plan-approval', plan: '1. This\n2. That' })
@@ -169,7 +172,7 @@ describe('a question', () => {
     ],
   }
 
-  it('is a form where the editor has forms', async () => {
+  it('is sent as a form to an editor with forms', async () => {
     const { editor, play, world, sessionId } = await aSession()
     editor.answerForm = () => ({
       action: 'accept',
@@ -191,7 +194,7 @@ describe('a question', () => {
     expect(await answers(world, sessionId)).toEqual([{ colour: 'blue', more: ['a', 'own'] }])
   })
 
-  it('is asked again while something is missing', async () => {
+  it('is asked again when the form is incomplete', async () => {
     const { editor, play, world, sessionId } = await aSession()
     editor.answerForm = () => ({
       action: 'accept',
@@ -205,7 +208,7 @@ describe('a question', () => {
     expect(await answers(world, sessionId)).toEqual([{ colour: 'blue', more: ['own'] }])
   })
 
-  it('with one choice is put like a permission where there are no forms', async () => {
+  it('with one choice is sent as a permission to an editor without forms', async () => {
     const { editor, play, world, sessionId } = await aSession({ capabilities: {} })
     editor.answerPermission = choosing('allow_once', /blue/)
     expect(await play(colour)).toMatchObject({ stopReason: 'end_turn' })
@@ -213,7 +216,7 @@ describe('a question', () => {
     expect(await answers(world, sessionId)).toEqual([{ colour: 'blue' }])
   })
 
-  it('that needs words is told where there are no forms, and the answer from elsewhere is heard', async () => {
+  it('that takes free text leads to a notice in an editor without forms, and can be answered elsewhere', async () => {
     const { editor, play, world, sessionId } = await aSession({ capabilities: {} })
     const turn = play(both)
     const told = await editor.until(
@@ -230,7 +233,7 @@ describe('a question', () => {
     expect(await turn).toMatchObject({ stopReason: 'end_turn' })
   })
 
-  it.each(['cancel', 'decline'] as const)(
+  it.each(['stays open when an editor that did not start the turn answers %s', 'decline'] as const)(
     'that an onlooking editor answers with %s stays open',
     async (action) => {
       const { editor, play, world, sessionId } = await aSession()
@@ -250,7 +253,7 @@ describe('a question', () => {
     },
   )
 
-  it('that is declined ends the turn if the agent takes no words, and else tells it so', async () => {
+  it('that is declined ends the turn, or is answered with a refusal if it takes free text', async () => {
     const { editor, play, world, sessionId } = await aSession()
     editor.answerForm = () => ({ action: 'decline' })
     expect(await play(colour)).toMatchObject({ stopReason: 'cancelled' })
@@ -263,7 +266,7 @@ describe('a question', () => {
   })
 })
 
-/** Another editor, in which the session is open as well. */
+/** Another editor in which the session is open too. */
 async function anOnlooker(world: HostUnderTest, sessionId: string): Promise<EditorUnderTest> {
   const { editor } = join(world)
   await editor.introduce(everything)
@@ -271,7 +274,7 @@ async function anOnlooker(world: HostUnderTest, sessionId: string): Promise<Edit
   return editor
 }
 
-/** What an editor has said before was heard when two more questions of its are answered. */
+/** Resolves after two more requests of the editor are answered; all that it sent before has been handled by then. */
 async function heardOut({ agent }: EditorUnderTest): Promise<void> {
   for (let asked = 0; asked < 2; asked++) await agent.request('session/list', {})
 }

@@ -27,7 +27,7 @@ type CallEvent = EventOf<
 >
 type Call = { output: string; length: number; unsaid: boolean; runs: boolean }
 
-/** Of what a call puts out while it runs, an editor gets the end: each time it is sent whole. */
+/** Only the end of a running call's output is sent, because each update carries all of it. */
 const longestOutput = 16_000
 
 const ends: Record<ToolOutcome, ToolCallStatus> = {
@@ -38,13 +38,13 @@ const ends: Record<ToolOutcome, ToolCallStatus> = {
 }
 
 /**
- * The tool calls of a turn, told. A call is pending until it is known to run: it was allowed, or it puts something out.
- * The log does not say when a call that needs no permission begins.
+ * Converts the tool calls of a turn into updates. A call is pending until it was allowed or has output: the log does
+ * not say when a call without a permission starts.
  */
 export class RetoldCalls {
   readonly #cwd: () => string
   readonly #calls = new Map<string, Call>()
-  /** Which call a permission is about. */
+  /** The call of each open permission, by request id. */
   readonly #asked = new Map<string, string>()
 
   constructor(cwd: () => string) {
@@ -181,12 +181,12 @@ export class RetoldCalls {
   }
 }
 
-/** Under which call of the main line something was said; the protocol has no place of its own for it. */
+/** The main-line call that a subagent's output belongs to. It is sent in `_meta`, because ACP has no field for it. */
 export function withParent({ parentToolCallId }: { readonly parentToolCallId?: string | undefined }) {
   return parentToolCallId === undefined ? {} : { _meta: { parley: { parentToolCallId } } }
 }
 
-/** The call that a permission is about, with what a person needs to see of it. */
+/** The tool call of a permission request, with what a person needs to decide. */
 export function callInQuestion(request: PermissionRequest, cwd: string) {
   const { requestId, toolCallId = requestId, title, tool, kind, input, reason } = request
   const plan = kind === 'plan' ? planIn(input) : undefined

@@ -8,7 +8,7 @@ import { anEditor, join, logOf } from './face-under-test.ts'
 
 type Told = { blocks: Record<string, string>; calls: Record<string, string> }
 
-/** What an editor has of each block, and how each call stands. */
+/** What the editor has of each block, and the status of each call. */
 function toldTo(editor: EditorUnderTest, sessionId: string): Told {
   const told: Told = { blocks: {}, calls: {} }
   for (const { sessionId: of, update } of editor.heard) {
@@ -41,7 +41,7 @@ function recorded(log: readonly SessionEvent[]): Told {
   return told
 }
 
-it('tells an editor what the log says, live and from the past, whatever an agent does', async () => {
+it('sends an editor what the log says, live and replayed, whatever an agent does', async () => {
   const { editor, world } = await anEditor()
   editor.answerPermission = choosing('allow_once')
   editor.answerForm = () => ({ action: 'accept', content: { colour: 'red' } })

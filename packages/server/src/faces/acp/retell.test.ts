@@ -32,7 +32,7 @@ const printed = (offset: number, text: string): Delta => ({
 })
 
 describe('a block', () => {
-  it('is told once, whatever pieces come twice or not at all', () => {
+  it('is sent once, even if deltas are missing or repeated', () => {
     const { event, delta } = aRetelling()
     const told = [
       ...delta(piece(0, 'One ')),
@@ -56,7 +56,7 @@ describe('a call', () => {
     input: {},
   }
 
-  it('runs when it puts something out, which is told from time to time, and its end in any case', () => {
+  it('is running once it has output; output is sent in batches, and its end always', () => {
     const { retelling, event, delta } = aRetelling()
     expect(event(called)).toMatchObject([{ sessionUpdate: 'tool_call', status: 'pending' }])
     expect(delta(printed(0, 'one\n'))).toMatchObject([{ status: 'in_progress' }])
@@ -75,7 +75,7 @@ describe('a call', () => {
     expect(retelling.outputs()).toEqual([])
   })
 
-  it('has its output fenced, whatever is in it', () => {
+  it('has its output in a fence that is longer than any fence inside it', () => {
     const { event } = aRetelling()
     event(called)
     const content = [{ type: 'terminal', output: '```\ncode\n```', exitCode: 0 }]

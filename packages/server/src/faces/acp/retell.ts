@@ -19,11 +19,11 @@ import { type Chosen, configOptions, modeState, overlaid } from './settings.ts'
 
 export type RetellOptions = {
   readonly agent: AgentInfo
-  /** Before the first event that is told. */
+  /** The state before the first event. */
   readonly state: SessionState
-  /** What the editor understands beyond what every editor does. */
+  /** Optional ACP features that the editor supports. */
   readonly knows: { readonly notices: boolean; readonly compaction: boolean }
-  /** The editor sent this prompt itself, and shows it already. */
+  /** Whether this editor sent the prompt and therefore shows it already. */
   readonly isOwn: (messageId: string | undefined) => boolean
 }
 
@@ -31,18 +31,19 @@ type Written = EventOf<'text.written'> | EventOf<'thinking.written'>
 type Streamed = Extract<Delta, { type: 'text.streamed' | 'thinking.streamed' }>
 
 /**
- * A log in the updates of the Agent Client Protocol: the same events and deltas give the same updates. Invariants:
- * - the chunks of a block add up to the block as written, whatever deltas came or did not come.
- * - a call is told once, before its updates; its end is its last update.
- * - a prompt is told when its turn begins, and never to the editor that sent it.
+ * Converts a log into updates of the Agent Client Protocol. The same events and deltas give the same updates.
+ * Invariants:
+ * - The chunks of a block add up to the written block, whichever deltas arrived.
+ * - A call is announced once, before its updates; its end is its last update.
+ * - A prompt is sent when its turn starts, and never to the editor that sent it.
  */
 export class Retelling {
   readonly #options: RetellOptions
   readonly #calls: RetoldCalls
-  /** How many characters of an open block were told. */
+  /** How many characters of each open block were sent. */
   readonly #told = new Map<string, number>()
   readonly #prompts = new Map<string, { parts: readonly PromptPart[]; own: boolean }>()
-  /** The last value told of each thing that is in force. */
+  /** The last value sent of each kind of update in `news`. */
   readonly #inForce = new Map<string, string>()
   #state: SessionState
   #chosen: Chosen
@@ -72,12 +73,12 @@ export class Retelling {
     return { agent: this.#options.agent, state: this.#state }
   }
 
-  /** The editor's person has chosen, and it is in the log. */
+  /** Called when a choice of the editor is in the log. */
   choose(settings: SessionSettings): void {
     this.#chosen = overlaid(this.#chosen, settings)
   }
 
-  /** Of a session that is gone on with in mid-turn: the calls that are open, as if they were called now. */
+  /** For a session resumed in mid-turn: the open calls, as if they were called now. */
   openCalls(): SessionUpdate[] {
     return this.#state.openBlocks.flatMap((block) =>
       block.type === 'tool-call' ? this.#calls.open(block) : [],
@@ -108,12 +109,12 @@ export class Retelling {
     }
   }
 
-  /** What calls have put out since this was last asked. */
+  /** The output of calls since the last time this was called. */
   outputs(): SessionUpdate[] {
     return this.#calls.outputs()
   }
 
-  /** What is in force and was not told yet: title, mode, options, commands, plan, usage. */
+  /** Updates for values that changed since they were last sent: title, mode, options, commands, plan, usage. */
   news(): SessionUpdate[] {
     const { title, connection, plan, usage } = this.#state
     const { currentModeId } = this.modes
@@ -148,7 +149,7 @@ export class Retelling {
     }))
   }
 
-  /** The editor was told this in an answer. */
+  /** Marks the mode and the options as sent: the answer carried them. */
   answered(): void {
     for (const update of this.news()) {
       const isAnswer =
@@ -202,7 +203,7 @@ export class Retelling {
     }
   }
 
-  /** Something beside what is said. Editors that know no notices get it among the thoughts. */
+  /** A notice. Editors without notices get it as a thought. */
   aside(severity: 'info' | 'warning' | 'error', title: string, description?: string): SessionUpdate[] {
     if (this.#options.knows.notices)
       return [{ sessionUpdate: 'notice', severity, title, ...(description && { description }) }]
@@ -266,7 +267,7 @@ function chunk(from: Written | Streamed, text: string): SessionUpdate {
   }
 }
 
-/** There is no word for an entry that was given up: it is left out. */
+/** ACP has no status for a cancelled entry, so such entries are left out. */
 function planEntries(plan: SessionState['plan']) {
   const words = { pending: 'pending', 'in-progress': 'in_progress', completed: 'completed' } as const
   return plan.flatMap(({ text, status, priority = 'medium' }) =>

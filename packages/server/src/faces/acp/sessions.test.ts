@@ -10,7 +10,7 @@ import { colour, permission } from '../../core/host-under-test.ts'
 import { choosing, type EditorUnderTest, everything } from './editor-under-test.ts'
 import { anEditor, aSession, join, logOf } from './face-under-test.ts'
 
-/** What an editor shows of the session, chunks put together. */
+/** What the editor shows of the session, with chunks joined. */
 function shown(editor: EditorUnderTest, from = 0): string[] {
   const rows: { key: string; text: string }[] = []
   for (const { update } of editor.heard.slice(from)) {
@@ -27,7 +27,7 @@ function shown(editor: EditorUnderTest, from = 0): string[] {
 }
 
 describe('a session that is loaded', () => {
-  it('is told whole, in its order, before the answer, and goes on', async () => {
+  it('is sent whole and in order before the answer, and then live', async () => {
     const { editor, play, world, sessionId } = await aSession()
     editor.answerPermission = choosing('allow_once')
     const script = [{ type: 'thinking', text: 'Hm.' }, { type: 'text', text: 'One two.' }, permission('a')]
@@ -54,7 +54,7 @@ describe('a session that is loaded', () => {
     expect(shown(second, from)).toEqual(['agent_message: More.'])
   })
 
-  it('has its open question asked again, and the first answer counts for both editors', async () => {
+  it('has its open request asked again, and the first answer counts for both editors', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const turn = play(colour)
     await editor.until(() => editor.forms[0])
@@ -67,7 +67,7 @@ describe('a session that is loaded', () => {
     expect(second.forms).toHaveLength(1)
   })
 
-  it('can be loaded again in the same editor: all is told again, nothing twice', async () => {
+  it('can be loaded again in the same editor without duplicate updates', async () => {
     const { editor, play, world, sessionId } = await aSession()
     await play({ type: 'text', text: 'Once.' })
     const from = editor.heard.length
@@ -80,7 +80,7 @@ describe('a session that is loaded', () => {
 })
 
 describe('a session that is resumed', () => {
-  it('is told from here on', async () => {
+  it('is sent from now on', async () => {
     const { editor, play, world, sessionId } = await aSession()
     await play({ type: 'text', text: 'Before.' })
     const { editor: second } = join(world)
@@ -99,7 +99,7 @@ describe('a session that is resumed', () => {
     expect(editor.text()).toBe('Before.After.')
   })
 
-  it('in the middle of a call hears how it ends', async () => {
+  it('in the middle of a call gets the end of that call', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const turn = play(permission('a', { title: 'a call' }))
     await editor.until(() => editor.permissions[0])
@@ -125,7 +125,7 @@ describe('sessions', () => {
     expect((await editor.agent.request('session/list', {})).sessions).toHaveLength(1)
   })
 
-  it('are copied with what was said', async () => {
+  it('are forked with their conversation', async () => {
     const { editor, play, world, sessionId } = await aSession()
     await play({ type: 'text', text: 'Once.' })
     const copy = await editor.agent.request('session/fork', { sessionId, cwd: world.cwd })
@@ -133,7 +133,7 @@ describe('sessions', () => {
     expect((await world.host.state(copy.sessionId)).forkedFrom?.sessionId).toBe(sessionId)
   })
 
-  it('are closed: what runs is stopped, the session stays', async () => {
+  it('are closed: the running turn is cancelled, the session is kept', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const turn = play({ type: 'text', text: 'Waiting.' }, { type: 'hang' })
     await editor.until(() => editor.text() !== '')
@@ -150,7 +150,7 @@ describe('sessions', () => {
     expect((await logOf(world, sessionId)).at(-1)).toMatchObject({ type: 'agent.disconnected' })
   })
 
-  it('that were never used are not kept when the editor closes them or leaves', async () => {
+  it('are deleted if they were never used when the editor closes them or disconnects', async () => {
     const { editor, play, world, sessionId, closed, hangUp } = await aSession()
     const another = () => editor.agent.request('session/new', { cwd: world.cwd, mcpServers: [] })
     const second = await another()
@@ -171,7 +171,7 @@ describe('sessions', () => {
     expect(await editor.agent.request('session/list', {})).toEqual({ sessions: [] })
   })
 
-  it('that are deleted elsewhere end their prompts', async () => {
+  it('fail their pending prompts when they are deleted elsewhere', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const turn = play({ type: 'text', text: 'Waiting.' }, { type: 'hang' })
     const refusal = expect(turn).rejects.toMatchObject({ code: -32_002 })
@@ -183,7 +183,7 @@ describe('sessions', () => {
     await deleted
   })
 
-  it('of another folder or unknown ones are refused with what is wrong', async () => {
+  it('of another folder, and unknown ones, are refused with the reason', async () => {
     const { editor, sessionId } = await aSession()
     const cwd = mkdtempSync(joinPath(tmpdir(), 'parley-elsewhere-'))
     const request = { cwd, mcpServers: [] }
@@ -216,7 +216,7 @@ describe('sessions', () => {
     })
   })
 
-  it('prompted elsewhere are told here too', async () => {
+  it('prompted by another client are sent to the editor too', async () => {
     const { editor, world, sessionId } = await aSession()
     await world.host.command(sessionId, {
       type: 'prompt.submit',
@@ -234,7 +234,7 @@ describe('sessions', () => {
 })
 
 describe('settings', () => {
-  it('are modes and options, chosen by the editor and heard from elsewhere', async () => {
+  it('are modes and options; the editor can choose them and is told of changes made elsewhere', async () => {
     const { editor, world, sessionId, made } = await aSession()
     expect(made.modes).toMatchObject({ currentModeId: 'ask' })
     expect(made.modes?.availableModes.map(({ id }) => id)).toEqual([
@@ -275,7 +275,7 @@ describe('settings', () => {
     )
   })
 
-  it('that are not there are refused', async () => {
+  it('are refused if they do not exist', async () => {
     const { editor, sessionId } = await aSession()
     const refused = { code: -32_602 }
     await expect(
@@ -288,7 +288,7 @@ describe('settings', () => {
 })
 
 describe('a prompt', () => {
-  it('brings images, files and links, as the agent can take them', async () => {
+  it('carries images, files and links as the agent can take them', async () => {
     const { editor, world, sessionId } = await aSession()
     const uri = pathToFileURL(joinPath(world.cwd, 'src/a.ts')).href
     await editor.agent.request('session/prompt', {
@@ -323,7 +323,7 @@ describe('a prompt', () => {
     ])
   })
 
-  it('has its files put into words for an agent that takes none', async () => {
+  it('carries files as text for an agent that takes no files', async () => {
     const { editor, world } = await anEditor({ host: { agent: { capabilities: capabilities('streaming') } } })
     const { sessionId } = await editor.agent.request('session/new', { cwd: world.cwd, mcpServers: [] })
     const uri = pathToFileURL(joinPath(world.cwd, 'a.ts')).href

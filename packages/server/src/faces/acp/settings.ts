@@ -8,10 +8,10 @@ import {
   type SessionState,
 } from '@parley/protocol'
 
-/** What the person chose last, or what the agent has made of it since. */
+/** The person's last choice, or the value that the agent has reported since. */
 export type Chosen = Readonly<SessionSettings>
 
-/** An agent that has not said what it uses: the editor needs a value all the same. Choosing it changes nothing. */
+/** The editor needs a value even if the agent has not said which one it uses. Choosing this one changes nothing. */
 const agentsOwn = 'default'
 
 const modeWords: Record<PermissionMode, { name: string; description: string }> = {
@@ -24,7 +24,7 @@ const modeWords: Record<PermissionMode, { name: string; description: string }> =
 
 export type SettingsContext = { readonly agent: AgentInfo; readonly state: SessionState }
 
-/** For editors that know modes only. */
+/** For editors that support modes only. */
 export function modeState({ agent }: SettingsContext, { mode = 'ask' }: Chosen): SessionModeState {
   return {
     currentModeId: mode,
@@ -32,7 +32,7 @@ export function modeState({ agent }: SettingsContext, { mode = 'ask' }: Chosen):
   }
 }
 
-/** Mode, model and effort, as far as the agent has a choice of them. */
+/** Mode, model and effort, as far as the agent offers a choice. */
 export function configOptions(context: SettingsContext, chosen: Chosen): SessionConfigOption[] {
   const { agent } = context
   const model = currentModel(context, chosen)
@@ -50,7 +50,7 @@ export function configOptions(context: SettingsContext, chosen: Chosen): Session
   ]
 }
 
-/** What a choice of the editor's asks of the session; nothing if it changes nothing. */
+/** The settings for a choice made in the editor; undefined if it changes nothing. */
 export function settingFrom(configId: string, value: unknown): SessionSettings | undefined {
   if (typeof value !== 'string')
     throw new ParleyError('validation_error', `The option "${configId}" takes a text.`)
@@ -76,7 +76,7 @@ export function modeFrom(modeId: string): PermissionMode {
   throw new ParleyError('validation_error', `There is no mode "${modeId}". There are: ${known}.`)
 }
 
-/** Settings one over the other; options of a session each by itself. */
+/** `next` on top of `chosen`; `options` are merged key by key. */
 export function overlaid(chosen: Chosen, next: SessionSettings | undefined): Chosen {
   if (!next) return chosen
   const options = { ...chosen.options, ...next.options }
@@ -115,7 +115,7 @@ function effortOption(
 
 type Choice = { value: string; name: string; description?: string }
 
-/** What is in force is always among the choices. */
+/** The current value is always among the choices. */
 function select(
   about: { id: string; name: string; category: string },
   current: string | undefined,

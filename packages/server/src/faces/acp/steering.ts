@@ -1,12 +1,12 @@
 import { z } from 'zod'
 
-/** Not of the protocol, but what other agents call it too: words into the turn that runs. */
+/** Not part of ACP; other agents use the same name. Sends a prompt into the running turn. */
 export const steeringMethod = '_session/steering'
 
 const text = z.string()
 const mimeType = text.nullish()
 
-/** The SDK checks the methods that it knows; this one is checked here. */
+/** The SDK checks only the methods that it knows, so this one is checked here. */
 export const SteeringRequest = z.object({
   sessionId: text,
   prompt: z

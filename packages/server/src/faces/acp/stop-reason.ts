@@ -1,7 +1,7 @@
 import type { PromptResponse, StopReason, Usage } from '@agentclientprotocol/sdk/unstable'
 import { type EventOf, ParleyError, type TokenUsage } from '@parley/protocol'
 
-/** How agents say it, in the words of the protocol. */
+/** Stop reasons of agents that ACP names as well. */
 const limits: Readonly<Record<string, StopReason>> = {
   max_tokens: 'max_tokens',
   length: 'max_tokens',
@@ -10,7 +10,7 @@ const limits: Readonly<Record<string, StopReason>> = {
   refusal: 'refusal',
 }
 
-/** The end of a turn as the answer to its prompt. Throws a ParleyError for an end that is none. */
+/** The answer to a prompt, from the end of its turn. Throws a ParleyError for a turn that failed. */
 export function promptResponse({ outcome, stopReason, error, usage }: EventOf<'turn.ended'>): PromptResponse {
   const counted = usage && { usage: usageOf(usage) }
   const limit = limits[stopReason]

@@ -8,7 +8,7 @@ import type {
 import type { Diff, ToolContent, ToolKind, ToolLocation } from '@parley/protocol'
 import { type DiffHunk, type DiffLine, parsePatch } from '@parley/protocol/diff'
 
-/** A subagent is no thought: an editor may take those for harmless. */
+/** A subagent is not of kind `think`: an editor may treat that kind as harmless. */
 const kinds: Record<ToolKind, NativeKind> = {
   read: 'read',
   edit: 'edit',
@@ -27,7 +27,7 @@ export function nativeKind(kind: ToolKind): NativeKind {
   return kinds[kind]
 }
 
-/** Editors want whole paths. */
+/** ACP requires absolute paths. */
 export function wholePath(path: string, cwd: string): string {
   return isAbsolute(path) ? path : join(cwd, path)
 }
@@ -61,7 +61,7 @@ function contentOf(item: ToolContent, cwd: string): ToolCallContent[] {
   }
 }
 
-/** An editor shows two texts, old and new. Of a patch, each hunk is such a pair. */
+/** An ACP diff is a pair of texts, old and new. Each hunk of a patch becomes one. */
 export function nativeDiffs(diff: Diff, cwd: string): ToolCallContent[] {
   const path = wholePath(diff.path, cwd)
   const { before, after, patch } = diff
@@ -101,7 +101,7 @@ function resource(item: Extract<ToolContent, { type: 'resource' }>): ContentBloc
   return { type: 'resource', resource: { uri, text, ...kind } }
 }
 
-/** Output as it stands, whatever signs are in it. */
+/** The output in a code fence that is longer than any fence in it. */
 export function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length))
   const fence = '`'.repeat(longest + 1)

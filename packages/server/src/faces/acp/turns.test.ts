@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from 'vitest'
 import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import { aSession, aStranger } from './face-under-test.ts'
 
-describe('an introduction', () => {
-  it('says what the agent can do', async () => {
+describe('initialize', () => {
+  it('announces what the agent can do', async () => {
     const { editor } = await aStranger()
     expect(await editor.introduce()).toMatchObject({
       protocolVersion: 1,
@@ -18,7 +18,7 @@ describe('an introduction', () => {
     })
   })
 
-  it('is refused for an agent that is not there, with what to do', async () => {
+  it('is refused for an agent that does not exist, with a hint', async () => {
     const { editor } = await aStranger({ agent: 'nobody' })
     await expect(editor.introduce()).rejects.toMatchObject({
       code: -32_602,
@@ -28,7 +28,7 @@ describe('an introduction', () => {
 })
 
 describe('signing in', () => {
-  it('is asked for when a session is made, and looked for again when the person says so', async () => {
+  it('is required when a session is created, and checked again on request', async () => {
     const probe = { found: true, signedIn: false, hint: 'Run: scripted login' }
     const host = { adapter: (scripted: AgentAdapter) => ({ ...scripted, probe: async () => ({ ...probe }) }) }
     const { editor, world } = await aStranger({ host })
@@ -45,7 +45,7 @@ describe('signing in', () => {
     expect(await create()).toMatchObject({ sessionId: expect.any(String) })
   })
 
-  it('does not help where the agent is missing, which is said with what to do', async () => {
+  it('is refused with a hint when the agent is not installed', async () => {
     const probe = async () => ({ found: false, hint: 'Install it.' })
     const host = { adapter: (scripted: AgentAdapter) => ({ ...scripted, probe }) }
     const { editor, world } = await aStranger({ host })
@@ -60,7 +60,7 @@ describe('signing in', () => {
 })
 
 describe('a turn', () => {
-  it('is told as it comes, and ends with its reason and its tokens', async () => {
+  it('is sent live, and ends with its stop reason and its tokens', async () => {
     const { editor, play } = await aSession()
     const response = await play(
       { type: 'thinking', text: 'Let me see.' },
@@ -80,7 +80,7 @@ describe('a turn', () => {
     expect(editor.updates('user_message_chunk')).toEqual([])
   })
 
-  it('tells calls with kind, place, input, diff and what a command printed', async () => {
+  it('sends calls with kind, location, input, diff and command output', async () => {
     const { editor, play, world } = await aSession()
     await play(
       {
@@ -132,7 +132,7 @@ describe('a turn', () => {
     })
   })
 
-  it('tells of plan, usage, title, commands, notices and compaction', async () => {
+  it('sends plan, usage, title, commands, notices and compaction', async () => {
     const { editor, play } = await aSession()
     await play(
       {
@@ -165,14 +165,14 @@ describe('a turn', () => {
     ])
   })
 
-  it('tells an editor without notices of them among the thoughts', async () => {
+  it('sends notices as thoughts to an editor without notices', async () => {
     const { editor, play } = await aSession({ capabilities: {} })
     await play({ type: 'notice', level: 'warning', code: 'busy', text: 'Trying again.' })
     expect(editor.updates('notice')).toEqual([])
     expect(JSON.stringify(editor.updates('agent_thought_chunk'))).toContain('Trying again.')
   })
 
-  it('that fails is an error with its code', async () => {
+  it('that fails is answered with an error and its code', async () => {
     const { play } = await aSession()
     const error = { code: 'rate_limited', message: 'Too much. Wait an hour.' }
     await expect(play({ type: 'end', outcome: 'failed', error })).rejects.toMatchObject({
@@ -181,13 +181,13 @@ describe('a turn', () => {
     })
   })
 
-  it('that reached a limit says which', async () => {
+  it('that reached a limit is answered with that limit', async () => {
     const { play } = await aSession()
     const end = { type: 'end', outcome: 'failed', stopReason: 'max_tokens' }
     expect(await play(end)).toMatchObject({ stopReason: 'max_tokens' })
   })
 
-  it('is stopped by the editor', async () => {
+  it('is cancelled by the editor', async () => {
     const { editor, play, sessionId, world } = await aSession()
     const turn = play({ type: 'text', text: 'Waiting.' }, { type: 'hang' })
     await editor.until(() => editor.text().includes('Waiting.'))
@@ -196,7 +196,7 @@ describe('a turn', () => {
     expect((await world.host.state(sessionId)).lastTurn?.outcome).toBe('cancelled')
   })
 
-  it('is not begun when the turn before it is stopped elsewhere; the editor is told how to resume', async () => {
+  it('does not start when the turn before it is cancelled elsewhere; the editor is told how to resume', async () => {
     const { editor, play, world, sessionId } = await aSession()
     const command = (fields: { type: 'turn.cancel' } | { type: 'queue.resume' }) =>
       world.host.command(sessionId, { ...fields, commandId: fields.type })
@@ -212,7 +212,7 @@ describe('a turn', () => {
     expect(await turn).toMatchObject({ stopReason: 'end_turn' })
   })
 
-  it('is stopped when the editor takes its prompt back', async () => {
+  it('is cancelled when the editor cancels its prompt request', async () => {
     const { editor, sessionId, world } = await aSession()
     const giveUp = new AbortController()
     const script = [{ type: 'text', text: 'Waiting.' }, { type: 'hang' }]
@@ -227,7 +227,7 @@ describe('a turn', () => {
     expect((await world.host.state(sessionId)).lastTurn?.outcome).toBe('cancelled')
   })
 
-  it('is refused while another prompt of the editor is worked on, which goes on', async () => {
+  it('is refused while another prompt of the editor is pending, which goes on', async () => {
     const { editor, play, world } = await aSession()
     const turn = play({ type: 'text', text: 'First.' }, { type: 'wait', gate: 'go' })
     await editor.until(() => editor.text().includes('First.'))
@@ -239,7 +239,7 @@ describe('a turn', () => {
     expect(await turn).toMatchObject({ stopReason: 'end_turn' })
   })
 
-  it('takes words that are sent into it', async () => {
+  it('takes a prompt that is sent into it', async () => {
     const { editor, play, sessionId, world } = await aSession()
     const steer = () =>
       editor.agent.request('_session/steering', { sessionId, prompt: [{ type: 'text', text: 'Left.' }] })

@@ -30,7 +30,7 @@ import {
 } from './told-under-test.ts'
 import { createWebSocketFace } from './websocket/index.ts'
 
-/** One session, heard live by every face at once and read through each afterwards: all of them tell the same. */
+/** Every face follows the same session live and reads it afterwards; all must report the same content. */
 
 type Recorded = {
   readonly fixtureNames: readonly string[]
@@ -39,7 +39,7 @@ type Recorded = {
 const adapters = join(import.meta.dirname, '../adapters')
 const connected: AgentOutput[] = [{ type: 'agent.connected', agentSessionId: 'replayed' }]
 
-/** Of every adapter that has recordings. Those of ACP begin with what comes before the first prompt. */
+/** The recordings of every adapter that has some. ACP recordings include what comes before the first prompt. */
 const recordings = await Promise.all(
   readdirSync(adapters).map(async (agent) => {
     const file = join(adapters, agent, 'fixtures-under-test.ts')
@@ -51,7 +51,7 @@ const recordings = await Promise.all(
   }),
 )
 
-/** Everybody who listens while a session is at work. */
+/** One reader per face, all following the session live. */
 async function listeners(chat: ChatUnderTest, sessionId: string) {
   const { under, server: chatServer } = chat
   const gone = new AbortController()
@@ -117,7 +117,7 @@ const endOf = (page: Page) =>
   (page.chat.messages.at(-1)?.metadata as { outcome?: string } | undefined)?.outcome
 const rests = ({ chat }: Page) => chat.status === 'ready' || chat.status === 'error'
 
-/** A page says each prompt; whoever listens hears of it. Gives what was streamed. */
+/** Sends each prompt from a page, then compares what each face reported with the log. Returns the deltas. */
 async function playAndCompare(
   sdk: Sdk,
   hosting: Omit<HostUnderTestOptions, 'limits'>,
@@ -141,7 +141,7 @@ async function playAndCompare(
     await expect.poll(() => heard.events, { message: name }).toEqual(log)
     compareStreamed(name, log, heard.deltas)
   }
-  // A stock page hears the answer to what it said; what the agent does by itself it has when it loads the messages again.
+  // A stock page streams only turns of its own prompts; own turns of the agent appear when it loads the messages.
   const ownTurns = log.filter((event) => event.type === 'turn.started' && event.promptId === undefined)
   if (ownTurns.length === 0) expect(toldByMessages(page.messages), `chat of version ${sdk}`).toEqual(expected)
   expect(toldByMessages(await chat.messages(session.id)), 'messages').toEqual(expected)
@@ -154,7 +154,7 @@ async function playAndCompare(
   return feeds.library.deltas
 }
 
-/** What was streamed is what was written, or was taken back. */
+/** The deltas of each block add up to the written text, unless the block was retracted. */
 function compareStreamed(name: string, log: readonly SessionEvent[], deltas: readonly Delta[]): void {
   const gone = new Set(log.flatMap((event) => (event.type === 'block.retracted' ? [event.blockId] : [])))
   const written = new Map(
@@ -167,7 +167,7 @@ function compareStreamed(name: string, log: readonly SessionEvent[], deltas: rea
   }
 }
 
-/** A page and an editor cannot unsay words: they are told which ones were taken back. */
+/** A page and an editor keep retracted blocks; they are told which ones were retracted. */
 function amongOthers({ said, thought, calls }: Told): Told {
   return {
     said: expect.arrayContaining([...said]),
@@ -212,7 +212,7 @@ async function compareExports(
 
 describe.each([6, 7] as const)('with a page of version %i', (sdk) => {
   it.each(recordings.flat())(
-    'every face tells what %s did: %s',
+    'every face reports what %s did: %s',
     async (_agent, name, [first = [], ...turns]) => {
       const adapter: HostUnderTestOptions['adapter'] = (scripted) => replaying(scripted, turns, first)
       const prompts = turns.map((_, index) => `${name} ${index}`)
@@ -224,13 +224,13 @@ describe.each([6, 7] as const)('with a page of version %i', (sdk) => {
 })
 
 const runs = Number(process.env.PARLEY_PROPERTY_RUNS ?? 20)
-/** But for what waits until somebody answers or stops it. */
+/** Random scripts without steps that wait for an answer or a stop. */
 const script = randomScript.map((steps) =>
   steps.filter((step) => !/"type":"(hang|question)"/.test(JSON.stringify(step))),
 )
 
 it.each([6, 7] as const)(
-  'every face tells whatever an agent does, with a page of version %i',
+  'every face reports whatever an agent does, with a page of version %i',
   async (sdk) => {
     await fc.assert(
       fc.asyncProperty(fc.array(script, { minLength: 1, maxLength: 3 }), async (scripts) => {

@@ -11,7 +11,7 @@ import type { Answer, Asked } from './http/server-under-test.ts'
 
 const token = 'a-token-for-signing-out'
 
-/** The whole server, with real shells, and a browser that signed in. */
+/** The whole server with real shells, and a browser that has signed in. */
 async function start() {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'parley-sign-out-')))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
@@ -52,13 +52,13 @@ async function start() {
   return { parley, ask, id, connect, revoke }
 }
 
-it('a WebSocket of a browser that is signed out is closed, and what it still sends is not obeyed', async () => {
+it('a WebSocket of a browser that is signed out is closed, and commands it still sends are ignored', async () => {
   const { parley, id, connect, revoke } = await start()
   const socket = await connect('/api/ws')
   expect(socket.protocol).toBe('parley.v1')
   const heard: string[] = []
   socket.on('message', (data) => heard.push(String(data)))
-  // A client that does not read cannot answer the closing, and goes on sending.
+  // A client that does not read cannot answer the close frame, and can go on sending.
   socket.pause()
   expect((await revoke()).status).toBe(204)
   const command = { commandId: 'late', type: 'prompt.submit', text: 'help' }
@@ -70,7 +70,7 @@ it('a WebSocket of a browser that is signed out is closed, and what it still sen
   expect(await parley.host.detail(id, 10)).toMatchObject({ blocks: [] })
 })
 
-it('a terminal of a browser that is signed out is closed for it, and takes no more keys', async () => {
+it('a terminal of a browser that is signed out is closed for it, and takes no more input', async () => {
   const { ask, id, connect, revoke } = await start()
   const { body } = await ask(`/api/sessions/${id}/terminals`, { body: { cols: 80, rows: 24 } })
   const path = `/api/terminals/${body.terminalId}`

@@ -4,7 +4,7 @@ import type { IncomingMessage } from '../transcripts/incoming-messages.ts'
 import type { RunEvent } from '../transcripts/run-events.ts'
 import type { UiMessage } from '../transcripts/ui-message.ts'
 
-/** What a face told of a session: what the agent said and thought on its main line, and how each call of it went. */
+/** What a face reported of a session: the agent's texts and thinking on the main line, and the outcome of each call. */
 export type Told = {
   readonly said: readonly string[]
   readonly thought: readonly string[]
@@ -15,7 +15,7 @@ type Went = 'well' | 'not well'
 const went = (isWell: boolean): Went => (isWell ? 'well' : 'not well')
 const whole = (texts: Iterable<string>) => [...texts].filter((text) => text !== '')
 
-/** Texts that grow piece by piece, by their ids, in the order in which they began. */
+/** Texts built from pieces, by id, in the order of their first pieces. */
 class Pieces {
   readonly #texts = new Map<string, string>()
 
@@ -52,7 +52,7 @@ export function toldByEvents(events: readonly (SessionEvent | UnknownEvent)[]): 
   return { said: said.all, thought: thought.all, calls }
 }
 
-/** Every text that was streamed, as far as it was: by its block. */
+/** The streamed text of each block, by block id. */
 export function streamedTexts(deltas: readonly Delta[]): Map<string, string> {
   const texts = new Map<string, string>()
   for (const delta of deltas) {
@@ -107,7 +107,7 @@ export function toldByRuns(events: readonly RunEvent[]): Told {
   return { said: text('text'), thought: text('thinking'), calls: Object.fromEntries(calls) }
 }
 
-/** The protocol does not say where a text ends, so each kind comes as one. */
+/** ACP does not mark the end of a text, so all chunks of a kind form one text. */
 export function toldByUpdates(updates: readonly SessionUpdate[]): Told {
   const texts = { agent_message_chunk: '', agent_thought_chunk: '' }
   const calls: Record<string, Went> = {}

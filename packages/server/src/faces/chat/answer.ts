@@ -10,7 +10,7 @@ import { eventsFrom, turnStart } from './turn-log.ts'
 
 type Asked = { readonly body: ChatRequest; readonly wish: Extract<ChatWish, { kind: 'answers' }> }
 
-/** The page's answers become decisions; the response goes on where the page's message ends. */
+/** Turns the page's answers into commands. The response continues where the page's message ends. */
 export async function answer(host: Host, { body, wish }: Asked): Promise<ChatResponse> {
   const { message, given } = wish
   const state = await findSession(host, body.id)

@@ -2,7 +2,7 @@ import type { Host } from '../../core/host.ts'
 
 type Cancelled = { readonly turnId: string; readonly commandId: string; readonly pauseQueue: boolean }
 
-/** Cancels a turn. One that is over meanwhile needs no cancelling. */
+/** Cancels a turn. Does nothing if the turn has ended meanwhile. */
 export async function cancel(host: Host, id: string, cancelled: Cancelled): Promise<void> {
   const { turnId } = cancelled
   try {

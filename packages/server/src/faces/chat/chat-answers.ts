@@ -13,8 +13,8 @@ import type { GivenAnswer } from './chat-request.ts'
 type Requests = ReadonlyMap<string, TurnRequest>
 
 /**
- * What the answers of a page mean, as commands. A message keeps its answers, so those that are settled come again with
- * every new one: they are passed over if they say what was decided, and refused if they say something else.
+ * Turns the answers of a page into commands. A message keeps its answers, so resolved ones are sent again with every
+ * new one. A repeated answer is skipped if it matches the recorded decision and refused with a conflict if it does not.
  */
 export function commandsFor(
   given: readonly GivenAnswer[],
@@ -99,7 +99,7 @@ function questionOf(part: string, requests: Requests): TurnRequest | undefined {
   return undefined
 }
 
-/** `{ answers }`, the answers themselves, or for a single question just its answer. */
+/** Accepts `{ answers }`, the answers themselves, or, for a single question, just its answer. */
 function answersOf(output: unknown, questions: readonly Question[]): Answers {
   const [only, ...others] = questions
   if (only && others.length === 0 && (typeof output === 'string' || Array.isArray(output))) {

@@ -8,7 +8,7 @@ const runs = Number(process.env.PARLEY_PROPERTY_RUNS ?? 300)
 
 type Path = readonly (string | number)[]
 
-/** Every place in a value, its root left out. */
+/** The path of every value inside a value. */
 function placesIn(value: unknown, at: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [at]
   const inside = Object.entries(value).flatMap(([name, one]) =>
@@ -37,7 +37,7 @@ const anything = fc.oneof(
   fc.constantFrom<unknown>(...words, true, '', null, 'x'.repeat(5000), -1, Number.MAX_SAFE_INTEGER, [], {}),
 )
 
-it('whatever is wrong with what a page sends, it is told so, and what was asked for neither runs nor ends', async () => {
+it('refuses any broken request with an error code, and neither runs nor ends the open request', async () => {
   await using chat = await chatUnderTest()
   const page = chat.page(7, { byHand: true })
   await page.say([permission('unapproved'), { type: 'text', text: 'Written.' }])

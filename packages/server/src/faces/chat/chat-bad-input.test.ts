@@ -22,7 +22,7 @@ async function refusal(body: object): Promise<{ status: number; code: string; me
   return { status, ...JSON.parse(text).error }
 }
 
-/** Sends the page's last message, changed, as the page itself would. */
+/** Sends the page's last message with a change, as the page itself would send it. */
 async function sendChanged(page: Page, change: (message: UiMessage) => UiMessage) {
   const last = change(page.last)
   return refusal({ id: page.id, messages: [last], trigger: 'submit-message', messageId: last.id })
@@ -33,62 +33,62 @@ const changeTool = (message: UiMessage, fields: object): UiMessage => ({
   parts: message.parts.map((part) => ('toolCallId' in part ? { ...part, ...fields } : part)),
 })
 
-describe('a request that no page sends', () => {
+describe('an invalid chat request', () => {
   it.each([
     ['no messages', { id: 'bad', messages: [] }],
-    ['no chat', { messages: [user(text('hi'))] }],
-    ['a chat without a name', { id: '', messages: [user(text('hi'))] }],
-    ['a chat with an endless name', { id: 'x'.repeat(151), messages: [user(text('hi'))] }],
-    ['a message that is none', { id: 'bad', messages: ['hi'] }],
-    ['a message without parts', { id: 'bad', messages: [{ id: 'm', role: 'user', content: 'hi' }] }],
-    ['a message of nobody', { id: 'bad', messages: [{ id: 'm', role: 'dog', parts: [] }] }],
-    ['a message without a name', { id: 'bad', messages: [{ ...user(text('hi')), id: '' }] }],
+    ['no chat id', { messages: [user(text('hi'))] }],
+    ['an empty chat id', { id: '', messages: [user(text('hi'))] }],
+    ['a chat id that is too long', { id: 'x'.repeat(151), messages: [user(text('hi'))] }],
+    ['a message that is a string', { id: 'bad', messages: ['hi'] }],
+    ['a message without the field "parts"', { id: 'bad', messages: [{ id: 'm', role: 'user', content: 'hi' }] }],
+    ['a message with an unknown role', { id: 'bad', messages: [{ id: 'm', role: 'dog', parts: [] }] }],
+    ['an empty message id', { id: 'bad', messages: [{ ...user(text('hi')), id: '' }] }],
     [
-      'a message with an endless name',
+      'a message id that is too long',
       { id: 'bad', messages: [{ ...user(text('hi')), id: 'x'.repeat(151) }] },
     ],
-    ['a last message of the system', { id: 'bad', messages: [{ ...user(text('hi')), role: 'system' }] }],
-    ['an empty message', { id: 'bad', messages: [user(text('  '))] }],
-    ['no words at all', { id: 'bad', messages: [user()] }],
-    ['words that are none', { id: 'bad', messages: [user({ type: 'text', text: 7 })] }],
-    ['an unknown part', { id: 'bad', messages: [user({ type: 'video', url: 'data:' })] }],
-    ['a part of another side', { id: 'bad', messages: [user({ type: 'dynamic-tool', toolCallId: 'c' })] }],
+    ['a system message at the end', { id: 'bad', messages: [{ ...user(text('hi')), role: 'system' }] }],
+    ['a message of white space only', { id: 'bad', messages: [user(text('  '))] }],
+    ['a message with no parts', { id: 'bad', messages: [user()] }],
+    ['a text part whose text is a number', { id: 'bad', messages: [user({ type: 'text', text: 7 })] }],
+    ['a part of an unknown type', { id: 'bad', messages: [user({ type: 'video', url: 'data:' })] }],
+    ['a tool part in a user message', { id: 'bad', messages: [user({ type: 'dynamic-tool', toolCallId: 'c' })] }],
     ['an unknown trigger', { id: 'bad', messages: [user(text('hi'))], trigger: 'jump' }],
     ['an unknown field', { id: 'bad', messages: [user(text('hi'))], webSearch: true }],
     ['an unknown mode', { id: 'bad', messages: [user(text('hi'))], mode: 'yolo' }],
-    ['half a decision', { id: 'bad', messages: [user(text('hi'))], permissions: { r: { scope: 'ever' } } }],
-    ['no folder', { id: 'bad', messages: [user(text('hi'))], cwd: '/there/is/no/such/folder' }],
+    ['a permission with an unknown scope', { id: 'bad', messages: [user(text('hi'))], permissions: { r: { scope: 'ever' } } }],
+    ['a folder that does not exist', { id: 'bad', messages: [user(text('hi'))], cwd: '/there/is/no/such/folder' }],
   ])('is refused with %s', async (_, body) => {
     expect(await refusal(body)).toMatchObject({ status: 400, code: 'validation_error' })
   })
 
   it.each([
-    ['from elsewhere', 'https://example.org/cat.png'],
-    ['from this machine', 'file:///etc/passwd'],
+    ['at a remote URL', 'https://example.org/cat.png'],
+    ['at a file URL', 'file:///etc/passwd'],
     ['not in base64', 'data:image/png,abc'],
-    ['broken', 'data:image/png;base64,****'],
-    ['cut off', 'data:image/png;base64,abc'],
-    ['empty', 'data:image/png;base64,'],
-  ])('fetches and guesses nothing: a file %s', async (_, url) => {
+    ['in invalid base64', 'data:image/png;base64,****'],
+    ['in truncated base64', 'data:image/png;base64,abc'],
+    ['without data', 'data:image/png;base64,'],
+  ])('is refused with a file %s', async (_, url) => {
     const body = { id: 'bad', messages: [user({ type: 'file', mediaType: 'image/png', url })] }
     const answer = await refusal(body)
     expect(answer).toMatchObject({ status: 400, code: 'validation_error' })
     expect(answer.message).toContain('data URL')
   })
 
-  it('does not take images without end', async () => {
+  it('is refused with an image that is too large', async () => {
     const url = `data:image/png;base64,${'A'.repeat(13 * 1024 * 1024)}`
     const body = { id: 'huge', messages: [user({ type: 'file', mediaType: 'image/png', url })] }
     expect(await refusal(body)).toMatchObject({ status: 413, code: 'too_large' })
     expect(await chat.messages('huge')).toEqual([])
   })
 
-  it('has an agent that is there', async () => {
+  it('is refused with an unknown agent', async () => {
     const body = { id: 'nobody', agent: 'nobody', messages: [user(text('hi'))] }
     expect(await refusal(body)).toMatchObject({ status: 404, code: 'agent_not_found' })
   })
 
-  it('left nothing behind', async () => {
+  it('leaves no session behind', async () => {
     for (const id of ['bad', 'nobody']) {
       expect((await chat.server.ask(`/api/chat/${id}/stream`)).status).toBe(204)
       expect(await chat.messages(id)).toEqual([])
@@ -98,7 +98,7 @@ describe('a request that no page sends', () => {
     expect(body.sessions).toEqual([])
   })
 
-  it('is not let in without the token, nor from a foreign page', async () => {
+  it('is refused without the token and from a foreign origin', async () => {
     const body = { id: 'foreign', messages: [user(text('hi'))] }
     expect((await chat.server.ask('/api/chat', { body, token: false })).status).toBe(401)
     const headers = { origin: 'https://elsewhere.example' }
@@ -110,8 +110,8 @@ describe('a request that no page sends', () => {
   })
 })
 
-describe('an answer that cannot be right', () => {
-  it('to a call that is not open is refused, and runs nothing', async () => {
+describe('an invalid answer', () => {
+  it('to a call that is not open is refused, and the call does not run', async () => {
     const page = chat.page(6, { byHand: true })
     const file = newFile()
     await page.say([permission(file)])
@@ -136,7 +136,7 @@ describe('an answer that cannot be right', () => {
     expect((await chat.session(page.id).state()).requests).toHaveLength(1)
   })
 
-  it('comes late: the turn is over', async () => {
+  it('is refused after its turn has ended', async () => {
     const page = chat.page(7, { byHand: true })
     const file = newFile()
     await page.say([permission(file)])
@@ -150,7 +150,7 @@ describe('an answer that cannot be right', () => {
     expect(chat.under.runs(file)).toBe(0)
   })
 
-  it('does not answer the question', async () => {
+  it('is refused if it does not fit the question', async () => {
     const page = chat.page(6, { byHand: true })
     await page.say([
       {
@@ -180,7 +180,7 @@ describe('an answer that cannot be right', () => {
     expect((await chat.session(page.id).state()).requests).toHaveLength(1)
   })
 
-  it('goes beyond what can be granted', async () => {
+  it('is refused with a field that an allow decision does not take', async () => {
     const page = chat.page(6, { byHand: true })
     const file = newFile()
     await page.say([permission(file)])
@@ -194,8 +194,8 @@ describe('an answer that cannot be right', () => {
   })
 })
 
-describe('a page that goes away', () => {
-  it('while it is asked leaves the request open for any other', async () => {
+describe('a page that disconnects', () => {
+  it('right after it sent its answer has that answer applied and its turn completed', async () => {
     const page = chat.page(6, { byHand: true })
     const file = newFile()
     await page.say([permission(file), { type: 'text', text: 'Written.' }])
@@ -211,7 +211,7 @@ describe('a page that goes away', () => {
     )
   })
 
-  it('before its answer has arrived has not answered', async () => {
+  it('before its answer has arrived leaves the request open', async () => {
     const page = chat.page(6, { byHand: true })
     const file = newFile()
     await page.say([permission(file)])
@@ -238,8 +238,8 @@ describe('a page that goes away', () => {
   })
 })
 
-describe('what a response looks like', () => {
-  it('is what the AI SDK expects', async () => {
+describe('a response', () => {
+  it('has the headers and the framing that the AI SDK expects', async () => {
     const { headers, text: stream } = await chat.server.ask('/api/chat', {
       body: { id: 'wire', messages: [user(text('hi'))] },
     })
@@ -274,7 +274,7 @@ describe('what a response looks like', () => {
     expect((await ask('/api/chat/shared/messages', { headers: foreign })).status).toBe(403)
   })
 
-  it('keeps the line open while nothing is said', async () => {
+  it('sends keep-alive comments while the agent is silent', async () => {
     await using quiet = await chatUnderTest({ limits: { heartbeatMs: 2 } })
     const script = JSON.stringify([{ type: 'wait', gate: 'quiet' }])
     const body = JSON.stringify({ id: 'quiet', messages: [user(text(script))] })
@@ -293,7 +293,7 @@ describe('what a response looks like', () => {
     expect(read).toMatch(/data: \[DONE\]\n\n$/)
   })
 
-  it('breaks off when its page does not read it, and can be resumed', async () => {
+  it('is cut off when the page does not read it, and can be resumed', async () => {
     await using small = await chatUnderTest({ limits: { bufferBytes: 10_000 } })
     const flood = [
       { type: 'flood', deltas: 20_000, size: 400 },
@@ -317,7 +317,7 @@ describe('what a response looks like', () => {
     expect(JSON.stringify((await small.messages('slow')).at(-1)?.parts)).toContain('the end')
   })
 
-  it('breaks off when the session goes, or the server', async () => {
+  it('ends with an error when the session is deleted, and is cut off when the server closes', async () => {
     const hang = JSON.stringify([{ type: 'text', text: 'on my way' }, { type: 'hang' }])
     const sending = chat.send({ id: 'gone', messages: [user(text(hang))] })
     while ((await chat.messages('gone')).at(-1)?.parts.length !== 2);

@@ -8,13 +8,13 @@ import {
 } from '@parley/protocol'
 import { z } from 'zod'
 
-/** What a page wants: a new prompt, or to answer what the message of a turn asks. */
+/** What a chat request asks for: a new prompt, or answers to the requests of a turn. */
 export type ChatWish =
   | {
       readonly kind: 'prompt'
       readonly message: UiMessage
       readonly parts: PromptPart[]
-      /** The page asks for another response: it gets one only if there was none, because the message never came here. */
+      /** The request is a regenerate. It is accepted only if the message never reached the server. */
       readonly isRetry: boolean
     }
   | { readonly kind: 'answers'; readonly message: UiMessage; readonly given: GivenAnswer[] }
@@ -33,7 +33,7 @@ export type GivenAnswer =
       readonly refused?: string
     }
 
-/** Only what is new is looked at: the log has the rest, and a page may send as little of it as it likes. */
+/** Reads only the new message. The log has the others, so a page may send as few of them as it likes. */
 export function wishOf({ messages, trigger, messageId }: ChatRequest): ChatWish {
   const last = messages.at(-1)
   const isRetry = trigger === 'regenerate-message'
@@ -50,7 +50,7 @@ export function wishOf({ messages, trigger, messageId }: ChatRequest): ChatWish 
   throw new ParleyError('validation_error', 'The last message must be of a user, or answer what was asked.')
 }
 
-/** For a message that was changed, and for one that the agent has had already. */
+/** The refusal of an edited message and of one that the agent already has. */
 export function notAgain(): ParleyError {
   return new ParleyError(
     'not_supported',
@@ -87,7 +87,7 @@ function promptParts({ parts, id }: UiMessage): PromptPart[] {
   return said(parsed.data.map((part) => (part.type === 'text' ? textPart(part) : filePart(part))))
 }
 
-/** What the host would refuse is refused before a session is made for it. */
+/** Validates the prompt before a session is created for it. */
 function said(parts: PromptPart[]): PromptPart[] {
   const command = PromptSubmit.safeParse({ type: 'prompt.submit', commandId: 'new', parts })
   if (!command.success) throw validationError('The message', command.error)
@@ -150,7 +150,7 @@ const Metadata = z.looseObject({
 
 export type Place = { readonly cursor: number; readonly unfinished: Record<string, number> }
 
-/** How far the page's copy of a message reaches, or nothing if it is broken off. */
+/** How far the page's copy of a message reaches; undefined if the response was cut off. */
 export function placeOf({ metadata }: UiMessage): Place | undefined {
   const { data } = Metadata.safeParse(metadata)
   return data && { cursor: data.cursor, unfinished: data.unfinished ?? {} }

@@ -3,7 +3,7 @@ import { sessionIdFrom } from '../../core/hash.ts'
 import type { Host } from '../../core/host.ts'
 import { checkFolder } from '../../workspace/folder.ts'
 
-/** What a new chat is made with where its page says nothing. */
+/** Settings of a new chat that its page does not send. */
 export type ChatDefaults = {
   readonly agent?: string
   readonly cwd?: string
@@ -13,7 +13,7 @@ export type ChatDefaults = {
 
 const commandOf = (chatId: string) => `chat:${chatId}`
 
-/** The session of a chat: the one of that id, or the one that was made for it. Nothing if there is none yet. */
+/** The session with that id, or the one that was created for the chat. Undefined if there is none yet. */
 export async function findSession(host: Host, chatId: string): Promise<SessionState | undefined> {
   return (await stateOf(host, chatId)) ?? (await stateOf(host, sessionIdFrom(commandOf(chatId))))
 }
@@ -37,7 +37,7 @@ export async function createSession(
   return host.create({ agent, cwd, ...settings, commandId: commandOf(body.id) })
 }
 
-/** An agent and a folder are for ever; a page that wants others wants another chat. */
+/** The agent and the folder of a session never change; a page that wants others needs another chat. */
 export async function checkSame(state: SessionState, { agent, cwd }: ChatRequest): Promise<void> {
   if (agent !== undefined && agent !== state.agent) {
     throw new ParleyError('conflict', `This chat is with ${state.agent}. Begin another one for ${agent}.`, {

@@ -13,7 +13,7 @@ let files = 0
 const newFile = () => `effect-${++files}`
 
 describe.each([6, 7] as const)('two tabs of version %i on one chat', (sdk) => {
-  it('see in one what another one did', async () => {
+  it('each show what the other did', async () => {
     const page = chat.page(sdk)
     const file = newFile()
     const gate = `tabs-${sdk}`
@@ -32,7 +32,7 @@ describe.each([6, 7] as const)('two tabs of version %i on one chat', (sdk) => {
     expect(theirs).toEqual(mine)
   })
 
-  it('may both answer: the same twice is one answer, another one is refused', async () => {
+  it('may both answer: the same answer counts once, a different one is refused', async () => {
     const page = chat.page(sdk)
     const file = newFile()
     const gate = `answers-${sdk}`
@@ -55,7 +55,7 @@ describe.each([6, 7] as const)('two tabs of version %i on one chat', (sdk) => {
     expect(same?.messages).toEqual(page.messages)
   })
 
-  it('get each its own response when a message waits for another turn', async () => {
+  it('each get their own response when a message waits for another turn', async () => {
     const page = chat.page(sdk)
     const gate = `queue-${sdk}`
     const first = page.say([
@@ -78,7 +78,7 @@ describe.each([6, 7] as const)('two tabs of version %i on one chat', (sdk) => {
     ])
   })
 
-  it('are told when the turn that a message waits for is stopped, which pauses the message', async () => {
+  it('are told when the turn before a queued message is stopped, which pauses the message', async () => {
     const page = chat.page(sdk)
     const first = page.say([{ type: 'hang' }])
     await page.when('begun', (it) => it.chat.messages.length === 2)
@@ -96,7 +96,7 @@ describe.each([6, 7] as const)('two tabs of version %i on one chat', (sdk) => {
     expect((await session.texts()).at(-1)).toBe('second')
   })
 
-  it('are told when the turn that a message waits for waits for an answer', async () => {
+  it('are told when the turn before a queued message waits for an answer', async () => {
     const page = chat.page(sdk)
     const gate = `blocked-${sdk}`
     const first = page.say([{ type: 'wait', gate }, permission(newFile())])

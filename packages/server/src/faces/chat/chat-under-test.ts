@@ -19,12 +19,12 @@ export { Page } from './page-under-test.ts'
 export type ChatUnderTest = AsyncDisposable & {
   readonly under: HostUnderTest
   readonly server: ServerUnderTest
-  /** A page as anyone would write it: a stock `Chat`, a stock transport, the two stock rules for sending by itself. */
+  /** A page with a stock `Chat`, a stock transport and the two stock rules for sending automatically. */
   page(sdk: Sdk, options?: PageOptions): Page
   /** The session of a chat. */
   session(chatId: string): SessionUnderTest
   messages(chatId: string): Promise<UiMessage[]>
-  /** What the chat face answers to a request that a page would not send. */
+  /** The chat face's answer to a request that a stock page would not send. */
   send(body: Partial<ChatRequest> | object): Promise<{ status: number; text: string }>
 }
 

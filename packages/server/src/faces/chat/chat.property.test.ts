@@ -10,13 +10,13 @@ import { type ChatUnderTest, chatUnderTest, type Page } from './chat-under-test.
 
 const runs = Number(process.env.PARLEY_PROPERTY_RUNS ?? 60)
 
-/** Whatever an agent does, but for what only ends when somebody stops it. */
+/** Random scripts without steps that only end when they are stopped. */
 const script = randomScript.map((steps) => steps.filter(({ type }) => type !== 'hang'))
 const turn = fc.record({
   script,
-  /** What the person says to each request, one after another. */
+  /** The person's decision for each request, in order. */
   allows: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
-  /** After how many breaths the page loses its response, if it does. */
+  /** After how many event loop rounds the page drops its response, if at all. */
   drop: fc.option(fc.integer({ min: 0, max: 20 }), { freq: 3 }),
 })
 
@@ -53,7 +53,7 @@ async function play(chat: ChatUnderTest, page: Page, { script, allows, drop }: T
 }
 type Turn = { script: Script; allows: boolean[]; drop: number | null }
 
-/** The page closes its response in the middle, and takes it up again, or loads what it missed. */
+/** Drops the response in mid-stream, resumes it, and loads the messages if that was not enough. */
 async function loseResponse(chat: ChatUnderTest, page: Page, breaths: number): Promise<boolean> {
   for (let breath = 0; breath < breaths; breath++) await systemClock.breathe()
   if (page.chat.status !== 'streaming') return false
@@ -64,7 +64,7 @@ async function loseResponse(chat: ChatUnderTest, page: Page, breaths: number): P
 }
 
 it.each([6, 7] as const)(
-  'whatever an agent does, a page of version %i holds what the log says',
+  'a page of version %i holds what the log says, whatever an agent does',
   async (sdk) => {
     await using chat = await chatUnderTest({
       limits: { lingerMs: 5 },

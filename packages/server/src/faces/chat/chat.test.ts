@@ -31,7 +31,7 @@ async function holdsTheSame(page: Page): Promise<void> {
 }
 
 describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
-  it('makes a session, streams what its agent says, and goes on with it', async () => {
+  it('creates a session, streams what its agent says, and sends a second message', async () => {
     const page = chat.page(sdk)
     await page.say([
       { type: 'thinking', text: 'let me see' },
@@ -62,7 +62,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     expect(await session.events('session.created')).toHaveLength(1)
   })
 
-  it('shows text before the turn is over', async () => {
+  it('shows text before the turn has ended', async () => {
     const page = chat.page(sdk)
     const gate = `half-${sdk}`
     const saying = page.say([
@@ -77,7 +77,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     expect(page.text).toBe('one two three')
   })
 
-  it('approves: the call runs then, once, in the same message', async () => {
+  it('approves a call, which then runs once, in the same message', async () => {
     const page = chat.page(sdk)
     const file = newFile()
     await page.say([{ type: 'text', text: 'I write.' }, permission(file), { type: 'text', text: 'Written.' }])
@@ -100,7 +100,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('denies, with a reason', async () => {
+  it('denies a call with a reason', async () => {
     const page = chat.page(sdk)
     const file = newFile()
     await page.say([permission(file, { reply: { denied: 'As you wish.' } })])
@@ -117,7 +117,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('is asked for two calls at once, and answers each as it likes', async () => {
+  it('is asked for two parallel calls, and answers each by itself', async () => {
     const page = chat.page(sdk)
     const [yes, no] = [newFile(), newFile()]
     await page.say([
@@ -134,7 +134,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('is asked although another call of the same moment runs on', async () => {
+  it('is asked while another parallel call still runs', async () => {
     const page = chat.page(sdk)
     const file = newFile()
     const calls = [{ type: 'tool', name: 'Slow', order: 'call-only' }, permission(file)]
@@ -167,7 +167,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('answers a question that no call belongs to, at the very end of a turn', async () => {
+  it('answers a question without a tool call, at the very end of a turn', async () => {
     const page = chat.page(sdk)
     await page.say([question, { type: 'end' }])
     await page.chat.addToolOutput({
@@ -179,7 +179,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('answers what a subagent asks', async () => {
+  it('answers a request of a subagent', async () => {
     const page = chat.page(sdk)
     const file = newFile()
     await page.say([
@@ -194,7 +194,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('stops the turn, which the closing of a page does not', async () => {
+  it('stops the turn; closing the response does not', async () => {
     const page = chat.page(sdk)
     const saying = page.say([{ type: 'text', text: 'on my way' }, { type: 'hang' }])
     await page.when('said', (it) => it.chat.messages.length === 2 && it.text === 'on my way')
@@ -210,7 +210,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     expect(lastTurn?.outcome).toBe('cancelled')
   })
 
-  it('hears the end of a turn that was stopped', async () => {
+  it('gets the end of a turn that was stopped', async () => {
     const page = chat.page(sdk)
     const saying = page.say([{ type: 'text', text: 'on my way' }, { type: 'hang' }])
     await page.when('said', (it) => it.chat.messages.length === 2 && it.text === 'on my way')
@@ -221,7 +221,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('resumes in the middle, with all that was said', async () => {
+  it('resumes in mid-turn, with everything said so far', async () => {
     const page = chat.page(sdk)
     const gate = `resume-${sdk}`
     const saying = page.say([
@@ -244,7 +244,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(reloaded)
   })
 
-  it('finds nothing to resume where nothing runs, or ever did', async () => {
+  it('finds nothing to resume when no turn runs and when there is no session', async () => {
     const page = chat.page(sdk)
     await page.chat.resumeStream()
     expect(page.chat.status).toBe('ready')
@@ -255,7 +255,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     expect(page.errors).toEqual([])
   })
 
-  it('that is loaded anew can answer at once', async () => {
+  it('that is reloaded can answer at once', async () => {
     const page = chat.page(sdk)
     const file = newFile()
     await page.say([{ type: 'text', text: 'I write.' }, permission(file), { type: 'text', text: 'Written.' }])
@@ -282,7 +282,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     expect((await session.events('prompt.submitted')).length).toBe(2)
   })
 
-  it('says what went wrong', async () => {
+  it('shows why a turn failed', async () => {
     const page = chat.page(sdk)
     const error = { code: 'agent_failed', message: 'The model is overloaded.' }
     await page.say([
@@ -298,7 +298,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('sends images, which are the same when they come back', async () => {
+  it('sends images and files, and gets them back unchanged', async () => {
     const page = chat.page(sdk)
     const url = 'data:image/png;base64,iVBORw0KGgo='
     const image = { type: 'file', mediaType: 'image/png', filename: 'cat.png', url }
@@ -330,7 +330,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     await holdsTheSame(page)
   })
 
-  it('that goes on instead of answering cancels the turn that asked', async () => {
+  it('that sends a message instead of an answer cancels the turn that asked', async () => {
     const page = chat.page(sdk)
     const file = newFile()
     await page.say([permission(file)])
@@ -344,7 +344,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     expect(await refusalOfMessages(await chat.messages(page.id))).toBeUndefined()
   })
 
-  it('chooses another model and mode with a message; another agent is another chat', async () => {
+  it('changes model and mode with a message; another agent is refused', async () => {
     const page = chat.page(sdk, { body: { mode: 'ask' } })
     await page.say('hello')
     const body = { model: 'scripted-small', mode: 'plan' }
@@ -356,7 +356,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     expect(JSON.parse(page.chat.error?.message ?? '')).toMatchObject({ error: { code: 'conflict' } })
   })
 
-  it('is refused what cannot be taken back', async () => {
+  it('cannot edit a message or regenerate a response', async () => {
     const page = chat.page(sdk)
     await page.say('hello')
     const { messages } = page
@@ -369,7 +369,7 @@ describe.each([6, 7] as const)('a stock page of version %i', (sdk) => {
     expect(await chat.session(page.id).events('prompt.submitted')).toHaveLength(1)
   })
 
-  it('tries again what never arrived', async () => {
+  it('can regenerate a message that never arrived', async () => {
     const page = chat.page(sdk)
     page.chat.messages = [{ id: 'lost', role: 'user', parts: [{ type: 'text', text: 'hello' }] }]
     await page.chat.regenerate()

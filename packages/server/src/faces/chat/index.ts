@@ -20,19 +20,25 @@ import { turnStart } from './turn-log.ts'
 
 export type { ChatDefaults } from './chat-session.ts'
 
-/** Where a response goes, and which generation of the AI SDK reads it. */
+/** Where to write a response, and which major version of the AI SDK reads it. */
 export type ChatReader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7 }
 
-/** The AI SDK's UI message stream on sessions: a stock `useChat` of version 6 or 7 works with no code of ours in the page. */
+/**
+ * The AI SDK's UI message stream for sessions. A stock `useChat` of version 6 or 7 works without Parley code in the
+ * page.
+ */
 export type ChatFace = {
-  /** A prompt, or answers. Resolves when the response is under way; rejects, unwritten, with what refuses it. */
+  /**
+   * Takes a prompt or answers. Resolves when the response has started; rejects with the refusal before anything is
+   * written.
+   */
   send(body: ChatRequest, reader: ChatReader): Promise<void>
-  /** The current response from its start. False, unwritten, if there is none. */
+  /** Writes the current response from its start. Returns false and writes nothing if there is none. */
   resume(chatId: string, reader: ChatReader): Promise<boolean>
-  /** Cancels the turn that runs, if one does. */
+  /** Cancels the running turn, if there is one. */
   stop(chatId: string): Promise<void>
   messages(chatId: string): Promise<UiMessage[]>
-  /** Breaks off every response. */
+  /** Cuts off every response. */
   close(): void
 }
 
@@ -103,7 +109,7 @@ export function createChatFace({ host, logger, defaults = {}, ...given }: ChatFa
   }
 }
 
-/** From the log and what is being written now, as a page holds it that has just resumed. */
+/** The messages from the log and the open blocks, as a page has them right after it resumed. */
 async function messagesOf(host: Host, sessionId: string): Promise<UiMessage[]> {
   const messages = new UiMessages(sessionId)
   const enough = new AbortController()

@@ -1,6 +1,6 @@
 import type { ChatFace } from './index.ts'
 
-/** The chat face, loaded with the first request. */
+/** A chat face that is loaded with its first request. */
 export function lazyChatFace(load: () => Promise<ChatFace>): ChatFace {
   let loaded: Promise<ChatFace> | undefined
   const face = () => {

@@ -7,7 +7,7 @@ export type PageOptions = {
   readonly id?: string
   readonly messages?: UiMessage[]
   readonly body?: object
-  /** Without it, a page sends its answers by itself. */
+  /** Set: answers are sent only when the test sends them. Otherwise the page sends them automatically. */
   readonly byHand?: true
 }
 
@@ -31,7 +31,7 @@ type ToolPart = UiMessage['parts'][number] & {
 
 const patienceMs = 10_000
 
-/** A page as anyone would write it: a stock `Chat`, a stock transport, the two stock rules for sending by itself. */
+/** A page with a stock `Chat`, a stock transport and the two stock rules for sending automatically. */
 export class Page {
   readonly id: string
   readonly chat: StockChat
@@ -64,7 +64,7 @@ export class Page {
     this.chat = newChat(sdk, options)
   }
 
-  /** As they would be stored or sent. */
+  /** The messages as plain JSON values. */
   get messages(): UiMessage[] {
     return plain(this.chat.messages)
   }
@@ -85,7 +85,7 @@ export class Page {
     return state === undefined ? tools : tools.filter((part) => part.state === state)
   }
 
-  /** Sends a script as the words of a user; resolves with the end of the response. */
+  /** Sends a text or a script as a user message; resolves when the response has ended. */
   say(words: string | readonly object[]): Promise<void> {
     return this.chat.sendMessage({ text: typeof words === 'string' ? words : JSON.stringify(words) })
   }
@@ -94,7 +94,7 @@ export class Page {
     return this.chat.addToolApprovalResponse({ id: part?.approval?.id, approved, ...more })
   }
 
-  /** The page as soon as this holds. */
+  /** Resolves with the page when the condition holds. */
   async when(what: string, holds: (page: Page) => boolean): Promise<this> {
     for (const deadline = Date.now() + patienceMs; !holds(this); ) {
       if (Date.now() > deadline) {
@@ -114,7 +114,7 @@ export class Page {
     )
   }
 
-  /** The end of a turn: not only of a response. */
+  /** Resolves at the end of the turn, not only of a response. */
   ended(outcome = 'completed'): Promise<this> {
     return this.when(`ended (${outcome})`, ({ chat }) => {
       const settled = chat.status === 'ready' || chat.status === 'error'
@@ -126,7 +126,7 @@ export class Page {
 
 type Made = new (options: object) => unknown
 
-/** The two generations have types of their own for the same things. */
+/** The two major versions have separate types for the same things. */
 function newChat(sdk: Sdk, options: object): StockChat {
   const { Chat } = sdk === 6 ? react6 : react7
   return new (Chat as unknown as Made)(options) as StockChat

@@ -8,13 +8,15 @@ import type { UiChunk } from '../../transcripts/ui-chunk.ts'
 
 export type StreamLimits = {
   readonly heartbeatMs: number
-  /** A live reader with more bytes than this waiting for it is cut off; it can resume. */
+  /** A live reader with more unsent bytes than this is cut off; it can resume. */
   readonly bufferBytes: number
-  /** How long a response that asks waits for others to ask, too. */
+  /** How long a response with an open request waits for further requests before it ends. */
   readonly lingerMs: number
 }
 
-/** The response of a prompt, whenever its turn begins, or of a turn; it begins after the event `after`. */
+/**
+ * The response to a prompt, whose turn may start later, or of a turn. It starts after the event with the seq `after`.
+ */
 export type ChatResponse = {
   readonly sessionId: string
   readonly after: number
@@ -32,16 +34,16 @@ export type StreamParts = {
 }
 
 /**
- * One response on its way to a page. Ends with its turn, or where the turn asks the person something: a stock page sends no
- * answer before the response has ended. Whoever leaves early stops nothing.
+ * One response, streamed to a page. It ends with its turn, or when the turn waits for an answer: a stock page sends no
+ * answer before the response has ended. A page that disconnects does not stop the turn.
  */
 export class ResponseStream implements FeedReader {
   readonly #parts: StreamParts
   readonly #heartbeat: NodeJS.Timeout
   readonly #leaving = new AbortController()
-  /** What another turn asks while this one waits for it. */
+  /** Open requests of the turn that runs before the prompt's own. */
   readonly #asked = new Set<string>()
-  /** The prompt is queued, and does not run until the queue is resumed. */
+  /** The prompt is queued and does not run until the queue is resumed. */
   #paused = false
   #turn: TurnChunks | undefined
   #text = ''
@@ -60,7 +62,7 @@ export class ResponseStream implements FeedReader {
     outgoing.once('close', () => this.finish())
   }
 
-  /** Aborts when the page is gone or has heard everything. */
+  /** Aborts when the page is gone or the response has ended. */
   get signal(): AbortSignal {
     return this.#leaving.signal
   }
@@ -100,7 +102,7 @@ export class ResponseStream implements FeedReader {
     else this.break()
   }
 
-  /** Without an end: the page must not take what it has for all there is. */
+  /** Destroys the response without an end marker, so that the page does not take it for complete. */
   break(): void {
     if (this.#over) return
     this.finish()
@@ -115,7 +117,7 @@ export class ResponseStream implements FeedReader {
     if (this.#turn.ended) this.#end()
   }
 
-  /** Before its turn the prompt waits for another one. */
+  /** Starts the response with the prompt's turn. Until then, tracks the turn before it. */
   #begun(event: SessionEvent): TurnChunks | undefined {
     const { of, facts } = this.#parts.response
     if (!('promptId' in of)) return undefined
@@ -142,7 +144,7 @@ export class ResponseStream implements FeedReader {
     return new TurnChunks(turnId, response.facts, { sdk, ...(response.has && { has: response.has }) })
   }
 
-  /** Between batches: is this a place to stop? */
+  /** Between batches: ends the response if the turn only waits for answers or cannot start. */
   #rest(): void {
     if (this.#over) return
     if (!this.#turn) {

@@ -13,7 +13,7 @@ type Asked = {
   readonly defaults: ChatDefaults
 }
 
-/** The page's new message becomes a prompt, once, however often it is sent. */
+/** Submits the page's new message as a prompt, once, however often the page sends it. */
 export async function submit(host: Host, { body, wish, defaults }: Asked): Promise<ChatResponse> {
   const { message, parts, isRetry } = wish
   const known = await findSession(host, body.id)
@@ -35,7 +35,7 @@ export async function submit(host: Host, { body, wish, defaults }: Asked): Promi
   return { sessionId: id, after: seq - 1, facts, of: { promptId } }
 }
 
-/** A page that sends another model or mode with a prompt wants it from there on. */
+/** A different model or mode sent with a message applies from that message on. */
 async function configure(
   host: Host,
   state: SessionState,
@@ -50,11 +50,14 @@ async function configure(
   await host.command(state.id, { type: 'session.configure', commandId, ...changed })
 }
 
-/** Who goes on with a message instead of answering wants no answer any more: the turn that asked would block the new one. */
+/**
+ * A new message instead of an answer cancels the turn that waits for the answer, because that turn would block the new
+ * prompt.
+ */
 async function giveUpWaiting(host: Host, before: SessionState, commandId: string): Promise<void> {
   if (!before.turn || before.requests.length === 0) return
   const { turn, requests } = await host.state(before.id)
   if (turn?.turnId !== before.turn.turnId || requests.length === 0) return
-  // The message that was just queued is what runs instead.
+  // Not paused: the message just queued runs next.
   await cancel(host, before.id, { turnId: turn.turnId, commandId, pauseQueue: false })
 }

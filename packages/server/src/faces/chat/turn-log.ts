@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../core/session-store.ts'
 
 const pageSize = 1000
 
-/** The seq at which a turn began. */
+/** The seq of a turn's first event. */
 export function turnStart(host: Host, state: SessionState, turnId: string): Promise<number | undefined> {
   return findLast(
     host,
@@ -14,7 +14,7 @@ export function turnStart(host: Host, state: SessionState, turnId: string): Prom
   )
 }
 
-/** A page's message of this id was taken once. */
+/** Whether a prompt with this message id was submitted. */
 export async function hasPrompt(host: Host, state: SessionState, messageId: string): Promise<boolean> {
   const isIt = (event: AnyEvent) => event.type === 'prompt.submitted' && event.messageId === messageId
   return (await findLast(host, state, isIt, 'prompt.submitted')) !== undefined
@@ -22,7 +22,7 @@ export async function hasPrompt(host: Host, state: SessionState, messageId: stri
 
 type AnyEvent = SessionEvent | UnknownEvent
 
-/** Looks from the head down: what is asked for is recent. Most events need not be parsed to see that they are not it. */
+/** Searches from the head down, because the event is recent. Parses only events whose JSON contains the type. */
 async function findLast(
   host: Host,
   { id, seq }: SessionState,

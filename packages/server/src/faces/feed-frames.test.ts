@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { colour, permission } from '../core/host-under-test.ts'
 import { testToken, type WebSocketUnderTest, websocketUnderTest } from './websocket/websocket-under-test.ts'
 
-/** What docs/feed.md promises to whoever knows frames by other names, over both ways of following. */
+/** The frames that docs/feed.md promises, read over SSE and over WebSocket. */
 type Frame =
   | { readonly kind: 'event'; readonly data: SessionEvent }
   | { readonly kind: 'delta'; readonly data: Delta }
@@ -11,9 +11,9 @@ type Frame =
 type Follower = {
   readonly frames: Frame[]
   until(holds: (frame: Frame) => boolean): Promise<Frame>
-  /** Follows a session that does not exist; what comes back. */
+  /** The answer to following a session that does not exist. */
   refused(): Promise<unknown>
-  /** Sends a command; what comes back. */
+  /** The answer to a command. */
   command(command: Record<string, unknown>): Promise<Record<string, unknown>>
 }
 type Way = (world: WebSocketUnderTest, session: string, native?: boolean) => Promise<Follower>
@@ -101,7 +101,7 @@ describe.each([
   ['WebSocket', overWebSocket],
   ['server-sent events', overServerSentEvents],
 ] as const)('over %s', (_, follow) => {
-  it('activity is active, asking and idle, as the turn goes', async () => {
+  it('activity is active, asking and idle as the turn proceeds', async () => {
     await using world = await websocketUnderTest()
     const session = await world.create()
     const follower = await follow(world, session)
@@ -118,7 +118,7 @@ describe.each([
     expect(activities(follower)).toEqual(['active', 'asking', 'active', 'asking', 'active', 'idle'])
   })
 
-  it('activity is told to whoever comes in the middle of a turn', async () => {
+  it('activity is sent to a reader that starts in the middle of a turn', async () => {
     await using world = await websocketUnderTest()
     const session = await world.create()
     await world.submit(session, { type: 'wait', gate: 'go' }, permission('a.txt'))
@@ -130,7 +130,7 @@ describe.each([
     expect(activities(await follow(world, session))).toEqual(['asking'])
   })
 
-  it("the agent's own messages come to those who ask for them, and to nobody else", async () => {
+  it('native messages are sent only to readers that ask for them', async () => {
     await using world = await websocketUnderTest()
     const session = await world.create()
     const [curious, plain] = [await follow(world, session, true), await follow(world, session)]
@@ -144,7 +144,7 @@ describe.each([
     expect(events(curious)).toEqual(events(plain))
   })
 
-  it('the exit of an agent has its code, its signal and its last words', async () => {
+  it('the exit of an agent has its code, its signal and the end of its stderr', async () => {
     await using world = await websocketUnderTest()
     const session = await world.create()
     const follower = await follow(world, session)
@@ -174,7 +174,7 @@ describe.each([
     expect(cancel.error).toMatchObject({ code: 'conflict', message: 'No turn is running.' })
   })
 
-  it('a message of the person and a cancel are commands', async () => {
+  it('a prompt and a cancel are commands', async () => {
     await using world = await websocketUnderTest()
     const session = await world.create()
     const follower = await follow(world, session)

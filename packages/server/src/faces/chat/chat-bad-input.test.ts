@@ -40,7 +40,10 @@ describe('an invalid chat request', () => {
     ['an empty chat id', { id: '', messages: [user(text('hi'))] }],
     ['a chat id that is too long', { id: 'x'.repeat(151), messages: [user(text('hi'))] }],
     ['a message that is a string', { id: 'bad', messages: ['hi'] }],
-    ['a message without the field "parts"', { id: 'bad', messages: [{ id: 'm', role: 'user', content: 'hi' }] }],
+    [
+      'a message without the field "parts"',
+      { id: 'bad', messages: [{ id: 'm', role: 'user', content: 'hi' }] },
+    ],
     ['a message with an unknown role', { id: 'bad', messages: [{ id: 'm', role: 'dog', parts: [] }] }],
     ['an empty message id', { id: 'bad', messages: [{ ...user(text('hi')), id: '' }] }],
     [
@@ -52,12 +55,21 @@ describe('an invalid chat request', () => {
     ['a message with no parts', { id: 'bad', messages: [user()] }],
     ['a text part whose text is a number', { id: 'bad', messages: [user({ type: 'text', text: 7 })] }],
     ['a part of an unknown type', { id: 'bad', messages: [user({ type: 'video', url: 'data:' })] }],
-    ['a tool part in a user message', { id: 'bad', messages: [user({ type: 'dynamic-tool', toolCallId: 'c' })] }],
+    [
+      'a tool part in a user message',
+      { id: 'bad', messages: [user({ type: 'dynamic-tool', toolCallId: 'c' })] },
+    ],
     ['an unknown trigger', { id: 'bad', messages: [user(text('hi'))], trigger: 'jump' }],
     ['an unknown field', { id: 'bad', messages: [user(text('hi'))], webSearch: true }],
     ['an unknown mode', { id: 'bad', messages: [user(text('hi'))], mode: 'yolo' }],
-    ['a permission with an unknown scope', { id: 'bad', messages: [user(text('hi'))], permissions: { r: { scope: 'ever' } } }],
-    ['a folder that does not exist', { id: 'bad', messages: [user(text('hi'))], cwd: '/there/is/no/such/folder' }],
+    [
+      'a permission with an unknown scope',
+      { id: 'bad', messages: [user(text('hi'))], permissions: { r: { scope: 'ever' } } },
+    ],
+    [
+      'a folder that does not exist',
+      { id: 'bad', messages: [user(text('hi'))], cwd: '/there/is/no/such/folder' },
+    ],
   ])('is refused with %s', async (_, body) => {
     expect(await refusal(body)).toMatchObject({ status: 400, code: 'validation_error' })
   })

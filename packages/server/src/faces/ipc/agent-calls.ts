@@ -13,30 +13,31 @@ import type {
 import type { PageMessage } from './page-messages.ts'
 
 /**
- * What a page and the program around it say to each other, by channel. This file has no code but the names: the page's side
- * loads it too. A call never rejects for what Parley refuses: it answers `success: false`, with what to do about it.
+ * The calls between a page and the desktop program, by channel. This file has no code except the names, because the
+ * page loads it too. A call does not reject when Parley refuses it: it answers `success: false` with a message that
+ * says what to do.
  */
 export type AgentCalls = {
-  /** Gives the task an agent, and with it a session unless `createSession` is false. */
+  /** Connects the task to an agent and creates a session, unless `createSession` is false. */
   'agent:connect'(taskId: string, config: AgentConfig, options?: ConnectOptions): InSession<string | null>
   'agent:send'(taskId: string, text: string, images?: PageImage[]): Outcome<{ promptId: string }>
-  /** Stops the turn that runs and pauses what is queued; if none runs, all is as wished. */
+  /** Cancels the running turn and pauses the queue. Succeeds if no turn runs. */
   'agent:stop'(taskId: string): Outcome
   /** Runs the prompts that a stop has paused. */
   'agent:resume-queue'(taskId: string): Outcome
   'agent:permission-response'(taskId: string, id: string, response: PermissionResponse): Outcome
   'agent:get-capabilities'(taskId: string): Outcome<AgentAbilities>
   'agent:set-model'(taskId: string, model: string): Outcome
-  /** Another session with the same agent and folder; it is the active one from then on. */
+  /** Creates another session with the same agent and folder and makes it the active one. */
   'agent:new-session'(taskId: string): InSession
-  /** Goes on with a session, all of it told from its beginning. */
+  /** Makes a session the active one and sends its messages from the beginning. */
   'agent:load-session'(taskId: string, sessionId: string): InSession
-  /** Goes on with a session, told only what comes and what waits for an answer. */
+  /** Makes a session the active one and sends only new messages and open requests. */
   'agent:resume-session'(taskId: string, sessionId: string): InSession
-  /** Back to a session that the task has had; what was said there meanwhile is told. */
+  /** Makes an earlier session of the task the active one again and sends the messages since. */
   'agent:set-active-session'(taskId: string, sessionId: string): InSession
   'agent:get-status'(taskId: string): Outcome<{ status: TaskStatus }>
-  /** The task is forgotten. Its sessions stay, and an agent that idles is let go. */
+  /** Forgets the task. Its sessions are kept; an idle agent is shut down. */
   'agent:disconnect'(taskId: string): Outcome
 }
 
@@ -58,10 +59,10 @@ export const agentChannels = [
   'agent:disconnect',
 ] as const satisfies readonly AgentChannel[]
 
-/** The one channel on which the page is told things. */
+/** The one channel for messages to the page. */
 export const messageChannel = 'agent:message'
 
-/** Only the task's active session is heard. */
+/** Only messages of the task's active session are sent. */
 export type TaskMessage = {
   readonly taskId: string
   readonly sessionId: string
@@ -73,7 +74,7 @@ export type InSession<Id = string> = Outcome<{ sessionId: Id }>
 export type Refusal = { success: false; error: string; code: ErrorCode }
 
 export type AgentConfig = {
-  /** The agent: one of the host's, or another name for it that the face was given. */
+  /** An agent id of the host, or an alias that the face was given. */
   type: string
   payload: {
     cwd: string
@@ -86,16 +87,19 @@ export type AgentConfig = {
 }
 
 export type ConnectOptions = {
-  /** A task that is connected with the very same config stays as it is. */
+  /** Keeps a task that is connected with the same config. */
   reuseIfSame?: boolean
-  /** False: wait for new-session, load-session or resume-session. */
+  /** False: the session comes later, from new-session, load-session or resume-session. */
   createSession?: boolean
 }
 
-/** An image as a data URL, or its base64 and what it is. */
+/** An image as a data URL, or as base64 with its type. */
 export type PageImage = string | { data: string; mimeType: string; name?: string }
 
-/** An option of the request, or `allow` or `deny`; for a question the label of the answer, or all answers by question. */
+/**
+ * An option of the request, or `allow` or `deny`; for a question, the label of the answer or the answers by question
+ * id.
+ */
 export type PermissionResponse =
   | string
   | {
@@ -121,11 +125,11 @@ export type TaskStatus = {
   connected: boolean
   agent: string | null
   sessionId: string | null
-  /** Those the task has had, the first one first. */
+  /** All sessions of the task, the first one first. */
   sessions: string[]
   activity: Activity
-  /** How many prompts are paused. */
+  /** The number of paused prompts. */
   paused: number
-  /** What went wrong last, since the task was connected. */
+  /** The last error since the task was connected. */
   lastError: string | null
 }

@@ -10,7 +10,10 @@ import {
 import { z } from 'zod'
 import type { AgentChannel } from './agent-calls.ts'
 
-/** What a page sent, by its channel. A page is code of the program's own, but what it shows may not be. */
+/**
+ * Schemas of the calls, by channel. A page belongs to the program, but the content it shows may not, so its calls are
+ * checked.
+ */
 const taskId = z.string().min(1).max(200)
 const sessionId = z.string().min(1).max(200)
 
@@ -70,7 +73,7 @@ export type CheckedConfig = z.output<typeof Config>
 export type CheckedImage = z.output<typeof Image>
 export type CheckedResponse = z.output<typeof Response>
 
-/** The arguments of a call, with what was left out filled in. */
+/** The checked arguments of a call, with defaults filled in. */
 export function checkCall<Channel extends AgentChannel>(
   channel: Channel,
   args: readonly unknown[],
@@ -83,7 +86,9 @@ export function checkCall<Channel extends AgentChannel>(
   return result.data as CheckedCall<Channel>
 }
 
-/** How agents are started and paid for is the program's affair, set where the host is made, and nothing for a page to hold. */
+/**
+ * The program sets where the host is created how agents are started and paid for. A page must not hold these settings.
+ */
 function refuseSetup(config: unknown): void {
   const payload = (config as { payload?: object } | undefined)?.payload ?? {}
   const field = ['apiKey', 'command', 'env'].find((name) => Object.hasOwn(payload, name))

@@ -29,32 +29,34 @@ export type { PageMessage, PageNote } from './page-messages.ts'
 
 export type IpcFaceOptions = {
   readonly host: Host
-  /** Answers a channel; in Electron `ipcMain.handle`. */
+  /** Registers the handler of a channel; in Electron `ipcMain.handle`. */
   readonly handle: (
     channel: string,
     listener: (event: unknown, ...args: unknown[]) => Promise<unknown>,
   ) => unknown
-  /** Tells the page; in Electron `webContents.send`. What is sent can be cloned. */
+  /** Sends a message to the page; in Electron `webContents.send`. All messages can be cloned. */
   readonly send: (channel: string, ...args: unknown[]) => unknown
-  /** Takes a handler back when the face closes; in Electron `ipcMain.removeHandler`. */
+  /** Removes a handler when the face closes; in Electron `ipcMain.removeHandler`. */
   readonly removeHandler?: (channel: string) => unknown
-  /** Whether this page may call; without it, every page that the wire reaches may. */
+  /** Whether this page may call. If not given, every page that can reach the channels may. */
   readonly accepts?: (event: unknown) => boolean
-  /** Other names that pages have for agents. */
+  /** Aliases that pages use for agents. */
   readonly agents?: Readonly<Record<string, string>>
-  /** Tell the page its own prompts too: for several windows on one task. */
+  /** Also sends a page its own prompts: for several windows on one task. */
   readonly echoPrompts?: boolean
-  /** Told of what goes wrong where no caller could be told. */
+  /** Called with errors that cannot be reported to a caller. */
   readonly problem?: (problem: { error: unknown; doing: string }) => void
 }
 
 export type IpcFace = {
   status(taskId: string): Promise<TaskStatus>
-  /** Sessions and agents go on; nothing is heard and nothing answered any more. */
+  /** Removes the handlers and stops all messages. Sessions and agents continue. */
   close(): void
 }
 
-/** Agents for the page of a desktop program, over whatever carries calls one way and messages the other. */
+/**
+ * Serves agents to the page of a desktop program, over any transport that carries calls one way and messages the other.
+ */
 export function createIpcFace(options: IpcFaceOptions): IpcFace {
   const { handle, accepts = () => true, problem = () => undefined } = options
   const tasks = new Tasks({ ...options, problem })

@@ -25,7 +25,7 @@ import { type AgentBridge, createPreload } from './preload.ts'
 type Page = AgentBridge & {
   readonly heard: TaskMessage[]
   readonly config: AgentConfig
-  /** The first message, of those that came or will, for which this holds. */
+  /** The first message, already received or yet to come, for which the condition holds. */
   until(holds: (message: PageMessage, session: string) => boolean, from?: number): Promise<PageMessage>
   /** Sends a script as a prompt and waits for the end of its turn. */
   play(taskId: string, ...script: object[]): Promise<void>
@@ -82,7 +82,7 @@ const textOf = (page: Page, from = 0) =>
     .join('')
 
 describe('a page in another thread', () => {
-  it('has only the preload, and is told of a turn from its beginning to its end', async () => {
+  it('loads only the preload, and gets a turn from its start to its end', async () => {
     await using world = await hostUnderTest()
     const { port1, port2 } = new MessageChannel()
     const face = createIpcFace({ host: world.host, ...mainEnd(port1) })
@@ -113,7 +113,7 @@ describe('a page in another thread', () => {
 })
 
 describe('agent:connect', () => {
-  it('makes a session with the agent, and says which', async () => {
+  it('creates a session with the agent and returns its id', async () => {
     const { page, world } = await aPage()
     const answer = await page.connect('t', page.config)
     expect(answer).toEqual({ success: true, sessionId: expect.any(String) })
@@ -121,7 +121,7 @@ describe('agent:connect', () => {
     expect(await world.host.state(sessionId)).toMatchObject({ agent: 'scripted', cwd: world.cwd })
   })
 
-  it('keeps a task that is connected alike with reuseIfSame, also when a page connects twice at once', async () => {
+  it('with reuseIfSame keeps a task that has the same config, even if a page connects twice at once', async () => {
     const { page, world } = await aPage()
     const reuse = { reuseIfSame: true }
     const [first, second] = await Promise.all([
@@ -137,7 +137,7 @@ describe('agent:connect', () => {
     expect((await world.host.list({ limit: 10 })).sessions).toHaveLength(3)
   })
 
-  it('makes no session with createSession: false; the task can have one later', async () => {
+  it('with createSession: false creates no session; the task can get one later', async () => {
     const { page, world } = await aPage()
     const none = { success: true, sessionId: null }
     expect(await page.connect('t', page.config, { createSession: false })).toEqual(none)
@@ -148,7 +148,7 @@ describe('agent:connect', () => {
     expect(textOf(page)).toBe('here')
   })
 
-  it('knows agents by the names that the program gave them', async () => {
+  it('accepts the aliases that the program gave to agents', async () => {
     const { page } = await aPage({ options: { agents: { 'my-agent': 'scripted' } } })
     const { payload } = page.config
     expect(await page.connect('t', { type: 'my-agent', payload })).toMatchObject({ success: true })
@@ -159,7 +159,7 @@ describe('agent:connect', () => {
 })
 
 describe('agent:send and the message channel', () => {
-  it('tells what the agent says, does and costs', async () => {
+  it('sends text, calls, retractions, usage and cost', async () => {
     const { page } = await aPage()
     await page.connect('t', page.config)
     await page.play(
@@ -186,7 +186,7 @@ describe('agent:send and the message channel', () => {
     expect(heard('system').filter(({ type }) => type === 'system')).toHaveLength(1)
   })
 
-  it('tells prompts of others, and its own only if the program wants that', async () => {
+  it('sends prompts of other clients, and its own only with echoPrompts', async () => {
     for (const echoPrompts of [false, true]) {
       const { page, world } = await aPage({ options: { echoPrompts } })
       const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
@@ -197,7 +197,7 @@ describe('agent:send and the message channel', () => {
     }
   })
 
-  it('takes a prompt for its own once, and in the session that it was sent to', async () => {
+  it('takes a prompt for its own only once, and only in the session that it was sent to', async () => {
     const { page, world } = await aPage()
     const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
     await page.play('t', { type: 'text', text: 'mine' })
@@ -215,7 +215,7 @@ describe('agent:send and the message channel', () => {
     )
   })
 
-  it('sends images, and is refused by an agent that sees none', async () => {
+  it('accepts images, and refuses them for an agent that takes none', async () => {
     const { page } = await aPage()
     await page.connect('t', page.config)
     const images = ['data:image/png;base64,aGk=', { data: 'aGk=', mimeType: 'image/gif', name: 'a.gif' }]
@@ -233,7 +233,7 @@ describe('agent:send and the message channel', () => {
     })
   })
 
-  it('says the same as the transcript, whatever an agent does', async () => {
+  it('sends the same content as the transcript, whatever an agent does', async () => {
     const { page, world } = await aPage()
     await fc.assert(
       fc.asyncProperty(randomScript, async (script) => {
@@ -257,7 +257,7 @@ describe('agent:send and the message channel', () => {
   })
 })
 
-/** Allows or answers whatever is asked, until the turn ends. */
+/** Allows or answers every request until the turn ends. */
 async function answerAll(page: Page, from: number): Promise<void> {
   for (let at = from; ; at++) {
     const message = await page.until(() => true, at)
@@ -271,7 +271,7 @@ async function answerAll(page: Page, from: number): Promise<void> {
   }
 }
 
-/** What a page that has heard these shows in the end. */
+/** What a page shows after it has received these messages. */
 function folded(messages: readonly (PageMessage | IncomingMessage)[]) {
   const texts = new Map<string, string>()
   const calls = new Map<string, object>()
@@ -293,7 +293,7 @@ function folded(messages: readonly (PageMessage | IncomingMessage)[]) {
 }
 
 describe('agent:permission-response', () => {
-  it('takes an option of the request, or plain words; what was asked is settled for every page', async () => {
+  it('takes an option of the request or a plain decision, and every page is told of it', async () => {
     const { page, world } = await aPage()
     await page.connect('t', page.config)
     const turn = page.play('t', permission('a.txt'), permission('b.txt'), permission('c.txt'))
@@ -322,7 +322,7 @@ describe('agent:permission-response', () => {
     })
   })
 
-  it('answers questions, by the words of an option or for each', async () => {
+  it('answers questions by the label of an option or by question id', async () => {
     const { page } = await aPage()
     await page.connect('t', page.config)
     const turn = page.play('t', colour, colour)
@@ -341,7 +341,7 @@ describe('agent:permission-response', () => {
 })
 
 describe('agent:stop', () => {
-  it('stops the turn that runs; without one all is as wished', async () => {
+  it('cancels the running turn, and succeeds if there is none', async () => {
     const { page } = await aPage()
     await page.connect('t', page.config)
     expect(await page.stop('t')).toEqual({ success: true })
@@ -352,7 +352,7 @@ describe('agent:stop', () => {
     expect(await page.until(is('turn_ended'))).toMatchObject({ outcome: 'cancelled' })
   })
 
-  it('pauses what is queued until the page resumes it', async () => {
+  it('pauses the queue until the page resumes it', async () => {
     const { page } = await aPage()
     await page.connect('t', page.config)
     const turn = page.play('t', { type: 'hang' })
@@ -370,7 +370,7 @@ describe('agent:stop', () => {
 })
 
 describe('sessions of a task', () => {
-  it('are loaded with all that was said, the prompts too', async () => {
+  it('are loaded with all messages, prompts included', async () => {
     const { page, world } = await aPage()
     const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
     await page.play('t', { type: 'text', text: 'first' })
@@ -385,7 +385,7 @@ describe('sessions of a task', () => {
     expect(await page.getStatus('t')).toMatchObject({ status: { sessionId } })
   })
 
-  it('are resumed with what waits and what comes, and nothing of the past', async () => {
+  it('are resumed with open requests and new messages, without past ones', async () => {
     const { page, world } = await aPage()
     const session = await world.create()
     await session.play({ type: 'text', text: 'long ago' })
@@ -400,7 +400,7 @@ describe('sessions of a task', () => {
     expect(textOf(page)).toBe('now')
   })
 
-  it('are switched: only the active one is heard, and it catches up', async () => {
+  it('are switched: only the active one sends messages, and it catches up', async () => {
     const { page, world } = await aPage()
     const { sessionId: first } = (await page.connect('t', page.config)) as { sessionId: string }
     await page.play('t', { type: 'text', text: 'one ' })
@@ -421,7 +421,7 @@ describe('sessions of a task', () => {
     })
   })
 
-  it('that are deleted are told of', async () => {
+  it('are reported when they are deleted', async () => {
     const { page, world } = await aPage()
     const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
     await world.host.delete(sessionId)
@@ -431,7 +431,7 @@ describe('sessions of a task', () => {
 })
 
 describe('capabilities, models and status', () => {
-  it('say what the agent can do', async () => {
+  it('report what the agent can do', async () => {
     const { page } = await aPage()
     await page.connect('t', page.config)
     const answer = await page.getCapabilities('t')
@@ -463,7 +463,7 @@ describe('capabilities, models and status', () => {
     expect(await page.getStatus('t')).toMatchObject({ status: { agent: 'scripted' } })
   })
 
-  it('refuse what the agent cannot', async () => {
+  it('refuse a setting that the agent does not support', async () => {
     const { page } = await aPage({ host: { agent: { capabilities: capabilities('streaming') } } })
     await page.connect('t', page.config)
     const refused = {
@@ -474,7 +474,7 @@ describe('capabilities, models and status', () => {
     expect(await page.setModel('t', 'big')).toEqual(refused)
   })
 
-  it('follow the task: who, where, what it does and what went wrong', async () => {
+  it("report the task's agent, session, activity and last error", async () => {
     const { page } = await aPage()
     const nobody = { connected: false, agent: null, sessionId: null, lastError: null, activity: 'idle' }
     expect(await page.getStatus('t')).toMatchObject({ success: true, status: nobody })
@@ -490,7 +490,7 @@ describe('capabilities, models and status', () => {
     expect(await page.getStatus('t')).toMatchObject({ status: { lastError: 'It broke.', activity: 'idle' } })
   })
 
-  it('end with disconnect: the session stays, the agent is let go, nothing more is heard', async () => {
+  it('end with disconnect: the session is kept, the agent is shut down, no more messages are sent', async () => {
     const { page, world } = await aPage()
     const { sessionId } = (await page.connect('t', page.config)) as { sessionId: string }
     await page.play('t', { type: 'text', text: 'bye' })
@@ -508,7 +508,7 @@ describe('capabilities, models and status', () => {
   })
 })
 
-describe('what is not right', () => {
+describe('an invalid call', () => {
   it.each<[string, (page: Page) => Promise<unknown>, string]>([
     ['no config', (page) => page.connect('t', undefined as never), 'validation_error'],
     [
@@ -516,28 +516,28 @@ describe('what is not right', () => {
       (page) => page.connect('t', { type: 'scripted', payload: {} as never }),
       'validation_error',
     ],
-    ['a key', (page) => page.connect('t', withField(page, { apiKey: 'k' })), 'not_supported'],
+    ['an API key', (page) => page.connect('t', withField(page, { apiKey: 'k' })), 'not_supported'],
     ['a command', (page) => page.connect('t', withField(page, { command: 'x' })), 'not_supported'],
     ['an unknown field', (page) => page.connect('t', withField(page, { colour: 'red' })), 'validation_error'],
     [
-      'a folder that is not',
+      'a folder that does not exist',
       (page) => page.connect('t', withField(page, { cwd: '/nowhere' })),
       'validation_error',
     ],
-    ['a number for a task', (page) => page.send(7 as never, 'x'), 'validation_error'],
+    ['a task id that is a number', (page) => page.send(7 as never, 'x'), 'validation_error'],
     ['no text', (page) => page.send('t', undefined as never), 'validation_error'],
     ['a task that is not connected', (page) => page.setModel('t', 'm'), 'conflict'],
-  ])('%s is answered, not thrown', async (_, call, code) => {
+  ])('with %s is answered with an error and does not reject', async (_, call, code) => {
     const { page } = await aPage()
     expect(await call(page)).toEqual({ success: false, error: expect.any(String), code })
   })
 
-  it('a page that may not call is refused', async () => {
+  it('from a page that is not accepted is refused', async () => {
     const { page } = await aPage({ options: { accepts: () => false } })
     expect(await page.connect('t', page.config)).toMatchObject({ success: false, code: 'forbidden' })
   })
 
-  it('a window that is gone is reported, and the session goes on', async () => {
+  it('of a window that is gone is reported, and the session goes on', async () => {
     const problems: string[] = []
     const { page, world } = await aPage({
       options: {

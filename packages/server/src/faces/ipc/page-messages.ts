@@ -10,17 +10,18 @@ import {
 } from '@parley/protocol'
 import { type IncomingMessage, IncomingMessages } from '../../transcripts/incoming-messages.ts'
 
-/** What a page is told: the messages of a session, and a few notes that a transcript has no need of. */
+/** A message to a page: the messages of a session, and notes that a transcript does not need. */
 export type PageMessage = IncomingMessage | PageNote
 
-export type PageNote = { readonly at: number } /** A prompt that this page has not sent. */ & (
+export type PageNote = { readonly at: number } & (
   | {
+      /** A prompt that this page did not send. */
       readonly type: 'user_text'
       readonly msg_id: string
       readonly text: string
       readonly parts: readonly PromptPart[]
     }
-  /** The request needs no answer any more, whoever gave it. */
+  /** The request was resolved, by this client or another one. */
   | { readonly type: 'permission_resolved'; readonly id: string; readonly outcome: string }
   | { readonly type: 'activity'; readonly activity: Activity; readonly detail?: string }
   | ({ readonly type: 'turn_ended'; readonly turnId?: string } & Pick<
@@ -30,19 +31,19 @@ export type PageNote = { readonly at: number } /** A prompt that this page has n
 )
 
 export type PageMessagesOptions = {
-  /** True for the id of a prompt that the page has shown itself. Each is asked about once. */
+  /** Whether the page itself sent the prompt with this id. Called once per prompt. */
   readonly isOwn: (messageId: string) => boolean
-  /** Up to here all prompts are told: the page asked for the whole session. */
+  /** Prompts up to this seq are all sent, because the page asked for the whole session. */
   readonly promptsUpTo?: number
 }
 
-/** Events and deltas of one session as a page hears them. Pure but for what it remembers of open blocks and requests. */
+/** Converts the events and deltas of one session into messages. Its only state is about open blocks and requests. */
 export class PageMessages {
   readonly #incoming = new IncomingMessages()
   readonly #options: PageMessagesOptions
   readonly #asked = new Set<string>()
   #connectionId: string | undefined
-  /** What the main line of the turn said last: that is its result, where the log does not give another. */
+  /** The last main-line text of the turn: the turn's result if the log gives no other. */
   #lastText: string | undefined
   #at = 0
 
@@ -63,7 +64,7 @@ export class PageMessages {
     return [{ type: 'activity', at: this.#at, activity, ...(detail !== undefined && { detail }) }]
   }
 
-  /** Nothing more comes with the last event. */
+  /** Called when no delta follows the last event. */
   settle(): PageMessage[] {
     return this.#noted(this.#incoming.settle())
   }
@@ -73,7 +74,7 @@ export class PageMessages {
     return messages
   }
 
-  /** An agent introduces itself again when it has more to tell; a page heard that it is there. */
+  /** An agent may send `agent.connected` again with more details; the page is told only once. */
   #isRepeated(event: SessionEvent): boolean {
     if (event.type !== 'agent.connected') return false
     const repeated = event.connectionId === this.#connectionId
@@ -124,7 +125,7 @@ function lastTextAfter(event: SessionEvent, before: string | undefined): string 
   return event.type === 'text.written' && event.parentToolCallId === undefined ? event.text : before
 }
 
-/** Fewer and larger messages of the same meaning: neighbouring pieces of one text are one piece. */
+/** Merges neighbouring pieces of one text into one message. The content stays the same. */
 export function joined(messages: readonly PageMessage[]): PageMessage[] {
   const all: PageMessage[] = []
   for (const message of messages) {
@@ -151,6 +152,6 @@ type Update = Extract<IncomingMessage, { type: 'tool_call_update' }>
 const isPiece = (message: PageMessage): message is Piece =>
   message.type === 'agent_text' || message.type === 'agent_thought'
 
-/** An input that is still being written: the next one has all of it. */
+/** A tool input that is still being written: the next update has all of it. */
 const isDraft = (message: PageMessage): message is Update =>
   message.type === 'tool_call_update' && message.status === undefined && typeof message.rawInput === 'string'

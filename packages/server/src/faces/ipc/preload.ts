@@ -1,6 +1,6 @@
 import { type AgentCalls, type AgentChannel, messageChannel, type TaskMessage } from './agent-calls.ts'
 
-/** The page's end of the wire; in Electron, of `ipcRenderer`. */
+/** The page's end of the IPC; in Electron, that of `ipcRenderer`. */
 export type PageWire = {
   invoke(channel: string, ...args: unknown[]): Promise<unknown>
   on(channel: string, listener: (event: unknown, ...args: unknown[]) => void): unknown
@@ -10,7 +10,7 @@ type Asked<Channel extends AgentChannel> = (
   ...args: Parameters<AgentCalls[Channel]>
 ) => Promise<ReturnType<AgentCalls[Channel]>>
 
-/** The agents of the program, as its page sees them. Plain functions and values only, so that it can cross a context bridge. */
+/** The agents of the program, for its page. Plain functions and values only, so that it can cross a context bridge. */
 export type AgentBridge = {
   readonly connect: Asked<'agent:connect'>
   readonly send: Asked<'agent:send'>
@@ -25,11 +25,14 @@ export type AgentBridge = {
   readonly setActiveSession: Asked<'agent:set-active-session'>
   readonly getStatus: Asked<'agent:get-status'>
   readonly disconnect: Asked<'agent:disconnect'>
-  /** Every message of every task. The function returned ends it. */
+  /** Calls the listener with every message of every task. Returns a function that removes it. */
   onMessage(listener: (message: TaskMessage) => void): () => void
 }
 
-/** For a preload script, or wherever the page's end of the wire is. Loads nothing of Node's and nothing of the server's. */
+/**
+ * For a preload script, or wherever the page's end of the IPC is. Imports nothing from Node and nothing from the
+ * server.
+ */
 export function createPreload({ invoke, on }: PageWire): AgentBridge {
   const listeners = new Set<(message: TaskMessage) => void>()
   on(messageChannel, (_, message) => {

@@ -21,24 +21,24 @@ import { joined, type PageMessage, PageMessages } from './page-messages.ts'
 
 export type TaskParts = {
   readonly host: Host
-  /** The agent that a page means by a type. */
+  /** The agent id for a type that a page names. */
   readonly agentFor: (type: string) => string
   readonly tell: (sessionId: string, message: PageMessage) => void
-  /** Prompts of the page's own are told, too. */
+  /** Whether a page is also sent its own prompts. */
   readonly echoPrompts: boolean
 }
 
-/** A session that the task has had: how far the page was told, and what it remembers of open blocks. */
+/** A session of the task: how far its messages were sent, and the state of its open blocks. */
 type Heard = {
   cursor: number
   readonly messages: PageMessages
-  /** Prompts that the page has sent and shows already, until they are heard. */
+  /** Prompts that the page sent and shows already, until their events arrive. */
   readonly own: Set<string>
 }
 
 type WithoutId<Input> = Input extends unknown ? Omit<Input, 'commandId'> : never
 
-/** One task of the page: an agent, the sessions it has had, and the one that is heard and spoken to now. */
+/** One task of the page: an agent, its sessions, and the active session. */
 export class Task {
   readonly #parts: TaskParts
   readonly #config: CheckedConfig
@@ -68,14 +68,14 @@ export class Task {
     return id
   }
 
-  /** From its beginning; the prompts in it are told, whoever sent them. */
+  /** Follows the session from its beginning and sends all of its prompts, whoever sent them. */
   async load(sessionId: string): Promise<string> {
     const { seq } = await this.#parts.host.state(sessionId)
     await this.#hear(sessionId, this.#fresh(0, seq))
     return sessionId
   }
 
-  /** From now on. What waits for an answer was asked before, and is told again. */
+  /** Follows the session from now on. Open requests are sent again. */
   async resume(sessionId: string): Promise<string> {
     const state = await this.#parts.host.state(sessionId)
     const heard = this.#fresh(state.seq)
@@ -170,12 +170,12 @@ export class Task {
     this.#lastError = message
   }
 
-  /** Hears nothing more. */
+  /** Stops following the active session. */
   leave(): void {
     this.#leaving.abort()
   }
 
-  /** Also lets go of agents that idle; those at work go on. */
+  /** Also shuts down idle agents; busy ones continue. */
   async disconnect(): Promise<void> {
     this.leave()
     for (const sessionId of this.#sessions.keys()) {
@@ -184,7 +184,7 @@ export class Task {
     }
   }
 
-  /** A session that was loaded may be of another agent than the task was connected with. */
+  /** A loaded session may belong to another agent than the task was connected with. */
   #agentOf(state: SessionState | undefined): string {
     return state?.agent ?? this.#parts.agentFor(this.#config.type)
   }
@@ -195,7 +195,7 @@ export class Task {
     return { cursor, messages: new PageMessages({ isOwn, promptsUpTo }), own }
   }
 
-  /** Resolves when the page was told all there is. The session before it is left only once this one is there. */
+  /** Resolves when the page was sent everything so far. The previous session is left only after this one was found. */
   async #hear(sessionId: string, heard: Heard, first: readonly SessionEvent[] = []): Promise<void> {
     await this.#parts.host.state(sessionId)
     this.#leaving.abort()
@@ -265,7 +265,7 @@ export class Task {
   }
 }
 
-/** An open request as the event that it came from. */
+/** An open request as the event that opened it. */
 function asEvent(state: SessionState) {
   return ({ stale, type, ...request }: OpenRequest): SessionEvent =>
     ({

@@ -19,7 +19,7 @@ const nothing: TaskStatus = {
 type TasksOptions = Pick<IpcFaceOptions, 'host' | 'send' | 'agents' | 'echoPrompts'> &
   Required<Pick<IpcFaceOptions, 'problem'>>
 
-/** The tasks of all pages, each by the name that its page has for it. */
+/** The tasks of all pages, by task id. */
 export class Tasks {
   readonly #options: TasksOptions
   readonly #names: Readonly<Record<string, string>>
@@ -41,7 +41,7 @@ export class Tasks {
     throw new ParleyError('conflict', `The task ${taskId} is not connected. Call agent:connect first.`)
   }
 
-  /** The calls of a task are answered one after another, so that a page that mounts twice gets one session. */
+  /** Runs the calls of a task one after another, so that a page that mounts twice gets one session. */
   inOrder<Value>(taskId: string, call: () => Promise<Value>): Promise<Value> {
     const answer = (this.#queues.get(taskId) ?? Promise.resolve()).then(call)
     const done = answer.catch(() => undefined)
@@ -50,7 +50,7 @@ export class Tasks {
     return answer
   }
 
-  /** What the task had before is left only once the new is there. */
+  /** The previous connection of the task is left only after the new one exists. */
   async connect(
     taskId: string,
     config: CheckedConfig,

@@ -1,11 +1,13 @@
 import type { SessionOptions } from '@parley/protocol'
 import type { CallOptions, FunctionTool, UnsupportedSetting, Warning } from './specification.ts'
 
-/** What of a call's settings goes into the session. An agent that does not take one of `wanted` refuses it by name. */
+/**
+ * The settings of a call that go into the session. An agent that does not support one in `wanted` refuses it by name.
+ */
 export type CallSettings = {
   readonly tools: readonly FunctionTool[]
   readonly wanted: Pick<SessionOptions, 'effort' | 'outputSchema'>
-  /** The reply is to be JSON: `outputSchema` is there, or the agent is told in words. */
+  /** The reply must be JSON: through `outputSchema`, or through a sentence in the prompt. */
   readonly json: boolean
   readonly warnings: readonly Warning[]
 }
@@ -57,7 +59,7 @@ export function callSettings(options: CallOptions): CallSettings {
   }
 }
 
-/** What the agent must be told in words, because it does not take it as a setting. */
+/** The sentence to add to the prompt for a setting that the agent does not support. */
 export function inWords(
   { json, wanted }: CallSettings,
   refused: readonly string[],

@@ -22,7 +22,7 @@ const calling = (...words: string[]) =>
     { type: 'end', usage: { input: 7, output: 2 } },
   )
 
-/** A tool of the caller's with a default that only the caller fills in. */
+/** A tool of the caller with a default value that only the caller fills in. */
 function lookup(sdk: Sdk) {
   const words: string[] = []
   const tool = sdk.tool({
@@ -37,7 +37,7 @@ function lookup(sdk: Sdk) {
   return { tools: { lookup: tool }, words }
 }
 
-/** The same, for a caller that runs it when it likes. */
+/** The same tool without `execute`: the caller runs it when it likes. */
 const tools: ToolSet = {
   lookup: { inputSchema: z.object({ word: z.string() }) } as unknown as ToolSet[string],
 }
@@ -67,7 +67,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     ])
   })
 
-  it('runs several, one after another, in a stream, and goes on in the same session afterwards', async () => {
+  it('runs several tools in sequence in a stream, and continues in the same session afterwards', async () => {
     await using door = await modelUnderTest()
     const { tools, words } = lookup(sdk)
     const user = { role: 'user', content: calling('sage', 'thyme', 'nothing') } as const
@@ -100,7 +100,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(door.under.connections).toHaveLength(2)
   })
 
-  it('goes on when the caller comes back by itself with a result, or says no', async () => {
+  it('resumes the turn when the caller returns a result or a denial itself', async () => {
     await using door = await modelUnderTest()
     const user = { role: 'user', content: calling('sage') } as const
     const first = await sdk.generateText({ model: door.model, messages: [user], tools })
@@ -114,7 +114,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(await door.sessions()).toHaveLength(1)
   })
 
-  it('leaves a turn that waits to the person whose it is', async () => {
+  it('does not resume a waiting turn for another person', async () => {
     await using door = await modelUnderTest({ person: 'ada' })
     const user = { role: 'user', content: calling('sage') } as const
     const first = await sdk.generateText({ model: door.model, messages: [user], tools })
@@ -129,7 +129,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(await door.sessions()).toHaveLength(2)
   })
 
-  it('goes on in the same turn when the user says more behind the result, and anew where an agent cannot', async () => {
+  it('steers the same turn with a message after the result, or starts a new session if the agent cannot be steered', async () => {
     const all = capabilities(...scriptedCapabilities)
     for (const [steer, sessions] of [
       [true, 1],
@@ -152,7 +152,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     }
   })
 
-  it('tells everything to a new session when the history was changed while a call waited', async () => {
+  it('replays the history in a new session when it was changed while a call was open', async () => {
     await using door = await modelUnderTest()
     const user = { role: 'user', content: calling('sage') } as const
     const first = await sdk.generateText({ model: door.model, messages: [user], tools })
@@ -172,7 +172,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     ])
   })
 
-  it('cancels a turn that nobody comes back to, and tells it anew to who comes late', async () => {
+  it('cancels a turn whose caller does not return in time, and replays the history for a late caller', async () => {
     await using door = await modelUnderTest({ limits: { waitMs: 1 } })
     const user = { role: 'user', content: calling('sage') } as const
     const first = await sdk.generateText({ model: door.model, messages: [user], tools })
@@ -217,7 +217,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect((await door.under.host.state(second)).turn).toBeDefined()
   })
 
-  it('lets a subagent call it, and a rule of the host refuse it', async () => {
+  it('lets a subagent call the tool, and a rule of the host deny it', async () => {
     await using door = await modelUnderTest()
     const { tools, words } = lookup(sdk)
     const steps = [call('lookup', { word: 'sage' })]
@@ -232,7 +232,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(words).toEqual(['sage:en'])
   })
 
-  it('refuses tools for an agent that takes none, and names that no agent takes', async () => {
+  it('refuses tools for an agent that takes none, and tool names that no agent takes', async () => {
     const can = capabilities('streaming')
     await using door = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
     const { tools } = lookup(sdk)
@@ -250,28 +250,28 @@ describe('a stream that ends with a call', () => {
   const prompt = [{ role: 'user' as const, content: [{ type: 'text' as const, text: calling('sage') }] }]
   const offered = [{ type: 'function', name: 'lookup', inputSchema: { type: 'object' } } as const]
 
-  /** Reads up to a part of this type, then leaves. */
+  /** Reads up to a part of this type, then leaves the stream. */
   async function leftAt({ model }: ModelUnderTest, last: 'tool-call' | 'finish') {
     const { stream } = await model.doStream({ prompt, tools: offered })
     let toolCallId = ''
     for await (const part of stream) {
       if (part.type === 'tool-call') toolCallId = part.toolCallId
       if (part.type !== last) continue
-      // time enough to take the next part ahead
+      // Time enough for the stream to read the next part ahead.
       if (last !== 'finish') await systemClock.breathe()
       break
     }
     return toolCallId
   }
 
-  it('cancels its turn when it is left before its end', async () => {
+  it('cancels its turn when its reader leaves before the end', async () => {
     await using door = await modelUnderTest()
     await leftAt(door, 'tool-call')
     await door.until('turn.ended')
     expect(await door.events('turn.ended')).toMatchObject([{ outcome: 'cancelled' }])
   })
 
-  it('is gone on with when it was left right behind its end', async () => {
+  it('is resumed when its reader left right after the end', async () => {
     await using door = await modelUnderTest()
     const toolCallId = await leftAt(door, 'finish')
     const of = { toolCallId, toolName: 'lookup' }

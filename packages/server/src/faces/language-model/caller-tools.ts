@@ -2,12 +2,12 @@ import type { HostToolContent, HostToolResult } from '../../core/agent-adapter.t
 import type { HostTool, HostToolContext } from '../../core/host-tool.ts'
 import type { FunctionTool, ToolOutput } from './specification.ts'
 
-/** Hands a call to the caller; resolves with what the caller made of it. */
+/** Passes a call to the caller; resolves with the caller's result. */
 export type HandOver = (name: string, input: unknown, context: HostToolContext) => Promise<HostToolResult>
 
 /**
- * The caller's tools as host tools of a session. They count as safe: what happens here is that the caller hears of a call.
- * Whether it runs is the caller's to say; rules of the host that refuse still hold. The caller checks the input, too.
+ * The caller's tools as host tools of a session. They are marked safe, because handing a call over does nothing by
+ * itself: the caller decides whether the call runs and checks its input. Deny rules of the host still apply.
  */
 export function hostToolsOf(tools: readonly FunctionTool[], handOver: HandOver): HostTool[] {
   return tools.map((tool) => {

@@ -2,19 +2,19 @@ import { hashOf } from '../../core/hash.ts'
 import { dataOf } from './file-data.ts'
 import type { AssistantPart, Content, FilePart, Message, TextPart, ToolOutput } from './specification.ts'
 
-/** One thing that was said, as it is compared. */
+/** One statement of a history, in the form that is compared. */
 type Said = readonly unknown[]
 
 /**
- * A history as a fingerprint: who said what, whose tools were called with what, and what came of it. How it is cut into
- * messages makes no difference, nor does what callers lose on the way (thinking, files of the agent's, metadata, the words
- * of an error). `about` is what else makes it another session.
+ * The fingerprint of a history: each text with its speaker, each tool call with its input, and each result. How the
+ * history is split into messages makes no difference, nor does what callers drop (thinking, files from the agent,
+ * metadata, error texts). `about` is everything else that makes it another session.
  */
 export function fingerprintOf(about: unknown, said: readonly Said[]): string {
   return hashOf([about, merged(said)])
 }
 
-/** The input of `open` calls is left out: callers fill in defaults, and are free to. */
+/** Leaves out the input of `open` calls, because callers may fill in defaults. */
 export function saidIn(messages: readonly Message[], open?: ReadonlySet<string>): Said[] {
   return messages.flatMap((message): Said[] => {
     if (message.role === 'system') return [['system', message.content]]

@@ -4,7 +4,7 @@ import { invalidPrompt } from './model-error.ts'
 import type { Given } from './read-prompt.ts'
 import type { AssistantPart, FilePart, Message, TextPart, UserMessage } from './specification.ts'
 
-/** The caller's last messages as a prompt. `words` are ours, after them. */
+/** The caller's last messages as a prompt, followed by Parley's own `words`. */
 export function promptParts(messages: readonly UserMessage[], words?: string): PromptPart[] {
   const parts = messages.flatMap(({ content }) =>
     content.map((part): PromptPart => (part.type === 'text' ? textPart(part) : attached(part))),
@@ -13,8 +13,8 @@ export function promptParts(messages: readonly UserMessage[], words?: string): P
 }
 
 /**
- * The prompt that begins a session with a history that the agent has not seen: the history, as it was given and marked as
- * such, then what is asked. One JSON line a message, so that nothing in it can be taken for its end.
+ * The first prompt of a session whose history the agent has not seen: the history, marked as such, then the current
+ * messages. The history has one JSON line per message, so that nothing in it can be mistaken for its end.
  */
 export function replayParts({ history, asked }: Given, words?: string): PromptPart[] {
   const files: PromptPart[] = []
@@ -26,7 +26,7 @@ export function replayParts({ history, asked }: Given, words?: string): PromptPa
   return [{ type: 'text', text }, ...files, ...prompt, ...after]
 }
 
-/** For agents that take no instructions at their start. */
+/** For agents that take no instructions when they start. */
 export function instructions(system: string): PromptPart {
   return { type: 'text', text: `[Instructions of the program that you work for]\n${system}` }
 }

@@ -21,30 +21,30 @@ import type { Reply } from './reply.ts'
 import type { RequestHandlers } from './requests.ts'
 import type { CallOptions, Message, Warning } from './specification.ts'
 
-/** How the sessions of a model are made, and who answers for them. */
+/** How the sessions of a model are created, and who answers their requests. */
 export type SessionWishes = RequestHandlers & {
-  /** The folder that its agents work in. */
+  /** The folder of the sessions. */
   readonly cwd: string
   readonly mode?: PermissionMode
   readonly model?: string
   readonly options?: SessionOptions
   readonly mcpServers?: McpServers
-  /** Whose histories these are. A program that serves several people must say it, here or in each call. */
+  /** Whose histories these are. A program that serves several people must set it, here or in each call. */
   readonly person?: string
 }
 
 export type DoorLimits = {
-  /** Sessions whose history is remembered; the one used least recently is forgotten first. */
+  /** How many sessions are remembered by their history; the least recently used one is forgotten first. */
   readonly sessions: number
-  /** Turns that may wait for callers to run tools; the one that waits longest is cancelled first. */
+  /** How many turns may wait for callers to run tools; the one that has waited longest is cancelled first. */
   readonly waiting: number
-  /** How long a turn waits for the result of a tool of the caller's. */
+  /** How long a turn waits for the result of a caller's tool. */
   readonly waitMs: number
-  /** How long a response that ends with a tool call waits for others that the agent makes at once. */
+  /** How long a response that ends with a tool call waits for further parallel calls. */
   readonly gatherMs: number
 }
 
-/** A response that was begun. `replied` must hear all of it before its end is told. */
+/** A response that has started. `replied` must be called with the whole reply before the end is passed on. */
 export type Begun = {
   readonly turn: ModelTurn
   readonly warnings: Warning[]
@@ -58,12 +58,12 @@ type Wanted = {
   readonly settings: CallSettings
   readonly given: Given
   readonly person: string | undefined
-  /** What makes it another session, beside its history. */
+  /** A hash of everything except the history that makes it another session. */
   readonly about: string
 }
 type Waiting = {
   readonly turn: ModelTurn
-  /** The fingerprint of what its caller holds. */
+  /** The fingerprint of the caller's history. */
   readonly history: string
   readonly person: string | undefined
   readonly known: Known
@@ -78,14 +78,17 @@ type Start = {
 }
 type Known = Pick<KnownSession, 'sessionId' | 'refused'>
 
-/** Finds the session that a history is of, or makes one for it; and the turns that wait for their callers. */
+/** Finds or creates the session for a history, and keeps the turns that wait for their callers. */
 export class Histories {
   readonly #host: Host
   readonly #limits: DoorLimits
   readonly #known: KnownSessions
-  /** The turns that are open or about to begin, by session: an agent may be faster than we are. */
+  /**
+   * Turns that are open or about to start, by session. Promises, because the agent may call a tool before `#start`
+   * returns.
+   */
   readonly #turns = new Map<string, Promise<ModelTurn>>()
-  /** By session, the one that waits longest first. */
+  /** By session id, the longest waiting one first. */
   readonly #waiting = new Map<string, Waiting>()
 
   constructor(host: Host, limits: DoorLimits) {
@@ -106,7 +109,7 @@ export class Histories {
     return (await this.#goOn(wanted)) ?? this.#prompt(wanted)
   }
 
-  /** The caller has the results that a turn waits for, and the history that it had; perhaps something to say, too. */
+  /** Resumes a waiting turn: the caller has its results and an unchanged history, and may have a new message. */
   async #goOn(wanted: Wanted): Promise<Begun | undefined> {
     const { given, settings, about } = wanted
     const mentioned = new Set(callsIn(wanted.call.prompt))
@@ -127,7 +130,9 @@ export class Histories {
     return { turn, warnings: [...settings.warnings], replied }
   }
 
-  /** What the user says behind the results goes into the turn that has them. Not every agent can hear it there. */
+  /**
+   * A message after the results is steered into the turn that gets them. Returns false if the agent cannot be steered.
+   */
   async #steered({ sessionId }: ModelTurn, { asked }: Given): Promise<boolean> {
     if (asked.type === 'results') return true
     const parts = promptParts(asked.messages)
@@ -188,7 +193,7 @@ export class Histories {
     return turn
   }
 
-  /** The session of this history, if it is just where the caller's history ends. */
+  /** The session of this history, if the caller's history is complete. */
   async #knownSession({ given, about }: Wanted): Promise<KnownSession | undefined> {
     const { history, asked } = given
     if (asked.type !== 'prompt' || history.length === 0) return undefined
@@ -201,7 +206,7 @@ export class Histories {
     return undefined
   }
 
-  /** What the agent does not take as a setting is left out and told in words. */
+  /** Creates the session. A setting that the agent refuses is left out and goes into the prompt instead. */
   async #create(wanted: Wanted): Promise<Known> {
     const { agent, wishes, settings, given } = wanted
     const { cwd, mode, model, options = {}, mcpServers } = wishes
@@ -252,8 +257,8 @@ export class Histories {
   }
 
   /**
-   * What the caller will hold when it has this reply. A caller that keeps its text alone does not come back to a turn with
-   * calls: anybody may have the same words, and the session knows what the calls gave.
+   * Remembers the history that the caller has once it has this reply. A caller that keeps only the text of a turn with
+   * calls does not match: others may have the same text, and the session knows the results of the calls.
    */
   #replied({ turn, known, wanted }: { turn: ModelTurn; known: Known; wanted: Wanted }, reply: Reply): void {
     const { about, call, person } = wanted
@@ -265,7 +270,7 @@ export class Histories {
     if (turn.isComplete && turnId !== undefined) this.#known.remember({ ...known, turnId }, history)
   }
 
-  /** Until the caller comes back, aborts while it runs its tools, or too many wait. */
+  /** Waits until the caller returns, aborts while it runs its tools, or too many turns wait. */
   #wait(waiting: Omit<Waiting, 'stop'>, signal: AbortSignal | undefined): void {
     const { turn } = waiting
     const abort = () => turn.cancel()
@@ -279,7 +284,7 @@ export class Histories {
     oldest.turn.cancel()
   }
 
-  /** The caller's history of it is remembered when the caller has heard its end; without that there is none. */
+  /** A turn without a received end has no history to remember, so its tools are released. */
   #ended({ sessionId, isComplete }: ModelTurn): void {
     this.#turns.delete(sessionId)
     this.#stopWaiting(sessionId)
@@ -298,7 +303,7 @@ const replayed: Warning = {
     'No session that is known here has this history: a new one was made, and its first prompt tells the history.',
 }
 
-/** A key that was meant and is none would let people have each other's sessions. */
+/** An invalid `person` is refused: ignoring it would let people reach each other's sessions. */
 function personOf(wishes: SessionWishes, { providerOptions }: CallOptions): string | undefined {
   const ofCall = providerOptions?.parley ?? {}
   const person = 'person' in ofCall ? ofCall.person : wishes.person
@@ -311,7 +316,7 @@ function messagesOf({ asked }: Given) {
   return asked.type === 'prompt' ? asked.messages : []
 }
 
-/** The results that the caller has for its last calls, and what it held before. */
+/** The caller's results of its last calls, and the history before them. */
 function resultsAtEnd({ history, asked }: Given) {
   if (asked.type === 'results') return { before: history, results: asked.results }
   const end = history.findLastIndex(({ role }) => role !== 'tool') + 1

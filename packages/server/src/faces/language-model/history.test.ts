@@ -16,7 +16,7 @@ const say = (text: string) => ({ role: 'user', content: prompted({ type: 'text',
 const asked = { role: 'user', content: rich } as const
 
 describe.each(sdks)('%s', (_, sdk) => {
-  it('goes on in the same session with all of the reply', async () => {
+  it('continues in the same session when the caller sends the whole reply back', async () => {
     await using door = await modelUnderTest()
     const { response } = await sdk.generateText({ model: door.model, messages: [asked] })
     const two = [asked, ...response.messages, say('Two.')]
@@ -33,7 +33,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(prompts).toEqual([asked, say('Two.'), say('Three.')].map(({ content }) => content))
   })
 
-  it('goes on with the text of a reply without calls, and replays that of one with calls', async () => {
+  it('continues from the text of a reply without calls, and replays one with calls', async () => {
     await using door = await modelUnderTest()
     const plain = { role: 'user', content: prompted({ type: 'thinking', text: 'Hm.' }, one) } as const
     const { text } = await sdk.generateText({ model: door.model, messages: [plain] })
@@ -48,7 +48,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(await door.sessions()).toHaveLength(3)
   })
 
-  it('leads nobody to the session of another person by the same words', async () => {
+  it('does not continue the session of another person with the same history', async () => {
     await using door = await modelUnderTest({ person: 'ada' })
     const { response } = await sdk.generateText({ model: door.model, messages: [say('One.')] })
     const messages = [say('One.'), ...response.messages, say('Two.')]
@@ -67,18 +67,21 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(await door.sessions()).toHaveLength(2)
   })
 
-  it.each(['', null, 7])('refuses %j for a person, rather than to mix people up', async (person) => {
-    await using door = await modelUnderTest()
-    const asking = sdk.generateText({
-      model: door.model,
-      prompt: 'x',
-      providerOptions: { parley: { person } },
-    })
-    await expect(asking).rejects.toMatchObject({ code: 'validation_error' })
-    expect(await door.sessions()).toEqual([])
-  })
+  it.each(['refuses %j as a person', null, 7])(
+    'refuses %j for a person, rather than to mix people up',
+    async (person) => {
+      await using door = await modelUnderTest()
+      const asking = sdk.generateText({
+        model: door.model,
+        prompt: 'x',
+        providerOptions: { parley: { person } },
+      })
+      await expect(asking).rejects.toMatchObject({ code: 'validation_error' })
+      expect(await door.sessions()).toEqual([])
+    },
+  )
 
-  it('goes on with what a page holds of the reply', async () => {
+  it('continues from the messages that a page holds', async () => {
     await using door = await modelUnderTest()
     const page = [{ id: '1', role: 'user' as const, parts: [{ type: 'text' as const, text: rich }] }]
     const result = sdk.streamText({ model: door.model, messages: await sdk.convertToModelMessages(page) })
@@ -123,7 +126,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(await door.sessions()).toHaveLength(2)
   })
 
-  it('replays a compacted history, other instructions, another agent, an image of the past', async () => {
+  it('replays after a compaction, other instructions or another mode, with images of the past', async () => {
     await using door = await modelUnderTest()
     const { response } = await sdk.generateText({ model: door.model, system: 'A', messages: [asked] })
     const image = { type: 'image', image: Buffer.from('png'), mediaType: 'image/png' } as const
@@ -145,7 +148,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(promptText(told[1] ?? [])).toContain('So far: <x>')
   })
 
-  it('gives a second branch of the same history a session of its own', async () => {
+  it('gives a second branch of the same history its own session', async () => {
     await using door = await modelUnderTest()
     const { response } = await sdk.generateText({ model: door.model, messages: [asked] })
     const two = [asked, ...response.messages, say('Two.')]
@@ -154,7 +157,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(await door.sessions()).toHaveLength(3)
   })
 
-  it('does not go on in a session that knows more than the caller, or is gone', async () => {
+  it('does not continue in a session that has further turns or was deleted', async () => {
     await using door = await modelUnderTest()
     const { host } = door.under
     const first = await sdk.generateText({ model: door.model, messages: [asked] })
@@ -170,7 +173,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect([third.text, third.warnings?.length]).toEqual(['Three.', 1])
   })
 
-  it('remembers a bounded number of sessions, and nothing beyond its own life', async () => {
+  it('remembers a bounded number of sessions, and none in another instance', async () => {
     await using door = await modelUnderTest({ limits: { sessions: 1 } })
     const [a, b] = [say('A.'), say('B.')]
     const ofA = await sdk.generateText({ model: door.model, messages: [a] })

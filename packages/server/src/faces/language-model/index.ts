@@ -15,7 +15,9 @@ export type ParleyOptions = SessionWishes & {
   readonly limits?: Partial<DoorLimits>
 }
 
-/** An agent as a language model of the AI SDK: `parley('claude')`, or with one of its models `parley('claude/opus')`. */
+/**
+ * An agent as a language model of the AI SDK: `parley('claude')`, or with one of its models `parley('claude/opus')`.
+ */
 export type Parley = {
   (modelId: string, wishes?: Partial<SessionWishes>): LanguageModel
   readonly specificationVersion: 'v3'
@@ -27,8 +29,8 @@ export type Parley = {
 const defaultLimits: DoorLimits = { sessions: 1_000, waiting: 64, waitMs: 10 * 60_000, gatherMs: 20 }
 
 /**
- * The language-model door: agents of a host for programs that speak the AI SDK, version 6 or 7, and hold the history
- * themselves. It owns no session: all of them are in the host, for every other face to see.
+ * The language-model face: offers the agents of a host to programs that use the AI SDK, version 6 or 7, and hold the
+ * history themselves. All sessions belong to the host, so every other face sees them.
  */
 export function createParley({ host, limits, ...usual }: ParleyOptions): Parley {
   const histories = new Histories(host, { ...defaultLimits, ...limits })
@@ -84,14 +86,14 @@ function languageModel(modelId: string, begin: (call: CallOptions) => Promise<Be
         },
         cancel: () => left.abort(),
       }
-      // nothing is taken ahead: whether the end was heard decides whether the turn goes on
+      // No read-ahead: whether the reader received the end decides whether the turn can be resumed.
       const stream = new ReadableStream(source, { highWaterMark: 0 })
       return { stream }
     },
   }
 }
 
-/** What the caller will hold is known before it hears the end: it may come back at once. */
+/** Calls `replied` before the end is passed on, because the caller may return at once. */
 async function* replying(
   begun: Begun,
   reply: Reply,

@@ -1,15 +1,16 @@
-/** A session that a caller may come back to. */
+/** A session that a caller may continue. */
 export type KnownSession = {
   readonly sessionId: string
-  /** The turn whose reply the caller has. If another one followed, the session knows more than the caller. */
+  /** The turn whose reply the caller has. If another turn followed, the caller's history is incomplete. */
   readonly turnId: string
-  /** What its agent does not take as a setting, and must be told in words. */
+  /** Settings that the agent refused and that go into the prompt instead. */
   readonly refused: readonly string[]
 }
 
 /**
- * Which histories are those of which sessions. Each session has only its latest: whoever goes back in a history gets a
- * session of its own. Bounded, and kept nowhere: what is forgotten, or was before a restart, is replayed.
+ * The sessions by the fingerprint of their history. Only the latest history of a session is kept, so a caller that goes
+ * back in a history gets another session. The map is bounded and lives in memory only: a history that is not in it is
+ * replayed.
  */
 export class KnownSessions {
   readonly #most: number
@@ -24,7 +25,7 @@ export class KnownSessions {
 
   remember(session: KnownSession, fingerprint: string): void {
     this.#forget(session.sessionId)
-    // the same in two sessions, and of one person: they cannot mean both, and either will do
+    // Two sessions of one person with the same history are interchangeable, so one is enough.
     const other = this.#byFingerprint.get(fingerprint)
     if (other) this.#letGo(other.sessionId)
     this.#byFingerprint.set(fingerprint, session)
@@ -33,7 +34,7 @@ export class KnownSessions {
     if (this.#fingerprints.size > this.#most && oldest !== undefined) this.#letGo(oldest)
   }
 
-  /** Once: who asks goes on with it, and its history is another one then. */
+  /** Returns and removes the session: its history is about to change. */
   take(fingerprint: string): KnownSession | undefined {
     const session = this.#byFingerprint.get(fingerprint)
     if (session) this.#forget(session.sessionId)

@@ -17,7 +17,7 @@ const say = (text: string) => prompted({ type: 'text', text })
 const askedBy = (text: string) => [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }]
 const running = { type: 'permission', name: 'Bash', kind: 'execute', input: { command: 'ls' } } as const
 
-it('is a model to the types of both generations', async () => {
+it('fits the model types of both major versions', async () => {
   await using door = await modelUnderTest()
   const of6: LanguageModel6 = door.parley('demo')
   const of7: LanguageModel7 = door.parley('demo')
@@ -25,7 +25,7 @@ it('is a model to the types of both generations', async () => {
 })
 
 describe.each(sdks)('%s', (_, sdk) => {
-  it('generates text, with what was thought, used and paid', async () => {
+  it('generates text with reasoning, usage and cost', async () => {
     await using door = await modelUnderTest()
     const result = await sdk.generateText({ model: door.model, prompt: hello })
     expect(result.text).toBe('Hello, you.')
@@ -81,7 +81,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(await result.toolResults).toMatchObject([{ toolName: 'Read', output: 'x' }])
   })
 
-  it('denies what the agent asks for unless told otherwise, and says so', async () => {
+  it('denies permissions by default, and reports them', async () => {
     await using door = await modelUnderTest()
     const prompt = prompted({ ...running, effect: { writeFile: { path: 'ran', text: 'x' } } })
     const result = await sdk.generateText({ model: door.model, prompt })
@@ -97,10 +97,10 @@ describe.each(sdks)('%s', (_, sdk) => {
   })
 
   it.each([
-    ['allows what it allows', async () => 'allow' as const, 1],
-    ['denies what it denies', () => ({ decision: 'deny', message: 'not today' }) as const, 0],
-    ['denies where it throws', () => Promise.reject(new Error('lost')), 0],
-    ['denies where it gives nonsense', () => 'yes' as 'allow', 0],
+    ['allows a call when it returns allow', async () => 'allow' as const, 1],
+    ['denies a call when it returns deny', () => ({ decision: 'deny', message: 'not today' }) as const, 0],
+    ['denies a call when it throws', () => Promise.reject(new Error('lost')), 0],
+    ['denies a call when it returns anything else', () => 'yes' as 'allow', 0],
   ])('onPermission %s', async (_case, onPermission, runs) => {
     await using door = await modelUnderTest({ onPermission })
     const prompt = prompted({ ...running, effect: { writeFile: { path: 'ran', text: 'x' } } })
@@ -110,7 +110,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(resolved?.outcome).toBe(runs === 1 ? 'allowed' : 'denied')
   })
 
-  it('leaves permissions to other clients where it shall wait', async () => {
+  it('leaves permissions to other clients with "wait"', async () => {
     await using door = await modelUnderTest({ onPermission: 'wait' })
     const result = sdk.generateText({ model: door.model, prompt: prompted(running) })
     const off = door.under.host.onSessionChanged(async ({ session, summary }) => {
@@ -124,7 +124,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect((await result).toolResults).toMatchObject([{ toolName: 'Bash' }])
   })
 
-  it('answers questions that take words, and fails where nobody can answer', async () => {
+  it('answers questions that take free text, and fails if nobody can answer', async () => {
     await using door = await modelUnderTest()
     const question = { id: 'q', header: 'Q', text: 'Which?', options: [{ label: 'a' }], multiple: false }
     const open = prompted({ type: 'question', questions: [{ ...question, freeText: true }] })
@@ -137,7 +137,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect((await sdk.generateText({ model, prompt: closed })).text).toContain('a')
   })
 
-  it('warns of settings that an agent does not have', async () => {
+  it('warns about settings that an agent does not have', async () => {
     await using door = await modelUnderTest()
     const { warnings } = await sdk.generateText({
       model: door.model,
@@ -162,7 +162,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(required.warnings).toMatchObject([{ feature: 'tool other.search' }, { feature: 'toolChoice' }])
   })
 
-  it('gives an object in a shape', async () => {
+  it('generates an object that fits a schema', async () => {
     await using door = await modelUnderTest()
     const { output } = await sdk.generateText({
       model: door.model,
@@ -174,7 +174,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(created?.options?.outputSchema).toMatchObject({ type: 'object' })
   })
 
-  it('asks in words for a shape and tells instructions where the agent takes neither as a setting', async () => {
+  it('puts the schema and the instructions into the prompt if the agent has no such settings', async () => {
     const can = capabilities('streaming')
     await using door = await modelUnderTest({
       hosting: { agent: { capabilities: can, script: () => [{ type: 'text', text: '{"count":1}' }] } },
@@ -239,7 +239,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     ])
   })
 
-  it('fails as the AI SDK does, once, and with what to do', async () => {
+  it('fails with the error types of the AI SDK, without a retry, and with a hint', async () => {
     await using door = await modelUnderTest()
     const error = { code: 'agent_failed', message: 'The model is overloaded.' } as const
     const failing = prompted({ type: 'text', text: 'Well' }, { type: 'end', outcome: 'failed', error })
@@ -259,7 +259,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(await result.finishReason).toBe('error')
   })
 
-  it('refuses with types: an unknown agent, no sign-in, a history that does not end with the user, no words', async () => {
+  it('refuses an unknown agent, a missing sign-in, a history without a user message at its end, and empty text', async () => {
     const refuse = () => new ParleyError('agent_not_signed_in', 'Run "scripted login".')
     await using door = await modelUnderTest({ hosting: { agent: { refuse } } })
     const { model, parley } = door
@@ -282,7 +282,7 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(() => parley.embeddingModel('x')).toThrow(/no embeddingModel/)
   })
 
-  it('gives images and files to the agent', async () => {
+  it('passes images and files to the agent', async () => {
     await using door = await modelUnderTest()
     const image = { type: 'image', image: Buffer.from('png'), mediaType: 'image/png' } as const
     const file = { type: 'file', data: Buffer.from('a,b'), mediaType: 'text/csv', filename: 'a.csv' } as const
@@ -297,7 +297,7 @@ describe.each(sdks)('%s', (_, sdk) => {
   })
 })
 
-describe('a stream that nobody has read yet', () => {
+describe('a stream that has not been read yet', () => {
   const hanging = prompted({ type: 'text', text: 'Wait.' }, { type: 'hang' })
 
   it('cancels its turn when it is cancelled', async () => {
@@ -325,7 +325,7 @@ describe('a stream that nobody has read yet', () => {
   it.each([
     ['before its turn has ended', false],
     ['after its turn has ended', true],
-  ])('lets go of its tools when it is cancelled %s', async (_when, isOver) => {
+  ])('releases its tools when it is cancelled %s', async (_when, isOver) => {
     await using door = await modelUnderTest()
     const { host, gates } = door.under
     const tools = [{ type: 'function', name: 'lookup', inputSchema: { type: 'object' } } as const]
@@ -342,7 +342,7 @@ describe('a stream that nobody has read yet', () => {
   })
 })
 
-it('refuses images for an agent that sees none, and leaves no session behind', async () => {
+it('refuses images for an agent that takes none, and leaves no session behind', async () => {
   const can = capabilities('streaming')
   await using door = await modelUnderTest({ hosting: { agent: { capabilities: can } } })
   const [, sdk] = sdks[1]
@@ -352,14 +352,14 @@ it('refuses images for an agent that sees none, and leaves no session behind', a
   expect(await door.sessions()).toEqual([])
 })
 
-it('refuses an option that it was given for its sessions and that the agent does not take', async () => {
+it('refuses a session option that the agent does not support', async () => {
   await using door = await modelUnderTest({ options: { appendSystemPrompt: 'Be kind.' } })
   const [, sdk] = sdks[1]
   const asking = sdk.generateText({ model: door.model, system: 'Be brief.', prompt: hello })
   await expect(asking).rejects.toMatchObject({ code: 'not_supported', functionality: 'appendSystemPrompt' })
 })
 
-it('takes the reasoning of AI SDK 7 for the effort', async () => {
+it('uses the reasoning setting of AI SDK 7 as the effort', async () => {
   await using door = await modelUnderTest()
   await ai7.generateText({ model: door.model, prompt: hello, reasoning: 'high' })
   expect(await door.events('session.created')).toMatchObject([{ options: { effort: 'high' } }])
@@ -369,7 +369,7 @@ it('takes the reasoning of AI SDK 7 for the effort', async () => {
   expect(warnings).toMatchObject([{ type: 'unsupported', feature: 'reasoning' }])
 })
 
-it('is asked for a model of the agent by name', async () => {
+it('takes a model of the agent by name', async () => {
   await using door = await modelUnderTest()
   const [, sdk] = sdks[1]
   const { response } = await sdk.generateText({

@@ -8,8 +8,8 @@ type Kind =
   | 'AI_APICallError'
 
 /**
- * A ParleyError that callers of the AI SDK know as one of theirs: `NoSuchModelError.isInstance(error)` and so on look for a
- * mark, not for a class. Nothing is ever retryable: a second try would be a second turn, and the first may have done things.
+ * A ParleyError that the AI SDK recognises: checks such as `NoSuchModelError.isInstance(error)` look for a marker, not
+ * for a class. It is never retryable, because a retry would be a second turn after one that may have had effects.
  */
 export class LanguageModelError extends ParleyError {
   readonly isRetryable = false
@@ -21,7 +21,10 @@ export class LanguageModelError extends ParleyError {
   }
 }
 
-/** Whatever was thrown, as the AI SDK's callers expect it. What is not ours stays as it is. */
+/**
+ * Converts anything thrown into the error that callers of the AI SDK expect. Errors that are not Parley's stay as they
+ * are.
+ */
 export function modelError(thrown: unknown, modelId: string): unknown {
   if (!(thrown instanceof ParleyError) || thrown instanceof LanguageModelError) return thrown
   switch (thrown.code) {
@@ -51,7 +54,7 @@ export function invalidPrompt(message: string, prompt: unknown): LanguageModelEr
   return new LanguageModelError(error, 'AI_InvalidPromptError', { prompt })
 }
 
-/** As `fetch` rejects: with the reason, if that is an error. */
+/** Like `fetch`: the abort reason if it is an error. */
 export function abortError(signal: AbortSignal): unknown {
   const { reason } = signal
   return reason instanceof Error || reason instanceof DOMException

@@ -20,7 +20,7 @@ export type ModelTurnOptions = {
   readonly host: Host
   readonly facts: SessionFacts
   readonly promptId: string
-  /** The seq of its prompt's receipt: the turn begins there or later. */
+  /** The seq in the receipt of the prompt; the turn starts there or later. */
   readonly seq: number
   /** The names of the caller's tools. */
   readonly tools: ReadonlySet<string>
@@ -28,11 +28,11 @@ export type ModelTurnOptions = {
   /** The reply is the turn's structured output, as JSON. */
   readonly structured: boolean
   readonly native: boolean
-  /** Said of the response, beside what the turn says. */
+  /** Further metadata of the response. */
   readonly about: Readonly<Record<string, Json>>
   readonly waitMs: number
   readonly gatherMs: number
-  /** It has ended. Told again if its end was to be heard and then was not. */
+  /** Called when the turn has ended, and again if its reader then leaves before it has received the end. */
   readonly over: () => void
 }
 
@@ -41,16 +41,16 @@ type CallerCall = {
   readonly name: string
   readonly input: unknown
   readonly toolCallId: string | undefined
-  /** What was recorded before the call: it is said before it. */
+  /** The seq at the time of the call: the events up to it are sent before the call. */
   after: number
   sent: boolean
   readonly answer: (result: HostToolResult) => void
 }
 
 /**
- * One turn of an agent as one or several responses. A response ends with the turn, or where the agent calls a tool of the
- * caller's: the call is held open, and the next response goes on with it once the caller has its result. Nobody comes back:
- * the turn is cancelled. Requests are answered whether or not somebody reads.
+ * One turn of an agent as one or more responses. A response ends with the turn, or when the agent calls a tool of the
+ * caller. Such a call is held open, and the next response continues when the caller has its result. If the caller does
+ * not return, the turn is cancelled. Requests are answered whether or not a response is being read.
  */
 export class ModelTurn {
   readonly sessionId: string
@@ -59,7 +59,9 @@ export class ModelTurn {
   readonly #over = new AbortController()
   readonly #calls = new Map<string, CallerCall>()
   readonly #denied: string[] = []
-  /** An agent may have taken one of them back meanwhile; the caller does not know. */
+  /**
+   * Calls that were sent to the caller. The agent may have cancelled one of them since; the caller does not know that.
+   */
   #told: string[] = []
   #parts: StreamPart[] = []
   #turnId: string | undefined
@@ -69,7 +71,7 @@ export class ModelTurn {
   #changed = Promise.withResolvers<void>()
   #timer: NodeJS.Timeout | undefined
   #steps = 0
-  /** A response of it is being read, or is about to be. */
+  /** A response is being read, or is about to be. */
   #isRead = true
   #isLeft = false
 
@@ -81,17 +83,17 @@ export class ModelTurn {
     void this.#read()
   }
 
-  /** Once it has begun. */
+  /** Undefined until the turn has started. */
   get turnId(): string | undefined {
     return this.#turnId
   }
 
-  /** It ended as it should, and its end is or will be heard: who has its reply can go on. */
+  /** The turn completed, and the caller has received its end or will: its history can be continued. */
   get isComplete(): boolean {
     return this.#end?.outcome === 'completed' && !this.#isLeft
   }
 
-  /** Calls that the caller was told of and has not answered. */
+  /** Calls that were sent to the caller and are not answered. */
   get open(): readonly string[] {
     return this.#told
   }
@@ -130,7 +132,7 @@ export class ModelTurn {
     return promise
   }
 
-  /** What the caller made of the calls it was told of. */
+  /** Passes the caller's results to the calls that were sent to it. */
   answer(results: ReadonlyMap<string, HostToolResult>): void {
     this.#isRead = true
     for (const id of this.#told.splice(0)) {
@@ -140,7 +142,7 @@ export class ModelTurn {
     }
   }
 
-  /** One response, from this call on: who leaves it before its end, or before it is read at all, cancels the turn. */
+  /** Starts the next response. A reader that leaves it before its end, or never reads it, cancels the turn. */
   step(signal: AbortSignal): AsyncGenerator<StreamPart> {
     clearTimeout(this.#timer)
     this.#isRead = true
@@ -148,7 +150,7 @@ export class ModelTurn {
     const leave = () => {
       if (step === this.#steps) this.#leave()
     }
-    // at once: who aborts reads no more, and a response that nobody reads stands still
+    // Done here and not in the generator: after an abort nobody reads on, so the generator would not run.
     if (signal.aborted) leave()
     else signal.addEventListener('abort', leave, { once: true })
     return this.#response(signal, leave)
@@ -176,7 +178,7 @@ export class ModelTurn {
     }
   }
 
-  /** Without its end nobody can go on with it, however it ends. */
+  /** A turn whose end was not received cannot be continued, so it is cancelled or released. */
   #leave(): void {
     if (!this.#isRead) return
     this.#isRead = false
@@ -185,7 +187,7 @@ export class ModelTurn {
     else this.cancel()
   }
 
-  /** Nobody wants it any more. It is in the log then; what could not be cancelled was over. */
+  /** Cancels the turn or withdraws its prompt. Does nothing if it has ended. */
   cancel(): void {
     if (this.#isOver) return
     const { host, promptId } = this.#options
@@ -226,7 +228,7 @@ export class ModelTurn {
     this.#settle()
   }
 
-  /** Before anybody hears of the end: the session may be used again at once. */
+  /** Runs before a reader gets the end, because the session may be used again at once. */
   #settle(): void {
     if (this.#over.signal.aborted) return
     clearTimeout(this.#timer)
@@ -284,7 +286,7 @@ export class ModelTurn {
     }
   }
 
-  // the two ends of a response
+  // The two ways to end a response.
 
   *#handing(): Generator<StreamPart> {
     yield* this.#translate.close()
@@ -343,14 +345,14 @@ export class ModelTurn {
     }
   }
 
-  // waiting
+  // Waiting.
 
-  /** Calls that the caller has not heard of, with all that comes before them read. */
+  /** Unsent calls whose preceding events were all read. */
   #due(): CallerCall[] {
     return [...this.#calls.values()].filter(({ sent, after }) => !sent && after <= this.#cursor)
   }
 
-  /** Agents that call several tools at once do so within a moment. One that comes later is told with the next response. */
+  /** Waits for parallel calls, which agents make almost at the same time. A later one goes into the next response. */
   #gathered(): Promise<void> {
     return new Promise((resolve) => void setTimeout(resolve, this.#options.gatherMs))
   }

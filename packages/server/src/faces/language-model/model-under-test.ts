@@ -7,14 +7,14 @@ import { createParley, type LanguageModel, type Parley, type ParleyOptions } fro
 
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false })
 
-/** Both generations, called in the same way: what the tests use of them has the same types in both. */
+/** Both major versions, called in the same way: what the tests use has the same types in both. */
 export const sdks = [
   ['AI SDK 6', ai6],
   ['AI SDK 7', ai7 as unknown as typeof ai6],
 ] as const
 export type Sdk = typeof ai6
 
-/** What was replied in all steps. In the `response` of AI SDK 7 there is only what the last one did. */
+/** The replies of all steps. The `response` of AI SDK 7 has only those of the last step. */
 export async function repliedIn(result: {
   readonly response: { messages: ModelMessage[] } | PromiseLike<{ messages: ModelMessage[] }>
   readonly responseMessages?: ModelMessage[] | PromiseLike<ModelMessage[]>
@@ -22,7 +22,7 @@ export async function repliedIn(result: {
   return (await result.responseMessages) ?? (await result.response).messages
 }
 
-/** A prompt whose last line is what the scripted agent does; other prompts are echoed. */
+/** A prompt whose last line is a script for the scripted agent, which echoes other prompts. */
 export const prompted = (...script: Script): string => JSON.stringify(script)
 const script = (text: string) => {
   const last = text.split('\n').at(-1) ?? ''
@@ -34,9 +34,9 @@ export type ModelUnderTest = AsyncDisposable & {
   readonly parley: Parley
   readonly model: LanguageModel
   sessions(): Promise<string[]>
-  /** All events of a type, in all sessions, in the order in which those were made. */
+  /** All events of a type, of all sessions in the order of their creation. */
   events<Type extends EventType>(type: Type): Promise<EventOf<Type>[]>
-  /** Resolves when the fact is in the log of a session. */
+  /** Resolves when an event of this type is in the log of a session. */
   until(type: EventType): Promise<void>
 }
 

@@ -1,15 +1,15 @@
 import { invalidPrompt } from './model-error.ts'
 import type { Message, ToolResultPart, UserMessage } from './specification.ts'
 
-/** What the caller gives, taken apart. */
+/** The caller's prompt, split into its parts. */
 export type Given = {
-  /** The system messages that it begins with. */
+  /** The system messages at its start. */
   readonly system: string
-  /** All that comes before what is asked now. */
+  /** All messages before the current ones. */
   readonly history: readonly Message[]
   readonly asked:
     | { readonly type: 'prompt'; readonly messages: readonly UserMessage[] }
-    /** The caller ran its tools. The calls are the last of the history. */
+    /** Results of the caller's tools. Their calls are the last message of the history. */
     | { readonly type: 'results'; readonly results: readonly ToolResultPart[] }
 }
 

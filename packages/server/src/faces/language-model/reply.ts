@@ -9,7 +9,7 @@ import type {
 
 type Written = Extract<Content, { type: 'text' | 'reasoning' }>
 
-/** The parts of one response, put together. */
+/** Collects the parts of one response. */
 export class Reply {
   readonly content: Content[] = []
   readonly #open = new Map<string, Written>()
@@ -54,7 +54,7 @@ export class Reply {
     }
   }
 
-  /** Throws what failed. */
+  /** The finished reply. Throws the error of a failed turn. */
   result(modelId: string, warnings: Warning[]): GenerateResult {
     if (this.#error) throw this.#error.error
     if (!this.#finish) throw new Error('a response has no end')

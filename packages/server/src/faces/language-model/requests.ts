@@ -12,18 +12,21 @@ import type { Host } from '../../core/host.ts'
 export type PermissionDecision = {
   readonly decision: 'allow' | 'deny'
   readonly scope?: PermissionScope
-  /** Why not, for the agent to read. */
+  /** The reason for a denial, shown to the agent. */
   readonly message?: string
 }
 export type RequestContext = {
   readonly sessionId: string
-  /** Nobody waits for the answer any more. */
+  /** Aborts when the answer is no longer needed. */
   readonly signal: AbortSignal
 }
 
-/** Who answers what an agent asks in the middle of a response. */
+/** How requests of an agent are answered during a response. */
 export type RequestHandlers = {
-  /** `deny` (usual): no. `wait`: somebody in another client of the host answers. What a function throws is a no. */
+  /**
+   * `deny` is the default. `wait` leaves the answer to another client of the host. If a function throws, the permission
+   * is denied.
+   */
   readonly onPermission?:
     | 'deny'
     | 'wait'
@@ -31,7 +34,10 @@ export type RequestHandlers = {
         request: PermissionRequest,
         context: RequestContext,
       ) => 'allow' | 'deny' | PermissionDecision | Promise<'allow' | 'deny' | PermissionDecision>)
-  /** `decline` (usual): the agent is told that nobody can be asked; where it takes only its own options, the turn fails. */
+  /**
+   * `decline` is the default: the agent is told that nobody can be asked. If a question takes no free text, the turn
+   * fails.
+   */
   readonly onQuestion?:
     | 'decline'
     | 'wait'
@@ -41,8 +47,8 @@ export type RequestHandlers = {
 type Asked = EventOf<'permission.requested'> | EventOf<'question.asked'>
 
 /**
- * Answers what a turn asks. Says what was denied. Rejects if there can be no answer: the turn must not hang. What a rule, the
- * mode or somebody else has answered stays as it is.
+ * Answers a request of a turn. Returns the title of a denied permission. Rejects if no answer is possible, so that the
+ * turn does not hang. A request that a rule, the mode or another client has answered is left alone.
  */
 export async function answerRequest(
   host: Host,
@@ -82,7 +88,7 @@ async function decided(
   try {
     const answer = await onPermission(asked, context)
     const { decision, scope, message } = typeof answer === 'string' ? { decision: answer } : answer
-    // what is not an allowance, whatever it is, is none
+    // Anything but `allow` is a denial.
     return {
       type,
       decision: decision === 'allow' ? decision : ('deny' as const),

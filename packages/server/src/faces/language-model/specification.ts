@@ -1,7 +1,7 @@
 /**
- * The slice of the AI SDK's language model specification, version 3, that the door speaks. AI SDK 6 is made for it, AI SDK 7
- * takes it as it is. Written down here, so that nobody needs a package of the AI SDK who does not use it; the tests hold it
- * against the types of both.
+ * The part of the AI SDK's language model specification, version 3, that this face implements. AI SDK 6 uses this
+ * version, AI SDK 7 accepts it. It is written out here so that programs without the AI SDK need none of its packages.
+ * The tests check it against the types of both.
  */
 export type LanguageModel = {
   readonly specificationVersion: 'v3'
@@ -20,7 +20,7 @@ export type CallOptions = {
   abortSignal?: AbortSignal | undefined
   includeRawChunks?: boolean | undefined
   providerOptions?: ProviderOptions | undefined
-  /** Of AI SDK 7, which hands it to models of this version, too. */
+  /** A setting of AI SDK 7, which passes it to models of this version too. */
   reasoning?: string | undefined
 } & { [Setting in UnsupportedSetting]?: unknown }
 
@@ -47,7 +47,7 @@ export type FunctionTool = {
   providerOptions?: ProviderOptions | undefined
 }
 
-// what the caller holds
+// Messages that the caller holds.
 
 export type Message =
   | { role: 'system'; content: string }
@@ -86,7 +86,7 @@ export type ToolOutput =
   | { type: 'json' | 'error-json'; value: unknown }
   | { type: 'execution-denied'; reason?: string | undefined }
   | { type: 'content'; value: ContentOutput[] }
-/** Files come as data or as an address; what is neither text nor data is told to the agent as JSON. */
+/** Files are data or URLs. What is neither text nor data is passed to the agent as JSON. */
 export type ContentOutput = {
   type: string
   text?: string | undefined
@@ -94,7 +94,7 @@ export type ContentOutput = {
   mediaType?: string | undefined
 }
 
-// what it is given
+// Parts that the caller is given.
 
 export type StreamPart =
   | { type: 'stream-start'; warnings: Warning[] }
@@ -112,7 +112,7 @@ export type StreamPart =
   | { type: 'error'; error: unknown }
   | ({ type: 'finish' } & Finish)
 
-/** Said of what the agent runs itself: the caller must neither run it nor know the tool. */
+/** Marks calls that the agent runs itself: the caller must not run them and need not know the tool. */
 export type ByAgent = { providerExecuted?: true; dynamic?: true }
 export type ToolCall = {
   type: 'tool-call'

@@ -8,9 +8,9 @@ type Call = { readonly name: string; input: unknown; title: string | undefined }
 type DeltaOf<Type extends Delta['type']> = Extract<Delta, { type: Type }>
 
 /**
- * What the agent says and does by itself in a turn, as parts of a response. Its calls are announced as they are made, but
- * become calls only with their results: a response may end between the two, and the AI SDK takes no result without its call.
- * What subagents say and do stays in the log.
+ * Converts what the agent says and does itself in a turn into parts of a response. A tool call is announced when it is
+ * made, but becomes a `tool-call` part only with its result: a response may end in between, and the AI SDK takes no
+ * result without its call. Output of subagents stays in the log.
  */
 export class TurnParts {
   readonly #isCallers: (tool: string) => boolean
@@ -19,7 +19,7 @@ export class TurnParts {
   readonly #calls = new Map<string, Call>()
   #out: StreamPart[] = []
 
-  /** The reply is the structured output: what the agent says on the way to it is not. */
+  /** With `structured`, the reply is the structured output and the agent's other texts are left out. */
   constructor(isCallers: (tool: string) => boolean, structured: boolean) {
     this.#isCallers = isCallers
     const emit = (chunk: UiChunk) => this.#out.push(structured ? aside(chunk) : (chunk as StreamPart))
@@ -63,7 +63,7 @@ export class TurnParts {
     return this.#given()
   }
 
-  /** The response ends here; what goes on does so in another one. */
+  /** Closes the open texts at the end of a response. What follows belongs to the next response. */
   close(): StreamPart[] {
     this.#texts.close()
     return this.#given()

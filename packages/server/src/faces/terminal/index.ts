@@ -15,20 +15,22 @@ type Upgrade = {
   readonly request: IncomingMessage
   readonly socket: Duplex
   readonly head: Buffer
-  /** Calls when whoever asked is signed out. */
+  /** Registers a callback for when the caller's device is signed out. */
   readonly onSignedOut: (call: () => void) => void
 }
 
 export type TerminalFace = {
-  /** Takes over an upgrade request that was let in. */
+  /** Takes over an authorised upgrade request. */
   accept(terminalId: string, upgrade: Upgrade): void
 }
 
 const maxFrameBytes = 1024 * 1024
-/** How long a dropped reader may take to read the rest, and why it was dropped. */
+/** How long a dropped reader may take to read the rest and the reason. */
 const lingerMs = 30_000
 
-/** A terminal on a WebSocket of its own: the screen as it stands, then what is written; keys and sizes come back. */
+/**
+ * Serves a terminal on its own WebSocket: first the current screen, then its output. The client sends input and sizes.
+ */
 export function createTerminalFace({
   terminals,
   logger,

@@ -12,7 +12,7 @@ import { createTerminalFace } from './index.ts'
 
 const kib = 1024
 
-/** A program behind real sockets. It begins to write when it reads a line. */
+/** A program behind real sockets. It starts to write when it reads a line. */
 async function open(script: string, limits: Partial<ReaderLimits>) {
   const terminals = createTerminals({ env: process.env, newId: () => 'trm_1', limits })
   const face = createTerminalFace({ terminals, logger: pino({ level: 'silent' }) })
@@ -57,10 +57,10 @@ async function connect(url: string) {
   }
 }
 
-/** More than two sockets of the kernel and the limits below can hold. */
+/** More than the kernel buffers of two sockets and the limits below can hold. */
 const flood = 'seq -f line%.0f 1 1500000; echo the "end"'
 
-it('drops a reader that stops reading, while another reads all that the program writes', async () => {
+it('drops a reader that stops reading, while another one reads everything the program writes', async () => {
   const { connect } = await open(flood, { fullBytes: 128 * kib, dropBytes: 512 * kib })
   const [slow, fast] = [await connect(), await connect()]
   slow.socket.pause()
@@ -92,7 +92,7 @@ it('does not let its only reader keep a program paused for ever', async () => {
   expect((await slow.closed).code).toBe(terminalClosed.tooSlow)
 })
 
-it('pauses a program for its only reader, however slow it is, and loses nothing', async () => {
+it('pauses a program for its only reader, however slow, and loses nothing', async () => {
   const { connect } = await open(flood, { fullBytes: 128 * kib, dropBytes: 256 * kib })
   const reader = await connect()
   reader.socket.on('message', () => {

@@ -10,7 +10,7 @@ import { type Parley, startParley } from '../../cli/start.ts'
 /** Real shells behind the real server. */
 const place = realpathSync(mkdtempSync(join(tmpdir(), 'parley-terminal-')))
 const token = 'a-token-for-terminals'
-// What the shell of whoever runs the tests does at its start is not their subject.
+// The start files of the user's own shell must not affect the tests.
 beforeEach(() => void vi.stubEnv('HOME', place))
 let parley: Parley | undefined
 afterEach(async () => {
@@ -81,7 +81,7 @@ async function opened({ id, call }: Awaited<ReturnType<typeof start>>): Promise<
 }
 
 describe('a terminal', () => {
-  it('is a shell in the folder of the session, and outlives the page that watches it', async () => {
+  it("is a shell in the session's folder, and outlives the page that shows it", async () => {
     const world = await start()
     const terminalId = await opened(world)
     const first = new Watcher(terminalId)
@@ -106,7 +106,7 @@ describe('a terminal', () => {
     expect(await listed.json()).toMatchObject({ terminals: [{ terminalId, exitCode: 3 }] })
   })
 
-  it('loses nothing of a flood, however slowly it is read', async () => {
+  it('loses no output in a flood, however slowly it is read', async () => {
     const world = await start()
     const watcher = new Watcher(await opened(world))
     await watcher.until(() => watcher.frames.length > 0)
@@ -116,7 +116,7 @@ describe('a terminal', () => {
     expect(watcher.text.match(/n\d+\r\n/g)?.length).toBe(200_000)
   })
 
-  it('ends with its removal, and with the server', async () => {
+  it('ends when it is deleted and when the server closes', async () => {
     const world = await start()
     const [one, two] = [await opened(world), await opened(world)]
     const watcher = new Watcher(one)
@@ -147,7 +147,7 @@ describe('a terminal', () => {
     expect((await world.call('GET', '/api/health')).status).toBe(200)
   })
 
-  it('goes with its session, also if it does not want to', async () => {
+  it('ends with its session, even if its program ignores signals', async () => {
     const world = await start()
     const watcher = new Watcher(await opened(world))
     await watcher.until(() => watcher.frames.length > 0)
@@ -159,7 +159,7 @@ describe('a terminal', () => {
     await expect.poll(() => isAlive(pid), { timeout: 10_000 }).toBe(false)
   })
 
-  it('is not for those without the token, and not where there is none', async () => {
+  it('is refused without the token, if it does not exist, and with a bad request', async () => {
     const world = await start()
     const stranger = new Watcher(await opened(world), 'Bearer wrong')
     await stranger.until(() => stranger.closed !== undefined)

@@ -33,7 +33,7 @@ afterAll(async () => {
 const code = (answer: { body: Record<string, unknown> }) => (answer.body.error as { code: string }).code
 
 describe('the token', () => {
-  it('is needed on every route under /api but health', async () => {
+  it('is required on every route under /api except health', async () => {
     for (const path of [
       '/api/agents',
       '/api/sessions',
@@ -52,7 +52,7 @@ describe('the token', () => {
     expect((await server.ask('/%61pi/sessions', { token: false })).status).toBe(401)
   })
 
-  it('opens them, and a wrong one does not', async () => {
+  it('gives access to them, and a wrong one does not', async () => {
     expect((await server.ask('/api/agents')).status).toBe(200)
     for (const authorization of [
       `Bearer ${testToken}x`,
@@ -66,13 +66,13 @@ describe('the token', () => {
     }
   })
 
-  it('is not taken from the address', async () => {
+  it('is not read from the URL', async () => {
     expect((await server.ask(`/api/agents?token=${testToken}`, { token: false })).status).toBe(401)
   })
 })
 
 describe('the one-time link', () => {
-  it('carries its code where no request does, and asking for it does not use it up', async () => {
+  it('has its code in the fragment, and requesting the link does not use it up', async () => {
     const link = server.link()
     expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/open#[\w-]{43}$/)
     for (const method of ['GET', 'HEAD']) {
@@ -91,7 +91,7 @@ describe('the one-time link', () => {
     expect(second.body.error).toMatchObject({ details: { reason: 'link' } })
   })
 
-  it('is not used up by a key that is none', async () => {
+  it('is not used up by an invalid key', async () => {
     const linked = codeOf(server.link())
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-384' })
     const other = publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
@@ -105,7 +105,7 @@ describe('the one-time link', () => {
     expect((await deviceUnderTest(server).register(linked)).status).toBe(201)
   })
 
-  it('comes from the API too, for those who may come in', async () => {
+  it('can be created through the API by an authorised caller', async () => {
     expect((await server.ask('/api/links', { token: false, method: 'POST' })).status).toBe(401)
     const { status, body } = await server.ask('/api/links', { method: 'POST' })
     expect(status).toBe(201)
@@ -125,7 +125,7 @@ describe('the one-time link', () => {
     expect(codes.redeem('')).toBeUndefined()
   })
 
-  it('does not pile up', () => {
+  it('is kept in a bounded number', () => {
     const codes = createOneTimeCodes<number>(() => 0, 2)
     const issued = [1, 2, 3].map((value) => codes.issue(value, 1))
     expect(issued.map((code) => codes.redeem(code))).toEqual([undefined, 2, 3])
@@ -133,7 +133,7 @@ describe('the one-time link', () => {
 })
 
 describe('the cookie of an earlier version', () => {
-  it('lets nobody in, and is taken away', async () => {
+  it('does not authorise, and is cleared', async () => {
     const cookie = `other=1; parley-${server.port}=abc`
     for (const path of ['/api/agents', '/']) {
       const { status, headers } = await server.ask(path, { token: false, headers: { cookie } })
@@ -146,7 +146,7 @@ describe('the cookie of an earlier version', () => {
 })
 
 describe('Host and Origin', () => {
-  it('refuses a foreign Host, also with the token', async () => {
+  it('refuse a foreign Host, even with the token', async () => {
     for (const name of [
       'evil.example',
       `evil.example:${server.port}`,
@@ -165,7 +165,7 @@ describe('Host and Origin', () => {
     expect([unreadable.status, code(unreadable)]).toEqual([400, 'validation_error'])
   })
 
-  it('answers to its own names and to those it was given', async () => {
+  it("accept the server's own names and the configured ones", async () => {
     for (const name of [
       `localhost:${server.port}`,
       `LOCALHOST:${server.port}`,
@@ -180,7 +180,7 @@ describe('Host and Origin', () => {
     }
   })
 
-  it('refuses a foreign Origin, also with an access token', async () => {
+  it('refuse a foreign Origin, even with an access token', async () => {
     const { headers: signed } = await signedIn(server)
     for (const origin of [
       'https://evil.example',
@@ -200,7 +200,7 @@ describe('Host and Origin', () => {
     expect((await server.ask('/api/links', { method: 'POST', token: false, headers: ours })).status).toBe(201)
   })
 
-  it('lets pages of a configured origin read, and only those', async () => {
+  it('let pages of configured origins read, and no others', async () => {
     const headers = { origin: 'https://console.example' }
     const answer = await server.ask('/api/agents', { headers })
     expect(answer.headers['access-control-allow-origin']).toBe('https://console.example')
@@ -254,7 +254,7 @@ describe('an upgrade', () => {
     expect(upgraded).toEqual([])
   })
 
-  it('is handed on with the token or an access token, as a header or beside the subprotocol', async () => {
+  it('is accepted with the token or an access token, in a header or beside the subprotocol', async () => {
     const { token } = await signedIn(server)
     const protocol = (given: string) => ({
       'sec-websocket-protocol': webSocketProtocols(given).join(', '),
@@ -270,13 +270,13 @@ describe('an upgrade', () => {
     expect(upgraded.length).toBe(4)
   })
 
-  it('is explained to those who come without one', async () => {
+  it('is explained to a request that is not an upgrade', async () => {
     const answer = await server.ask('/api/ws')
     expect([answer.status, code(answer)]).toEqual([400, 'validation_error'])
     expect((await upgrade('/api/health', { upgrade: 'h2c' })).status).toBe(200)
   })
 
-  it('is refused where no WebSocket face was given', async () => {
+  it('is refused if there is no WebSocket face', async () => {
     const bare = await serverUnderTest(host)
     const request = httpRequest({
       host: '127.0.0.1',
@@ -306,7 +306,7 @@ describe('binding', () => {
     expect(names.map((name) => refusal(name, false, false))).toEqual(names.map(() => undefined))
   })
 
-  it('needs a token and a flag elsewhere, and says which is missing', () => {
+  it('needs a token and a flag elsewhere, and names what is missing', () => {
     for (const name of ['0.0.0.0', '::', '192.168.1.4', 'example.org', '', '::ffff:8.8.8.8']) {
       expect(refusal(name, true, true)).toBeUndefined()
       const both = refusal(name, false, false)

@@ -9,21 +9,21 @@ import { createOneTimeCodes, type OneTimeCodes } from './one-time-codes.ts'
 import { createRequestSource, type RequestSource, type SourceSettings } from './request-source.ts'
 import { shortestToken } from './token-length.ts'
 
-/** Who asks: a program with the server's token, or a browser that signed in. */
+/** Who sends a request: a program with the server's token, or a signed-in browser. */
 export type Caller = { readonly kind: 'token' } | DeviceCaller
 
-/** What a one-time download address gives, and for whom. */
+/** What a one-time download URL serves, and for whom. */
 export type Download = { readonly sessionId: string; readonly as: ExportFormat; readonly caller: Caller }
 
-/** Who may come in: by the server's token, or by the access token of a device. Owns no routes and no status codes. */
+/** Authenticates callers by the server's token or a device's access token. Owns no routes and no status codes. */
 export type Access = {
   readonly source: RequestSource
-  /** The codes of one-time links, and who asked for each. */
+  /** The codes of one-time links, with the caller that asked for each. */
   readonly codes: OneTimeCodes<Caller>
   readonly downloads: OneTimeCodes<Download>
-  /** ParleyError `not_supported` where no store keeps devices. */
+  /** Throws ParleyError `not_supported` if there is no device store. */
   devices(): Devices
-  /** ParleyError `unauthorized` without a token that is valid now. No cookie counts. */
+  /** Throws ParleyError `unauthorized` without a valid token. Cookies are ignored. */
   checkCaller(request: IncomingMessage): Caller
   /** A Set-Cookie header for a browser that still sends the cookie of an earlier version. */
   clearCookie(request: IncomingMessage): string | undefined
@@ -31,11 +31,11 @@ export type Access = {
 
 export type AccessSettings = SourceSettings & {
   readonly token: string
-  /** Keeps the browsers that sign in; without it, none can. */
+  /** Stores signed-in browsers; without it, none can sign in. */
   readonly devices?: DeviceStore | undefined
   /** Monotonic. */
   readonly now?: () => number
-  /** For messages that anybody may read: it names no folder. */
+  /** For public messages: it names no folder. */
   readonly commandLine?: CommandLine
 }
 
@@ -89,12 +89,12 @@ export function createAccess(settings: AccessSettings): Access {
   }
 }
 
-/** What a browser asked for before it was signed out is void, like its tokens. */
+/** Links and downloads that a browser asked for are void once it is signed out, like its tokens. */
 export function isSignedOut(caller: Caller): boolean {
   return caller.kind === 'device' && caller.isRevoked
 }
 
-/** Loopback needs nothing; any other address needs a token of one's own and a word that it is meant. */
+/** Loopback needs nothing; any other address needs an explicit token and `--allow-remote`. */
 export function assertBindable(wish: {
   hostname: string
   tokenExplicit: boolean
@@ -123,13 +123,13 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** Hashes first, so that neither content nor length can be timed. */
+/** Compares hashes, so that the timing reveals neither content nor length. */
 function isSame(given: string, wanted: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(given), digest(wanted))
 }
 
-/** `link` is the command that prints a link, for a page to show. */
+/** `link` is the command that prints a sign-in link, for a page to show. */
 function unauthorized(message: string, link: string): ParleyError {
   return new ParleyError('unauthorized', message, { details: { link } })
 }

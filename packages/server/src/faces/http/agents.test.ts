@@ -63,7 +63,7 @@ async function serve({ version = '1.0.0', withInstaller = true, folder = '' } = 
 }
 
 describe('the list of agents', () => {
-  it('says what each capability is about, and which options an agent honours', async () => {
+  it('says what each capability is about, and which options an agent supports', async () => {
     const agent: AgentAdapter = {
       ...createScriptedAdapter({ id: 'tiny', name: 'Tiny' }),
       options: ['effort', 'systemPrompt', 'directories', 'userSettings'],
@@ -96,7 +96,7 @@ describe('the list of agents', () => {
 })
 
 describe('installing an agent', () => {
-  it('starts, tells how it goes in the list, and can be undone', async () => {
+  it('starts, reports its progress in the list, and can be undone', async () => {
     await using server = await serve()
     expect(await server.agent()).toMatchObject({
       found: false,
@@ -120,7 +120,7 @@ describe('installing an agent', () => {
     expect(await server.remove()).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } })
   })
 
-  it('can be stopped, which leaves what was there', async () => {
+  it('can be stopped, which leaves the previous version', async () => {
     await using server = await serve()
     await server.post()
     await server.when((info) => info.installing === undefined)
@@ -136,7 +136,7 @@ describe('installing an agent', () => {
     expect(readdirSync(newer.agentsFolder)).toEqual(['tiny'])
   })
 
-  it('says why it failed, until it is tried again', async () => {
+  it('reports why it failed, until it is tried again', async () => {
     await using server = await serve({ version: '9.9.9' })
     await server.post()
     const { found, installError } = await server.when((info) => info.installing === undefined)
@@ -152,7 +152,7 @@ describe('installing an agent', () => {
     held.release()
   })
 
-  it('ends with the host, and leaves nothing', async () => {
+  it('ends with the host, and leaves nothing behind', async () => {
     await using server = await serve()
     const held = registry.hold('tiny-agent')
     await server.post()
@@ -162,7 +162,7 @@ describe('installing an agent', () => {
     expect(readdirSync(server.agentsFolder)).toEqual([])
   })
 
-  it('is refused where it makes no sense', async () => {
+  it('is refused for an unknown agent, for one that Parley cannot install, and without an installer', async () => {
     await using server = await serve()
     for (const call of [server.post, server.remove]) {
       expect(await call('nobody')).toMatchObject({

@@ -31,9 +31,9 @@ import type { EventStreams } from './sse.ts'
 type Env = {
   Bindings: HttpBindings
   Variables: {
-    /** Who asks, on routes that are not open. */
+    /** The authenticated caller, on routes that need a token. */
     caller: Caller
-    /** From now on a revocation of the caller's device does not cut this response. */
+    /** From now on, revoking the caller's device does not cut this response. */
     letGo: () => void
   }
 }
@@ -43,24 +43,24 @@ export type RequestContext = Context<Env>
 export type AppParts = {
   readonly host: Host
   readonly workspace: Workspace
-  /** Without it, nobody gets a shell. */
+  /** Without it, there are no terminals. */
   readonly terminals?: Terminals | undefined
   readonly access: Access
   readonly streams: EventStreams
   readonly changeStreams: ChangeStreams
   readonly logger: Logger
   readonly version: string
-  /** Names this run of the server. It is in the record that the data folder keeps of it, too. */
+  /** Names this run of the server. The data folder has the same name in its record of the server. */
   readonly instance?: string
   readonly bodyLimit: number
-  /** Where the server can be reached, without a slash at the end. */
+  /** The server's URL, without a slash at the end. */
   readonly url: () => string
   readonly commandLine: CommandLine
-  /** The chat face; without it, its routes say that it is not there. */
+  /** The chat face; without it, its routes answer that it is not available. */
   readonly chat?: ChatDoor | undefined
-  /** What there is to measure; without it, nothing. */
+  /** The metrics; without them, the route answers that there are none. */
   readonly metrics?: MetricsDoor | undefined
-  /** Where the built console lies. */
+  /** The folder of the built console. */
   readonly consoleFolder?: string | undefined
 }
 
@@ -125,7 +125,7 @@ function needsToken({ method, path }: { method: string; path: string }): boolean
   return !openRoutes.some((route) => route.method === asked && route.pattern.test(path))
 }
 
-/** A response that is under way ends with the device that asked for it. */
+/** Destroys an open response when the device that asked for it is revoked. */
 export function cutWhenRevoked(caller: Caller, outgoing: ServerResponse): () => void {
   if (caller.kind === 'token') return () => {}
   const letGo = caller.onRevoked(() => outgoing.destroy())

@@ -26,7 +26,7 @@ afterAll(async () => {
   await host.close()
 })
 
-/** Status and code; every refusal has the one shape, and none a stack. */
+/** Status and code. Every refusal has the same shape, and none contains a stack. */
 function refused(answer: Answer): [number, string] {
   const { error } = ErrorBody.parse(answer.body)
   expect(error.message.length).toBeGreaterThan(10)
@@ -35,8 +35,8 @@ function refused(answer: Answer): [number, string] {
 }
 const commands = () => `/api/sessions/${session}/commands`
 
-describe('bodies', () => {
-  it('refuses what is not JSON', async () => {
+describe('a body', () => {
+  it('is refused if it is not JSON', async () => {
     for (const body of [
       '{"agent":',
       'agent=demo',
@@ -50,7 +50,7 @@ describe('bodies', () => {
     expect(refused(await server.ask('/api/sessions', { method: 'POST' }))).toEqual([400, 'validation_error'])
   })
 
-  it('refuses other content types, as a form of another site would send', async () => {
+  it('is refused with another content type, as a form of another site would send', async () => {
     for (const type of [
       'text/plain',
       'application/x-www-form-urlencoded',
@@ -68,7 +68,7 @@ describe('bodies', () => {
     expect(refused(await server.ask('/api/sessions', { body: '{}', headers: gzip }))[0]).toBe(400)
   })
 
-  it('refuses wrong types and missing fields, and names them', async () => {
+  it('is refused with wrong types and missing fields, which are named', async () => {
     const answer = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd: 7 } })
     expect(refused(answer)).toEqual([400, 'validation_error'])
     expect(answer.body.error).toMatchObject({ details: { issues: [{ path: 'cwd' }] } })
@@ -77,7 +77,7 @@ describe('bodies', () => {
     }
   })
 
-  it('refuses nesting that would break whoever walks it', async () => {
+  it('is refused if it is nested too deep', async () => {
     const roomy = await serverUnderTest(host)
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
     const body = `{"commandId":"deep","type":"permission.decide","requestId":"r","decision":"allow","input":${deep}}`
@@ -85,14 +85,14 @@ describe('bodies', () => {
     await roomy.close()
   })
 
-  it('refuses a body that is too large, by its length', async () => {
+  it('is refused if it is too large by its length header', async () => {
     const body = { agent: 'scripted', cwd, title: 'x'.repeat(2000) }
     const answer = await server.ask('/api/sessions', { body })
     expect(refused(answer)).toEqual([413, 'too_large'])
     expect(answer.body.error).toMatchObject({ details: { limit: 1024 } })
   })
 
-  it('refuses a body that is too large, by what arrives', async () => {
+  it('is refused if it is too large by the bytes that arrive', async () => {
     const request = httpRequest({
       host: '127.0.0.1',
       port: server.port,
@@ -110,13 +110,13 @@ describe('bodies', () => {
     request.destroy()
   })
 
-  it('goes on as if nothing had been', async () => {
+  it('that was refused leaves the server usable', async () => {
     expect((await server.ask(`/api/sessions/${session}`)).status).toBe(200)
   })
 })
 
-describe('addresses', () => {
-  it('says 404 for what is not there, and where to look', async () => {
+describe('a URL', () => {
+  it('that does not exist gets 404 and a hint', async () => {
     const answer = await server.ask('/api/nothing')
     expect(refused(answer)).toEqual([404, 'not_found'])
     expect(answer.text).toContain('/api/openapi.json')
@@ -124,7 +124,7 @@ describe('addresses', () => {
     expect(refused(await server.ask('/api/sessions/', {}))[0]).toBe(404)
   })
 
-  it('says 405 for a method that a path does not know, and which it does', async () => {
+  it('with a method that it does not support gets 405 and the ones it supports', async () => {
     const answer = await server.ask('/api/sessions', { method: 'PUT' })
     expect(refused(answer)).toEqual([405, 'not_supported'])
     expect(answer.headers.allow).toBe('POST, GET')
@@ -133,7 +133,7 @@ describe('addresses', () => {
     )
   })
 
-  it('says 404 for sessions, rules and trust that are not there', async () => {
+  it('of a session, rule or trust that does not exist gets 404', async () => {
     const body = { commandId: 'c1', type: 'turn.cancel' }
     const answers = await Promise.all([
       server.ask('/api/sessions/ses_none'),
@@ -153,7 +153,7 @@ describe('addresses', () => {
     expect(refused(await server.ask('/api/sessions/%zz'))[0]).toBe(404)
   })
 
-  it('refuses queries that mean nothing', async () => {
+  it('with an invalid query is refused', async () => {
     const events = `/api/sessions/${session}/events`
     for (const path of [
       `${events}?after=-1`,
@@ -180,7 +180,7 @@ describe('addresses', () => {
 })
 
 describe('sessions and commands', () => {
-  it('refuses an unknown agent and a folder that is none', async () => {
+  it('refuse an unknown agent and an invalid folder', async () => {
     const file = join(cwd, 'file')
     await writeFile(file, '')
     const make = (body: object) => server.ask('/api/sessions', { body })
@@ -192,7 +192,7 @@ describe('sessions and commands', () => {
     expect(refused(await make({ agent: 'scripted', cwd: file }))).toEqual([400, 'validation_error'])
   })
 
-  it('refuses unknown commands and wrong ones', async () => {
+  it('refuse unknown and invalid commands', async () => {
     for (const body of [
       { commandId: 'c', type: 'session.explode' },
       { type: 'turn.cancel' },
@@ -209,14 +209,14 @@ describe('sessions and commands', () => {
     }
   })
 
-  it('refuses answers to requests that are not there', async () => {
+  it('refuse answers to requests that do not exist', async () => {
     const decide = { commandId: 'c2', type: 'permission.decide', requestId: 'req_none', decision: 'allow' }
     expect(refused(await server.ask(commands(), { body: decide }))[1]).toMatch(/^(not_found|conflict)$/)
     const answer = { commandId: 'c3', type: 'question.answer', requestId: 'req_none', answers: { q: 'a' } }
     expect(refused(await server.ask(commands(), { body: answer }))[1]).toMatch(/^(not_found|conflict)$/)
   })
 
-  it('takes a command twice as once, and the same id for another as a mistake', async () => {
+  it('apply a repeated command once, and refuse its id for another command', async () => {
     const body = { commandId: 'twice', type: 'prompt.submit', text: 'hello' }
     const first = await server.ask(commands(), { body })
     expect([first.status, first.body.commandId]).toEqual([202, 'twice'])
@@ -225,7 +225,7 @@ describe('sessions and commands', () => {
     expect(refused(other)).toEqual([409, 'conflict'])
   })
 
-  it('refuses a cursor beyond the head or of another epoch, and gives both', async () => {
+  it('refuse a cursor beyond the head or of another epoch, and report both', async () => {
     const events = `/api/sessions/${session}/events`
     for (const accept of ['application/json', 'text/event-stream']) {
       for (const query of ['?after=100000', '?after=1&epoch=epo_other', '?epoch=epo_other']) {
@@ -238,7 +238,7 @@ describe('sessions and commands', () => {
     }
   })
 
-  it('refuses trust of a folder that is none, and a decision that names no folder', async () => {
+  it('refuse trust of an invalid folder, and a decision without a folder', async () => {
     const bad = { body: { folder: join(cwd, 'none') } }
     expect(refused(await server.ask('/api/trust', bad))).toEqual([400, 'validation_error'])
     expect(refused(await server.ask('/api/trust', { body: {} }))).toEqual([400, 'validation_error'])
@@ -246,7 +246,7 @@ describe('sessions and commands', () => {
     expect(refused(nameless)).toEqual([400, 'validation_error'])
   })
 
-  it('refuses rules that name nothing to hold for', async () => {
+  it('refuse rules without a target', async () => {
     const body = { tool: 'Bash', decision: 'allow', scope: 'session' }
     expect(refused(await server.ask('/api/rules', { body }))).toEqual([400, 'validation_error'])
     expect(refused(await server.ask('/api/rules', { body: { ...body, scope: 'project' } }))[0]).toBe(400)
@@ -254,20 +254,20 @@ describe('sessions and commands', () => {
     expect(refused(await server.ask('/api/rules', { body: nowhere }))).toEqual([400, 'validation_error'])
   })
 
-  it('refuses a first prompt that says nothing', async () => {
+  it('refuse an empty first prompt', async () => {
     for (const prompt of ['', ' \n', [], [{ type: 'text', text: ' ' }], [{ type: 'file', name: 'a' }], {}]) {
       const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd, prompt } })
       expect(refused(made)).toEqual([400, 'validation_error'])
     }
   })
 
-  it('finds no files where there is no folder', async () => {
+  it('find no files in a folder that does not exist', async () => {
     for (const query of ['', 'cwd=', `cwd=${join(cwd, 'none')}`, 'cwd=%00'])
       expect(refused(await server.ask(`/api/files?${query}`))).toEqual([400, 'validation_error'])
   })
 })
 
-it('refuses null characters in paths and names with a typed error', async () => {
+it('refuse null characters in paths and names with a typed error', async () => {
   const bad = encodeURIComponent('a\0b')
   for (const path of [
     `/api/sessions/${session}/changes/patch?path=${bad}`,

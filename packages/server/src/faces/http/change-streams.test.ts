@@ -18,7 +18,7 @@ function repository(): string {
   return folder
 }
 
-/** The real one, joined only once the reader is behind; `told` is what it had to say by then. */
+/** The real workspace, joined only once the reader is behind; `told` is what it had reported by then. */
 function workspaceFor(outgoing: () => ServerResponse | undefined) {
   const real = createWorkspace({ env: process.env })
   const told: string[] = []
@@ -36,13 +36,13 @@ function workspaceFor(outgoing: () => ServerResponse | undefined) {
   return { told, workspace: { ...real, watch } }
 }
 
-it('a reader that does not read hears first that it is watched, and then that anything may have changed', async () => {
+it('a slow reader first gets how its folder is watched, and then that anything may have changed', async () => {
   const folder = repository()
   let outgoing: ServerResponse | undefined
   const { told, workspace } = workspaceFor(() => outgoing)
   const streams = createChangeStreams({ workspace, heartbeatMs: 1 })
   const server = createServer((request, response) => {
-    // More than the system takes for somebody who does not read.
+    // More than the kernel buffers for a reader that does not read.
     request.socket.write(Buffer.alloc(32 * 1024 * 1024, '-'))
     outgoing = response
     streams.open({ path: folder, trusted: true }, response)

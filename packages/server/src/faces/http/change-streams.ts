@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http'
 import type { ChangesNews } from '@parley/protocol'
 import type { SeenFolder, Workspace } from '../../workspace/index.ts'
 
-/** Watches of folders as server-sent events. */
+/** Changes of watched folders as server-sent events. */
 export type ChangeStreams = {
-  /** Writes to `outgoing` until the reader goes. */
+  /** Writes to `outgoing` until the reader disconnects. */
   open(folder: SeenFolder, outgoing: ServerResponse): void
   /** Ends every stream. */
   close(): void
@@ -27,7 +27,7 @@ export function createChangeStreams({
       })
       open.add(outgoing)
       const write = (text: string) => outgoing.writable && outgoing.write(text)
-      // What a reader that does not read has yet to hear: how it is watched, and that anything may have changed.
+      // Pending for a slow reader: how the folder is watched, and that anything may have changed.
       let waiting: { watching?: ChangesNews; changed?: ChangesNews } = {}
       const tell = (told: ChangesNews) => {
         const { type, ...news } = told

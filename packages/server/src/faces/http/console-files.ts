@@ -3,17 +3,17 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 
-/** The built console, read from its folder as it is asked for. Knows no routes and nobody's rights. */
+/** The files of the built console, read on request. Knows nothing of routes and access. */
 export type ConsoleFiles = {
-  /** The page, as it is now: a new build shows at the next load. Undefined if it was never built. */
+  /** The current page; a new build is served at the next load. Undefined if the console was not built. */
   page(): Promise<string | undefined>
-  /** A file beside the page, or one of its assets, compressed where the browser can take that. */
+  /** A file beside the page or one of its assets, compressed if the browser accepts it. */
   file(path: string, acceptEncoding: string | undefined): Promise<Response | undefined>
 }
 
 /**
- * Only our own scripts and styles, none of them inline; requests only to this server; nothing of what an agent writes
- * can become a script, because elements that hold HTML are closed to plain strings.
+ * Allows only Parley's own scripts and styles, none of them inline, and requests only to this server. No text from an
+ * agent can become a script, because elements that take HTML do not accept plain strings.
  */
 export const consolePolicy = [
   "default-src 'none'",
@@ -52,10 +52,10 @@ export function createConsoleFiles(folder: string): ConsoleFiles {
       return new Response(new Uint8Array(packed && kept.packed ? kept.packed : kept.plain), {
         headers: {
           'Content-Type': type,
-          // The names of assets hold the hash of what is in them; the few other files are asked for again.
+          // The name of an asset contains the hash of its content; the few other files are revalidated.
           'Cache-Control': isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',
           Vary: 'Accept-Encoding',
-          // A worker lives by the policy of its own script, not by that of the page.
+          // A worker is subject to the policy of its own script, not to that of the page.
           'Content-Security-Policy': consolePolicy,
           ...(packed && { 'Content-Encoding': 'gzip' }),
         },
@@ -71,7 +71,7 @@ const types: Record<string, string> = {
   woff2: 'font/woff2',
 }
 
-/** Undefined for whatever the build does not make, so that no other file can be asked for. */
+/** Undefined for types that the build does not produce, so that no other file can be requested. */
 function typeOf(path: string): string | undefined {
   const extension = /^(?:assets\/)?[\w-]+(?:\.[\w-]+)*\.(\w+)$/.exec(path)?.[1]
   return extension === undefined ? undefined : types[extension]

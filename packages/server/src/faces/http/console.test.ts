@@ -33,7 +33,7 @@ async function served() {
 }
 
 describe('the console', () => {
-  it('is the same page at each of its addresses, for everybody', async () => {
+  it('is the same page at each of its URLs, for everybody', async () => {
     const { server, get } = await served()
     for (const path of ['/', '/open', '/new', '/inbox', '/settings', '/settings/keys', '/sessions/ses_1']) {
       const page = await get(path)
@@ -42,7 +42,7 @@ describe('the console', () => {
     await server.close()
   })
 
-  it('is the page, not found, for a browser at an address that there is not; programs get an error', async () => {
+  it('is served as 404 to a browser at an unknown URL; programs get an error', async () => {
     const { server, get } = await served()
     const accept = 'text/html,application/xhtml+xml,*/*;q=0.8'
     for (const path of ['/elsewhere', '/new/what', '/sessions/ses_1/x', '/%2e%2e/x', '/apiary']) {
@@ -61,7 +61,7 @@ describe('the console', () => {
     await server.close()
   })
 
-  it('allows no script and no style but its own files, and is asked for anew each time', async () => {
+  it('allows only its own scripts and styles, and is revalidated each time', async () => {
     const { server, get } = await served()
     const { headers } = await get('/')
     const policy = String(headers['content-security-policy'])
@@ -73,7 +73,7 @@ describe('the console', () => {
     await server.close()
   })
 
-  it('is kept for ever where its name holds its content, and compressed on request', async () => {
+  it('has assets that are cached for ever and compressed on request', async () => {
     const { server } = await served()
     const asset = await server.ask('/assets/index-a1b2.js', { token: false })
     expect(asset.text).toBe('main()')
@@ -96,7 +96,7 @@ describe('the console', () => {
     '/assets/%2e%2e/%2e%2e/outside.js',
     '/..%2foutside.js',
     '/assets/index-a1b2.js%00.svg',
-  ])('gives away no other file: %s', async (path) => {
+  ])('serves no other file: %s', async (path) => {
     const { server } = await served()
     const answer = await server.ask(path, { token: false })
     expect(answer.status).toBe(404)
@@ -104,7 +104,7 @@ describe('the console', () => {
     await server.close()
   })
 
-  it('is a plain page where it was not built', async () => {
+  it('is a plain page if it was not built', async () => {
     const server = await serverUnderTest(host, { consoleFolder: join(folder, 'nothing') })
     const page = await server.ask('/', { token: false })
     expect(page.status).toBe(200)

@@ -4,22 +4,22 @@ import { consolePolicy, createConsoleFiles } from './console-files.ts'
 import { html, htmlResponse, page } from './html.ts'
 import { problem, problemResponse } from './problem.ts'
 
-/** Every address of the console's own. The page reads the rest of it. */
+/** The paths that serve the console page. The page itself reads the rest of the URL. */
 const places = ['/', '/open', '/new', '/inbox', '/import', '/settings', '/settings/:section', '/sessions/:id']
 
-/** What must lie at the root: a worker for the whole page, and what its head names. */
+/** Files that must be at the root: a worker for the whole page, and the files that its head names. */
 const filesBeside = ['/first.js', '/sw.js', '/icon.svg', '/icon-waiting.svg', '/icon-working.svg']
 
 /**
- * The web console. The page is the same for everybody and holds nothing of anybody's; what it shows it asks for with
- * its access token. Where it was not built, a page that says how to do without. Gives back what to show a browser at
- * an address that there is not.
+ * Mounts the web console. The page is the same for everybody and contains no data; it fetches data with its access
+ * token. If the console was not built, a plain page says how to use the server without it. Returns the response for a
+ * browser at an unknown URL.
  */
 export function mountConsole(app: App, parts: AppParts): () => Promise<Response> {
   const { url, commandLine, consoleFolder } = parts
   const files = consoleFolder === undefined ? undefined : createConsoleFiles(consoleFolder)
 
-  /** The built page; undefined where there is none. */
+  /** The built page; undefined if there is none. */
   async function built(status: number): Promise<Response | undefined> {
     const page = await files?.page()
     return page === undefined
@@ -42,7 +42,7 @@ export function mountConsole(app: App, parts: AppParts): () => Promise<Response>
   return nowhere
 }
 
-/** Whoever asks is a browser that goes somewhere, not a program: it says that it wants a page. */
+/** Whether the request is a browser navigation: it accepts HTML. */
 export function wantsPage({ req }: RequestContext): boolean {
   if (req.method !== 'GET' && req.method !== 'HEAD') return false
   return !/^\/api(\/|$)/.test(req.path) && /\btext\/html\b/.test(req.header('Accept') ?? '')
@@ -54,7 +54,7 @@ const noPage = page({
     <p>The link may be old, or mistyped. <a href="/">All sessions</a></p>`,
 })
 
-/** Anybody may read it: it says how to use the server, and nothing of what is in it. */
+/** Public: says how to use the server and nothing about its content. */
 function frontPage({ url, commandLine }: { url: string; commandLine: CommandLine }): string {
   const webSocketUrl = `${url.replace(/^http/, 'ws')}/api/ws`
   const bearer = `-H "Authorization: Bearer $(${commandLine('token', { quiet: true })})"`

@@ -1,4 +1,4 @@
-/** A browser in a few words, from what it says of itself: enough to tell one's own apart. */
+/** A short name of a browser from its User-Agent, enough to tell one's own devices apart. */
 export function deviceName(userAgent: string | undefined): string {
   const found = (names: readonly (readonly [RegExp, string])[]) =>
     names.find(([pattern]) => pattern.test(userAgent ?? ''))?.[1]
@@ -7,7 +7,7 @@ export function deviceName(userAgent: string | undefined): string {
   return system ? `${browser} on ${system}` : browser
 }
 
-/** Most browsers also name those that they descend from: the more special ones stand first. */
+/** Most browsers also name those they descend from, so the more specific ones come first. */
 const browsers = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],

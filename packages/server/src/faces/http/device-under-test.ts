@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { signedText } from '@parley/protocol'
 import type { Answer, ServerUnderTest } from './server-under-test.ts'
 
-/** A browser's key and what it does with it, for tests. */
+/** A browser's key and the calls it makes with it, for tests. */
 export function deviceUnderTest(server: Pick<ServerUnderTest, 'ask' | 'link'>, origin = '') {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const spki = publicKey.export({ format: 'der', type: 'spki' }).toString('base64url')
@@ -31,7 +31,7 @@ export function deviceUnderTest(server: Pick<ServerUnderTest, 'ask' | 'link'>, o
       return { deviceId, nonce, signature: sign('sha256', Buffer.from(text), key).toString('base64url') }
     },
     redeem: (body: unknown) => ask('/api/access-tokens', body),
-    /** A new access token. */
+    /** Requests a new access token. */
     async token(): Promise<string> {
       const answer = await this.redeem(this.signed(await this.nonce()))
       if (answer.status !== 201) throw new Error(`no access token: ${answer.text}`)
@@ -42,7 +42,7 @@ export function deviceUnderTest(server: Pick<ServerUnderTest, 'ask' | 'link'>, o
 
 export type DeviceUnderTest = ReturnType<typeof deviceUnderTest>
 
-/** One that is signed in, and the header that says so. */
+/** A signed-in device with its Authorization header. */
 export async function signedIn(server: ServerUnderTest, origin?: string) {
   const device = deviceUnderTest(server, origin)
   const { status, text } = await device.register()

@@ -31,13 +31,13 @@ const status = async (headers: Record<string, string>, at = server) =>
   (await at.ask('/api/agents', { token: false, headers })).status
 
 describe('an access token', () => {
-  it('is given for a signed nonce, and opens every route', async () => {
+  it('is issued for a signed nonce, and authorises every route', async () => {
     const { headers } = await signedIn(server)
     expect(await status(headers)).toBe(200)
     expect((await server.ask('/metrics', { token: false, headers })).status).not.toBe(401)
   })
 
-  it('is given once for a nonce: a replay is refused', async () => {
+  it('is issued once per nonce: a replay is refused', async () => {
     const { device } = await signedIn(server)
     const signed = device.signed(await device.nonce())
     expect((await device.redeem(signed)).status).toBe(201)
@@ -45,7 +45,7 @@ describe('an access token', () => {
     expect([replay.status, reason(replay)]).toEqual([401, 'nonce'])
   })
 
-  it('is refused for a nonce that another server made, and for one that nobody made', async () => {
+  it('is refused for a nonce of another server, and for a made-up one', async () => {
     const { device } = await signedIn(server)
     const other = await serverUnderTest(host)
     const foreign = (await other.ask('/api/nonces', { token: false, body: {} })).body.nonce as string
@@ -56,7 +56,7 @@ describe('an access token', () => {
     }
   })
 
-  it('is refused without the key of that device, and for a signature that was given elsewhere', async () => {
+  it('is refused without the key of that device, and for a signature made for another use', async () => {
     const { device } = await signedIn(server)
     const { device: thief } = await signedIn(server)
     const nonce = await device.nonce()
@@ -73,7 +73,7 @@ describe('an access token', () => {
     expect((await device.redeem(device.signed(nonce))).status).toBe(201)
   })
 
-  it('is bound to the address of the page that asked for it', async () => {
+  it('is bound to the origin of the page that asked for it', async () => {
     const origin = `http://localhost:${server.port}`
     const { device } = await signedIn(server, origin)
     const body = device.signed(await device.nonce())
@@ -83,7 +83,7 @@ describe('an access token', () => {
     expect((await device.redeem(body)).status).toBe(201)
   })
 
-  it('ends after a quarter of an hour of the server’s own time, whatever the clock of the machine says', async () => {
+  it('expires after 15 minutes of monotonic time, whatever the system clock says', async () => {
     let now = 0
     const own = await serverUnderTest(host, { now: () => now })
     const { headers } = await signedIn(own)
@@ -99,7 +99,7 @@ describe('an access token', () => {
     await own.close()
   })
 
-  it('does not outlive a restart, but its device does', async () => {
+  it('does not survive a restart, but its device does', async () => {
     const devices = createMemoryStore()
     const first = await serverUnderTest(host, { devices })
     const { device, headers } = await signedIn(first)
@@ -112,7 +112,7 @@ describe('an access token', () => {
 })
 
 describe('signed-in browsers', () => {
-  it('are listed, the one that asks is marked, and no key is told', async () => {
+  it('are listed, the current one is marked, and no key is shown', async () => {
     const own = await serverUnderTest(host)
     const { device } = await signedIn(own)
     const { headers } = await signedIn(own)
@@ -126,7 +126,7 @@ describe('signed-in browsers', () => {
     await own.close()
   })
 
-  it('are signed out at once: the token fails, streams end, and no new token is given', async () => {
+  it('are signed out at once: the token fails, streams end, and no new token is issued', async () => {
     const { device, token, headers } = await signedIn(server)
     const { headers: other } = await signedIn(server)
     const followed = await server.follow(session, { headers })
@@ -142,7 +142,7 @@ describe('signed-in browsers', () => {
     expect(JSON.stringify(body)).not.toContain(device.deviceId)
   })
 
-  it('leave no link behind: one that a browser asked for is void once that browser is signed out', async () => {
+  it('leave no link behind: a link that a browser asked for is void once that browser is signed out', async () => {
     const { headers } = await signedIn(server)
     const ask = async () =>
       codeOf((await server.ask('/api/links', { method: 'POST', token: false, headers })).body.url as string)
@@ -153,7 +153,7 @@ describe('signed-in browsers', () => {
     expect([answer.status, reason(answer)]).toEqual([401, 'link'])
   })
 
-  it('sign themselves out and hear that it is done', async () => {
+  it('sign themselves out and get the answer', async () => {
     const { headers } = await signedIn(server)
     const left = await server.ask('/api/sign-out', { method: 'POST', token: false, headers })
     expect([left.status, left.text]).toEqual([204, ''])
@@ -171,18 +171,18 @@ describe('signed-in browsers', () => {
     await second.close()
   })
 
-  it('cannot sign in where nothing keeps them', async () => {
+  it('cannot sign in without a device store', async () => {
     const own = await serverUnderTest(host, { devices: undefined })
     expect((await own.ask('/api/links', { method: 'POST' })).status).toBe(422)
     expect((await own.ask('/api/nonces', { token: false, body: {} })).status).toBe(422)
     await own.close()
   })
 
-  it('are an error for an id that nobody has', async () => {
+  it('are an error for an unknown id', async () => {
     expect((await server.ask('/api/devices/dev_none', { method: 'DELETE' })).status).toBe(404)
   })
 
-  it('survive a store that fails to write their last use', async () => {
+  it('keep working when the store fails to write their last use', async () => {
     const store = createMemoryStore()
     let writes = 0
     const devices = createDevices({
@@ -201,7 +201,7 @@ describe('signed-in browsers', () => {
   })
 })
 
-describe('a download address', () => {
+describe('a download URL', () => {
   const address = async (headers: Record<string, string>) =>
     (
       await server.ask(`/api/sessions/${session}/downloads`, {
@@ -211,7 +211,7 @@ describe('a download address', () => {
       })
     ).body.path as string
 
-  it('gives its file once, without a token; looking does not use it up', async () => {
+  it('serves its file once, without a token; HEAD does not use it up', async () => {
     const { headers } = await signedIn(server)
     const path = await address(headers)
     expect((await server.ask(path, { token: false, method: 'HEAD' })).status).toBe(204)
@@ -247,7 +247,7 @@ describe('a download address', () => {
 })
 
 describe('the limits', () => {
-  it('hold off whoever fails too often, and nobody forever', () => {
+  it('block a caller that fails too often, but not for ever', () => {
     let now = 0
     const limit = createRateLimit({ most: 2, perMs: 100, now: () => now, mostKeys: 2 })
     limit.count('a')
@@ -265,7 +265,7 @@ describe('the limits', () => {
     expect(() => limit.check('d')).toThrow('Too many attempts')
   })
 
-  it('refuse codes that are guessed, and then take the right one again', async () => {
+  it('refuse guessed codes, and then accept the right one again', async () => {
     const own = await serverUnderTest(host)
     const device = deviceUnderTest(own)
     let last = 0
@@ -274,7 +274,7 @@ describe('the limits', () => {
     await own.close()
   })
 
-  it('let a nonce be used once and no longer than it lives, without keeping those that nobody uses', () => {
+  it('accept a nonce once and only while it is valid, without storing unused ones', () => {
     let now = 0
     const nonces = createNonces({ lifetimeMs: 100, now: () => now })
     const [one, two] = [nonces.make(), nonces.make()]
@@ -285,7 +285,7 @@ describe('the limits', () => {
     expect([nonces.isFresh(one), nonces.isFresh(two)]).toEqual([false, false])
   })
 
-  it('keep no more tokens of a device than tabs are likely', async () => {
+  it('keep a bounded number of tokens per device', async () => {
     const { device, headers } = await signedIn(server)
     for (let count = 0; count < 63; count++) await device.token()
     expect(await status(headers)).toBe(200)
@@ -294,7 +294,7 @@ describe('the limits', () => {
   })
 })
 
-describe('a name', () => {
+describe('a device name', () => {
   it.each([
     [
       'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130 Safari/537.36',
@@ -308,7 +308,7 @@ describe('a name', () => {
     ['Mozilla/5.0 (iPhone; CPU iPhone OS 18 like Mac OS X) Version/18 Safari/604', 'Safari on iOS'],
     ['curl/8', 'A browser'],
     [undefined, 'A browser'],
-  ])('is made of %s', (agent, name) => {
+  ])('is derived from %s', (agent, name) => {
     expect(deviceName(agent)).toBe(name)
   })
 })

@@ -13,31 +13,34 @@ import { createNonces } from './nonces.ts'
 import { createRateLimit } from './rate-limit.ts'
 
 /**
- * Browsers that signed in, and their access tokens. Devices are stored; tokens and nonces live in memory, so after a
- * restart each browser signs a new nonce. Times are monotonic, except those that are shown.
+ * Signed-in browsers and their access tokens. Devices are stored; tokens and nonces live in memory, so after a restart
+ * each browser signs a new nonce. Times are monotonic, except those that are shown.
  */
 export type Devices = {
-  /** ParleyError `validation_error` for what is no P-256 key. */
+  /** Throws ParleyError `validation_error` if the key is not a P-256 key. */
   checkKey(publicKey: string): void
-  /** The caller has checked that a one-time code allows it. */
+  /** The caller must have checked a one-time code. */
   register(publicKey: string, name: string): Promise<Device>
-  /** Those that are signed in. */
+  /** The devices that are signed in. */
   list(): Promise<Device[]>
-  /** At once: tokens fail and connections are closed before this resolves. ParleyError `not_found` for an unknown id. */
+  /** Tokens fail and connections are closed before this resolves. ParleyError `not_found` for an unknown id. */
   revoke(deviceId: string): Promise<void>
   nonce(): Nonce
-  /** ParleyError `unauthorized` unless the device signed the nonce for this origin; `details.reason` tells a revocation. */
+  /**
+   * ParleyError `unauthorized` unless the device signed the nonce for this origin; `details.reason` is `revoked` for a
+   * revoked device.
+   */
   accessToken(request: NewAccessToken & { readonly origin: string }): Promise<AccessToken>
-  /** The device that an access token belongs to, if the token is valid now. */
+  /** The device that an access token belongs to, if the token is valid. */
   callerOf(token: string): DeviceCaller | undefined
 }
 
-/** A device as the one who asks. */
+/** A device as the caller of a request. */
 export type DeviceCaller = {
   readonly kind: 'device'
   readonly deviceId: string
   readonly isRevoked: boolean
-  /** Calls when the device is revoked; the function returned takes it back. */
+  /** Registers a callback for when the device is revoked. Returns a function that removes it. */
   onRevoked(call: () => void): () => void
 }
 
@@ -45,14 +48,14 @@ type Known = {
   device: StoredDevice
   readonly key: KeyObject
   readonly held: Set<() => void>
-  /** The hashes of its access tokens, the oldest first, with when each expires. */
+  /** The hashes of its access tokens, the oldest first, with their expiry times. */
   readonly tokens: Map<string, number>
 }
 
 export const nonceLifetimeMs = 60_000
 export const accessTokenLifetimeMs = 15 * 60_000
 const seenEveryMs = 60_000
-/** More tabs than anybody has: a further token ends the oldest one, whose tab signs in again by itself. */
+/** More than anyone's tabs. A further token ends the oldest one, whose tab gets a new one by itself. */
 const mostTokens = 64
 const mostDevices = 1000
 
@@ -78,7 +81,7 @@ export function createDevices({
     return loading
   }
 
-  /** What is written of the last use may be lost: nothing depends on it. */
+  /** This write may be lost: nothing depends on the time of last use. */
   function see(known: Known): void {
     const at = Date.now()
     if (Math.abs(at - known.device.lastSeenAt) < seenEveryMs) return
@@ -94,7 +97,7 @@ export function createDevices({
     }
   }
 
-  /** Room for a new one is made by revoked ones only. */
+  /** Only revoked devices are removed to make room for a new one. */
   async function makeRoom(all: Map<string, Known>): Promise<void> {
     if (all.size < mostDevices) return
     const gone = [...all.values()].find(({ device }) => device.revokedAt !== undefined)

@@ -1,10 +1,10 @@
 import type { Diff } from '@parley/protocol'
 import { type DiffHunk, type FileDiff, readDiff } from '@parley/protocol/diff'
 
-/** `@`: no line of a file, but where the lines that follow stand. */
+/** `@` marks a header: the file name or the line number of what follows. */
 export type DiffLine = { readonly sign: ' ' | '+' | '-' | '@'; readonly text: string }
 
-/** A change as lines to read. If it has several files, the name of each stands above its lines. */
+/** The lines of a diff to show. If it has several files, the name of each is above its lines. */
 export function diffLines(diff: Diff): DiffLine[] {
   const files = readDiff(diff)
   return files.flatMap((file) => [

@@ -22,7 +22,7 @@ afterAll(async () => {
   await host.close()
 })
 
-it('takes variables and gives out their names, in no reply and no export their values', async () => {
+it('takes variables and returns their names; no reply and no export has their values', async () => {
   const body = { agent: 'scripted', cwd, env: { API_KEY: secret }, prompt: 'hello' }
   const made = await server.ask('/api/sessions', { body })
   expect(made.status).toBe(201)

@@ -23,7 +23,7 @@ import {
 import { type Html, html, pageEnd, pageStart } from './html.ts'
 import { markdownHtml } from './markdown-html.ts'
 
-/** A transcript as one page without scripts or requests. All content passes the escaping of `html`. */
+/** A transcript as one page without scripts or requests. All content is escaped by `html`. */
 export function* htmlTranscript({ state, timeline }: SessionView): Generator<string> {
   const title = state.title || 'Untitled session'
   yield pageStart({ title })
@@ -40,7 +40,7 @@ export function* htmlTranscript({ state, timeline }: SessionView): Generator<str
   yield pageEnd
 }
 
-/** A permission is told with the call it was for, which comes before it in the timeline. */
+/** A permission is shown with its call, which comes before it in the timeline. */
 function permissionsOfCalls(timeline: readonly Block[]): Map<string, BlockOf<'permission'>[]> {
   const calls = new Map<string, BlockOf<'permission'>[]>()
   for (const block of timeline) {
@@ -129,7 +129,7 @@ function diff(change: Diff): Html {
   return html`<div class="soft">${change.path}</div><pre>${lines}</pre>`
 }
 
-/** Only pictures that cannot carry markup. */
+/** Only image types that cannot contain markup. */
 function image({ mimeType, data }: { mimeType: string; data: string }): Html {
   const plain = /^image\/(png|jpeg|gif|webp)$/.test(mimeType) && /^[A-Za-z0-9+/=\s]*$/.test(data)
   return plain
@@ -137,7 +137,7 @@ function image({ mimeType, data }: { mimeType: string; data: string }): Html {
     : html`<p class="soft">(an image, ${mimeType})</p>`
 }
 
-/** With the call it is for, only what the call does not say itself. */
+/** Beside its call, a permission shows only what the call does not. */
 function permission(block: BlockOf<'permission'>, call?: BlockOf<'tool-call'>): Html {
   const { request, resolution } = block
   const isShown = call?.content.some((part) => part.type === 'diff')

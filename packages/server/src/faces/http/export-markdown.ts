@@ -23,7 +23,7 @@ import {
 } from './export-words.ts'
 import { contained, fenced, inline, quoted } from './markdown-text.ts'
 
-/** A transcript to read and to paste. Whatever a session holds, it cannot end the part of the page it stands in. */
+/** A transcript as Markdown. No content of a session can end the section that contains it. */
 export function* markdownTranscript({ state, timeline }: SessionView): Generator<string> {
   yield `# ${inline(state.title || 'Untitled session')}\n\n`
   yield sessionFacts(state)

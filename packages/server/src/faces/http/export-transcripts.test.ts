@@ -36,7 +36,7 @@ const both = (view: SessionView) =>
   [markdownTranscript, htmlTranscript].map((transcript) => [...transcript(view)].join(''))
 
 describe('a transcript', () => {
-  it('tells a queued prompt above the turn it started, and marks what was steered and withdrawn', () => {
+  it('shows a queued prompt above the turn it started, and marks steered and withdrawn ones', () => {
     const view = viewOf(
       submitted('one'),
       started('a', 'one'),
@@ -74,7 +74,7 @@ describe('a transcript', () => {
     expect(page?.match(/Prompt[^<]*/g)).toEqual(['Prompt', 'Prompt, withdrawn', 'Prompt, steered', 'Prompt'])
   })
 
-  it('says of a request that was asked again after a restart that the answer was given before', () => {
+  it('says of a request that was asked again after a restart that it was answered before', () => {
     const asked = {
       type: 'permission.requested',
       turnId: 'a',
@@ -145,7 +145,7 @@ describe('a transcript', () => {
     )
   })
 
-  it('counts as time of a turn only that in which it worked', () => {
+  it('counts only the time that a turn worked', () => {
     const asks = (requestId: string, at: number): Fields => ({
       type: 'question.asked',
       turnId: 'a',
@@ -170,16 +170,16 @@ describe('a transcript', () => {
   })
 })
 
-describe('what was run instead', () => {
+describe('the text of what ran instead', () => {
   it.each([
-    ['as it was asked for', { command: 'a', n: 1 }, { n: 1, command: 'a' }, undefined],
-    ['never edited', { command: 'a' }, undefined, undefined],
-    ['another command', { command: 'a', n: 1 }, { command: 'b', n: 1 }, 'b'],
-    ['a command and more', { command: 'a', n: 1 }, { command: 'b', n: 2 }, 'b\n{"n":2}'],
-    ['only another field', { command: 'a', n: 1 }, { command: 'a', n: 2 }, '{"n":2}'],
-    ['a field less', { command: 'a', n: 1 }, { command: 'a' }, 'a'],
-    ['in place of what is not known', undefined, { command: 'b' }, 'b'],
-    ['no fields at all', 'a', 'b', '{"input":"b"}'],
+    ['is undefined for an equal input', { command: 'a', n: 1 }, { n: 1, command: 'a' }, undefined],
+    ['is undefined if the input was not edited', { command: 'a' }, undefined, undefined],
+    ['is a changed command', { command: 'a', n: 1 }, { command: 'b', n: 1 }, 'b'],
+    ['is a changed command and other fields', { command: 'a', n: 1 }, { command: 'b', n: 2 }, 'b\n{"n":2}'],
+    ['is another field alone', { command: 'a', n: 1 }, { command: 'a', n: 2 }, '{"n":2}'],
+    ['is the whole input if a field was removed', { command: 'a', n: 1 }, { command: 'a' }, 'a'],
+    ['is the allowed input if the asked one is unknown', undefined, { command: 'b' }, 'b'],
+    ['is an input that has no fields', 'a', 'b', '{"input":"b"}'],
   ])('%s', (_, asked, allowed, text) => {
     expect(changeText(asked, allowed)).toBe(text)
   })

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Block, type BlockOf, type ResolvedBy, type SessionState, waitsOf } from '@parley/protocol'
 
-/** What both transcripts say in the same words. */
+/** Texts that the HTML and the Markdown transcript share. */
 
 export function sessionFacts(state: SessionState): [name: string, value: string][] {
   return [
@@ -30,7 +30,7 @@ const timeFormat = new Intl.DateTimeFormat('en', {
   timeZoneName: 'short',
 })
 
-/** What is to be said of how a prompt came to the agent, if it did not just begin a turn. */
+/** A note about how a prompt was delivered; undefined if it simply started a turn. */
 export function promptNote({ delivery, status }: BlockOf<'prompt'>): string | undefined {
   if (status !== 'sent') return status
   return delivery === 'steer' ? 'steered' : undefined
@@ -43,7 +43,7 @@ export function permissionWords({ request, resolution }: BlockOf<'permission'>):
   return `${resolution.outcome}${changed} ${resolverWords(resolution)}${scope}`
 }
 
-/** Who settled a request, or what did. One that was asked again got the answer of the first time. */
+/** Who or what resolved a request. For a carried answer it says so. */
 export function resolverWords({
   by,
   carriedFrom,
@@ -67,7 +67,7 @@ const resolvers: Readonly<Record<ResolvedBy, string>> = {
   'task-end': 'because the background task ended first',
 }
 
-/** What a person changed of the input before it ran: only those fields, or all of it if some were taken out. */
+/** The fields of the input that a person changed, or the whole input if fields were removed. */
 function changedInput(asked: unknown, allowed: unknown): unknown {
   if (allowed === undefined || isDeepStrictEqual(asked, allowed)) return undefined
   if (!isRecord(allowed)) return { input: allowed }
@@ -78,7 +78,7 @@ function changedInput(asked: unknown, allowed: unknown): unknown {
   )
 }
 
-/** What was run in place of what the agent asked for: the command where that was changed, and other fields as JSON. */
+/** What ran instead of the agent's input: a changed command as text, other fields as JSON. */
 export function changeText(asked: unknown, allowed: unknown, indent?: number): string | undefined {
   const changed = changedInput(asked, allowed)
   if (!isRecord(changed)) return undefined
@@ -88,11 +88,11 @@ export function changeText(asked: unknown, allowed: unknown, indent?: number): s
   return Object.keys(rest).length > 0 ? `${command}\n${json(rest)}` : command
 }
 
-/** What other blocks say of one. */
+/** Facts about blocks that come from other blocks. */
 export type BlockFacts = {
-  /** Of calls and ends of turns: for how long people were asked, in milliseconds. */
+  /** For calls and turn ends: how long people were asked, in milliseconds. */
   readonly waits: ReadonlyMap<Block, number>
-  /** By tool call, the command that a person had run in place of the agent's. */
+  /** By tool call: the command that a person changed and that ran instead. */
   readonly commands: ReadonlyMap<string, string>
 }
 
@@ -126,7 +126,7 @@ export function answerWords({ resolution }: BlockOf<'question'>, questionId: str
   return `${[answer].flat().join(', ')}${carriedWords(resolution.carriedFrom)}`
 }
 
-/** `waited` is how much of the turn people were asked for, in milliseconds. */
+/** `waited` is how long people were asked during the turn, in milliseconds. */
 export function turnWords({ end }: BlockOf<'turn-end'>, waited: number): string {
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`
   const facts = [
@@ -141,7 +141,7 @@ export function turnWords({ end }: BlockOf<'turn-end'>, waited: number): string 
   return `${outcome}: ${facts.join(', ')}`
 }
 
-/** Its code is for programs, and stays in the log. */
+/** The notice's code is for programs and stays in the log. */
 export function noticeWords({ level, text }: BlockOf<'notice'>): string {
   return level === 'info' ? text : `${level === 'error' ? 'Error' : 'Warning'}: ${text}`
 }

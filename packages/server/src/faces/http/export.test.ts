@@ -67,7 +67,7 @@ afterAll(async () => {
 const exported = (as: string) => server.ask(`/api/sessions/${session}/export?as=${as}`)
 
 describe('an export', () => {
-  it('is the log, line by line', async () => {
+  it('is the log, one event per line', async () => {
     const { text, headers } = await exported('jsonl')
     const page = await server.ask(`/api/sessions/${session}/events?limit=5000`)
     expect(text.endsWith('\n')).toBe(true)
@@ -80,7 +80,7 @@ describe('an export', () => {
     expect(headers['content-type']).toBe('application/jsonl; charset=UTF-8')
   })
 
-  it('has a name that no header and no file system misreads', async () => {
+  it('has a file name that is safe in headers and file systems', async () => {
     for (const [as, extension] of [
       ['jsonl', 'jsonl'],
       ['markdown', 'md'],
@@ -93,7 +93,7 @@ describe('an export', () => {
     }
   })
 
-  it('as HTML escapes all content and runs nothing', async () => {
+  it('as HTML escapes all content and runs no script', async () => {
     const { text, headers } = await exported('html')
     expect(headers['content-type']).toBe('text/html; charset=UTF-8')
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-.*; sandbox$/)
@@ -109,7 +109,7 @@ describe('an export', () => {
     expect(text).toContain('prefers-color-scheme: dark')
   })
 
-  it('as Markdown stays whole, whatever the content', async () => {
+  it('as Markdown stays well-formed, whatever the content', async () => {
     const { text } = await exported('markdown')
     expect(text).toMatch(/^# A "title"/)
     expect(text).toContain('<details>\n<summary>Thinking</summary>\n\n> thinking &lt;/details> &lt;script>')
@@ -180,7 +180,7 @@ describe('an export', () => {
     expect(page).toContain('Answer: <strong>Blue</strong>')
   })
 
-  it('as HTML tells a permission with its call, a change once, and Markdown as such', async () => {
+  it('as HTML shows a permission with its call, a change once, and Markdown rendered', async () => {
     const diff = { path: 'a.ts', before: 'old\n', after: 'new\n' }
     const edit: Script = [
       { type: 'text', text: '## Plan\n\n- **one**\n- `two`' },
@@ -214,7 +214,7 @@ describe('an export', () => {
     ['ui-messages', 'assistant', { role: 'assistant', metadata: { outcome: 'failed' } }],
     ['incoming-messages', 'agent_text', { type: 'system', level: 'error' }],
     ['run-events', 'run_started', { type: 'run_failed' }],
-  ])('in the words of other programs is one list: %s', async (as, word, last) => {
+  ])('for another program is one list: %s', async (as, word, last) => {
     const { text, headers } = await exported(as)
     expect(headers['content-type']).toBe('application/json; charset=UTF-8')
     expect(headers['content-disposition']).toMatch(
@@ -225,7 +225,7 @@ describe('an export', () => {
     expect(text).toContain(`"${word}"`)
   })
 
-  it('tells people of a problem in words, without the codes that programs go by', async () => {
+  it('shows problems as text, without the codes for programs', async () => {
     const error = { code: 'agent_failed', message: 'The model is away.' } as const
     const trouble: Script = [
       { type: 'notice', level: 'warning', code: 'retry_soon', text: 'Trying again.' },
@@ -239,7 +239,7 @@ describe('an export', () => {
     followed.leave()
     const as = (format: string) => server.ask(`/api/sessions/${made.body.id}/export?as=${format}`)
     for (const format of ['markdown', 'html']) {
-      // What the agent was asked stands in it as well: the script, with its codes.
+      // The prompt is in it too: the script, with its codes.
       const text = (await as(format)).text.replace(/^> .*$/gm, '').replace(/<section class="prompt">.*/g, '')
       expect(text).toContain('Warning: Trying again.')
       expect(text).toContain('The model is away.')
@@ -256,7 +256,7 @@ describe('an export', () => {
   })
 })
 
-/** What stands outside of code, where a tag would be one. */
+/** The text outside of code, where a tag would take effect. */
 function unfenced(text: string): string {
   let fence: string | undefined
   const lines = text.split('\n').filter((line) => {

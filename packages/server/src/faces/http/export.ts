@@ -31,7 +31,7 @@ const formats = {
   'run-events': { ...json('run-events'), write: listed(runEventsOf) },
 } as const
 
-/** A session as a file, up to its head of this moment. ParleyError `not_found` if there is none. */
+/** A session as a file, up to its current head. ParleyError `not_found` if there is none. */
 export async function exportSession(
   host: Host,
   sessionId: string,
@@ -61,7 +61,7 @@ async function* eventLines({ pages }: Pages): AsyncGenerator<string> {
   for await (const events of pages) yield events.map((event) => `${event.json}\n`).join('')
 }
 
-/** Transcripts need the whole timeline: a late answer stands beside its early question. */
+/** Transcripts need the whole timeline: a late answer is shown beside its early question. */
 function written(transcript: (view: SessionView) => Iterable<string>) {
   return async function* ({ state, pages }: Pages): AsyncGenerator<string> {
     let view = emptyView(state.id, state.epoch)
@@ -79,7 +79,7 @@ function json(name: string) {
   return { mediaType: 'application/json', extension: `${name}.json` }
 }
 
-/** The words of other programs, as one list. */
+/** The transcript formats of other programs, as one JSON list. */
 function listed(transcript: (events: Iterable<SessionEvent | UnknownEvent>) => readonly unknown[]) {
   return async function* ({ pages }: Pages): AsyncGenerator<string> {
     const all: (SessionEvent | UnknownEvent)[] = []
@@ -88,7 +88,7 @@ function listed(transcript: (events: Iterable<SessionEvent | UnknownEvent>) => r
   }
 }
 
-/** Letters, digits and dashes only, so that no header and no file system can misread it. */
+/** Letters, digits and dashes only, so that the name is safe in headers and file systems. */
 function safeName({ id, title }: SessionState): string {
   const clean = (text: string) => text.replace(/[^A-Za-z0-9_]+/g, '-').replace(/^-+|-+$/g, '')
   return [clean(title).slice(0, 60).toLowerCase(), clean(id)].filter(Boolean).join('-') || 'session'

@@ -16,7 +16,7 @@ import { serverUnderTest, testToken } from './server-under-test.ts'
 
 afterAll(removeModel)
 
-/** Follows the changes of a folder until it heard of one. */
+/** Follows the changes of a folder until one is reported. */
 async function newsOf(url: string, change: () => void): Promise<void> {
   const headers = { authorization: `Bearer ${testToken}`, accept: 'text/event-stream' }
   const { body } = await fetch(url, { headers })
@@ -30,7 +30,7 @@ async function newsOf(url: string, change: () => void): Promise<void> {
   throw new Error('The stream ended.')
 }
 
-it('no route runs anything of a folder that is not trusted', async () => {
+it('no route runs anything from a folder that is not trusted', async () => {
   using place = layOut(layEverything)
   const workspace = createWorkspace({ env: { PATH: process.env.PATH, HOME: place.root } })
   const host = await createHost({

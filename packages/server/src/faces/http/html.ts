@@ -11,7 +11,7 @@ export class Html {
 
 export type HtmlContent = string | number | undefined | false | Html | readonly HtmlContent[]
 
-/** A template whose every interpolation is escaped, but for what came out of this tag itself. */
+/** A template that escapes every interpolation except results of this tag. */
 export function html(strings: TemplateStringsArray, ...values: readonly HtmlContent[]): Html {
   return new Html(strings.reduce((text, string, index) => text + render(values[index - 1]) + string))
 }
@@ -34,13 +34,13 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 }
 
-/** Allows our one style sheet by its hash and pictures that the page carries; no scripts, no requests. */
+/** Allows the one style sheet by its hash and embedded images; no scripts, no requests. */
 export function policyFor(style: string): string {
   const hash = createHash('sha256').update(style).digest('base64')
   return `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'`
 }
 
-/** A whole page in the house style, without scripts. */
+/** A whole page in Parley's style, without scripts. */
 export function page(parts: { title: string; head?: Html; body: Html }): string {
   return `${pageStart(parts)}${parts.body.text}${pageEnd}`
 }

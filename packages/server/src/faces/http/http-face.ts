@@ -20,12 +20,12 @@ import { createUpgrade, type Upgrade, type WebSocketDoor } from './upgrade.ts'
 
 export type FaceSettings = {
   readonly host: Host
-  /** Where it listens, once it does. */
+  /** The address it listens on, once it listens. */
   readonly bound: () => { hostname: string; port: number }
   readonly token: string
-  /** Keeps the browsers that sign in; without it, none can. */
+  /** Stores signed-in browsers; without it, none can sign in. */
   readonly devices?: DeviceStore | undefined
-  /** Monotonic time; a test may hold it. */
+  /** Monotonic time; a test may control it. */
   readonly now?: () => number
   readonly logger: Logger
   readonly version: string
@@ -33,40 +33,40 @@ export type FaceSettings = {
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
   readonly limits?: Partial<FaceLimits>
-  /** How people call the program here, for pages and messages that anybody may read; without it, `parley`. */
+  /** How people run the program here, for public pages and messages. `parley` if not given. */
   readonly commandLine?: CommandLine
-  /** Where the built console lies; without it, or before it is built, a plain page stands in for it. */
+  /** The folder of the built console. Without it, or before it is built, a plain page is served. */
   readonly consoleFolder?: string
-  /** What can be seen of folders; without it, what git on the usual PATH tells. */
+  /** What can be seen of folders. If not given, uses git from the standard PATH. */
   readonly workspace?: Workspace
   /** Shells in the folders of sessions; without it there are none. */
   readonly terminals?: Terminals
-  /** Takes over the sockets that ask for a terminal and may come in. */
+  /** Takes over authorised upgrades for a terminal. */
   readonly terminal?: (terminalId: string, upgrade: Upgrade) => void
-  /** Takes over the sockets that ask for /api/ws and may come in. */
+  /** Takes over authorised upgrades for /api/ws. */
   readonly websocket?: WebSocketDoor
-  /** Answers what is asked under /api/chat. Close it before this. */
+  /** Answers requests under /api/chat. Close it before this face. */
   readonly chat?: ChatDoor
-  /** Answers what is asked at /metrics. */
+  /** Answers requests for /metrics. */
   readonly metrics?: MetricsDoor
 }
 
 export type FaceLimits = {
   readonly bodyBytes: number
-  /** Of one reader of server-sent events. */
+  /** Unsent bytes of one reader of server-sent events. */
   readonly bufferBytes: number
   readonly heartbeatMs: number
 }
 
-/** All that answers requests, without a server of its own: whoever has one hands them over. */
+/** Answers requests without a server of its own: the server that embeds it passes them on. */
 export type HttpFace = {
   readonly access: Access
   url(): string
-  /** A new one-time link that signs a browser in, good for a day. */
+  /** A new one-time link that signs a browser in, valid for a day. */
   link(): string
   answer(incoming: IncomingMessage, outgoing: ServerResponse): void
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Ends streams. */
+  /** Ends all streams. */
   close(): void
 }
 
@@ -121,7 +121,7 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
     url,
     link: () => linkTo(url(), access.codes.issue({ kind: 'token' }, startLinkLifetimeMs)),
     answer(incoming, outgoing) {
-      // A stream of a device has a dozen who wait for its end.
+      // A stream to a device has about a dozen listeners for its end.
       outgoing.setMaxListeners(20)
       logWhenDone(incoming, outgoing, logger)
       setSecurityHeaders(incoming, outgoing, access)
@@ -135,7 +135,7 @@ export function createHttpFace(settings: FaceSettings): HttpFace {
   }
 }
 
-/** What never reached a route: an address that cannot be read, or a defect outside of one. */
+/** The answer to a request that reached no route: its URL cannot be parsed, or a defect outside of the routes. */
 function unroutable(thrown: unknown, logger: Logger) {
   if (thrown instanceof Error && thrown.name === 'RequestError') {
     return problem({ code: 'validation_error', message: 'The address of the request cannot be read.' })
@@ -174,7 +174,7 @@ function logWhenDone(incoming: IncomingMessage, outgoing: ServerResponse, logger
   })
 }
 
-/** Without the query, and without the code of a download, or of a link whose # became a slash. */
+/** Without the query and without the code of a download, or of a link whose # became a slash. */
 function loggablePath(url: string): string {
   const path = url.split(/[?#]/, 1)[0] ?? ''
   let decoded = path

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { ParleyError } from '@parley/protocol'
 import { deepest, isTooDeep } from '../../core/json-depth.ts'
 
-/** The body of a request as JSON. Refuses what is too large while it arrives, whatever its headers promised. */
+/** The body of a request as JSON. Refuses a body that is too large while it arrives, whatever its headers say. */
 export async function readJson(request: IncomingMessage, limit: number): Promise<unknown> {
   const type = request.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? ''
   if (!/^application\/([\w.-]+\+)?json$/.test(type)) {
@@ -17,13 +17,13 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   return parse(await readBytes(request, limit))
 }
 
-/** A server that Parley is embedded in may have read it, and left it where such servers do. */
+/** A server that embeds Parley may have read the body already and left it in `request.body`. */
 function readBefore(request: IncomingMessage & { body?: unknown }): unknown {
   if (request.body !== undefined) return checkedDepth(request.body)
   throw invalid('Something read the body of this request before Parley. Let Parley answer before that.')
 }
 
-/** Not `for await`: leaving that loop early would destroy the socket, and with it the answer. */
+/** Not `for await`: leaving that loop early would destroy the socket and with it the answer. */
 function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

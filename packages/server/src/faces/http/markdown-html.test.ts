@@ -15,7 +15,7 @@ describe("an agent's Markdown as HTML", () => {
     expect(of('> said\n> so')).toBe('<blockquote><p class="text">said\nso</p></blockquote>')
   })
 
-  it('has bold, italic, code and the address of a link within a line', () => {
+  it('has bold, italic, code and the URL of a link within a line', () => {
     expect(of('**a** and *b* and _c_ and `d*e*`')).toBe(
       '<p class="text"><strong>a</strong> and <em>b</em> and <em>c</em> and <code>d*e*</code></p>',
     )
@@ -36,12 +36,12 @@ describe("an agent's Markdown as HTML", () => {
     '`<script>` **`<i>`** *_<u>_*',
     '> <style>\n1. <form>',
     '[a](" onclick="x")',
-  ])('lets no tag of the writer through: %j', (text) => {
+  ])('escapes every tag in the text: %j', (text) => {
     const ours = /<\/?(p|h3|h4|ul|ol|li|pre|code|strong|em|blockquote|span)( (class|start)="[\w]*")?>/g
     expect(of(text).replace(ours, '')).not.toMatch(/[<>"]/)
   })
 
-  it('comes to an end, whatever is written', () => {
+  it('terminates, whatever the text', () => {
     const many = 20_000
     const odd = ['*', '**a ', 'a`', '[', '[a](', '> ', '>', '- ', '_a', '`` a ', '1. ', '#']
     for (const piece of odd) expect(of(piece.repeat(many)).length).toBeGreaterThan(many)

@@ -2,14 +2,13 @@ import { type Html, html } from './html.ts'
 
 /**
  * An agent's Markdown as HTML: paragraphs, headings, lists, quotations, fenced code, and within lines bold, italic,
- * code and links. What it does not know stays text; all of it passes the escaping of `html`, so no tag of the writer's
- * is ever one.
+ * code and links. Other syntax stays text. All of it is escaped by `html`, so no tag in the text takes effect.
  */
 export function markdownHtml(text: string): Html {
   return blocks(text, 0)
 }
 
-/** Deeper than this nobody writes; there it stays text. */
+/** Deeper nesting stays text. */
 const deepest = 8
 
 function blocks(text: string, depth: number): Html {
@@ -25,7 +24,7 @@ function blocks(text: string, depth: number): Html {
   return html`${parts}`
 }
 
-/** What begins at a line, and the first line behind it. */
+/** The block that starts at a line, and the index of the first line after it. */
 type Part = { readonly end: number; readonly content?: Html }
 
 const fence = /^ {0,3}(`{3,}|~{3,})(.*)$/
@@ -37,7 +36,7 @@ function blankAt(lines: readonly string[], at: number): Part | undefined {
   return lines[at]?.trim() === '' ? { end: at + 1 } : undefined
 }
 
-/** A fence that is never closed reaches to the end. */
+/** A fence that is never closed extends to the end. */
 function fenceAt(lines: readonly string[], at: number): Part | undefined {
   const [, run = '', info = ''] = fence.exec(lines[at] ?? '') ?? []
   if (run === '' || (run[0] === '`' && info.includes('`'))) return undefined
@@ -55,7 +54,7 @@ function headingAt(lines: readonly string[], at: number): Part | undefined {
   return { end: at + 1, content: marks.length < 3 ? html`<h3>${words}</h3>` : html`<h4>${words}</h4>` }
 }
 
-/** One level by nesting: items that stand further right make a list within their item. */
+/** The list that starts at a line. Items that are indented further form a list within their item. */
 function listAt(lines: readonly string[], at: number, depth: number): Part | undefined {
   const first = item.exec(lines[at] ?? '')
   if (!first) return undefined
@@ -100,11 +99,11 @@ function paragraphAt(lines: readonly string[], at: number): Part {
   return { end, content: html`<p class="text">${inline(lines.slice(at, end).join('\n'))}</p>` }
 }
 
-/** Every run is bounded, so that no text takes long. */
+/** Every repetition is bounded, so that no text takes long to match. */
 const spans =
   /(?<!`)(?<code>`{1,8})(?!`)(?<coded>.{1,400}?)(?<!`)\k<code>(?!`)|\*\*(?=\S)(?<bold>.{1,400}?)(?<=\S)\*\*|(?<![\w*])(?<mark>[*_])(?=[^\s*_])(?<italic>.{1,400}?)(?<=[^\s*_])\k<mark>(?![\w*])|\[(?<label>[^\]\n]{1,400})\]\((?<address>[^\s()<>]{1,2000})\)/gs
 
-/** Links are text, with the address beside it: a page to keep has no way out of it. */
+/** A link is text with its URL beside it: a saved page has no active links. */
 function inline(text: string): Html {
   const parts: (string | Html)[] = []
   let at = 0

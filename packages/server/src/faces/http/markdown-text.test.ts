@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { contained, fenced, inline, quoted } from './markdown-text.ts'
 
 describe('content as Markdown', () => {
-  it('is fenced longer than its own backticks', () => {
+  it('has a fence longer than its own backticks', () => {
     expect(fenced('a\n````\nb', 'diff')).toBe('`````diff\na\n````\nb\n`````')
     expect(fenced('plain\n')).toBe('```\nplain\n```')
   })
@@ -13,7 +13,7 @@ describe('content as Markdown', () => {
     expect(contained('1 < 2')).toBe('1 < 2')
   })
 
-  it('takes no code for granted when backticks do not pair', () => {
+  it('treats unpaired backticks as text, not as code', () => {
     expect(contained('a ` b\n` <details> `')).toBe('a ` b\n` &lt;details> `')
     expect(contained('\\` <b> `')).toBe('\\` &lt;b> `')
     expect(contained('- x\n  ```\n<details>')).toBe('- x\n  ```\n&lt;details>')

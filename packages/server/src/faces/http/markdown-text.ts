@@ -1,4 +1,4 @@
-/** Content as Markdown that stays in its place: it opens nothing that it does not close, and its HTML is text. */
+/** Content as self-contained Markdown: it opens nothing that it does not close, and its HTML is text. */
 
 /** A code block with a fence longer than any run of backticks inside it. */
 export function fenced(text: string, language = ''): string {
@@ -21,7 +21,7 @@ export function quoted(text: string): string {
   return lines.map((line) => `> ${line}`.trimEnd()).join('\n')
 }
 
-/** The writer's own Markdown, with a fence left open closed. */
+/** The author's own Markdown; a fence left open is closed. */
 export function contained(text: string): string {
   const { text: safe, open } = withoutHtml(text)
   return open ? `${safe.replace(/\n$/, '')}\n${' '.repeat(open.indent)}${open.run}` : safe
@@ -29,7 +29,7 @@ export function contained(text: string): string {
 
 type Fence = { readonly run: string; readonly indent: number }
 
-/** Shows tags as text, but leaves code as it is: there they are text already. Where in doubt, it is not code. */
+/** Shows tags as text but leaves code as it is, since tags in code are text already. In doubt, text is not code. */
 function withoutHtml(text: string): { text: string; open: Fence | undefined } {
   let open: Fence | undefined
   let loose = false
@@ -57,12 +57,15 @@ function escapeTags(text: string): string {
   return text.replace(/<(?=[A-Za-z/!?])/g, '&lt;')
 }
 
-/** A fence in a list item ends with the item, that is, with the first line that stands further left. */
+/** A fence in a list item ends with the item, that is, at the first line with less indentation. */
 function leaves(line: string, { indent }: Fence): boolean {
   return line.trim() !== '' && line.search(/\S/) < indent
 }
 
-/** The fence that is open after this line. Only the same character, at least as often and alone, closes one. */
+/**
+ * The fence that is open after this line. Only a run of the same character, at least as long and alone on its line,
+ * closes it.
+ */
 function fenceAfter(open: Fence | undefined, line: string): Fence | undefined {
   const match = /^( *)(`{3,}|~{3,})(.*)$/.exec(line)
   if (!match) return open

@@ -7,7 +7,7 @@ type Output<S> = S extends { parse(value: unknown): infer Value } ? Value : unde
 type Field<R, Name extends string> = R extends { readonly [N in Name]: infer S } ? Output<S> : undefined
 type Reply<R extends Route> = Output<R['reply']>
 
-/** What a route was asked for, checked by its schemas. */
+/** The input of a route, checked by its schemas. */
 export type Call<R extends Route> = {
   readonly params: Field<R, 'params'>
   readonly query: Field<R, 'query'>
@@ -15,7 +15,7 @@ export type Call<R extends Route> = {
   readonly context: RequestContext
 }
 
-/** Answers a route of the protocol. A handler gives the reply, or a Response where the reply is no plain JSON. */
+/** Mounts a route of the protocol. A handler returns the reply, or a Response if the reply is not plain JSON. */
 export function mount<R extends Route>(
   app: App,
   { bodyLimit }: { bodyLimit: number },

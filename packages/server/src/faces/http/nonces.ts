@@ -1,14 +1,14 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /**
- * What devices sign. A nonce proves by its own authentication code that this process made it and when, so nothing is
- * kept for those that nobody signs: asking for many costs the asker, not the memory of the server.
+ * Nonces that devices sign. A nonce carries an authentication code that proves that this process made it and when, so
+ * nothing is stored for unused nonces: asking for many costs the server no memory.
  */
 export type Nonces = {
   make(): string
-  /** It is ours, young enough and was not used. */
+  /** Whether this process made the nonce, it has not expired and was not used. */
   isFresh(nonce: string): boolean
-  /** From now on it is not fresh. Only for nonces that are, after their signature was checked. */
+  /** Marks a fresh nonce as used. Call it only after the signature was checked. */
   use(nonce: string): void
 }
 

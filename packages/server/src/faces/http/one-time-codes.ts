@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 
-/** Codes that stand for something once. They live in memory only: a restart voids them, and no file ever holds one. */
+/** Codes that can be redeemed once. They live in memory only: a restart voids them, and no file ever contains one. */
 export type OneTimeCodes<Value> = {
   issue(value: Value, lifetimeMs: number): string
-  /** What the code stands for, once, if it was issued and has not expired. */
+  /** The value of the code, once, if it was issued and has not expired. */
   redeem(code: string): Value | undefined
 }
 
-/** `now` is monotonic: a change of the machine's clock neither shortens nor prolongs the life of a code. */
+/** `now` is monotonic: changing the system clock neither shortens nor prolongs the life of a code. */
 export function createOneTimeCodes<Value>(
   now: () => number = () => performance.now(),
   most = 1000,

@@ -1,7 +1,7 @@
 import { type ErrorCode, type ErrorInfo, errorInfoOf, ParleyError } from '@parley/protocol'
 import type { Logger } from 'pino'
 
-/** The one place that knows which status an error has. */
+/** The only place that maps an error to its status. */
 export const statusOf: Readonly<Record<ErrorCode, number>> = {
   validation_error: 400,
   unauthorized: 401,
@@ -25,7 +25,7 @@ export type Problem = {
   readonly body: string
 }
 
-/** Anything thrown, as an answer. Defects are logged with their stack and reach nobody else. */
+/** The answer for anything thrown. Defects are logged with their stack, which clients do not see. */
 export function problemOf(thrown: unknown, logger: Logger): Problem {
   const info = errorInfoOf(thrown)
   if (!(thrown instanceof ParleyError)) logger.error({ err: thrown }, 'defect')

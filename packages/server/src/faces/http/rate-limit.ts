@@ -1,8 +1,8 @@
 import { ParleyError } from '@parley/protocol'
 
-/** Counts what happened under a key within a window of time. Holds a bounded number of keys. */
+/** Counts events per key within a time window. Keeps a bounded number of keys. */
 export type RateLimit = {
-  /** ParleyError `rate_limited` if the key has used up its window. */
+  /** Throws ParleyError `rate_limited` if the key has used up its window. */
   check(key: string): void
   count(key: string): void
 }
@@ -37,7 +37,7 @@ export function createRateLimit(options: {
         found.count++
         return
       }
-      // The oldest window goes first: they are in the order of their ends.
+      // The oldest window is removed first: windows are ordered by their end.
       for (const oldest of windows.keys()) {
         if (windows.size < mostKeys) break
         windows.delete(oldest)

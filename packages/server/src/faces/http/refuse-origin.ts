@@ -5,14 +5,14 @@ import { forbiddenOriginCode, ParleyError, webSocketProtocol } from '@parley/pro
 import type { Access } from './access.ts'
 
 const reason = 'Pages from that address may not use this server (--allow-origin).'
-/** How long a page has to read why. */
+/** How long a page has to read the close code. */
 const farewellMs = 1000
-/** Of RFC 6455. */
+/** From RFC 6455. */
 const handshakeId = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 /**
- * Whether a page whose origin is not allowed may be told so. A browser does not show a page the status of a WebSocket
- * that was refused. Only a page that holds a valid token is told: to any other it would say that Parley runs here.
+ * Whether a page with a forbidden origin may learn the reason. A browser does not show a page the status of a refused
+ * WebSocket. Only a page with a valid token is told: any other page would learn that Parley runs here.
  */
 export function mayBeTold(error: unknown, request: IncomingMessage, access: Access): boolean {
   if (!(error instanceof ParleyError) || error.code !== 'forbidden' || error.details?.header !== 'Origin')
@@ -27,7 +27,7 @@ export function mayBeTold(error: unknown, request: IncomingMessage, access: Acce
   }
 }
 
-/** Opens the WebSocket only to close it with a code that the page can read. What the page sends is not looked at. */
+/** Opens the WebSocket only to close it with a code that the page can read. Frames from the page are ignored. */
 export function refuseOrigin(request: IncomingMessage, socket: Duplex): void {
   const accept = createHash('sha1').update(`${request.headers['sec-websocket-key']}${handshakeId}`)
   const lines = [

@@ -4,18 +4,18 @@ import { networkInterfaces } from 'node:os'
 import { ParleyError } from '@parley/protocol'
 
 /**
- * Where a request may come from. A foreign Host means that a name of somebody else's points here (DNS rebinding); a
- * foreign Origin means that a page of somebody else's sent it.
+ * Where a request may come from. A foreign Host means that a foreign name points here (DNS rebinding); a foreign Origin
+ * means that a foreign page sent it.
  */
 export type RequestSource = {
-  /** ParleyError `forbidden` unless Host and Origin are ours. */
+  /** Throws ParleyError `forbidden` unless Host and Origin are accepted. */
   check(request: IncomingMessage): void
-  /** The Origin of this request if it was configured, so that its page may read the answer. */
+  /** The Origin of this request if it is configured, so that its page may read the answer. */
   sharedOrigin(request: IncomingMessage): string | undefined
 }
 
 export type SourceSettings = {
-  /** Where the server listens, once it does. */
+  /** The address the server listens on, once it listens. */
   readonly bound: () => { hostname: string; port: number }
   readonly allowedHosts?: readonly string[]
   readonly allowedOrigins?: readonly string[]
@@ -61,12 +61,12 @@ export function createRequestSource(settings: SourceSettings): RequestSource {
   }
 }
 
-/** A host as it stands in a URL. */
+/** A host as it is written in a URL. */
 export function urlHost(hostname: string): string {
   return isIPv6(hostname) ? `[${hostname}]` : hostname
 }
 
-/** The addresses under which other machines find a server that listens here. */
+/** The URLs under which other machines reach a server that listens here. */
 export function remoteUrls({ hostname, port }: { hostname: string; port: number }): string[] {
   const names = isWildcard(hostname) ? outerAddresses(hostname === '0.0.0.0') : [hostname]
   return names.map((name) => `http://${urlHost(name)}:${port}`)

@@ -33,7 +33,7 @@ describe('the server', () => {
     }
   })
 
-  it('drives a session from its making to its end', async () => {
+  it('drives a session from its creation to its end', async () => {
     await using server = disposable(await serverUnderTest(host))
     const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd, title: 'First' } })
     const path = `/api/sessions/${made.body.id}`
@@ -62,7 +62,7 @@ describe('the server', () => {
     expect((await server.ask(path)).status).toBe(404)
   })
 
-  it('keeps rules, and lets them go', async () => {
+  it('stores and deletes rules', async () => {
     await using server = disposable(await serverUnderTest(host))
     const body = { tool: 'Bash', match: { command: 'ls *' }, decision: 'allow', scope: 'always' }
     const made = await server.ask('/api/rules', { body })
@@ -73,7 +73,7 @@ describe('the server', () => {
     expect((await server.ask('/api/rules')).body).toEqual({ rules: [] })
   })
 
-  it('keeps the real path of the folder that a rule is for, by whatever name it came', async () => {
+  it("stores the real path of a rule's folder, whichever name was given", async () => {
     await using server = disposable(await serverUnderTest(host))
     const link = join(await mkdtemp(join(tmpdir(), 'parley-link-')), 'there')
     await symlink(cwd, link)
@@ -83,7 +83,7 @@ describe('the server', () => {
     await server.ask(`/api/rules/${ruleId}`, { method: 'DELETE' })
   })
 
-  it('finds files of a folder that no session is in', async () => {
+  it('finds files in a folder without a session', async () => {
     await using server = disposable(await serverUnderTest(host))
     const folder = await mkdtemp(join(tmpdir(), 'parley-files-'))
     await writeFile(join(folder, 'greeting.ts'), '')
@@ -92,7 +92,7 @@ describe('the server', () => {
     expect(found.body).toEqual({ files: ['greeting.ts'] })
   })
 
-  it('takes a first prompt with what goes along', async () => {
+  it('takes a first prompt with attachments', async () => {
     await using server = disposable(await serverUnderTest(host))
     const prompt = [
       { type: 'text', text: 'hi' },
@@ -106,7 +106,7 @@ describe('the server', () => {
     expect((body.blocks as object[])[0]).toMatchObject({ type: 'prompt', parts: prompt })
   })
 
-  it('keeps trusted folders, and lets them go', async () => {
+  it('stores and deletes trusted folders', async () => {
     await using server = disposable(await serverUnderTest(host))
     const folder = await mkdtemp(join(cwd, 'a & b? ü '))
     const made = await server.ask('/api/trust', { body: { folder: `${folder}/` } })
@@ -122,7 +122,7 @@ describe('the server', () => {
     expect((await server.ask('/api/trust')).body).toEqual({ folders: [] })
   })
 
-  it('sends the headers that keep browsers careful, on everything', async () => {
+  it('sends security headers with every response', async () => {
     await using server = disposable(await serverUnderTest(host))
     for (const path of ['/', '/open', '/api/health', '/api/agents', '/nothing', '/api/openapi.json']) {
       const { headers } = await server.ask(path)
@@ -136,7 +136,7 @@ describe('the server', () => {
     }
   })
 
-  it('tells clients nothing of a defect, and its log all', async () => {
+  it('hides a defect from clients and logs it in full', async () => {
     const broken = { ...host, agents: () => Promise.reject(new Error('the inside of /root/secret')) }
     await using server = disposable(await serverUnderTest(broken))
     const answer = await server.ask('/api/agents')
@@ -150,7 +150,7 @@ describe('the server', () => {
     expect((await other.ask('/api/agents')).body).toMatchObject({ error: { code: 'internal_error' } })
   })
 
-  it('shows a front page that tells how to use it, and nothing of what is in it', async () => {
+  it('serves a front page that says how to use it, and shows no content', async () => {
     await using server = disposable(await serverUnderTest(host))
     const title = 'A title that is nobody’s business'
     const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd, title } })
@@ -214,7 +214,7 @@ describe('the server', () => {
     }
   })
 
-  it('closes promptly under open streams, idle sockets and half requests', async () => {
+  it('closes promptly with open streams, idle sockets and half-sent requests', async () => {
     const sockets: { destroyed: boolean }[] = []
     const server = await serverUnderTest(host, {
       limits: { closeGraceMs: 200 },
@@ -252,7 +252,7 @@ describe('the server', () => {
     upgraded.destroy()
   })
 
-  it('lets a request that is under way finish', async () => {
+  it('lets a running request finish', async () => {
     const gate = Promise.withResolvers<void>()
     const reached = Promise.withResolvers<void>()
     const slow = {

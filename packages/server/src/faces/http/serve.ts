@@ -8,13 +8,13 @@ import { urlHost } from './request-source.ts'
 
 export type ServeSettings = Omit<FaceSettings, 'bound' | 'limits'> & {
   readonly hostname: string
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number
   readonly limits?: Partial<HttpLimits>
 }
 
 export type HttpLimits = FaceLimits & {
-  /** How long requests may go on when the server closes. */
+  /** How long requests may continue when the server closes. */
   readonly closeGraceMs: number
 }
 
@@ -23,9 +23,11 @@ export type HttpServer = {
   readonly port: number
   readonly server: Server
   readonly access: Access
-  /** A new one-time link that signs a browser in, good for a day. */
+  /** A new one-time link that signs a browser in, valid for a day. */
   link(): string
-  /** Ends streams, lets requests finish for a moment, then cuts every socket. Close the WebSocket face first. */
+  /**
+   * Ends streams, gives requests a short time to finish, then destroys every socket. Close the WebSocket face first.
+   */
   close(): Promise<void>
 }
 
@@ -100,7 +102,7 @@ async function close(
 
 type Traffic = ReturnType<typeof createTraffic>
 
-/** The requests under way and the sockets open, so that closing can wait for the first and cut the second. */
+/** Tracks running requests and open sockets: closing waits for the former and destroys the latter. */
 function createTraffic() {
   const requests = new Set<ServerResponse>()
   const sockets = new Set<Socket>()
@@ -122,7 +124,7 @@ function createTraffic() {
   }
 }
 
-/** Other upgrades, such as a client's offer of HTTP/2, are passed over: the request is answered as it is. */
+/** Other upgrades, such as a client's offer of HTTP/2, are ignored: the request is answered as it is. */
 function asksForWebSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket'
 }

@@ -5,7 +5,7 @@ import type { Host } from '../../core/host.ts'
 import { createMemoryStore } from '../../stores/memory.ts'
 import { type HttpServer, type ServeSettings, startServer } from './serve.ts'
 
-/** A listening server for tests, and the few ways they speak to it. */
+/** A listening server for tests, and the ways to talk to it. */
 
 export const testToken = 'test-token-7f3b9c1d5e8a4062'
 
@@ -38,9 +38,9 @@ export type Frame = { readonly event: string; readonly id?: string; readonly dat
 export type Followed = {
   readonly response: IncomingMessage
   readonly frames: Frame[]
-  /** The first frame, of those that came or that will, for which this holds. */
+  /** The first frame, already received or yet to come, for which the condition holds. */
   until(holds: (frame: Frame) => boolean): Promise<Frame>
-  /** Resolves with the stream's end, whoever ended it. */
+  /** Resolves when the stream ends, whoever ended it. */
   readonly ended: Promise<void>
   leave(): void
 }
@@ -74,7 +74,7 @@ export async function serverUnderTest(
   }
 }
 
-/** Node's own client rather than fetch: it sends any Host, Origin and method that it is told to. */
+/** Uses Node's own client and not fetch, because it can send any Host, Origin and method. */
 function ask(port: number, path: string, asked: Asked = {}): Promise<Answer> {
   const { method = asked.body === undefined ? 'GET' : 'POST', token = true } = asked
   const isText = typeof asked.body === 'string' || asked.body instanceof Uint8Array

@@ -15,7 +15,7 @@ const cwd = await mkdtemp(join(tmpdir(), 'parley-sse-'))
 const gates = createGates()
 const real = await createHost({ adapters: [createScriptedAdapter({ gates })], store: createMemoryStore() })
 
-/** The real host, counting the follows that nobody has ended. */
+/** The real host, with a count of open follows. */
 let following = 0
 const host: Host = {
   ...real,
@@ -49,7 +49,7 @@ const prompt = (session: string, ...script: Script) =>
     body: { commandId: `prompt-${sent++}`, type: 'prompt.submit', text: JSON.stringify(script) },
   })
 
-/** The head, once the first turn is over. */
+/** The head, once the first turn has ended. */
 const ended = (session: string) =>
   vi.waitFor(async () => {
     const { turns, status, seq } = await real.state(session)
@@ -63,7 +63,7 @@ const seqs = (followed: Followed) => followed.frames.filter(isEvent('message')).
 const counting = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
 describe('a session as server-sent events', () => {
-  it('replays, says where it is, and goes on live', async () => {
+  it('replays, reports its cursor, and continues live', async () => {
     const session = await start(
       { type: 'text', text: 'one' },
       { type: 'wait', gate: 'live' },
@@ -99,7 +99,7 @@ describe('a session as server-sent events', () => {
     await noFollows()
   })
 
-  it('goes on after Last-Event-ID, which wins over the address', async () => {
+  it('continues after Last-Event-ID, which wins over the URL', async () => {
     const session = await start({ type: 'text', text: 'one' })
     const whole = await server.follow(session)
     const end = await whole.until(is('turn.ended'))
@@ -119,7 +119,7 @@ describe('a session as server-sent events', () => {
     await noFollows()
   })
 
-  it('beats its heart', async () => {
+  it('sends heartbeats', async () => {
     const followed = await server.follow(await start({ type: 'text', text: 'one' }))
     const pieces: string[] = []
     followed.response.on('data', (piece: string) => pieces.push(piece))
@@ -145,7 +145,7 @@ describe('a session as server-sent events', () => {
     await noFollows()
   })
 
-  it('forgets a reader that leaves, in the middle of a replay too', async () => {
+  it('drops a reader that disconnects, even in the middle of a replay', async () => {
     const session = await start({ type: 'flood', deltas: 3000, size: 5000, blocks: 3000 })
     await ended(session)
     const first = await server.follow(session)
@@ -181,7 +181,7 @@ describe('a session as server-sent events', () => {
     await watched.close()
   })
 
-  it('cuts off a live reader that is too slow, with its cursor, and disturbs no other', async () => {
+  it('cuts off a live reader that is too slow, with its cursor, and affects no other', async () => {
     const rounds = counting(1, 60)
     const floods = rounds.flatMap(
       (round): Script => [

@@ -3,11 +3,14 @@ import type { Logger } from 'pino'
 import type { Host } from '../../core/host.ts'
 import type { FeedBatch, FeedReader, FeedStart } from '../../core/session-feed.ts'
 
-/** Follows of sessions as server-sent events. Owns the frames and the buffer of each reader; the feed owns the order. */
+/** Serves sessions as server-sent events. Owns the frames and the buffer of each reader; the feed owns the order. */
 export type EventStreams = {
-  /** Writes to `outgoing` until the reader goes or nothing follows. Rejects, unwritten, if the follow is refused. */
+  /**
+   * Writes to `outgoing` until the reader disconnects or the feed ends. Rejects before writing if the follow is
+   * refused.
+   */
   follow(request: FollowRequest): Promise<void>
-  /** How many are open. */
+  /** How many streams are open. */
   readonly count: number
   /** Ends every stream. */
   close(): void
@@ -17,7 +20,7 @@ export type FollowRequest = {
   readonly sessionId: string
   readonly after?: number
   readonly epoch?: string
-  /** The agent's own messages too. */
+  /** Native messages too. */
   readonly native?: boolean
   readonly outgoing: ServerResponse
 }
@@ -26,7 +29,7 @@ export type EventStreamParts = {
   readonly host: Host
   readonly logger: Logger
   readonly heartbeatMs: number
-  /** A live reader with more bytes than this waiting for it is cut off, with its cursor. */
+  /** A live reader with more unsent bytes than this is cut off, with its cursor. */
   readonly bufferLimit: number
 }
 
@@ -142,7 +145,7 @@ class EventStream implements FeedReader {
 
 type Frames = { readonly bytes: Buffer; readonly lastSeq: number | undefined }
 
-/** Live readers of a session share a batch, so it is framed once for all of them. */
+/** Live readers of a session share a batch, so it is encoded once for all of them. */
 const framed = new WeakMap<FeedBatch, Frames>()
 
 function framesOf(batch: FeedBatch): Frames {

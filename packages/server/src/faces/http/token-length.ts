@@ -1,2 +1,2 @@
-/** Of a token that somebody chose: one that can be guessed lets others run commands here. */
+/** Minimum length of a token that a person chose: a guessed token lets others run commands here. */
 export const shortestToken = 16

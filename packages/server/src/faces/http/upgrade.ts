@@ -6,12 +6,15 @@ import type { Access, Caller } from './access.ts'
 import { type Problem, problemOf } from './problem.ts'
 import { mayBeTold, refuseOrigin } from './refuse-origin.ts'
 
-/** A socket that asked for a WebSocket and may come in. */
+/** An authorised socket that asked for a WebSocket. */
 export type Upgrade = {
   readonly request: IncomingMessage
   readonly socket: Duplex
   readonly head: Buffer
-  /** Calls when whoever asked is signed out: nothing that comes after counts. The socket is cut a moment later. */
+  /**
+   * Registers a callback for when the caller's device is signed out; later frames must be ignored. The socket is
+   * destroyed a moment later.
+   */
   readonly onSignedOut: (call: () => void) => void
 }
 export type WebSocketDoor = (upgrade: Upgrade) => void
@@ -20,11 +23,11 @@ export type UpgradeParts = {
   readonly access: Access
   readonly logger: Logger
   readonly websocket: WebSocketDoor | undefined
-  /** By the id of a terminal. */
+  /** By terminal id. */
   readonly terminal: ((terminalId: string, upgrade: Upgrade) => void) | undefined
 }
 
-/** The same checks as for any request, for one that wants to become a WebSocket. */
+/** Applies the same checks as for any request to a WebSocket upgrade. */
 export function createUpgrade({ access, logger, websocket, terminal }: UpgradeParts) {
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     const ignore = () => {}
@@ -50,7 +53,7 @@ export function createUpgrade({ access, logger, websocket, terminal }: UpgradePa
   }
 }
 
-/** How long a client that was signed out has to read why. */
+/** How long a signed-out client has to read the close code. */
 const farewellMs = 1000
 
 function signedOutOf(caller: Caller, socket: Duplex): Upgrade['onSignedOut'] {

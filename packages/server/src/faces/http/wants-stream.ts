@@ -1,6 +1,6 @@
 import type { RequestContext } from './app.ts'
 
-/** Whoever asks wants server-sent events instead of one answer. */
+/** Whether the request asks for server-sent events instead of one answer. */
 export function wantsStream({ req }: RequestContext): boolean {
   return req.method === 'GET' && /\btext\/event-stream\b/i.test(req.header('Accept') ?? '')
 }

@@ -67,19 +67,16 @@ describe.each(sdks)('%s', (_, sdk) => {
     expect(await door.sessions()).toHaveLength(2)
   })
 
-  it.each(['refuses %j as a person', null, 7])(
-    'refuses %j for a person, rather than to mix people up',
-    async (person) => {
-      await using door = await modelUnderTest()
-      const asking = sdk.generateText({
-        model: door.model,
-        prompt: 'x',
-        providerOptions: { parley: { person } },
-      })
-      await expect(asking).rejects.toMatchObject({ code: 'validation_error' })
-      expect(await door.sessions()).toEqual([])
-    },
-  )
+  it.each(['', null, 7])('refuses %j as a person', async (person) => {
+    await using door = await modelUnderTest()
+    const asking = sdk.generateText({
+      model: door.model,
+      prompt: 'x',
+      providerOptions: { parley: { person } },
+    })
+    await expect(asking).rejects.toMatchObject({ code: 'validation_error' })
+    expect(await door.sessions()).toEqual([])
+  })
 
   it('continues from the messages that a page holds', async () => {
     await using door = await modelUnderTest()

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { testToken, type WebSocketUnderTest, websocketUnderTest } from './websocket-under-test.ts'
 
-/** What a delta costs, counted and not timed: frames for each reader, texts made of it, copies of its bytes. */
+/** Counts the cost of a delta without a clock: frames per reader, serialisations, copies of its bytes. */
 const flood = { type: 'flood' as const, deltas: 600, size: 40, blocks: 6 }
 const readers = 5
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-/** Counts, from now on, how often a delta is made a text. */
+/** Counts from now on how often a delta is serialised. */
 function deltasSerialised(): () => number {
   const stringify = vi.spyOn(JSON, 'stringify')
   onTestFinished(() => stringify.mockRestore())
@@ -21,7 +21,7 @@ function deltasSerialised(): () => number {
   return () => stringify.mock.calls.filter(([value]) => isDelta(value)).length
 }
 
-/** The buffers with a delta in them that are written from now on, once for each time. */
+/** All buffers with a delta that are written from now on, one entry per write. */
 function deltasWritten(to: Socket | ServerResponse): () => Buffer[] {
   const write = vi.spyOn(to as Socket, 'write')
   onTestFinished(() => write.mockRestore())
@@ -31,7 +31,7 @@ function deltasWritten(to: Socket | ServerResponse): () => Buffer[] {
       .filter((chunk): chunk is Buffer => Buffer.isBuffer(chunk) && chunk.includes('"text.streamed"'))
 }
 
-/** Every reader was given the very same bytes, batch by batch. */
+/** Every reader was written the same buffers, batch by batch. */
 function expectShared(written: readonly Buffer[]): void {
   const times = new Map<Buffer, number>()
   for (const bytes of written) times.set(bytes, (times.get(bytes) ?? 0) + 1)
@@ -39,7 +39,7 @@ function expectShared(written: readonly Buffer[]): void {
 }
 
 describe(`${flood.deltas} deltas for ${readers} readers`, () => {
-  it('are at most as many frames for each, made once and written to all, over WebSocket', async () => {
+  it('are at most as many frames per reader, serialised once and written to all, over WebSocket', async () => {
     const session = await server.create()
     const clients = await Promise.all(Array.from({ length: readers }, () => server.connect({ check: false })))
     for (const client of clients) await client.follow(session)
@@ -58,7 +58,7 @@ describe(`${flood.deltas} deltas for ${readers} readers`, () => {
     expectShared(written())
   })
 
-  it('are at most as many messages for each, made once and written to all, over server-sent events', async () => {
+  it('are at most as many messages per reader, serialised once and written to all, over server-sent events', async () => {
     const session = await server.create()
     const stop = new AbortController()
     const url = `http://127.0.0.1:${server.port}/api/sessions/${session}/events`
@@ -82,7 +82,7 @@ describe(`${flood.deltas} deltas for ${readers} readers`, () => {
   })
 })
 
-/** `begun` resolves when the reader has caught up, `text` with all it was told up to these words. */
+/** `begun` resolves when the reader has caught up, `text` with all text received up to `words`. */
 function readUntil({ body }: Response, words: string): { begun: Promise<void>; text: Promise<string> } {
   const begun = Promise.withResolvers<void>()
   const read = async () => {

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { encodeFrames } from './encode.ts'
 
-/** A socket whose one end is ours to write bytes to and whose other end is a real `ws` client. */
+/** A socket to write bytes to whose other end is a real `ws` client. */
 const upgrades = new WebSocketServer({ noServer: true, perMessageDeflate: false })
 const http = createServer()
 http.listen(0, '127.0.0.1')
@@ -26,7 +26,7 @@ async function connect(): Promise<{ client: WebSocket; socket: Duplex }> {
   return { client, socket: await raw.promise }
 }
 
-/** What a real client makes of the bytes. */
+/** The messages that a real client decodes from the bytes. */
 async function decoded(texts: readonly string[], chunk = Number.POSITIVE_INFINITY): Promise<string[]> {
   const { client, socket } = await connect()
   const heard: string[] = []
@@ -45,25 +45,31 @@ async function decoded(texts: readonly string[], chunk = Number.POSITIVE_INFINIT
   return heard
 }
 
-describe('a frame on the wire', () => {
-  it.each([0, 1, 125, 126, 127, 65_535, 65_536, 65_537, 1_000_000])('of %i bytes', async (length) => {
-    const text = 'a'.repeat(length)
-    expect(await decoded([text])).toEqual([text])
-  })
+describe('an encoded frame', () => {
+  it.each([0, 1, 125, 126, 127, 65_535, 65_536, 65_537, 1_000_000])(
+    'of %i bytes is decoded by a real client',
+    async (length) => {
+      const text = 'a'.repeat(length)
+      expect(await decoded([text])).toEqual([text])
+    },
+  )
 
   it.each([
     ['two bytes', 'é', 2],
     ['three bytes', '語', 3],
     ['four bytes', '🜁', 4],
-  ])('with characters of %s, around every change of the length field', async (_, character, bytes) => {
-    const texts = [125, 126, 65_535, 65_536].flatMap((length) => {
-      const whole = character.repeat(Math.floor(length / bytes))
-      return [whole, whole + 'x'.repeat(length % bytes), `${whole}${character}`]
-    })
-    expect(await decoded(texts)).toEqual(texts)
-  })
+  ])(
+    'with characters of %s is decoded around every change of the length field',
+    async (_, character, bytes) => {
+      const texts = [125, 126, 65_535, 65_536].flatMap((length) => {
+        const whole = character.repeat(Math.floor(length / bytes))
+        return [whole, whole + 'x'.repeat(length % bytes), `${whole}${character}`]
+      })
+      expect(await decoded(texts)).toEqual(texts)
+    },
+  )
 
-  it('has the shortest length field there is, and no mask', () => {
+  it('has the shortest possible length field and no mask', () => {
     const header = (length: number) => [...encodeFrames(['a'.repeat(length)]).subarray(0, 10)]
     expect(header(0)).toEqual([0x81, 0])
     expect(header(125).slice(0, 2)).toEqual([0x81, 125])
@@ -72,23 +78,23 @@ describe('a frame on the wire', () => {
     expect(header(65_536)).toEqual([0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0])
   })
 
-  it('half a character becomes the replacement character, as everywhere on the web', async () => {
+  it('has the replacement character for a lone surrogate', async () => {
     expect(await decoded([`a${'🜁'.charAt(0)}b`])).toEqual(['a\ufffdb'])
   })
 })
 
 describe('many frames in one buffer', () => {
-  it('come out one by one, in order', async () => {
+  it('are decoded one by one, in order', async () => {
     const texts = ['', 'one', 'é'.repeat(63), '語'.repeat(30_000), '', 'x'.repeat(70_000), 'last']
     expect(await decoded(texts)).toEqual(texts)
   })
 
-  it('also when the network cuts them anywhere', async () => {
+  it('are decoded even if the network splits them anywhere', async () => {
     const texts = ['first', '🜁'.repeat(40), 'x'.repeat(300), 'last']
     expect(await decoded(texts, 7)).toEqual(texts)
   })
 
-  it('none is nothing', () => {
+  it('are an empty buffer if there are none', () => {
     expect(encodeFrames([]).length).toBe(0)
   })
 })

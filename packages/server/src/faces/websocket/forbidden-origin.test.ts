@@ -7,7 +7,7 @@ import { testToken, websocketUnderTest } from './websocket-under-test.ts'
 const server = await websocketUnderTest()
 afterAll(() => server[Symbol.asyncDispose]())
 
-it('a WebSocket of a page with a valid token and a foreign Origin is closed with a code, and nothing it sends is obeyed', async () => {
+it('a WebSocket of a page with a valid token and a foreign Origin is closed with a code, and its frames are ignored', async () => {
   const session = await server.create()
   const address = `ws://127.0.0.1:${server.port}/api/ws`
   const origin = 'https://page.example'
@@ -29,7 +29,7 @@ it.each([
   ['no token', undefined],
   ['a wrong token', 'not-the-token-of-this-server'],
 ])(
-  'a WebSocket of a page with %s and a foreign Origin is refused as by any other server',
+  'a WebSocket of a page with %s and a foreign Origin is refused with 403 like any other request',
   async (_, token) => {
     const protocols = webSocketProtocols(token).join(', ')
     const headers = { origin: 'https://page.example', 'sec-websocket-protocol': protocols }

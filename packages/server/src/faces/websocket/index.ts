@@ -11,12 +11,12 @@ type Upgrade = {
   readonly request: IncomingMessage
   readonly socket: Duplex
   readonly head: Buffer
-  /** Calls when whoever asked is signed out. */
+  /** Registers a callback for when the caller's device is signed out. */
   readonly onSignedOut: (call: () => void) => void
 }
 
 export type WebSocketFace = {
-  /** Takes over an upgrade request that was let in. */
+  /** Takes over an authorised upgrade request. */
   accept(upgrade: Upgrade): void
   readonly peers: number
   close(): void
@@ -24,13 +24,13 @@ export type WebSocketFace = {
 
 const maxFrameBytes = 12 * 1024 * 1024
 
-/** Many sessions on one socket. Who may come in is decided before `accept`. */
+/** Serves many sessions on one socket. The caller checks access before `accept`. */
 export function createWebSocketFace(options: {
   host: Host
   logger: Logger
   version: string
   limits?: Partial<OutboxLimits>
-  /** A peer that does not answer within this is gone. */
+  /** A peer that does not answer a ping within this time is gone. */
   heartbeatMs?: number
 }): WebSocketFace {
   const { host, logger, version, heartbeatMs = 15_000 } = options

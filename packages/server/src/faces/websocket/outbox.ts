@@ -3,11 +3,11 @@ import type { ServerFrame } from '@parley/protocol'
 import { encodeFrames } from './encode.ts'
 
 export type OutboxLimits = {
-  /** Beyond this many waiting bytes a replay pauses. */
+  /** Above this many unsent bytes a replay pauses. */
   readonly replayBytes: number
-  /** Beyond this a live reader is told that it lags. */
+  /** Above this many a live reader is warned that it lags. */
   readonly warnBytes: number
-  /** Beyond this it is cut off. */
+  /** Above this many it is cut off. */
   readonly evictBytes: number
 }
 
@@ -17,14 +17,17 @@ export const defaultOutboxLimits: OutboxLimits = {
   evictBytes: 8 * 1024 * 1024,
 }
 
-/** What leaves through one socket. Never waits, never drops: it counts what waits and says when that is too much. */
+/**
+ * Writes frames to one socket. It never waits and never drops frames; it counts unsent bytes and reports when there are
+ * too many.
+ */
 export class Outbox {
   readonly #socket: Duplex
   readonly #limits: OutboxLimits
   readonly #overflow: () => void
-  /** Bytes written since the warning, while there is one in force. */
+  /** Bytes written since the warning, while one is in force. */
   #sinceWarning: number | undefined
-  /** One for all sessions that wait for it. */
+  /** One promise, shared by all sessions that wait. */
   #room: Promise<void> | undefined
   #overflowed = false
 
@@ -39,8 +42,8 @@ export class Outbox {
   }
 
   /**
-   * Judges by what was waiting before, and evicts only if as much again was written since the warning: a warning
-   * always comes first, and no frame is too large for a reader that keeps up.
+   * Checks the bytes that were unsent before this write, and evicts only if as many again were written since the
+   * warning. So a warning always comes first, and no single frame is too large for a reader that keeps up.
    */
   write(frames: Buffer): void {
     if (this.#socket.destroyed || this.#socket.writableEnded) return
@@ -51,7 +54,10 @@ export class Outbox {
     else if (buffered > this.#limits.warnBytes) this.#warn(buffered)
   }
 
-  /** Nothing while there is room; else a promise for when what waits has gone out, or the socket has. */
+  /**
+   * Undefined while there is room; otherwise a promise that resolves when the unsent bytes are sent or the socket
+   * closes.
+   */
   room(): Promise<void> | undefined {
     const { writableLength, writableNeedDrain, destroyed } = this.#socket
     if (writableLength <= this.#limits.replayBytes || !writableNeedDrain || destroyed) return undefined

@@ -30,7 +30,9 @@ type Following = { cursor: number; readonly leaving: AbortController }
 const maxCommandsUnderWay = 256
 const evictedLingerMs = 30_000
 
-/** One client at the other end of a socket: what it says becomes calls of the host, what it follows becomes frames. */
+/**
+ * One client at the other end of a socket. Its frames become calls of the host; the sessions it follows become frames.
+ */
 export class Peer {
   readonly #options: PeerOptions
   readonly #websocket: WebSocket
@@ -55,7 +57,7 @@ export class Peer {
     websocket.on('error', (error) => options.logger.debug({ err: error }, 'socket failed'))
   }
 
-  /** Asks whether anyone is there; ends the socket if the last time nobody answered. */
+  /** Sends a ping. Terminates the socket if the previous ping was not answered. */
   beat(): void {
     if (!this.#alive) return this.#websocket.terminate()
     this.#alive = false
@@ -67,14 +69,14 @@ export class Peer {
     this.#websocket.close(1001, 'Parley is stopping')
   }
 
-  /** Whoever is there may not be obeyed any more, also if they ignore that the socket closes. */
+  /** Ignores all further frames, even if the client does not answer the close frame. */
   signOut(): void {
     this.#websocket.removeAllListeners('message')
     this.#leave()
     this.#websocket.close(signedOutCode, 'signed out')
   }
 
-  /** The same bytes go to every greeted peer: the face frames a change once. */
+  /** The face encodes a change once; the same bytes go to every peer that sent hello. */
   tell(frames: Buffer): void {
     if (this.#greeted) this.#outbox.write(frames)
   }
@@ -96,7 +98,7 @@ export class Peer {
     }
   }
 
-  /** A bad command is answered with a receipt, so that whoever waits for it hears; any other frame with an error. */
+  /** A bad command is answered with a receipt, because the client waits for one; any other frame with an error. */
   #refuseFrame(value: unknown, session: string | undefined, error: ParleyError): void {
     const commandId = commandIdOf(value)
     if (session === undefined || commandId === undefined) return this.#refuse(error, session)
@@ -138,7 +140,7 @@ export class Peer {
     }
   }
 
-  /** What one client says about one session is done in the order it was said. */
+  /** Handles the frames of one client about one session in the order they were sent. */
   #inLine(session: string, work: () => Promise<void>): void {
     const done = (this.#lines.get(session) ?? Promise.resolve())
       .then(work)
@@ -163,7 +165,7 @@ export class Peer {
     }
   }
 
-  /** Begins to follow; the replay goes on behind, so that an unfollow or a command need not wait for it. */
+  /** Starts to follow. The replay runs in the background, so an unfollow or a command need not wait for it. */
   async #follow({ session, after, epoch, native }: Extract<ClientFrame, { type: 'follow' }>): Promise<void> {
     await this.#options.host.state(session)
     if (this.#websocket.readyState !== this.#websocket.OPEN) return
@@ -229,7 +231,7 @@ export class Peer {
 
 const made = new WeakMap<FeedBatch, Buffer>()
 
-/** The frames of a batch. All live readers of a session are given the same batch, so they share the bytes too. */
+/** The frames of a batch. All live readers of a session get the same batch, so they share the encoded bytes too. */
 function framesOf(session: string, batch: FeedBatch): Buffer {
   let frames = made.get(batch)
   if (!frames) {

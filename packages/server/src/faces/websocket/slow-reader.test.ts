@@ -10,9 +10,9 @@ import {
 } from './websocket-under-test.ts'
 
 const kib = 1024
-/** Small, so that a flood of a few megabytes, beyond what the kernel buffers, is enough. */
+/** Small limits, so that a flood of a few megabytes, more than the kernel buffers, is enough. */
 const limits = { replayBytes: 128 * kib, warnBytes: 256 * kib, evictBytes: 1024 * kib }
-/** More than two sockets of the kernel and `evictBytes` can hold, in deltas that do not come in one batch. */
+/** More than the kernel buffers of two sockets and `evictBytes` can hold, in deltas that do not form one batch. */
 const flood = { type: 'flood' as const, deltas: 24_000, size: 1000, blocks: 2_400 }
 
 let server: WebSocketUnderTest
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 describe('a reader that stops reading', () => {
-  it('is warned, then evicted with its cursors; the other gets everything; nothing is lost', async () => {
+  it('is warned, then evicted with its cursors; the other reader gets everything', async () => {
     const session = await server.create()
     const other = await server.create()
     const slow = await server.connect({ check: false })
@@ -68,7 +68,7 @@ describe('a reader that stops reading', () => {
     expect(fold(session, epoch, fast.frames)).toEqual(folded)
   })
 
-  it('during a replay only slows itself, and then gets all of it', async () => {
+  it('during a replay slows only itself, and then gets all of it', async () => {
     const session = await server.create()
     await server.play(session, flood)
     const head = (await server.host.state(session)).seq
@@ -91,7 +91,7 @@ describe('a reader that stops reading', () => {
     expect(slow.of('following')[0]?.head).toBeGreaterThanOrEqual(head)
   })
 
-  it('and goes in the middle of a replay leaves nothing behind', async () => {
+  it('and disconnects in the middle of a replay leaves nothing behind', async () => {
     const session = await server.create()
     await server.play(session, flood)
     const peers = server.peers
@@ -106,15 +106,15 @@ describe('a reader that stops reading', () => {
   })
 })
 
-describe('a reader that reads well is never evicted', () => {
-  /** The limits that everyone runs with. */
+describe('a reader that keeps up is not evicted', () => {
+  /** With the default limits. */
   let usual: WebSocketUnderTest
   beforeAll(async () => {
     usual = await websocketUnderTest()
   })
   afterAll(() => usual[Symbol.asyncDispose]())
 
-  it('by one event that is larger than the limit', async () => {
+  it('because of one event that is larger than the limit', async () => {
     const session = await usual.create()
     const client = await usual.connect({ check: false })
     await client.follow(session)
@@ -126,7 +126,7 @@ describe('a reader that reads well is never evicted', () => {
     expect(client.events()).toEqual(await usual.log(session))
   })
 
-  it('by a replay of many large events', async () => {
+  it('because of a replay of many large events', async () => {
     const session = await usual.create()
     await usual.play(session, { type: 'flood', deltas: 48, size: 512 * kib, blocks: 48 })
     const client = await usual.connect({ check: false })
@@ -135,7 +135,7 @@ describe('a reader that reads well is never evicted', () => {
     expect(client.events()).toEqual(await usual.log(session))
   })
 
-  it('by joining a session whose open block is larger than the limit', async () => {
+  it('because it joins a session whose open block is larger than the limit', async () => {
     const session = await usual.create()
     await usual.submit(session, {
       type: 'parallel',
@@ -162,7 +162,7 @@ describe('the outbox', () => {
   const limits = { replayBytes: 100, warnBytes: 200, evictBytes: 1000 }
   const frame = (bytes: number) => Buffer.alloc(bytes, 'x')
 
-  it('warns once while much waits, and again when it has been less in between', () => {
+  it('warns once while too many bytes are unsent, and again after they were sent in between', () => {
     const { outbox, sent, network } = onNetwork(limits)
     for (let written = 0; written < 6; written++) outbox.write(frame(60))
     expect(sent().filter(isLagging)).toHaveLength(1)
@@ -172,21 +172,21 @@ describe('the outbox', () => {
     expect(sent().filter(isLagging)).toHaveLength(2)
   })
 
-  it('evicts once, when a reader that was warned lets more and more wait', () => {
+  it('evicts once, when unsent bytes keep growing after the warning', () => {
     const { outbox, sent, evictions } = onNetwork(limits)
     for (let written = 0; written < 50; written++) outbox.write(frame(60))
     expect(sent().filter(isLagging)).toHaveLength(1)
     expect(evictions()).toBe(1)
   })
 
-  it('never evicts without a warning before, however suddenly much waits', () => {
+  it('never evicts without a warning, however fast unsent bytes grow', () => {
     const { outbox, sent, evictions } = onNetwork(limits)
     outbox.write(frame(150))
     for (let written = 0; written < 3 && evictions() === 0; written++) outbox.write(frame(5000))
     expect(sent().findIndex(isLagging)).toBeGreaterThan(-1)
   })
 
-  it('does not evict for a large frame that is on its way, whatever small ones follow it', () => {
+  it('does not evict because of one large frame, whatever small ones follow it', () => {
     const { outbox, evictions, network } = onNetwork(limits)
     outbox.write(frame(5000))
     for (let written = 0; written < 5; written++) outbox.write(frame(60))
@@ -195,7 +195,7 @@ describe('the outbox', () => {
     expect(evictions()).toBe(0)
   })
 
-  it('has room again once what waits has gone out, however little that is', async () => {
+  it('has room again once all unsent bytes are sent, however few those are', async () => {
     const { outbox, network } = onNetwork(limits)
     outbox.write(frame(limits.replayBytes + 1))
     const room = outbox.room()
@@ -204,7 +204,7 @@ describe('the outbox', () => {
     expect(outbox.room()).toBeUndefined()
   })
 
-  it('waits for room while much waits, and not for ever when the socket goes', async () => {
+  it('waits for room while too many bytes are unsent, and stops waiting when the socket closes', async () => {
     const { outbox, network } = onNetwork(limits)
     outbox.write(frame(200_000))
     const room = outbox.room()
@@ -214,7 +214,7 @@ describe('the outbox', () => {
   })
 })
 
-/** An outbox on a network that takes bytes and delivers them when it is told to. */
+/** An outbox on a network that takes bytes and delivers them on demand. */
 function onNetwork(limits: OutboxLimits) {
   const sent: string[] = []
   const waiting: (() => void)[] = []
@@ -258,7 +258,7 @@ function lastSeq(client: RawClient, session: string): number {
   return client.events(session).at(-1)?.seq ?? 0
 }
 
-/** Events without gap or repeat; each block's pieces from its beginning, and none after the end of its turn. */
+/** Events without gaps or repeats; the deltas of each block from its beginning, and none after the end of its turn. */
 function expectInOrder(client: RawClient, session: string): void {
   const frames = client.frames.filter((frame) => 'session' in frame && frame.session === session)
   const seqs = frames.flatMap((frame) => (frame.type === 'event' ? [frame.event.seq] : []))

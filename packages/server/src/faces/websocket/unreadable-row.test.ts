@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openSqliteStore } from '../../stores/sqlite.ts'
 import { testToken, websocketUnderTest } from './websocket-under-test.ts'
 
-/** One row of the database is damaged: every face tells the rest, and says what is missing. */
+/** With one damaged row in the database, every face reads the rest and says what is missing. */
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-unreadable-'))
 const whole = join(folder, 'whole.sqlite')
@@ -48,7 +48,7 @@ async function fill(served: Served): Promise<void> {
   await served.play(session, { type: 'text', text: 'second turn' })
 }
 
-/** One more turn, to its end. */
+/** Plays one more turn to its end. */
 async function goOn({ host }: Served): Promise<void> {
   const text = JSON.stringify([{ type: 'text', text: 'it goes on' }])
   const { seq } = await host.command(session, { type: 'prompt.submit', commandId: 'go on', text })
@@ -111,7 +111,7 @@ async function lookAtAll(served: Served, seq: number): Promise<void> {
   await ask(served, `/${session}?tail=50`)
 }
 
-it('a damaged event of any type is a notice in its place, and every face tells the rest', async () => {
+it('a damaged event of any type becomes a notice in its place, and every face reads the rest', async () => {
   for (const type of new Set(types)) {
     const seq = types.indexOf(type) + 1
     const at = `id % ${2 ** 32} = ${seq} AND id / ${2 ** 32} = 1`
@@ -121,7 +121,7 @@ it('a damaged event of any type is a notice in its place, and every face tells t
   }
 })
 
-it.each(Object.entries(damages))('a session with an event that is %s goes on', async (_, body) => {
+it.each(Object.entries(damages))('a session with an event that is %s can go on', async (_, body) => {
   const seq = types.indexOf('text.written') + 1
   const at = `id % ${2 ** 32} = ${seq} AND id / ${2 ** 32} = 1`
   await withDamage(`UPDATE events SET body = ${body} WHERE ${at}`, async (served) => {
@@ -131,7 +131,7 @@ it.each(Object.entries(damages))('a session with an event that is %s goes on', a
   })
 })
 
-it('the damaged state of a session is made again from its events', async () => {
+it('the damaged state of a session is rebuilt from its events', async () => {
   await withDamage(`UPDATE sessions SET state = '{"broken' WHERE id = '${session}'`, async (served) => {
     const { sessions } = JSON.parse(await ask(served, '')) as { sessions: { id: string; title: string }[] }
     expect(sessions.map(({ title }) => title).sort()).toEqual(['another', 'one'])

@@ -22,13 +22,13 @@ import type { OutboxLimits } from './outbox.ts'
 export type WebSocketUnderTest = AsyncDisposable & {
   readonly host: Host
   readonly gates: Gates
-  /** Holds the agent `stepping`, which says one piece at a time, when it is told to. */
+  /** Controls the agent `stepping`, which writes one piece at a time. */
   readonly stepper: Stepper
   readonly cwd: string
   readonly port: number
   readonly peers: number
   connect(options?: RawClientOptions): Promise<RawClient>
-  /** What an upgrade that is refused is answered with. */
+  /** The answer to a refused upgrade. */
   refusal(headers: Record<string, string>, path?: string): Promise<Refusal>
   create(title?: string, agent?: 'scripted' | 'stepping'): Promise<string>
   /** Submits a script and waits for the end of its turn. */
@@ -146,14 +146,14 @@ export async function websocketUnderTest(
   }
 }
 
-/** Lets a scripted agent go on by one piece. */
+/** Steps a scripted agent through its pieces. */
 export type Stepper = {
   readonly sleep: Sleep
-  /** Resolves when the agent has said a piece and waits. */
+  /** Resolves when the agent has written a piece and waits. */
   paused(): Promise<void>
-  /** Lets it say the next piece. */
+  /** Lets the agent write the next piece. */
   step(): void
-  /** Lets it say all there is. */
+  /** Lets the agent write all remaining pieces. */
   run(): void
 }
 
@@ -182,7 +182,7 @@ function createStepper(): Stepper {
   }
 }
 
-/** Resolves with the next end of a turn in the session. */
+/** Resolves at the next end of a turn in the session. */
 async function untilIdle(host: Host, session: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const { seq } = await host.state(session)
@@ -229,15 +229,15 @@ export type FrameOf<Type extends ServerFrame['type']> = Extract<ServerFrame, { t
 
 export type RawClientOptions = {
   readonly headers?: Record<string, string>
-  /** False: pings of the protocol are not answered, as if the network were cut. */
+  /** False: protocol pings are not answered, as if the network were cut. */
   readonly autoPong?: boolean
-  /** False: frames are taken as they are, for floods. */
+  /** False: the shape of frames is not checked, for floods. */
   readonly check?: boolean
 }
 
 const patienceMs = 15_000
 
-/** A bare `ws` client: keeps every frame, and notes each whose shape is not exactly the protocol's. */
+/** A bare `ws` client. It keeps every frame and notes each one whose shape is not exactly the protocol's. */
 export class RawClient {
   readonly frames: ServerFrame[] = []
   readonly problems: string[] = []
@@ -260,13 +260,13 @@ export class RawClient {
     this.websocket.on('message', (data, isBinary) => this.#take(String(data), isBinary))
   }
 
-  /** An object as JSON; text and bytes as they are. */
+  /** Sends an object as JSON, and text or bytes as they are. */
   send(frame: object | string): void {
     const isRaw = typeof frame === 'string' || Buffer.isBuffer(frame)
     this.websocket.send(isRaw ? frame : JSON.stringify(frame))
   }
 
-  /** Sends, and resolves with the first frame of a type that comes after it. */
+  /** Sends a frame and resolves with the next frame of a type. */
   ask<Type extends ServerFrame['type']>(frame: object | string, type: Type): Promise<FrameOf<Type>> {
     const from = this.frames.length
     this.send(frame)
@@ -290,7 +290,7 @@ export class RawClient {
       .find((frame) => frame.type === 'following' && frame.session === session) as FrameOf<'following'>
   }
 
-  /** The receipt of a command, whatever it says. */
+  /** The receipt of a command, with or without an error. */
   async command(
     session: string,
     command: CommandInput | Record<string, unknown>,
@@ -315,7 +315,7 @@ export class RawClient {
     )
   }
 
-  /** The first frame from some place on, of those that came or will, for which this holds. */
+  /** The first frame from an index on, already received or yet to come, for which the condition holds. */
   async until(holds: (frame: ServerFrame) => boolean, from = 0): Promise<ServerFrame> {
     const deadline = AbortSignal.timeout(patienceMs)
     for (let at = from; ; at++) {
@@ -325,7 +325,7 @@ export class RawClient {
     }
   }
 
-  /** Resolves when all that the server had to say so far has come. */
+  /** Resolves when all that the server has sent so far has arrived. */
   async settled(): Promise<void> {
     const id = `settled-${this.frames.length}`
     const from = this.frames.length
@@ -377,7 +377,7 @@ export class RawClient {
   }
 }
 
-/** Exactly the protocol's: every field there is known to the schema, and of its type. */
+/** Exact match: every field is known to the schema and has its type. */
 function shapeProblems(frame: ServerFrame): string[] {
   const checked = ServerFrame.safeParse(frame)
   if (!checked.success) return [`${JSON.stringify(frame)}: ${checked.error.message}`]

@@ -11,7 +11,7 @@ import {
 const server = await websocketUnderTest()
 afterAll(() => server[Symbol.asyncDispose]())
 
-/** Every frame of every test has exactly the shape of the protocol. */
+/** Every frame of every test must have exactly the shape of the protocol. */
 const clients: RawClient[] = []
 async function connect(options?: RawClientOptions, to = server): Promise<RawClient> {
   const client = await to.connect(options)
@@ -33,13 +33,13 @@ const upTo = (head: number, from = 1) => Array.from({ length: head - from + 1 },
 const kinds = (frames: readonly ServerFrame[]) => frames.map(({ type }) => type)
 
 describe('hello', () => {
-  it('is answered by welcome: the version and how often the server beats', async () => {
+  it('is answered by welcome, with the version and the heartbeat interval', async () => {
     const client = await connect()
     const welcome = await client.hello()
     expect(welcome).toEqual({ type: 'welcome', version: '0.0.0-test', heartbeatMs: 15_000 })
   })
 
-  it('may say who is there, and may be said twice', async () => {
+  it('may name the client, and may be sent twice', async () => {
     const client = await connect()
     await client.ask({ type: 'hello', client: 'a test' }, 'welcome')
     await client.ask({ type: 'hello', client: 'a test' }, 'welcome')
@@ -56,7 +56,7 @@ describe('hello', () => {
 })
 
 describe('follow', () => {
-  it('from the start: following, every event, caught-up', async () => {
+  it('from the start sends following, every event, caught-up', async () => {
     const session = await server.create()
     await server.play(session, ...hello)
     const { seq: head, epoch } = await server.host.state(session)
@@ -68,7 +68,7 @@ describe('follow', () => {
     expect(client.frames.at(-1)).toEqual({ type: 'caught-up', session, seq: head })
   })
 
-  it('from a cursor: only what follows it', async () => {
+  it('from a cursor sends only the events after it', async () => {
     const session = await server.create()
     await server.play(session, ...hello)
     const { seq: head, epoch } = await server.host.state(session)
@@ -78,7 +78,7 @@ describe('follow', () => {
     expect(seqs(client.events())).toEqual(upTo(head, 4))
   })
 
-  it('from the head: nothing but caught-up', async () => {
+  it('from the head sends nothing but caught-up', async () => {
     const session = await server.create()
     const { seq: head, epoch } = await server.host.state(session)
     const client = await connect()
@@ -91,7 +91,7 @@ describe('follow', () => {
     ['another epoch and no cursor', () => ({ epoch: 'another' })],
     ['beyond the head', (head: number) => ({ after: head + 1 })],
     ['far beyond the head', () => ({ after: Number.MAX_SAFE_INTEGER })],
-  ])('with a cursor of %s: verdict reset, and everything is replayed', async (_, from) => {
+  ])('with a cursor of %s has the verdict reset and replays everything', async (_, from) => {
     const session = await server.create()
     await server.play(session, ...hello)
     const { seq: head, epoch } = await server.host.state(session)
@@ -102,7 +102,7 @@ describe('follow', () => {
     expect(client.frames.at(-1)).toEqual({ type: 'caught-up', session, seq: head })
   })
 
-  it('again on the same socket starts over, without a repeat of what is live', async () => {
+  it('again on the same socket starts over without repeating live events', async () => {
     const session = await server.create()
     const client = await connect()
     await client.follow(session)
@@ -115,7 +115,7 @@ describe('follow', () => {
     expect(seqs(client.events(session, from))).toEqual(upTo(head, 2))
   })
 
-  it('live: events come as they are recorded, without gap or repeat', async () => {
+  it('sends live events as they are recorded, without gaps or repeats', async () => {
     const session = await server.create()
     const client = await connect()
     await client.follow(session)
@@ -124,7 +124,7 @@ describe('follow', () => {
     expect(client.events()).toEqual(await server.log(session))
   })
 
-  it('through a restart of the socket: the cursor goes on where it was', async () => {
+  it('on a new socket continues from the cursor', async () => {
     const session = await server.create()
     const first = await connect()
     const { epoch } = await first.follow(session)
@@ -141,7 +141,7 @@ describe('follow', () => {
 
 describe('a block that is being written', () => {
   it.each(['text', 'thinking'] as const)(
-    '(%s) is given to whoever joins as one delta at offset 0, between the events and caught-up',
+    '(%s) is sent to a new reader as one delta at offset 0, between the events and caught-up',
     async (type) => {
       await using own = await websocketUnderTest()
       const { stepper } = own
@@ -172,7 +172,7 @@ describe('a block that is being written', () => {
     },
   )
 
-  it('a call whose input is being written: what it is, and its input so far', async () => {
+  it('(a call with its input) is sent to a new reader as its draft and its input so far', async () => {
     await using own = await websocketUnderTest()
     const { stepper } = own
     const session = await own.create('one piece at a time', 'stepping')
@@ -213,7 +213,7 @@ describe('a block that is being written', () => {
     }
   })
 
-  it('thinking and text: the deltas come before the event, and add up to it', async () => {
+  it('(thinking and text) has deltas before its event that add up to it', async () => {
     const session = await server.create()
     const client = await connect()
     await client.follow(session)
@@ -232,7 +232,7 @@ describe('a block that is being written', () => {
     expectNothingAfterEnd(client)
   })
 
-  it('a tool call: drafted, its input streamed, called, its output streamed, ended', async () => {
+  it('(a tool call) is drafted, its input streamed, called, its output streamed, ended', async () => {
     const session = await server.create()
     const client = await connect()
     await client.follow(session)
@@ -263,7 +263,7 @@ describe('a block that is being written', () => {
     ])
   })
 
-  it('every reader, whenever it joined, folds to the same view', async () => {
+  it('folds to the same view for every reader, whenever it joined', async () => {
     const session = await server.create()
     const steps = [gate(), gate(), gate()]
     const readers = [await connect()]
@@ -291,7 +291,7 @@ describe('a block that is being written', () => {
 })
 
 describe('native messages', () => {
-  it('go only to those who asked, in their place among the deltas', async () => {
+  it('are sent only to readers that asked for them, in order among the deltas', async () => {
     const session = await server.create()
     const curious = await connect()
     const plain = await connect()
@@ -308,7 +308,7 @@ describe('native messages', () => {
     expect(curious.events()).toEqual(plain.events())
   })
 
-  it('are live only: a replay has none', async () => {
+  it('are not part of a replay', async () => {
     const session = await server.create()
     await server.play(session, ...hello)
     const client = await connect()
@@ -348,7 +348,7 @@ describe('unfollow', () => {
     expect(client.of('caught-up')).toEqual([])
   })
 
-  it('of what is not followed is nothing to complain about', async () => {
+  it('of a session that is not followed is no error', async () => {
     const client = await connect()
     client.send({ type: 'unfollow', session: 'ses_unknown' })
     await client.settled()
@@ -357,7 +357,7 @@ describe('unfollow', () => {
 })
 
 describe('two sessions on one socket', () => {
-  it('each has its own order, and its frames carry its name', async () => {
+  it('each keep their own order, and their frames carry the session id', async () => {
     const sessions = [await server.create('one'), await server.create('two')]
     const client = await connect()
     for (const session of sessions) await client.follow(session)
@@ -395,7 +395,7 @@ describe('command', () => {
     expect(submitted.promptId).toBe(receipt.promptId)
   })
 
-  it('that is refused: the receipt has the error, with its code and details', async () => {
+  it('that is refused has the error in its receipt, with its code and details', async () => {
     const session = await server.create()
     const client = await connect()
     const refuse = async (command: Record<string, unknown>) => {
@@ -431,7 +431,7 @@ describe('command', () => {
     ['text and parts', { type: 'prompt.submit', text: 'a', parts: [{ type: 'text', text: 'a' }] }],
     ['a field that does not exist', { type: 'turn.cancel', force: true }],
     ['a decision that does not exist', { type: 'permission.decide', requestId: 'r', decision: 'maybe' }],
-  ])('with %s: the receipt says what is wrong', async (_, command) => {
+  ])('with %s has a receipt that says what is wrong', async (_, command) => {
     const session = await server.create()
     const client = await connect()
     const commandId = id()
@@ -449,7 +449,7 @@ describe('command', () => {
     expect((await server.host.state(session)).seq).toBe(1)
   })
 
-  it('to an unknown session: a receipt with not_found', async () => {
+  it('to an unknown session has a receipt with not_found', async () => {
     const client = await connect()
     const receipt = await client.command('ses_unknown', prompt(id(), 'hello'))
     expect(receipt.error).toMatchObject({
@@ -458,7 +458,7 @@ describe('command', () => {
     })
   })
 
-  it('without an id: an error, since nobody can wait for its receipt', async () => {
+  it('without an id is answered with an error, because no receipt can name it', async () => {
     const session = await server.create()
     const client = await connect()
     const command = { type: 'prompt.submit', text: 'hello' }
@@ -469,7 +469,7 @@ describe('command', () => {
   it.each([
     ['empty', ''],
     ['too long', 'x'.repeat(201)],
-  ])('with an id that is %s: an error that has the shape of the protocol', async (_, commandId) => {
+  ])("with an id that is %s is answered with an error of the protocol's shape", async (_, commandId) => {
     const session = await server.create()
     const client = await connect()
     client.send({ type: 'command', session, command: prompt(commandId, 'hello') })
@@ -478,7 +478,7 @@ describe('command', () => {
     expect(client.problems).toEqual([])
   })
 
-  it('the same id and content twice is one effect and the same receipt', async () => {
+  it('sent twice with the same id and content has one effect and the same receipt', async () => {
     const session = await server.create()
     const [one, other] = [await connect(), await connect()]
     const command = prompt(id(), 'hello')
@@ -490,7 +490,7 @@ describe('command', () => {
     expect(log.filter(({ type }) => type === 'prompt.submitted')).toHaveLength(1)
   })
 
-  it('the same id with other content is a conflict, and has no effect', async () => {
+  it('sent again with the same id and other content is a conflict and has no effect', async () => {
     const session = await server.create()
     const client = await connect()
     const commandId = id()
@@ -506,7 +506,7 @@ describe('command', () => {
     expect(log.filter(({ type }) => type === 'prompt.submitted')).toHaveLength(1)
   })
 
-  it('many at once are done in the order they were sent', async () => {
+  it('is handled in the order of sending when many are sent at once', async () => {
     const session = await server.create()
     const client = await connect()
     await client.follow(session)
@@ -521,7 +521,7 @@ describe('command', () => {
     expect(log.flatMap((event) => (event.type === 'turn.started' ? [event.promptId] : []))).toEqual(prompts)
   })
 
-  it('sent in the wrong order: each is refused for what is the case then, and works when its time comes', async () => {
+  it('is refused while it does not apply, and works when it does', async () => {
     const session = await server.create()
     const client = await connect()
     await client.follow(session)
@@ -546,7 +546,7 @@ describe('command', () => {
     })
   })
 
-  it('more than 256 under way are refused with rate_limited, and the rest go on', async () => {
+  it('is refused with rate_limited beyond 256 at once, and the others go on', async () => {
     const disk = heldStore()
     await using server = await websocketUnderTest({ store: disk.store })
     const session = await server.create()
@@ -566,7 +566,7 @@ describe('command', () => {
 })
 
 describe('session-changed', () => {
-  it('tells everyone who said hello of sessions created, changed and deleted', async () => {
+  it('is sent to every client that said hello, for sessions created, changed and deleted', async () => {
     const [greeted, other, silent] = [await connect(), await connect(), await connect()]
     await greeted.hello()
     await other.hello()
@@ -613,7 +613,7 @@ describe('session-changed', () => {
     ])
   })
 
-  it('tells of a fork as of any new session', async () => {
+  it('is sent for a fork as for any new session', async () => {
     const session = await server.create('the first')
     await server.play(session, ...hello)
     const client = await connect()
@@ -627,7 +627,7 @@ describe('session-changed', () => {
     expect(created).toMatchObject({ session: receipt.sessionId, summary: { title: 'the copy' } })
   })
 
-  it('a follower of a deleted session hears of it, and nothing more of the session', async () => {
+  it('of a deleted session is sent to its followers, and no more frames of that session', async () => {
     const session = await server.create()
     const client = await connect()
     await client.hello()
@@ -646,20 +646,20 @@ describe('a bad frame is answered with an error, and the socket stays usable', (
   const deep = `{"type":"command","session":"s","command":${command}}`
   it.each<[string, () => string | Buffer | object, string]>([
     ['malformed JSON', () => '{"type":', 'validation_error'],
-    ['no JSON at all', () => 'hello', 'validation_error'],
+    ['text that is not JSON', () => 'hello', 'validation_error'],
     ['an empty frame', () => '', 'validation_error'],
     ['null', () => 'null', 'validation_error'],
     ['a number', () => '7', 'validation_error'],
     ['an array', () => '[]', 'validation_error'],
     ['no type', () => ({}), 'validation_error'],
     ['an unknown type', () => ({ type: 'subscribe' }), 'validation_error'],
-    ['a type of the server', () => ({ type: 'welcome', version: '1', heartbeatMs: 1 }), 'validation_error'],
+    ['a server frame', () => ({ type: 'welcome', version: '1', heartbeatMs: 1 }), 'validation_error'],
     ['follow without a session', () => ({ type: 'follow' }), 'validation_error'],
     ['a session that is a number', () => ({ type: 'follow', session: 7 }), 'validation_error'],
     ['an empty session', () => ({ type: 'follow', session: '' }), 'validation_error'],
     ['a session of 300 characters', () => ({ type: 'follow', session: 'x'.repeat(300) }), 'validation_error'],
     ['a negative cursor', () => ({ type: 'follow', session: 's', after: -1 }), 'validation_error'],
-    ['half a cursor', () => ({ type: 'follow', session: 's', after: 1.5 }), 'validation_error'],
+    ['a fractional cursor', () => ({ type: 'follow', session: 's', after: 1.5 }), 'validation_error'],
     ['a cursor that is a text', () => ({ type: 'follow', session: 's', after: '1' }), 'validation_error'],
     ['an epoch that is a number', () => ({ type: 'follow', session: 's', epoch: 1 }), 'validation_error'],
     [
@@ -667,7 +667,7 @@ describe('a bad frame is answered with an error, and the socket stays usable', (
       () => ({ type: 'command', session: 's', command: 'stop' }),
       'validation_error',
     ],
-    ['a command of null', () => ({ type: 'command', session: 's', command: null }), 'validation_error'],
+    ['a command that is null', () => ({ type: 'command', session: 's', command: null }), 'validation_error'],
     ['a command nested too deep', () => deep, 'validation_error'],
     ['a binary frame', () => Buffer.from('{"type":"hello"}'), 'validation_error'],
     ['a frame that is too large', () => big, 'too_large'],
@@ -684,7 +684,7 @@ describe('a bad frame is answered with an error, and the socket stays usable', (
     expect(client.of('error')).toHaveLength(1)
   })
 
-  it('says which session it is about, where it can', async () => {
+  it('the error names the session if the frame does', async () => {
     const client = await connect()
     expect(await client.ask({ type: 'follow', session: 'ses_unknown' }, 'error')).toMatchObject({
       session: 'ses_unknown',
@@ -695,7 +695,7 @@ describe('a bad frame is answered with an error, and the socket stays usable', (
     })
   })
 
-  it('disturbs nobody else, and not what is followed on the same socket', async () => {
+  it('other clients and sessions followed on the same socket are not affected', async () => {
     const session = await server.create()
     const [bad, good] = [await connect(), await connect()]
     await bad.follow(session)
@@ -716,7 +716,7 @@ describe('ping', () => {
     expect(await client.ask({ type: 'ping', ...given }, 'pong')).toEqual({ type: 'pong', ...given })
   })
 
-  it('is answered also while a replay is under way', async () => {
+  it('is answered during a replay too', async () => {
     const session = await server.create()
     await server.play(session, { type: 'flood', deltas: 2_000, size: 100, blocks: 2_000 })
     const client = await connect({ check: false })
@@ -727,7 +727,7 @@ describe('ping', () => {
     expect(seqs(client.events())).toEqual(upTo((await server.host.state(session)).seq))
   })
 
-  it('of the protocol is answered by the protocol', async () => {
+  it('of the WebSocket protocol is answered with a pong', async () => {
     const client = await connect()
     const pong = new Promise<string>((resolve) =>
       client.websocket.once('pong', (data) => resolve(String(data))),
@@ -737,7 +737,7 @@ describe('ping', () => {
   })
 })
 
-describe('the upgrade', () => {
+describe('an upgrade', () => {
   const authorization = 'Bearer websocket-test-token'
   it.each([
     ['no token', {}, 401, 'unauthorized'],
@@ -762,19 +762,19 @@ describe('the upgrade', () => {
     expect(refusal).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } })
   })
 
-  it('a token in the address is not taken', async () => {
+  it('with the token in the URL is refused', async () => {
     const refusal = await server.refusal({}, '/api/ws?token=websocket-test-token')
     expect(refusal.status).toBe(401)
   })
 
-  it('of a page of our own is let in', async () => {
+  it("of the server's own page is accepted", async () => {
     const client = await connect({ headers: { origin: `http://127.0.0.1:${server.port}` } })
     expect((await client.hello()).type).toBe('welcome')
   })
 })
 
-describe('a client that goes', () => {
-  it('is forgotten', async () => {
+describe('a client that disconnects', () => {
+  it('is removed from the peers', async () => {
     await expect.poll(() => server.peers).toBe(0)
     const session = await server.create()
     const client = await connect()
@@ -784,8 +784,8 @@ describe('a client that goes', () => {
     await expect.poll(() => server.peers).toBe(0)
   })
 
-  it('without a word is noticed: whoever does not answer the beat is let go, the others stay', async () => {
-    // Long enough for whoever is there to answer on a busy machine.
+  it('without a close frame is dropped when it does not answer a ping, and the others stay', async () => {
+    // Long enough for a client to answer on a busy machine.
     const heartbeatMs = 1_000
     await using own = await websocketUnderTest({ heartbeatMs })
     const session = await own.create()
@@ -801,7 +801,7 @@ describe('a client that goes', () => {
   })
 })
 
-it('a server that stops says goodbye', async () => {
+it('a server that stops closes its sockets with a code and a reason', async () => {
   const stopping = await websocketUnderTest()
   const client = await stopping.connect()
   await client.follow(await stopping.create())
@@ -836,7 +836,10 @@ function streamed(client: RawClient, blockId: string) {
     .filter((delta) => delta.blockId === blockId)
 }
 
-/** Each piece begins where the last ended, the first at 0, all before the event; together they are the block. */
+/**
+ * Each delta starts where the last one ended, the first at 0, and all come before the event; together they are the
+ * block.
+ */
 function expectWhole(client: RawClient, blockId: string, text: string): void {
   const pieces = streamed(client, blockId)
   let soFar = ''

@@ -3,12 +3,16 @@ import type { AgentOutput } from './agent-adapter.ts'
 import { requestsOfTurn } from './end-turn.ts'
 
 /**
- * Steered prompts that an agent accepted which does not tell when it takes them up. They count as taken up at once, unless a
- * person is asked: then the agent waits, and would lose them with its process. They count once it goes on.
+ * Steered prompts of an agent that accepts them but does not report when it takes them up. They count as taken up at
+ * once, except while a request is open: then the agent waits, and would lose them with its process. In that case they
+ * count as taken up when the agent continues.
  */
 export type AcceptedSteers = {
   accept(promptId: string): Promise<void>
-  /** To be called before an output is taken. Resolves when what it shows to be taken up is recorded; nothing if there is none. */
+  /**
+   * Call it before an output is recorded. Resolves when the prompts that this output shows to be taken up are
+   * recorded; returns undefined if there are none.
+   */
   heard(output: AgentOutput): Promise<void> | undefined
   forget(): void
 }

@@ -26,10 +26,11 @@ import type {
 
 /**
  * PORT. An adapter translates one agent's protocol; it owns no loop of ours and decides nothing. Rules:
- * - `connect` rejects only with a ParleyError, and only if the agent cannot be started; nothing is left running then.
+ * - `connect` rejects only with a ParleyError, and only if the agent cannot be started; no process is left running
+ *   then.
  * - after `connect`, nothing throws for an agent's failure: every failure is an output.
- * - two connections share nothing that one could see of the other.
- * - what is not understood is given on as `agent.unrecognised`, never dropped.
+ * - two connections share no state that one could observe of the other.
+ * - a message that is not understood is passed on as `agent.unrecognised`, never dropped.
  */
 export type AgentAdapter = {
   readonly id: AgentId
@@ -37,92 +38,112 @@ export type AgentAdapter = {
   readonly description?: string
   readonly capabilities: Capabilities
   readonly modes: readonly PermissionMode[]
-  /** The session options it honours; any other is refused by name. `tools` is the host's own. */
+  /**
+   * The session options that the agent honours; any other is refused by name. `tools` is an option of the host
+   * itself.
+   */
   readonly options?: readonly (keyof SessionOptions)[]
-  /** Of those, what takes effect only when the agent is started: a change makes the host start it anew for the next turn. */
+  /**
+   * The options among them that take effect only when the agent starts: a change makes the host restart it before the
+   * next turn.
+   */
   readonly restartsFor?: readonly (keyof SessionOptions)[]
-  /** Of those, what the agent takes with the first prompt of a conversation and never again. */
+  /** The options among them that the agent reads only with the first prompt of a conversation. */
   readonly fixedOptions?: readonly (keyof SessionOptions)[]
-  /** Changes with what the person configured of it: an agent that was started before that is started anew. */
+  /**
+   * Changes when the person changes the agent's configuration. An agent process with an older revision is restarted.
+   */
   readonly revision?: string
-  /** Variables of its environment that sign it in with a key, the usual one first. */
+  /** Environment variables that sign the agent in with a key, the usual one first. */
   readonly keys?: readonly string[]
-  /** The npm package that brings the agent, at a version that is known to work. Without it, people install it themselves. */
+  /**
+   * The npm package of the agent, at a version that is known to work. Without it, people install the agent
+   * themselves.
+   */
   readonly install?: { readonly package: string; readonly version: string }
-  /** It takes long to start: a new session starts it before its first prompt. */
+  /** The agent starts slowly: a new session starts it before its first prompt. */
   readonly startsAhead?: boolean
   /**
-   * With the capability `environment`: variables that no session and no folder may set, since the adapter sets or reads
-   * them itself. A name, or the beginning of names before a `*`; `open` are those names that may be set all the same.
+   * With the capability `environment`: variables that no session and no folder may set, because the adapter sets or
+   * reads them itself. An entry is a name, or a prefix followed by `*`; `open` lists names that may be set
+   * nevertheless.
    */
   readonly variables?: { readonly reserved: readonly string[]; readonly open?: readonly string[] }
-  /** It says when a turn that it began by itself ends. Otherwise such a turn ends when the agent has been quiet for a while. */
+  /**
+   * The agent reports the end of a turn that it started by itself. Otherwise such a turn ends after a period of
+   * silence.
+   */
   readonly endsOwnTurns?: boolean
-  /** What the agent remembers by itself of conversations on this machine. */
+  /** The conversations that the agent keeps by itself on this machine. */
   readonly conversations?: AgentMemory
-  /** What goes on with a conversation in the agent's own program, in a terminal, in the session's folder. */
+  /** The command that continues a conversation in the agent's own program, in a terminal, in the session's folder. */
   terminalCommand?(agentSessionId: string): readonly string[]
   /**
-   * Looks for the agent on this machine. Never throws; must return soon after `signal` aborts. Whatever it started for
-   * that is gone when it returns.
+   * Looks for the agent on this machine. Never throws; must return soon after `signal` aborts. Every process it
+   * started has ended when it returns.
    */
   probe(signal: AbortSignal): Promise<AgentProbe>
   /**
-   * The models, for a program whose probe does not tell them. Starts it for that, in an empty folder of its own: nothing of any
-   * session's folder is read or run. Rejects if they cannot be had; whatever it started is gone then as well.
+   * The models, for an agent whose probe does not report them. Starts the program in an empty folder of its own:
+   * nothing of any session's folder is read or run. Rejects if the models cannot be read. Every process it started
+   * has ended when it settles.
    */
   models?(signal: AbortSignal): Promise<AgentModel[]>
   /**
-   * Why no session of it can be begun on this machine: its program is not there. Looks at once and anew, never guesses;
-   * nothing if in doubt. A program that comes later is found without a restart.
+   * Why no session of this agent can be created on this machine: its program is missing. It checks at once on every
+   * call, and returns undefined in case of doubt. A program that is installed later is found without a restart.
    */
   refusal?(): ParleyError | undefined
   connect(input: ConnectInput): Promise<AgentConnection>
   /**
-   * Starts the program before there is a session for it, in no session's folder. Rejects if that cannot be done; nothing is
+   * Starts the program before there is a session for it, in no session's folder. Rejects if that fails; no process is
    * left running then.
    */
   prepare?(input: PrepareInput): Promise<PreparedAgent>
 }
 
-/** What a program is started with that has no session yet. It may only be given to a session that has the same. */
+/** What a program without a session is started with. It may only be given to a session that has the same values. */
 export type PrepareInput = Pick<ConnectInput, 'settings' | 'trusted' | 'env' | 'signal'> & {
   readonly hostTools?: Pick<HostTools, 'tools'>
 }
 
-/** A program that was started and waits for a session. */
+/** A started program that waits for a session. */
 export type PreparedAgent = {
-  /** False: it is gone, or what it read when it was started has changed since. */
+  /** False: the program has ended, or what it read at its start has changed since. */
   readonly isUsable: boolean
   /**
-   * Takes it to a folder in which a session is expected soon, to save more of the time. It then fits no other folder. Does
-   * nothing where that would have an effect that only a session may have. Rejects if it cannot serve the folder.
+   * Moves the program to a folder in which a session is expected soon, to save more of the start time. From then on
+   * it serves no other folder. Does nothing if that would have an effect that only a session may have. Rejects if it
+   * cannot serve the folder.
    */
   enter(place: Pick<ConnectInput, 'cwd' | 'settings' | 'trusted'>): Promise<void>
-  /** Gives it to a session, once. Rejects if it cannot serve it: the session is then started by `connect` of the adapter. */
+  /**
+   * Gives the program to a session, once. Rejects if it cannot serve the session: the session then uses `connect` of
+   * the adapter.
+   */
   connect(input: ConnectInput): Promise<AgentConnection>
-  /** Ends the program. Idempotent, and without effect once a session has it. */
+  /** Ends the program. Idempotent, and without effect once a session uses it. */
   close(): Promise<void>
 }
 
 export type AgentMemory = {
-  /** All that can be gone on with, or those of one folder. */
+  /** All conversations that can be continued, or those of one folder. */
   list(query: { readonly cwd?: string }, signal: AbortSignal): Promise<AgentConversation[]>
-  /** One, from its beginning. What it holds of no turn may be left out. */
+  /** One conversation, from its start. Parts that belong to no turn may be left out. */
   read(agentSessionId: string, signal: AbortSignal): AsyncIterable<Remembered>
-  /** Under which id the agent keeps a prompt that the host gave it. The host's own id unless it says so. */
+  /** The id under which the agent keeps a prompt of the host. Without this function it is the host's own id. */
   idOf?(agentSessionId: string, promptId: string): string
 }
 
-/** A prompt begins a turn; outputs are of the turn before them. */
+/** A prompt starts a turn; outputs belong to the turn before them. */
 export type Remembered =
   | {
       readonly type: 'prompt'
       readonly at: number
       readonly parts: readonly PromptPart[]
-      /** The agent's id of it: the same whenever it is read. */
+      /** The agent's id of the prompt: the same on every read. */
       readonly id?: string
-      /** No person said this: the adapter made the agent go on with a turn of the host's. */
+      /** Not a prompt of a person: the adapter made the agent continue a turn of the host. */
       readonly own?: true
     }
   | { readonly type: 'output'; readonly at: number; readonly output: AgentOutput }
@@ -133,80 +154,93 @@ export type ConnectInput = {
   readonly cwd: string
   readonly settings: SessionSettings
   readonly mcpServers?: McpServers
-  /** For agents with the capability `hostTools`. Absent: the host has none for this session. */
+  /** For agents with the capability `hostTools`. Absent: the host has no tools for this session. */
   readonly hostTools?: HostTools
-  /** The person trusts the folder: settings, hooks and servers that lie in it may load. Else only the person's own do. */
+  /**
+   * The person trusts the folder: its settings, hooks and servers may load. Otherwise only the person's own settings
+   * load.
+   */
   readonly trusted: boolean
-  /** Variables for the agent's process, beside what the adapter gives it. For agents with the capability `environment`. */
+  /**
+   * Variables for the agent's process, in addition to those of the adapter. For agents with the capability
+   * `environment`.
+   */
   readonly env?: EnvironmentVariables
   /**
-   * Go on with this conversation of the agent's, or with a copy of it. `turns` of it were completed: with none, an
-   * agent that kept nothing has lost nothing.
+   * Continue this conversation of the agent, or a copy of it. `turns` is the number of its completed turns: if it is
+   * 0, an agent that has no record of the conversation has lost nothing.
    */
   readonly resume?: { readonly agentSessionId: string; readonly fork?: boolean; readonly turns: number }
-  /** How the agent's questions reach a rule or a person. */
+  /** Passes the agent's requests to a rule or a person. */
   readonly person: Person
-  /** Gives up connecting. Means nothing once `connect` has resolved. */
+  /** Cancels `connect`. Has no effect once `connect` has resolved. */
   readonly signal: AbortSignal
 }
 
 /**
  * One live attachment to an agent, for one session.
- * - `events` ends when the agent is gone, for whatever reason; an `agent.disconnected` before that says why.
- * - it is read by one reader, which may pause: an adapter must then stop reading its agent, not buffer without end.
+ * - `events` ends when the agent has ended, for whatever reason; an `agent.disconnected` before that gives the
+ *   reason.
+ * - `events` has one reader, which may pause: an adapter must then stop reading from its agent instead of buffering
+ *   without limit.
  * - a turn ends with one `turn.ended` output, or with the end of `events`.
- * - what the main line says outside a turn begins a turn of the agent's own (`turn.started`). What a background task
- *   says belongs to no turn: its `parentToolCallId` names the call that started the task.
+ * - output of the main agent outside a turn starts a turn of the agent's own (`turn.started`). Output of a background
+ *   task belongs to no turn: its `parentToolCallId` names the call that started the task.
  */
 export type AgentConnection = {
   readonly events: AsyncIterable<AgentOutput>
   /**
-   * Hands a message over; resolves when the agent has it. Never two turns at once. Does nothing once it has ended.
-   * A steered prompt that the agent has not taken up yet resolves with `pending`: a `prompt.taken` output says when it
-   * does. If the turn ends before that, the host sends it again as a prompt of its own, once: an agent that still has
-   * it must not get it twice.
+   * Sends a message; resolves when the agent has it. There are never two turns at once. Does nothing once the
+   * connection has ended. A steered prompt that the agent has not taken up yet resolves with `pending`: a
+   * `prompt.taken` output reports when it is taken up. If the turn ends before that, the host sends it again as a
+   * prompt of its own, once: an agent that still has it must not get it twice.
    */
   send(message: AgentMessage): Promise<unknown>
-  /** Takes back a steered prompt that is pending. False: the agent has taken it up, or cannot give it back. */
+  /** Takes back a pending steered prompt. False: the agent has taken it up, or cannot give it back. */
   takeBack?(promptId: string): Promise<boolean>
-  /** Asks the agent to stop its turn and stay. The turn's end comes as an output; the host forces it if it does not. */
+  /**
+   * Asks the agent to stop its turn without ending the process. The end of the turn comes as an output; if it does
+   * not, the host forces it.
+   */
   interrupt(): Promise<void>
-  /** Stops a task that runs in the background. Its end comes as a `task.updated` output. */
+  /** Stops a background task. Its end comes as a `task.updated` output. */
   stopTask?(taskId: string): Promise<void>
-  /** Applies settings; what is in force comes as a `session.configured` output with `effective`. */
+  /** Applies settings; the settings in force come as a `session.configured` output with `effective`. */
   configure(settings: SessionSettings): Promise<void>
   /**
-   * With the capability `rewind`: what a rewind to this prompt would change. Changes nothing. Rejects, with the reason, if
-   * it cannot be done. No turn is open.
+   * With the capability `rewind`: what a rewind to this prompt would change. Changes nothing. Rejects, with the
+   * reason, if the rewind is not possible. Called only while no turn is open.
    */
   previewRewind?(promptId: string): Promise<RewindPreview>
   /** Ends the agent's process. Idempotent; `events` ends. */
   close(): Promise<void>
   /**
-   * Between turns: whether anybody spoke in the conversation by another way since this was last asked. `known`: the agent's
-   * process knows it all the same; `unknown`: it does not, and must be started anew.
+   * Between turns: whether somebody continued the conversation in another program since the last call. `known`: the
+   * agent's process knows what was said; `unknown`: it does not, and must be restarted.
    */
   saidElsewhere?(): Promise<'nothing' | 'known' | 'unknown'>
   /**
-   * As `close`, while a person is asked: an agent that can keep the open call in its own memory does so. The answer comes
-   * with `continue` on another connection, to which the agent puts the same call again.
+   * Like `close`, while a request is open: an agent that can keep the open call in its own record does so. The answer
+   * comes with `continue` on another connection, on which the agent asks for the same call again.
    */
   park?(): Promise<void>
 }
 
 export type AgentMessage =
-  /** A new turn, or with delivery steer, words into the turn that runs. */
+  /** A new turn, or with delivery steer, a prompt for the running turn. */
   | { readonly type: 'prompt'; readonly prompt: Prompt }
   /**
-   * The turn was parked, its requests are answered. Make the agent go on with it: ask again for what it waited for,
-   * under new ids.
-   * The host answers a request for the same tool and input, or the same questions, with the stored answer.
+   * The turn was parked and its requests are answered. The adapter makes the agent continue the turn: it asks again
+   * for what it waited for, under new ids. The host answers a request for the same tool and input, or the same
+   * questions, with the stored answer.
    */
   | { readonly type: 'continue'; readonly prompt: Prompt }
 
 type Said<Type extends EventType> = Omit<DraftOf<Type>, 'turnId'>
 
-/** What an adapter gives: drafts without their turn, deltas without their offset, native messages for the curious. */
+/**
+ * What an adapter sends: drafts without their turn, deltas without their offset, and native messages for diagnosis.
+ */
 export type AgentOutput =
   | Omit<Said<'agent.connected'>, 'connectionId'>
   | Said<'agent.disconnected'>
@@ -214,7 +248,7 @@ export type AgentOutput =
   | Said<'agent.unrecognised'>
   | Said<'session.configured'>
   | Said<'session.renamed'>
-  /** The agent begins a turn by itself. Only `by: 'agent'`; ignored while another turn is open. */
+  /** The agent starts a turn by itself. Only `by: 'agent'`; ignored while another turn is open. */
   | Omit<Said<'turn.started'>, 'promptId'>
   | Said<'prompt.taken'>
   | Omit<Said<'turn.ended'>, 'durationMs'>
@@ -232,15 +266,15 @@ export type AgentOutput =
   | { readonly type: 'native'; readonly message: unknown }
 
 /**
- * Both calls resolve when there is an answer. `cancelled` is not one: the turn ends, `signal` aborted, or the
- * connection is being let go. They never reject. Call them after the `tool-call.called` they are about was taken.
- * Aborting `signal` withdraws the request: do so when the agent takes its question back, never because it died.
+ * Both calls resolve when there is an answer. `cancelled` is not an answer: the turn ends, `signal` aborted, or the
+ * connection is being closed. They never reject. Call them after the `tool-call.called` they are about was recorded.
+ * Aborting `signal` withdraws the request: do so when the agent withdraws its request, never because the agent died.
  */
 export type Person = {
   /**
-   * Whether a rule or the mode refuses this outright, or a person has refused it, or changed its input, while nobody could
-   * hear it. For agents that approve some calls by themselves: look before each, and `permit` what is forbidden, so that the
-   * refusal is recorded and the changed input is heard of.
+   * Whether a rule or the mode refuses this call, or a person refused it or changed its input while the agent had no
+   * process. For agents that approve some calls by themselves: check before each call, and `permit` what is
+   * forbidden, so that the refusal is recorded and the agent gets the changed input.
    */
   forbids(ask: PermissionAsk): boolean
   permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer>
@@ -256,15 +290,18 @@ export type PermissionAsk = {
   readonly input: unknown
   readonly reason?: string
   readonly readOnly?: boolean
-  /** It reaches beyond the session's folders: no mode but bypass answers for it, and no grant that does not say so. */
+  /** The call reaches outside the session's folders: no mode but bypass allows it, and no grant without `outside`. */
   readonly outside?: boolean
-  /** It changes a protected file (adapters/protected-paths.ts). The same holds. */
+  /**
+   * The call changes a protected file (adapters/protected-paths.ts): no mode but bypass allows it, and no grant
+   * without `protected`.
+   */
   readonly protected?: boolean
-  /** The agent asks although it runs in a mode of its own that accepts edits: no mode but bypass answers. */
+  /** The agent asks although its own mode accepts edits: no mode but bypass answers. */
   readonly insisted?: boolean
-  /** What it would change, file by file. */
+  /** The changes, file by file. */
   readonly diffs?: readonly Diff[]
-  /** The agent's own idea of what a lasting answer would cover. */
+  /** The agent's own suggestions of what a lasting answer would cover. */
   readonly suggestions?: readonly PermissionOption[]
 }
 
@@ -288,14 +325,16 @@ export type QuestionAnswer =
   | { readonly outcome: 'answered'; readonly requestId: string; readonly answers: Answers }
   | { readonly outcome: 'cancelled'; readonly requestId: string }
 
-/** Said to an agent that remembers the call it waited for, when it is started again with the answer. */
+/** Sent to an agent that remembers the call it waited for, when it is started again with the answer. */
 export const askAgain =
   'Parley was restarted while you waited for an answer. Go on where you were: call the same tool again with the same input.'
 
-/** The MCP server under which agents know host tools. No other server of a session may have the name. */
+/**
+ * The name of the MCP server through which agents call host tools. No other server of a session may have this name.
+ */
 export const hostToolServer = 'parley'
 
-/** A tool of the host's, as an agent is told of it. In outputs and requests its name is `hostToolName(name)`. */
+/** A host tool as an agent sees it. In outputs and requests its name is `hostToolName(name)`. */
 export type HostToolInfo = {
   readonly name: string
   readonly description: string
@@ -305,12 +344,12 @@ export type HostToolInfo = {
 }
 
 export type HostToolAnnotations = {
-  /** What a person is shown when it is called. */
+  /** Shown to a person when the tool is called. */
   readonly title: string
   readonly kind: ToolKind
-  /** It changes nothing: it may run in a read-only session. */
+  /** The tool changes nothing: it may run in a read-only session. */
   readonly readOnly: boolean
-  /** It runs without asking, in every mode. A list of tools and a refusing rule still hold. */
+  /** The tool runs without asking, in every mode. A list of tools and a refusing rule still apply. */
   readonly safe: boolean
 }
 
@@ -318,13 +357,13 @@ export type HostToolContent = Extract<ToolContent, { type: 'text' | 'image' | 'r
 export type HostToolResult = { readonly content: readonly HostToolContent[]; readonly isError?: boolean }
 
 /**
- * The tools of the host that this session's agent may call. `call` never rejects: it checks the input, sees to the
- * permission, and runs the tool. A permission that was got for the same tool and input (`person.permit`) counts, once;
- * without one it is asked for here, so that an agent that does not ask needs no care.
+ * The host tools that this session's agent may call. `call` never rejects: it checks the input, gets the permission,
+ * and runs the tool. A permission that was given for the same tool and input (`person.permit`) is used, once; without
+ * one, `call` asks for it, so that agents that do not ask need no special case.
  */
 export type HostTools = {
   readonly tools: readonly HostToolInfo[]
-  /** `name` without its prefix. Give `toolCallId` where it is known, once the call was taken. */
+  /** `name` without its prefix. Pass `toolCallId` if it is known, once the call was recorded. */
   call(
     name: string,
     input: unknown,
@@ -335,5 +374,5 @@ export type HostTools = {
     },
   ): Promise<HostToolAnswer>
 }
-/** `denied`: it did not run, because a rule or a person refused. */
+/** `denied`: the tool did not run, because a rule or a person refused. */
 export type HostToolAnswer = HostToolResult & { readonly denied?: true }

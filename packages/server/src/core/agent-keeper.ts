@@ -2,17 +2,19 @@ import { type AgentCheck, type AgentInfo, AgentKey, NewAgent, ParleyError } from
 import type { AgentAdapter } from './agent-adapter.ts'
 import { checked } from './checked.ts'
 
-/** Keeps what people set up of agents. Core knows neither where nor how a program is looked at. */
+/** Stores what people configure for agents. Core knows neither where it is stored nor how a program is examined. */
 export type AgentKeeper = {
-  /** What to tell of one. */
+  /** The stored part of an agent's description. */
   stateOf(agent: string): Pick<AgentInfo, 'added' | 'keysSet'>
-  /** Rejects with a ParleyError; nothing is kept then. */
+  /** Rejects with a ParleyError; nothing is stored then. */
   add(agent: NewAgent): Promise<AgentAdapter>
   /** ParleyError `not_supported` if no person added it. */
   forget(agent: string): Promise<void>
-  /** The agent with its key, or without. ParleyError `validation_error` for a variable that is none of its keys. */
+  /**
+   * The agent with its key, or without. ParleyError `validation_error` for a variable that is not one of its keys.
+   */
   setKey(agent: AgentAdapter, variable: string, value: string | undefined): Promise<AgentAdapter>
-  /** Starts it, asks no model, and ends it. Never rejects. */
+  /** Starts the agent, sends nothing to a model, and ends it. Never rejects. */
   test(agent: AgentAdapter): Promise<AgentCheck[]>
 }
 
@@ -70,7 +72,7 @@ export function createAgentKeeping(parts: {
   }
 }
 
-/** The adapter of an agent as it is now, also for a session that was opened before it was changed. */
+/** The current adapter of an agent, also for a session that was opened before the agent was changed. */
 export function currentAdapter(
   adapters: ReadonlyMap<string, AgentAdapter>,
   agent: string,

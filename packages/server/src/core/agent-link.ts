@@ -8,24 +8,27 @@ export type CloseReason = DraftOf<'agent.disconnected'>['reason']
 export type AgentLink = {
   readonly connectionId: string
   readonly connection: AgentConnection
-  /** Set when the host decided to close it: what still arrives is no longer of interest. */
+  /** Set when the host decided to close it: later outputs are ignored. */
   readonly closing: CloseReason | undefined
   /** Resolves when its end is recorded. */
   readonly ended: Promise<void>
-  /** Stops listening, asks the agent to go, and waits a bounded time for it. Resolves when the end is recorded. Idempotent. */
+  /**
+   * Stops reading, asks the agent to end, and waits a bounded time for it. Resolves when the end is recorded.
+   * Idempotent.
+   */
   close(reason: CloseReason): Promise<void>
 }
 
 const outputsBetweenBreaths = 128
 const closeWaitMs = 5_000
 
-/** Reads a connection until it ends, pausing while `take` is not done, and says once how it ended. */
+/** Reads a connection until it ends, pausing while `take` is pending, and reports the end once. */
 export function openAgentLink(options: {
   connectionId: string
   connection: AgentConnection
   clock: Clock
   take: (link: AgentLink, output: AgentOutput) => Promise<void> | undefined
-  /** Called once. `last` is what the agent itself said of its end; `error` what broke the stream. */
+  /** Called once. `last` is the agent's own report of its end; `error` is what broke the stream. */
   lost: (
     link: AgentLink,
     last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined,

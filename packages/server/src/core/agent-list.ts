@@ -12,30 +12,33 @@ import type { AgentAdapter } from './agent-adapter.ts'
 import { type AgentKeeper, type AgentKeeping, createAgentKeeping } from './agent-keeper.ts'
 import type { Clock } from './clock.ts'
 
-/** Puts agents on this machine and takes them away. Core knows neither how nor where. */
+/** Installs and removes agents on this machine. Core knows neither how nor where. */
 export type AgentInstaller = {
-  /** The version that it installed, if it did. */
+  /** The version that it installed, if any. */
   installed(agent: string): string | undefined
-  /** Rejects with a ParleyError; what was there before is then still there. */
+  /** Rejects with a ParleyError; the previous installation is then unchanged. */
   install(agent: string, progress: (line: string) => void, signal: AbortSignal): Promise<void>
-  /** False if it had not installed it. */
+  /** False if it had not installed the agent. */
   remove(agent: string): Promise<boolean>
 }
 
 export type AgentList = {
   agents(): Promise<AgentInfo[]>
-  /** Starts it, at the version that is known to work; `agents` tells how it goes. One that runs already is that one. */
+  /**
+   * Starts the installation of the version that is known to work; `agents` reports the progress. Returns the running
+   * installation if there is one.
+   */
   installAgent(agent: string): Promise<Installing>
-  /** Stops an installation that runs; else takes away what was installed. */
+  /** Stops a running installation; otherwise removes the installed version. */
   removeAgent(agent: string): Promise<void>
 } & AgentKeeping
 
 export type AgentListOptions = {
-  /** Changes where there is a keeper. */
+  /** Changes if there is a keeper. */
   readonly adapters: Map<string, AgentAdapter>
   readonly installer: AgentInstaller | undefined
   readonly keeper: AgentKeeper | undefined
-  /** An agent is another one now: those that idle are let go. */
+  /** An agent was changed: idle processes are closed. */
   readonly changed: () => void
   readonly clock: Clock
 }
@@ -44,7 +47,7 @@ type Running = { state: Installing; readonly stop: AbortController; readonly end
 
 const probeMs = 10_000
 
-/** The agents of a host as people see them: what was found of each, and its installation. */
+/** The agents of a host as clients see them: the probe of each, and its installation. */
 export function createAgentList({ adapters, installer, keeper, changed, clock }: AgentListOptions) {
   const running = new Map<string, Running>()
   const failures = new Map<string, ErrorInfo>()
@@ -116,7 +119,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
   return {
     list,
     adapterFor,
-    /** Stops what is being installed. */
+    /** Stops the running installations. */
     async close() {
       for (const { stop } of running.values()) stop.abort()
       await Promise.all([...running.values()].map(({ ended }) => ended))
@@ -124,7 +127,7 @@ export function createAgentList({ adapters, installer, keeper, changed, clock }:
   }
 }
 
-/** `details.agents` tells it from an agent that is known, but whose program is missing. */
+/** `details.agents` distinguishes this from a known agent whose program is missing. */
 export function unknownAgent(
   agent: string,
   known: readonly string[],
@@ -134,7 +137,7 @@ export function unknownAgent(
   return new ParleyError('agent_not_found', message, { details: { agents: known } })
 }
 
-/** `tools` is the host's own option: every agent has it. */
+/** `tools` is an option of the host itself: every agent has it. */
 function optionsOf(adapter: AgentAdapter, { models = [] }: AgentProbe): AgentOption[] {
   const { options = [], restartsFor = [], fixedOptions = [] } = adapter
   const efforts = [...new Set(models.flatMap((model) => model.efforts ?? []))]

@@ -4,17 +4,17 @@ import type { Limits } from './limits.ts'
 import { createTimers } from './timers.ts'
 
 export type BackgroundWatch = {
-  /** To be called after every change, with whether the agent's process is there. */
+  /** Call it after every change, with whether the agent's process is connected. */
   look(state: SessionState, connected: boolean): void
-  /** A prompt came: the total is counted from zero. */
+  /** A prompt was submitted: the total is counted from zero. */
   startAnew(): void
   stop(): void
 }
 
 /**
- * Bounds what an agent does without a prompt: tasks whose turn is over, and turns that it began by itself. Two limits hold:
- * on the silence of the tasks, which every event ends, and on the total of such work since the last prompt, which the agent
- * cannot put off. `over` is called when one is reached.
+ * Limits what an agent does without a prompt: tasks whose turn is over, and turns that it started by itself. There
+ * are two limits: on the silence of the tasks, which every event ends, and on the total of such work since the last
+ * prompt, which the agent cannot postpone. `over` is called when one is reached.
  */
 export function createBackgroundWatch(options: {
   clock: Clock
@@ -24,7 +24,7 @@ export function createBackgroundWatch(options: {
   const { clock, limits, over } = options
   const timers = createTimers<'silence' | 'total'>(clock)
   let heardAt = -1
-  /** How long the agent had worked when it last began to, and when that was. */
+  /** The total up to the start of the current work, and the time of that start. */
   let total = 0
   let since: number | undefined
 

@@ -5,7 +5,7 @@ type Schema<T> = {
   safeParse(value: unknown): { success: true; data: T } | { success: false; error: ParseError }
 }
 
-/** The value in the shape of the schema. ParleyError `validation_error` that begins with `what` if it does not fit. */
+/** The value as parsed by the schema. ParleyError `validation_error` that starts with `what` if it does not fit. */
 export function checked<T>(schema: Schema<T>, value: unknown, what: string): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data

@@ -1,19 +1,22 @@
 import { type IdPrefix, newId } from '@parley/protocol'
 
-/** Time and ids are passed in, so that a test can hold both. */
+/** Time and ids are passed in, so that a test can control both. */
 export type Clock = {
   now(): number
-  /** Calls once after `ms`; the function returned takes it back. In the background it does not keep the process alive. */
+  /**
+   * Calls once after `ms`; the returned function cancels it. With `background`, the timer does not keep the process
+   * alive.
+   */
   after(ms: number, call: () => void, how?: { background: true }): () => void
-  /** Calls once, after what is going on now and before new input is waited for. */
+  /** Calls once, after the current work and before the process waits for new input. */
   soon(call: () => void): void
-  /** Resolves after other input and output had its turn. */
+  /** Resolves after other pending input and output was handled. */
   breathe(): Promise<void>
 }
 
 export type Ids = (prefix: IdPrefix) => string
 
-/** What setTimeout can count; beyond it would fire at once. */
+/** The longest time that setTimeout supports; it fires at once for a longer one. */
 const longest = 2 ** 31 - 1
 
 export const systemClock: Clock = {

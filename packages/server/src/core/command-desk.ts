@@ -19,13 +19,13 @@ export type CommandDesk = {
   readonly busy: boolean
 }
 
-/** `fresh` the first time, and only then. */
+/** `fresh` is true the first time only. */
 export type Taken = { readonly receipt: Receipt; readonly fresh: boolean }
 
-/** A new session that nobody was told of yet. */
+/** A new session that is not announced yet. */
 export type ForkCopy = { announce(): void; discard(): Promise<void> }
 
-/** Where commands become drafts and receipts. Acts on nothing: what a command sets in motion follows from the log. */
+/** Turns commands into drafts and receipts. It acts on nothing: the effects of a command follow from the log. */
 export function createCommandDesk(options: {
   log: SessionLog
   store: SessionStore
@@ -33,9 +33,9 @@ export function createCommandDesk(options: {
   ids: Ids
   maxQueue: number
   rules: () => readonly PermissionRule[]
-  /** Who the command is for; throws if it needs an agent that is not known here. */
+  /** The agent that the command is for; throws if the command needs an agent that is not known here. */
   agent: (command: Command) => DecideContext['agent']
-  /** Something comes before the next turn: a prompt waits in the queue. */
+  /** Something must run before the next turn: a prompt waits in the queue. */
   mustWait: () => boolean
   /** Copies the log of a session into a new one; the same child twice is one copy. */
   fork: (parent: SessionState, child: string, title: string | undefined) => Promise<ForkCopy>
@@ -78,7 +78,7 @@ export function createCommandDesk(options: {
     return { receipt, fresh: true }
   }
 
-  /** The copy comes first, so that a fork in the log always has its session; a refusal takes it back. */
+  /** The copy is made first, so that a fork in the log always has its session; a refusal removes the copy. */
   async function copyFor(command: Command, context: DecideContext): Promise<ForkCopy | undefined> {
     if (command.type !== 'session.fork') return undefined
     const { into } = forked(decide(log.state, command, context).drafts)

@@ -11,7 +11,7 @@ import type { StartedWith } from './start-conditions.ts'
 
 export type ConnectOptions = {
   readonly adapter: AgentAdapter
-  /** As it is when the agent is started, which may be long after it was asked for. */
+  /** The state when the agent starts, which may be long after the start was requested. */
   readonly state: () => SessionState
   readonly connectionId: string
   readonly person: Person
@@ -25,7 +25,7 @@ export type ConnectOptions = {
   readonly holder: SlotHolder
   readonly persist: Persist
   readonly signal: AbortSignal
-  /** Called as soon as it listens, before it hears anything. */
+  /** Called as soon as the link reads, before its first output. */
   readonly opened: (link: AgentLink, startedWith: StartedWith) => void
   readonly take: Parameters<typeof openAgentLink>[0]['take']
   readonly lost: Parameters<typeof openAgentLink>[0]['lost']
@@ -33,8 +33,8 @@ export type ConnectOptions = {
 }
 
 /**
- * Waits for a free slot, starts the agent within its time, and records that it is there before anything is sent to
- * it. A failure to start is recorded too; whatever happens, the slot is given back.
+ * Waits for a free slot, starts the agent within its time limit, and records the connection before anything is sent
+ * to the agent. A failure to start is recorded too; the slot is released in any case.
  */
 export async function connectAgent(options: ConnectOptions): Promise<AgentLink> {
   const { connectionId, clock, persist, signal } = options
@@ -109,7 +109,7 @@ async function start(
   }
 }
 
-/** An adapter that throws where it should reject does no more harm than one that rejects. */
+/** Turns exceptions that an adapter throws synchronously into rejections. */
 function tamed(connection: AgentConnection): AgentConnection {
   const { previewRewind } = connection
   return {
@@ -141,7 +141,7 @@ function hostTools({ adapter, hostTools }: ConnectOptions): Pick<ConnectInput, '
   return offered ? { hostTools: offered } : {}
 }
 
-/** An agent that takes no variables is started without those of its folder. */
+/** An agent without the capability `environment` is started without the variables of its folder. */
 function environmentFor({ adapter, environment, state }: ConnectOptions): Pick<ConnectInput, 'env'> {
   const env = adapter.capabilities.environment ? environment(state()) : undefined
   return env ? { env } : {}
@@ -161,14 +161,14 @@ function resumption(
   }
 }
 
-/** A new process that cannot resume knows nothing of the turns before it. */
+/** A new process that cannot resume does not know the turns before it. */
 function forgetting(adapter: AgentAdapter, state: SessionState): EventDraft[] {
   if (state.turns === 0 || !state.connection || resumption(adapter, state).resume) return []
   const text = `${adapter.name} was started again and cannot resume: it does not remember what was said before. Repeat what it needs to know.`
   return [{ type: 'agent.noticed', level: 'warning', code: 'memory_lost', text }]
 }
 
-/** The promise, or a rejection with the reason as soon as `signal` aborts; what comes too late goes to `discard`. */
+/** The promise, or a rejection with the reason as soon as `signal` aborts; a later result is passed to `discard`. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal, discard: (late: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => {

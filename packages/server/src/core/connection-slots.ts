@@ -1,27 +1,32 @@
 import { ParleyError } from '@parley/protocol'
 
-/** Someone who holds a slot and may be asked to give it up. */
+/** The holder of a slot, which may be asked to release it. */
 export type SlotHolder = {
-  /** When it was last of use, or undefined while it is in use. */
+  /** When it was last used, or undefined while it is in use. */
   idleSince(): number | undefined
-  /** Closes the connection; the slot is released on the way. */
+  /** Closes the connection, which releases the slot. */
   yieldSlot(): void
 }
 
 export type ConnectionSlots = {
-  /** Waits, first come first served, until a connection may be opened. Rejects with `cancelled` when `signal` aborts. */
+  /**
+   * Waits, first come first served, until a connection may be opened. Rejects with `cancelled` when `signal` aborts.
+   */
   acquire(holder: SlotHolder, signal: AbortSignal): Promise<() => void>
-  /** A holder has become idle: if someone waits, it will be asked to give way. */
+  /** A holder has become idle: if another waits, it will be asked to release its slot. */
   becameIdle(): void
   readonly used: number
-  /** One could be opened now without anyone giving way. */
+  /** True if a connection could be opened now without closing another. */
   readonly hasRoom: boolean
 }
 
 type Slot = { readonly holder: SlotHolder; leaving: boolean }
 type Waiting = { readonly holder: SlotHolder; give(release: () => void): void }
 
-/** Bounds the number of live connections: whoever idles longest gives way, the others are waited for. */
+/**
+ * Limits the number of live connections: the connection that has been idle longest is closed for a new one; busy ones
+ * are waited for.
+ */
 export function createConnectionSlots(max: number): ConnectionSlots {
   const slots = new Set<Slot>()
   const line = new Set<Waiting>()
@@ -34,7 +39,7 @@ export function createConnectionSlots(max: number): ConnectionSlots {
     }
   }
 
-  /** A free slot goes to the first in line before anyone else can ask for it. */
+  /** A free slot goes to the first that waits before anyone else can ask for it. */
   function serve(): void {
     for (const first of line) {
       if (slots.size >= max) return
@@ -43,7 +48,7 @@ export function createConnectionSlots(max: number): ConnectionSlots {
     }
   }
 
-  /** Asks as many idle holders to go as are still needed, the longest idle first. */
+  /** Asks as many idle holders to release their slots as are still needed, the longest idle first. */
   function makeRoom(): void {
     const leaving = [...slots].filter((slot) => slot.leaving).length
     const needed = line.size - leaving - Math.max(0, max - slots.size)

@@ -28,13 +28,13 @@ import { meantServers } from './shown-secrets.ts'
 import { closeTask, stopped } from './task-plans.ts'
 import { nextPrompt } from './turn-plans.ts'
 
-/** What decide may know beside the state. */
+/** What decide may use beside the state. */
 export type DecideContext = {
   readonly now: number
   readonly ids: Ids
   readonly agent: Pick<AgentAdapter, 'name' | 'capabilities' | 'modes' | 'options' | 'fixedOptions'>
   readonly maxQueue: number
-  /** Something comes before the next turn: a prompt waits in the queue. */
+  /** Something must run before the next turn: a prompt waits in the queue. */
   readonly mustWait?: boolean
   readonly rules: readonly PermissionRule[]
 }
@@ -45,7 +45,7 @@ export type Decision = {
   readonly rules?: readonly PermissionRule[]
 }
 
-/** State and command to what is recorded, or a refusal (ParleyError). Pure. */
+/** Maps state and command to what is recorded, or throws a refusal (ParleyError). Pure. */
 export function decide(state: SessionState, command: Command, context: DecideContext): Decision {
   switch (command.type) {
     case 'prompt.submit':
@@ -94,7 +94,7 @@ export function decide(state: SessionState, command: Command, context: DecideCon
   }
 }
 
-/** The files of the folder as they were before a prompt; what was said stays said. */
+/** Restores the files of the folder to their state before a prompt; the conversation stays as it is. */
 function rewindPart({ promptId, undo }: CommandOf<'session.rewind'>): PromptPart {
   return { type: 'command', name: 'rewind', arguments: undo ? `undo ${promptId}` : promptId }
 }
@@ -161,7 +161,9 @@ function submit(
   }
 }
 
-/** A steered prompt can be withdrawn as long as its agent gives it back, which the live session has asked for. */
+/**
+ * A steered prompt can be withdrawn as long as its agent gives it back; the live session has asked the agent before.
+ */
 function withdraw(state: SessionState, { promptId }: CommandOf<'prompt.withdraw'>): Decision {
   if (!isPendingSteer(state, promptId)) placeInQueue(state, promptId)
   return { drafts: [{ type: 'prompt.withdrawn', promptId }] }
@@ -171,7 +173,7 @@ export function isPendingSteer({ turn }: SessionState, promptId: string): boolea
   return turn?.steers?.some((prompt) => prompt.promptId === promptId) ?? false
 }
 
-/** To where it is already, or before itself, is no change. */
+/** A move to the same place, or before itself, changes nothing. */
 function move(state: SessionState, { promptId, before }: CommandOf<'prompt.move'>): Decision {
   const from = placeInQueue(state, promptId)
   const to = before === undefined ? state.queue.length : placeInQueue(state, before)
@@ -190,8 +192,8 @@ function placeInQueue({ queue }: SessionState, promptId: string): number {
 }
 
 /**
- * Ends the open turn, whoever began it; background tasks go on (`task.stop` ends them). A parked turn has no process to
- * interrupt: it ends at once. Otherwise the end follows from the agent, or by force.
+ * Ends the open turn, whoever started it; background tasks continue (`task.stop` ends them). A parked turn has no
+ * process to interrupt: it ends at once. Otherwise the agent reports the end, or the host forces it.
  */
 function cancel(state: SessionState, command: CommandOf<'turn.cancel'>, context: DecideContext): Decision {
   const { turnId, pauseQueue = true } = command
@@ -236,7 +238,7 @@ function stopTask(state: SessionState, { taskId }: CommandOf<'task.stop'>, conte
   }
 }
 
-/** Of the turns that are over only the last is known by its id. */
+/** Of the ended turns, only the last one is known by its id. */
 function notRunning({ turn, lastTurn }: SessionState, turnId: string): ParleyError {
   const details = { turnId, ...(turn && { running: turn.turnId }) }
   if (lastTurn?.turnId === turnId) return new ParleyError('conflict', 'That turn is over.', { details })
@@ -244,12 +246,14 @@ function notRunning({ turn, lastTurn }: SessionState, turnId: string): ParleyErr
   return new ParleyError('not_found', message, { details })
 }
 
-/** A person who stops a turn stops what is queued behind it too, until they resume it. */
+/** A person who cancels a turn also pauses the prompts that are queued behind it, until they resume the queue. */
 function pause(state: SessionState): EventDraft[] {
   return nextPrompt(state) ? [{ type: 'queue.paused', by: 'person' }] : []
 }
 
-/** What a rule or the mode refuses by now, no answer allows: it stays refused until the rule or the mode is changed. */
+/**
+ * No answer allows what a rule or the mode refuses by now: the call stays refused until the rule or the mode changes.
+ */
 function expectNotRefused(
   state: SessionState,
   request: Extract<OpenRequest, { type: 'permission' }>,
@@ -402,7 +406,10 @@ function configure(
   return { drafts: [{ type: 'session.configured', requested, ...(mcpServers && { mcpServers }) }] }
 }
 
-/** The new session's id follows from the command, so that a repeat, also after a crash, makes no second one. */
+/**
+ * The id of the new session is derived from the command, so that a repeated command, also after a crash, makes no
+ * second session.
+ */
 function fork(
   state: SessionState,
   { commandId }: CommandOf<'session.fork'>,
@@ -424,7 +431,7 @@ function refuseFixed(state: SessionState, options: SessionOptions, { agent }: De
   throw new ParleyError('not_supported', message, { details: { option: fixed } })
 }
 
-/** Refuses settings that the agent cannot honour, before anything happens. */
+/** Refuses settings that the agent does not honour, before anything happens. */
 export function checkSettings(settings: SessionSettings, context: Pick<DecideContext, 'agent'>): void {
   if (settings.model !== undefined) need(context, 'models')
   const honoured: readonly string[] = ['tools', ...(context.agent.options ?? [])]
@@ -442,7 +449,7 @@ export function checkSettings(settings: SessionSettings, context: Pick<DecideCon
   }
 }
 
-/** What an agent without a capability says to whoever wants it. */
+/** The message for a command that needs a capability which the agent does not have. */
 const inabilities = {
   compaction: 'cannot compact its conversation',
   environment: 'takes no variables of a session',

@@ -1,4 +1,4 @@
-/** A signed-in browser as it is kept: the public half of its key, and when it was used. */
+/** A signed-in browser as it is stored: its public key, and when it was used. */
 export type StoredDevice = {
   readonly deviceId: string
   readonly name: string
@@ -6,21 +6,21 @@ export type StoredDevice = {
   readonly publicKey: string
   readonly createdAt: number
   readonly lastSeenAt: number
-  /** A revoked device is kept so that its browser can be told why it is not let in. */
+  /** A revoked device is kept so that its browser can be told why access is refused. */
   readonly revokedAt?: number
 }
 
 /**
- * PORT. Keeps devices; it decides nothing. Rules:
- * - what was put is durable against the death of this process when the promise resolves.
+ * PORT. Stores devices; it decides nothing. Rules:
+ * - a stored device is durable against the death of this process when the promise resolves.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`).
- * - what it returns may be kept and is never changed by it afterwards.
+ * - the caller may keep what is returned; the store never changes it afterwards.
  */
 export type DeviceStore = {
-  /** In the order in which they were first put. */
+  /** In the order in which they were first stored. */
   devices(): Promise<StoredDevice[]>
   /** Adds a device, or replaces the one with its id, which keeps its place. */
   putDevice(device: StoredDevice): Promise<void>
-  /** False if there was none. */
+  /** False if there was no such device. */
   removeDevice(deviceId: string): Promise<boolean>
 }

@@ -3,13 +3,16 @@ import { readEvents } from './read-events.ts'
 import type { SessionStore, StoredEvent } from './session-store.ts'
 
 const pageSize = 1000
-/** A prompt that lies further back than this is left out, so that a damaged log cannot make every reader scan it whole. */
+/**
+ * The limit of the search: prompts further back are left out, so that a damaged log cannot make every reader scan it
+ * whole.
+ */
 const mostScanned = 50_000
 
 /**
- * What a page of a log needs from before it: the prompts of turns that start in the page, and, where the page reaches the
- * head, the prompts that are still queued. A queued prompt can lie any number of events before its turn. Gives their
- * `prompt.submitted` and `prompt.queued`, oldest first. Costs nothing where every prompt is in the page.
+ * The events before a page that the page needs: the prompts of turns that start in the page and, if the page reaches
+ * the head, the prompts that are still queued. A queued prompt can be any number of events before its turn. Returns
+ * their `prompt.submitted` and `prompt.queued`, oldest first. Reads nothing if every prompt is in the page.
  */
 export async function earlierPrompts(
   store: Pick<SessionStore, 'read'>,
@@ -51,14 +54,14 @@ function missingPrompts({ seq, queue }: SessionState, page: readonly StoredEvent
 
 type PromptEvent = Extract<SessionEvent, { type: 'prompt.submitted' | 'prompt.queued' }>
 
-/** Most events are neither, so their text is looked at before it is parsed. */
+/** Most events are of other types, so the text is searched before it is parsed. */
 function promptEvent({ json }: StoredEvent): PromptEvent | undefined {
   if (!json.includes('"type":"prompt.')) return undefined
   const event = JSON.parse(json) as SessionEvent
   return event.type === 'prompt.submitted' || event.type === 'prompt.queued' ? event : undefined
 }
 
-/** The prompt whose turn starts here, or that a turn takes up here. */
+/** The prompt whose turn starts with this event, or that a turn takes up with it. */
 function startedPrompt({ json }: StoredEvent): string | undefined {
   if (!json.includes('"type":"turn.started"') && !json.includes('"type":"prompt.taken"')) return undefined
   const event = JSON.parse(json) as SessionEvent

@@ -12,9 +12,9 @@ import {
 } from '@parley/protocol'
 
 /**
- * What must be recorded before a turn may end, and the end itself. Pure. Every open block is written as far as it
- * came, every open call gets its end, every open request its resolution: nothing of a turn follows its end. What
- * belongs to a background task stays open.
+ * The events that must be recorded before a turn may end, and the end itself. Pure. Every open block is written as
+ * far as it came, every open call gets its end, every open request its resolution: no event of a turn follows its
+ * end. What belongs to a background task stays open.
  */
 export function endTurn(
   state: SessionState,
@@ -38,7 +38,7 @@ export function endTurn(
   return drafts.map((draft) => (draft.type === 'prompt.queued' ? draft : { ...draft, turnId: turn.turnId }))
 }
 
-/** A turn whose own end could not be understood ends all the same. */
+/** The end of a turn whose own end is not valid. */
 export const badEnd = {
   outcome: 'failed',
   stopReason: 'agent_failed',
@@ -60,7 +60,7 @@ export function requestsOfTurn(state: SessionState): OpenRequest[] {
   return state.requests.filter((request) => !isBesideTurns(state, request))
 }
 
-/** Text and thinking that were still being written, as far as they came. */
+/** Open text and thinking blocks, written as far as they came. */
 export function writeText(blocks: readonly OpenBlock[]): EventDraft[] {
   return blocks.flatMap((block): EventDraft[] => {
     if (block.type === 'tool-call' || block.text === '') return []
@@ -94,7 +94,7 @@ export function endCalls(blocks: readonly OpenBlock[], outcome: ToolOutcome, tex
   })
 }
 
-/** The resolution of open requests, because the turn or the task that asked ends. */
+/** The resolution of open requests whose turn or task ends. */
 export function cancelRequests(
   requests: readonly OpenRequest[],
   by: 'turn-end' | 'task-end' = 'turn-end',
@@ -108,7 +108,9 @@ export function cancelRequests(
   }))
 }
 
-/** A person answered while no process could hear it, and the agent has not asked again: what was allowed did not run. */
+/**
+ * A person answered while the agent had no process, and the agent has not asked again: what was allowed did not run.
+ */
 export function unusedAnswers(carried: readonly CarriedAnswer[]): EventDraft[] {
   return carried.map(({ type, resolution: { requestId, outcome } }) => ({
     type: 'agent.noticed',
@@ -124,7 +126,7 @@ export function unusedAnswers(carried: readonly CarriedAnswer[]): EventDraft[] {
   }))
 }
 
-/** A task that does not run in the background ends with its turn, also if the agent does not say so. */
+/** A task that is not in the background ends with its turn, also if the agent does not report it. */
 function stopForeground({ tasks }: SessionState): EventDraft[] {
   return tasks
     .filter(({ status, background }) => status === 'running' && background !== true)
@@ -132,8 +134,9 @@ function stopForeground({ tasks }: SessionState): EventDraft[] {
 }
 
 /**
- * Steered prompts that the agent has not taken up go to the queue: a turn that ended by itself leaves them to the next,
- * those of a cancelled turn are paused (by the fold), and so are those of a lost agent, which may have taken them.
+ * Steered prompts that the agent has not taken up go to the queue. If the turn ended by itself, the next turn takes
+ * them. If it was cancelled, the fold pauses them. If the agent was lost, they are paused too, because it may have
+ * taken them up.
  */
 function leaveSteers(
   { steers = [] }: OpenTurn,

@@ -11,23 +11,23 @@ import { checked } from './checked.ts'
 import { isWithin } from './folder-trust.ts'
 import type { SessionStore, StoredEnvironment } from './session-store.ts'
 
-/** Variables for the processes of agents. Names can be listed; values only reach the process. */
+/** Environment variables for agent processes. Names can be listed; values only reach the process. */
 export type Environments = {
   environments(): Promise<EnvironmentInfo[]>
-  /** Holds from the next start of an agent; one that idles is closed, so that its next prompt starts it. */
+  /** Takes effect at the next start of an agent; an idle agent is closed, so that its next prompt starts it. */
   setEnvironment(given: NewEnvironment): Promise<EnvironmentInfo>
   unsetEnvironment(given: OldEnvironment): Promise<void>
 }
 
-/** What a session's agent is started with: of the folders around it, the inner over the outer, then its own. */
+/** The variables of a session's agent: those of the folders around it, the inner over the outer, then its own. */
 export type EnvironmentOf = (session: Pick<SessionState, 'id' | 'cwd'>) => EnvironmentVariables | undefined
 
 type Place = Pick<StoredEnvironment, 'scope' | 'place'>
 
 /**
- * What no session and no folder may set. The first would undo what Parley does so that nothing runs unapproved: its own
- * marks, and code that loads into the agent, into its shells or into the hooks through which Parley refuses calls. The
- * others say where programs and conversations are found, which Parley looks for by itself.
+ * Variables that no session and no folder may set. The first ones would bypass Parley's approvals: its own markers,
+ * and code that loads into the agent, into its shells or into the hooks through which Parley refuses calls. The
+ * others determine where programs and conversations are found, which Parley looks for by itself.
  */
 const reservedEverywhere = [
   'PARLEY_*',
@@ -49,7 +49,7 @@ export type EnvironmentParts = {
   readonly store: SessionStore
   readonly adapters: () => Iterable<AgentAdapter>
   readonly checkFolder: (folder: string) => Promise<string>
-  /** Refuses a session that is not known, or whose agent takes no variables. */
+  /** Refuses an unknown session, or one whose agent takes no variables. */
   readonly expectSession: (sessionId: string) => Promise<void>
   readonly changed: () => void
 }
@@ -73,7 +73,7 @@ export async function createEnvironments(parts: EnvironmentParts) {
     return { scope: 'session', place: sessionId }
   }
 
-  /** Works for a folder that is gone, and for a session whose agent is. */
+  /** Works for a folder that no longer exists, and for a session whose agent is no longer known. */
   async function oldPlaceOf({ sessionId, folder = '' }: OldEnvironment): Promise<Place> {
     if (sessionId !== undefined) return { scope: 'session', place: sessionId }
     const isKnown = find({ scope: 'folder', place: folder }) !== undefined
@@ -105,7 +105,10 @@ export async function createEnvironments(parts: EnvironmentParts) {
   }
   return {
     environments,
-    /** For a session that is about to be made: kept before it is, so that its agent never starts without. */
+    /**
+     * For a session that is about to be created: stored before the session, so that its agent never starts without
+     * them.
+     */
     async prepare(sessionId: string, variables: EnvironmentVariables): Promise<void> {
       await keep({ scope: 'session', place: sessionId }, variables)
     },
@@ -114,7 +117,7 @@ export async function createEnvironments(parts: EnvironmentParts) {
       const own = find({ scope: 'session', place: from })
       if (own) await keep({ scope: 'session', place: to }, own.variables)
     },
-    /** The store forgets it with the session. */
+    /** The store deletes them with the session. */
     forget(sessionId: string): void {
       all = all.filter((one) => one !== find({ scope: 'session', place: sessionId }))
     },
@@ -129,7 +132,7 @@ export async function createEnvironments(parts: EnvironmentParts) {
   }
 }
 
-/** Throws a ParleyError that names the first variable which is not the person's to set. */
+/** Throws a ParleyError that names the first variable which may not be set. */
 function expectFree(variables: EnvironmentVariables, adapters: Iterable<AgentAdapter>): void {
   const lists = Array.from(adapters, ({ variables }) => variables)
   const reserved = lists.flatMap((list) => list?.reserved ?? [])
@@ -144,7 +147,7 @@ function expectFree(variables: EnvironmentVariables, adapters: Iterable<AgentAda
   throw new ParleyError('validation_error', message, { details: { variable: taken } })
 }
 
-/** A pattern is a name, or the beginning of names before a `*`. On Windows names have no case. */
+/** A pattern is a name, or a prefix followed by `*`. Names on Windows are not case-sensitive. */
 function fits(name: string, pattern: string): boolean {
   const [given, wanted] = [name.toUpperCase(), pattern.toUpperCase()]
   return wanted.endsWith('*') ? given.startsWith(wanted.slice(0, -1)) : given === wanted

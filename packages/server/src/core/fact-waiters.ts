@@ -1,10 +1,10 @@
 import type { Clock } from './clock.ts'
 
-/** Waits for something to become true, looked at again after every change, for a bounded time. */
+/** Waits, for a bounded time, until a condition is true. The condition is checked again after every change. */
 export function createFactWaiters(clock: Clock) {
   const checks = new Set<() => void>()
   return {
-    /** Something changed: look again. */
+    /** Checks all conditions again. */
     changed(): void {
       for (const check of checks) check()
     },

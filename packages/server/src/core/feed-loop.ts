@@ -1,16 +1,16 @@
 import type { Delta, SessionEvent, UnknownEvent } from '@parley/protocol'
 import type { FeedBatch, FeedItem, FeedReader, FollowFrom } from './session-feed.ts'
 
-/** What a loop over a session gets, one at a time. */
+/** The values that a loop over a session yields, one at a time. */
 export type FeedValue =
   | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
-  /** It goes on where the last one of its block ended: a loop may print them as they come. */
+  /** Continues where the last delta of its block ended: a loop may print deltas as they come. */
   | { readonly type: 'delta'; readonly delta: Delta }
-  /** An agent's own message, for loops that asked; live only. */
+  /** An agent's own message, for loops that asked for it; live only. */
   | { readonly type: 'native'; readonly native: unknown }
-  /** The cursor was not of this log: drop everything, all of it follows. */
+  /** The cursor does not belong to this log: drop everything, all of it follows. */
   | { readonly type: 'reset'; readonly epoch: string }
-  /** All that was recorded has been given; what comes now is live. */
+  /** All recorded events have been yielded; what follows is live. */
   | { readonly type: 'caught-up'; readonly seq: number }
 
 export type EventsOptions = FollowFrom
@@ -19,11 +19,11 @@ export type FeedOptions = FollowFrom & { readonly native?: boolean }
 type Loop<Value> = AsyncIterableIterator<Value, undefined>
 
 /**
- * A session as an async iterable. It begins with the first `next()`; `break`, `return()` and the signal end it, and so do
- * the end of the session and of the host. A session that does not exist throws.
+ * A session as an async iterable. It starts with the first `next()`; `break`, `return()` and the signal end it, and
+ * so do the end of the session and of the host. A session that does not exist throws.
  */
 export type FeedLoops = {
-  /** Every event after the cursor, each once and in order, then those to come. */
+  /** Every event after the cursor, each once and in order, then live events. */
   events(sessionId: string, options?: EventsOptions): Loop<SessionEvent | UnknownEvent>
   /** The same with deltas, and native messages if asked for. */
   feed(sessionId: string, options?: FeedOptions): Loop<FeedValue>
@@ -31,7 +31,10 @@ export type FeedLoops = {
 
 type Follow = (sessionId: string, from: FollowFrom, reader: FeedReader) => Promise<() => void>
 
-/** A live loop that is this far behind lets go; when it has taken all it follows again, from its cursor. */
+/**
+ * A live loop with more waiting values stops following; when it has yielded them all it follows again, from its
+ * cursor.
+ */
 const mostWaiting = 1_024
 
 export function createFeedLoops(follow: Follow): FeedLoops {
@@ -82,7 +85,7 @@ class FeedLoop<Value> implements Loop<Value> {
     else options.signal?.addEventListener('abort', this.#abort, { once: true })
   }
 
-  /** Calls that overlap are answered one after another. */
+  /** Overlapping calls are answered one after another. */
   next(): Promise<IteratorResult<Value, undefined>> {
     const result = this.#last.then(() => this.#next())
     this.#last = result.catch(() => undefined)
@@ -178,7 +181,7 @@ class FeedLoop<Value> implements Loop<Value> {
     this.#arrived = Promise.withResolvers()
   }
 
-  /** While it replays, the store is read no faster than the loop takes. */
+  /** During the replay, the store is read no faster than the loop takes values. */
   #untilEmpty(): Promise<void> | undefined {
     if (this.#taken >= this.#waiting.length) return undefined
     this.#emptied ??= Promise.withResolvers()
@@ -219,7 +222,7 @@ class FeedLoop<Value> implements Loop<Value> {
   }
 }
 
-/** How much of each open block was given, so that what is told again after a pause is not given again. */
+/** How much of each open block was yielded, so that text which is sent again after a pause is not yielded again. */
 class Pieces {
   readonly #given = new Map<string, number>()
 
@@ -247,7 +250,7 @@ class Pieces {
 
 const keyOf = (type: string, id: string) => `${type} ${id}`
 
-/** The deltas of what an event closes. */
+/** The delta types of the block that each event type closes. */
 const streamedBy: Readonly<Record<string, readonly string[]>> = {
   'text.written': ['text.streamed'],
   'thinking.written': ['thinking.streamed'],

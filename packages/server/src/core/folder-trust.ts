@@ -2,16 +2,16 @@ import { ParleyError, type TrustedFolder } from '@parley/protocol'
 import type { Clock } from './clock.ts'
 import type { SessionStore } from './session-store.ts'
 
-/** Which folders the person trusts. A decision is stored, covers all folders inside, and can be revoked. */
+/** The folders that the person trusts. A decision is stored, covers all folders inside, and can be revoked. */
 export type FolderTrust = {
   trusted(): Promise<TrustedFolder[]>
-  /** Holds from the next start of an agent; one that idles is closed, so that its next prompt starts it. */
+  /** Takes effect at the next start of an agent; an idle agent is closed, so that its next prompt starts it. */
   trust(folder: string): Promise<TrustedFolder>
-  /** The same, the other way round. Works for a folder that is gone, too. */
+  /** Revokes the trust, with the same timing. Works for a folder that no longer exists, too. */
   distrust(folder: string): Promise<void>
 }
 
-/** `folder` is a real path: a session keeps no other. */
+/** `folder` is a real path: a session stores no other. */
 export type Trusts = (folder: string) => boolean
 
 export async function createFolderTrust(options: {
@@ -49,7 +49,7 @@ export async function createFolderTrust(options: {
   }
 }
 
-/** A path says itself which separator it has; on some systems the other one is a letter like any other. */
+/** The separator follows from the path itself; on some systems the other separator is an ordinary character. */
 export function isWithin(folder: string, parent: string): boolean {
   const separator = parent.startsWith('/') ? '/' : '\\'
   return folder === parent || folder.startsWith(parent.endsWith(separator) ? parent : parent + separator)

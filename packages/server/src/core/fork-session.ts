@@ -14,8 +14,8 @@ import type { SessionStore, StoredEvent } from './session-store.ts'
 const pageSize = 1000
 
 /**
- * Copies a log into a new session, under the same numbers. Goes on where an earlier, interrupted copy stopped.
- * Returns the new session's state, or nothing if it was there already.
+ * Copies a log into a new session, with the same numbers. Continues an earlier, interrupted copy. Returns the state
+ * of the new session, or undefined if the copy was complete already.
  */
 export async function copyForFork(
   { store, now }: { store: SessionStore; now: number },
@@ -47,7 +47,7 @@ export async function copyForFork(
   return finish({ store, now }, state, title ?? `${parent.title} (fork)`)
 }
 
-/** What the copied events say of the first session and is not true of the copy. */
+/** Corrects what the copied events say about the first session and is not true of the copy. */
 async function finish(
   { store, now }: { store: SessionStore; now: number },
   state: SessionState,

@@ -7,13 +7,13 @@ export function hashOf(value: unknown): string {
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** A session id that follows from a value: the same value gives the same session. */
+/** A session id derived from a value: the same value gives the same session. */
 export function sessionIdFrom(value: unknown): string {
   const bytes = createHash('sha256').update(canonical(value)).digest().subarray(0, 25)
   return `ses_${Array.from(bytes, (byte) => alphabet[byte % 32]).join('')}`
 }
 
-/** What is written as it is; where it ends a list or an object, which one. */
+/** A piece of text that is written as it is; `ends` is the array or object that it closes. */
 class Sign {
   readonly text: string
   readonly ends: object | undefined
@@ -23,7 +23,10 @@ class Sign {
   }
 }
 
-/** A JSON value as text, its keys in order. Not recursive: what an agent sends may be nested deeper than the stack is. What holds itself has no hash. */
+/**
+ * A JSON value as text, with sorted keys. Not recursive: the value of an agent may be nested deeper than the stack
+ * allows. Throws for a value that contains itself.
+ */
 export function canonical(value: unknown): string {
   let written = ''
   const rest: unknown[] = [value]
@@ -43,7 +46,7 @@ export function canonical(value: unknown): string {
   return written
 }
 
-/** The last first, since what comes next is taken from the end. */
+/** Pushes the last piece first, because the next piece is taken from the end. */
 function putBefore(rest: unknown[], list: object): void {
   const [open, close] = Array.isArray(list) ? '[]' : '{}'
   const fields = Array.isArray(list) ? list.map((item): Field => ['', item]) : fieldsOf(list)

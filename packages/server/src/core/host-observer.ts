@@ -3,19 +3,21 @@ import type { StoredEvent } from './session-store.ts'
 import { shownRecord, shownState } from './shown-secrets.ts'
 
 /**
- * Told of what a host records, in order and at the moment it happens. It is never waited for: it must return at once,
- * and change nothing that it is given. What it throws is reported, and harms nothing.
+ * Is told what a host records, in order and at the moment it happens. The host does not wait for it: it must return
+ * at once, and must not change its arguments. What it throws is reported and has no other effect.
  */
 export type HostObserver = {
-  /** A session came into memory: it was made, or loaded as a restart may have left it. */
+  /** A session was loaded into memory: it is new, or as a restart may have left it. */
   opened(state: SessionState): void
-  /** Events that were stored and announced; the state is the one after them. A history that is copied is not told. */
+  /** Events that were stored and announced; `state` is the state after them. Copied history is not reported. */
   recorded(events: readonly SessionEvent[], state: SessionState): void
   /** A session is no longer in memory; it may be opened again. */
   left(sessionId: string): void
 }
 
-/** Both are told, the first one first. What the first throws does not keep the second from hearing. */
+/**
+ * Calls both observers, the first one first. An exception of the first does not stop the second from being called.
+ */
 export function bothObservers(first: HostObserver, second: HostObserver): HostObserver {
   const tell = (words: (told: HostObserver) => void) => {
     try {
@@ -31,7 +33,7 @@ export function bothObservers(first: HostObserver, second: HostObserver): HostOb
   }
 }
 
-/** The same observer, unable to harm whoever tells it something. */
+/** The same observer, with its exceptions reported instead of thrown. */
 export function guardedObserver(
   observer: HostObserver | undefined,
   problem: (problem: { error: unknown; doing: string; sessionId: string }) => void,
@@ -52,7 +54,7 @@ export function guardedObserver(
   }
 }
 
-/** A new session's first events, which were stored before it had a log. */
+/** The first events of a new session, which were stored before it had a log. */
 export function eventsOf(stored: readonly StoredEvent[]): SessionEvent[] {
   return stored.map(({ json }) => JSON.parse(json) as SessionEvent)
 }

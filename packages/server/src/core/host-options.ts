@@ -11,29 +11,31 @@ import type { SessionStore } from './session-store.ts'
 export type HostOptions = {
   readonly adapters: readonly AgentAdapter[]
   readonly store: SessionStore
-  /** The folder as the session will keep it, or a ParleyError if it cannot be worked in. */
+  /** The folder as the session will store it, or a ParleyError if it cannot be worked in. */
   readonly checkFolder: (cwd: string) => Promise<string>
-  /** The commit that a folder stands at, kept with a new session. It never rejects. */
+  /** The HEAD commit of a folder, stored with a new session. Never rejects. */
   readonly commitOf?: (folder: string) => Promise<string | undefined>
   readonly clock?: Clock
   readonly ids?: Ids
   readonly limits?: Partial<Limits>
-  /** The memory that is left on this machine; as the system tells it unless given. */
+  /** The free memory of this machine; read from the system by default. */
   readonly freeBytes?: () => number
-  /** What agents can call beside their own tools; made with `defineTool`. */
+  /** Tools that agents can call beside their own; made with `defineTool`. */
   readonly tools?: readonly HostTool[]
-  /** The environment that a tool is run with; empty unless given. */
+  /** The environment variables that a tool gets; empty by default. */
   readonly toolEnv?: HostToolEnv
-  /** Where tools keep files that nobody keeps. */
+  /** Where tools write temporary files. */
   readonly temporaryFolders: TemporaryFolders
   /** Without it, people install agents themselves. */
   readonly agentInstaller?: AgentInstaller
-  /** Without it, agents are as they were given: nobody adds one or sets a key while the host runs. */
+  /** Without it, agents stay as they were given: nobody can add one or set a key while the host runs. */
   readonly agentKeeper?: AgentKeeper
-  /** When what a restart left behind is looked at. On use: nothing starts by itself; each session waits for a command. */
+  /**
+   * When sessions are recovered after a restart. On use: nothing starts by itself; each session waits for a command.
+   */
   readonly recover?: 'at-start' | 'on-use'
-  /** Told of all that is recorded here; for telemetry. */
+  /** Is told everything that is recorded here; for telemetry. */
   readonly observer?: HostObserver
-  /** Told of what goes wrong where no caller could be told. */
+  /** Called with errors that no caller could be told. */
   readonly problem?: (problem: { error: unknown; doing: string; sessionId?: string }) => void
 }

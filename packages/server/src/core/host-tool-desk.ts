@@ -17,29 +17,29 @@ import type { Clock } from './clock.ts'
 import { hashOf } from './hash.ts'
 import type { HostTool, HostToolSet } from './host-tool.ts'
 
-/** What tools are run with, as the host wants it. */
+/** The environment variables of a session's tools, as the host sets them. */
 export type HostToolEnv = (session: {
   readonly sessionId: string
   readonly cwd: string
 }) => Readonly<Record<string, string>>
 
 export type HostToolDesk = {
-  /** The broker's, and notes what it allows: the call that follows need not ask again. */
+  /** The person of the broker; it remembers what it allows, so that the call that follows need not ask again. */
   readonly person: Person
-  /** What the session's agent is offered when it is started; nothing if there is nothing to offer. */
+  /** The tools that the session's agent is offered at its start; undefined if there are none. */
   offered(): HostTools | undefined
-  /** A call's end with what its tool really gave, where the agent agrees on how it ended. */
+  /** The end of a call with the result that its tool returned, if the agent reports the same outcome. */
   withResult<Output extends AgentOutput>(output: Output): Output
   /**
-   * Nobody waits for results any more: running tools are told, and what was allowed is void. With `turn` this holds for
-   * the calls of the turn; those of background tasks go on.
+   * Nobody waits for results any more: running tools are aborted, and permissions that were given are void. With
+   * `turn` this applies to the calls of the turn; those of background tasks continue.
    */
   stop(what: 'turn' | 'all'): void
 }
 
 type Context = Parameters<HostTools['call']>[2]
 
-/** An agent that dies takes its calls back too; a moment later it is known to be gone. */
+/** An agent that dies withdraws its calls too; after this time its end is known. */
 const goneWaitMs = 200
 
 /** Runs host tools for the agent of one session: input, permission, execution, in this order. */
@@ -61,7 +61,7 @@ export function createHostToolDesk(options: {
 
   const isOfTurn = (call: { parentToolCallId?: string }) => backgroundTaskOf(state(), call) === undefined
 
-  /** Nobody is asked about a call that cannot run: `call` says what is wrong with it. */
+  /** A call that cannot run needs no permission: `call` reports what is wrong with it. */
   async function permit(ask: PermissionAsk, signal?: AbortSignal): Promise<PermissionAnswer> {
     const tool = tools.get(ask.tool)
     if (!tool) return person.permit(ask, signal)
@@ -79,7 +79,10 @@ export function createHostToolDesk(options: {
     return index >= 0
   }
 
-  /** Withdraws the question when the agent takes the call back. Of an agent that died, it is stale by then and stays. */
+  /**
+   * Withdraws the request when the agent withdraws the call. If the agent died, the request is stale by then and
+   * stays open.
+   */
   function takenBack(signal: AbortSignal): AbortSignal {
     const taken = new AbortController()
     const later = () => clock.after(goneWaitMs, () => taken.abort(), { background: true })
@@ -163,14 +166,14 @@ function failed(text: string): HostToolAnswer {
   return { content: [{ type: 'text', text }], isError: true }
 }
 
-/** A tool keeps its rules if it was made with `defineTool`; this one was not. */
+/** The tool broke its contract, which a tool made with `defineTool` does not. */
 function broken(name: string, error: unknown): HostToolAnswer {
   return failed(`The tool ${name} failed: ${messageOf(error)}`)
 }
 
 const cancelled = failed('Cancelled.')
 
-/** A tool that does not heed its signal is left to itself. */
+/** A tool that ignores its signal is not waited for. */
 function aborted(signal: AbortSignal): Promise<HostToolAnswer> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve(cancelled)
@@ -178,7 +181,7 @@ function aborted(signal: AbortSignal): Promise<HostToolAnswer> {
   })
 }
 
-/** The tools of the host that a session with these settings is offered. */
+/** The host tools that a session with these settings is offered. */
 export function toolsFor(tools: HostToolSet, { options }: SessionSettings): HostTool[] {
   const only = options?.tools
   return [...tools].filter(([name]) => !only || only.includes(name)).map(([, tool]) => tool)

@@ -6,43 +6,43 @@ import {
   type PermissionAsk,
 } from './agent-adapter.ts'
 
-/** What a tool is run with beside its input. */
+/** What a tool gets beside its input. */
 export type HostToolContext = {
   readonly sessionId: string
   /** The session's folder. */
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** Aborts when nobody waits for the result any more: the agent took the call back, or its turn is over. */
+  /** Aborts when nobody waits for the result any more: the agent withdrew the call, or its turn is over. */
   readonly signal: AbortSignal
   readonly toolCallId?: string
   /**
-   * A folder for files that nobody keeps, the same for all calls of the session. It is made on the first call, and removed
+   * A folder for temporary files, the same for all calls of the session. It is created on the first call, and removed
    * when the session is closed or deleted, leaves memory, or the host is closed.
    */
   temporaryFolder(): Promise<string>
 }
 
-/** Core touches no files: whoever makes a host says where temporary folders are. */
+/** Core does not touch files: the creator of a host says where temporary folders are. */
 export type TemporaryFolders = {
   of(sessionId: string): Promise<string>
   remove(sessionId: string): Promise<void>
   removeAll(): Promise<void>
 }
 
-/** A tool that a host registers. Rules: neither function rejects; `run` gets what `prepare` let through. */
+/** A tool that a host registers. Rules: neither function rejects; `run` gets what `prepare` accepted. */
 export type HostTool = HostToolInfo & {
-  /** The input as `run` takes it, or what is wrong with it in words that a model can act on. */
+  /** The input as `run` takes it, or a description of the problem that a model can act on. */
   prepare(
     input: unknown,
   ): Promise<{ readonly input: unknown; readonly problem?: never } | { readonly problem: string }>
   run(input: unknown, context: HostToolContext): Promise<HostToolResult>
 }
 
-/** By their names in logs and rules. */
+/** Host tools by their names in logs and rules. */
 export type HostToolSet = ReadonlyMap<string, HostTool>
 
 const longestName = 48
-/** What every agent takes as it is. Two underscores together are what agents put between a server and its tool. */
+/** Names that every agent accepts. Agents put two underscores between a server and its tool. */
 const namePattern = /^[A-Za-z][A-Za-z0-9_-]*$/
 
 export function hostToolSet(tools: readonly HostTool[] = []): HostToolSet {
@@ -60,13 +60,13 @@ export function hostToolSet(tools: readonly HostTool[] = []): HostToolSet {
   return set
 }
 
-/** Why a host tool cannot be called this. */
+/** Why a host tool cannot have this name. */
 export function nameProblem(name: string): string | undefined {
   if (namePattern.test(name) && !name.includes('__') && name.length <= longestName) return undefined
   return `A host tool cannot be called "${name}": a name has letters, digits, - and single _, begins with a letter, and is at most ${longestName} long.`
 }
 
-/** Refuses MCP servers that cannot be had together with the host's tools. */
+/** Refuses MCP servers that conflict with the host tools. */
 export function checkMcpServers(servers: McpServers = {}, options: SessionOptions = {}): void {
   if (options.hostToolsOnly && Object.keys(servers).length > 0) {
     const message = 'A session with hostToolsOnly has no MCP servers. Leave out one of the two.'
@@ -78,7 +78,7 @@ export function checkMcpServers(servers: McpServers = {}, options: SessionOption
   }
 }
 
-/** What the host says of its own tool counts, not what an agent makes of it. */
+/** The host's own description of its tool is used, not the agent's. */
 export function describedByHost(tools: HostToolSet, ask: PermissionAsk): PermissionAsk {
   const tool = tools.get(ask.tool)
   if (!tool) return ask
@@ -86,7 +86,7 @@ export function describedByHost(tools: HostToolSet, ask: PermissionAsk): Permiss
   return { ...ask, title, kind, readOnly }
 }
 
-/** Those of the tools that an agent reports which are none of the host's. */
+/** The reported tools of an agent that are not host tools. */
 export function strangersAmong(reported: readonly string[], tools: HostToolSet): string[] {
   return reported.filter((name) => !tools.has(name))
 }

@@ -63,29 +63,32 @@ export type SessionChange = {
 
 type HostParts = AgentList & ModelCatalogue & FolderTrust & Environments & Importing & FeedLoops
 
-/** Holds sessions, adapters and a store. Everything outside core speaks to this; whatever it refuses is a ParleyError. */
+/** Holds sessions, adapters and a store. Everything outside core uses this; every refusal is a ParleyError. */
 export type Host = HostParts & {
   /** `own` are tools for this session's agent alone, beside the host's. They last as long as this host. */
   create(input: NewSessionInput, own?: { readonly tools: readonly HostTool[] }): Promise<SessionState>
-  /** Other tools of its own for a session that was made with some. They hold from its next turn on. */
+  /** Replaces the own tools of a session that was created with some. Takes effect with its next turn. */
   offerTools(sessionId: string, tools: readonly HostTool[]): Promise<void>
-  /** Nobody will offer it others: they are let go with its agent. */
+  /** Nobody will replace the session's tools again: they are dropped with its agent. */
   releaseTools(sessionId: string): void
   /**
-   * A session like this will be created soon: its agent is started in the folder, if it is one that can be started without a
-   * session and `maxSpares` allows it. Resolves when it is ready, or at once if nothing is started.
+   * A session like this will be created soon: its agent is started in the folder, if it can be started without a
+   * session and `maxSpares` allows it. Resolves when the agent is ready, or at once if nothing is started.
    */
   prepareSession(input: ExpectedSession): Promise<void>
   list(query: SessionQuery): Promise<SessionPage>
   state(sessionId: string): Promise<SessionState>
-  /** The small part of the view, the last `tail` blocks, and whether the folder is trusted. */
+  /** The state, the last `tail` blocks, and whether the folder is trusted. */
   detail(sessionId: string, tail: number): Promise<SessionDetail>
   patch(sessionId: string, patch: SessionPatch): Promise<SessionSummary>
   delete(sessionId: string): Promise<void>
 
-  /** Resolves when the command is in the log. Checks its shape, so a face may pass on what it was sent. */
+  /**
+   * Resolves when the command is in the log. Checks the shape of the command, so that a face may pass on what it
+   * received.
+   */
   command(sessionId: string, command: CommandInput): Promise<Receipt>
-  /** What the command `session.rewind` would change. ParleyError `conflict` if it cannot be done, or not now. */
+  /** What the command `session.rewind` would change. ParleyError `conflict` if it is not possible, or not now. */
   previewRewind(sessionId: string, promptId: string): Promise<RewindPreview>
   /**
    * A page of the log. ParleyError `conflict` for a cursor beyond the head or of another epoch. With `prompts`, also
@@ -95,7 +98,7 @@ export type Host = HostParts & {
     sessionId: string,
     range: ReadRange & { epoch?: string; prompts?: boolean },
   ): Promise<{ events: StoredEvent[]; head: number; epoch: string; prompts?: StoredEvent[] }>
-  /** Replays what follows `after`, then goes on live, without gap or repeat. The function returned ends it. */
+  /** Replays what follows `after`, then continues live, without gap or repeat. The returned function ends it. */
   follow(sessionId: string, from: FollowFrom, reader: FeedReader): Promise<() => void>
 
   waiting(): Promise<WaitingRequest[]>
@@ -103,13 +106,16 @@ export type Host = HostParts & {
   addRule(rule: NewRule): Promise<PermissionRule>
   removeRule(ruleId: string): Promise<void>
 
-  /** Every change that the list of sessions should show. The function returned ends it. */
+  /** Reports every change that the session list should show. The returned function ends it. */
   onSessionChanged(listener: (change: SessionChange) => void): () => void
-  /** Parks or ends what runs, and closes every connection. The store is the caller's to close. */
+  /** Parks or ends what runs, and closes every connection. The caller closes the store. */
   close(): Promise<void>
 }
 
-/** Opens the store's sessions for use. Whatever a restart left behind is looked at before this resolves. */
+/**
+ * Opens the sessions of the store for use. Unless `recover` is `on-use`, sessions that a restart interrupted are
+ * recovered before this resolves.
+ */
 export async function createCoreHost(options: HostOptions): Promise<Host> {
   const { store, clock = systemClock, ids = randomIds, problem = () => undefined, temporaryFolders } = options
   const limits: Limits = { ...defaultLimits, ...options.limits }
@@ -318,7 +324,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     )
   }
 
-  /** The first events, whole: a session and its first prompt are there together or not at all. */
+  /** The first events, in one batch: a session and its first prompt are stored together or not at all. */
   function firstState(input: NewSession & { startCommit?: string }, id: string, adapter: AgentAdapter) {
     const { prompt, commandId, trust, env, ...creation } = input
     const at = clock.now()
@@ -439,7 +445,7 @@ export async function createCoreHost(options: HostOptions): Promise<Host> {
     },
     async addRule(given) {
       const input = checked(NewRule, given, 'The rule')
-      // Sessions have the real path of their folder: by another name of it, a refusal would refuse nothing.
+      // Sessions store the real path of their folder: a rule with another path of it would match nothing.
       const place = input.project !== undefined && { project: await options.checkFolder(input.project) }
       const wanted = { ...input, ...place }
       const same = rules.find(({ ruleId, createdAt, ...rule }) => hashOf(rule) === hashOf(wanted))

@@ -18,16 +18,19 @@ import { draftsOf, freshProgress, isDelta } from './record-output.ts'
 import { numbered } from './session-log.ts'
 import type { SessionStore, StoredEvent } from './session-store.ts'
 
-/** Conversations that agents keep by themselves, and how they become sessions. */
+/** Imports conversations that agents keep by themselves as sessions. */
 export type Importing = {
-  /** The latest first; those of one folder if it is given. */
+  /** Conversations, the latest first; those of one folder if it is given. */
   conversations(agent: string, query?: { cwd?: string }): Promise<AgentConversation[]>
-  /** Reads one into a session of its own, to be gone on with. The same one twice is one session. */
+  /**
+   * Imports a conversation as a new session that can be continued. Importing the same conversation twice gives one
+   * session.
+   */
   importConversation(given: NewImport): Promise<SessionState>
 }
 
 const listMs = 30_000
-/** A long conversation takes its time. */
+/** Long conversations take time to read. */
 const readMs = 300_000
 const importedEnd = { outcome: 'completed', stopReason: 'imported' } as const
 
@@ -114,7 +117,7 @@ function unknownConversation({ name }: AgentAdapter, agentSessionId: string): Pa
 
 type Origin = { agent: string; cwd: string; title: string; agentSessionId: string }
 
-/** Writes a log from what an agent remembers, by the same rules as one that is written live. */
+/** Writes a log from an agent's record of a conversation, by the same rules as a live log. */
 class ImportWriter {
   readonly #ids: Ids
   readonly #connectionId: string
@@ -130,7 +133,7 @@ class ImportWriter {
     this.#connectionId = ids('con')
   }
 
-  /** The session begins with the first thing that is remembered. */
+  /** The session starts at the time of the first recorded entry. */
   begin(origin: Origin): void {
     this.#origin = origin
   }

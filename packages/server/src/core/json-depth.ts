@@ -1,7 +1,7 @@
-/** More than anything that is meant has. */
+/** Deeper than any legitimate value. */
 export const deepest = 200
 
-/** Level by level rather than by recursion: the depth is the sender's choice. */
+/** Level by level instead of recursive: the sender chooses the depth. */
 export function isTooDeep(value: unknown, levels = deepest): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth++) {

@@ -1,41 +1,47 @@
-/** How much and how long. Every number can be set by whoever makes the host. */
+/** Limits of a host. The creator of the host can set each of them. */
 export type Limits = {
-  /** Live connections at once; whoever idles longest gives way to one more. */
+  /** Live connections at once; for one more, the connection that has been idle longest is closed. */
   readonly maxConnections: number
   /**
-   * Agents that are kept started for the next session, beyond `maxConnections` and at most one of each kind; 0 means none. Only
-   * agents that can be started without a session.
+   * Agents that are kept started for the next session, beyond `maxConnections` and at most one of each kind; 0 means
+   * none. Only agents that can be started without a session.
    */
   readonly maxSpares: number
-  /** An agent that was kept for so long without a session is closed. */
+  /** An agent that was kept this long without a session is closed. */
   readonly spareMs: number
-  /** An agent that waits in a folder for an announced session is closed after this: what it has read of the folder grows old. */
+  /**
+   * An agent that waits in a folder for an announced session is closed after this time: what it has read of the
+   * folder becomes outdated.
+   */
   readonly spareInFolderMs: number
-  /** None is kept while the machine has less memory left than this. */
+  /** No agent is kept while the machine has less free memory than this. */
   readonly spareFreeBytes: number
-  /** Prompts that may wait in one session. */
+  /** Prompts that may wait in the queue of one session. */
   readonly maxQueue: number
   /** How long an agent may take to start. */
   readonly connectMs: number
-  /** An idle agent process is closed after this. */
+  /** An idle agent process is closed after this time. */
   readonly idleCloseMs: number
-  /** A process that only background tasks need is closed when nothing was heard of them for this long. */
+  /** A process that only background tasks need is closed after this time without an event. */
   readonly backgroundMs: number
-  /** An agent that works in the background, or in turns of its own, is closed after this much of it since the last prompt. */
+  /**
+   * An agent that works in the background, or in turns of its own, is closed after this much of such work since the
+   * last prompt.
+   */
   readonly backgroundTotalMs: number
-  /** A turn that the agent began by itself ends after this silence, if the agent does not say when it ends. */
+  /** A turn that the agent started by itself ends after this silence, if the agent does not report its end. */
   readonly ownTurnQuietMs: number
   /** How long an interrupted agent may take to stop before it is closed by force. */
   readonly cancelGraceMs: number
-  /** The same, when the host stops. */
+  /** The same, while the host stops. */
   readonly stopGraceMs: number
-  /** A request that waits longer keeps no process: its turn is parked. */
+  /** A turn whose request waits longer than this is parked: its process is closed. */
   readonly parkAfterMs: number
-  /** A request that waits longer expires; 0 means never. */
+  /** A request that waits longer than this expires; 0 means never. */
   readonly expireAfterMs: number
-  /** Open blocks are saved at most this often: what a kill can cost of an unfinished block. */
+  /** The least time between two checkpoints of open blocks: a kill loses at most this much of an unfinished block. */
   readonly checkpointMs: number
-  /** Sessions that nobody uses leave memory after this. */
+  /** Unused sessions are removed from memory after this time. */
   readonly unloadMs: number
 }
 

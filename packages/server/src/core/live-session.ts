@@ -55,13 +55,13 @@ export type LiveSessionOptions = {
   readonly observer: HostObserver
   readonly fork: Parameters<typeof createCommandDesk>[0]['fork']
   readonly problem: (error: unknown, doing: string) => void
-  /** It must not be used any more; whoever wants the session loads it anew. */
+  /** This object must not be used any more; load the session again. */
   readonly broken: () => void
 }
 
 /**
- * One session while it is in memory. Takes commands, records them, and only then acts on them. What to do next always
- * follows from the recorded state, so that a restart goes on where this one was.
+ * One session while it is in memory. Takes commands, records them, and only then acts on them. The next action always
+ * follows from the recorded state, so that a restart continues where this process stopped.
  */
 export class LiveSession {
   readonly log: SessionLog
@@ -73,12 +73,14 @@ export class LiveSession {
   readonly #timers: ReturnType<typeof createTimers<'idle' | 'force' | 'park' | 'expire' | 'quiet'>>
   readonly #background: BackgroundWatch
   readonly #facts: ReturnType<typeof createFactWaiters>
-  /** The turn that was begun, so that it is begun once. */
+  /** The turn that was started, so that it is started once. */
   #begun: string | undefined
   #driving: Promise<void> | undefined
   #driveAgain = false
   #recovered: Promise<void> | undefined
-  /** Until then nothing is driven: what the state says may be what a dead server left behind. */
+  /**
+   * False until recovery is done: nothing is driven before, because the state may be what a dead server left behind.
+   */
   #isRecovered = false
   #stopping = false
   #idleSince: number | undefined
@@ -119,7 +121,7 @@ export class LiveSession {
     return this.log.state
   }
 
-  /** Nothing runs or waits, nobody reads: it can be dropped from memory and loaded again when it is wanted. */
+  /** Nothing runs or waits, and nobody reads: the session can be removed from memory and loaded again on use. */
   get quiet(): boolean {
     const { turn, requests } = this.state
     const running = this.#agent.connected || this.#agent.starting || this.#driving || turn
@@ -127,7 +129,7 @@ export class LiveSession {
     return !running && !recording && requests.length === 0 && !this.log.feed.hasReaders
   }
 
-  /** A new session's agent may be started before its first prompt. */
+  /** Starts the agent of a new session before its first prompt, if the agent starts slowly. */
   async startAhead(): Promise<void> {
     await this.recover()
     if (this.#stopping || this.state.turn || this.state.queue.length > 0) return
@@ -163,7 +165,7 @@ export class LiveSession {
     throw new ParleyError('conflict', message, { details: { promptId } })
   }
 
-  /** Looks, once, at what a restart left behind, then goes on with what can go on. Rejects if it cannot be recorded. */
+  /** Recovers, once, from a restart, then continues what can continue. Rejects if the recovery cannot be recorded. */
   recover(): Promise<void> {
     this.#recovered ??= this.#recover().catch((error) => {
       this.#recovered = undefined
@@ -179,12 +181,15 @@ export class LiveSession {
     this.#watchRequests()
   }
 
-  /** The folder's trust may have changed: an agent that idles and was started with another is let go. */
+  /** The folder's trust may have changed: an idle agent that was started with another trust is closed. */
   refresh(): void {
     this.#drive()
   }
 
-  /** For a stop of the host: parks what waits for a person, ends what works, keeps what has not begun. */
+  /**
+   * For a stop of the host: parks what waits for a person, ends what runs, and keeps prompts that the agent has not
+   * received.
+   */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#persisting.stop()
@@ -210,7 +215,7 @@ export class LiveSession {
     await this.#endTurn({ outcome: 'cancelled', stopReason: 'server_stopped' })
   }
 
-  /** For a deletion: nothing more is recorded. Readers are told only once `remove` has really removed it. */
+  /** For a deletion: nothing more is recorded. Readers are told only after `remove` has removed the session. */
   async destroy(remove: () => Promise<unknown>): Promise<void> {
     this.#stopping = true
     this.#persisting.stop()
@@ -238,7 +243,7 @@ export class LiveSession {
     this.stop().catch((error) => this.#options.problem(error, 'stop a session that another has written to'))
   }
 
-  // What follows from what was recorded
+  // Effects of recorded events
 
   #announced(...[events, state, granted]: Parameters<SessionLogOptions['announced']>): void {
     for (const event of events) this.#react(event)
@@ -267,7 +272,7 @@ export class LiveSession {
     this.#timers.set('force', this.#options.limits.cancelGraceMs, () => void this.#disconnect('closed'))
   }
 
-  /** One at a time, again after every change: looks at the state and does the next thing it asks for. */
+  /** Runs one step at a time, and again after every change: reads the state and takes the next action. */
   #drive(): void {
     if (this.#driving) {
       this.#driveAgain = true
@@ -323,7 +328,9 @@ export class LiveSession {
     if (events && events.length > 0) await this.#disconnect('parked')
   }
 
-  /** A request that waits long costs no process; one that has a deadline expires. Both count from when it was asked. */
+  /**
+   * A turn whose request waits long is parked; a request with a deadline expires. Both times count from the request.
+   */
   #watchRequests(): void {
     const { clock, limits } = this.#options
     const { requests } = this.state
@@ -340,14 +347,17 @@ export class LiveSession {
     }
   }
 
-  /** Turn and background tasks wait for a person, all of them: no process is needed until there is an answer. */
+  /** The turn and all background tasks wait for a person: no process is needed until there is an answer. */
   get #onlyWaits(): boolean {
     const { turn } = this.state
     const turnWaits = !turn || (!turn.parked && requestsOfTurn(this.state).length > 0)
     return turnWaits && onlyWait(this.state)
   }
 
-  /** An agent that does not say when a turn of its own ends: it ends when nothing is open and nothing was said for a while. */
+  /**
+   * For an agent that does not report the end of its own turn: the turn ends when nothing is open and nothing was
+   * said for a while.
+   */
   #watchOwnTurn(): void {
     const { turn, openBlocks, requests } = this.state
     this.#timers.stop('quiet')
@@ -358,7 +368,7 @@ export class LiveSession {
     })
   }
 
-  /** The agent's work in the background reached a limit. A turn of its own that waits for a person waits without a process. */
+  /** The agent's background work reached a limit. Its own turn is parked if it waits for a person. */
   async #endBackground(): Promise<void> {
     const waits = this.state.turn && this.#agent.canResume && requestsOfTurn(this.state).length > 0
     if (waits) await this.#persist((state) => plans.park(state, 'waited-long'))

@@ -3,18 +3,18 @@ import type { AgentAdapter } from './agent-adapter.ts'
 import type { SessionStore } from './session-store.ts'
 
 export type ModelCatalogue = {
-  /** The models of every agent, as the programs tell them; nothing is known by heart. */
+  /** The models of every agent, as the programs report them; none is built in. */
   models(): Promise<AgentModels[]>
 }
 
-/** How many of an agent's latest sessions are looked at for one that was told its models. */
+/** How many of an agent's latest sessions are searched for one that has its models. */
 const sessionsLooked = 10
 
 const askMs = 15_000
 
 /**
- * Some agents tell their models when they are looked for. Others are asked for them, once a version; else the last
- * session knows.
+ * The models come from the probe of the agent, or from its last session if that ran the same version. Otherwise the
+ * agent is asked for them, once for each version.
  */
 export function createModelCatalogue(parts: {
   readonly store: Pick<SessionStore, 'list' | 'load'>
@@ -23,7 +23,7 @@ export function createModelCatalogue(parts: {
 }): ModelCatalogue {
   const asked = new Map<string, Promise<readonly AgentModel[]>>()
 
-  /** Who was asked in vain is asked again. */
+  /** A failed request for the models is repeated on the next call. */
   function ask({ id, found, signedIn, usable, version }: AgentInfo): Promise<readonly AgentModel[]> {
     const adapter = parts.adapters.get(id)
     if (!adapter?.models || !found || signedIn === false || usable === false) return Promise.resolve([])
@@ -48,7 +48,7 @@ export function createModelCatalogue(parts: {
       if (state) states.push(state)
     }
     const last = states.find(({ connection }) => (connection?.models ?? []).length > 0)
-    // A session of another version may have been told of other models.
+    // A session of another version may have other models.
     const isOld = last?.connection?.agentVersion !== undefined && last.connection.agentVersion !== version
     const models = probed.length === 0 && (!last || isOld) ? await ask(info) : probed
     const known = models.length > 0 ? models : (last?.connection?.models ?? [])
@@ -66,7 +66,7 @@ export function createModelCatalogue(parts: {
   return { models: async () => Promise.all((await parts.agents()).map(told)) }
 }
 
-/** What a model takes and gives at most, where the agent tells it only of a model that works: the sessions know. */
+/** The token limits of a model, from the sessions: some agents report them only for a model that is in use. */
 function limitsOf(model: AgentModel, states: readonly SessionState[]): Partial<AgentModel> {
   const names = [model.id, model.resolvesTo]
   const used = states.find(

@@ -2,7 +2,7 @@ import { ParleyError } from '@parley/protocol'
 import type { Clock } from './clock.ts'
 import type { LiveSession } from './live-session.ts'
 
-/** The sessions that are in memory. One that nobody uses leaves it, and is loaded again when it is wanted. */
+/** The sessions in memory. An unused session is removed from memory, and loaded again on use. */
 export class OpenSessions {
   readonly #load: (sessionId: string) => Promise<LiveSession>
   readonly #clock: Clock
@@ -18,7 +18,7 @@ export class OpenSessions {
     load: (sessionId: string) => Promise<LiveSession>
     clock: Clock
     unloadMs: number
-    /** Told of each that is no longer in memory; must not throw. */
+    /** Called for each session that was removed from memory; must not throw. */
     left: (sessionId: string) => void
   }) {
     this.#load = options.load
@@ -40,7 +40,7 @@ export class OpenSessions {
     return session
   }
 
-  /** One that was just made. */
+  /** Adds a session that was just created. */
   add(sessionId: string, session: LiveSession): void {
     void this.#add(sessionId, Promise.resolve(session))
   }
@@ -59,7 +59,10 @@ export class OpenSessions {
     if (wasOpen) this.#left(sessionId)
   }
 
-  /** Nobody opens it while it is deleted; whether that works or not, it is out of memory then. */
+  /**
+   * The session cannot be opened while it is deleted; it is out of memory afterwards, whether the deletion succeeds
+   * or not.
+   */
   async delete(sessionId: string, work: (session: LiveSession) => Promise<void>): Promise<void> {
     const session = await this.open(sessionId)
     this.#deleting.add(sessionId)
@@ -75,7 +78,7 @@ export class OpenSessions {
     for (const session of this.#sessions.values()) session.then(work).catch(() => undefined)
   }
 
-  /** From now on nothing is opened. */
+  /** From now on no session can be opened. */
   shut(): void {
     this.#closing = true
     this.#stopSweep?.()
@@ -89,7 +92,7 @@ export class OpenSessions {
     for (const id of [...this.#sessions.keys()]) this.forget(id)
   }
 
-  /** Only what has not been asked for lately: whoever was just handed a session is about to use it. */
+  /** Removes only sessions that were not opened lately: a caller that just got a session is about to use it. */
   #sweepLater(): void {
     this.#stopSweep ??= this.#clock.after(this.#unloadMs, () => void this.#sweep(), { background: true })
   }

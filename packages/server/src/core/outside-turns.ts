@@ -5,7 +5,7 @@ import { endTurn } from './end-turn.ts'
 import { draftsOf, freshProgress, isDelta } from './record-output.ts'
 import { numbered } from './session-log.ts'
 
-/** A prompt in an agent's record of a conversation, and what came of it. */
+/** A prompt in an agent's record of a conversation, and the outputs that followed. */
 export type RecordedTurn = {
   readonly prompt: Extract<Remembered, { type: 'prompt' }>
   readonly outputs: readonly Extract<Remembered, { type: 'output' }>[]
@@ -13,9 +13,12 @@ export type RecordedTurn = {
 
 /** How an agent's record differs from the log. */
 export type Difference = {
-  /** What was said elsewhere, in order. */
+  /** The turns that were held elsewhere, in order. */
   readonly turns: readonly RecordedTurn[]
-  /** How many prompts of the log are no longer part of the agent's conversation: it went on from an earlier point. */
+  /**
+   * How many prompts of the log are no longer part of the agent's conversation, because it continued from an earlier
+   * point.
+   */
   readonly forgotten: number
 }
 
@@ -29,8 +32,9 @@ export async function recordedTurns(record: AsyncIterable<Remembered>): Promise<
 }
 
 /**
- * Compares by the ids of prompts. `heard` are those of the last prompts of the log, the latest last: what follows the first
- * of them in the record and is none of them was said elsewhere. If none of them is there, what was said after `since` was.
+ * Compares by the ids of prompts. `heard` are the ids of the last prompts of the log, the latest last. A prompt of
+ * the record that follows the first of them and is none of them was given elsewhere. If the record contains none of
+ * them, the prompts after `since` were.
  */
 export function differenceOf(
   record: readonly RecordedTurn[],
@@ -50,14 +54,14 @@ export function differenceOf(
   return { turns, forgotten }
 }
 
-/** Agents keep no id for the command to compact, whoever gave it. */
+/** Agents keep no id for the compact command, whoever gave it. */
 function isWordless(parts: readonly PromptPart[]): boolean {
   return parts.every((part) => part.type === 'command' && part.name === 'compact')
 }
 
 const outsideEnd = { outcome: 'completed', stopReason: 'imported' } as const
 
-/** What a turn that was held elsewhere adds to the log, by the same rules as one that is held here. */
+/** The drafts that a turn from outside adds to the log, by the same rules as a live turn. */
 export function outsideDrafts(state: SessionState, turn: RecordedTurn, ids: Ids, now: number): EventDraft[] {
   const drafts: EventDraft[] = []
   let after = state
@@ -90,7 +94,7 @@ export function outsideDrafts(state: SessionState, turn: RecordedTurn, ids: Ids,
   return drafts
 }
 
-/** Settings and totals are those of the agent that is started next, which tells them itself. */
+/** Settings and totals are left out: the agent that is started next reports its own. */
 function isOfTurn(type: string): boolean {
   return /^(text|thinking|block|tool-call|turn|plan|task|context)\./.test(type) || type === 'agent.noticed'
 }

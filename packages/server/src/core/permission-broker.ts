@@ -15,19 +15,22 @@ import type { Plan, SessionLog } from './session-log.ts'
 import { startOwn } from './turn-plans.ts'
 
 export type PermissionBroker = {
-  /** What a connection asks. Every request and its resolution is in the log before the agent hears of it. */
+  /** What a connection asks. Every request and its resolution is in the log before the agent gets the answer. */
   readonly person: Person
-  /** Gives recorded resolutions to those who wait for them. */
+  /** Passes recorded resolutions to the calls that wait for them. */
   settle(events: readonly SessionEvent[]): void
-  /** Their turn is parked: no answer reaches those who wait now. They wait on until their agent is gone. */
+  /** The turn is parked: the calls that wait now get no answer. They stay pending until their agent has ended. */
   detach(): void
-  /** Lets go of everyone who waits, unanswered: their agent is gone. Their requests stay as they are in the log. */
+  /**
+   * Resolves all waiting calls without an answer, because their agent has ended. Their requests stay as they are in
+   * the log.
+   */
   abandon(): void
 }
 
 type Waiter = (resolution: SessionEvent | undefined) => void
 
-/** Between an agent that asks and the rule or person that answers. Knows no clock and no client. */
+/** Stands between an agent that asks and the rule or person that answers. Knows no clock and no client. */
 export function createPermissionBroker(options: {
   log: SessionLog
   ids: Ids
@@ -124,7 +127,7 @@ export function createPermissionBroker(options: {
   }
 }
 
-/** Asked and, where a carried answer, a rule or the mode decides, resolved in the same breath. */
+/** The request and, if a carried answer, a rule or the mode decides, its resolution in the same plan. */
 function permissionPlan(
   log: SessionLog,
   rules: readonly PermissionRule[],
@@ -151,7 +154,7 @@ function permissionPlan(
   const resolved = { type: 'permission.resolved' as const, ...place.turn }
   const carried = carriedFor(state, ask)
   const verdict = evaluate(withInput(subject, carried?.input), state, rules)
-  // What was allowed while nobody could hear it may be refused by now.
+  // A call that was allowed while the agent had no process may be refused by now.
   if (carried && (carried.outcome !== 'allowed' || verdict.decision !== 'deny')) {
     const answer = { ...carried, requestId, carriedFrom: carried.requestId }
     return { drafts: [...place.begun, requested, { ...resolved, ...answer }] }
@@ -186,12 +189,12 @@ function questionPlan(log: SessionLog, ask: QuestionAsk, requestId: string, ids:
   return { drafts: [...place.begun, asked, { type: 'question.resolved', ...place.turn, ...answer }] }
 }
 
-/** Those of the open turn, and of the task that asks. */
+/** The carried answers of the open turn, and of the task that asks. */
 function carriedAnswers(state: SessionLog['state'], ask: { parentToolCallId?: string }) {
   return [...(state.turn?.carried ?? []), ...(backgroundTaskOf(state, ask)?.carried ?? [])]
 }
 
-/** The answer that was given to the same tool and input while its agent could not hear it. */
+/** The carried answer to the same tool and input. */
 function carriedFor(state: SessionLog['state'], ask: PermissionAsk) {
   const inputHash = hashOf({ tool: ask.tool, input: ask.input })
   const carried = carriedAnswers(state, ask).find(
@@ -201,9 +204,9 @@ function carriedFor(state: SessionLog['state'], ask: PermissionAsk) {
 }
 
 /**
- * Where a request belongs. One of a background task, or of a subagent that outlives its turn, belongs to no turn. One
- * of the main line belongs to the open turn, or begins a turn of the agent's own. Undefined: the turn is being ended,
- * and nobody is asked.
+ * The turn that a request belongs to. A request of a background task, or of a subagent that outlives its turn,
+ * belongs to no turn. A request of the main agent belongs to the open turn, or starts a turn of the agent's own.
+ * Undefined: the turn is being ended, and nobody is asked.
  */
 function placeFor({ state }: SessionLog, ask: { parentToolCallId?: string }, ids: Ids) {
   const { turn } = state
@@ -213,7 +216,7 @@ function placeFor({ state }: SessionLog, ask: { parentToolCallId?: string }, ids
   return { turn: { turnId }, begun: startOwn(state, turnId).drafts }
 }
 
-/** The agent itself no longer wants the answer. */
+/** The agent withdrew its request. */
 function withdrawal(requests: SessionLog['state']['requests'], requestId: string): Plan {
   const request = requests.find((one) => one.requestId === requestId)
   if (!request || request.stale) return { drafts: [] }

@@ -9,18 +9,18 @@ import {
 } from '@parley/protocol'
 import { type Asked, covers, patternFor, touches } from './rule-pattern.ts'
 
-/** What is asked for, as far as rules look at it. */
+/** The part of a request that rules look at. */
 export type Subject = {
   readonly tool: string
   readonly kind: ToolKind
   readonly input: unknown
   readonly readOnly: boolean
   readonly outside?: boolean | undefined
-  /** It changes a file that the mode never answers for. */
+  /** The call changes a protected file: no mode but bypass allows that. */
   readonly protected?: boolean | undefined
   /** The agent asks although its own mode accepts edits. */
   readonly insisted?: boolean
-  /** It is a host tool, and the host says whether it is safe. */
+  /** The call is of a host tool; the host says whether the tool is safe. */
   readonly host?: { readonly safe: boolean }
 }
 
@@ -34,8 +34,9 @@ export type Verdict =
   | { readonly decision: 'ask' }
 
 /**
- * Decides what a rule or a mode can decide. Pure. The order: the session's tool list, which fails closed; rules that
- * refuse; safe host tools; other rules, the narrower scope before the wider; the mode; a person.
+ * The decision of the rules and the mode. Pure. The order: the session's tool list, which fails closed; rules that
+ * refuse; safe host tools; the refusals of the read-only mode; other rules, the narrower scope before the wider; the
+ * mode; a person.
  */
 export function evaluate(subject: Subject, state: SessionState, rules: readonly PermissionRule[]): Verdict {
   const unlisted = notListed(subject, state)
@@ -71,7 +72,10 @@ function notListed({ tool, host }: Subject, state: SessionState): string | undef
   return tools && !tools.includes(tool) ? `${tool} is not in this session's list of tools.` : undefined
 }
 
-/** Bypass answers for everything: that is what it is chosen for. No other mode answers for what it does not foresee. */
+/**
+ * Bypass allows everything. No other mode decides a call that the agent insists on, that reaches outside, or that
+ * changes a protected file.
+ */
 function byMode(mode: PermissionMode, subject: Subject): Verdict {
   const allowed: Verdict = { decision: 'allow', by: 'mode' }
   if (mode === 'bypass') return allowed
@@ -86,7 +90,7 @@ function isReadOnly(subject: Subject): boolean {
 
 const strictest: readonly PermissionMode[] = ['read-only', 'plan', 'ask', 'accept-edits', 'bypass']
 
-/** A wider mode holds only once the agent has confirmed it; a stricter one holds from the moment it is asked for. */
+/** A wider mode applies only once the agent has confirmed it; a stricter one applies as soon as it is requested. */
 export function modeInForce(state: SessionState): PermissionMode {
   const requested = state.requested.mode ?? 'ask'
   const effective = state.effective.mode ?? 'ask'
@@ -111,8 +115,8 @@ function applies(rule: PermissionRule, subject: Subject, state: SessionState): b
 }
 
 /**
- * The answers a person can give, in the order in which the console and the terminal number them, each with the rule that
- * a lasting one would write. Where the agent suggests one for a scope, and it covers this very call, it stands in for ours.
+ * The answers a person can give, in the order in which the console and the terminal number them, each with the rule
+ * that a lasting answer would store. An agent's suggestion for a scope replaces ours if it covers this call.
  */
 export function optionsFor(
   subject: Subject,
@@ -138,7 +142,7 @@ export function optionsFor(
 const order = ['allow once', 'allow session', 'deny once', 'allow project', 'allow always']
 const place = ({ decision, scope }: PermissionOption) => order.indexOf(`${decision} ${scope}`)
 
-/** What a lasting answer covers, as its label says it. */
+/** What a lasting answer covers, for its label. */
 function grantWords({ match, any = [], outside }: RulePattern, { tool, kind }: Subject): string {
   if (match) return 'this command'
   if (outside) return `exactly this call of ${tool}, outside the folder,`

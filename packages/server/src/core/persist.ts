@@ -3,16 +3,16 @@ import type { Clock } from './clock.ts'
 import type { SessionLog } from './session-log.ts'
 
 /**
- * Records what a session does of its own accord. While the store is busy it tries again, since what an agent did must
- * not be lost; until the session stops. Undefined: it could not be recorded, and nothing has happened.
+ * Records what a session does by itself. While the store is busy it retries, because what an agent did must not be
+ * lost; it stops retrying when the session stops. Undefined: it could not be recorded, and nothing has happened.
  */
 export type Persist = (plan: Parameters<SessionLog['transact']>[0]) => Promise<SessionEvent[] | undefined>
 
 export type Persisting = {
   readonly persist: Persist
-  /** How many wait to be recorded. */
+  /** How many plans wait to be recorded. */
   readonly pending: number
-  /** From now on everything is tried once. */
+  /** From now on every plan is tried once. */
   stop(): void
 }
 
@@ -20,7 +20,7 @@ export function createPersisting(options: {
   log: SessionLog
   clock: Clock
   problem: (error: unknown, doing: string) => void
-  /** Another log has written to this session: this one must not go on. */
+  /** Another log has written to this session: this one must not continue. */
   broken: () => void
 }): Persisting {
   const { log, clock, problem, broken } = options

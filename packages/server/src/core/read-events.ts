@@ -2,8 +2,8 @@ import type { SessionEvent } from '@parley/protocol'
 import type { ReadRange, SessionStore, StoredEvent } from './session-store.ts'
 
 /**
- * Events that can be passed on. One that cannot be read from the store any more is a notice in its place: its seq stays
- * taken, whoever reads the log sees that something is missing, and nothing else is lost.
+ * Events that can be sent to readers. An event that the store can no longer read is replaced by a notice: its seq
+ * stays in use, a reader sees that something is missing, and nothing else is lost.
  */
 export async function readEvents(
   store: Pick<SessionStore, 'read'>,
@@ -16,7 +16,7 @@ export async function readEvents(
     : events
 }
 
-/** A store may be stricter than this, e.g. about nesting. */
+/** A store may be stricter than this check, e.g. about nesting. */
 function isJson(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text)

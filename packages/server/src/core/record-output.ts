@@ -17,11 +17,11 @@ import { badEnd, endTurn } from './end-turn.ts'
 import { closeTask } from './task-plans.ts'
 import { emptyOrder, flushHeld, inOrder, type Step, type ToolOrder } from './tool-order.ts'
 
-/** What a turn, or the work beside turns, has seen so far, beyond what the state says. */
+/** What was seen so far of a turn, or of the work beside turns, beyond the state. */
 export type TurnProgress = {
   readonly order: ToolOrder
   readonly written: Set<string>
-  /** What the main line wrote last. */
+  /** The last text that the main agent wrote. */
   lastText?: string
 }
 
@@ -36,8 +36,8 @@ export function isDelta(output: AgentOutput): output is DeltaDraft {
 }
 
 /**
- * True for what belongs to no turn: it comes from a background task, from a subagent that outlives its turn, or
- * continues a block that began outside a turn.
+ * True for output that belongs to no turn: it comes from a background task, from a subagent that outlives its turn,
+ * or continues a block that was started outside a turn.
  */
 export function isBeside(output: AgentOutput, state: SessionState): boolean {
   if (output.type === 'turn.ended') return false
@@ -52,7 +52,7 @@ export function isBeside(output: AgentOutput, state: SessionState): boolean {
   )
 }
 
-/** True if the main line acts while no turn is open: the agent has begun a turn by itself. */
+/** True if the main agent produces output while no turn is open: it has started a turn by itself. */
 export function beginsOwnTurn(output: AgentOutput, state: SessionState): boolean {
   return !state.turn && !isBeside(output, state) && ownTurnPattern.test(output.type)
 }
@@ -65,8 +65,8 @@ function blockIdOf(output: AgentOutput): string | undefined {
 }
 
 /**
- * An agent's output as drafts. What has no place (outside a turn, twice, or of a wrong shape) is kept as
- * `agent.unrecognised` with the reason, so that nothing is dropped in silence.
+ * An agent's output as drafts. Output that cannot be placed (outside a turn, repeated, or of a wrong shape) is kept
+ * as `agent.unrecognised` with the reason, so that nothing is dropped silently.
  */
 export function draftsOf(
   output: RecordedOutput,
@@ -132,7 +132,7 @@ export function draftsOf(
   }
 }
 
-/** A resumed agent may report once more, in other words, that a task is over. Why it ended is known already. */
+/** A resumed agent may report the end of a task again, with another text. The recorded reason is kept. */
 function toldAgain(draft: DraftOf<'task.updated'>, known: KnownTask): DraftOf<'task.updated'> {
   if (known.status === 'running' || draft.status === 'running') return draft
   const { title, reason, background } = known
@@ -140,7 +140,7 @@ function toldAgain(draft: DraftOf<'task.updated'>, known: KnownTask): DraftOf<'t
   return { ...draft, title, reason, ...(background !== undefined && { background }) }
 }
 
-/** The call of a subagent was ended with its turn: no call will follow that this could be the end of. */
+/** The subagent's call was ended with its turn: a call that this draft could belong to will not follow. */
 function isLate(
   draft: EventDraft & { toolCallId: string },
   state: SessionState,
@@ -158,14 +158,14 @@ function noteWritten(
   if (draft.type === 'text.written' && draft.parentToolCallId === undefined) progress.lastText = draft.text
 }
 
-/** Some agents give their last words as the result of the turn, too: they are in the log already. */
+/** Some agents repeat their last text as the result of the turn: it is in the log already. */
 function storedOnce<End extends { result?: string | undefined }>(end: End, { lastText }: TurnProgress): End {
   if (end.result === undefined || end.result.trim() !== lastText?.trim()) return end
   const { result, ...rest } = end
   return rest as End
 }
 
-/** A steered prompt that the turn did not take up begins the next one at once: the agent may have it already. */
+/** A steered prompt that the turn did not take up starts the next turn at once: the agent may have it already. */
 function goOnWithSteer(ended: readonly EventDraft[], ids: Ids): EventDraft[] {
   const left = ended.find((draft) => draft.type === 'prompt.queued')
   if (!left || left.paused) return []
@@ -180,7 +180,7 @@ function completed(output: RecordedOutput, context: { connectionId: string }): E
   return output as EventDraft
 }
 
-/** Where a subscription pays, a cost is only what the tokens would cost. */
+/** With a subscription, a cost is notional. */
 function marked(draft: EventDraft, { connection }: SessionState): EventDraft {
   if (connection?.billing !== 'subscription') return draft
   if (draft.type !== 'turn.ended' && draft.type !== 'usage.measured') return draft
@@ -195,7 +195,7 @@ function unrecognised(native: AgentOutput, reason: string): Step {
   return { drafts: [{ type: 'agent.unrecognised', native, reason }], commit: nothing }
 }
 
-/** Whatever it was, nothing more is taken of it. */
+/** Marks a block as written, called and ended, so that nothing more of it is recorded. */
 function retract({ written, order }: TurnProgress, blockId: string): void {
   written.add(blockId)
   order.called.add(blockId)
@@ -210,7 +210,7 @@ function endRetracted(state: SessionState, blockId: string): EventDraft[] {
   ]
 }
 
-/** A delta with its turn and its offset, or nothing when it comes too late to mean anything. */
+/** A delta with its turn and its offset; undefined if it comes too late. */
 export function deltaOf(draft: DeltaDraft, state: SessionState, progress: TurnProgress): Delta | undefined {
   const { turn } = state
   const beside = isBeside(draft, state)

@@ -4,10 +4,10 @@ import type { Plan } from './session-log.ts'
 import { loseTasks } from './task-plans.ts'
 
 /**
- * What a restart must record of a session that was not at rest. Pure.
- * - a turn that waits for a person, or has an answer that its agent has not heard, stays open, parked;
+ * What a restart must record for a session that was not idle. Pure.
+ * - a turn that waits for a person, or has an answer that its agent has not received, stays open, parked;
  * - a turn whose prompt never reached the agent stays open, and will be delivered;
- * - any other turn ends as unknown: the agent may have done things that nobody saw;
+ * - any other turn ends as unknown: the agent may have done things that are not in the log;
  * - a background task that waits for a person is parked if the agent can resume; any other ends.
  */
 export function recoveryPlan(state: SessionState, now: number, canResume: boolean): Plan {

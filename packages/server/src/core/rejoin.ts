@@ -21,19 +21,20 @@ export type RejoinOptions = {
 }
 
 /**
- * A conversation may go on in the agent's own program while no process of ours holds it. Before the next turn, when the agent is
- * started again, its record is read, and what was said elsewhere is added to the log as turns from outside. What cannot be read is said.
+ * A conversation may continue in the agent's own program while no process of ours holds it. Before the next turn,
+ * when the agent is started again, its record is read, and what was said elsewhere is added to the log as outside
+ * turns. If the record cannot be read, a notice says so.
  */
 export class Rejoin {
   readonly #options: RejoinOptions
-  /** The record was read, and nothing of ours has held the conversation and let it go since. */
+  /** The record was read, and no process of ours has held the conversation and released it since. */
   #isRead = false
 
   constructor(options: RejoinOptions) {
     this.#options = options
   }
 
-  /** The record must be read before the conversation goes on. */
+  /** True if the record must be read before the conversation continues. */
   get isDue(): boolean {
     const { adapter, state } = this.#options
     const { connection, forkPending, released } = state()
@@ -41,12 +42,12 @@ export class Rejoin {
     return adapter.capabilities.rejoin || released !== undefined
   }
 
-  /** Nobody of ours holds the conversation any more, or it was heard that something was said elsewhere. */
+  /** No process of ours holds the conversation any more, or the agent reported that something was said elsewhere. */
   forget(): void {
     this.#isRead = false
   }
 
-  /** Never throws: a record that cannot be read must not keep anyone from going on. */
+  /** Never throws: a record that cannot be read must not block the session. */
   async run({ wasReleased }: { wasReleased: boolean }): Promise<void> {
     const { adapter, state } = this.#options
     const { connection } = state()

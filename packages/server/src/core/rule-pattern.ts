@@ -10,21 +10,21 @@ import {
 import { canonical, hashOf } from './hash.ts'
 import { simpleCommands } from './simple-commands.ts'
 
-/** What a pattern looks at. */
+/** The call that a pattern is compared with. */
 export type Asked = { readonly tool: string; readonly input: unknown }
 
-/** Where a call reaches: a grant covers neither unless it says so. */
+/** Where a call reaches: a grant covers neither unless its pattern says so. */
 export type Reach = {
   readonly outside?: boolean | undefined
   readonly protected?: boolean | undefined
 }
 
-/** A shell's control characters: a `*` in a grant never stands for one. */
+/** The control characters of a shell: a `*` in a grant never matches one. */
 const shellSyntax = /[;&|`$<>\n\r()]/
 
 /**
- * Whether a grant covers a call. One that looks at the input covers no field that it does not name, but for those that
- * change nothing (`isHarmlessField`): the same command in another folder, or without its sandbox, is another thing.
+ * Whether a grant covers a call. A grant that names fields covers no call with a field that it does not name, except
+ * harmless ones (`isHarmlessField`): the same command in another folder, or without its sandbox, is another call.
  */
 export function covers(pattern: RulePattern, asked: Asked & Reach): boolean {
   if (asked.outside && !pattern.outside) return false
@@ -45,7 +45,9 @@ export function covers(pattern: RulePattern, asked: Asked & Reach): boolean {
   )
 }
 
-/** Whether a rule that restricts is about a call: `*` stands for anything, and an extra field does not slip through. */
+/**
+ * Whether a restricting rule applies to a call: `*` matches anything, and an extra field does not prevent the match.
+ */
 export function touches(pattern: RulePattern, { tool, input }: Asked): boolean {
   if (pattern.tool !== '*' && pattern.tool !== tool) return false
   const { match = {}, exact } = pattern
@@ -57,7 +59,7 @@ export function touches(pattern: RulePattern, { tool, input }: Asked): boolean {
   )
 }
 
-/** A switch that is on is written `true`; a command is always a text. */
+/** A boolean that is true matches the text `true`; a command matches only as a string. */
 function fitsGrant(text: string, field: string, value: unknown): boolean {
   const isText = typeof value === 'string' || (value === true && !commandFields.has(field))
   return isText && fitsGlob(text, String(value), { barred: shellSyntax })
@@ -84,18 +86,18 @@ function own(input: Fields, field: string): unknown {
   return Object.hasOwn(input, field) ? input[field] : undefined
 }
 
-/** No input is one without fields. */
+/** A missing input counts as one without fields. */
 function recordOf(input: unknown): Fields | undefined {
   if (input === undefined || input === null) return {}
   return typeof input === 'object' && !Array.isArray(input) ? (input as Fields) : undefined
 }
 
-/** The text of a command, by the names that agents have for it. */
+/** The fields that contain a command, by the names that agents use. */
 const commandFields = new Set(['command', 'cmd', 'script'])
 const largestPattern = 10_000
 
 /**
- * What a lasting answer to this call covers: the call as it stands; of a tool that reads or edits files, every use of it
+ * What a lasting answer to this call covers: the call as it is; for a tool that reads or edits files, every use of it
  * inside the folders. Undefined: nothing, because the call cannot be told from others or changes a protected file.
  */
 export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): RulePattern | undefined {
@@ -110,7 +112,7 @@ export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): 
   const isCommand = hasCommand && kind !== 'subagent'
   const { command } = input
   const mayVary = (name: string) => {
-    // What a subagent is told changes nothing by itself, nor does what is asked of a page.
+    // The prompt of a subagent changes nothing by itself, nor does the question about a fetched page.
     if (kind === 'subagent' || kind === 'fetch') return name === 'prompt'
     return !isCommand && !outside && varies(kind, name)
   }
@@ -128,7 +130,7 @@ export function patternFor(asked: Asked & Reach & { readonly kind: ToolKind }): 
   return isTooMuch ? undefined : pattern
 }
 
-/** Of tools that read or edit files these may have any value: where they reach is looked at each time. */
+/** These fields of tools that read or edit files may have any value: each call is checked for where it reaches. */
 function varies(kind: ToolKind, name: string): boolean {
   if (kind === 'edit') return isWrittenField(name) || (isFileField(name) && !isWorkingFolder(name))
   const reads = kind === 'read' || kind === 'search'

@@ -52,7 +52,7 @@ import { startConditions } from './start-conditions.ts'
 import * as plans from './turn-plans.ts'
 
 export type SessionAgentOptions = {
-  /** Absent when the agent of a stored session is no longer known here: it can be read, not driven. */
+  /** Absent if the agent of a stored session is no longer known here: the session can be read, but not driven. */
   readonly adapter: AgentAdapter | undefined
   readonly log: SessionLog
   readonly persist: Persist
@@ -73,8 +73,8 @@ export type SessionAgentOptions = {
 }
 
 /**
- * The agent of one live session: starts it, speaks to it, records what it says, and notices when it is gone. What it
- * should do is the live session's to say; what may be done is the broker's.
+ * The agent of one live session: starts it, sends to it, records its output, and notices its end. The live session
+ * decides what it should do; the broker decides what it may do.
  */
 export class SessionAgent {
   readonly #options: SessionAgentOptions
@@ -82,20 +82,20 @@ export class SessionAgent {
   readonly #desk: HostToolDesk
   readonly #rejoin: Rejoin
   #link: AgentLink | undefined
-  /** What the link was started under. */
+  /** The conditions that the link was started under. */
   #startedUnder = ''
   #hostToolsOnly = false
   /** The link that the open turn was sent to. */
   #turnLink: AgentLink | undefined
   #starting: AbortController | undefined
-  /** A start before there is anything to do. The first turn waits for it. */
+  /** A start without a turn. The first turn waits for it. */
   #ahead: { readonly abort: AbortController; readonly over: Promise<unknown> } | undefined
   #progress = freshProgress()
-  /** Of what belongs to no turn. */
+  /** The progress of output that belongs to no turn. */
   #besideProgress = freshProgress()
   #steers: Prompt[] = []
   readonly #accepted: AcceptedSteers
-  /** There may be more in the agent's record than in the log, although the agent is there. */
+  /** The agent's record may contain more than the log, although the agent is connected. */
   #spokenElsewhere = false
   #startFailure: { readonly error: unknown } | undefined
   #outbound: Promise<void> = Promise.resolve()
@@ -127,7 +127,9 @@ export class SessionAgent {
     return this.#link !== undefined
   }
 
-  /** It was started under conditions that hold no longer: another trust, other options, servers or variables. */
+  /**
+   * The agent was started under conditions that no longer hold: another trust, other options, servers or variables.
+   */
   get isOutdated(): boolean {
     const { requested: settings, mcpServers, cwd } = this.#state
     const { trusts, environment, adapter } = this.#options
@@ -144,14 +146,14 @@ export class SessionAgent {
     return this.#starting !== undefined || this.#ahead !== undefined
   }
 
-  /** Starts an agent that takes long to start before its first prompt, if nobody has to give way for it. */
+  /** Starts a slow agent before its first prompt, if a slot is free. */
   async startAhead(): Promise<void> {
     const { adapter, slots } = this.#options
     if (!adapter?.startsAhead || this.connected || this.starting || !slots.hasRoom) return
     await this.#connectAhead().catch(() => undefined)
   }
 
-  /** What a rewind to this prompt would change. An agent that is not there is started for it. */
+  /** What a rewind to this prompt would change. An agent that is not connected is started for it. */
   async previewRewind(promptId: string): Promise<RewindPreview> {
     while (this.#ahead) await this.#ahead.over
     if (!this.#link && this.#rejoin.isDue) this.#spokenElsewhere = true
@@ -160,7 +162,7 @@ export class SessionAgent {
     throw new ParleyError('not_supported', `${this.#adapter().name} cannot say what a rewind would change.`)
   }
 
-  /** Starts it without a turn. One that begins meanwhile waits for it. */
+  /** Starts the agent without a turn. A turn that starts meanwhile waits for it. */
   async #connectAhead(): Promise<AgentLink> {
     const abort = new AbortController()
     const link = this.#connect(abort.signal)
@@ -172,18 +174,18 @@ export class SessionAgent {
     }
   }
 
-  /** The agent's conversation can be gone on with by another process. */
+  /** Another process of the agent can continue the conversation. */
   get canResume(): boolean {
     const { adapter } = this.#options
     return adapter?.capabilities.resume === true && this.#state.connection?.agentSessionId !== undefined
   }
 
-  /** What the agent's record holds beyond the log comes before the next turn. */
+  /** The agent's record must be read and added to the log before the next turn. */
   get mustRejoin(): boolean {
     return (!this.connected || this.#spokenElsewhere) && this.#rejoin.isDue
   }
 
-  /** Asks the live agent, between turns, whether somebody spoke in the conversation by another way. */
+  /** Asks the connected agent, between turns, whether somebody continued the conversation elsewhere. */
   async listenElsewhere(): Promise<void> {
     const link = this.#link
     if (!link || link.closing || this.#state.turn || this.#spokenElsewhere) return
@@ -208,14 +210,17 @@ export class SessionAgent {
     if (this.#startFailure === undefined) await this.#rejoin.run({ wasReleased })
   }
 
-  /** With the agent there, its record is read without a second start. A failure is that of the turn which follows. */
+  /**
+   * With the agent connected, its record is read without a second start. If the start fails, the turn that follows
+   * fails with its error.
+   */
   async #startForRejoin(): Promise<void> {
     await this.#connectAhead().catch((error: unknown) => {
       this.#startFailure = { error }
     })
   }
 
-  /** What only ends something needs no agent, so that nothing hangs when the agent is gone for good. */
+  /** Commands that only end something need no known agent, so that nothing hangs when the agent was removed. */
   forCommand({ type }: Command): DecideContext['agent'] {
     const ends = type === 'turn.cancel' || type === 'prompt.withdraw' || type === 'session.close'
     if (!ends || this.#options.adapter) return this.#adapter()
@@ -229,7 +234,7 @@ export class SessionAgent {
     throw new ParleyError('agent_not_found', message)
   }
 
-  /** Reacts to what was recorded, whoever recorded it. */
+  /** Reacts to recorded events, whoever recorded them. */
   hear(events: readonly SessionEvent[]): void {
     for (const event of events) {
       if (event.type === 'turn.started') this.#startOfTurn(event)
@@ -242,7 +247,7 @@ export class SessionAgent {
     this.#broker.settle(events)
   }
 
-  /** A turn that the agent began, or goes on with by itself, is at its link already. */
+  /** A turn that the agent started or continues by itself is already at its link. */
   #startOfTurn({ cause }: SessionEvent & { type: 'turn.started' }): void {
     this.#progress = freshProgress()
     if (cause?.by === 'agent' || cause?.by === 'steer') this.#turnLink = this.#link
@@ -286,7 +291,7 @@ export class SessionAgent {
     await this.#accepted.accept(prompt.promptId)
   }
 
-  /** Stops a background task, or all. The agent reports their ends. */
+  /** Stops one background task, or all of them. The agent reports their ends. */
   stopTasks(taskId: string | undefined): void {
     const link = this.#link
     for (const task of runningInBackground(this.#state)) {
@@ -295,7 +300,10 @@ export class SessionAgent {
     }
   }
 
-  /** Asks the agent to stop the turn. False if it has not even got it, and nothing is on the way: then it is over. */
+  /**
+   * Asks the agent to stop the turn. False if the agent has not received it and no start is pending: then the turn is
+   * over.
+   */
   interrupt(): boolean {
     const link = this.#turnLink
     if (link) this.#quietly(link.connection.interrupt(), 'interrupt the agent')
@@ -303,14 +311,17 @@ export class SessionAgent {
     return link !== undefined || this.#starting !== undefined
   }
 
-  /** Resolves when a start ahead of its time is given up; a turn's own start ends with the turn. */
+  /** Resolves when a start without a turn has been cancelled; a turn's own start ends with the turn. */
   async abortStart(): Promise<void> {
     this.#starting?.abort()
     this.#ahead?.abort.abort()
     await this.#ahead?.over
   }
 
-  /** Gives the turn to the agent, started if need be; a parked one goes on. However it fails, the turn ends. */
+  /**
+   * Gives the turn to the agent, which is started if necessary; a parked turn is resumed. If anything fails, the turn
+   * ends.
+   */
   async begin(turn: OpenTurn): Promise<void> {
     const { stopping, problem, clock } = this.#options
     const starting = new AbortController()
@@ -379,7 +390,7 @@ export class SessionAgent {
     return events !== undefined && events.length > 0
   }
 
-  /** The prompt first, then what was said meanwhile. */
+  /** Sends the prompt first, then the prompts that were steered meanwhile. */
   async #hand(turn: OpenTurn, link: AgentLink): Promise<void> {
     this.#turnLink = link
     const prompt: Prompt = { ...(turn.prompt ?? goOn(turn)), delivery: 'queue' }
@@ -390,7 +401,7 @@ export class SessionAgent {
     await sent
   }
 
-  /** In order, one after another; given up when the agent is gone. */
+  /** Sends messages in order, one after another; stops waiting when the agent has ended. */
   #send(link: AgentLink, message: AgentMessage): ReturnType<AgentConnection['send']> {
     const sent = this.#outbound.then(() => Promise.race([link.connection.send(message), link.ended]))
     this.#outbound = sent.then(
@@ -400,7 +411,7 @@ export class SessionAgent {
     return sent
   }
 
-  /** Returns nothing when it is done at once, so that a flood of deltas costs no promises. */
+  /** Returns undefined if it is done at once, so that a flood of deltas allocates no promises. */
   #take(link: AgentLink, output: AgentOutput): Promise<void> | undefined {
     const { log } = this.#options
     if (output.type === 'native') {
@@ -455,7 +466,7 @@ export class SessionAgent {
     }))
   }
 
-  /** The host's own tools and no others, where the session wants it so: what the agent reports is looked at. */
+  /** In a session with hostToolsOnly: checks that the agent reports no tools but those of the host. */
   async #checkTools(link: AgentLink, output: AgentOutput): Promise<void> {
     if (!this.#hostToolsOnly || output.type !== 'agent.connected') return
     const { persist, clock, hostTools } = this.#options
@@ -491,7 +502,7 @@ export class SessionAgent {
   }
 }
 
-/** A turn that the agent began by itself has no prompt to be reminded of. */
+/** A turn that the agent started by itself has no prompt that could be sent again. */
 function goOn({ turnId, startedAt }: OpenTurn): Prompt {
   return {
     promptId: turnId,

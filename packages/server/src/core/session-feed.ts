@@ -2,18 +2,21 @@ import { ParleyError } from '@parley/protocol'
 import type { SessionStore, StoredEvent } from './session-store.ts'
 import { shownText } from './shown-secrets.ts'
 
-/** One thing to tell readers, already serialised: the text of an event, a delta or a native message. */
+/** One item for readers, already serialised: the text of an event, a delta or a native message. */
 export type FeedItem =
   | { readonly kind: 'event'; readonly seq: number; readonly json: string }
   | { readonly kind: 'delta'; readonly json: string }
   | { readonly kind: 'native'; readonly json: string }
 
-/** Items in order. All live readers of a session get the same object, so a face can cache what it makes of it. */
+/**
+ * Items in order. All live readers of a session get the same object, so that a face can cache what it derives from
+ * it.
+ */
 export type FeedBatch = readonly FeedItem[]
 
 /**
- * A reader of a session. While it replays, the next batch waits for the promise of the last, so a slow reader slows
- * only itself; once live it is never waited for and must mind its own buffer.
+ * A reader of a session. During the replay, the next batch waits for the promise of the last, so that a slow reader
+ * slows only itself. A live reader is not waited for and must limit its own buffer.
  */
 export type FeedReader = {
   /** Native messages are skipped for readers that did not ask for them. */
@@ -25,7 +28,7 @@ export type FeedReader = {
   ended(reason: 'deleted' | 'closed'): void
 }
 
-/** Where to begin. `signal` ends it at any time, also in the middle of the replay. */
+/** Where to start. `signal` ends the reading at any time, also during the replay. */
 export type FollowFrom = { readonly after?: number; readonly epoch?: string; readonly signal?: AbortSignal }
 
 export type FeedStart = {
@@ -35,22 +38,25 @@ export type FeedStart = {
 }
 
 export type SessionFeed = {
-  /** Tells every live reader, in order, once the current work is done. Costs nothing while nobody listens. */
+  /**
+   * Sends an item to every live reader, in order, once the current work is done. Does nothing while there are no
+   * readers.
+   */
   publish(item: FeedItem): void
   readonly hasReaders: boolean
-  /** Somebody asked for native messages: only then are they worth writing down. */
+  /** A reader asked for native messages: they are serialised only then. */
   readonly hasNativeReaders: boolean
-  /** Reads up to the head, then joins the live readers. Resolves when it is live; the function returned ends it. */
+  /** Reads up to the head, then joins the live readers. Resolves when it is live; the returned function ends it. */
   follow(from: FollowFrom, reader: FeedReader): Promise<() => void>
   end(reason: 'deleted' | 'closed'): void
 }
 
-/** What the feed needs to know of its log, always as announced. */
+/** What the feed needs from its log, always as announced. */
 export type FeedSource = {
   readonly sessionId: string
   readonly epoch: string
   head(): number
-  /** What goes on now, and each open block, so far, as one delta at offset 0. */
+  /** The current activity, and each open block, as far as it came, as one delta at offset 0. */
   openBlocks(): FeedItem[]
   soon(call: () => void): void
   problem(error: unknown): void
@@ -60,7 +66,7 @@ export type FeedSource = {
 const pageSize = 512
 const recentSize = 64
 
-/** Joins replay and live with no gap and no repeat. Owns the readers of one session, and nothing durable. */
+/** Joins replay and live events with no gap and no repeat. Owns the readers of one session, and nothing durable. */
 export function createSessionFeed(source: FeedSource): SessionFeed {
   const readers = new Set<FeedReader>()
   const joining = new Set<FeedReader>()
@@ -68,7 +74,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
   let recent: Extract<FeedItem, { kind: 'event' }>[] = []
   let pending: FeedItem[] = []
 
-  /** A reader that fails loses its place; the others must not notice. */
+  /** A reader that throws is removed; the others are not affected. */
   function tell(reader: FeedReader, words: () => void | Promise<void>) {
     const fail = (error: unknown) => {
       forget(reader)
@@ -100,7 +106,10 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
     }
   }
 
-  /** Recorded events after the cursor: from memory when they are recent, so that joining a busy session ends. */
+  /**
+   * Recorded events after the cursor: from memory when they are recent, so that a reader of a busy session catches
+   * up.
+   */
   async function eventsAfter(cursor: number): Promise<FeedBatch> {
     const first = recent[0]
     if (first && first.seq <= cursor + 1) return recent.filter((item) => item.seq > cursor)
@@ -150,7 +159,7 @@ export function createSessionFeed(source: FeedSource): SessionFeed {
         let cursor = reset ? 0 : after
         while (cursor < source.head() && joining.has(reader)) cursor = await replay(cursor, reader)
         if (!joining.has(reader)) return stop
-        // From here to the end nothing may await: the reader sees all up to now, then all from now.
+        // Nothing may await from here to the end: the reader gets everything up to now, then everything from now on.
         flush()
         const open = source.openBlocks()
         if (open.length > 0) tell(reader, () => reader.deliver(open))

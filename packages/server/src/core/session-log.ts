@@ -17,34 +17,34 @@ import { createSessionFeed, type FeedItem, type SessionFeed } from './session-fe
 import type { SessionStore, StoredEvent, StoredReceipt } from './session-store.ts'
 import { shownText } from './shown-secrets.ts'
 
-/** What one step wants recorded, whole or not at all. */
+/** What one step records, whole or not at all. */
 export type Plan = {
   readonly drafts: readonly EventDraft[]
   readonly rules?: readonly PermissionRule[]
-  /** Made once the numbers are known: the seq of the last event, or the head. */
+  /** Called once the numbers are known, with the seq of the last event, or the head. */
   readonly receipt?: (seq: number) => StoredReceipt
 }
 
 export type SessionLog = {
   readonly sessionId: string
   readonly feed: SessionFeed
-  /** The small part of the view, as announced. */
+  /** The state as announced. */
   readonly state: SessionState
   /**
-   * Runs `plan` alone, with the state as it is then, and records what it wants: stores first, announces second.
-   * Rejects with what `plan` throws or the store says; then nothing has happened.
+   * Runs `plan` exclusively, with the current state, and records its result: stores first, announces second. Rejects
+   * with the error of `plan` or of the store; then nothing has happened.
    */
   transact(plan: (state: SessionState) => Plan): Promise<SessionEvent[]>
-  /** Announces a live delta. While something is being stored it returns a promise: wait for it, then offer it again. */
+  /** Announces a live delta. While events are being stored it returns a promise: wait for it, then call again. */
   stream(delta: Delta): Promise<void> | undefined
   native(message: unknown): void
-  /** Something waits to be recorded. */
+  /** True while something waits to be recorded. */
   readonly busy: boolean
-  /** True from then on: nothing can be recorded any more. */
+  /** True once nothing can be recorded any more. */
   readonly closed: boolean
-  /** Waits for what is under way, then takes nothing more. */
+  /** Waits for the current work, then accepts nothing more. */
   seal(reason: 'deleted' | 'closed'): Promise<void>
-  /** The same, and tells the readers. */
+  /** Like `seal`, and ends the feed. */
   close(reason: 'deleted' | 'closed'): Promise<void>
 }
 
@@ -53,18 +53,18 @@ export type SessionLogOptions = {
   readonly clock: Clock
   readonly checkpointMs: number
   readonly state: SessionState
-  /** Called with each batch when it has been announced; the state is the one after it. */
+  /** Called with each batch after it was announced; `state` is the state after it. */
   readonly announced: (
     events: readonly SessionEvent[],
     state: SessionState,
     granted: readonly PermissionRule[],
   ) => void
-  /** What a reader that joins now is told beside the open blocks. */
+  /** The deltas that a reader gets when it joins, beside the open blocks. */
   readonly goingOn?: (state: SessionState) => Delta[]
   readonly problem: (error: unknown, doing: string) => void
 }
 
-/** After these the stored small part is replaced: lists, inbox and restarts read it. */
+/** After these events the stored state is replaced: lists, inbox and restarts read it. */
 const landmarks = /^(session|agent\.(dis)?connected|prompt|queue|turn|permission|question)/
 
 /** The only place that numbers events. */
@@ -188,7 +188,9 @@ export function createSessionLog(options: SessionLogOptions): SessionLog {
   }
 }
 
-/** A draft as an event. For the log, and for the first events of a session, which come before its log. */
+/**
+ * A draft as an event. For the log, and for the first events of a session, which are written before its log exists.
+ */
 export function numbered(draft: EventDraft, sessionId: string, seq: number, at: number): SessionEvent {
   const { turnId, type, ...fields } = draft
   return { seq, at, sessionId, ...(turnId !== undefined && { turnId }), type, ...fields } as SessionEvent
@@ -198,7 +200,7 @@ function isOpen(state: SessionState, id: string): boolean {
   return state.openBlocks.some((block) => block.id === id)
 }
 
-/** What streams is kept by checkpoints, not with the state. */
+/** Streamed text is saved by checkpoints, not with the state. */
 function storable(state: SessionState): SessionState {
   const openBlocks = state.openBlocks.flatMap((block) =>
     block.type === 'tool-call' && block.called ? [{ ...block, input: '', output: '' }] : [],
@@ -206,7 +208,7 @@ function storable(state: SessionState): SessionState {
   return { ...state, openBlocks }
 }
 
-/** Native messages are for the curious: one that cannot be written down says so. */
+/** A native message that cannot be serialised is replaced by a message that says so. */
 function textOf(message: unknown): string {
   try {
     return JSON.stringify(message) ?? 'null'
@@ -250,7 +252,7 @@ function goneError(reason: 'deleted' | 'closed'): ParleyError {
   return new ParleyError('busy', 'Parley is stopping. Try again when it is back.')
 }
 
-/** The state of a stored session at its head: the stored small part, what came after it, and its checkpoints. */
+/** The state of a stored session at its head: the stored state, the events after it, and its checkpoints. */
 export async function loadState(store: SessionStore, sessionId: string): Promise<SessionState> {
   const record = await store.load(sessionId)
   if (!record) {

@@ -6,7 +6,7 @@ import {
   type SessionState,
 } from '@parley/protocol'
 
-/** What a change of a session's title, archive or pin records. Pure; nothing where it is so already. */
+/** The events for a change of a session's title, archive or pin. Pure; empty if nothing changes. */
 export function patchDrafts(state: SessionState, patch: SessionPatch): EventDraft[] {
   const drafts: EventDraft[] = []
   const { title, archived, pinned } = patch
@@ -23,7 +23,7 @@ export function patchDrafts(state: SessionState, patch: SessionPatch): EventDraf
   return drafts
 }
 
-/** True for events that the list of sessions shows. */
+/** True for events that the session list shows. */
 export function changesList(event: SessionEvent): boolean {
   return /^(session|turn|prompt\.submitted|permission|question)/.test(event.type)
 }

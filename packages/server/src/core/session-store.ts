@@ -10,15 +10,16 @@ import type {
 } from '@parley/protocol'
 
 /**
- * PORT. A store keeps logs; it decides nothing and knows no event's meaning. Rules:
- * - a batch is written whole or not at all, and is durable against the death of this process when the promise resolves.
+ * PORT. A store keeps logs; it decides nothing and does not interpret events. Rules:
+ * - a batch is written whole or not at all, and is durable against the death of this process when the promise
+ *   resolves.
  * - `append` has no update: a batch whose first seq is not head + 1 is refused (ParleyError `conflict`), unwritten.
  * - a failure of the medium is a ParleyError (`busy` if trying again can help, else `internal_error`), never a loss.
- * - what it returns may be kept and is never changed by it afterwards.
- * - writing to an unknown session is `not_found`, unwritten; reading from one gives nothing.
+ * - the caller may keep what is returned; the store never changes it afterwards.
+ * - writing to an unknown session is `not_found`, unwritten; reading from one returns nothing.
  */
 export type SessionStore = {
-  /** A new session with its first events. ParleyError `conflict` if the id is taken. */
+  /** A new session with its first events. ParleyError `conflict` if the id exists. */
   create(batch: CreateBatch): Promise<void>
   append(batch: AppendBatch): Promise<void>
   /** Ascending. `after` reads upwards from it; `before` gives the last `limit` events below it (and above `after`). */
@@ -26,36 +27,40 @@ export type SessionStore = {
   load(sessionId: string): Promise<SessionRecord | undefined>
   receipt(sessionId: string, commandId: string): Promise<StoredReceipt | undefined>
 
-  /** Replaces the checkpoint of each block given; the others stay. */
+  /** Replaces the checkpoints of the given blocks; the others stay. */
   checkpoint(sessionId: string, blocks: readonly OpenBlock[]): Promise<void>
-  /** In the order in which the blocks first came. */
+  /** In the order in which the blocks were first saved. */
   checkpoints(sessionId: string): Promise<OpenBlock[]>
 
   list(query: SessionQuery): Promise<SessionPage>
   /**
-   * Which sessions go on with these conversations of an agent's, by its own ids; of several the latest changed. One that
-   * is still to become a copy of its conversation is none of them. It must not cost more the more sessions there are.
+   * The sessions that continue these conversations of an agent, by its own ids; of several sessions the latest
+   * changed. A session whose fork of the conversation is still pending is not included. The cost must not grow with
+   * the number of sessions.
    */
   sessionsOf(agent: string, agentSessionIds: readonly string[]): Promise<ReadonlyMap<string, string>>
-  /** Ids of sessions whose stored state has an open turn, a queue or a connection: what a restart must look at. */
+  /** Ids of sessions whose stored state has an open turn, a queue or a connection: a restart must recover them. */
   unsettled(): Promise<string[]>
   /** Stored states with requests that wait for a person, the longest waiting first. */
   waiting(): Promise<SessionState[]>
-  /** Removes every row of the session. False if there was none. */
+  /** Deletes all rows of the session. False if there was none. */
   delete(sessionId: string): Promise<boolean>
 
   rules(): Promise<PermissionRule[]>
   addRule(rule: PermissionRule): Promise<void>
-  /** False if there was none. */
+  /** False if there was no such rule. */
   removeRule(ruleId: string): Promise<boolean>
 
   trustedFolders(): Promise<TrustedFolder[]>
   trustFolder(trusted: TrustedFolder): Promise<void>
-  /** False if there was none. */
+  /** False if the folder was not trusted. */
   distrustFolder(folder: string): Promise<boolean>
 
   environments(): Promise<StoredEnvironment[]>
-  /** Replaces all variables of the place; without any, nothing of it is kept. A session's go when it is deleted. */
+  /**
+   * Replaces all variables of the place; without variables, the entry is deleted. Those of a session are deleted with
+   * it.
+   */
   setEnvironment(environment: StoredEnvironment): Promise<void>
 
   close(): Promise<void>
@@ -68,20 +73,20 @@ export type StoredEnvironment = {
   readonly variables: EnvironmentVariables
 }
 
-/** An event as text: what the log made of it, passed on to readers without being parsed. */
+/** An event as JSON text: the log serialised it, and it is sent to readers without being parsed. */
 export type StoredEvent = {
   readonly seq: number
   readonly json: string
-  /** The store found that this is no JSON any more. See `readEvents`. */
+  /** The store found that this is no longer JSON. See `readEvents`. */
   readonly damaged?: true
 }
 
 export type AppendBatch = {
   readonly sessionId: string
   readonly events: readonly StoredEvent[]
-  /** Replaces the stored small part of the view. One without a turn removes every checkpoint. */
+  /** Replaces the stored state. A state without a turn removes every checkpoint. */
   readonly state?: SessionState
-  /** A second one for the same command is refused (`conflict`) with its whole batch. */
+  /** A second receipt for the same command is refused (`conflict`) with its whole batch. */
   readonly receipt?: StoredReceipt
   readonly rules?: readonly PermissionRule[]
   /** Checkpoints that these events make obsolete. */
@@ -90,7 +95,7 @@ export type AppendBatch = {
 
 export type CreateBatch = AppendBatch & { readonly epoch: string; readonly state: SessionState }
 
-/** `hash` is of the command: the same id with another content is a mistake of the client's. */
+/** `hash` is of the command: the same id with another content is an error of the client. */
 export type StoredReceipt = { readonly commandId: string; readonly hash: string; readonly receipt: Receipt }
 
 export type ReadRange = { readonly after?: number; readonly before?: number; readonly limit: number }
@@ -108,5 +113,5 @@ export type SessionQuery = {
   readonly cursor?: string
 }
 
-/** Pinned first, then the latest changed. `cursor` is there while more follow. */
+/** Pinned first, then the latest changed. `cursor` is set while more follow. */
 export type SessionPage = { readonly sessions: SessionSummary[]; readonly cursor?: string }

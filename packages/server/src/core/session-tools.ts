@@ -2,17 +2,20 @@ import { ParleyError } from '@parley/protocol'
 import { type HostTool, type HostToolSet, hostToolSet } from './host-tool.ts'
 
 /**
- * The host's tools, and what whoever made a session offers to its agent beside them. They are functions, so nothing of
- * them is stored: they are gone with this host.
+ * The tools of the host, and the tools that the creator of a session offers to its agent beside them. They are
+ * functions, so they are not stored: they last as long as this host.
  */
 export type SessionTools = {
-  /** As they are now; the set of a session with tools of its own changes with them. */
+  /** The current tools; the set of a session with own tools changes when they are replaced. */
   of(sessionId: string): HostToolSet
-  /** Throws a ParleyError for names that cannot be. */
+  /** Throws a ParleyError for invalid names. */
   check(tools: readonly HostTool[]): void
-  /** To a session that was just made. */
+  /** Offers tools to a session that was just created. */
   offer(sessionId: string, tools: readonly HostTool[]): void
-  /** The same in place of those before, if it was made with some, or none, of its own. */
+  /**
+   * Replaces the own tools of a session. ParleyError `conflict` if the session was not created with a list of own
+   * tools (which may be empty), or if the list was dropped.
+   */
   replace(sessionId: string, tools: readonly HostTool[]): void
   forget(sessionId: string): void
 }

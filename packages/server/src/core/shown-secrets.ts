@@ -9,14 +9,14 @@ import {
 import type { StoredEvent } from './session-store.ts'
 
 /**
- * The log and the state hold the settings of MCP servers whole, because the agent is started with them. Whatever leaves
- * core goes through here: nobody else needs the values.
+ * The log and the state hold the whole settings of MCP servers, because the agent is started with them. Everything
+ * that leaves core passes through here without the values, because nobody else needs them.
  */
 export function shownState<State extends SessionState>(state: State): State {
   return state.mcpServers ? { ...state, mcpServers: hideSecrets(state.mcpServers) } : state
 }
 
-/** The same for what is recorded, as an object. */
+/** The same for an event as an object. */
 export function shownRecord<Event extends SessionEvent>(event: Event): Event {
   const isTheirs = event.type === 'session.created' || event.type === 'session.configured'
   if (!isTheirs || !event.mcpServers) return event
@@ -28,7 +28,7 @@ export function shownEvent(event: StoredEvent): StoredEvent {
   return json === event.json ? event : { ...event, json }
 }
 
-/** Only few events have such servers: the text of the others is passed on as it is. */
+/** Only a few events contain servers: the text of the others is passed on unchanged. */
 export function shownText(json: string): string {
   if (!json.includes('"mcpServers":{')) return json
   const event = JSON.parse(json) as SessionEvent
@@ -37,8 +37,9 @@ export function shownText(json: string): string {
 }
 
 /**
- * The servers that a client means. One that comes back as it was shown is the one that there is; any other hidden value
- * is refused, since it would be taken for a real one, or a real one be sent where the client chooses.
+ * The servers that a client means. A server that comes back as it was shown is the current one. Any other hidden
+ * value is refused: it would be used as a real one, or a real value would be sent to an address that the client
+ * chooses.
  */
 export function meantServers(given: McpServers, current: McpServers = {}): McpServers {
   const shown = hideSecrets(current)

@@ -1,8 +1,9 @@
 /**
- * The simple commands that a command line would run, each as its words with one blank between them: those of lists,
- * pipelines, subshells and substitutions, without variables set in front, behind `sudo`, `env`, `sh -c` and the like, the
- * program without its folder. For rules that refuse, so in doubt there is one more. It is no shell: what is put together
- * while it runs (`$x`, a script in a file) is not seen. Undefined: it is nested too deeply to tell.
+ * The simple commands that a command line would run, each as its words separated by one space: those of lists,
+ * pipelines, subshells and substitutions, without leading variable assignments, behind `sudo`, `env`, `sh -c` and the
+ * like, the program without its folder. For rules that refuse, so in case of doubt the result has one more. It is not
+ * a shell: commands that are composed at run time (`$x`, a script in a file) are not found. Undefined: the line is
+ * nested too deeply to tell.
  */
 export function simpleCommands(value: unknown): string[] | undefined {
   const length = JSON.stringify(value)?.length ?? 0
@@ -13,22 +14,25 @@ export function simpleCommands(value: unknown): string[] | undefined {
   return search.isTooDeep || search.left < 0 ? undefined : [...search.found]
 }
 
-/** `left` is how many characters may still be looked at: the time is bound by the length of the line. */
+/** `left` is how many characters may still be read: the time is limited by the length of the line. */
 type Search = { readonly found: Set<string>; left: number; isTooDeep: boolean }
 
 const deepest = 8
-/** Behind a program that runs another one, this many words may come before that one is only looked at in part. */
+/**
+ * After a program that runs another one, commands up to this many words further are read whole; later ones only in
+ * part.
+ */
 const nearWords = 20
 const partLength = 300
 
-/** They run what follows them. */
+/** Programs that run the command which follows them. */
 const runners = new Set(
   `command builtin exec env sudo doas nohup nice ionice time timeout stdbuf setsid xargs parallel watch busybox toybox chroot
    strace ltrace unshare nsenter flock script su runuser ssh find fd if then else elif do while until ! { coproc nix-shell`.split(
     /\s+/,
   ),
 )
-/** They take a line as a word. */
+/** Programs that take a command line as one argument. */
 const shells = /^((ba|z|da|k|a|fi|tc|c)?sh|eval|su|runuser|ssh|watch|xargs|parallel|script|flock|nix-shell)$/
 
 function addCommand(given: readonly string[], search: Search, depth: number): void {
@@ -60,7 +64,7 @@ function add(command: string, search: Search): void {
   search.found.add(command)
 }
 
-/** Reads a line as a shell would, as far as words, quotes and separators go. */
+/** Parses words, quotes and separators of a line as a shell does. */
 function readLine(line: string, search: Search, depth: number): void {
   search.left -= line.length
   if (depth > deepest) search.isTooDeep = true
@@ -92,7 +96,7 @@ function readLine(line: string, search: Search, depth: number): void {
     if (char === ' ' || char === '\t') endWord()
     else if (/[;&|\n\r()]/.test(char)) endCommand()
     else if (char === '<' || char === '>') {
-      // A number in front says which stream, the word behind it a file.
+      // A number before a redirection is the stream, the word after it is a file.
       if (/^\d+$/.test(word ?? '')) word = undefined
       endWord()
       isTarget = true
@@ -102,7 +106,7 @@ function readLine(line: string, search: Search, depth: number): void {
   endCommand()
 }
 
-/** `{rm,-rf,x}` is three words. */
+/** Splits `{rm,-rf,x}` into three words. */
 function braced(word: string): string[] {
   const [, list] = /^\{(.*,.*)\}$/.exec(word) ?? []
   return list === undefined ? [word] : list.split(',')
@@ -110,7 +114,7 @@ function braced(word: string): string[] {
 
 type Piece = { readonly words: string; readonly length: number; readonly inner: readonly string[] }
 
-/** What stands at a place as one piece: a quoted text, an escaped character, a substitution. */
+/** The piece at a position: a quoted text, an escaped character, or a substitution. */
 function quotedAt(text: string, at: number): Piece | undefined {
   const char = text.charAt(at)
   if (char === '\\') return { words: text.charAt(at + 1), length: 2, inner: [] }
@@ -152,7 +156,9 @@ function until(text: string, from: number, end: string): string {
   return text.slice(from, found < 0 ? text.length : found)
 }
 
-/** Up to the bracket that closes. One in quotes is taken for one, too: the rest is then read as commands of the line. */
+/**
+ * The text up to the closing bracket. A bracket in quotes counts too: the rest is then read as commands of the line.
+ */
 function untilClosed(text: string, from: number): string {
   let open = 1
   for (let at = from; at < text.length; at++) {
@@ -163,7 +169,7 @@ function untilClosed(text: string, from: number): string {
   return text.slice(from)
 }
 
-/** `$'\x72m'` */
+/** Decodes `$'\x72m'`. */
 function decoded(text: string): string {
   return text.replace(
     /\\(?:x([0-9a-f]{1,2})|u([0-9a-f]{1,4})|([0-7]{1,3})|([\s\S]))/gi,

@@ -10,20 +10,23 @@ import { hashOf } from './hash.ts'
 import type { Limits } from './limits.ts'
 import { startConditions } from './start-conditions.ts'
 
-/** What is known of a session that may come: what its agent would be started with. */
+/** What is known of an expected session: what its agent would be started with. */
 export type Expected = Omit<PrepareInput, 'signal'> & Pick<ConnectInput, 'cwd' | 'mcpServers' | 'resume'>
 
 export type SpareAgents = {
   /**
-   * Gives the session an agent that was kept started and fits it. Nothing if there is none, or if it cannot serve the session
-   * after all: the session's agent is then started as usual.
+   * Gives the session a spare that fits it. Undefined if there is none, or if it cannot serve the session: the
+   * session's agent is then started as usual.
    */
   connect(adapter: AgentAdapter, input: ConnectInput): Promise<AgentConnection | undefined>
-  /** A session of this kind was started: an agent is kept for the next. It is started a moment later, to stay out of the way. */
+  /**
+   * A session of this kind was started: a spare is kept for the next one. It is started after a delay, so that it
+   * does not slow down the session.
+   */
   expectAnother(adapter: AgentAdapter, like: Expected): void
-  /** A session in this folder is expected at once. */
+  /** A session in this folder is expected soon. */
   expectIn(adapter: AgentAdapter, session: Expected): Promise<void>
-  /** Closes those whose agent was configured anew or removed. */
+  /** Closes the spares whose agent was reconfigured or removed. */
   refresh(): void
   close(): Promise<void>
 }
@@ -31,10 +34,10 @@ export type SpareAgents = {
 type Spare = {
   readonly revision: string | undefined
   readonly conditions: string
-  /** The folder that it waits in, with the rest that was given there. */
+  /** The folder that the spare waits in, with the other values that were given for it. */
   place: string | undefined
   readonly abort: AbortController
-  /** Nothing: it could not be started. */
+  /** Undefined: the agent could not be started. */
   readonly started: Promise<PreparedAgent | undefined>
   forget: () => void
 }
@@ -47,12 +50,12 @@ export type SpareAgentsOptions = {
   readonly problem: (error: unknown, doing: string) => void
 }
 
-/** How long after the start of a session the next spare is started. */
+/** The delay between the start of a session and the start of the next spare. */
 const laterMs = 2_000
-/** How often the memory that is left is looked at, while a spare is kept. */
+/** How often the free memory is checked, while a spare is kept. */
 const memoryCheckMs = 10_000
 
-/** Keeps agents started for sessions that have not been created yet, at most one of each kind. */
+/** Keeps agents started for sessions that are not created yet, at most one of each kind. */
 export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
   const { limits, clock, adapters, freeBytes, problem } = options
   const spares = new Map<string, Spare>()
@@ -96,7 +99,7 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
     return spare
   }
 
-  /** Closes it when its time is over, or when memory runs short. */
+  /** Closes the spare when its time is over, or when memory is short. */
   function watch(id: string, spare: Spare): () => void {
     const stopWaiting = clock.after(limits.spareMs, () => drop(id, spare), { background: true })
     let stopChecking: () => void = () => undefined
@@ -189,7 +192,7 @@ export function createSpareAgents(options: SpareAgentsOptions): SpareAgents {
   }
 }
 
-/** A conversation that is gone on with, and servers of the session's own, are given to an agent when it is started. */
+/** An agent gets the conversation to resume, and the MCP servers of a session, at its start. */
 function fits(
   adapter: AgentAdapter,
   { mcpServers, resume }: Pick<Expected, 'mcpServers' | 'resume'>,

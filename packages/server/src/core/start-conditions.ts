@@ -3,7 +3,9 @@ import { hashOf } from './hash.ts'
 
 export type StartedWith = Pick<ConnectInput, 'settings' | 'trusted' | 'mcpServers' | 'env'>
 
-/** What holds for an agent's process from its start to its end. Where it has changed, the next turn takes a new one. */
+/**
+ * What applies to an agent's process from its start to its end. If it has changed, the next turn uses a new process.
+ */
 export function startConditions(
   { restartsFor = [], revision }: Pick<AgentAdapter, 'restartsFor' | 'revision'>,
   { settings, trusted, mcpServers, env }: StartedWith,

@@ -12,20 +12,20 @@ import {
 import { cancelRequests, endCalls, unusedAnswers, writeText } from './end-turn.ts'
 import type { Plan } from './session-log.ts'
 
-/** What a live session records of background tasks: pure, and empty where the state has moved on meanwhile. */
+/** Plans of a live session for background tasks: pure, and empty if the state has changed meanwhile. */
 
 export function requestsOfTask(state: SessionState, { taskId }: Pick<Task, 'taskId'>): OpenRequest[] {
   return state.requests.filter((request) => backgroundTaskOf(state, request)?.taskId === taskId)
 }
 
-/** True if every task in the background waits for a person, so that no process is needed until there is an answer. */
+/** True if every background task waits for a person, so that no process is needed until there is an answer. */
 export function onlyWait(state: SessionState): boolean {
   return state.tasks
     .filter((task) => isInBackground(task) && !task.parked)
     .every((task) => requestsOfTask(state, task).length > 0)
 }
 
-/** What is open of a task, before its end is recorded: blocks as far as they came, calls, requests. */
+/** Closes what is open of a task, before its end is recorded: blocks as far as they came, calls, requests. */
 export function closeTask(state: SessionState, task: Pick<Task, 'taskId'>, text: string): EventDraft[] {
   const requests = requestsOfTask(state, task).map(({ turnId, ...request }) => request as OpenRequest)
   const { carried = [] } = state.tasks.find(({ taskId }) => taskId === task.taskId) ?? {}
@@ -44,8 +44,8 @@ function closeBlocks(state: SessionState, { taskId }: Pick<Task, 'taskId'>, text
 }
 
 /**
- * The process is gone, and with it every task in the background. One that waits for a person is parked if the agent can
- * resume: its request stays open. Requests outside any turn and any task cannot be answered any more.
+ * The process has ended, and with it every background task. A task that waits for a person is parked if the agent can
+ * resume: its request stays open. Requests outside any turn and any task can no longer be answered.
  */
 export function loseTasks(
   state: SessionState,
@@ -64,7 +64,7 @@ export function loseTasks(
   return [...ended, ...closeStray(state)]
 }
 
-/** What an agent began outside every turn and every task. */
+/** Closes what an agent started outside every turn and every task. */
 function closeStray(state: SessionState): EventDraft[] {
   const isStray = (one: { turnId?: string | undefined; parentToolCallId?: string | undefined }) =>
     one.turnId === undefined && !backgroundTaskOf(state, one)
@@ -93,8 +93,8 @@ export function answeredTask(state: SessionState): KnownTask | undefined {
 }
 
 /**
- * A parked task whose requests are answered: the agent is asked, in a turn of its own, to start it again, and gets the
- * answers when it asks. If nothing was allowed or answered there is nothing to go on with: the task ends.
+ * A parked task whose requests are answered: the agent is asked, in a turn of its own, to start the task again, and
+ * gets the answers when it asks. If nothing was allowed or answered, the task ends.
  */
 export function goOnWithTask(state: SessionState, ids: { turnId: string; promptId: string }): Plan {
   const task = answeredTask(state)

@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** Timers by name, in the background: setting one again replaces it. */
+/** Background timers by name: setting one again replaces it. */
 export function createTimers<Name extends string>(clock: Clock) {
   const running = new Map<Name, () => void>()
   const stop = (name: Name) => {

@@ -2,7 +2,7 @@ import type { DraftOf, EventDraft } from '@parley/protocol'
 
 type CallDraft = DraftOf<'tool-call.called'> | DraftOf<'tool-call.updated'> | DraftOf<'tool-call.ended'>
 
-/** What a turn has seen of its tool calls. Changed only by the `commit` of a step, once the step is recorded. */
+/** The tool calls of a turn so far. Changed only by the `commit` of a step, once the step is recorded. */
 export type ToolOrder = {
   readonly called: Set<string>
   readonly ended: Set<string>
@@ -18,8 +18,8 @@ export function emptyOrder(): ToolOrder {
 const nothing = () => undefined
 
 /**
- * Puts the drafts of tool calls in order: a result waits for its call, a call is recorded once, a result once.
- * A second call becomes an update; what comes after the end is kept as an unrecognised message, for the record.
+ * Puts the drafts of tool calls in order: a result waits for its call, and a call and its result are recorded once. A
+ * second call becomes an update; drafts after the end are kept as unrecognised messages.
  */
 export function inOrder(order: ToolOrder, draft: CallDraft): Step {
   const id = draft.toolCallId
@@ -57,7 +57,7 @@ function call(order: ToolOrder, draft: DraftOf<'tool-call.called'>): Step {
   }
 }
 
-/** At the turn's end: results whose calls never came, each after a call inferred from it, marked as such. */
+/** At the turn's end: results whose calls never came, each after a call inferred from it and marked so. */
 export function flushHeld(order: ToolOrder): EventDraft[] {
   return [...order.held].flatMap(([toolCallId, drafts]): EventDraft[] => [
     {

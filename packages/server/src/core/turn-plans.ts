@@ -14,7 +14,7 @@ import { blocksOfTurn, endCalls, endTurn, requestsOfTurn, writeText } from './en
 import type { Plan } from './session-log.ts'
 import { loseTasks } from './task-plans.ts'
 
-/** What a live session records of its own accord, as plans: pure, and empty where the state has moved on meanwhile. */
+/** Plans of what a live session records by itself: pure, and empty if the state has changed meanwhile. */
 
 const nothing: Plan = { drafts: [] }
 
@@ -23,7 +23,7 @@ export function nextPrompt({ queue }: SessionState): Prompt | undefined {
   return queue.find(({ paused }) => !paused)
 }
 
-/** The next queued prompt becomes a turn. */
+/** Starts a turn with the next queued prompt. */
 export function startNext(state: SessionState, turnId: string): Plan {
   const next = nextPrompt(state)
   return state.turn || !next
@@ -31,12 +31,12 @@ export function startNext(state: SessionState, turnId: string): Plan {
     : { drafts: [{ type: 'turn.started', turnId, promptId: next.promptId }] }
 }
 
-/** The agent begins a turn by itself. */
+/** Starts a turn that the agent began by itself. */
 export function startOwn({ turn }: SessionState, turnId: string, cause: TurnCause = { by: 'agent' }): Plan {
   return turn ? nothing : { drafts: [{ type: 'turn.started', turnId, cause }] }
 }
 
-/** The agent has taken up a steered prompt. */
+/** Records that the agent took up a steered prompt. */
 export function take({ turn, queue }: SessionState, promptId: string): Plan {
   const isKnown = [...(turn?.steers ?? []), ...queue].some((prompt) => prompt.promptId === promptId)
   return isKnown
@@ -59,7 +59,9 @@ export function endThisTurn(
   return state.turn && state.turn.turnId === turnId ? { drafts: endTurn(state, end, now) } : nothing
 }
 
-/** The turn waits for a person, or with an answer that its agent has not heard, without a process. */
+/**
+ * Parks the turn: it waits for a person, or has an answer that its agent has not received, and its process is closed.
+ */
 export function park(state: SessionState, reason: ParkReason): Plan {
   const { turn } = state
   if (!turn || turn.parked || turn.interrupted) return nothing
@@ -67,14 +69,14 @@ export function park(state: SessionState, reason: ParkReason): Plan {
   return { drafts: [...writeText(blocksOfTurn(state)), { type: 'turn.parked', turnId: turn.turnId, reason }] }
 }
 
-/** A parked turn goes on: its old calls are over, the agent will ask anew and get the carried answers. */
+/** Resumes a parked turn: its old calls are over, the agent asks again and gets the carried answers. */
 export function resume(state: SessionState, turnId: string): Plan {
   if (state.turn?.turnId !== turnId || !state.turn.parked) return nothing
   const text = 'The agent was restarted; it asks for this call again.'
   return { drafts: [...endCalls(blocksOfTurn(state), 'cancelled', text), { type: 'turn.resumed', turnId }] }
 }
 
-/** The request that has waited longest expires. */
+/** Expires the request that has waited longest. */
 export function expireFirst({ requests }: SessionState): Plan {
   const [first] = requests
   if (!first) return nothing
@@ -91,8 +93,8 @@ export function expireFirst({ requests }: SessionState): Plan {
 }
 
 /**
- * A connection is over. A turn of its own is parked if a person is asked and the agent can resume; else it ends.
- * `closing` is why the host closed it, `last` what the agent itself said of its end.
+ * A connection is over. Its turn is parked if a person is asked and the agent can resume; otherwise the turn ends.
+ * `closing` is why the host closed the connection, `last` is the agent's own report of its end.
  */
 export function loseAgent(
   state: SessionState,
@@ -136,7 +138,7 @@ const parkReasons: Readonly<Partial<Record<CloseReason, ParkReason>>> = {
   'server-killed': 'server-killed',
 }
 
-/** The agent has tools that this session must not have: whatever it wants to do, it ends here. */
+/** The agent has tools that this session must not have: the session ends at once. */
 export function endForTools(state: SessionState, tools: readonly string[], now: number): Plan {
   const message = `The agent has tools that are none of the host's (${tools.join(', ')}), and this session may use only host tools. It was ended; unarchive it once the agent has no others, or allow them with hostToolsOnly: false.`
   const error = { code: 'forbidden' as const, message, details: { tools } }
@@ -172,7 +174,7 @@ function endOfLost(
   return { outcome: 'failed', stopReason: 'agent_lost', error: why }
 }
 
-/** Only a turn that the agent began by itself is closed like this. */
+/** Used only for a turn that the agent started by itself. */
 const atBackgroundLimit = {
   outcome: 'failed',
   stopReason: 'background_limit',
@@ -183,7 +185,7 @@ const atBackgroundLimit = {
   },
 } as const
 
-/** How its process ended and what it said last: whoever reads of the failed turn wants to know. */
+/** The exit code, signal and last stderr of the process, for the reader of the failed turn. */
 function lastWords(last: Omit<DraftOf<'agent.disconnected'>, 'turnId'> | undefined) {
   const { exitCode, signal, stderrTail } = last ?? {}
   return {

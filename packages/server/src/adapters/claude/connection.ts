@@ -114,7 +114,7 @@ class ClaudeConnection implements AgentConnection {
     this.#program.serve({ permissions: this.#permissions(), hostTools: this.#input.hostTools })
     try {
       this.#query = this.#program.isParked
-        ? await this.#program.enter(this.#input)
+        ? await this.#program.enter(this.#input, this.#input.signal)
         : await this.#program.start(this.#input, this.#transcript !== undefined)
       if (!this.#deferred) await this.#widen()
     } catch (error) {

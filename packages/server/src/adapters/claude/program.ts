@@ -86,13 +86,15 @@ export class ClaudeProgram {
   }
 
   /** Takes the parked program to the folder of a session. Rejects if it cannot serve it; it is gone then. */
-  async enter(place: Place): Promise<Query> {
-    const spare = this.#spare
-    if (!spare) throw new Error('The program is not parked.')
-    this.#query ??= spare.claim({ prompt: this.prompts.messages, options: claimOptions(place) })
-    await spare.claimed
-    await this.#query.initializationResult()
-    return this.#query
+  async enter(place: Place, signal?: AbortSignal): Promise<Query> {
+    return this.#unlessAborted(signal, async () => {
+      const spare = this.#spare
+      if (!spare) throw new Error('The program is not parked.')
+      this.#query ??= spare.claim({ prompt: this.prompts.messages, options: claimOptions(place) })
+      await spare.claimed
+      await this.#query.initializationResult()
+      return this.#query
+    })
   }
 
   get isParked(): boolean {
@@ -105,16 +107,23 @@ export class ClaudeProgram {
     this.process.killAll()
   }
 
-  async #unlessAborted<T>(signal: AbortSignal, start: () => Promise<T>): Promise<T> {
-    const giveUp = () => this.#abort.abort()
-    signal.addEventListener('abort', giveUp, { once: true })
+  /** The process ends at once when `signal` aborts, whether or not the SDK notices. */
+  async #unlessAborted<T>(signal: AbortSignal | undefined, start: () => Promise<T>): Promise<T> {
+    const giveUp = () => {
+      this.#abort.abort()
+      this.process.kill()
+    }
+    signal?.addEventListener('abort', giveUp, { once: true })
     try {
-      return await start()
+      signal?.throwIfAborted()
+      const ready = await start()
+      signal?.throwIfAborted()
+      return ready
     } catch (error) {
       this.process.kill()
       throw error
     } finally {
-      signal.removeEventListener('abort', giveUp)
+      signal?.removeEventListener('abort', giveUp)
     }
   }
 

@@ -32,6 +32,9 @@ const call = (name: string, input: unknown) => ({
 })
 const git = (cwd: string, ...args: string[]) => execFileSync('git', args, { cwd })
 
+/** In the command line of every Claude Code that is started here. */
+const program = 'claude-agent-sdk-'
+
 /** A home, a host that keeps one Claude Code started, and what became of those that it started so. */
 async function world(options: Partial<CreateHostOptions> = {}) {
   const home = mkdtempSync(join(root, 'home-'))
@@ -39,6 +42,7 @@ async function world(options: Partial<CreateHostOptions> = {}) {
   mkdirSync(config)
   const claude = createClaudeAdapter({ env: claudeEnvironment({ url: server.url, home }) })
   let cold = 0
+  let taken = 0
   const kept: PreparedAgent[] = []
   const adapter: AgentAdapter = {
     ...claude,
@@ -48,6 +52,11 @@ async function world(options: Partial<CreateHostOptions> = {}) {
     },
     async prepare(input) {
       const agent = (await claude.prepare?.(input)) as PreparedAgent
+      const { connect } = agent
+      agent.connect = (session) => {
+        taken += 1
+        return connect(session)
+      }
       kept.push(agent)
       return agent
     },
@@ -60,7 +69,7 @@ async function world(options: Partial<CreateHostOptions> = {}) {
   })
   onTestFinished(async () => {
     await host.close()
-    expect(childrenWith(config)).toEqual([])
+    await expect.poll(() => childrenWith(program)).toEqual([])
   })
   const folder = (name: string) => mkdtempSync(join(root, `${name}-`))
   /** Makes the host keep one, by announcing a session in a folder that is then left. */
@@ -73,7 +82,7 @@ async function world(options: Partial<CreateHostOptions> = {}) {
     return reader
   }
   const end = (reader: TestReader) => reader.until(({ state }) => state.turns === 1)
-  return { home, config, host, kept, folder, keepOne, run, end, cold: () => cold }
+  return { home, config, claude, host, kept, folder, keepOne, run, end, cold: () => cold, taken: () => taken }
 }
 
 /** What the model was told since `calls`. */
@@ -201,6 +210,27 @@ it.each([
   await end(reader)
   expect(reader.view.state.lastTurn).toMatchObject({ outcome: 'completed' })
   expect(cold()).toBe(1)
+})
+
+it('ends when the session that took it gives up its start', async () => {
+  const { folder, host, run, end, kept, taken } = await world()
+  await end(await run(folder('first'), modelPrompt('Begin.', fine)))
+  await expect.poll(() => kept.length, { timeout: 30_000 }).toBe(1)
+  const parked = childrenWith('--await-claim')
+  expect(parked).toHaveLength(1)
+  // It answers nothing any more.
+  for (const pid of parked) process.kill(pid, 'SIGSTOP')
+  const { sessionId } = await run(folder('second'), modelPrompt('Begin.', fine))
+  await expect.poll(taken).toBe(1)
+  await host.command(sessionId, { type: 'turn.cancel', commandId: 'enough' })
+  await expect.poll(() => childrenWith('--await-claim')).toEqual([])
+})
+
+it('is not started if another took its place before', async () => {
+  const { claude } = await world()
+  const signal = AbortSignal.abort(new Error('another is kept'))
+  await expect(claude.prepare?.({ settings: {}, trusted: false, signal })).rejects.toThrow('another is kept')
+  expect(childrenWith(program)).toEqual([])
 })
 
 it('leaves a folder that it cannot serve to a process of its own', async () => {

@@ -105,6 +105,14 @@ describe('a steered prompt that its turn did not take up', () => {
     expect(state.queue).toMatchObject([{ promptId: 'prm_2', paused: true }])
   })
 
+  it('is paused when the server was killed before the agent took it up', () => {
+    const { drafts } = recoveryPlan({ ...steered, turn: { ...steered.turn!, delivered: true } }, 10, true)
+    expect(andThen(steered, ...drafts)).toMatchObject({
+      status: 'idle',
+      queue: [{ promptId: 'prm_2', paused: true }],
+    })
+  })
+
   it('stays with its turn once the agent took it up', () => {
     const taken = andThen(steered, { type: 'prompt.taken', turnId: 'trn_1', promptId: 'prm_2' })
     expect(andThen(taken, ...endTurn(taken, completed, 10)).queue).toEqual([])

@@ -300,3 +300,10 @@ describe('what is safe to show', () => {
     expect(isColoured(true, { FORCE_COLOR: '0' })).toBe(false)
   })
 })
+
+it('a steered prompt that a lost agent had not taken up is shown as paused, not as one that runs next', () => {
+  const rows = (more = {}) =>
+    textTo('err', transcript().event(event({ type: 'prompt.queued', promptId: 'p', ...more })))
+  expect(rows()).toContain('queued: another turn runs first')
+  expect(rows({ paused: true })).toContain('paused: the agent was lost before it took this prompt up')
+})

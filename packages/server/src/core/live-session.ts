@@ -329,21 +329,23 @@ export class LiveSession {
   }
 
   /**
-   * A turn whose request waits long is parked; a request with a deadline expires. Both times count from the request.
+   * A turn whose request waits long is parked; a request with a deadline expires. Both times count from the request. A
+   * stale request has lost its process already: the process that runs now serves something else.
    */
   #watchRequests(): void {
     const { clock, limits } = this.#options
     const { requests } = this.state
     const [first] = requests
+    const asked = requests.find(({ stale }) => !stale)
     this.#timers.stop('park')
     this.#timers.stop('expire')
     if (!first || this.#stopping) return
-    const waited = clock.now() - first.at
-    if (this.#onlyWaits && this.#agent.connected && this.#agent.canResume) {
-      this.#timers.set('park', limits.parkAfterMs - waited, () => void this.#park('waited-long'))
+    const left = (limit: number, { at } = first) => limit - (clock.now() - at)
+    if (asked && this.#onlyWaits && this.#agent.connected && this.#agent.canResume) {
+      this.#timers.set('park', left(limits.parkAfterMs, asked), () => void this.#park('waited-long'))
     }
     if (limits.expireAfterMs > 0) {
-      this.#timers.set('expire', limits.expireAfterMs - waited, () => void this.#persist(plans.expireFirst))
+      this.#timers.set('expire', left(limits.expireAfterMs), () => void this.#persist(plans.expireFirst))
     }
   }
 

@@ -23,29 +23,62 @@ const task: AgentOutput = {
   background: true,
 }
 
+const ended: AgentOutput = { ...task, status: 'stopped' }
+
+/** A session whose task has asked and was parked. The resumed agent reports that the task is over, and leaves its turn open. */
+async function parked() {
+  const agent = oddAgent((connection) => ({
+    async send() {
+      connection.say(connectedAs('odd'))
+      if (connection.number > 0) return connection.say(ended)
+      connection.say(spawned, task)
+      connection.endTurn()
+    },
+  }))
+  const under = await hostUnderTest({ limits, adapter: agent.adapter })
+  const session = await under.create()
+  await session.command({ type: 'prompt.submit', text: 'Look around.' })
+  await session.when(({ turns, turn }) => turns === 1 && !turn)
+  void agent.connections[0]!.input.person.permit({
+    tool: 'Bash',
+    kind: 'execute',
+    title: 'make',
+    input: { command: 'make' },
+    parentToolCallId: 'spawn',
+  })
+  await session.when(({ requests }) => requests.length === 1)
+  under.time.advance(limits.parkAfterMs)
+  await session.when(({ tasks, connected }) => tasks[0]?.parked !== undefined && !connected)
+  return { agent, under, session }
+}
+
 describe('a background task that waits for a person without a process', () => {
-  it('keeps its session in memory: its request expires once, and an answer in time is not undone', async () => {
-    const agent = oddAgent((connection) => ({
-      async send() {
-        if (connection.number > 0) return
-        connection.say(connectedAs('odd'), spawned, task)
-        connection.endTurn()
-      },
-    }))
-    await using under = await hostUnderTest({ limits, adapter: agent.adapter })
-    const session = await under.create()
-    await session.command({ type: 'prompt.submit', text: 'Look around.' })
-    await session.when(({ turns, turn }) => turns === 1 && !turn)
-    void agent.connections[0]!.input.person.permit({
-      tool: 'Bash',
-      kind: 'execute',
-      title: 'make',
-      input: { command: 'make' },
-      parentToolCallId: 'spawn',
+  it('goes on waiting while a prompt runs, and the agent of that prompt stays', async () => {
+    const { agent, under, session } = await parked()
+    await using _ = under
+    await session.command({ type: 'prompt.submit', text: 'Something else.' })
+    await until(() => agent.connections[1]?.heard.length === 1)
+    await breaths(20)
+    agent.connections[1]?.endTurn()
+    await session.when(({ turns, turn }) => turns === 2 && !turn)
+    under.time.advance(1)
+    await breaths(20)
+    expect(await session.state()).toMatchObject({
+      status: 'parked',
+      connected: true,
+      requests: [{ stale: true }],
+      tasks: [{ taskId: 'task_1', status: 'running', parked: 'waited-long' }],
     })
-    await session.when(({ requests }) => requests.length === 1)
-    under.time.advance(limits.parkAfterMs)
-    await session.when(({ tasks, connected }) => tasks[0]?.parked !== undefined && !connected)
+    await session.decide('allow')
+    await session.when(({ turn }) => turn?.cause?.by === 'task')
+    await until(() => agent.connections[1]?.heard.length === 2)
+    expect(agent.connections).toHaveLength(2)
+    expect(logProblems(await session.log())).toEqual([])
+  })
+
+  it('keeps its session in memory: its request expires once, and an answer in time is not undone', async () => {
+    const { agent, under, session } = await parked()
+    await using _ = under
     for (let sweep = 0; sweep < 3; sweep++) {
       under.time.advance(limits.unloadMs)
       await breaths(5)

@@ -22,6 +22,11 @@ const others: readonly BackgroundCase[] = [
     shows: asksOverRestart,
   },
   {
+    title: 'the request of a task outlives a restart and a prompt after it',
+    killed: 'before the restart',
+    shows: asksOverAPrompt,
+  },
+  {
     title: 'a running task keeps its process over idle close and slot loss',
     killed: 'while the task runs',
     shows: outlivesIdleClose,
@@ -108,6 +113,28 @@ async function asksOverRestart(
   await bench.restart()
   await session.listen()
   await goesOnWithTheAnswer(bench, session, { ask, effect, scenarios })
+}
+
+/** The resumed agent may report that the task is over: a person is asked all the same, until they answer. */
+async function asksOverAPrompt(
+  bench: Bench,
+  scenario: BackgroundScenario,
+  scenarios: Scenarios,
+  kill?: Kill,
+): Promise<void> {
+  const go = join(bench.folder, 'go-prompt')
+  const { session, effect } = await begin(bench, scenario.asks(go))
+  await writeFile(go, '')
+  const { requestId } = await session.until(() => session.all('permission.requested')[0])
+  await kill?.(session)
+  await bench.restart()
+  await session.listen()
+  await expectNextPrompt(session, scenarios)
+  expect(await stateOf(bench, session)).toMatchObject({ status: 'parked', requests: [{ requestId }] })
+  await session.command({ type: 'permission.decide', requestId, decision: 'deny' })
+  const ended = await session.until(() => endsOfTasks(session.events)[0])
+  expect(ended).toMatchObject({ status: 'stopped', reason: 'denied' })
+  expect(await bench.file(effect.path)).toBeUndefined()
 }
 
 /** The process of a task that asks is gone: the request waits, and its answer starts the task again, which acts once. */

@@ -17,7 +17,10 @@ import { alive, treeOf } from './processes-under-test.ts'
 export { call, done }
 export const hello = modelPrompt('Hello.', { content: 'Hello there.' })
 
-/** The real agents: what they are, what the command line of their process has in it, and how their model asks for a command. */
+/**
+ * The real agents: preset and environment, a part of the command line of their process, and the model's call for a
+ * shell command.
+ */
 export const agents = {
   gemini: {
     preset: gemini,
@@ -37,10 +40,10 @@ export const agents = {
 export type AgentName = keyof typeof agents
 export const agentNames = Object.keys(agents) as AgentName[]
 
-/** Said with a number as in `fail with 429`: the model refuses with this status, or with 0 breaks off, each time. */
+/** A prompt to which the model always responds with this HTTP status, or with 0 breaks the connection. */
 export const failing = (status: number) => `Please fail with ${status}.`
 
-/** The real programs with a home of their own, and one model on loopback. */
+/** The real programs with a home of their own, and one model server on loopback. */
 export class AcpWorld {
   readonly home = mkdtempSync(join(tmpdir(), 'parley-acp-'))
   readonly server: ModelServer
@@ -78,7 +81,7 @@ export class AcpWorld {
     return agents[name].environment({ url: this.server.url, home: this.home })
   }
 
-  /** The same, as if nobody had signed in. */
+  /** The same environment without a sign-in. */
   strangersEnv(name: AgentName): Record<string, string> {
     const { environment, key } = agents[name]
     const home = mkdtempSync(join(this.home, 'nobody-'))
@@ -86,7 +89,7 @@ export class AcpWorld {
     return env
   }
 
-  /** A program that stands for the real one: `$REAL` in its lines. */
+  /** Writes a script in place of the real program. In `lines`, `$REAL` is the path of the real one. */
   wrapped(name: AgentName, lines: string): string {
     const { program, preset } = agents[name]
     const file = join(mkdtempSync(join(this.home, 'wrapped-')), program)
@@ -96,7 +99,7 @@ export class AcpWorld {
     return file
   }
 
-  /** Runs it, and looks afterwards that nothing is left of any process that was there. */
+  /** Runs `work` on a bench and then checks that every process that it saw has ended. */
   async play(
     name: AgentName,
     work: (bench: Bench, processes: () => number[]) => Promise<void>,
@@ -118,7 +121,7 @@ export class AcpWorld {
   }
 }
 
-/** Prompts that had no answer may come again, together with the one after them. */
+/** Prompts without an answer may be repeated, together with the next prompt. */
 function isAsked(words: string) {
   return ({ messages }: { messages: readonly { content?: unknown }[] }) => {
     const last = JSON.stringify(messages.at(-1)?.content ?? '')

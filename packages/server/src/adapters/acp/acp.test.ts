@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true, maxRetries: 5 })
 })
 
-/** Gemini starts MCP servers in a trusted folder only: here the person's own environment says so. */
+/** Gemini starts MCP servers only in a trusted folder, so the environment sets trust here. */
 const adapter = () =>
   createAcpAdapter(gemini, {
     env: geminiEnvironment({ url: server.url, home }),

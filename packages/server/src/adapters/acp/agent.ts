@@ -1,13 +1,15 @@
 import { capabilityNames, PermissionMode, SessionOptions, ToolKind } from '@parley/protocol'
 import { z } from 'zod'
 
-/** A regular expression, as text. */
+/** A regular expression in source form. */
 const Pattern = z.string().refine(isPattern, 'not a regular expression')
-/** A path into `_meta`, from the outside in. */
+/** A path into `_meta`, from the outermost key inward. */
 const MetaPath = z.array(z.string()).min(1)
 const Json = z.record(z.string(), z.json())
 
-/** Where an agent departs from the protocol, or says more than it asks for. What is absent is by the book. */
+/**
+ * Where an agent deviates from the protocol or extends it. An absent field means that the agent follows the protocol.
+ */
 export const Dialect = z.strictObject({
   // tool calls
   toolName: z
@@ -62,10 +64,10 @@ export const Dialect = z.strictObject({
 })
 export type Dialect = z.infer<typeof Dialect>
 
-/** Decided by the host alone: whatever the agent asks, a rule, the mode or a person answers. */
+/** Modes that the host alone implements: the agent asks for everything, and a rule, the mode or a person answers. */
 const hostModes = { ask: null, 'accept-edits': null, 'read-only': null, bypass: null } as const
 
-/** An agent that speaks the Agent Client Protocol over stdio, as data. To add one is to write one of these down. */
+/** An agent that speaks the Agent Client Protocol over stdio, as data. Adding an agent means adding such an entry. */
 export const AcpAgent = z.strictObject({
   id: z.string().min(1).max(200),
   name: z.string().min(1),
@@ -140,7 +142,7 @@ export const AcpAgent = z.strictObject({
   startsAhead: z.boolean().default(false),
   dialect: Dialect.default({}),
 })
-/** As people write it; what is left out has a default. */
+/** An entry as written; absent fields have defaults. */
 export type AcpAgent = z.input<typeof AcpAgent>
 export type KnownAgent = z.output<typeof AcpAgent>
 

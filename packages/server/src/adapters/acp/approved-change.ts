@@ -1,15 +1,15 @@
-/** What a call would do to a file, as far as it says so. */
+/** A change of a file that a call describes, as far as the call describes it. */
 export type Change = {
   readonly path: string
   readonly oldText?: string | null | undefined
   readonly newText?: string | undefined
-  /** Without the texts: the input that a person was shown in their place. */
+  /** The input that was shown to a person, if the call has no texts. */
   readonly input?: unknown
 }
 
 export type Written = { readonly before: string | undefined; readonly content: string }
 
-/** Whether what is written is what a person was shown: the file, or the part of it that is changed. */
+/** Whether the written content is what a person was shown: the whole file, or its changed part. */
 export function isApproved({ oldText, newText, input }: Change, written: Written): boolean {
   if (newText === undefined) return isInInput(input, written)
   return newText === written.content || isReplaced(oldText, newText, written)
@@ -19,7 +19,7 @@ const whole = /^(content|contents|text|file_?text|new_?text|new_?content)$/i
 const before = /^old_?(string|str|text)$/i
 const after = /^new_?(string|str|text)$/i
 
-/** The same by the fields of an input: the whole text, or the old one and the new. In doubt it was not shown. */
+/** Compares with the fields of an input: the whole text, or the old text and the new one. In doubt, returns false. */
 function isInInput(input: unknown, written: Written): boolean {
   if (typeof input !== 'object' || input === null) return false
   const fields = Object.entries(input)

@@ -3,13 +3,13 @@ import { messageOf, ParleyError } from '@parley/protocol'
 import type { AgentProcess } from '../child-process.ts'
 import { errorOf } from './translate-turn.ts'
 
-/** Why an agent could not be started, once its process is gone. */
+/** The error for an agent that could not be started. Called once its process has ended. */
 export function cannotStart(
   error: unknown,
   about: {
     readonly name: string
     readonly process: AgentProcess
-    /** What the system said. */
+    /** The error of the operating system. */
     readonly failure: Error | undefined
     readonly signal: AbortSignal
   },

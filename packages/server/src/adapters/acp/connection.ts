@@ -35,18 +35,18 @@ export type AcpConnectionOptions = {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** How long an agent may take to stop its turn, and then to write its last lines and go. */
+/** How long an agent may take to stop its turn, and then to exit by itself and to flush its last lines. */
 const stopWaitMs = 700
 const homeWaitMs = 1_500
 const lastWordsMs = 300
-/** How long an agent that tells whether it is signed in may take to find out. */
+/** How long an agent that reports its sign-in state may take to do so. */
 const signInWaitMs = 6_000
-/** Lines on stdout that are no messages: so many are kept, the rest is counted. */
+/** How many lines on stdout that are not messages are recorded; the rest is counted. */
 const mostGarbage = 20
-/** How long nothing is said before a text outside a turn counts as whole. */
+/** How long the agent must be silent before a text outside a turn counts as complete. */
 const quietMs = 1_000
 
-/** Starts the agent and waits until it takes prompts. */
+/** Starts the agent and resolves when it accepts prompts. */
 export async function connectAcp(
   options: AcpConnectionOptions,
   input: ConnectInput,
@@ -75,7 +75,7 @@ class AcpConnection implements AgentConnection {
   #over = false
   #failure: Error | undefined
   #closing: Promise<void> | undefined
-  /** Nothing more comes from the process, stderr included. */
+  /** Resolves when the process sends nothing more, on stderr either. */
   readonly #silent = Promise.withResolvers<void>()
   readonly #signInTold = Promise.withResolvers<void>()
   #turnOver = Promise.withResolvers<void>()
@@ -166,7 +166,7 @@ class AcpConnection implements AgentConnection {
     return contentBlocks(parts, { cwd: this.#input.cwd, abilities })
   }
 
-  /** If the turn has ended meanwhile, the words are not to begin another of the agent's own. */
+  /** If the turn has ended meanwhile, the text must not start an own turn of the agent. */
   async #steer(parts: readonly PromptPart[]): Promise<void> {
     const { name, dialect } = this.#options.agent
     const { sessionId } = this.#state
@@ -190,7 +190,7 @@ class AcpConnection implements AgentConnection {
     if (!this.#closing) await this.#wire.agent.notify('session/cancel', { sessionId }).catch(() => undefined)
   }
 
-  /** What the agent acknowledges is in force; the rest is taken when it is started the next time. */
+  /** Settings that the agent acknowledges take effect now; the others take effect at its next start. */
   async configure(settings: SessionSettings): Promise<void> {
     if (this.#closing) return
     const { requestedMode } = this.#state
@@ -211,8 +211,8 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * A turn that runs is stopped first, so that the agent ends what it has started itself. One that waits for a person
-   * is left as it is: its question is to be asked again.
+   * A running turn is cancelled first, so that the agent ends the commands that it started. A turn that waits for a
+   * person is not cancelled: its request is to be asked again.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()
@@ -236,7 +236,7 @@ class AcpConnection implements AgentConnection {
     await endGroup(this.#process, this.#child.pid)
   }
 
-  /** Taken while nobody reads, before it is connected: then nothing is waited for. */
+  /** Before the agent is connected nobody reads the queue, so the put is not awaited. */
   async #put(output: AgentOutput): Promise<void> {
     const dealt = this.#queue.put(output)
     if (this.#live) await dealt
@@ -260,7 +260,10 @@ class AcpConnection implements AgentConnection {
     if (state.config.mode !== mode && this.#live) void this.#keepMode()
   }
 
-  /** A text ends when something else is said. Outside a turn nothing may follow: there it ends after a silence. */
+  /**
+   * A text ends when another message arrives. Outside a turn no message may follow, so there the text ends after a
+   * silence.
+   */
   #closeWhenQuiet(): void {
     clearTimeout(this.#quiet)
     if (this.#state.turn || this.#state.replaying || Object.keys(this.#state.open).length === 0) return
@@ -283,7 +286,7 @@ class AcpConnection implements AgentConnection {
     await this.#put({ type: 'agent.noticed', level: 'warning', code: 'garbage', text })
   }
 
-  /** An agent that puts itself into a mode in which it asks less than the host wants is put back. */
+  /** Sets the agent back if it switches itself to a mode in which it asks less than the host wants. */
   async #keepMode(): Promise<void> {
     const { config, modes, requestedMode } = this.#state
     const known = Object.values(modes).includes(config.mode ?? null)
@@ -292,8 +295,8 @@ class AcpConnection implements AgentConnection {
   }
 
   /**
-   * The agent began a call without asking. If the host refuses such a call, that is too late to prevent it: the
-   * refusal is recorded, and the turn stopped before more happens.
+   * The agent started a call without asking. If the host refuses such a call, it is too late to prevent it: the
+   * refusal is recorded and the turn is stopped before more happens.
    */
   async #checkUnasked(ask: PermissionAsk): Promise<void> {
     const { person } = this.#input
@@ -306,7 +309,10 @@ class AcpConnection implements AgentConnection {
     await this.interrupt()
   }
 
-  /** The plan was approved: what the person asks for from now on. That it is in force, the agent says itself. */
+  /**
+   * After an approved plan, records the mode that the person requests from now on. The agent itself reports when it is
+   * in effect.
+   */
   #leavePlan(): void {
     if (this.#state.requestedMode !== 'plan') return
     this.#state = { ...this.#state, requestedMode: 'ask' }
@@ -350,7 +356,7 @@ class AcpConnection implements AgentConnection {
     }
   }
 
-  /** An agent may change files by itself, so where is looked at here. */
+  /** Adds the reach of the call, since an agent may change files by itself. */
   async #askFor(nativeId: string): Promise<PermissionAsk | undefined> {
     const ask = askFor(this.#state, nativeId)
     if (!ask) return undefined
@@ -367,7 +373,7 @@ class AcpConnection implements AgentConnection {
     }
   }
 
-  /** The agent has taken its question back; not so when it died or is being closed. */
+  /** Aborts when the agent withdraws its request, but not when the agent dies or is being closed. */
   #withdrawn(signal: AbortSignal): AbortSignal {
     const withdrawn = new AbortController()
     const check = () => {

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { KnownAgent } from './agent.ts'
 
-/** That it is signed in can be seen; that it is not, only the agent itself can say. */
+/** True if a credential is present. If none is, only the agent itself can tell whether it is signed in. */
 export function hasCredential({ signIn }: KnownAgent, env: Readonly<Record<string, string>>): boolean {
   const { variables = [], files = [] } = signIn ?? {}
   if (variables.some((name) => env[name])) return true

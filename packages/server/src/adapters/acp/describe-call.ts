@@ -3,12 +3,12 @@ import type { NativeCall } from './native.ts'
 import { diffsIn, textIn } from './translate-content.ts'
 import { type Call, inMeta, isRecord, type TranslateState } from './translate-state.ts'
 
-/** How a call is mentioned: announced, told more of, or asked about. */
+/** How a message mentions a call: announces it, updates it, or asks permission for it. */
 export type Mention = 'announced' | 'updated' | 'asked'
 
 const titleLength = 200
 
-/** What is known of a call, with what is said of it now. */
+/** A call updated with the fields of a new message. */
 export function mergedCall(state: TranslateState, call: Call, native: NativeCall, mention: Mention): Call {
   const name = nameOf(state, native) ?? call.name
   const kind = kindOf(state, name, native.kind) ?? call.kind
@@ -25,7 +25,7 @@ export function mergedCall(state: TranslateState, call: Call, native: NativeCall
   }
 }
 
-/** A tool that cannot be told from others by name cannot be granted by name. */
+/** A tool that has no name of its own cannot be granted by name. */
 function unnamed(kind: ToolKind): string {
   return kind === 'other' ? '*' : kind
 }
@@ -54,7 +54,7 @@ function kindOf(
   return data ?? 'other'
 }
 
-/** The input, or what the agent shows in its place: a decision is bound to it. */
+/** The input, or what the agent shows in its place. A permission decision is bound to it. */
 export function inputOf({ dialect }: TranslateState, call: Call): unknown {
   const { rawInput, kind, title, content, locations } = call
   if (isGiven(rawInput)) return rawInput
@@ -97,7 +97,7 @@ export function isGiven(input: unknown): boolean {
   return input !== undefined && input !== null && !isEmpty(input)
 }
 
-/** One line, not too long. */
+/** The first line of a title, shortened. */
 export function shown(title: string): string {
   const [first = '', ...rest] = title.trim().split('\n')
   const line = rest.length > 0 ? `${first} …` : first

@@ -43,7 +43,7 @@ const agents = {
 }
 
 it.each(Object.entries(agents))(
-  '%s reads in another folder of the session unasked',
+  '%s reads in an additional folder of the session without asking',
   { timeout: 60_000 },
   (_, agent) =>
     onBench({ adapter: agent.adapter, store: createMemoryStore }, agent.adapter(), async (bench) => {
@@ -55,13 +55,18 @@ it.each(Object.entries(agents))(
     }),
 )
 
-it.each(Object.entries(agents))('%s does not do so in one that is not', { timeout: 60_000 }, (_, agent) =>
-  onBench({ adapter: agent.adapter, store: createMemoryStore }, agent.adapter(), async (bench) => {
-    const session = await bench.session({ mode: 'ask' })
-    const turn = await session.prompt(modelPrompt('Read.', read(agent.tool), { content: 'That is done.' }))
-    const asked = await session.until(() => turn.all('permission.requested')[0] ?? turn.all('turn.ended')[0])
-    if (asked.type === 'permission.requested') await turn.decide(asked, 'deny')
-    await turn.ended()
-    expect(turn.all('tool-call.ended').map(({ outcome }) => outcome)).not.toContain('completed')
-  }),
+it.each(Object.entries(agents))(
+  '%s does not read outside the folders of the session without permission',
+  { timeout: 60_000 },
+  (_, agent) =>
+    onBench({ adapter: agent.adapter, store: createMemoryStore }, agent.adapter(), async (bench) => {
+      const session = await bench.session({ mode: 'ask' })
+      const turn = await session.prompt(modelPrompt('Read.', read(agent.tool), { content: 'That is done.' }))
+      const asked = await session.until(
+        () => turn.all('permission.requested')[0] ?? turn.all('turn.ended')[0],
+      )
+      if (asked.type === 'permission.requested') await turn.decide(asked, 'deny')
+      await turn.ended()
+      expect(turn.all('tool-call.ended').map(({ outcome }) => outcome)).not.toContain('completed')
+    }),
 )

@@ -6,7 +6,7 @@ import { connectInput } from '../../testing/read-connection.ts'
 import { AcpWorld, agentNames, agents, done, failing, hello } from './acp-world-under-test.ts'
 import { isAmong } from './processes-under-test.ts'
 
-/** The real programs in bad company: what stands before them, what they speak to, and a machine that lets them wait. */
+/** The real programs under faults: behind a wrapper script, with a failing model, and stopped by SIGSTOP. */
 let world: AcpWorld
 beforeAll(async () => {
   world = await AcpWorld.start()
@@ -23,7 +23,7 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
     expect(turn.said).toBe('Hello there.')
   }
 
-  it('works in spite of garbage on stdout, and tells of it', async () => {
+  it('works with garbage on stdout, and reports it', async () => {
     const lines = `printf 'Welcome!\\n{"half": \\n\\377\\n'; seq 1 30
 "$REAL" "$@" | while IFS= read -r line; do printf 'noise\\n%s\\n' "$line"; done`
     await world.play(
@@ -47,7 +47,7 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
   it.each([
     ['a flood on stderr', `head -c 3000000 /dev/zero | tr '\\0' 'x' >&2; exec "$REAL" "$@"`],
     ['a slow start', `sleep 3; exec "$REAL" "$@"`],
-  ])('works in spite of %s', async (_, lines) => {
+  ])('works with %s', async (_, lines) => {
     await world.play(
       name,
       async (bench) => {
@@ -59,7 +59,7 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
     )
   })
 
-  it('is refused with what to do if it speaks another version of the protocol', async () => {
+  it('is refused with advice if it speaks another version of the protocol', async () => {
     const lines = `"$REAL" "$@" | sed -u 's/"protocolVersion":1/"protocolVersion":9/'`
     await world.play(
       name,
@@ -76,7 +76,7 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
     )
   })
 
-  it('says that it is not signed in, and what to do; the session goes on when it is', async () => {
+  it('reports that it is not signed in, with advice, and works in the same session once it is', async () => {
     const env = world.strangersEnv(name)
     await world.play(
       name,
@@ -96,7 +96,7 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
     [500, 'agent_failed', /The service is down/],
     [0, 'agent_failed', /terminated|fetch failed|closed|connection/i],
   ])(
-    'ends the turn in the words of a model that fails with %i, and goes on',
+    'fails the turn with the error of a model that responds with %i, and runs the next prompt',
     async (status, code, message) => {
       await world.play(name, async (bench) => {
         const session = await bench.session()
@@ -111,7 +111,7 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
     },
   )
 
-  it('that stands still is ended with what it runs when its turn is cancelled, and started anew', async () => {
+  it('is killed with its commands when a turn in which it hangs is cancelled, and restarts', async () => {
     await world.play(name, async (bench, processes) => {
       const session = await bench.session({ mode: 'bypass' })
       await (await session.prompt(modelPrompt('The word is parsley.', done))).completed()
@@ -126,7 +126,7 @@ describe.each(agentNames)('%s', { timeout: 90_000 }, (name) => {
     })
   })
 
-  it('that stands still while it is started is given up, and leaves nothing behind', async () => {
+  it('is given up when it hangs during its start, and leaves no process behind', async () => {
     const giveUp = new AbortController()
     const input = connectInput({ cwd: world.home, signal: giveUp.signal })
     const connecting = world.adapter(name).connect(input)

@@ -7,7 +7,7 @@ import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { AcpWorld, agentNames, agents, call, done } from './acp-world-under-test.ts'
 import { isAmong } from './processes-under-test.ts'
 
-/** The real programs, killed, and refused what they ask for. */
+/** The real programs, killed and with refused requests. */
 let world: AcpWorld
 beforeAll(async () => {
   world = await AcpWorld.start()
@@ -22,7 +22,7 @@ describe.each(agentNames)('%s is killed', { timeout: 60_000 }, (name) => {
   const adding = modelPrompt('Add a line.', shell('echo once >> note.txt'), done)
   const kill = () => killChildren(program)
 
-  it('in the middle of a turn: the turn fails, its commands end, and the next prompt goes on', () =>
+  it('in the middle of a turn: the turn fails, its commands end, and the next prompt resumes the conversation', () =>
     play(async (bench, processes) => {
       const session = await bench.session({ mode: 'bypass' })
       await (await session.prompt(modelPrompt('The word is parsley.', done))).completed()
@@ -40,24 +40,26 @@ describe.each(agentNames)('%s is killed', { timeout: 60_000 }, (name) => {
   it.each([
     ['allow', 'once\n', 'completed'],
     ['deny', undefined, 'denied'],
-  ] as const)('with a permission open: the turn waits, and the answer holds: %s', (decision, text, outcome) =>
-    play(async (bench, processes) => {
-      const session = await bench.session()
-      const turn = await session.prompt(adding)
-      const { requestId } = await turn.asked()
-      processes()
-      await kill()
-      await session.until(() => turn.all('turn.parked')[0])
-      expect((await bench.host.state(session.id)).requests).toMatchObject([{ requestId, stale: true }])
-      expect(await bench.file('note.txt')).toBeUndefined()
-      await turn.decide({ requestId }, decision)
-      await turn.completed()
-      expect(await bench.file('note.txt')).toBe(text)
-      expect(ended(session)).toEqual(['cancelled', outcome])
-    }),
+  ] as const)(
+    'with an open permission: the turn is parked, and the answer takes effect: %s',
+    (decision, text, outcome) =>
+      play(async (bench, processes) => {
+        const session = await bench.session()
+        const turn = await session.prompt(adding)
+        const { requestId } = await turn.asked()
+        processes()
+        await kill()
+        await session.until(() => turn.all('turn.parked')[0])
+        expect((await bench.host.state(session.id)).requests).toMatchObject([{ requestId, stale: true }])
+        expect(await bench.file('note.txt')).toBeUndefined()
+        await turn.decide({ requestId }, decision)
+        await turn.completed()
+        expect(await bench.file('note.txt')).toBe(text)
+        expect(ended(session)).toEqual(['cancelled', outcome])
+      }),
   )
 
-  it('in the second step of a turn: what was done is not done again', () =>
+  it('in the second step of a turn: the completed step is not repeated', () =>
     play(async (bench) => {
       const session = await bench.session()
       const steps = [shell('echo one >> note.txt'), shell('echo two >> note.txt'), done]
@@ -73,7 +75,7 @@ describe.each(agentNames)('%s is killed', { timeout: 60_000 }, (name) => {
     }))
 })
 
-describe('refusals of Gemini', { timeout: 60_000 }, () => {
+describe('permissions of Gemini', { timeout: 60_000 }, () => {
   const play = (work: Parameters<AcpWorld['play']>[1]) => world.play('gemini', work)
   const { shell } = agents.gemini
   const adding = modelPrompt('Add a line.', shell('echo once >> note.txt'), done)
@@ -84,7 +86,7 @@ describe('refusals of Gemini', { timeout: 60_000 }, () => {
     ['read-only', 'denied', 'mode'],
     ['accept-edits', 'allowed', 'mode'],
     ['bypass', 'allowed', 'mode'],
-  ] as const)('hold for files in mode %s: %s', (mode: PermissionMode, outcome, by) =>
+  ] as const)('follow mode %s for files: %s', (mode: PermissionMode, outcome, by) =>
     play(async (bench) => {
       const session = await bench.session({ mode })
       const turn = await session.prompt(modelPrompt('Write.', file(bench), done))
@@ -94,7 +96,7 @@ describe('refusals of Gemini', { timeout: 60_000 }, () => {
     }),
   )
 
-  it('are asked for once a change, and a change that was allowed is written without asking again', () =>
+  it('are requested once per change, and an allowed change is written without another request', () =>
     play(async (bench) => {
       const path = join(bench.folder, 'new.txt')
       const change = {
@@ -116,7 +118,7 @@ describe('refusals of Gemini', { timeout: 60_000 }, () => {
       expect(turn.all('permission.requested').map(({ tool }) => tool)).toEqual(['write_file', 'replace'])
     }))
 
-  it('of a rule on the writing itself hold, whatever was allowed', () =>
+  it('are denied by a rule on the file write itself, even after the call was allowed', () =>
     play(async (bench) => {
       const match = { path: '*/new.txt' }
       await bench.host.addRule({ tool: 'write_text_file', match, decision: 'deny', scope: 'always' })
@@ -131,7 +133,7 @@ describe('refusals of Gemini', { timeout: 60_000 }, () => {
       ])
     }))
 
-  it('do not stand in the way of reading', () =>
+  it('are not needed for reading', () =>
     play(async (bench) => {
       const session = await bench.session({ mode: 'read-only' })
       const steps = [call('list_directory', { dir_path: bench.folder }), call('glob', { pattern: '*' }), done]
@@ -140,7 +142,7 @@ describe('refusals of Gemini', { timeout: 60_000 }, () => {
       expect(session.all('permission.requested')).toEqual([])
     }))
 
-  it.each(['ask', 'bypass'] as const)('of a rule hold for commands in mode %s', (mode) =>
+  it.each(['ask', 'bypass'] as const)('are denied by a rule for commands in mode %s', (mode) =>
     play(async (bench) => {
       await bench.host.addRule({
         tool: 'run_shell_command',

@@ -54,7 +54,7 @@ const write = (path: string, content = 'new\n') => files.write({ sessionId: 's',
 const read = (path: string, more = {}) => files.read({ sessionId: 's', path, ...more }, signal)
 const inputOf = ({ input }: PermissionAsk) => input as { path?: string }
 
-/** A call that runs. */
+/** Adds a running call. */
 function call(fields: Partial<PermissionAsk> = {}, ...paths: string[]): PermissionAsk {
   const toolCallId = `call${running.length}`
   const ask: PermissionAsk = { toolCallId, tool: 'Edit', kind: 'edit', title: 'Edit', input: {}, ...fields }
@@ -63,13 +63,13 @@ function call(fields: Partial<PermissionAsk> = {}, ...paths: string[]): Permissi
 }
 
 describe('reading', () => {
-  it('gives a file of the session, or lines of it', async () => {
+  it('returns a file of the session, or lines of it', async () => {
     expect(await read(join(cwd, 'poem.txt'))).toEqual({ content: 'one\ntwo\nthree\n' })
     expect(await read(join(cwd, 'poem.txt'), { line: 2, limit: 1 })).toEqual({ content: 'two' })
     expect(asked).toEqual([])
   })
 
-  it('is refused by a rule on the file, by whichever way it is named', async () => {
+  it('is refused by a rule on the file, under any of its names', async () => {
     mkdirSync(join(cwd, 'private'))
     writeFileSync(join(cwd, 'private/key.txt'), 'secret')
     symlinkSync(join(cwd, 'private/key.txt'), join(cwd, 'harmless.txt'))
@@ -81,7 +81,7 @@ describe('reading', () => {
     expect(await read(join(cwd, 'poem.txt'))).toMatchObject({ content: expect.stringContaining('one') })
   })
 
-  it('is refused by a rule on the call that it is done for', async () => {
+  it('is refused by a rule on the call that reads', async () => {
     call({ tool: 'Read', kind: 'read' }, join(cwd, 'poem.txt'))
     forbidden = ({ tool }) => tool === 'Read'
     await expect(read(join(cwd, 'poem.txt'))).rejects.toThrow('Not today.')
@@ -90,22 +90,22 @@ describe('reading', () => {
     expect(await read(join(cwd, 'poem.txt'))).toMatchObject({ content: expect.stringContaining('one') })
   })
 
-  it('says of a file that is not there that it is not', async () => {
+  it('reports a missing file as not found', async () => {
     await expect(read(join(cwd, 'none.txt'))).rejects.toMatchObject({ code: -32002 })
   })
 
   it.each([
-    ['a path outside', () => join(place, 'secret/key.txt')],
-    ['a path that climbs', () => join(cwd, '../secret/key.txt')],
+    ['a path outside the folders', () => join(place, 'secret/key.txt')],
+    ['a path that leaves the folder through ..', () => join(cwd, '../secret/key.txt')],
     ['a relative path', () => 'poem.txt'],
-    ['a folder beside that begins the same', () => `${cwd}-secret/key.txt`],
+    ['a sibling folder whose name starts with the name of the folder', () => `${cwd}-secret/key.txt`],
   ])('refuses %s', async (_, path) => {
     mkdirSync(`${cwd}-secret`)
     writeFileSync(`${cwd}-secret/key.txt`, 'secret')
     await expect(read(path())).rejects.toMatchObject({ code: -32602 })
   })
 
-  it('follows links only inside', async () => {
+  it('follows links only inside the folders', async () => {
     symlinkSync(join(place, 'secret'), join(cwd, 'way-out'))
     symlinkSync(join(place, 'secret/key.txt'), join(cwd, 'key.txt'))
     symlinkSync(join(cwd, 'poem.txt'), join(other, 'poem.txt'))
@@ -116,7 +116,7 @@ describe('reading', () => {
 })
 
 describe('writing', () => {
-  it('asks first, with the change', async () => {
+  it('asks first and shows the change', async () => {
     await write(join(cwd, 'poem.txt'), 'one\n2\nthree\n')
     await write(join(other, 'deep/new.txt'))
     expect(asked).toMatchObject([
@@ -126,13 +126,13 @@ describe('writing', () => {
     expect(readFileSync(join(other, 'deep/new.txt'), 'utf8')).toBe('new\n')
   })
 
-  it('does not write what is not allowed', async () => {
+  it('writes nothing that was denied', async () => {
     allow = false
     await expect(write(join(cwd, 'poem.txt'))).rejects.toThrow('Not today.')
     expect(readFileSync(join(cwd, 'poem.txt'), 'utf8')).toBe('one\ntwo\nthree\n')
   })
 
-  it('asks nothing of the very change that was allowed, once', async () => {
+  it('does not ask for a change that was allowed, once', async () => {
     const path = join(cwd, 'poem.txt')
     await files.allow(call({}, path), [{ path, oldText: 'old', newText: 'new\n' }])
     await write(path)
@@ -141,7 +141,7 @@ describe('writing', () => {
     expect(asked).toMatchObject([{ tool: 'Edit', title: 'Write poem.txt' }])
   })
 
-  it('asks of a file that was allowed with other words, with what is written now', async () => {
+  it('asks again with the new diff if the content differs from the allowed change', async () => {
     const path = join(cwd, 'poem.txt')
     await files.allow(call({}, path), [{ path, oldText: 'one\ntwo\nthree\n', newText: 'new\n' }])
     allow = false
@@ -152,7 +152,7 @@ describe('writing', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('takes a change of a part for that part', async () => {
+  it('accepts an approved replacement of a part of the file', async () => {
     const path = join(cwd, 'poem.txt')
     await files.allow(call({}, path), [{ path, oldText: 'two', newText: '2' }])
     await write(path, 'one\n2\nthree\n')
@@ -162,7 +162,7 @@ describe('writing', () => {
   it.each([
     ['its content', { path: 'poem.txt', content: 'new\n' }],
     ['the old text and the new', { file_path: 'poem.txt', old_string: 'two', new_string: 'x' }],
-  ])('takes the input for what was shown, with %s, once and while the call runs', async (_, input) => {
+  ])('accepts an approved input with %s, once and while the call runs', async (_, input) => {
     const path = join(cwd, 'poem.txt')
     const content = 'content' in input ? 'new\n' : 'one\nx\nthree\n'
     await files.allow(call({ input }, path), [{ path: 'poem.txt', input }])
@@ -181,7 +181,7 @@ describe('writing', () => {
     ['another text', { path: 'poem.txt', content: 'shown\n' }],
     ['another change', { path: 'poem.txt', old_string: 'one', new_string: '1' }],
     ['the text only as its title', { path: 'poem.txt', title: 'new\n' }],
-  ])('asks again where the input that was shown has %s', async (_, input) => {
+  ])('asks again if the approved input has %s', async (_, input) => {
     const path = join(cwd, 'poem.txt')
     await files.allow(call({ input }, path), [{ path, input }])
     allow = false
@@ -189,7 +189,7 @@ describe('writing', () => {
     expect(asked).toMatchObject([{ diffs: [{ patch: expect.stringContaining('+new') }] }])
   })
 
-  it('covers nothing of the next turn, nor by a call that changes no files', async () => {
+  it('does not extend an approval to the next turn, nor to a call that changes no files', async () => {
     const path = join(cwd, 'poem.txt')
     await files.allow(call({}, path), [{ path, newText: 'new\n' }])
     files.forget()
@@ -199,7 +199,7 @@ describe('writing', () => {
     expect(asked).toHaveLength(2)
   })
 
-  it.each(['Edit', 'write_text_file'])('is refused when a rule speaks against %s since', async (tool) => {
+  it.each(['Edit', 'write_text_file'])('is refused if a rule has forbidden %s since', async (tool) => {
     const path = join(cwd, 'poem.txt')
     await files.allow(call({}, path), [{ path, newText: 'new\n' }])
     forbidden = (ask) => ask.tool === tool
@@ -207,14 +207,14 @@ describe('writing', () => {
     expect(asked).toMatchObject([{ tool }])
   })
 
-  it('says of a protected file that it is one', async () => {
+  it('marks a request for a protected file as protected', async () => {
     mkdirSync(join(cwd, '.git'))
     symlinkSync(join(cwd, '.git'), join(cwd, 'notes'))
     for (const path of ['.git/config', 'notes/config', '.envrc', 'poem.txt']) await write(join(cwd, path))
     expect(asked.map((ask) => ask.protected ?? false)).toEqual([true, true, true, false])
   })
 
-  it('is refused outside, whatever is allowed', async () => {
+  it('is refused outside the folders, whatever was allowed', async () => {
     await files.allow(call(), [{ path: join(place, 'secret/key.txt') }])
     symlinkSync(join(place, 'secret/new.txt'), join(cwd, 'dangling.txt'))
     symlinkSync(join(place, 'secret'), join(cwd, 'way-out'))

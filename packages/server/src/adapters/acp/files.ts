@@ -9,17 +9,20 @@ import { type Change, isApproved, type Written } from './approved-change.ts'
 
 const largestFile = 32 * 1024 * 1024
 
-/** What the host does with files for an agent: nothing outside the session's folders, and no change unasked. */
+/**
+ * The file methods that the host offers to an agent. They touch no file outside the session's folders, and no change
+ * is written without permission.
+ */
 export type FileMethods = {
   read(params: unknown, signal: AbortSignal): Promise<{ content: string }>
   write(params: unknown, signal: AbortSignal): Promise<Record<string, never>>
-  /** This call was allowed: while it runs, each of its changes may be written once. */
+  /** Records that this call was allowed: while it runs, each of its changes may be written once. */
   allow(ask: PermissionAsk, changes: readonly Change[]): Promise<void>
-  /** A new turn: nothing is allowed yet. */
+  /** Drops all approvals, at the start of a new turn. */
   forget(): void
 }
 
-/** A call that runs, and the files it names. */
+/** A running call and the files that it names. */
 export type OpenCall = { readonly ask: PermissionAsk; readonly paths: readonly string[] }
 
 type Approval = { readonly ask: PermissionAsk; readonly place: string; readonly change: Change }
@@ -54,7 +57,7 @@ export function createFileMethods(options: {
     throw new RequestError(-32603, why ?? `This is not allowed: ${ask.title}.`)
   }
 
-  /** Reading is not asked about, only refused: by a rule on this method, or on the call that it is done for. */
+  /** Reading needs no permission, but a rule can refuse it: a rule on this method, or on the call that reads. */
   async function permitReading(path: string, place: string, signal: AbortSignal): Promise<void> {
     const about = { tool: 'read_text_file', kind: 'read', title: `Read ${shown(place)}` } as const
     const asked = [...new Set([place, path])].map((one) => ({ ...about, input: { path: one } }))
@@ -62,7 +65,10 @@ export function createFileMethods(options: {
     if (refused) await permit(refused, signal)
   }
 
-  /** Asked, unless this is the very change of a call that was allowed and runs, and no rule speaks against it. */
+  /**
+   * Asks for permission, unless the write is exactly a change of a running call that was allowed. A rule can still
+   * refuse it.
+   */
   async function permitWriting(place: string, content: string, signal: AbortSignal): Promise<void> {
     const before = await textOf(place)
     const change = before === undefined ? { content } : { patch: patchText(compareTexts(before, content)) }
@@ -131,7 +137,7 @@ export function createFileMethods(options: {
 
 const changing: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
 
-/** Where a path really leads, through every link; refused if that is outside the folders. The file need not be there. */
+/** Resolves every link of a path, whose file need not exist. Throws if the result is outside the folders. */
 async function placeOf(path: unknown, [cwd = '', ...directories]: readonly string[]): Promise<string> {
   if (typeof path !== 'string' || !isAbsolute(path))
     throw RequestError.invalidParams(undefined, 'path must be a whole path')

@@ -15,13 +15,13 @@ export function readFixture(name: string): Frame[] {
   return readRecording(folder, name)
 }
 
-/** The state that a connection to a recorded agent begins with. */
+/** The initial state of a connection to a recorded agent. */
 export function stateFor(name: string, requestedMode: PermissionMode = 'ask'): TranslateState {
   const { dialect, modes } = AcpAgent.parse(name.startsWith('gemini') ? gemini : claudeAcp)
   return initialState({ dialect, modes, connectionId: 'con_under_test', requestedMode })
 }
 
-/** What the translator gives: before the first prompt, and then for each prompt up to the next one. */
+/** The outputs of the translator: those before the first prompt, then those of each prompt. */
 export function translateFixture(name: string, mode?: PermissionMode): AgentOutput[][] {
   const parts: AgentOutput[][] = [[]]
   let state = stateFor(name, mode)

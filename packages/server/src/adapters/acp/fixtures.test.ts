@@ -4,7 +4,7 @@ import { expectRecorded, type Recordings, recordingsHold } from '../../testing/r
 import { replaying } from '../../testing/replaying.ts'
 import { allOutputs, fixtureNames, readFixture, translateFixture } from './fixtures-under-test.ts'
 
-/** What a reader of the log sees of each recording: every text once, in order. */
+/** The texts in the log of each recording: every text once, in order. */
 const texts: Record<string, unknown[]> = {
   'gemini-text': ['Hello, this is the model speaking.', 'The second answer.'],
   'gemini-thinking': ['Four.'],
@@ -55,7 +55,7 @@ const outcomes: Record<string, string[]> = {
   'claude-error-429': ['failed'],
 }
 
-/** How the calls of each recording ended, by the name of their tool. */
+/** The outcome of each call of a recording, by the name of its tool. */
 const calls: Record<string, string[]> = {
   'gemini-tool-allowed': ['run_shell_command completed'],
   'gemini-tool-denied': ['run_shell_command denied'],
@@ -90,8 +90,8 @@ const recordings: Recordings = {
 
 recordingsHold(recordings)
 
-describe.each(fixtureNames)('the recording %s, replayed,', (name) => {
-  it('makes a lawful log, every text in it once', async () => {
+describe.each(fixtureNames)('the replayed recording %s', (name) => {
+  it('gives a valid log with every text once', async () => {
     const parts = translateFixture(name)
     await using under = await hostUnderTest({
       adapter: (scripted) => replaying(scripted, parts.slice(1), parts[0]),

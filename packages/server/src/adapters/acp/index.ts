@@ -32,21 +32,24 @@ export {
 } from './presets.ts'
 
 export type AcpAdapterOptions = {
-  /** The environment of this process, of which the agent gets what it needs. */
+  /** The environment of this process. The agent receives only the variables that it needs. */
   readonly env: Environment
-  /** Added to it, from the configuration. */
+  /** Variables that the configuration adds. */
   readonly add?: Readonly<Record<string, string>>
-  /** Another program than the usual one: a whole path, or a name on the PATH. */
+  /** Replaces the default program: an absolute path, or a name on the PATH. */
   readonly executable?: string
-  /** In place of the usual ones. */
+  /** Replaces the default arguments. */
   readonly args?: readonly string[]
   /** Where Parley installs agents. */
   readonly agentsFolder?: string
-  /** How Parley's own program is called here, for advice. */
+  /** Formats a command of Parley's own program, for advice. */
   readonly parley?: ParleyCommand
 }
 
-/** Any agent that speaks the Agent Client Protocol over stdio: one live process a session. The SDK is loaded when needed. */
+/**
+ * An adapter for any agent that speaks the Agent Client Protocol over stdio, with one process per session. The SDK is
+ * loaded on demand.
+ */
 export function createAcpAdapter(preset: AcpAgent, options: AcpAdapterOptions): AgentAdapter {
   const agent = known(preset, options)
   const { terminal } = agent
@@ -88,7 +91,10 @@ function findAgent({ id, command }: KnownAgent, options: AcpAdapterOptions): str
   return findProgram({ name: command, env, installed: { folder: agentsFolder, agent: id } })
 }
 
-/** Of the process: what any program needs, what is the vendor's, what the entry sets, and what the person adds. */
+/**
+ * The environment of the process: the variables that any program needs, those of the vendor, those of the entry, and
+ * those that the person adds.
+ */
 function environment(
   agent: KnownAgent,
   { env: from, add }: AcpAdapterOptions,
@@ -112,13 +118,13 @@ function environment(
   return env
 }
 
-/** Of the variables that sign it in, those that hold a key: the others say that a cloud is used. */
+/** The sign-in variables that hold a key; the others select a cloud service. */
 function keysOf({ signIn }: KnownAgent): Pick<AgentAdapter, 'keys'> {
   const keys = (signIn?.variables ?? []).filter((name) => /_(KEY|TOKEN)$/.test(name))
   return keys.length > 0 ? { keys } : {}
 }
 
-/** What its entry sets for its process, and what belongs to another session, is not for sessions to set. */
+/** Variables that sessions may not set: those that the entry sets, and those that belong to another session. */
 function reservedVariables({
   env,
   without,
@@ -129,7 +135,7 @@ function reservedVariables({
   return { reserved: [...own, ...(variables?.reserved ?? [])], open: variables?.open ?? [] }
 }
 
-/** How to sign in, in words that can be typed as they are. */
+/** Fills the program into the sign-in advice, so that it can be typed as it is. */
 function withProgram(agent: KnownAgent, program: string, { env }: AcpAdapterOptions): KnownAgent {
   const { signIn } = agent
   if (!signIn) return agent
@@ -161,12 +167,15 @@ function createMemory(agent: KnownAgent, options: AcpAdapterOptions): AgentMemor
   })
 }
 
-/** Where a program is started that is only asked something: some take a note of every folder they have ever been in. */
+/**
+ * The working directory for a program that is only queried. It is always the same, since some programs record every
+ * folder that they were started in.
+ */
 function steadyFolder(env: Readonly<Record<string, string>>, { agentsFolder }: AcpAdapterOptions): string {
   return agentsFolder !== undefined && existsSync(agentsFolder) ? agentsFolder : (env.HOME ?? homedir())
 }
 
-/** How long it is believed that all is well: to ask the program takes seconds. */
+/** How long a good result of a probe is reused: asking the program takes seconds. */
 const believedMs = 60_000
 
 function createProbe(agent: KnownAgent, options: AcpAdapterOptions): AgentAdapter['probe'] {
@@ -194,7 +203,7 @@ function howToGet({ id, command, install }: KnownAgent, options: AcpAdapterOptio
   return `There is no program "${executable ?? command}". ${correctIt(id)}`
 }
 
-/** As its package says, which stands around the program; asking the program itself takes seconds. */
+/** The version from the package.json around the program. Asking the program itself takes seconds. */
 function versionOf(
   { id, install }: KnownAgent,
   { agentsFolder }: AcpAdapterOptions,

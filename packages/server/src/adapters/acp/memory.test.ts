@@ -19,7 +19,7 @@ import { connectInput } from '../../testing/read-connection.ts'
 import { claudeAcp, createAcpAdapter, gemini } from './index.ts'
 import { alive } from './processes-under-test.ts'
 
-/** Conversations that a person had with the agent's own program in a terminal, before there was Parley. */
+/** Conversations that a person had in the agent's own program in a terminal, without Parley. */
 
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-memory-')))
 const agentsFolder = testAgentsFolder()
@@ -53,7 +53,7 @@ const agents = {
 }
 type AgentName = keyof typeof agents
 
-/** The Claude Code that claude-agent-acp brings for this platform. */
+/** The Claude Code program for this platform from the dependencies of claude-agent-acp. */
 function claudeProgram(): string {
   const folder = join(agentsFolder, 'claude-acp/node_modules/@anthropic-ai')
   const name = readdirSync(folder).find((one) => one.startsWith('claude-agent-sdk-')) ?? ''
@@ -75,7 +75,7 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
   const look = { reasoning: 'Herbs.', ...call(command, { command: 'echo parsley', description: 'look' }) }
   const herbs = modelPrompt('Look at the herbs.', look, { content: 'I see parsley.' })
 
-  it('a conversation of the terminal program is listed, imported once, and gone on with', async () => {
+  it('lists a conversation of its terminal program, imports it once, and resumes it', async () => {
     const cwd = realpathSync(mkdtempSync(join(home, 'project-')))
     await inTerminal(name, cwd, ['-p', herbs, ...unasked])
     {
@@ -118,7 +118,7 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
     await nothingLeft()
   })
 
-  it('a conversation is still there, however often it is looked at and gone on with in silence', async () => {
+  it('keeps a conversation, however often it is read and resumed without a prompt', async () => {
     const cwd = realpathSync(mkdtempSync(join(home, 'project-')))
     await inTerminal(name, cwd, ['-p', herbs, ...unasked])
     const { conversations, connect } = agents[name].adapter()
@@ -140,7 +140,7 @@ describe.each(Object.keys(agents) as AgentName[])('%s', { timeout: 90_000 }, (na
     await nothingLeft()
   })
 
-  it('a conversation that is not there is not found', async () => {
+  it('reports an unknown conversation as not found', async () => {
     await using host = await hostWith(agents[name].adapter())
     const refused = host.importConversation({ agent: name, agentSessionId: 'no-such-id' })
     await expect(refused).rejects.toMatchObject({ code: 'not_found' })

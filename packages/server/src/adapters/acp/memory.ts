@@ -9,7 +9,7 @@ import { type Teller, type TellerOptions, withTeller } from './teller.ts'
 
 const titleLength = 80
 
-/** What an agent remembers, as its own program lists it (or its files do) and replays it. Nothing runs for it. */
+/** An agent's memory, listed by its own program (or from its files) and read by a replay. No turn runs for it. */
 export function acpMemory(options: TellerOptions): AgentMemory {
   const { agent, env } = options
   const { conversations } = agent

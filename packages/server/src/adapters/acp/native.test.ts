@@ -4,7 +4,7 @@ import { stateFor } from './fixtures-under-test.ts'
 import { agentMethods, clientMethods, ignoredUpdates, notOffered, type UpdateKey } from './native.ts'
 import { handlers, translate } from './translate.ts'
 
-/** Every update of the protocol, with what one looks like at least; a key too many or too few does not compile. */
+/** Every update of the protocol in its smallest form. An extra or a missing key does not compile. */
 const every: Record<UpdateKey, object> = {
   user_message_chunk: { content: { type: 'text', text: 'a' } },
   agent_message_chunk: { content: { type: 'text', text: 'a' } },
@@ -38,16 +38,13 @@ it('has the 19 updates of the protocol', () => {
   expect(Object.keys(every)).toHaveLength(19)
 })
 
-it.each(Object.entries(every))(
-  'handles the update %s, ignores it, or keeps it whole, for a reason',
-  (key, fields) => {
-    const places = [handlers, ignoredUpdates, notOffered].filter((list) => key in list)
-    expect(places).toHaveLength(1)
-    const { outputs } = translate(stateFor('claude'), update(key, fields))
-    expect(unrecognised(outputs)).toHaveLength(key in notOffered ? 1 : 0)
-    if (key in ignoredUpdates) expect(outputs).toEqual([])
-  },
-)
+it.each(Object.entries(every))('handles, ignores or records the update %s, with a reason', (key, fields) => {
+  const places = [handlers, ignoredUpdates, notOffered].filter((list) => key in list)
+  expect(places).toHaveLength(1)
+  const { outputs } = translate(stateFor('claude'), update(key, fields))
+  expect(unrecognised(outputs)).toHaveLength(key in notOffered ? 1 : 0)
+  if (key in ignoredUpdates) expect(outputs).toEqual([])
+})
 
 it('says what becomes of every method of the protocol', () => {
   const asked = [...Object.values(CLIENT_METHODS), ...Object.values(PROTOCOL_METHODS)]
@@ -57,12 +54,12 @@ it('says what becomes of every method of the protocol', () => {
 })
 
 it.each([
-  ['an update that nobody has heard of', update('hologram_update', { image: 'x' })],
-  ['a method that nobody has heard of', { from: 'agent' as const, message: { method: 'session/hologram' } }],
-  ['an answer that nobody waits for', { from: 'agent' as const, message: { id: 77, result: {} } }],
-  ['a message that is none', { from: 'agent' as const, message: 'hello' as never }],
+  ['an unknown update', update('hologram_update', { image: 'x' })],
+  ['an unknown method', { from: 'agent' as const, message: { method: 'session/hologram' } }],
+  ['a response to no request', { from: 'agent' as const, message: { id: 77, result: {} } }],
+  ['a message that is not an object', { from: 'agent' as const, message: 'hello' as never }],
   ['an update without its content', update('agent_message_chunk', {})],
-])('keeps %s as it came', (_, frame) => {
+])('records %s unchanged', (_, frame) => {
   const { outputs, state } = translate(stateFor('claude'), frame)
   expect(outputs).toMatchObject([{ type: 'agent.unrecognised', native: frame.message }])
   expect(state).toEqual(stateFor('claude'))

@@ -6,12 +6,12 @@ import type {
 } from '@agentclientprotocol/sdk/unstable'
 
 /**
- * The slice of the Agent Client Protocol that we rely on, and what we leave out, with the reason. Types only, but for
- * the lists: what an agent really sends may have more fields, fewer, or types that nobody has heard of.
+ * The parts of the Agent Client Protocol that we rely on, and those that we leave out, with the reason. Apart from the
+ * lists these are types only: the messages of an agent may have more fields, fewer, or unknown types.
  */
 
 export type NativeId = string | number
-/** A line of the conversation, whoever said it. */
+/** A message in either direction. */
 export type Frame = { readonly from: 'agent' | 'host'; readonly message: NativeMessage }
 export type NativeMessage = {
   readonly id?: NativeId | null
@@ -70,7 +70,7 @@ export type NativeModes = {
   readonly currentModeId: string
   readonly availableModes?: readonly { readonly id: string }[]
 }
-/** Gone from the protocol, and still what Gemini speaks. */
+/** No longer in the protocol, but still used by Gemini. */
 export type NativeModels = {
   readonly currentModelId?: string
   readonly availableModels?: readonly {
@@ -134,7 +134,7 @@ export type NativeUsageUpdate = {
 export type NativePromptResult = {
   readonly stopReason?: string
   readonly usage?: NativeUsage | null
-  /** Gemini counts its tokens here. */
+  /** Gemini reports its token counts here. */
   readonly _meta?: {
     readonly quota?: { readonly token_count?: { input_tokens?: number; output_tokens?: number } }
   } | null
@@ -157,13 +157,13 @@ export type ClientMethod =
   | (typeof CLIENT_METHODS)[keyof typeof CLIENT_METHODS]
   | (typeof PROTOCOL_METHODS)[keyof typeof PROTOCOL_METHODS]
 
-/** Updates that give no output, each by decision. */
+/** Updates that deliberately give no output. */
 export const ignoredUpdates = {
   user_message_chunk:
     'an echo of what the host has recorded as a prompt; in a replay, looked at by the connection',
 } as const satisfies Partial<Record<UpdateKey, string>>
 
-/** Updates that need a capability which Parley does not offer: they come out as unrecognised, whole. */
+/** Updates that need a capability which Parley does not offer. They are recorded whole as unrecognised. */
 export const notOffered = {
   plan_update: 'needs the client capability plan: several plans in a session have no place in the log',
   plan_removed: 'needs the client capability plan',
@@ -172,7 +172,7 @@ export const notOffered = {
   session_message_chunk: 'needs the client capability subagents',
 } as const satisfies Partial<Record<UpdateKey, string>>
 
-/** What an agent may ask of us or tell us, and what becomes of it. */
+/** The methods that an agent may call on the client, and what becomes of each. */
 export const clientMethods = {
   'session/update': 'translated',
   'session/request_permission': 'answered by a rule, the mode or a person',
@@ -190,7 +190,7 @@ export const clientMethods = {
   'mcp/message': 'refused: MCP servers are given by their command or address',
 } as const satisfies Record<ClientMethod, string>
 
-/** What we ask of agents, and what we leave out. */
+/** The methods that Parley calls on agents, and those that it does not. */
 export const agentMethods = {
   initialize: 'first of all',
   authenticate: 'when the agent says that it must be, and a variable of the environment says how',

@@ -3,7 +3,7 @@ import { type AcpAgent, createAcpAdapter } from './index.ts'
 
 const program = join(import.meta.dirname, 'odd-agent-under-test.ts')
 
-/** The agent that misbehaves, as an adapter. */
+/** An adapter for the misbehaving agent. */
 export function oddAgent(options: {
   home: string
   manner?: string

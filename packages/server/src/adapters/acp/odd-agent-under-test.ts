@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline'
 
 /**
- * An ACP agent that misbehaves as no real one can be made to: how, the environment says (`ODD`), or the first word of a
- * prompt. It is a program of its own, so it knows nothing of ours.
+ * An ACP agent that misbehaves in ways that no real one can be made to. The variable `ODD` or the first word of a
+ * prompt selects how. It is a separate program, so it imports none of our code.
  */
 type Message = { id?: number | string; method?: string; params?: Record<string, unknown>; result?: unknown }
 
@@ -36,7 +36,7 @@ const call = (fields: object) => ({
 })
 const command = { rawInput: { command: 'touch it' } }
 
-/** What it does with a prompt, by its first word. The turn ends when it is done. */
+/** What it does with a prompt, by its first word. The turn ends when the function resolves. */
 const manners: Record<string, (rest: string) => unknown> = {
   update: () => update('hologram_update', { image: 'x' }),
   method: () => say({ method: '_odd/greeting', params: { words: 'hello' } }),
@@ -84,7 +84,7 @@ const manners: Record<string, (rest: string) => unknown> = {
     const { answer } = ask('fs/read_text_file', { path })
     text(`The answer: ${JSON.stringify(await answer)}`)
   },
-  /** Asks for one change of a file, makes it, and then one that nobody has seen. */
+  /** Asks for one change of a file, makes it, and then makes another that it did not ask for. */
   edit: async (path) => {
     const content = [{ type: 'diff', path, oldText: null, newText: 'as shown\n' }]
     const toolCall = call({ title: 'Edit it', kind: 'edit', content, locations: [{ path }] })
@@ -96,7 +96,7 @@ const manners: Record<string, (rest: string) => unknown> = {
     }
     update('tool_call_update', { toolCallId: toolCall.toolCallId, status: 'completed' })
   },
-  /** Asks for a change that it would make by itself: which, the prompt says. */
+  /** Asks for a change that it would make by itself. The prompt describes the change. */
   change: async (fields) => {
     const toolCall = call({ title: 'Change it', kind: 'edit', ...(JSON.parse(fields) as object) })
     const options = [
@@ -126,7 +126,7 @@ const manners: Record<string, (rest: string) => unknown> = {
 
 const listeners = new Map<string, () => void>()
 
-/** Resolves when we are told something with this method. */
+/** Resolves when a message with this method arrives. */
 function heard(what: string): Promise<void> {
   return new Promise((resolve) => listeners.set(what, resolve))
 }

@@ -9,7 +9,7 @@ import { childrenWith } from '../../testing/child-processes.ts'
 import { oddAgent } from './odd-adapter-under-test.ts'
 import { alive } from './processes-under-test.ts'
 
-/** Agents that no real program can be made to be: a small one of our own, a process like any other. */
+/** Agents with behaviour that no real program can be made to show: a small program of our own, run as a process. */
 const home = mkdtempSync(join(tmpdir(), 'parley-odd-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
@@ -40,14 +40,14 @@ async function play(
   await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
 }
 
-describe('what nobody has heard of', () => {
+describe('an unknown message', () => {
   it.each([
     [
       'update',
       { method: 'session/update', params: { update: { sessionUpdate: 'hologram_update', image: 'x' } } },
     ],
     ['method', { method: '_odd/greeting', params: { words: 'hello' } }],
-  ])('is kept as it came: %s', (words, native) =>
+  ])('is recorded unchanged: %s', (words, native) =>
     play(words, async ({ session, turn }) => {
       await turn.completed()
       expect(session.all('agent.unrecognised')).toMatchObject([{ native }])
@@ -55,7 +55,7 @@ describe('what nobody has heard of', () => {
     }),
   )
 
-  it('is chosen by a person, if it is a choice', () =>
+  it('with unknown options is decided by a person', () =>
     play('choice', async ({ session, turn }) => {
       const { requestId, questions } = await turn.first(() => turn.all('question.asked')[0])
       expect(questions[0]?.options.map(({ label }) => label)).toEqual(['Approve gently', 'Approve harshly'])
@@ -64,7 +64,7 @@ describe('what nobody has heard of', () => {
       expect(turn.said).toContain('"optionId":"b"')
     }))
 
-  it('is refused without asking where the session is read-only', () =>
+  it('with unknown options is refused without asking in a read-only session', () =>
     play(
       'choice',
       async ({ turn }) => {
@@ -76,8 +76,8 @@ describe('what nobody has heard of', () => {
     ))
 })
 
-describe('an agent that offers nothing that holds once', () => {
-  it.each(['ask', 'bypass'] as const)('has a person choose what holds for ever, in mode %s', (mode) =>
+describe('an agent that offers no option for a single use', () => {
+  it.each(['ask', 'bypass'] as const)('has a person choose a permanent option, in mode %s', (mode) =>
     play(
       'always',
       async ({ session, turn }) => {
@@ -100,7 +100,7 @@ describe('an agent that offers nothing that holds once', () => {
     ),
   )
 
-  it('is not told that something is refused for ever, if it is refused by a rule', () =>
+  it('is not sent a permanent refusal if a rule refuses', () =>
     play(
       'always',
       async ({ turn }) => {
@@ -112,7 +112,7 @@ describe('an agent that offers nothing that holds once', () => {
     ))
 })
 
-it('puts a form before a person, and answers in its words', () =>
+it('asks a person to fill in a form, and responds with the values of the form', () =>
   play('form', async ({ session, turn }) => {
     const { requestId, questions } = await turn.first(() => turn.all('question.asked')[0])
     expect(questions.map(({ id }) => id)).toEqual(['name', 'sure'])
@@ -121,7 +121,7 @@ it('puts a form before a person, and answers in its words', () =>
     expect(turn.said).toContain('{"action":"accept","content":{"name":"Ada","sure":true}}')
   }))
 
-it('drops a request that the agent takes back', () =>
+it('drops a request that the agent withdraws', () =>
   play('withdraw', async ({ session, turn }) => {
     const { requestId } = await turn.asked()
     const question = await turn.first(() => turn.all('question.asked')[0])
@@ -142,7 +142,7 @@ describe('files', () => {
       expect(await bench.file('new.txt')).toBe('written\n')
     }))
 
-  it('are asked about again when other words are written than were allowed', () =>
+  it('are asked about again when the content differs from what was allowed', () =>
     play('edit FOLDER/new.txt', async ({ bench, turn }) => {
       const first = await turn.asked()
       expect(first).toMatchObject({ kind: 'edit', title: 'Edit it', diffs: [{ after: 'as shown\n' }] })
@@ -159,7 +159,7 @@ describe('files', () => {
       expect(turn.all('permission.requested')).toHaveLength(2)
     }))
 
-  it.each(['accept-edits', 'bypass'] as const)('are written by mode %s, each in the log', (mode) =>
+  it.each(['accept-edits', 'bypass'] as const)('are written in mode %s, each recorded in the log', (mode) =>
     play(
       'edit FOLDER/new.txt',
       async ({ bench, turn }) => {
@@ -228,7 +228,7 @@ describe('files that the agent changes by itself', () => {
     { rawInput: { file_path: inside, old_string: '/etc/hosts', new_string: '../x' } },
     { rawInput: { path: 'a.txt' } },
     { rawInput: { patchText: patch('a.txt') } },
-  ])('are changed by mode accept-edits: %j', (fields) =>
+  ])('are changed without a person in mode accept-edits: %j', (fields) =>
     play(
       change(fields),
       async ({ turn }) => {
@@ -258,7 +258,7 @@ describe('files that the agent changes by itself', () => {
     { rawInput: { path: 'a.txt', changes: { '.envrc': { type: 'add' } } } },
     { rawInput: { path: 'a.txt', patch: '--- a/a.txt\n+++ b/.git/config\n' } },
     { rawInput: { patchText: `${patch('a.txt')}\n${patch('.codex/config.toml')}` } },
-  ])('are asked about if they are elsewhere, protected, or not named: %j', (fields) =>
+  ])('need a person if they are outside, protected, or not named: %j', (fields) =>
     play(
       change(fields),
       async ({ turn }) => {
@@ -273,13 +273,13 @@ describe('files that the agent changes by itself', () => {
   )
 })
 
-it('has no terminals', () =>
+it('refuses terminal methods', () =>
   play('terminal', async ({ turn }) => {
     await turn.completed()
     expect(turn.said).toContain('-32601')
   }))
 
-it('stops a turn in which the agent does unasked what is refused', () =>
+it('stops a turn in which the agent does something refused without asking', () =>
   play(
     'unasked',
     async ({ session, turn }) => {
@@ -290,13 +290,13 @@ it('stops a turn in which the agent does unasked what is refused', () =>
     { mode: 'read-only' },
   ))
 
-it('puts an agent back that changes its mode to one that is not ours', () =>
+it('sets an agent back that changes its mode to an unknown one', () =>
   play('mode', async ({ session, turn }) => {
     await turn.completed()
     expect(session.all('agent.noticed')).toMatchObject([{ code: 'unknown-mode' }])
   }))
 
-it('keeps lines that are no messages, and says when it stops doing so', () =>
+it('records lines that are not messages, and reports when it stops doing so', () =>
   play('garbage 500', async ({ session, turn }) => {
     await turn.completed()
     expect(session.all('agent.unrecognised')).toHaveLength(20)
@@ -304,7 +304,7 @@ it('keeps lines that are no messages, and says when it stops doing so', () =>
     expect(session.all('agent.noticed')).toMatchObject([{ code: 'garbage' }])
   }))
 
-it('is not stopped by a flood on stderr, and keeps its end', () =>
+it('survives a flood on stderr and keeps its tail', () =>
   play('stderr 5000000', async ({ session, turn }) => {
     await turn.completed()
     const dying = await session.prompt('die')

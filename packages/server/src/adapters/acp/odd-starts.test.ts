@@ -10,7 +10,7 @@ import { type AcpAgent, createAcpAdapter } from './index.ts'
 import { oddAgent } from './odd-adapter-under-test.ts'
 import { alive } from './processes-under-test.ts'
 
-/** How agents that no real program can be made to be are looked at, started and asked what they remember. */
+/** Probing, starting and listing conversations, with behaviour that no real program can be made to show. */
 const home = mkdtempSync(join(tmpdir(), 'parley-odd-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
@@ -28,12 +28,12 @@ describe('an agent that cannot be started', () => {
     ['short', 'agent_failed', /ended with code 3/],
     ['unsigned', 'agent_not_signed_in', /not signed in/],
     ['nobody', 'agent_not_signed_in', /not signed in/],
-  ])('is refused with a code: %s', async (manner, code, message) => {
+  ])('is refused with an error code: %s', async (manner, code, message) => {
     expect(await refusal(manner)).toMatchObject({ code, message: expect.stringMatching(message) })
     await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
   })
 
-  it('is given up when the host gives up, and leaves nothing behind', async () => {
+  it('is given up when the host aborts, and leaves no process behind', async () => {
     const giveUp = new AbortController()
     const refused = refusal('slow', { signal: giveUp.signal })
     await vi.waitFor(() => expect(childrenWith('odd-agent-under-test')).toHaveLength(1))
@@ -42,7 +42,7 @@ describe('an agent that cannot be started', () => {
     await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
   })
 
-  it('is refused with the reason if it is no program', async () => {
+  it('is refused with the reason if the file is not a program', async () => {
     const file = join(home, 'no-program')
     writeFileSync(file, 'this is no program', { mode: 0o755 })
     const adapter = createAcpAdapter({ id: 'x', name: 'X', command: file }, { env: { HOME: home } })
@@ -51,7 +51,7 @@ describe('an agent that cannot be started', () => {
   })
 })
 
-it('starts in spite of words on stdout before the first message', async () => {
+it('starts despite text on stdout before the first message', async () => {
   const connection = await odd('noisy').connect(connectInput({ cwd: home }))
   await connection.close()
   await connection.close()
@@ -61,7 +61,7 @@ it('starts in spite of words on stdout before the first message', async () => {
   expect(outputs.at(-1)).toBe('agent.disconnected')
 })
 
-describe('a look at an agent starts it', () => {
+describe('a probe', () => {
   const signIn = { hint: 'Set ODD_KEY.', variables: ['ODD_KEY'] }
   const look = async (manner: string, more: Partial<AcpAgent> = { signIn }, env = {}) => {
     const probe = await odd(manner, { vendor: ['ODD_'], ...more }, env).probe(AbortSignal.timeout(15_000))
@@ -71,27 +71,27 @@ describe('a look at an agent starts it', () => {
   const hint = 'Set ODD_KEY.'
 
   it.each([
-    ['it makes a session for nobody in particular', '', {}, { hint }],
-    ['it refuses to', 'unsigned', {}, { signedIn: false, hint }],
-    ['it says that nobody is signed in', 'nobody', {}, { signedIn: false, hint }],
-    ['it says so, and a key is set', 'nobody', { ODD_KEY: 'k' }, { signedIn: true }],
-    ['it says who is', 'somebody', {}, { signedIn: true }],
-    ['it ends', 'short', {}, { usable: false, hint: expect.stringContaining('ended with code 3') }],
+    ['makes a session without a sign-in', '', {}, { hint }],
+    ['refuses a session without a sign-in', 'unsigned', {}, { signedIn: false, hint }],
+    ['reports that nobody is signed in', 'nobody', {}, { signedIn: false, hint }],
+    ['reports that nobody is signed in while a key is set', 'nobody', { ODD_KEY: 'k' }, { signedIn: true }],
+    ['reports who is signed in', 'somebody', {}, { signedIn: true }],
+    ['exits', 'short', {}, { usable: false, hint: expect.stringContaining('ended with code 3') }],
     [
-      'it is of another version',
+      'speaks another version of the protocol',
       'version',
       {},
       { usable: false, hint: expect.stringContaining('speaks version 9') },
     ],
-  ])('and tells what it says: %s', async (_, manner, env, told) => {
+  ])('reports the state of an agent that %s', async (_, manner, env, told) => {
     expect(await look(manner, { signIn }, env)).toEqual({ found: true, path: process.execPath, ...told })
   })
 
-  it('takes a session as a yes where the agent makes none for strangers', async () => {
+  it('reports a sign-in if the agent makes sessions only for people who are signed in', async () => {
     expect(await look('', { signIn: { ...signIn, required: true } })).toMatchObject({ signedIn: true })
   })
 
-  it('ends in time with one that does not answer', async () => {
+  it('ends when it is aborted, with an agent that does not respond', async () => {
     const giveUp = new AbortController()
     const looking = odd('slow').probe(giveUp.signal)
     await vi.waitFor(() => expect(childrenWith('odd-agent-under-test')).toHaveLength(1))
@@ -112,10 +112,10 @@ describe('a conversation that the agent cannot load', () => {
       .catch((error: { code: string }) => error.code)
 
   it.each([
-    ['is begun anew if nothing was completed in it', 'forgetful', 0, 'begun anew'],
-    ['is not begun anew if something was', 'forgetful', 1, 'agent_failed'],
-    ['is not begun anew if the agent still has it', 'absent', 0, 'agent_failed'],
-    ['is refused if the agent can load none', '', 1, 'not_supported'],
+    ['is started anew if no turn was completed in it', 'forgetful', 0, 'begun anew'],
+    ['is not started anew if a turn was completed in it', 'forgetful', 1, 'agent_failed'],
+    ['is not started anew if the agent still has it', 'absent', 0, 'agent_failed'],
+    ['is refused if the agent cannot load any', '', 1, 'not_supported'],
   ])('%s', async (_, manner, turns, result) => {
     expect(await resume(manner, turns)).toBe(result)
   })
@@ -128,7 +128,7 @@ describe('conversations of an agent', () => {
     for await (const one of memoryOf(manner)?.read('kept', signal) ?? []) return one
   }
 
-  it('are not supported by one that does not announce it', async () => {
+  it('are not supported if the agent does not announce them', async () => {
     await expect(memoryOf('')?.list({}, signal)).rejects.toMatchObject({ code: 'not_supported' })
     const adapter = odd('')
     expect(adapter.conversations).toBeUndefined()
@@ -139,7 +139,7 @@ describe('conversations of an agent', () => {
     })
   })
 
-  it('are listed, and refused in its words where it cannot load one', async () => {
+  it('are listed, and reading one fails with the error of an agent that cannot load it', async () => {
     const kept = { agentSessionId: 'kept', cwd: '/', title: 'kept', updatedAt: 0 }
     expect(await memoryOf('absent')?.list({}, signal)).toEqual([kept])
     expect(await memoryOf('absent')?.list({ cwd: home }, signal)).toEqual([])
@@ -151,7 +151,7 @@ describe('conversations of an agent', () => {
     await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
   })
 
-  it('are given up when nobody wants them any more, and nothing is left behind', async () => {
+  it('are given up when the caller aborts, and leave no process behind', async () => {
     const giveUp = new AbortController()
     const listing = memoryOf('slow')?.list({}, giveUp.signal)
     await vi.waitFor(() => expect(childrenWith('odd-agent-under-test')).toHaveLength(1))
@@ -161,7 +161,7 @@ describe('conversations of an agent', () => {
   })
 })
 
-describe('an agent that wants to be signed in', () => {
+describe('an agent that requires a sign-in', () => {
   const signIn = {
     hint: 'Set ODD_KEY.',
     methods: { ODD_KEY: 'key' },
@@ -172,7 +172,7 @@ describe('an agent that wants to be signed in', () => {
       .connect(connectInput({ cwd: home }))
       .then(async (connection) => connection.close())
 
-  it('is, where a variable says how', async () => {
+  it('is signed in by the method of a variable that is set', async () => {
     await expect(connect({ ODD_KEY: 'k' })).resolves.toBeUndefined()
     await expect(connect({})).rejects.toMatchObject({
       code: 'agent_not_signed_in',
@@ -180,7 +180,7 @@ describe('an agent that wants to be signed in', () => {
     })
   })
 
-  it('is not, where the person chose another way', async () => {
+  it('is not signed in if the person chose another method', async () => {
     writeFileSync(join(home, 'chosen.json'), '{ "way": "other" }')
     await expect(connect({ ODD_KEY: 'k' })).rejects.toMatchObject({ code: 'agent_not_signed_in' })
   })

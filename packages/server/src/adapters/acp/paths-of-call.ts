@@ -1,7 +1,7 @@
 import { pathsIn } from '../paths-in-input.ts'
 import type { Call } from './translate-state.ts'
 
-/** Every file that a call names: where it works, what it shows, and what its input says. */
+/** Every file that a call names, in its locations, its content and its input. */
 export function pathsOfCall({
   locations,
   content,

@@ -8,11 +8,11 @@ import type { NativeCall, NativeOption, NativePermission } from './native.ts'
 export type PermissionContext = {
   readonly person: Person
   readonly dialect: Dialect
-  /** The call that is asked about, as the host knows it. */
+  /** The call that the request is about, as the host describes it. */
   askFor(nativeId: string): Promise<PermissionAsk | undefined>
-  /** It may run, and make these changes. */
+  /** Called when the call may run and make these changes. */
   allowed(ask: PermissionAsk, changes: readonly Change[]): Promise<void>
-  /** The person wants the turn to end with this refusal. */
+  /** Called when the person wants this refusal to end the turn. */
   endTurn(): void
 }
 
@@ -21,8 +21,8 @@ type Outcome = { outcome: { outcome: 'selected'; optionId: string } | { outcome:
 const cancelled: Outcome = { outcome: { outcome: 'cancelled' } }
 
 /**
- * The agent's question whether a call may run, to the host and back. The answer is always one that holds once: what
- * holds longer is the host's to remember. Where no option says yes for once, a person chooses among those there are.
+ * Answers an agent's permission request. The response is always an option for a single use, since the host itself
+ * keeps wider decisions. If no option allows a single use, a person chooses among the options.
  */
 export async function answerPermission(
   context: PermissionContext,
@@ -46,7 +46,7 @@ export async function answerPermission(
   return reject ? selected(reject) : cancelled
 }
 
-/** What a person was shown: the changes, or the input. A file that is only said to be worked on (`locations`) is not. */
+/** The changes that a person was shown: the diffs, or the input. `locations` alone show no change. */
 function changesOf({ content }: NativeCall, { input }: PermissionAsk): Change[] {
   const diffs = (content ?? []).flatMap(({ type, path, oldText, newText }) =>
     type === 'diff' && path !== undefined ? [{ path, oldText, newText: newText ?? '' }] : [],
@@ -54,7 +54,7 @@ function changesOf({ content }: NativeCall, { input }: PermissionAsk): Change[] 
   return diffs.length > 0 ? diffs : pathsIn(input).map((path) => ({ path, input }))
 }
 
-/** What holds for ever, or is of a kind that nobody has heard of, is chosen by a person, never by a rule or a mode. */
+/** Permanent options and those of an unknown kind are chosen by a person, never by a rule or a mode. */
 async function choose(
   { person }: PermissionContext,
   { toolCallId, title }: PermissionAsk,
@@ -97,7 +97,7 @@ function selected({ optionId }: NativeOption): Outcome {
 
 const longestPlan = 200_000
 
-/** A plan that lies in a file is put before the person with its words. */
+/** A plan in a file is shown to the person with its text. */
 async function withPlan(ask: PermissionAsk, { planFile }: Dialect): Promise<PermissionAsk> {
   const { title = '' } = (ask.input ?? {}) as { title?: string }
   const [, file] = (ask.kind === 'plan' && planFile && new RegExp(planFile).exec(title)) || []

@@ -11,16 +11,16 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(home, { recursive: true, force: true }))
 
-it.each(acpAgents.map((agent) => [agent.id, agent] as const))('has a sound entry for %s', (id, agent) => {
+it.each(acpAgents.map((agent) => [agent.id, agent] as const))('has a valid entry for %s', (id, agent) => {
   expect(AcpAgent.safeParse(agent).error).toBeUndefined()
   expect(createAcpAdapter(agent, { env: {} })).toMatchObject({ id, name: agent.name })
 })
 
-it('has every agent once', () => {
+it('lists every agent once', () => {
   expect(new Set(acpAgents.map(({ id }) => id)).size).toBe(acpAgents.length)
 })
 
-it('takes any command as an agent, with what the protocol asks of every agent', () => {
+it('accepts any command as an agent, with the capabilities that the protocol requires', () => {
   const { capabilities, modes } = createAcpAdapter({ id: 'mine', name: 'Mine', command: 'mine' }, { env: {} })
   expect(Object.entries(capabilities).flatMap(([name, has]) => (has ? [name] : []))).toEqual([
     'streaming',
@@ -31,12 +31,12 @@ it('takes any command as an agent, with what the protocol asks of every agent', 
   expect(modes).toEqual(['ask', 'accept-edits', 'read-only', 'bypass'])
 })
 
-it('refuses an entry that is not sound, by name', () => {
+it('refuses an invalid entry, by name', () => {
   const bad = { id: 'mine', name: 'Mine', command: 'mine', dialect: { planFile: '(' } }
   expect(() => createAcpAdapter(bad, { env: {} })).toThrow(/"mine".*dialect\.planFile/)
 })
 
-it('says how to get an agent that is not there', async () => {
+it('advises how to install an agent that is missing', async () => {
   const adapter = createAcpAdapter(gemini, { env: { PATH: home } })
   expect(await adapter.probe(new AbortController().signal)).toMatchObject({
     found: false,
@@ -45,7 +45,7 @@ it('says how to get an agent that is not there', async () => {
   await expect(adapter.connect(connectInput())).rejects.toMatchObject({ code: 'agent_not_found' })
 })
 
-it('finds what Parley installed, with its version, and asks it who is signed in', async () => {
+it('finds the agent that Parley installed, with its version, and probes its sign-in', async () => {
   const folder = join(home, 'gemini/node_modules/.bin')
   mkdirSync(folder, { recursive: true })
   const odd = join(import.meta.dirname, 'odd-agent-under-test.ts')
@@ -68,7 +68,7 @@ it('finds what Parley installed, with its version, and asks it who is signed in'
   expect(await probe()).toEqual({ ...found, signedIn: true })
 })
 
-it('refuses MCP servers where the agent would drop them in silence', async () => {
+it('refuses MCP servers if the agent would drop them silently', async () => {
   const env = { HOME: home, PATH: process.env.PATH }
   const adapter = createAcpAdapter(gemini, { env, executable: process.execPath })
   const input = connectInput({ cwd: home, mcpServers: { echo: { command: 'true' } } })

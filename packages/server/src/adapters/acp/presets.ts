@@ -1,12 +1,13 @@
 import type { AcpAgent } from './agent.ts'
 
 /**
- * The agents that are known to speak ACP. An entry is all there is to an agent. Only what the contract suite has shown
- * is declared; the others get what the protocol asks of every agent.
+ * The agents that are known to speak ACP. An entry is all that an agent needs. An entry declares only capabilities
+ * that the contract suite has shown; the others have those that the protocol requires of every agent.
  *
- * Our modes are the host's wherever that can be: the agent asks for everything, and the host answers by rule, by mode
- * or by a person. So refusals hold in every mode, and each call is in the log with who allowed it.
+ * Where possible, our modes are kept by the host: the agent asks for everything, and the host answers by rule, by mode
+ * or by a person. So refusals hold in every mode, and the log has each call with who allowed it.
  */
+
 export const gemini: AcpAgent = {
   id: 'gemini',
   name: 'Gemini',
@@ -52,7 +53,7 @@ export const gemini: AcpAgent = {
   },
   options: ['directories'],
   directories: '--include-directories',
-  // A file that is not there makes it believe that reading has failed, and it writes no new files.
+  // If the host reads, Gemini takes a missing file for a read error and creates no new files.
   files: ['write'],
   conversations: { home: 'GEMINI_CLI_HOME', folder: '.gemini/tmp' },
   terminal: ['gemini', '--resume'],
@@ -265,7 +266,7 @@ export const cursor: AcpAgent = {
   },
 }
 
-/** In the order in which they are offered. */
+/** In the order of presentation. */
 export const acpAgents: readonly AcpAgent[] = [
   gemini,
   claudeAcp,

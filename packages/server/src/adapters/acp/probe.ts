@@ -4,22 +4,22 @@ import { type AcpConnectionOptions, connectAcp } from './connection.ts'
 import { hasCredential } from './credential.ts'
 
 export type ProbeOptions = AcpConnectionOptions & {
-  /** As its package says. */
+  /** The version from its package.json. */
   readonly version: string | undefined
-  /** Where it is started. */
+  /** The working directory of the process. */
   readonly folder: string
 }
 
 type Connected = Extract<AgentOutput, { type: 'agent.connected' }>
 
-/** Nothing may run because somebody looks. */
+/** Denies everything: a probe must not run anything. */
 const nobody: Person = {
   forbids: () => true,
   permit: async () => ({ outcome: 'denied', requestId: 'probe' }),
   answer: async () => ({ outcome: 'cancelled', requestId: 'probe' }),
 }
 
-/** Starts the program, has it make a session, and ends it: what it says is what is there. Never rejects. */
+/** Starts the program, creates a session, and ends it; reports what the program says about itself. Never rejects. */
 export async function probeProgram(options: ProbeOptions, signal: AbortSignal): Promise<AgentProbe> {
   const { agent, program, version } = options
   const found: AgentProbe = { found: true, path: program, ...(version !== undefined && { version }) }

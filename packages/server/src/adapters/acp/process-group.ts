@@ -6,8 +6,8 @@ const stepMs = 20
 const goneMs = 1_500
 
 /**
- * Ends what is left of an agent and of what it started: with a word first, so that they can end their own. Commands may
- * run in groups of their own, which an agent that is killed or stands still does not end.
+ * Ends what is left of an agent and its descendants, first with SIGTERM, so that they can end their own children.
+ * Commands may run in groups of their own, which an agent that was killed or hangs does not end.
  */
 export async function endGroup(agent: AgentProcess, pid: number | undefined): Promise<void> {
   if (pid === undefined) return
@@ -19,7 +19,7 @@ export async function endGroup(agent: AgentProcess, pid: number | undefined): Pr
   await agent.gone(goneMs)
 }
 
-/** Of a process, or with a minus of a group of them. */
+/** `pid` is a process, or negative a process group. */
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0)

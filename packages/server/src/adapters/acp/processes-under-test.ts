@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 
-/** A process and all that it has started. */
+/** A process and all its descendants. */
 export function treeOf(pid: number): number[] {
   const lines = execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')
   const parents = lines.map((line) => line.trim().split(/\s+/).map(Number))
@@ -20,7 +20,7 @@ export function alive(pids: readonly number[]): number[] {
   })
 }
 
-/** Whether one of these processes is this very command. */
+/** Whether one of these processes runs exactly this command. */
 export function isAmong(pids: readonly number[], command: string): boolean {
   const lines = execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' }).split('\n')
   return lines.some((line) => line.trim().endsWith(` ${command}`) && pids.includes(Number.parseInt(line, 10)))

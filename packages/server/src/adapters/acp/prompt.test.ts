@@ -11,7 +11,7 @@ const parts: PromptPart[] = [
   { type: 'file', name: 'a.bin', data: 'c2FnZQ==', mimeType: 'text/plain' },
 ]
 
-it('gives each part as the agent takes it', () => {
+it('converts each part to what the agent accepts', () => {
   const abilities = { image: true, embeddedContext: true }
   expect(contentBlocks(parts, { cwd: '/somewhere', abilities })).toEqual([
     { type: 'text', text: 'Look.' },
@@ -23,7 +23,7 @@ it('gives each part as the agent takes it', () => {
   ])
 })
 
-it('puts files into words for an agent that takes nothing else, and refuses images', () => {
+it('converts files to text for an agent that accepts only text, and refuses images', () => {
   const files = parts.filter(({ type }) => type === 'file').slice(1)
   expect(contentBlocks(files, { cwd: '/somewhere', abilities: {} })).toEqual([
     { type: 'text', text: '<file name="a.txt">\nsage\n</file>' },
@@ -39,7 +39,7 @@ const after = (changes: object) =>
     prompt,
   )
 
-it('asks for the call again that the agent remembers', () => {
+it('asks the model to repeat the call that the agent remembers', () => {
   expect(after({ openCall: 'a' })).toMatchObject([
     { text: expect.stringContaining('call the same tool again') },
   ])
@@ -47,23 +47,23 @@ it('asks for the call again that the agent remembers', () => {
 
 it.each([
   ['the call is done', {}],
-  ['it forgets such calls', { openCall: 'a', dialect: { forgetsOpenCall: true } }],
+  ['the agent forgets such calls', { openCall: 'a', dialect: { forgetsOpenCall: true } }],
   [
-    'it was told so before',
+    'the agent was told so before',
     {
       lastHeard:
         'x There was a restart while you waited for an answer: the last call you asked for has not run. Go on from what is done; do not do it again.',
     },
   ],
-])('goes on from what is done where %s', (_, changes) => {
+])('continues after what is done if %s', (_, changes) => {
   expect(after(changes)).toMatchObject([{ text: expect.stringContaining('do not do it again') }])
 })
 
-it('gives the prompt again to an agent that does not know it', () => {
+it('repeats the prompt to an agent that does not remember it', () => {
   expect(after({ lastHeard: 'Something else.' })).toEqual(prompt)
 })
 
-it('says both where nothing was replayed', () => {
+it('sends the explanation and the prompt if nothing was replayed', () => {
   expect(after({ replaying: false, lastHeard: '' })).toMatchObject([
     { text: expect.stringContaining('What you were asked') },
     { text: ' Touch it. ' },

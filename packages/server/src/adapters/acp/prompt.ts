@@ -5,13 +5,13 @@ import { ParleyError, type PromptPart, promptText } from '@parley/protocol'
 import { askAgain } from '../../core/agent-adapter.ts'
 import type { TranslateState } from './translate-state.ts'
 
-/** It remembers only what was before that call, which is lost with the process. */
+/** For an agent that remembers only what came before that call. The call itself is lost with the process. */
 const goOn =
   'There was a restart while you waited for an answer: the last call you asked for has not run. Go on from what is done; do not do it again.'
 
 /**
- * What makes the model go on after a restart. What it remembers is told by the replay: if not even the prompt, it is
- * given again, and where nothing was replayed, that too, with a word of what has happened.
+ * The prompt that makes the model continue after a restart. The replay shows what the agent remembers: if the prompt
+ * is not in it, the prompt is repeated. If nothing was replayed, it is repeated with an explanation.
  */
 export function continuation(
   state: Pick<TranslateState, 'replaying' | 'lastHeard' | 'openCall' | 'dialect'>,
@@ -28,7 +28,7 @@ export function continuation(
 
 export type PromptAbilities = { readonly image?: boolean; readonly embeddedContext?: boolean }
 
-/** A prompt as the agent takes it. Throws a ParleyError for what it cannot take. */
+/** Converts a prompt to what the agent accepts. Throws a ParleyError for parts that it does not accept. */
 export function contentBlocks(
   parts: readonly PromptPart[],
   { cwd, abilities }: { cwd: string; abilities: PromptAbilities },

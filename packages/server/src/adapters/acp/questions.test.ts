@@ -40,7 +40,7 @@ async function play(params: object, answers: Answers | undefined) {
   return { answer, asked }
 }
 
-it('asks one question for a field and the one for free words', async () => {
+it('asks one question for a field and its free-text field', async () => {
   const { asked, answer } = await play(form, { question_0: 'blue' })
   expect(asked).toMatchObject([
     {
@@ -54,18 +54,18 @@ it('asks one question for a field and the one for free words', async () => {
   expect(answer).toEqual({ action: 'accept', content: { question_0: 'blue' } })
 })
 
-it('gives free words in their own field', async () => {
+it('returns free text in its own field', async () => {
   expect((await play(form, { question_0: 'green' })).answer).toEqual({
     action: 'accept',
     content: { question_0_custom: 'green' },
   })
 })
 
-it('says when nobody answered', async () => {
+it('reports that nobody answered', async () => {
   expect((await play(form, undefined)).answer).toEqual({ action: 'cancel' })
 })
 
-it('sends a person to a page', async () => {
+it('asks a person to visit a page', async () => {
   const page = { mode: 'url', message: 'Sign in.', url: 'https://example.test/in', elicitationId: 'e' }
   const { asked, answer } = await play(page, { 1: 'Done' })
   expect(asked[0]?.questions[0]?.text).toContain('https://example.test/in')

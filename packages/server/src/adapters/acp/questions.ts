@@ -21,15 +21,15 @@ type NativeElicitation = {
 
 export type QuestionContext = {
   readonly person: Person
-  /** Whose question it is, for people. */
+  /** The name of the agent, for people. */
   readonly agent: string
-  /** The end of the name of a field that takes free words for another. */
+  /** The suffix of a field that holds free text for another field. */
   readonly customAnswer: string | undefined
-  /** Our id of a call. */
+  /** Converts the agent's id of a call to ours. */
   callId(nativeId: string): string | undefined
 }
 
-/** A form, or a page to visit: asked as questions, and answered in the words of the form. */
+/** Asks a form or a page to visit as questions, and converts the answers to the values of the form. */
 export async function answerElicitation(
   context: QuestionContext,
   params: unknown,
@@ -48,7 +48,7 @@ export async function answerElicitation(
   return { action: 'accept', content: withCustom(content, custom, native, answer.answers) }
 }
 
-/** The field for free words, by the field that it belongs to. */
+/** Maps a field to the field for its free text. */
 type CustomFields = ReadonlyMap<string, string>
 
 function customFields(schema: Schema | undefined, ending: string | undefined): CustomFields {
@@ -66,7 +66,7 @@ function elicitation(native: NativeElicitation, agent: string, custom: CustomFie
   return { serverName: agent, message, requestedSchema: schema }
 }
 
-/** The helper knows labels; what a choice means stands in the form. */
+/** Adds the descriptions of the choices, which the shared helper leaves out. */
 function described(
   question: Question,
   { requestedSchema }: NativeElicitation,

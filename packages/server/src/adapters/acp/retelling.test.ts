@@ -20,7 +20,7 @@ const user = (words: string, messageId?: string) => ({
 })
 const agent = (words: string) => ({ sessionUpdate: 'agent_message_chunk', ...text(words) })
 
-it('begins a turn with what the person says, in one piece or several', () => {
+it('begins a turn with the prompt of the person, in one chunk or several', () => {
   expect(retold(user('One.', 'a'), user('And one.', 'a'), user('Two.', 'b'), agent('Yes.'))).toEqual([
     [
       { type: 'text', text: 'One.' },
@@ -31,7 +31,7 @@ it('begins a turn with what the person says, in one piece or several', () => {
   ])
 })
 
-it('leaves out what nobody has said, and what is of no turn', () => {
+it('leaves out texts that nobody wrote, and updates that belong to no turn', () => {
   const commands = { sessionUpdate: 'available_commands_update', availableCommands: [] }
   const outputs = retold(
     agent('Welcome.'),
@@ -48,7 +48,7 @@ it('leaves out what nobody has said, and what is of no turn', () => {
   ])
 })
 
-it('takes what a call gave for its result, not for its input', () => {
+it('takes the output of a call as its result, not as its input', () => {
   const call = { toolCallId: 'run_shell_command__x', title: 'Shell', kind: 'execute', status: 'completed' }
   const content = [{ type: 'content', content: { type: 'text', text: 'parsley' } }]
   expect(retold(user('One.'), { sessionUpdate: 'tool_call', ...call, content })).toMatchObject([
@@ -58,7 +58,7 @@ it('takes what a call gave for its result, not for its input', () => {
   ])
 })
 
-it('keeps pictures and files of a prompt, and names what it cannot keep', () => {
+it('keeps images and files of a prompt, and names parts that it cannot keep', () => {
   const chunk = (content: object) => ({ sessionUpdate: 'user_message_chunk', content })
   expect(
     retold(

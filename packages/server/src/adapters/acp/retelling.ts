@@ -5,7 +5,7 @@ import type { KnownAgent } from './agent.ts'
 import type { Frame, NativeContent, NativeMessage } from './native.ts'
 import { initialState, type TranslateState, translate } from './translate.ts'
 
-/** What is of a turn. The rest, such as which mode is in force, is of the process that tells it. */
+/** The outputs that belong to a turn. The others, such as the current mode, describe the process that replays. */
 const kept: ReadonlySet<AgentOutput['type']> = new Set([
   'text.written',
   'thinking.written',
@@ -24,8 +24,8 @@ type Heard = {
 }
 
 /**
- * What an agent replays when it loads a conversation, as it would have been told live: what the person says begins a
- * turn. How turns ended and when things were said, a replay does not tell.
+ * Turns the replay of a loaded conversation into turns. Each message of the person begins a turn. A replay does not
+ * contain how turns ended nor any times.
  */
 export class Retelling {
   readonly #at: number
@@ -41,7 +41,7 @@ export class Retelling {
     this.#at = at
     this.#notThePerson = dialect.notThePerson ? new RegExp(dialect.notThePerson) : undefined
     this.#notTheAgent = dialect.notTheAgent ? new RegExp(dialect.notTheAgent) : undefined
-    // Titles and content of a call that is over no longer stand for its input.
+    // Title and content of an ended call no longer stand for its input.
     const told = { ...dialect, commandInTitle: false, inputInContent: false }
     this.#state = initialState({ dialect: told, modes, connectionId: id, requestedMode: 'ask' })
   }
@@ -55,7 +55,7 @@ export class Retelling {
     for (const params of inSteps(update)) this.#tell('agent', { ...message, params })
   }
 
-  /** All of it; nothing is heard after that. */
+  /** Ends the retelling and returns it. No frames may follow. */
   end(): readonly Remembered[] {
     if (this.#parts.length > 0) this.#begin()
     this.#endTurn()
@@ -96,7 +96,7 @@ export class Retelling {
 
 const ended = new Set(['completed', 'failed', 'cancelled'])
 
-/** A call that is first told of when it is over, and what it gave: the call, and then its end. */
+/** Splits a call that is first mentioned at its end into the call and its end. */
 function inSteps(update: object | undefined): { update: object | undefined }[] {
   const { sessionUpdate, status, content, rawOutput, ...call } = (update ?? {}) as Record<string, unknown>
   if (sessionUpdate !== 'tool_call' || !ended.has(String(status))) return [{ update }]

@@ -20,7 +20,7 @@ const begin = (...names: string[]) => {
   for (const name of names) writeFileSync(join(chats, name), name)
 }
 
-it('dates the file of a session back that was begun in this minute', () => {
+it('dates back the file of a session that was started in this minute', () => {
   begin('session-2026-01-01T12-00-abcdef12.jsonl', 'session-2026-01-01T12-00-99999999.jsonl')
   expect(date()).toEqual(['session-2026-01-01T11-59-abcdef12.jsonl'])
   expect(readdirSync(chats)).toEqual([
@@ -29,12 +29,12 @@ it('dates the file of a session back that was begun in this minute', () => {
   ])
 })
 
-it('takes the place of no other file', () => {
+it('does not overwrite another file', () => {
   begin('session-2026-01-01T12-00-abcdef12.jsonl', 'session-2026-01-01T11-59-abcdef12.jsonl')
   expect(date()).toEqual(['session-2026-01-01T11-58-abcdef12.jsonl'])
 })
 
-it('leaves an older one alone, and needs none', () => {
+it('leaves an older file alone, and accepts that there is none', () => {
   begin('session-2026-01-01T11-59-abcdef12.jsonl', 'notes.txt')
   expect(date()).toEqual([])
   rmSync(home, { recursive: true })
@@ -48,7 +48,7 @@ const context = line({ $set: { messages: [user('<session_context>\nThis is the G
 const write = (minute: string, text: string) =>
   writeFileSync(join(chats, `session-2026-01-01T${minute}-abcdef12.jsonl`), text)
 
-it('takes away only files of the session in which nobody speaks', () => {
+it('removes only files of the session without a message of the person', () => {
   write('11-50', head + context + line(user('Look at the herbs.')))
   write('11-51', head + line({ $set: { messages: [user('Said before.')] } }))
   write('11-52', head + context)
@@ -60,7 +60,7 @@ it('takes away only files of the session in which nobody speaks', () => {
   expect(readdirSync(chats)).toHaveLength(4)
 })
 
-it('lists the conversations in which somebody speaks, each once', async () => {
+it('lists each conversation with a message of the person once', async () => {
   const list = () => storedSessions({ folder: '.gemini/tmp', home, signal: new AbortController().signal })
   write('11-50', `${head}${context}${line(user('Look at\nthe herbs.'))}{ damaged`)
   write('11-51', head + context)

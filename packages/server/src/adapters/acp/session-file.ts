@@ -7,15 +7,16 @@ import type { AgentConversation } from '@parley/protocol'
 const namePattern = /^session-(\d{4}-\d\d-\d\dT\d\d-\d\d)-(.{8})\.jsonl?$/
 
 type FileSearch = {
-  /** Where Gemini keeps its things, under the home folder. */
+  /** The folder of Gemini's files, under the home folder. */
   readonly folder: string
   readonly home: string | undefined
   readonly sessionId: string
 }
 
 /**
- * Gemini names the file of a session by the minute and the first letters of its id. One that is loaded in the minute
- * it was begun in would be begun anew under the same name, and its history lost: so such a file is dated back first.
+ * Gemini names the file of a session by the minute of its start and the first characters of its id. If a session is
+ * loaded in that same minute, Gemini overwrites the file and the history is lost. So such a file is first renamed to
+ * an earlier minute.
  */
 export function dateBack({ now, ...search }: FileSearch & { now: Date }): string[] {
   return filesOf(search).flatMap(({ chats, name, minute }) =>
@@ -24,8 +25,8 @@ export function dateBack({ now, ...search }: FileSearch & { now: Date }): string
 }
 
 /**
- * Each time that Gemini loads a session it begins an empty file for it as well. When it finds that the next time, it
- * deletes all files of that session: so those in which nobody speaks are taken away, before and after.
+ * Whenever Gemini loads a session, it also creates an empty file for it. If it finds that file at the next load, it
+ * deletes all files of the session. So files without a message of the person are removed before and after each load.
  */
 export function dropEmpty(search: FileSearch): string[] {
   return filesOf(search).flatMap(({ chats, name }) => {
@@ -52,7 +53,10 @@ function filesOf({ folder, home = homedir(), sessionId }: FileSearch) {
   })
 }
 
-/** The conversations that Gemini keeps: it has no way to be asked for them. Nothing of those in which nobody spoke. */
+/**
+ * The conversations in Gemini's files, since Gemini has no method to list them. Conversations without a message of the
+ * person are left out.
+ */
 export async function storedSessions(options: {
   folder: string
   home: string | undefined
@@ -83,7 +87,7 @@ type StoredLine = StoredMessage & {
 }
 
 const titleLength = 80
-/** What Gemini tells the model in the person's name. */
+/** Text that Gemini itself sends to the model as the person. */
 const ofProgram = /^\s*<session_context>/
 
 async function storedSession(file: string, cwd: string): Promise<AgentConversation | undefined> {
@@ -97,7 +101,7 @@ async function storedSession(file: string, cwd: string): Promise<AgentConversati
   return { agentSessionId: head.sessionId, cwd, title: words, updatedAt: Math.round(mtimeMs) }
 }
 
-/** What the person said, in order. */
+/** The messages of the person, in order. */
 function wordsIn(lines: readonly StoredLine[]): string[] {
   const messages = lines.flatMap((line) => [line, ...(line.$set?.messages ?? [])])
   return messages.flatMap(({ type, content }) => {
@@ -106,7 +110,7 @@ function wordsIn(lines: readonly StoredLine[]): string[] {
   })
 }
 
-/** A line that is cut off or damaged tells nothing. */
+/** Ignores a line that is cut off or damaged. */
 function lineOf(text: string): StoredLine[] {
   try {
     const value: unknown = JSON.parse(text)
@@ -116,7 +120,7 @@ function lineOf(text: string): StoredLine[] {
   }
 }
 
-/** The latest minute before this one under which there is no file. */
+/** Renames the file to the latest earlier minute that is not taken. */
 function rename(chats: string, name: string, { minute, now }: { minute: string; now: Date }): string[] {
   const taken = new Set(namesIn(chats))
   for (let back = 1; back < 60; back++) {

@@ -8,7 +8,7 @@ export type ListedSession = {
   readonly updatedAt?: string | null
 }
 
-/** No agent has so many; one that never comes to an end must be left. */
+/** More pages than any agent has: the limit ends a listing that never does. */
 const mostPages = 200
 
 /** All conversations that the agent lists, or those of one folder. */

@@ -6,7 +6,9 @@ import type { NativeConfig, NativeInitialized } from './native.ts'
 import { optionOf } from './translate-session.ts'
 import type { TranslateState } from './translate-state.ts'
 
-/** What Parley does for an agent. No terminals: an agent runs its commands itself, after it has asked. */
+/**
+ * The client capabilities that Parley offers. No terminals: an agent runs its commands itself, after it has asked.
+ */
 export function clientCapabilities({ files }: KnownAgent) {
   return {
     fs: { readTextFile: files.includes('read'), writeTextFile: files.includes('write') },
@@ -16,13 +18,13 @@ export function clientCapabilities({ files }: KnownAgent) {
   }
 }
 
-/** The words of the command line, folders beyond the first included. */
+/** The arguments of the command line, with the additional folders. */
 export function commandLine({ args, directories }: KnownAgent, { settings }: ConnectInput): string[] {
   const folders = settings.options?.directories ?? []
   return [...args, ...(directories === undefined ? [] : folders.flatMap((folder) => [directories, folder]))]
 }
 
-/** What a session is made with, or gone on with. */
+/** The parameters to create or resume a session. */
 export function sessionParams(agent: KnownAgent, input: ConnectInput, about: NativeInitialized) {
   const abilities = about.agentCapabilities?.sessionCapabilities ?? {}
   const directories = input.settings.options?.directories ?? []
@@ -79,8 +81,8 @@ function isJson(value: unknown): value is Json {
 }
 
 /**
- * Has the agent run in a mode. Rejects with what the agent refuses; what is in force is heard from it. False for a mode
- * that the host alone keeps, or that the agent is in already: there is nothing to hear then.
+ * Sets the agent's mode. Rejects if the agent refuses it; the agent reports when the mode is in effect. Returns false
+ * for a mode that the host alone keeps, or that the agent is in already: the agent then reports nothing.
  */
 export async function applyMode(
   agent: ClientContext,
@@ -96,7 +98,7 @@ export async function applyMode(
   return true
 }
 
-/** The same for the model and its effort. */
+/** Sets the model and its effort in the same way. */
 export async function applyModel(
   agent: ClientContext,
   state: () => TranslateState,

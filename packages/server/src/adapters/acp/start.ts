@@ -18,24 +18,27 @@ export type StartContext = {
   readonly input: ConnectInput
   readonly env: Readonly<Record<string, string>>
   state(): TranslateState
-  /** Something was replayed since this was last asked. */
+  /** Whether anything was replayed since the last call. */
   replayed(): boolean
-  /** Resolves when the agent has said whether it is signed in, or does not say it for long. */
+  /** Resolves when the agent has reported whether it is signed in, or after a time limit. */
   signInTold(): Promise<void>
 }
 
 const authRequired = -32_000
 const methodNotFound = -32_601
-/** A method that no agent has: that it is refused shows that all before it was heard. */
+/**
+ * A fence request: no agent has this method, and responses come in order, so its refusal shows that all earlier
+ * messages have arrived.
+ */
 const ping = '_parley/ping'
 
-/** From a process that was just started to a session that takes prompts. Rejects with what the agent refuses. */
+/** Takes a new process to a session that accepts prompts. Rejects if the agent refuses. */
 export async function startSession(context: StartContext): Promise<NativeInitialized> {
   const { wire, agent, input } = context
   const about = await initialize(wire, agent)
   await signedIn(context, about, () => openSession(context, about))
   if (!hasCredential(agent, context.env)) {
-    // Some make sessions for anybody, and tell by themselves who it is.
+    // Some agents create sessions without a sign-in and report the sign-in state by themselves.
     if (about.agentCapabilities?._meta?.authStatus !== undefined) await context.signInTold()
     if (context.state().signedIn === false) throw notSignedIn(agent)
   }
@@ -60,7 +63,10 @@ export async function initialize(wire: ClientContext, agent: KnownAgent): Promis
   throw new ParleyError('agent_failed', message)
 }
 
-/** Once more after signing in, if the agent wants that and the environment says how. */
+/**
+ * Opens the session. If the agent requires a sign-in and the environment has a method for it, signs in and opens it
+ * again.
+ */
 export async function signedIn(
   { wire, agent, env }: Pick<StartContext, 'wire' | 'agent' | 'env'>,
   about: NativeInitialized,
@@ -123,7 +129,7 @@ async function openSession(context: StartContext, about: NativeInitialized): Pro
   }
 }
 
-/** Resolves when the agent has replayed all of it. */
+/** Resolves when the agent has replayed the whole conversation. */
 export async function load(
   { wire, agent, env, replayed }: Pick<StartContext, 'wire' | 'agent' | 'env' | 'replayed'>,
   params: ReturnType<typeof sessionParams> & { sessionId: string },
@@ -141,7 +147,7 @@ export async function load(
   await wire.request('session/load', params)
   if (kept) dropEmpty(kept)
   if (!replayAfterLoad) return
-  // While it replays, a message is always on its way: one comes before the answer to whatever is asked meanwhile.
+  // During a replay some message is always under way, and arrives before the response to the fence request.
   do {
     replayed()
     await wire.request(ping, {}).catch((error: unknown) => {
@@ -150,7 +156,7 @@ export async function load(
   } while (replayed())
 }
 
-/** Whether the agent lists the conversation, as far as it can list at all. */
+/** Whether the agent lists the conversation; false if it cannot list. */
 async function stillThere(
   { wire, input }: StartContext,
   about: NativeInitialized,

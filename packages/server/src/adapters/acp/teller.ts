@@ -11,13 +11,13 @@ import { initialize } from './start.ts'
 import { Wire } from './wire.ts'
 
 export type TellerOptions = AcpConnectionOptions & {
-  /** Where the program is started. */
+  /** The working directory of the program. */
   readonly folder: string
 }
 
 const homeWaitMs = 1_500
 
-/** Starts a program that is to tell something, not to work, and ends it when that is done, however it went. */
+/** Starts a program only to read from it, and ends it when `work` settles. */
 export async function withTeller<T>(
   options: TellerOptions,
   signal: AbortSignal,
@@ -68,12 +68,12 @@ export class Teller {
     this.about = await initialize(this.wire, this.agent)
   }
 
-  /** From now on, whatever the agent says. */
+  /** Passes every later frame of the agent to `listener`. */
   listen(listener: (frame: Frame) => void): void {
     this.#listener = listener
   }
 
-  /** Something was replayed since this was last asked. */
+  /** Whether anything was replayed since the last call. */
   readonly replayed = (): boolean => {
     const replayed = this.#replayed
     this.#replayed = false

@@ -4,7 +4,7 @@ import type { NativeContent, NativeToolContent } from './native.ts'
 import type { Call, TranslateState } from './translate-state.ts'
 import { isRecord } from './translate-state.ts'
 
-/** What a call gave. What the agent showed of it before it ran is no result, but for the change it made. */
+/** The result of a call. Content that the agent showed before the call ran is not a result, except for diffs. */
 export function resultOf(
   { dialect }: TranslateState,
   call: Pick<Call, 'kind' | 'content'>,
@@ -17,17 +17,17 @@ export function resultOf(
   return content.map((item) => (item.type === 'text' ? terminalOf(item.text, dialect.exitCode) : item))
 }
 
-/** The words in the content of a call, or nothing if there are none. */
+/** The text in the content of a call, or an empty string. */
 export function textIn(content: readonly NativeToolContent[]): string {
   return content.flatMap((item) => (item.type === 'content' ? (item.content?.text ?? []) : [])).join('\n')
 }
 
-/** The changes in the content of a call. */
+/** The diffs in the content of a call. */
 export function diffsIn(content: readonly NativeToolContent[]): Diff[] {
   return content.filter(({ type }) => type === 'diff').map(diffOf)
 }
 
-/** A new file whole, a change as a patch: the file as it was may be large, and stays out of the log. */
+/** A new file is given whole, a change as a patch: the previous content may be large, and stays out of the log. */
 function diffOf({ path = '', oldText, newText = '' }: NativeToolContent): Diff {
   return typeof oldText === 'string'
     ? { path, patch: patchText(compareTexts(oldText, newText)) }
@@ -68,7 +68,7 @@ function outputOf(rawOutput: unknown): ToolContent[] {
   return [{ type: 'text', text: JSON.stringify(rawOutput) }]
 }
 
-/** A result that is one block of code, and nothing else, is what stands in it. */
+/** If the whole result is one fenced code block, returns its content. */
 function unfenced(text: string): string {
   const [, inner] = /^```[\w-]*\n([\s\S]*?)\n?```\s*$/.exec(text) ?? []
   return inner === undefined || inner.includes('\n```') ? text : inner

@@ -27,7 +27,7 @@ export function takeIntroduction(state: TranslateState, result: NativeInitialize
   return nothing({ ...state, agentVersion: result.agentInfo?.version })
 }
 
-/** A session was made, or is gone on with: what it is, and what is in force in it. */
+/** A session was created or resumed: reports the connection and its settings. */
 export function takeSession(state: TranslateState, result: NativeSession, params: unknown): Translation {
   const asked = isRecord(params) && typeof params.sessionId === 'string' ? params.sessionId : undefined
   const sessionId = result.sessionId ?? asked
@@ -43,7 +43,7 @@ export function takeSession(state: TranslateState, result: NativeSession, params
   return sequence({ ...state, sessionId, config }, (now) => ({ state: now, outputs: [connected] }), sayConfig)
 }
 
-/** Mode, model and effort as they are now, if that is news. */
+/** Reports mode, model and effort if they have changed. */
 export function sayConfig(state: TranslateState): Translation {
   const { mode: native, model } = state.config
   const mode = native === undefined ? undefined : ourMode(state, native)
@@ -57,7 +57,10 @@ export function sayConfig(state: TranslateState): Translation {
   return sayOnce(state, 'config', effective, [{ type: 'session.configured', effective }])
 }
 
-/** The agent runs in another mode, by our wish or its own. One that is not ours is told; the connection sets it back. */
+/**
+ * The agent has changed its mode, on our request or by itself. An unknown mode gives a notice, and the connection sets
+ * the mode back.
+ */
 export function changeMode(state: TranslateState, native: string): Translation {
   const next = { ...state, config: { ...state.config, mode: native } }
   if (ourMode(state, native) !== undefined) return sayConfig(next)
@@ -118,8 +121,8 @@ function planStatus(status: string | undefined): PlanEntry['status'] {
 }
 
 /**
- * How full the context is. Cost and totals are told when the turn ends. They are those of this connection: what was
- * before it, the agent does not tell.
+ * Takes the size of the context. Cost and totals are reported at the end of a turn. They count from the start of this
+ * connection: the agent does not report earlier use.
  */
 export function takeUsage(state: TranslateState, { used, size, cost }: NativeUsageUpdate): Translation {
   const usage = {
@@ -153,7 +156,7 @@ export function takeNotice(
   return { state, outputs: [{ type: 'agent.noticed', level, code: 'notice', text }] }
 }
 
-/** Who pays, as the agent says it, or that nobody does. */
+/** Takes the billing source that the agent reports, or that nobody is signed in. */
 export function takeAuthStatus(state: TranslateState, params: unknown): Translation {
   const { authStatus, accounts } = (params ?? {}) as {
     authStatus?: { kind?: string; label?: string }

@@ -7,43 +7,43 @@ import type { NativeConfig, NativeId, NativeOption, NativeToolContent } from './
 export type TranslateContext = {
   readonly dialect: Dialect
   readonly modes: KnownAgent['modes']
-  /** Makes the ids of this connection differ from those of any other of the session. */
+  /** Keeps the ids of this connection apart from those of other connections of the session. */
   readonly connectionId: string
-  /** What the person asked for. */
+  /** The mode that the person requested. */
   readonly requestedMode: PermissionMode
 }
 
-/** Everything the translator remembers. A value: it is replaced, never changed. */
+/** The whole state of the translator. Immutable. */
 export type TranslateState = TranslateContext & {
-  /** What we asked the agent and has no answer yet. */
+  /** Our requests without a response so far. */
   readonly sent: ReadonlyMap<NativeId, Sent>
-  /** Permissions that the agent asked for and has no answer to yet. */
+  /** The agent's permission requests without a response so far. */
   readonly asked: ReadonlyMap<NativeId, Asked>
   readonly sessionId: string | undefined
   readonly agentVersion: string | undefined
-  /** As the agent says; undefined: it does not say. */
+  /** As the agent reports; undefined if it does not. */
   readonly signedIn: boolean | undefined
-  /** What is told of the conversation was told before: it is loaded, and no prompt was given since. */
+  /** True from the load of a conversation to the next prompt: messages repeat what was recorded before. */
   readonly replaying: boolean
-  /** The last thing that the person said in the replay. */
+  /** The last message of the person in the replay. */
   readonly lastHeard: string
   readonly hearing: boolean
-  /** The last call in the replay, unless it was done: a process that is killed may have taken it for refused. */
+  /** The last call in the replay, unless it was completed: a killed process may have recorded it as refused. */
   readonly openCall: string | undefined
-  /** The turn of the host's that runs, and how many there were. */
+  /** The host's turn that runs, and the number of turns so far. */
   readonly turn: Turn | undefined
   readonly turns: number
-  /** Texts that are being written, by the call of their subagent; '' for the main line. */
+  /** Texts that are being written, by the call of their subagent; '' for the main agent. */
   readonly open: Readonly<Record<string, OpenText>>
   readonly blocks: number
   /** By the agent's own id. */
   readonly calls: ReadonlyMap<string, Call>
-  /** How often an id of the agent's was used: some begin anew with every turn. */
+  /** How often each id of the agent was used: some agents count from the start in every turn. */
   readonly uses: ReadonlyMap<string, number>
   readonly usage: UsageSoFar
   readonly compactions: ReadonlyMap<string, { readonly summary: string; readonly said: boolean }>
   readonly config: Config
-  /** What was said last of things that are only said when they change. */
+  /** The last values of outputs that are given only on a change. */
   readonly said: Readonly<Record<string, string>>
 }
 
@@ -52,7 +52,7 @@ export type Asked = { readonly callId: string; readonly options: readonly Native
 export type Turn = {
   readonly number: number
   readonly interrupting: boolean
-  /** The command of the agent's that it runs, if it is one. */
+  /** The slash command that the turn runs, if any. */
   readonly command: string | undefined
   readonly costBefore: number | undefined
 }
@@ -61,28 +61,28 @@ export type OpenText = {
   readonly blockId: string
   readonly messageId: string | undefined
   readonly text: string
-  /** Said outside of any turn. */
+  /** Written outside any turn. */
   readonly background: boolean
 }
 export type Call = {
-  /** Our id. */
+  /** Our id of the call. */
   readonly id: string
   readonly stage: 'draft' | 'called' | 'ended'
   readonly name: string
   readonly kind: ToolKind
   readonly title: string
   readonly rawInput: unknown
-  /** As it was recorded. */
+  /** The input as recorded. */
   readonly input: unknown
   readonly content: readonly NativeToolContent[]
   readonly locations: readonly { readonly path: string; readonly line?: number }[]
   readonly parent: string | undefined
   readonly asked: boolean
-  /** What became of the question, if it was not allowed. */
+  /** The outcome of the permission request, if it was not allowed. */
   readonly refused: 'denied' | 'cancelled' | undefined
-  /** It was said to run, or to have run. */
+  /** The agent reported that the call runs or has run. */
   readonly started: boolean
-  /** The turn it was called in; undefined: outside of any. */
+  /** The turn in which the call was made; undefined outside a turn. */
   readonly turn: number | undefined
 }
 export type UsageSoFar = {
@@ -93,7 +93,7 @@ export type UsageSoFar = {
 }
 export type Config = {
   readonly mode: string | undefined
-  /** The options that stand for mode, model and effort, by category. */
+  /** The options for mode, model and effort, by category. */
   readonly options: readonly NativeConfig[]
   readonly hasModes: boolean
   readonly hasModels: boolean
@@ -103,7 +103,7 @@ export type Config = {
 export type Translation = {
   readonly state: TranslateState
   readonly outputs: readonly AgentOutput[]
-  /** Calls that the agent began without having asked. */
+  /** Calls that the agent started without asking. */
   readonly unasked?: readonly PermissionAsk[]
 }
 
@@ -140,7 +140,7 @@ export function nothing(state: TranslateState): Translation {
   return { state, outputs: [] }
 }
 
-/** One after the other. */
+/** Applies the steps in order. */
 export function sequence(
   state: TranslateState,
   ...steps: ((state: TranslateState) => Translation)[]
@@ -157,7 +157,7 @@ export function sequence(
   return { state: now, outputs, ...(unasked.length > 0 && { unasked }) }
 }
 
-/** Given only when it differs from what was given under this name before. */
+/** Gives the outputs only if `value` differs from the last one under this name. */
 export function sayOnce(
   state: TranslateState,
   name: string,
@@ -169,7 +169,7 @@ export function sayOnce(
   return { state: { ...state, said: { ...state.said, [name]: json } }, outputs }
 }
 
-/** An id that no other connection gives, and not too long for the log. */
+/** An id that no other connection gives, short enough for the log. */
 export function ourId({ connectionId }: TranslateContext, native: string): string {
   const short = native.length > 120 ? createHash('sha256').update(native).digest('hex').slice(0, 32) : native
   return `${connectionId.slice(-40)}:${short}`
@@ -179,7 +179,7 @@ export function withCall(state: TranslateState, nativeId: string, call: Call): T
   return { ...state, calls: new Map(state.calls).set(nativeId, call) }
 }
 
-/** Our name of a mode of the agent's: the one that was asked for, if it stands for it. */
+/** Our mode for a mode of the agent: the requested one if it maps to it, otherwise the first that does. */
 export function ourMode(
   { modes, requestedMode }: TranslateContext,
   native: string,
@@ -188,7 +188,7 @@ export function ourMode(
   return (Object.keys(modes) as PermissionMode[]).find((mode) => modes[mode] === native)
 }
 
-/** What lies at the end of a path into `_meta`, if it is words. */
+/** The value at a path into `_meta`, if it is a string. */
 export function inMeta(meta: unknown, path: readonly string[] | undefined): string | undefined {
   let at: unknown = path && meta
   for (const step of path ?? []) at = isRecord(at) ? at[step] : undefined

@@ -11,7 +11,7 @@ import {
   type Translation,
 } from './translate-state.ts'
 
-/** A piece of what the agent says or thinks. Pieces of one kind, one after another, are one block. */
+/** A chunk of text or thinking. Consecutive chunks of one kind form one block. */
 export function takeChunk(state: TranslateState, chunk: NativeChunk, type: OpenText['type']): Translation {
   const { dialect } = state
   const { content } = chunk
@@ -61,7 +61,7 @@ function append(
   }
 }
 
-/** The block is whole. */
+/** Ends the block and writes it. */
 export function closeText(state: TranslateState, line: string): Translation {
   const open = state.open[line]
   if (!open) return nothing(state)
@@ -83,7 +83,7 @@ export function closeTexts(state: TranslateState): Translation {
   )
 }
 
-/** Our id of the call that started the subagent which said it. */
+/** Our id of the call that started the subagent which sent the message. */
 export function parentOf(
   { dialect, calls }: TranslateState,
   { _meta }: { readonly _meta?: unknown },

@@ -21,8 +21,9 @@ const endedStatus = new Set(['completed', 'failed', 'cancelled'])
 const startedStatus = new Set(['in_progress', 'completed', 'failed'])
 
 /**
- * A call is recorded once its input is known. One that is only announced may still get its input: it stays a draft until
- * it runs, is asked about, or something else is said. One that is first mentioned when it has ended is called all the same.
+ * A call is recorded once its input is known. An announced call may still receive its input: it stays a draft until it
+ * runs, permission is asked, or another message arrives. A call that is first mentioned at its end is recorded as
+ * well.
  */
 export function takeCall(state: TranslateState, native: NativeCall, mention: Mention): Translation {
   if (state.replaying) return nothing(state)
@@ -95,7 +96,7 @@ function goOn(
   )
 }
 
-/** The call itself, if it was a draft so far. */
+/** Records the call if it was a draft. */
 function called(state: TranslateState, nativeId: string, { inferred = false } = {}): Translation {
   const call = state.calls.get(nativeId)
   if (call?.stage !== 'draft') return nothing(state)
@@ -139,7 +140,7 @@ function changed(
   return { state: withCall(state, nativeId, { ...call, input }), outputs: inTurn(call, outputs) }
 }
 
-/** Words that grow while a call runs are what it prints. They are live only: the end has them whole. */
+/** Text that grows while a call runs is its output. It is only streamed: the end of the call contains it whole. */
 function streamed(before: Call, call: Call): AgentOutput[] {
   if (!before.started) return []
   const was = textIn(before.content)
@@ -188,7 +189,7 @@ function outcomeOf(
   return stopped ? 'cancelled' : 'completed'
 }
 
-/** What is known of an ended call is only that it was there. */
+/** Ends the call and drops its input, content and locations. */
 function forget(state: TranslateState, nativeId: string): TranslateState {
   const call = state.calls.get(nativeId)
   if (!call) return state
@@ -202,7 +203,10 @@ function forget(state: TranslateState, nativeId: string): TranslateState {
   })
 }
 
-/** After its end. If it was refused, the end was ours; else the host keeps what is said, with the reason. */
+/**
+ * A message about a call after its end. If the call was refused, the host ended it and the message is dropped;
+ * otherwise the host records it, with the reason.
+ */
 function late(state: TranslateState, call: Call, native: NativeCall): Translation {
   const says = native.title ?? native.content ?? native.rawOutput ?? native.status
   if (call.refused || says === undefined || says === null) return nothing(state)
@@ -227,7 +231,7 @@ function late(state: TranslateState, call: Call, native: NativeCall): Translatio
   }
 }
 
-/** Drafts but this one are as they are: something else is said now. */
+/** Records all drafts but this one, since another message arrived. */
 export function callDrafts(state: TranslateState, except?: string): Translation {
   const drafts = [...state.calls].filter(([nativeId, { stage }]) => stage === 'draft' && nativeId !== except)
   return sequence(
@@ -240,7 +244,7 @@ export function callDrafts(state: TranslateState, except?: string): Translation 
   )
 }
 
-/** Some agents say nothing more of a call that was refused: it ends when they go on. */
+/** Ends refused calls: some agents send nothing more about a refused call and just continue. */
 export function endRefused(state: TranslateState, except?: string): Translation {
   const refused = [...state.calls].filter(
     ([nativeId, call]) => call.refused && call.stage === 'called' && nativeId !== except,
@@ -261,7 +265,7 @@ export function endRefused(state: TranslateState, except?: string): Translation 
   )
 }
 
-/** The question whether a call may run, as the host takes it. */
+/** The permission request for a call, as the host takes it. */
 export function askFor(state: TranslateState, nativeId: string): PermissionAsk | undefined {
   const call = state.calls.get(nativeId)
   if (!call) return undefined
@@ -278,7 +282,7 @@ export function askFor(state: TranslateState, nativeId: string): PermissionAsk |
   }
 }
 
-/** What a call would change, with the files as they are now: an agent may show only the words that it replaces. */
+/** The changes of a call against the current files: an agent may show only the text that it replaces. */
 export async function diffsFor(
   state: TranslateState,
   nativeId: string,
@@ -301,7 +305,7 @@ export function pathsFor(state: TranslateState, nativeId: string): string[] {
   return call ? pathsOfCall(call) : []
 }
 
-/** The calls that run or wait for an answer, with the files they name. */
+/** The calls that run or wait for an answer, with the files that they name. */
 export function openCalls(state: TranslateState): { ask: PermissionAsk; paths: string[] }[] {
   return [...state.calls].flatMap(([nativeId, { stage, locations, content }]) => {
     const ask = stage === 'called' ? askFor(state, nativeId) : undefined
@@ -310,7 +314,7 @@ export function openCalls(state: TranslateState): { ask: PermissionAsk; paths: s
   })
 }
 
-/** The host has ended a call with its turn: what is said of it later becomes a notice. */
+/** The host ended the call together with its turn, so later messages about it become notices. */
 function inTurn(call: Call, outputs: readonly AgentOutput[], now = call.turn): AgentOutput[] {
   if (call.turn === now) return [...outputs]
   return outputs.flatMap((output): AgentOutput[] => {

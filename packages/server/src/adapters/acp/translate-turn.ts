@@ -6,7 +6,7 @@ import { isRecord, nothing, sequence, type TranslateState, type Translation } fr
 import { closeTexts } from './translate-text.ts'
 import { callDrafts, endRefused } from './translate-tool-call.ts'
 
-/** A prompt was given to the agent: a turn of the host's begins. */
+/** A prompt was sent to the agent: a turn of the host begins. */
 export function beginTurn(state: TranslateState, params: unknown): Translation {
   const { prompt } = (params ?? {}) as { prompt?: readonly { type?: string; text?: string }[] }
   const [, command] = /^\/([\w-]+)/.exec(prompt?.[0]?.text ?? '') ?? []
@@ -32,7 +32,7 @@ export function interruptTurn(state: TranslateState): Translation {
   return nothing(turn ? { ...state, turn: { ...turn, interrupting: true } } : state)
 }
 
-/** The answer to the prompt ends the turn: whatever was being said in it is whole. */
+/** The response to the prompt ends the turn and completes all open texts. */
 export function endTurn(
   state: TranslateState,
   answer: { readonly result?: NativePromptResult; readonly error?: NativeError },
@@ -105,14 +105,14 @@ const codes: Readonly<Record<string, ErrorInfo['code']>> = {
   503: 'busy',
   529: 'busy',
 }
-/** In the words of claude-agent-acp. */
+/** The error kinds of claude-agent-acp. */
 const kinds: Readonly<Record<string, ErrorInfo['code']>> = {
   rate_limit: 'rate_limited',
   authentication_failed: 'agent_not_signed_in',
   overloaded: 'busy',
 }
 
-/** What the agent says went wrong, as a person can read it. */
+/** The agent's error in a form that people can read. */
 export function errorOf({ code, message = '', data }: NativeError): ErrorInfo {
   const told = isRecord(data) ? data : {}
   const kind = typeof told.errorKind === 'string' ? told.errorKind : undefined
@@ -129,7 +129,7 @@ export function errorOf({ code, message = '', data }: NativeError): ErrorInfo {
   }
 }
 
-/** Some services answer with JSON in JSON. */
+/** Some services respond with JSON inside JSON. */
 function unwrapped(message: string): string {
   try {
     const { error } = JSON.parse(message) as { error?: { message?: unknown } }

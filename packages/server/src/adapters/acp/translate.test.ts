@@ -47,7 +47,7 @@ const ends = (outputs: readonly AgentOutput[]) =>
   outputsOf(outputs, 'tool-call.ended').map(({ toolCallId, outcome }) => `${toolCallId} ${outcome}`)
 
 describe('text', () => {
-  it('is one block until something else is said', () => {
+  it('is one block until another message arrives', () => {
     const outputs = play(
       prompt(1),
       text('One '),
@@ -59,7 +59,7 @@ describe('text', () => {
     expect(written(outputs)).toEqual(['One two.', 'Three.'])
   })
 
-  it('is another block with another message', () => {
+  it('starts another block for another message', () => {
     const outputs = play(
       prompt(1),
       text('One.', { messageId: 'm1' }),
@@ -69,7 +69,7 @@ describe('text', () => {
     expect(written(outputs)).toEqual(['One.', 'Two.'])
   })
 
-  it('is not interrupted by what is said beside it', () => {
+  it('is not interrupted by updates beside the conversation', () => {
     const outputs = play(
       prompt(1),
       text('One '),
@@ -80,12 +80,12 @@ describe('text', () => {
     expect(written(outputs)).toEqual(['One two.'])
   })
 
-  it('is written outside of a turn, too', () => {
+  it('is also written outside a turn', () => {
     const outputs = play(prompt(1), end(1), text('By the '), text('way.'), prompt(2), text('Yes.'), end(2))
     expect(written(outputs)).toEqual(['By the way.', 'Yes.'])
   })
 
-  it('that is no text is kept as it came', () => {
+  it('that is not text is recorded unchanged', () => {
     const outputs = play(prompt(1), text('', { content: { type: 'audio', data: '' } }), end(1))
     expect(outputsOf(outputs, 'agent.unrecognised')).toMatchObject([
       { reason: expect.stringContaining('audio') },
@@ -93,8 +93,8 @@ describe('text', () => {
   })
 })
 
-describe('a call', () => {
-  it('that is announced is called when its input is known', () => {
+describe('a tool call', () => {
+  it('that was announced is recorded when its input is known', () => {
     const outputs = play(
       prompt(1),
       update('tool_call', { ...run, rawInput: { cwd: '/' }, status: 'pending' }),
@@ -108,13 +108,13 @@ describe('a call', () => {
     expect(outputsOf(outputs, 'tool-call.updated')).toEqual([])
   })
 
-  it('that is first heard of when it has ended is called, and marked', () => {
+  it('that is first mentioned at its end is recorded and marked as inferred', () => {
     const outputs = play(prompt(1), update('tool_call_update', { ...run, status: 'failed' }), end(1))
     expect(outputsOf(outputs, 'tool-call.called')).toMatchObject([{ inferred: true }])
     expect(ends(outputs)).toEqual(['con_under_test:a failed'])
   })
 
-  it('that is refused ends when the agent goes on without a word of it', () => {
+  it('that is refused ends when the agent continues without mentioning it', () => {
     const outputs = play(prompt(1), ask(7, run), choose(7, 'no'), text('Then not.'), end(1))
     expect(outputs.map(({ type }) => type)).toEqual([
       'tool-call.called',
@@ -126,27 +126,27 @@ describe('a call', () => {
     expect(ends(outputs)).toEqual(['con_under_test:a denied'])
   })
 
-  it('that is refused ends once, also if the agent says so late', () => {
+  it('that is refused ends once, even if the agent reports its end late', () => {
     const failed = update('tool_call_update', { toolCallId: 'a', status: 'failed', content: [] })
     const outputs = play(prompt(1), ask(7, run), choose(7, 'no'), text('Then not.'), failed, end(1))
     expect(ends(outputs)).toEqual(['con_under_test:a denied'])
     expect(outputsOf(outputs, 'tool-call.updated')).toEqual([])
   })
 
-  it('whose question was dropped is cancelled', () => {
+  it('whose request was dropped is cancelled', () => {
     const dropped = host({ id: 7, result: { outcome: { outcome: 'cancelled' } } })
     expect(ends(play(prompt(1), ask(7, run), dropped, end(1, { stopReason: 'cancelled' })))).toEqual([
       'con_under_test:a cancelled',
     ])
   })
 
-  it('under an id that was used before is another call', () => {
+  it('under a reused id is a new call', () => {
     const done = update('tool_call_update', { toolCallId: 'a', status: 'completed' })
     const outputs = play(prompt(1), update('tool_call', run), done, update('tool_call', run), done, end(1))
     expect(ends(outputs)).toEqual(['con_under_test:a completed', 'con_under_test:a#2 completed'])
   })
 
-  it('has an id that fits the log, however long its own is', () => {
+  it('has an id that fits the log, however long the agent’s id is', () => {
     const [called] = outputsOf(
       play(prompt(1), update('tool_call', { ...run, toolCallId: 'x'.repeat(500) }), end(1)),
       'tool-call.called',
@@ -154,7 +154,7 @@ describe('a call', () => {
     expect(called?.toolCallId.length).toBeLessThan(200)
   })
 
-  it('streams what it prints, and has it whole at its end', () => {
+  it('streams its output, and contains it whole at its end', () => {
     const content = (words: string) => [{ type: 'content', content: { type: 'text', text: words } }]
     const outputs = play(
       prompt(1),
@@ -174,7 +174,7 @@ describe('a call', () => {
     ])
   })
 
-  it('that runs unasked is named, and one that was asked for is not', () => {
+  it('that runs without permission is reported, and one with permission is not', () => {
     const runs = update('tool_call_update', { toolCallId: 'a', status: 'in_progress' })
     expect(playOn(stateFor('claude'), prompt(1), update('tool_call', run), runs).unasked).toEqual(['touch a'])
     expect(playOn(stateFor('claude'), prompt(1), ask(7, run), choose(7, 'yes'), runs).unasked).toEqual([])
@@ -184,8 +184,8 @@ describe('a call', () => {
     ['a tool without a name', { kind: 'other' }, '*'],
     ['a tool of a known kind', { kind: 'edit' }, 'edit'],
     ['a tool with a name', { kind: 'other', name: 'Sing' }, 'Sing'],
-    ['a kind that nobody has heard of', { kind: 'sing' }, '*'],
-  ])('of %s is known as such to rules', (_, fields, name) => {
+    ['a tool of an unknown kind', { kind: 'sing' }, '*'],
+  ])('of %s has a name that rules can match', (_, fields, name) => {
     const outputs = play(
       prompt(1),
       update('tool_call', { toolCallId: 'a', title: 'Do it', ...fields }),
@@ -203,7 +203,7 @@ describe('a turn', () => {
     [{ stopReason: 'max_turn_requests' }, 'failed'],
     [{ stopReason: 'refusal' }, 'failed'],
     [{ stopReason: 'something_new' }, 'completed'],
-  ])('that ends with %j has %s', (result, outcome) => {
+  ])('that ends with %j has outcome %s', (result, outcome) => {
     expect(outputsOf(play(prompt(1), end(1, result)), 'turn.ended')).toMatchObject([{ outcome }])
   })
 
@@ -218,13 +218,13 @@ describe('a turn', () => {
     ],
     [{ code: 500, message: '{"error":{"message":"boom"}}' }, 'agent_failed', 'boom'],
     [{}, 'agent_failed', 'The agent failed and did not say why.'],
-  ])('that ends with the error %j fails in its words', (error, code, message) => {
+  ])('that ends with the error %j fails with its message', (error, code, message) => {
     expect(outputsOf(play(prompt(1), agent({ id: 1, error })), 'turn.ended')).toMatchObject([
       { outcome: 'failed', error: { code, message } },
     ])
   })
 
-  it('counts its tokens, and all that were counted so far', () => {
+  it('counts its tokens, and the total so far', () => {
     const usage = { inputTokens: 10, outputTokens: 2, cachedReadTokens: 5 }
     const used = update('usage_update', { used: 100, size: 1000, cost: { amount: 0.5, currency: 'USD' } })
     const outputs = play(
@@ -247,7 +247,7 @@ describe('a session', () => {
   const load = host({ id: 1, method: 'session/load', params: { sessionId: 's' } })
   const heard = (words: string) => update('user_message_chunk', { content: { type: 'text', text: words } })
 
-  it('that is loaded gives nothing of what is replayed, before or after the answer', () => {
+  it('that is loaded gives no output for its replay, before or after the response', () => {
     const { outputs, state } = playOn(
       stateFor('gemini'),
       load,
@@ -270,7 +270,7 @@ describe('a session', () => {
     expect(state.replaying).toBe(false)
   })
 
-  it('knows the last thing that the person said', () => {
+  it('remembers the last message of the person', () => {
     const { state } = playOn(
       stateFor('gemini'),
       load,
@@ -282,13 +282,13 @@ describe('a session', () => {
     expect(state.lastHeard).toBe('Two.\nThree.')
   })
 
-  it('says when the agent goes into a mode that is not ours', () => {
+  it('reports a change to an unknown mode', () => {
     const outputs = play(update('current_mode_update', { currentModeId: 'bypassPermissions' }))
     expect(outputsOf(outputs, 'agent.noticed')).toMatchObject([{ level: 'warning', code: 'unknown-mode' }])
     expect(outputsOf(outputs, 'session.configured')).toEqual([])
   })
 
-  it('is compacted once, and says what failed', () => {
+  it('is compacted once, and reports a failure', () => {
     const compact = (status: string, more = {}) =>
       update('compaction_update', { compactionId: 'c', status, ...more })
     const chunk = update('compaction_summary_chunk', {
@@ -310,7 +310,7 @@ describe('a session', () => {
   })
 })
 
-it('takes any frames in any order, and gives the same twice', () => {
+it('accepts any frames in any order, and is deterministic', () => {
   const frames = ['claude-edit', 'claude-subagent', 'gemini-parallel', 'gemini-plan'].flatMap(readFixture)
   fc.assert(
     fc.property(fc.array(fc.constantFrom(...frames), { maxLength: 60 }), (chosen) => {

@@ -34,14 +34,14 @@ export {
 } from './translate-state.ts'
 
 /**
- * The conversation with an ACP agent as outputs of ours: what it says, and what we say to it, for that is where turns
- * begin and questions are answered. Pure: the same frames from the same state give the same outputs.
+ * Translates the messages to and from an ACP agent into outputs. Our own messages matter too: they begin turns and
+ * answer requests. Pure: the same frames from the same state give the same outputs.
  * Invariants:
- * - a block is written once, whole, when something else is said; its deltas add up to it.
- * - a call is called once, with its input, before a permission is asked for it, and ends once.
- * - what is replayed when a session is loaded gives no output.
- * - nothing throws: what is not understood is given on as `agent.unrecognised`, with the reason.
- * - what is said outside a turn of the host's is given on: the host begins a turn of the agent's own.
+ * - a block is written once, whole, when another message arrives; its deltas add up to it.
+ * - a call is recorded once, with its input, before its permission is requested, and ends once.
+ * - the replay of a loaded session gives no output.
+ * - nothing throws: a message that is not understood becomes `agent.unrecognised`, with the reason.
+ * - messages outside a turn of the host give outputs: the host begins an own turn of the agent for them.
  */
 export function translate(state: TranslateState, { from, message }: Frame): Translation {
   try {
@@ -64,7 +64,7 @@ function hearHost(state: TranslateState, { id, method, params, result }: NativeM
   return nothing(method === 'session/load' ? { ...next, replaying: true } : next)
 }
 
-/** We have answered a question of the agent's. */
+/** The host has responded to a request of the agent. */
 function answered(state: TranslateState, id: string | number, result: unknown): Translation {
   const asked = state.asked.get(id)
   if (!asked) return nothing(state)
@@ -150,7 +150,7 @@ function hearMethod(
   }
 }
 
-/** A call that asks a question has asked. */
+/** Marks the call that a question belongs to as asked. */
 function noteQuestion(state: TranslateState, nativeId: string | null | undefined): Translation {
   const call = nativeId ? state.calls.get(nativeId) : undefined
   return nothing(call && nativeId ? withCall(state, nativeId, { ...call, asked: true }) : state)
@@ -160,7 +160,7 @@ type NativeUpdate = Readonly<Record<string, unknown>> & { readonly sessionUpdate
 type Handler = (state: TranslateState, update: never) => Translation
 type HandledUpdate = Exclude<UpdateKey, keyof typeof ignoredUpdates | keyof typeof notOffered>
 
-/** One entry for every update that is neither ignored nor left out; the compiler says which is missing. */
+/** One handler for every update that is neither ignored nor left out; a missing one does not compile. */
 export const handlers = {
   // conversation
   agent_message_chunk: (state: TranslateState, update: NativeChunk) => takeChunk(state, update, 'text'),
@@ -183,7 +183,7 @@ export const handlers = {
   compaction_summary_chunk: session.takeSummaryChunk,
 } satisfies Record<HandledUpdate, Handler>
 
-/** Said beside the conversation: a call that is being drafted is not over because of it. */
+/** Updates beside the conversation: they do not end a draft call. */
 const beside = new Set([
   'usage_update',
   'available_commands_update',
@@ -211,7 +211,7 @@ function hearUpdate(before: TranslateState, message: NativeMessage, update: Nati
   )
 }
 
-/** What the agent says next settles calls that were left open: drafts are called, refused ones end. */
+/** The next message settles open calls: drafts are recorded, and refused calls end. */
 function settleCalls(except?: string): (state: TranslateState) => Translation {
   return (state) =>
     sequence(
@@ -221,7 +221,7 @@ function settleCalls(except?: string): (state: TranslateState) => Translation {
     )
 }
 
-/** In a replay: the last thing that the person said, and the call that the agent waited for. */
+/** In a replay, tracks the last message of the person and the call that the agent waited for. */
 function noteHeard(state: TranslateState, update: NativeUpdate): TranslateState {
   const { sessionUpdate: key, toolCallId, status } = update
   if (!state.replaying || beside.has(key)) return state

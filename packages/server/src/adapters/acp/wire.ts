@@ -10,26 +10,28 @@ import { readJsonLines } from '../json-lines.ts'
 import type { Frame, NativeMessage } from './native.ts'
 
 export type WireEvents = {
-  /** Everything that the agent says, in order; the next is taken when this one is done with. Must not reject. */
+  /**
+   * Called with every message of the agent, in order; the next is read when the promise resolves. Must not reject.
+   */
   heard(frame: Frame): Promise<void>
-  /** A line on stdout that is no message. */
+  /** Called with a line on stdout that is not a message. */
   garbage(line: string): Promise<void>
-  /** Everything that is said to the agent, before it is written. */
+  /** Called with every message to the agent, before it is written. */
   sent(frame: Frame): void
-  /** A question of the agent's. What it rejects with is the answer. */
+  /** Called with a request of the agent. A rejection becomes the error response. */
   asked(method: string, params: unknown, signal: AbortSignal): Promise<unknown>
 }
 
-/** How long what the agent has left behind may keep its output open. */
+/** How long descendants of the agent may keep its output open. */
 const drainMs = 1_000
 
 /**
- * The line to an agent. The SDK matches questions and answers, and nothing else: it would drop what it does not know,
- * so every message is heard here first, as it came, and only answers and questions are given on to it.
+ * The connection to an agent. The SDK only matches requests and responses, and would drop unknown messages. So every
+ * message is passed to `heard` first, unchanged, and only requests and responses go on to the SDK.
  */
 export class Wire {
   readonly agent: ClientContext
-  /** Nothing more is heard. */
+  /** Resolves when no more messages arrive. */
   readonly ended: Promise<void>
   readonly #child: ChildProcessWithoutNullStreams
   readonly #events: WireEvents
@@ -55,7 +57,7 @@ export class Wire {
     this.ended = this.#read()
   }
 
-  /** Whoever waits for an answer is told that none will come. */
+  /** Rejects pending requests. */
   close(): void {
     this.#connection.close()
   }
@@ -100,7 +102,7 @@ export class Wire {
     if (this.#isForSdk(message)) this.#inbox?.enqueue(message as AnyMessage)
   }
 
-  /** Answers that it waits for, questions that it must answer, and that one of them was taken back. */
+  /** Whether the SDK needs the message: a response that it waits for, a request, or the cancellation of one. */
   #isForSdk(message: object): boolean {
     if (this.#connection.signal.aborted) return false
     const { id, method } = message as { id?: JsonRpcId; method?: string }

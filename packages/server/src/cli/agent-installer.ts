@@ -5,12 +5,12 @@ import type { AgentInstaller } from '../core/agent-list.ts'
 
 export type AgentInstallerOptions = {
   readonly adapters: readonly AgentAdapter[]
-  /** Where agents are installed. */
+  /** The agents folder. */
   readonly folder: string
   readonly env: Environment
 }
 
-/** Installs agents from npm, at the versions that their adapters know. */
+/** Installs agents from npm, at the versions that their adapters are tested with. */
 export function createAgentInstaller({ adapters, folder, env }: AgentInstallerOptions): AgentInstaller {
   const packageOf = (agent: string) => adapters.find(({ id }) => id === agent)?.install
   return {

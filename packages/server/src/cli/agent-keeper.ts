@@ -11,9 +11,9 @@ import { type ConfigFile, parseConfigFile } from './config-file.ts'
 import { agentSettings } from './configuration.ts'
 
 export type AgentKeeperOptions = {
-  /** `config.json`, which is written for this user only. */
+  /** `config.json`, written with access for this user only. */
   readonly file: string
-  /** How adapters are made, but for what that file says of them. */
+  /** The options of the adapters, without the settings from that file. */
   readonly given: Omit<BuiltInAdapterOptions, 'agents'>
   readonly commandLine: CommandLine
 }
@@ -22,7 +22,7 @@ type Agents = NonNullable<ConfigFile['agents']>
 
 const testMs = 30_000
 
-/** Keeps agents and keys that people add in `config.json`. Everything else in that file stays as it is. */
+/** Stores agents and keys that people add in `config.json`. Everything else in that file stays as it is. */
 export function createAgentKeeper({ file, given, commandLine }: AgentKeeperOptions): AgentKeeper {
   const builtIn = new Set(builtInAdapters(given).map(({ id }) => id))
   let revision = 0
@@ -102,7 +102,7 @@ function notAKey(name: string, keys: readonly string[], variable: string): Parle
   return new ParleyError('validation_error', message, { details: { variable, keys } })
 }
 
-/** As it is now: a person may have changed it since the server was started. */
+/** Reads the file each time: a person may have changed it since the server started. */
 function read(file: string): ConfigFile {
   let text: string
   try {
@@ -116,7 +116,7 @@ function read(file: string): ConfigFile {
   return parseConfigFile(text, file)
 }
 
-/** A file that a person has broken meanwhile breaks no list. */
+/** A file that a person has broken must not break the list of agents. */
 function readable(file: string): ConfigFile {
   try {
     return read(file)
@@ -125,7 +125,7 @@ function readable(file: string): ConfigFile {
   }
 }
 
-/** Whole or not at all, and for this user only, whatever it was before: it may hold keys now. */
+/** Writes atomically and for this user only, whatever the file mode was before: it may contain keys now. */
 function write(file: string, config: ConfigFile): void {
   const text = `${JSON.stringify(config, undefined, 2)}\n`
   parseConfigFile(text, file)
@@ -143,7 +143,7 @@ function write(file: string, config: ConfigFile): void {
   }
 }
 
-/** A link to a file elsewhere stays a link. */
+/** A symbolic link to another file stays a link. */
 function realPlace(file: string): string {
   try {
     return realpathSync(file)

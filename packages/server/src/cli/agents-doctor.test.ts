@@ -17,7 +17,7 @@ import { createHome } from './program-under-test.ts'
 const dataDir = mkdtempSync(join(tmpdir(), 'parley-agents-doctor-'))
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
 
-/** A connection that says this and then nothing more. */
+/** A connection with these outputs and no others. */
 function saying(outputs: readonly AgentOutput[], stays: boolean): AgentConnection {
   const closed = Promise.withResolvers<void>()
   return {
@@ -46,7 +46,7 @@ describe('parley agents doctor', () => {
     return { exitCode, out: said.out }
   }
 
-  it('says what is not there, and what to type', async () => {
+  it('reports an agent that is not installed, and what to type', async () => {
     const { exitCode, out } = await examine({ probe: async () => ({ found: false }) })
     expect([exitCode, out]).toEqual([
       1,
@@ -54,14 +54,14 @@ describe('parley agents doctor', () => {
     ])
   })
 
-  it('says that it is not signed in', async () => {
+  it('reports an agent that is not signed in', async () => {
     const probe = async () => ({ found: true, signedIn: false, hint: 'Run tiny login.' })
     const { exitCode, out } = await examine({ probe })
     expect(exitCode).toBe(1)
     expect(out).toMatch(/^fail sign-in +not signed in. Run tiny login.$/m)
   })
 
-  it('says that it is there but cannot be used, and does not start it', async () => {
+  it('reports an agent that is found but cannot be used, and does not start it', async () => {
     const probe = async () => ({ ...(await found()), usable: false, hint: 'It is too old.' })
     const connect = () => Promise.reject(new Error('it was started'))
     const { exitCode, out } = await examine({ probe, connect })
@@ -69,14 +69,14 @@ describe('parley agents doctor', () => {
     expect(out).toMatch(/^ok +found +\/bin\/tiny\nfail usable +cannot be used as it is\. It is too old\.\n$/)
   })
 
-  it('says that the version is not the tested one, and goes on', async () => {
+  it('warns of an untested version, and goes on', async () => {
     const { exitCode, out } = await examine({ probe: async () => ({ ...(await found()), version: '0.9.0' }) })
     expect(exitCode).toBe(0)
     expect(out).toMatch(/^warn version +0\.9\.0 is not tested.*1\.0\.0 is.*parley agents install tiny$/m)
     expect(out).toMatch(/^ok +end /m)
   })
 
-  it('says that it does not answer, also if its adapter does not give up', async () => {
+  it('reports an agent that does not answer, even if its adapter ignores the abort', async () => {
     const { exitCode, out } = await examine(
       {
         connect: ({ signal }) =>
@@ -90,7 +90,7 @@ describe('parley agents doctor', () => {
     expect(stubborn.out).toMatch(/^fail start +tiny does not answer within 50 ms$/m)
   })
 
-  it('says why it cannot be started, with the end of what it wrote', async () => {
+  it('reports why an agent cannot be started, with the end of its stderr', async () => {
     const details = { stderrTail: 'one\n\ntwo \u001b[2J\nlibfoo.so is missing\n' }
     const connect = () =>
       Promise.reject(new ParleyError('agent_failed', 'Tiny ended with exit code 127.', { details }))
@@ -101,7 +101,7 @@ describe('parley agents doctor', () => {
     )
   })
 
-  it('notices one that dies when it has started', async () => {
+  it('reports an agent that dies after its start', async () => {
     const last = {
       type: 'agent.disconnected',
       reason: 'crashed',
@@ -113,7 +113,7 @@ describe('parley agents doctor', () => {
     expect(out).toMatch(/^fail stays +tiny ended by itself \(exit code 3\)\n +no configuration$/m)
   })
 
-  it('tells how a prompt ended, if it was asked to send one', async () => {
+  it('reports how a prompt ended, with --prompt', async () => {
     const connected: AgentOutput = { type: 'agent.connected', agentVersion: '1.0.0' }
     const failing: AgentOutput = {
       type: 'turn.ended',
@@ -152,7 +152,7 @@ describe('the program', () => {
     expect(existsSync(home.dataDir)).toBe(false)
   })
 
-  it('starts the real Claude Code, speaks to it, and tells what its model says', async () => {
+  it('starts the real Claude Code, sends it a prompt, and reports what its model answers', async () => {
     await using home = createHome()
     const model = await startModelServer()
     try {
@@ -173,7 +173,7 @@ describe('the program', () => {
     }
   })
 
-  it('leaves no process behind when it is stopped', async () => {
+  it('leaves no process behind when it is interrupted', async () => {
     await using home = createHome()
     const model = await startModelServer()
     try {

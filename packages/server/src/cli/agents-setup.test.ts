@@ -33,8 +33,8 @@ afterEach(async () => {
 const infoOf = async (id: string) => (await client.call('listAgents')).agents.find((one) => one.id === id)
 const own = { id: 'mine', name: 'Mine', command: process.execPath, args: ['--conditions=source', agent] }
 
-describe('an agent of a person', () => {
-  it('is added while the server runs, kept for its next start, tested, and taken away', async () => {
+describe('an agent that a person adds', () => {
+  it('is added while the server runs, stored for its next start, tested, and removed', async () => {
     const added = await client.call('addAgent', { body: own })
     expect(added).toMatchObject({ id: 'mine', name: 'Mine', added: true, found: true })
     expect(kept()).toEqual({
@@ -52,7 +52,7 @@ describe('an agent of a person', () => {
     expect(kept().agents).toEqual({ demo: { name: 'Demo' } })
   })
 
-  it('is refused where the program, the id or an argument cannot be', async () => {
+  it('is refused with an invalid program, id or argument', async () => {
     const refused: [object, string][] = [
       [{ ...own, command: 'no-such-program' }, 'validation_error'],
       [{ ...own, command: './mine' }, 'validation_error'],
@@ -69,15 +69,15 @@ describe('an agent of a person', () => {
     expect(Object.keys(kept().agents)).toEqual(['demo'])
   })
 
-  it('that comes with Parley cannot be taken away, and one that is not there neither', async () => {
+  it('can be removed, but not a built-in or an unknown one', async () => {
     const forget = (id: string) => client.call('forgetAgent', { params: { id } })
     await expect(forget('claude')).rejects.toMatchObject({ code: 'not_supported' })
     await expect(forget('nobody')).rejects.toMatchObject({ code: 'agent_not_found' })
   })
 })
 
-describe('a key', () => {
-  it('holds at once, is kept for this user only, and is given out nowhere', async () => {
+describe('a key of an agent', () => {
+  it('applies at once, is stored for this user only, and is never returned', async () => {
     expect((await infoOf('claude'))?.signedIn).toBe(false)
     const params = { id: 'claude' }
     await client.call('setAgentKey', {
@@ -95,7 +95,7 @@ describe('a key', () => {
     expect(stderr).not.toContain(secret)
   })
 
-  it('is no other variable', async () => {
+  it('cannot be any other variable', async () => {
     await client.call('addAgent', { body: own })
     const refused = [
       ['claude', 'PATH'],
@@ -112,7 +112,7 @@ describe('a key', () => {
   })
 })
 
-it('is not for pages of another origin, also if they were let in', async () => {
+it('agents and keys cannot be changed by pages of other origins, even allowed ones', async () => {
   const headers = {
     authorization: `Bearer ${token}`,
     'content-type': 'application/json',
@@ -132,7 +132,7 @@ it('is not for pages of another origin, also if they were let in', async () => {
   expect(Object.keys(kept().agents)).toEqual(['demo'])
 })
 
-it('can be done from the terminal, with the key from stdin', async () => {
+it('agents and keys can be changed from the terminal, with the key from stdin', async () => {
   const add = ['agents', 'add', 'mine', '--command', own.command, '--', ...own.args]
   expect(await home.run(add)).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('Added mine.') })
   expect(await infoOf('mine')).toMatchObject({ added: true })

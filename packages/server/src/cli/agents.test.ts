@@ -58,7 +58,7 @@ async function refusal(work: Promise<unknown>): Promise<ParleyError> {
 }
 
 describe('parley agents install', () => {
-  it('installs what is asked for, says what it does, and does it once', async () => {
+  it('installs the agents it is given, reports it, and does it once', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     expect(await installAgents(['tiny', 'small'], { dataDir }, context, twoAgents)).toBe(0)
     expect([installed('tiny'), installed('small')]).toEqual(['1.0.0', '1.0.0'])
@@ -69,7 +69,7 @@ describe('parley agents install', () => {
     expect(again.said).toEqual({ out: 'tiny 1.0.0 is there already\n', err: '' })
   })
 
-  it('installs elsewhere, and as JSON', async () => {
+  it('installs into another folder, and prints JSON', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     await installAgents(['tiny'], { dataDir, into: 'elsewhere', json: true }, context, twoAgents)
     const path = join(root, 'elsewhere', 'tiny', 'node_modules', '.bin', 'tiny-agent')
@@ -77,7 +77,7 @@ describe('parley agents install', () => {
     expect(existsSync(join(dataDir, 'agents'))).toBe(false)
   })
 
-  it('installs another version only when it is asked to, and says that it is not tested', async () => {
+  it('installs another version only on request, and warns that it is not tested', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     expect(await installAgents(['tiny'], { dataDir, version: '1.1.0' }, context, twoAgents)).toBe(0)
     expect(said.err).toContain(
@@ -90,14 +90,14 @@ describe('parley agents install', () => {
     expect((await refusal(both)).code).toBe('validation_error')
   })
 
-  it('installs the rest if one fails, and ends with 1', async () => {
+  it('installs the others if one fails, and exits with 1', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     expect(await installAgents(['small', 'tiny'], { dataDir, version: '2.0.0' }, context, twoAgents)).toBe(1)
     expect(said.err).toContain('parley: There is no version 2.0.0 of small-agent.\n')
     expect([installed('small'), installed('tiny')]).toEqual([undefined, '2.0.0'])
   })
 
-  it('knows what is not its own to install', async () => {
+  it('refuses agents that it cannot install, and unknown ones', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     expect(await installAgents(['own'], { dataDir }, context, twoAgents)).toBe(0)
     expect(said.err).toBe('own is there already: it is not one that Parley installs.\n')
@@ -113,7 +113,7 @@ describe('parley agents install', () => {
     expect(installed('tiny')).toBeUndefined()
   })
 
-  it('waits for another installation if it is told to, and finds it done', async () => {
+  it('with --wait waits for another installation, and finds it done', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     const held = registry.hold('tiny-agent')
     const first = installAgents(['tiny'], { dataDir, version: '1.1.0' }, context, twoAgents)
@@ -130,7 +130,7 @@ describe('parley agents install', () => {
     expect(second.said.out).toBe('tiny 1.1.0 is there already\n')
   })
 
-  it('stops at a signal, with 130, and leaves nothing', async () => {
+  it('stops at a signal with exit code 130, and leaves nothing behind', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     const held = registry.hold('small-agent')
     const installing = installAgents(['small', 'tiny'], { dataDir }, context, twoAgents)
@@ -144,7 +144,7 @@ describe('parley agents install', () => {
 })
 
 describe('parley agents update and remove', () => {
-  it('brings all that is installed to the tested version', async () => {
+  it('update brings all installed agents to the tested version', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     expect(await updateAgents([], { dataDir }, context, twoAgents)).toBe(0)
     expect(said.err).toBe('Parley has installed no agents.\n')
@@ -156,7 +156,7 @@ describe('parley agents update and remove', () => {
     expect(installed('tiny')).toBe('1.1.0')
   })
 
-  it('updates and removes only what it has installed', async () => {
+  it('update and remove only affect agents that Parley has installed', async () => {
     const { said, context } = contextUnderTest({ env: registry.env, cwd: root })
     const { message } = await refusal(updateAgents(['tiny'], { dataDir }, context, twoAgents))
     expect(message).toMatch(/^Parley has not installed tiny.*parley agents install tiny$/)
@@ -175,7 +175,7 @@ describe('the program', () => {
     [['agents', 'update', 'demo'], 1, 'Parley has not installed demo'],
     [['agents', 'remove', 'demo'], 1, 'Parley has not installed demo'],
     [['agents', 'doctor', 'demo', '--timeout', 'soon'], 2, '--timeout takes a time'],
-  ])('answers %j with code %i and one line', async (args, code, words) => {
+  ])('answers %j with exit code %i and one line', async (args, code, words) => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run(args)
     expect(stderr).toContain(words)
@@ -183,7 +183,7 @@ describe('the program', () => {
     expect([stdout, exitCode]).toEqual(['', code])
   })
 
-  it('installs, lists and removes an agent of its own, from a registry of the test’s', async () => {
+  it('installs, lists and removes an agent from a test registry', async () => {
     await using home = createHome()
     const { package: name = '', version = '' } =
       builtInAdapters().find(({ id }) => id === 'gemini')?.install ?? {}
@@ -218,7 +218,7 @@ describe('the program', () => {
     expect((await home.run(['agents'])).stdout).toBe(alone.stdout)
   })
 
-  it('heeds what config.json says of agents', async () => {
+  it('applies the agent settings in config.json', async () => {
     await using home = createHome()
     mkdirSync(home.dataDir)
     const configure = (agents: unknown) =>

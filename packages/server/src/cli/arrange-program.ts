@@ -5,7 +5,7 @@ import type { Add, Finish } from './program.ts'
 
 const session = ['<session>', 'its id, the start of it, or "last"'] as const
 
-/** Commands that arrange sessions: rename, archive, unarchive, fork. */
+/** Commands that change sessions: rename, archive, unarchive, fork. */
 export function addArranging(add: Add, context: Context, finish: Finish): void {
   const load = () => import('./commands/arrange.ts')
   const json = ['--json', 'print the session as JSON'] as const
@@ -94,7 +94,7 @@ export function addCompletion(program: Command, add: Add, context: Context, fini
     )
 }
 
-/** Conversations of an agent's own program, as sessions. */
+/** Imports conversations from an agent's own history as sessions. */
 export function addImport(add: Add, context: Context, finish: Finish): void {
   add(
     'import',

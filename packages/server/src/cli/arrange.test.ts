@@ -10,15 +10,15 @@ async function lastSession(home: Home): Promise<{ id: string; title: string; sta
   return JSON.parse(stdout.split('\n')[0] ?? '')
 }
 
-/** With a server, so that not every command starts one of its own. */
+/** A home with a running server, so that not every command starts its own. */
 async function served(): Promise<Home> {
   const home = createHome()
   await home.start(['serve', '--port', '0', '--json']).until(/\}\n/)
   return home
 }
 
-describe('arranging sessions', () => {
-  it('renames, archives, unarchives and forks a session', async () => {
+describe('commands that change sessions', () => {
+  it('rename, archive, unarchive and fork a session', async () => {
     await using home = await served()
     await home.run(['run', 'demo', 'help'])
     const { id } = await lastSession(home)
@@ -34,7 +34,7 @@ describe('arranging sessions', () => {
     expect(JSON.parse(forked.stdout)).toMatchObject({ title: 'Other way', forkedFrom: { sessionId: id } })
   })
 
-  it('prints what it did as JSON for cancel, delete and token', async () => {
+  it('print their result as JSON for cancel, delete and token', async () => {
     await using home = await served()
     home.start(['run', 'demo', 'hang'], { input: '' })
     const working = async () => (await home.run(['sessions', '--status', 'working'])).stdout
@@ -46,7 +46,7 @@ describe('arranging sessions', () => {
     expect(JSON.parse((await home.run(['delete', id, '--yes', '--json'])).stdout)).toEqual({ sessionId: id })
   })
 
-  it('lists a session whose last turn failed as failed', async () => {
+  it('list a session whose last turn failed as failed', async () => {
     await using home = await served()
     const { exitCode } = await home.run(['run', 'demo', 'fail'])
     expect(exitCode).toBe(1)
@@ -105,7 +105,7 @@ describe('completion', () => {
   })
 })
 
-it('help of a command that there is not is an error that names the one meant', async () => {
+it('help of an unknown command is an error that names similar commands', async () => {
   await using home = createHome()
   const { exitCode, stdout, stderr } = await home.run(['help', 'sesions'])
   expect([exitCode, stdout]).toEqual([2, ''])
@@ -113,7 +113,7 @@ it('help of a command that there is not is an error that names the one meant', a
   expect(stderr).toContain('sessions')
 })
 
-it('agents on a narrow terminal shows what to do whole, on a line of its own', () => {
+it('agents on a narrow terminal shows the whole hint on its own line', () => {
   const todo = 'Install what Parley needs again, with the packages for this platform: npm install'
   const rows = [['claude', 'no', '-', '-', '/a/long/path/of/a/program/that/is/installed', todo]]
   const lines = agentLines(rows, 80)
@@ -123,7 +123,7 @@ it('agents on a narrow terminal shows what to do whole, on a line of its own', (
   expect(agentLines(rows, undefined)[1]).toContain(todo)
 })
 
-it('run goes on with its turn when whoever read its output leaves', async () => {
+it('run continues its turn when the reader of its output closes the pipe', async () => {
   await using home = createHome()
   const running = home.start(['run', 'demo', 'flood'], { input: '' })
   await running.until(/./)

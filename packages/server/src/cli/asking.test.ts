@@ -3,7 +3,7 @@ import { createHome } from './program-under-test.ts'
 
 const choose = /Your choice, 1 to \d: /
 
-/** Somebody is asked at a terminal, and others reach the same server. */
+/** A server with a request that is shown at a terminal, and access for other clients. */
 async function askedAtServer(home: ReturnType<typeof createHome>) {
   const server = home.start(['serve', '--port', '0', '--json'])
   const { url, token } = JSON.parse(await server.until(/\}\n/))
@@ -14,7 +14,7 @@ async function askedAtServer(home: ReturnType<typeof createHome>) {
 }
 
 describe('a person at the terminal', () => {
-  it('allows what is asked', async () => {
+  it('allows a call', async () => {
     await using home = createHome()
     const running = home.onTerminal(['run', 'demo', 'show a permission'])
     await running.until(choose)
@@ -37,7 +37,7 @@ describe('a person at the terminal', () => {
     expect(stdout).toContain('As you wish')
   })
 
-  it('answers questions by number and in their own words', async () => {
+  it('answers questions by number and with free text', async () => {
     await using home = createHome()
     const running = home.onTerminal(['run', 'demo', 'ask me something'])
     await running.until('or your own words: ')
@@ -50,7 +50,7 @@ describe('a person at the terminal', () => {
     expect(exitCode).toBe(0)
   })
 
-  it('still answers questions when permissions are allowed by a flag', async () => {
+  it('still answers questions when a flag allows permissions', async () => {
     await using home = createHome()
     const running = home.onTerminal(['run', 'demo', 'ask me something', '--on-permission', 'allow'])
     await running.until('or your own words: ')
@@ -60,7 +60,7 @@ describe('a person at the terminal', () => {
     expect((await running.ended).exitCode).toBe(0)
   })
 
-  it('does not allow with what was typed before the question stood there', async () => {
+  it('does not allow with keys typed before the request was shown', async () => {
     await using home = createHome()
     const server = home.start(['serve', '--port', '0', '--json'])
     await server.until('"pid"')
@@ -83,7 +83,7 @@ describe('a person at the terminal', () => {
     expect(exitCode).toBe(0)
   })
 
-  it('answers one question with one line, whatever was pasted behind it', async () => {
+  it('answers one request with one line, whatever was pasted after it', async () => {
     await using home = createHome()
     const running = home.onTerminal(['run', 'demo', 'parallel'])
     await running.until(choose)
@@ -94,7 +94,7 @@ describe('a person at the terminal', () => {
     expect(stdout).not.toContain('allowed')
   })
 
-  it('is asked again when the server was away', async () => {
+  it('is asked again when the server was restarted', async () => {
     await using home = createHome()
     const server = home.start(['serve', '--port', '0', '--json'])
     const { url } = JSON.parse(await server.until(/\}\n/))
@@ -145,7 +145,7 @@ describe('a person at the terminal', () => {
     expect(exitCode).toBe(0)
   })
 
-  it('is told that a rule refuses what they allow, and asked again', async () => {
+  it('is told when a rule forbids what they allow, and asked again', async () => {
     await using home = createHome()
     const { url, headers, running } = await askedAtServer(home)
     const body = JSON.stringify({ tool: '*', match: { command: '*' }, decision: 'deny', scope: 'always' })
@@ -158,7 +158,7 @@ describe('a person at the terminal', () => {
     expect(exitCode).toBe(0)
   })
 
-  it('stops the turn with Ctrl-C, also in the middle of a question', async () => {
+  it('cancels the turn with Ctrl-C, even during a request', async () => {
     await using home = createHome()
     const running = home.onTerminal(['run', 'demo', 'show a permission'])
     await running.until(choose)
@@ -170,7 +170,7 @@ describe('a person at the terminal', () => {
 })
 
 describe('parley attach', () => {
-  it('shows what was said, prompts, answers, and leaves', async () => {
+  it('shows the conversation, sends prompts, answers requests, and detaches', async () => {
     await using home = createHome()
     const server = home.start(['serve', '--port', '0', '--json'])
     await server.until('"pid"')
@@ -189,7 +189,7 @@ describe('parley attach', () => {
     expect(exitCode).toBe(0)
   })
 
-  it('says how to leave and how to stop a turn, and Ctrl-C leaves the turn alone', async () => {
+  it('says how to detach and how to stop a turn, and Ctrl-C does not stop the turn', async () => {
     await using home = createHome()
     const server = home.start(['serve', '--port', '0', '--json'])
     await server.until('"pid"')
@@ -209,7 +209,7 @@ describe('parley attach', () => {
     expect((await first.ended).exitCode).toBe(130)
   })
 
-  it('without a server, what runs ends with whoever leaves, and what waits is kept', async () => {
+  it('without a server cancels the turn on exit, and keeps an open request', async () => {
     await using home = createHome()
     await home.run(['run', 'demo', 'think'])
     const leaveAfter = async (prompt: string, until: string | RegExp, key: string) => {
@@ -225,7 +225,7 @@ describe('parley attach', () => {
     expect(await leaveAfter('show a permission', choose, '\u0003')).toContain('Waits for you: permission')
   })
 
-  it('sets aside a prompt that is being typed when something is asked', async () => {
+  it('puts a half-typed prompt aside while a request is shown', async () => {
     await using home = createHome()
     const server = home.start(['serve', '--port', '0', '--json'])
     await server.until('"pid"')
@@ -251,7 +251,7 @@ describe('parley attach', () => {
     expect((await other.ended).stdout).toContain('As you wish')
   })
 
-  it('finds a request that was there before', async () => {
+  it('shows a request that was open before', async () => {
     await using home = createHome()
     const server = home.start(['serve', '--port', '0', '--json'])
     await server.until('"pid"')
@@ -265,7 +265,7 @@ describe('parley attach', () => {
     expect(exitCode).toBe(0)
   })
 
-  it('shows what waits where nobody can type, and where it can be answered', async () => {
+  it('without a terminal shows open requests, and where to answer them', async () => {
     await using home = createHome()
     const server = home.start(['serve', '--port', '0', '--json'])
     await server.until('"pid"')

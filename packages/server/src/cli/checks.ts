@@ -1,13 +1,13 @@
 import type { Context } from './context.ts'
 import { oneLine, visible } from './terminal/visible.ts'
 
-/** One thing that was looked at, and how it was found. */
+/** One check of a doctor command and its result. */
 export type Check = {
   readonly name: string
   /** `info` is neither good nor bad. */
   readonly result: 'ok' | 'info' | 'warn' | 'fail'
   readonly text: string
-  /** What a program said of it, as it said it. */
+  /** Output of the checked program, verbatim. */
   readonly lines?: readonly string[]
 }
 

@@ -42,7 +42,7 @@ const agent = {
 }
 const agentId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'small letters, digits and dashes')
 
-/** What a new chat of an AI SDK page is made with where the page says nothing. */
+/** Settings of a new chat that its AI SDK page does not send. */
 const chat = {
   agent: agentId.optional(),
   cwd: z.string().regex(/^[/~]/, 'a whole path').optional(),
@@ -50,13 +50,13 @@ const chat = {
   model: z.string().min(1).optional(),
 }
 
-/** What is told of sessions, beyond counts and durations. */
+/** What telemetry reports of sessions, beyond counts and durations. */
 const telemetry = {
   content: z.boolean().optional(),
   openTelemetry: z.boolean().optional(),
 }
 
-/** What `config.json` in the data folder may say. A key that is not here is refused by name. */
+/** The keys of `config.json` in the data folder. An unknown key is refused by name. */
 export const ConfigFile = z.strictObject({
   host: z.string().min(1).optional(),
   port: z.int().min(0).max(65_535).optional(),
@@ -74,7 +74,7 @@ export type ConfigFile = z.infer<typeof ConfigFile>
 
 const knownIn: Readonly<Record<string, object>> = { limits, agents: agent, chat, telemetry }
 
-/** Nothing if there is no such file; a ParleyError that names the file and the key if it cannot be used. */
+/** Empty if there is no such file. Throws a ParleyError that names the file and the key if it is invalid. */
 export function readConfigFile(file: string): ConfigFile {
   let text: string
   try {

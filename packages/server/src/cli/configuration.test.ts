@@ -24,8 +24,8 @@ const refusal = (work: () => unknown): ParleyError => {
   throw new Error('was not refused')
 }
 
-describe('where a setting comes from', () => {
-  it('is the default when nothing is said', () => {
+describe('a setting', () => {
+  it('has its default if it is not set', () => {
     expect(resolved()).toEqual({
       dataDir: '/home/ada/.parley',
       host: '127.0.0.1',
@@ -40,12 +40,12 @@ describe('where a setting comes from', () => {
     })
   })
 
-  it('is config.json alone for new chats', () => {
+  it('for new chats comes from config.json alone', () => {
     const chat = { agent: 'claude', cwd: '/code/app', mode: 'plan' as const }
     expect(resolved({ readConfig: () => ({ chat }) }).chat).toEqual(chat)
   })
 
-  it('is config.json alone for agents: another program, its arguments, its environment', () => {
+  it('for agents comes from config.json alone: program, arguments, environment', () => {
     const agents = {
       codex: { command: '/opt/codex', env: { CODEX_HOME: '/there' } },
       mine: { command: 'my-agent', args: ['--acp'], name: 'Mine' },
@@ -60,7 +60,7 @@ describe('where a setting comes from', () => {
     })
   })
 
-  it('is the file before the default, the environment before the file, the flag before all', () => {
+  it('comes from the flag, else the environment, else config.json, else the default', () => {
     const readConfig = () => ({
       port: 1,
       host: 'file',
@@ -82,7 +82,7 @@ describe('where a setting comes from', () => {
     })
   })
 
-  it('reads config.json of the data folder that was chosen', () => {
+  it('is read from the config.json of the chosen data folder', () => {
     const read: string[] = []
     const readConfig = (file: string) => {
       read.push(file)
@@ -93,26 +93,26 @@ describe('where a setting comes from', () => {
     expect(read).toEqual(['/somewhere/here/config.json', '/there/config.json'])
   })
 
-  it('takes an empty variable as one that is not set', () => {
+  it('is not set by an empty variable', () => {
     expect(resolved({ env: { PARLEY_PORT: '', PARLEY_TOKEN: '', PARLEY_DATA_DIR: '' } })).toEqual(resolved())
   })
 })
 
-describe('what is refused', () => {
-  it.each(['65536', '-1', 'http', '1e3', '', '4747.5'])('the port "%s"', (port) => {
+describe('an invalid setting is refused', () => {
+  it.each(['65536', '-1', 'http', '1e3', '', '4747.5'])('for the port "%s"', (port) => {
     const { code, message } = refusal(() => resolved({ flags: { port } }))
     expect(code).toBe('validation_error')
     expect(message).toContain('--port')
   })
 
-  it('a wrong variable, by its name', () => {
+  it('for a variable, with its name', () => {
     expect(refusal(() => resolved({ env: { PARLEY_PORT: 'x' } })).message).toContain('PARLEY_PORT')
     expect(refusal(() => resolved({ env: { PARLEY_LOG_LEVEL: 'loud' } })).message).toContain(
       'PARLEY_LOG_LEVEL',
     )
   })
 
-  it('a token that can be guessed, wherever it comes from', () => {
+  it('for a token that is too short, wherever it comes from', () => {
     for (const given of [
       { flags: { token: 'x' } },
       { flags: { token: 'fifteen-letters' } },
@@ -131,12 +131,12 @@ describe('what is refused', () => {
     })
   })
 
-  it('a token that no header can carry', () => {
+  it('for a token that does not fit into a header', () => {
     expect(refusal(() => resolved({ flags: { token: 'a b' } })).code).toBe('validation_error')
     expect(refusal(() => resolved({ flags: { token: '' } })).code).toBe('validation_error')
   })
 
-  it('a database URL, instead of ignoring it', () => {
+  it('for a database URL', () => {
     const { code, message } = refusal(() => resolved({ env: { PARLEY_DATABASE_URL: 'postgres://x' } }))
     expect(code).toBe('not_supported')
     expect(message).toContain('PARLEY_DATABASE_URL')
@@ -151,7 +151,7 @@ describe('config.json', () => {
     expect(parse(config)).toEqual(config)
   })
 
-  it('is refused with the name of an unknown key', () => {
+  it('is refused with an unknown key, which is named', () => {
     expect(refusal(() => parse({ prot: 1 })).message).toMatch(/config\.json has "prot".*port/)
     expect(refusal(() => parse({ limits: { max: 1 } })).message).toMatch(/"limits\.max".*maxConnections/)
     expect(refusal(() => parse({ chat: { folder: '/' } })).message).toMatch(
@@ -160,7 +160,7 @@ describe('config.json', () => {
     expect(refusal(() => parse({ chat: { cwd: 'here' } })).message).toContain('chat.cwd: a whole path')
   })
 
-  it('is refused with what is wrong with an agent', () => {
+  it('is refused with an invalid agent, with the reason', () => {
     const agents = (id: string, entry: unknown) => refusal(() => parse({ agents: { [id]: entry } })).message
     expect(agents('codex', { comand: 'x' })).toMatch(/"agents\.codex\.comand".*command, args, disabled/)
     expect(agents('../codex', {})).toMatch(/agents\.\.\.\/codex: small letters/)
@@ -171,7 +171,7 @@ describe('config.json', () => {
     expect(agents('codex', { args: 'x' })).toContain('agents.codex.args')
   })
 
-  it('is refused with the place of a wrong value, or if it is no JSON', () => {
+  it('is refused with an invalid value, with its path, and if it is not JSON', () => {
     expect(refusal(() => parse({ limits: { maxQueue: 'x' } })).message).toContain('limits.maxQueue')
     expect(refusal(() => parse([])).message).toContain('config.json')
     expect(refusal(() => parseConfigFile('{', '/d/config.json')).message).toContain('not JSON')

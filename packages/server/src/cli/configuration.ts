@@ -7,7 +7,7 @@ import { shortestToken } from '../faces/http/token-length.ts'
 import type { TelemetryOptions } from '../telemetry/index.ts'
 import { type ConfigFile, type LogLevel, logLevels } from './config-file.ts'
 
-/** What the options of a command said, as they were typed. */
+/** The options of a command as they were typed. */
 export type Flags = {
   readonly host?: string
   readonly port?: string
@@ -25,7 +25,7 @@ export type Configuration = {
   readonly dataDir: string
   readonly host: string
   readonly port: number
-  /** A token of one's own, and where it was given. Without one, the file in the data folder holds it. */
+  /** An explicit token and where it was given. Without one, the token file in the data folder is used. */
   readonly token?: { readonly value: string; readonly from: string }
   readonly allowRemote: boolean
   readonly allowedOrigins: readonly string[]
@@ -33,7 +33,7 @@ export type Configuration = {
   readonly logLevel?: LogLevel
   readonly limits: Partial<Limits>
   readonly agents: Readonly<Record<string, AgentSettings>>
-  /** What a new chat is made with where its page says nothing. */
+  /** Settings of a new chat that its page does not send. */
   readonly chat: ChatDefaults
   readonly telemetry: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
 }
@@ -42,17 +42,20 @@ export type ConfigurationSources = {
   readonly flags: Flags
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
-  /** Where relative paths start. */
+  /** The base of relative paths. */
   readonly cwd: string
   readonly readConfig: (file: string) => ConfigFile
-  /** What stands in a file that holds a token. */
+  /** Reads a token file. */
   readonly readToken: (file: string) => string
 }
 
 export const defaultHost = '127.0.0.1'
 export const defaultPort = 4747
 
-/** Flags, then the environment, then config.json in the data folder, then defaults. Pure but for what reads files. */
+/**
+ * Flags win over the environment, the environment over config.json, config.json over defaults. Pure except for reading
+ * files.
+ */
 export function resolveConfiguration(sources: ConfigurationSources): Configuration {
   const { flags, env, home, cwd } = sources
   refuseDatabaseUrl(env)
@@ -102,7 +105,7 @@ export function configFile(dataDir: string): string {
   return join(dataDir, 'config.json')
 }
 
-/** Where Parley installs agents. */
+/** The agents folder. */
 export function agentsFolder(dataDir: string): string {
   return join(dataDir, 'agents')
 }
@@ -118,12 +121,12 @@ function first<Value>(...given: readonly (readonly [string, Value | undefined])[
   return undefined
 }
 
-/** An empty variable is one that was not set. */
+/** An empty variable counts as not set. */
 function said(variable: string | undefined): string | undefined {
   return variable === '' ? undefined : variable
 }
 
-/** Ignoring it would put conversations where nobody looks for them. */
+/** Ignoring it would store conversations where nobody looks for them. */
 function refuseDatabaseUrl(env: ConfigurationSources['env']): void {
   if (!env.PARLEY_DATABASE_URL) return
   throw new ParleyError(

@@ -8,35 +8,38 @@ import type { Context } from './context.ts'
 import type { Parley } from './start.ts'
 import { tokenOf } from './token-file.ts'
 
-/** A way to the sessions of a data folder: the server that runs on it, or one of our own for as long as we need it. */
+/**
+ * A connection to the sessions of a data folder: through its running server, or through an embedded server of this
+ * process.
+ */
 export type Connected = {
   readonly client: Client
   readonly url: string
-  /** True if the server is ours and goes with us. */
+  /** True if the server runs in this process and ends with it. */
   readonly embedded: boolean
-  /** This session is ours: nobody needs to wait for it when we leave. */
+  /** Marks a session as this command's own: leaving does not wait for it. */
   own(sessionId: string): void
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Who holds the data folder, as the store wrote it down. It may be long gone. */
+/** The process that holds the data folder, as the store recorded it. It may have ended long ago. */
 export type Owner = {
   readonly pid: number
   readonly url?: string
-  /** The run of the server that wrote it, as its health tells. */
+  /** The run of the server that wrote the record, as in its health. */
   readonly instance?: string
-  /** The file of the database that it holds. */
+  /** The identity of the database file that it holds. */
   readonly database?: string
 }
 
 const healthMs = 2_000
-/** Whoever has locked the folder may still be starting, on a machine that is busy. */
+/** The process that locked the folder may still be starting on a busy machine. */
 const lockedMs = 20_000
 const retryMs = 100
 
 /**
- * Uses the running server if one answers, else starts one. Two commands that start at once both come here: whoever
- * finds the folder locked looks again for the server of the other.
+ * Uses the running server if one answers, else starts one. If two commands start at once, the one that finds the folder
+ * locked looks for the server of the other.
  */
 export async function connect(configuration: Configuration, context: Context): Promise<Connected> {
   const deadline = performance.now() + lockedMs
@@ -55,13 +58,15 @@ export async function connect(configuration: Configuration, context: Context): P
   }
 }
 
-/** The folder is another's. Whose is written down a moment after it is locked, so the owner may be missing. */
+/**
+ * Whether another process holds the folder. Its owner record is written a moment after the lock, so it may be missing.
+ */
 function isInUse(thrown: unknown): thrown is ParleyError {
   if (!(thrown instanceof ParleyError) || thrown.code !== 'busy') return false
   return thrown.details?.file !== undefined && thrown.details.sqlite === undefined
 }
 
-/** The server of this data folder, if one answers. Rejects if the folder is a copy of the one that the server works on. */
+/** The server of this data folder, if one answers. Rejects if the folder is a copy of the one that the server uses. */
 export async function findServer(
   configuration: Configuration,
   { evenIfGone = false } = {},
@@ -90,7 +95,7 @@ export async function findServer(
   }
 }
 
-/** Somebody else may listen there by now. The token is not sent before this is known. */
+/** Another program may listen on that port by now. The token is sent only after this check. */
 async function isServerOf({ instance }: Owner, url: string): Promise<boolean> {
   using stranger = createClient({ url, name: 'parley cli' })
   const health = await stranger.call('health', { timeoutMs: healthMs }).catch(() => undefined)
@@ -149,7 +154,7 @@ async function embed(configuration: Configuration, context: Context): Promise<Co
   }
 }
 
-/** Another command may have found our server and be in the middle of a turn: it goes on to its end. */
+/** Another command may use this command's server in the middle of a turn: waits until that turn has ended. */
 async function othersDone(
   parley: Parley,
   ours: ReadonlySet<string>,

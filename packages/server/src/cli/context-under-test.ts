@@ -2,7 +2,7 @@ import { createCommandLine } from './command-line.ts'
 import type { Context } from './context.ts'
 import { createStyle } from './terminal/style.ts'
 
-/** A context of the program, and what it says. */
+/** A context of the program, and its output. */
 export function contextUnderTest({ env, cwd }: { env: Record<string, string>; cwd: string }) {
   const said = { out: '', err: '' }
   const plain = createStyle(false)

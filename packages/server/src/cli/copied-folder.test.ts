@@ -18,7 +18,7 @@ async function served(home: Home, dataDir: string) {
   return { running, url, id, status }
 }
 
-it('a copy of a data folder does not command the server of the original', async () => {
+it('a copy of a data folder does not reach the server of the original', async () => {
   await using home = createHome()
   const { id, status, url } = await served(home, home.dataDir)
   const copy = join(home.folder, 'copy')
@@ -32,7 +32,7 @@ it('a copy of a data folder does not command the server of the original', async 
   expect(await status()).toBe(200)
   expect((await home.run(['sessions'])).stdout).toContain(id)
 
-  // As the message says: without the record, the copy is a folder of its own.
+  // As the message says: without the record, the copy is an independent folder.
   rmSync(join(copy, 'parley.sqlite.owner.json'))
   expect((await home.run(['delete', id, '--yes', '--data-dir', copy])).exitCode).toBe(0)
   expect(await status()).toBe(200)
@@ -40,7 +40,7 @@ it('a copy of a data folder does not command the server of the original', async 
   expect(health).not.toContain(home.folder)
 })
 
-it('a data folder that was moved while its server runs is still the one of that server', async () => {
+it('a data folder that is moved while its server runs still belongs to that server', async () => {
   await using home = createHome()
   const { id, status } = await served(home, home.dataDir)
   const moved = join(home.folder, 'moved')
@@ -49,7 +49,7 @@ it('a data folder that was moved while its server runs is still the one of that 
   expect(await status()).toBe(200)
 })
 
-it('a record whose address another server has by now is not believed', async () => {
+it('an owner record whose URL belongs to another server by now is ignored', async () => {
   await using home = createHome()
   const other = await served(home, join(home.folder, 'other'))
   mkdirSync(home.dataDir, { mode: 0o700 })

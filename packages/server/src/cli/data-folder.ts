@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
 /**
- * Makes the data folder and those above it that are missing, for this user only. One by one: where nothing can be
- * made, as in /proc, Node's own recursive way does not come to an end.
+ * Creates the data folder and its missing parents, for this user only. It creates them one by one, because the
+ * recursive `mkdir` of Node does not return where nothing can be created, as in /proc.
  */
 export function makeDataFolder(dataDir: string): void {
   try {
@@ -15,14 +15,14 @@ export function makeDataFolder(dataDir: string): void {
   }
 }
 
-/** True if others on this machine can look into it. */
+/** Whether others on this machine can read it. */
 export function isDataFolderOpen(dataDir: string): boolean {
   return process.platform !== 'win32' && (statSync(dataDir).mode & 0o077) !== 0
 }
 
 const ownFiles = /^(parley\.sqlite|token|config\.json|agents$|demo$)/
 
-/** A folder that was made by somebody else for Parley alone is closed to others; one that holds other things is left as it is. */
+/** Closes a folder to others if it contains only Parley's files; a folder with other files is left as it is. */
 function tighten(dataDir: string): void {
   if (!isDataFolderOpen(dataDir) || !readdirSync(dataDir).every((name) => ownFiles.test(name))) return
   if (statSync(dataDir).uid === process.getuid?.()) chmodSync(dataDir, 0o700)
@@ -40,7 +40,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Why a data folder that does not exist cannot be made, or nothing if it can. Leaves nothing behind. */
+/** Why a missing data folder cannot be created; undefined if it can. Leaves nothing behind. */
 export function makingProblem(dataDir: string): string | undefined {
   const parent = nearestParent(dataDir)
   if (!statSync(parent).isDirectory()) return `${parent} is not a folder`

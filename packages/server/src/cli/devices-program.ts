@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Context } from './context.ts'
 import type { Add, Finish } from './program.ts'
 
-/** The commands about browsers that are signed in. */
+/** The commands about signed-in browsers. */
 export function addDevices(
   addToProgram: Add,
   adder: (parent: Command) => Add,

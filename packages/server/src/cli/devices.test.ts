@@ -16,7 +16,7 @@ async function signIn(home: Home, userAgent: string): Promise<string> {
 }
 
 describe('parley devices', () => {
-  it('lists the browsers that are signed in, and signs them out', async () => {
+  it('lists the signed-in browsers, and signs them out', async () => {
     await using home = createHome()
     const running = home.start(['serve', '--port', '0', '--json'])
     await running.until(/"url".*\n/)

@@ -2,7 +2,7 @@ import { ParleyError } from '@parley/protocol'
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** "90", "90s", "5m", "1h", "500ms" in milliseconds. */
+/** Parses "90", "90s", "5m", "1h" or "500ms" to milliseconds. */
 export function parseDuration(text: string, name: string): number {
   const found = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim())
   const ms = found ? Number(found[1]) * (units[found[2] ?? 's'] ?? 1000) : 0
@@ -10,7 +10,7 @@ export function parseDuration(text: string, name: string): number {
   throw new ParleyError('validation_error', `${name} takes a time such as 90s, 5m or 1h, not "${text}".`)
 }
 
-/** How long, in the one unit that says most: 850 ms, 12.3 s, 4 min. */
+/** A duration in its most useful unit: 850 ms, 12.3 s, 4 min. */
 export function durationWords(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`

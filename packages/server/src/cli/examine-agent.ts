@@ -7,33 +7,33 @@ import type { CommandLine } from '../faces/http/command-line.ts'
 import { type Check, ok } from './checks.ts'
 import { durationWords } from './durations.ts'
 
-/** What a check of one agent is done with. */
+/** The input of a check of one agent. */
 export type Patient = {
   readonly adapter: AgentAdapter
-  /** How people call the program here, for advice. */
+  /** How people run the program here, for hints. */
   readonly commandLine: CommandLine
-  /** Sent to it, if given: its model answers, and it may do nothing. */
+  /** A prompt to send, if given: the model answers it, and every permission is denied. */
   readonly prompt?: string
   readonly timeoutMs: number
-  /** Ctrl-C: whatever was started must not outlive us. */
+  /** Aborted by Ctrl-C: no started process may outlive the check. */
   readonly stop: AbortSignal
   readonly add: (check: Check) => void
 }
 
 const probeMs = 10_000
-/** After that, how long a program that was started for it may take to go. */
+/** How long a program that the probe started may take to end after that. */
 const probeGraceMs = 3_000
 const closeMs = 10_000
-/** How long an agent that has started may take to say what it is. Not all do before the first prompt. */
+/** How long an agent may take to introduce itself after its start. Not all do before the first prompt. */
 const introductionMs = 5_000
 const tailLines = 8
 
-/** Looks for an agent, starts it in an empty folder, speaks to it, and ends it. */
+/** Looks for an agent, starts it in an empty folder, talks to it, and ends it. */
 export async function examineAgent(patient: Patient): Promise<void> {
   if (await look(patient)) await start(patient)
 }
 
-/** False if there is no point in going on. */
+/** Returns false if the check cannot continue. */
 async function look({ adapter, commandLine, stop, add }: Patient): Promise<boolean> {
   const { id, install } = adapter
   const probe = await within(
@@ -96,10 +96,10 @@ async function start(patient: Patient): Promise<void> {
   }
 }
 
-/** After the time is up, how long an adapter may take to give up by itself, which says more. */
+/** How long an adapter may take to give up by itself after the timeout; its own error says more. */
 const graceMs = 1_000
 
-/** Nothing may run because a doctor looks. */
+/** A check must not run anything, so every request is denied. */
 const nobody: Person = {
   forbids: () => true,
   permit: async () => ({ outcome: 'denied', requestId: 'doctor', message: 'This is only a check.' }),
@@ -143,7 +143,7 @@ async function converse(connection: AgentConnection, patient: Patient): Promise<
 
 type Said<Type> = Extract<AgentOutput, { type: Type }>
 
-/** The one reader of a connection. What is not asked about is read all the same, so that the agent can go on. */
+/** The only reader of a connection. It reads all outputs, so that the agent is not blocked. */
 function listen(connection: AgentConnection) {
   const connected = Promise.withResolvers<Said<'agent.connected'>>()
   const turn = Promise.withResolvers<Said<'turn.ended'>>()

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createHome } from './program-under-test.ts'
 
-/** Writes to the clipboard, renames the window, and turns the reading direction. */
+/** Writes to the clipboard, changes colours, and turns the reading direction. */
 const attack = 'before \u001b]52;c;ZXZpbA==\u0007\u009b31m\u202e after'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const raw = /[\u001b\u0007\u009b\u202e]/
 
 describe('parley export', () => {
-  it('says in a zone that it names when the session was started', async () => {
+  it("names the time zone of the session's start", async () => {
     await using home = createHome()
     await home.run(['run', 'demo', 'help'])
     const { createdAt } = JSON.parse((await home.run(['show', 'last', '--json'])).stdout) as {
@@ -24,7 +24,7 @@ describe('parley export', () => {
   })
 
   it.each(['jsonl', 'markdown', 'html'])(
-    'shows what an agent wrote on a terminal without obeying it, as %s; a pipe and a file get it as it is',
+    'on a terminal shows control characters of an agent visibly, as %s; a pipe and a file get them unchanged',
     async (format) => {
       await using home = createHome()
       await home.run(['run', 'demo', '-'], { input: `help ${attack}` })

@@ -1,16 +1,16 @@
 import { type ErrorCode, messageOf, ParleyError } from '@parley/protocol'
 
-/** How the program ends: the same in every command. The table stands in docs/cli.md and in the help of `run`. */
+/** The exit codes of every command. docs/cli.md and the help of `run` have the table. */
 export const exitCodes = { completed: 0, failed: 1, usage: 2, unknown: 3, cancelled: 130 } as const
 
 const mistakes: ReadonlySet<ErrorCode> = new Set(['validation_error', 'not_supported'])
 
-/** What was typed cannot be meant: other words are needed. An agent that is only not installed is no such mistake. */
+/** Whether it is a usage error. An agent that exists but is not installed is none. */
 function isMistake({ code, details }: ParleyError): boolean {
   return mistakes.has(code) || (code === 'agent_not_found' && details?.agents !== undefined)
 }
 
-/** What a person is told, in one line, and the exit code. A defect shows its stack only when asked for more. */
+/** The one-line message and the exit code for an error. A defect shows its stack only with --verbose. */
 export function failureOf(thrown: unknown, verbose: boolean): { line: string; exitCode: number } {
   const { cancelled, failed, usage } = exitCodes
   if (thrown instanceof ParleyError) {

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 
 const settledMs = 500
 
-/** Loading leaves a grown young generation behind, which V8 keeps for good: one full collection gives it back. */
+/** Loading grows the young generation of the heap, which V8 keeps: one full collection returns that memory. */
 export function giveBackMemorySoon(): void {
   setTimeout(() => {
     setFlagsFromString('--expose-gc')

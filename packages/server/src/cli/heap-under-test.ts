@@ -1,10 +1,10 @@
 /**
- * For `--import`, with `--expose-gc`: a program that tells, when it is sent SIGUSR2, how many bytes of heap it holds after a
+ * For `--import`, with `--expose-gc`: on SIGUSR2 the program reports how many bytes of heap it holds after a
  * collection.
  */
 process.on('SIGUSR2', () => {
   globalThis.gc?.()
-  // What a first collection makes free for its finalisers, a second one takes.
+  // The second collection frees what the finalisers of the first one released.
   setImmediate(() => {
     globalThis.gc?.()
     process.stderr.write(`heap after a collection: ${process.memoryUsage().heapUsed}\n`)

@@ -4,15 +4,15 @@ import { expect, it } from 'vitest'
 import { createHome, type Home, type Running } from './program-under-test.ts'
 
 /**
- * Bytes of heap that a server holds when nothing runs, after a collection, so that they do not depend on when one comes. Today
- * they are 24.8 million, and 30 million with the code of every agent loaded; 46 thousand for each session.
+ * The heap of an idle server in bytes after a collection, so that the figure does not depend on when one happens.
+ * Currently 24.8 million, or 30 million with the code of every agent loaded, and 46 thousand per session.
  */
 const most = { idle: 27_000_000, session: 70_000 }
-/** The first sessions pay for what all of them share. */
+/** The first sessions also load what all sessions share. */
 const shared = 10
 const counted = 40
 
-it('a server holds little heap when it idles, and little more for each live session', async () => {
+it('an idle server holds little heap, and little more for each live session', async () => {
   await using home = createHome()
   mkdirSync(home.dataDir, { recursive: true })
   writeFileSync(

@@ -5,7 +5,7 @@ import { createHome, type Home } from './program-under-test.ts'
 
 const id = '4f2b8a1e-0000-4000-8000-000000000001'
 
-/** A transcript as Claude Code writes it: see adapters/claude/memory.test.ts for real ones. */
+/** A transcript as Claude Code writes it; adapters/claude/memory.test.ts has real ones. */
 function remember(home: Home): void {
   const folder = join(home.folder, '.claude', 'projects', 'app')
   mkdirSync(folder, { recursive: true })
@@ -22,7 +22,7 @@ function remember(home: Home): void {
   writeFileSync(join(folder, `${id}.jsonl`), `${lines.join('\n')}\n`)
 }
 
-it('release prints the command that goes on with a session in the program of its agent', async () => {
+it('release prints the command that continues a session in the program of its agent', async () => {
   await using home = createHome()
   remember(home)
   const session = (await home.run(['import', 'claude', id])).stdout.trim()
@@ -33,7 +33,7 @@ it('release prints the command that goes on with a session in the program of its
   expect(stderr).toContain(`Released ${session}.`)
 })
 
-it('lists the conversations of an agent, and reads one into a session', async () => {
+it('import lists the conversations of an agent, and imports one as a session', async () => {
   await using home = createHome()
   const none = await home.run(['import', 'claude'])
   expect(none).toMatchObject({ exitCode: 0, stdout: '', stderr: 'claude keeps no conversation.\n' })
@@ -48,11 +48,11 @@ it('lists the conversations of an agent, and reads one into a session', async ()
   expect((await home.run(['import', 'claude'])).stdout).toContain(session)
   const shown = await home.run(['show', session])
   expect(shown.stdout).toContain('Watered.')
-  // With its path, where the person's own PATH does not lead to it.
+  // With its path if the program is not on the person's PATH.
   expect(shown.stdout).toMatch(new RegExp(`In its own program: (/.*/)?claude --resume ${id}\\n`))
 })
 
-it('says what cannot be imported', async () => {
+it('import says what cannot be imported', async () => {
   await using home = createHome()
   expect(await home.run(['import', 'demo'])).toMatchObject({
     exitCode: 2,

@@ -2,7 +2,7 @@ import { exitCodes } from './failure.ts'
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
-/** The first signal calls `stop`; the second ends the program at once. The function returned is what Ctrl-C calls in raw mode. */
+/** The first signal calls `stop`; the second ends the program at once. In raw mode, Ctrl-C must call `interrupt`. */
 export function onInterrupt(stop: () => void): { interrupt(): void; [Symbol.dispose](): void } {
   let isStopping = false
   const interrupt = () => {

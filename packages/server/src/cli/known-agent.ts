@@ -5,8 +5,8 @@ import type { Flags } from './configuration.ts'
 import type { Context } from './context.ts'
 
 /**
- * Refuses an agent that there is not. The server is asked only about one that the configuration does not know, since it
- * looks for every agent of its own before it answers.
+ * Refuses an unknown agent. The server is asked only about an agent that the configuration does not know, because it
+ * looks for all of its agents before it answers.
  */
 export async function expectAgent(
   agent: string,

@@ -13,7 +13,7 @@ type Line = Readonly<Record<string, unknown>> & { readonly level: number; readon
 const levels = { debug: 20, info: 30, warn: 40 }
 const secret = 'parsley-and-sage'
 
-/** What is logged of one turn, from a session's making to its end. */
+/** The log lines of one turn, from the creation of a session to its end. */
 async function linesOf(level: string, script: Script): Promise<Line[]> {
   const lines: Line[] = []
   const logger = pino({ level }, { write: (line: string) => void lines.push(JSON.parse(line)) })
@@ -39,7 +39,7 @@ const words: Script = [
 const error = { code: 'agent_failed', message: `It broke at ${secret}.` } as const
 const failure: Script = [...words, { type: 'end', outcome: 'failed', stopReason: 'no_model', error }]
 
-it('logs each step of an agent at debug, with names and sizes, without what was said', async () => {
+it('logs each step of an agent at debug, with names and sizes, without content', async () => {
   const lines = await linesOf('debug', words)
   const steps = lines.filter(({ msg }) => msg.includes('.')).map(({ msg }) => msg)
   expect(steps).toEqual(
@@ -61,7 +61,7 @@ it('logs each step of an agent at debug, with names and sizes, without what was 
   expect(JSON.stringify(lines)).not.toContain(secret)
 })
 
-it('logs a failed turn at info, with its session, agent and reason, and nothing that was said', async () => {
+it('logs a failed turn at info, with its session, agent and reason, without content', async () => {
   const lines = await linesOf('info', failure)
   expect(lines).toEqual([
     expect.objectContaining({
@@ -92,6 +92,6 @@ it('logs an agent that crashed at warn, with how it ended', async () => {
   expect(JSON.stringify(lines)).not.toContain(secret)
 })
 
-it('logs nothing at info of a turn that completes', async () => {
+it('logs nothing at info about a turn that completes', async () => {
   expect(await linesOf('info', words)).toEqual([])
 })

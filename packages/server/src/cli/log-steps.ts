@@ -3,8 +3,8 @@ import type { Logger } from 'pino'
 import type { HostObserver } from '../core/host-observer.ts'
 
 /**
- * Logs what agents do. At `debug` each step, with names and sizes; at `info` a turn that did not complete, at `warn` an
- * agent that was lost. Never what somebody wrote, nor what an agent says: error messages, too, are only at `debug`.
+ * Logs what agents do: at `debug` each step, with names and sizes; at `info` a turn that failed; at `warn` an agent
+ * that was lost. Content of people or agents is never logged; error messages are logged only at `debug`.
  */
 export function logSteps(logger: Logger): HostObserver {
   return {
@@ -38,7 +38,7 @@ function isLoss(reason: string): boolean {
   return reason === 'crashed' || reason === 'failed-to-start'
 }
 
-/** A reason comes from the agent: one that is more than a name could be anything. */
+/** The reason comes from the agent, so anything longer than a name could contain content. */
 function named(reason: string): string {
   return /^[\w.-]{1,60}$/.test(reason) ? reason : 'other'
 }

@@ -3,7 +3,7 @@ import type { LogLevel } from './config-file.ts'
 import type { Output } from './terminal/output.ts'
 import { visible } from './terminal/visible.ts'
 
-/** JSON lines to stderr, for programs; short lines where a person reads them. */
+/** JSON lines to stderr for programs; short lines on a terminal. */
 export function createLogger(level: LogLevel, output: Output): Logger {
   const options = { level, base: { pid: process.pid } }
   if (!output.isErrTerminal) return pino(options, pino.destination({ dest: 2, sync: true }))
@@ -19,7 +19,7 @@ const names: Readonly<Record<number, string>> = {
   60: 'fatal',
 }
 
-/** One logged line of JSON as people read it: time, level, message, then the rest as key=value. */
+/** Formats a JSON log line for people: time, level, message, then the rest as key=value. */
 export function shortLine(json: string): string {
   const { level, time, pid, msg, err, ...rest } = JSON.parse(json) as Record<string, unknown>
   const clock = new Date(Number(time)).toTimeString().slice(0, 8)

@@ -4,10 +4,10 @@ import { ExportFormat, type SessionEvent } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { createHome } from './program-under-test.ts'
 
-/** What was typed cannot be meant: exit code 2, one line, in every command. */
+/** A usage error in any command: exit code 2 and one line. */
 const oneLine = /^parley: [^\n]*\n$/
 
-describe('an agent that there is not', () => {
+describe('an unknown agent', () => {
   it.each([
     ['run nope hello'],
     ['acp --agent nope'],
@@ -20,7 +20,7 @@ describe('an agent that there is not', () => {
     ['agents update nope'],
     ['agents remove nope'],
     ['agents doctor nope'],
-  ])('%s: one line with those there are, and exit code 2', async (line) => {
+  ])('in "%s" gives one line with the known agents, and exit code 2', async (line) => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run(line.split(' '))
     expect(stderr).toMatch(oneLine)
@@ -28,7 +28,7 @@ describe('an agent that there is not', () => {
     expect([exitCode, stdout]).toEqual([2, ''])
   })
 
-  it('is asked about at the server that runs', async () => {
+  it('is looked up on the running server', async () => {
     await using home = createHome()
     const server = home.start(['serve', '--port', '0', '--json'])
     await server.until('"pid"')
@@ -41,7 +41,7 @@ describe('an agent that there is not', () => {
   })
 })
 
-describe('a session that there is not', () => {
+describe('an unknown session', () => {
   it.each([
     ['show'],
     ['export'],
@@ -50,14 +50,14 @@ describe('a session that there is not', () => {
     ['resume'],
     ['delete'],
     ['run demo hello --session'],
-  ])('%s nope: says so first, and exit code 1', async (line) => {
+  ])('in "%s nope" is reported first, with exit code 1', async (line) => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run([...line.split(' '), 'nope'])
     expect(stderr).toBe('parley: There is no session "nope". List them with: npm start -- sessions\n')
     expect([exitCode, stdout]).toEqual([1, ''])
   })
 
-  it('delete of one that there is needs --yes where nobody can be asked', async () => {
+  it('delete of an existing session needs --yes if nobody can confirm', async () => {
     await using home = createHome()
     await home.run(['run', 'demo', 'help'])
     const refused = await home.run(['delete', 'last'])
@@ -70,7 +70,7 @@ describe('a session that there is not', () => {
 })
 
 describe('an agent that is not installed', () => {
-  it('run: no session is made; what to type, and exit code 1', async () => {
+  it('run creates no session, says what to type, and exits with 1', async () => {
     await using home = createHome()
     const env = { PATH: home.folder }
     const { exitCode, stdout, stderr } = await home.run(['run', 'codex', 'hello'], { env })
@@ -83,8 +83,8 @@ describe('an agent that is not installed', () => {
   })
 })
 
-describe('an agent that nobody is signed in to', () => {
-  it('run: says so once, with a program that is there; exit code 1', async () => {
+describe('an agent that is not signed in', () => {
+  it('run reports it once, with an existing program, and exits with 1', async () => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run(['run', 'claude', 'hello'])
     expect([exitCode, stdout]).toEqual([1, ''])
@@ -107,7 +107,7 @@ describe('an agent that nobody is signed in to', () => {
 })
 
 describe('an agent that does not start', () => {
-  it('run: says why, and which session keeps the prompt; exit code 1', async () => {
+  it('run says why and which session keeps the prompt, and exits with 1', async () => {
     await using home = createHome()
     mkdirSync(home.dataDir, { recursive: true })
     const ends = ['-e', 'console.error("no configuration"); process.exit(3)']
@@ -126,7 +126,7 @@ describe('an agent that does not start', () => {
 })
 
 describe('a prompt that is refused', () => {
-  it('run: leaves no empty session behind', async () => {
+  it('run leaves no empty session behind', async () => {
     await using home = createHome()
     const { exitCode, stderr } = await home.run(['run', 'demo', '-'], { input: 'x'.repeat(13 * 1024 * 1024) })
     expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/^parley: .* larger than .*\n$/)])
@@ -158,7 +158,7 @@ describe('a wrong argument', () => {
     ['agents remove --fast demo', 'agents remove --help'],
     ['agents --fast', 'agents --help'],
     ['show', 'show --help'],
-  ])('%s: points to the help of that command', async (line, help) => {
+  ])('of "%s" gets a hint at the help of that command', async (line, help) => {
     await using home = createHome()
     const { exitCode, stderr } = await home.run(line.split(' '))
     expect(stderr).toMatch(oneLine)
@@ -168,18 +168,21 @@ describe('a wrong argument', () => {
 })
 
 describe('a folder that does not exist', () => {
-  it.each([['run demo hello --cwd nowhere'], ['trust nowhere']])('%s: the same words', async (line) => {
-    await using home = createHome()
-    const { exitCode, stderr } = await home.run(line.split(' '))
-    expect([exitCode, stderr]).toEqual([
-      2,
-      `parley: The folder ${home.folder}/nowhere does not exist. Give an existing one.\n`,
-    ])
-  })
+  it.each([['run demo hello --cwd nowhere'], ['trust nowhere']])(
+    'in "%s" is reported with the same message',
+    async (line) => {
+      await using home = createHome()
+      const { exitCode, stderr } = await home.run(line.split(' '))
+      expect([exitCode, stderr]).toEqual([
+        2,
+        `parley: The folder ${home.folder}/nowhere does not exist. Give an existing one.\n`,
+      ])
+    },
+  )
 })
 
 describe('doctor', () => {
-  it('tells of agents that nobody asked for in one line, and warns of those that somebody did', async () => {
+  it('lists agents that were not asked for in one line, and warns of those that were', async () => {
     await using home = createHome()
     const env = { PATH: home.folder }
     const { exitCode, stdout } = await home.run(['doctor', '--port', '0'], { env })

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** The real program as a child process, with a home and a data folder of its own, for tests. */
+/** The real program as a child process, with its own home and data folder, for tests. */
 
 const repository = new URL('../../../../', import.meta.url).pathname
 const main = join(repository, 'packages/server/bin/parley.js')
@@ -16,7 +16,7 @@ export type Ended = {
 
 export type Running = {
   readonly child: ChildProcess
-  /** Resolves when what was written so far, to either stream, has this in it. */
+  /** Resolves when the output so far, of both streams, contains the text. */
   until(text: string | RegExp): Promise<string>
   type(text: string): void
   readonly ended: Promise<Ended>
@@ -27,7 +27,7 @@ export type Home = {
   readonly dataDir: string
   start(args: readonly string[], options?: StartOptions): Running
   run(args: readonly string[], options?: StartOptions): Promise<Ended>
-  /** On a pseudo-terminal, of util-linux's `script`. */
+  /** On a pseudo-terminal, made by `script` of util-linux. */
   onTerminal(args: readonly string[]): Running
   [Symbol.asyncDispose](): Promise<void>
 }

@@ -10,7 +10,7 @@ import { createOutput } from './terminal/output.ts'
 import { tokenInSight } from './token-in-sight.ts'
 import { version } from './version.ts'
 
-/** The commands and their options. What they do is in `commands/`, loaded when it is needed. */
+/** The commands and their options. Their code is in `commands/` and is loaded when it is needed. */
 
 export async function runProgram(process: NodeJS.Process): Promise<never> {
   const context = contextOf(process)
@@ -59,7 +59,7 @@ function withDefaultCommand(args: string[]): string[] {
   return first === undefined || (first.startsWith('-') && !isOfProgram) ? ['serve', ...args] : args
 }
 
-/** `help nosuch` is refused as `nosuch` is, with the commands that are spelled like it. */
+/** `help nosuch` is refused like `nosuch`, with the commands of similar spelling. */
 function withKnownHelp(program: Command, args: string[]): string[] {
   const [first, word] = args
   if (first !== 'help' || word === undefined || word.startsWith('-')) return args
@@ -139,7 +139,7 @@ PARLEY_LOG_LEVEL, then config.json in the data folder, then defaults (127.0.0.1,
   return program
 }
 
-/** The server has a log for it. */
+/** The server writes this warning to its log instead. */
 function warnOfToken(command: Command, { output }: Context): void {
   if (command.opts().token !== undefined && command.name() !== 'serve')
     output.err(`parley: ${tokenInSight}\n`)
@@ -386,7 +386,7 @@ agents only: no command, reply or export shows it. Variables that Parley depends
     .action((options) => finish(import('./commands/token.ts').then(({ token }) => token(options, context))))
 }
 
-/** In a checkout there is no `parley` on the path; and npm says what it starts, unless it is told not to. */
+/** A checkout has no `parley` on the PATH, and npm prints what it starts unless it is told not to. */
 function examples({ invocation }: Context, ...lines: string[]): string {
   const commandLine = createCommandLine({ invocation })
   const here = lines.map((line) => {

@@ -15,7 +15,7 @@ async function events(home: Home, args: string[]) {
 }
 
 describe('parley cancel and parley resume', () => {
-  it('pause what is queued behind the turn, and run it', async () => {
+  it('pause the prompts that are queued behind the turn, and run them', async () => {
     await using home = createHome()
     const server = home.start(['serve', '--port', '0', '--json'])
     await server.until('"pid"')
@@ -56,7 +56,7 @@ describe('parley release', () => {
 })
 
 describe('parley run', () => {
-  it('streams what the agent says and ends with 0', async () => {
+  it("streams the agent's text and exits with 0", async () => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run(['run', 'demo', 'think'])
     expect(stdout).toBe('I thought about it, and the second way is better.\n')
@@ -64,7 +64,7 @@ describe('parley run', () => {
     expect(exitCode).toBe(0)
   })
 
-  it('ends with 1 when the turn failed, and says why', async () => {
+  it('exits with 1 when the turn failed, and says why', async () => {
     await using home = createHome()
     const { exitCode, stdout, stderr } = await home.run(['run', 'demo', 'fail'])
     expect(stdout).toBe('')
@@ -85,7 +85,7 @@ describe('parley run', () => {
     expect(exitCode).toBe(0)
   })
 
-  it('allows them when told to', async () => {
+  it('allows permissions with --on-permission allow', async () => {
     await using home = createHome()
     const { stdout, stderr } = await home.run(['run', 'demo', 'permission', '--on-permission', 'allow'])
     expect(stderr).toContain('parley: allowed rm -rf build: --on-permission allow\n')
@@ -98,14 +98,14 @@ describe('parley run', () => {
     })
   })
 
-  it('stops a turn that asks a question when nobody is there', async () => {
+  it('cancels a turn that asks a question when nobody can be asked', async () => {
     await using home = createHome()
     const { exitCode, stderr } = await home.run(['run', 'demo', 'ask me something'])
     expect(stderr).toContain('nobody is there to answer')
     expect(exitCode).toBe(130)
   })
 
-  it('prints events as lines of JSON, and deltas only when asked', async () => {
+  it('prints events as JSON lines, and deltas only with --deltas', async () => {
     await using home = createHome()
     const { lines, exitCode } = await events(home, ['think', '--title', 'A thought'])
     expect(lines.map(({ seq }) => seq)).toEqual(lines.map((_, index) => index + 1))
@@ -145,14 +145,14 @@ describe('parley run', () => {
     expect(JSON.parse(stdout)).toMatchObject({ status: 'idle' })
   })
 
-  it('stops the turn when its time is over', async () => {
+  it('cancels the turn after --timeout', async () => {
     await using home = createHome()
     const { exitCode, stderr } = await home.run(['run', 'demo', 'hang', '--timeout', '500ms'])
     expect(stderr).toContain('out of time')
     expect(exitCode).toBe(130)
   })
 
-  it('survives a reader that leaves', async () => {
+  it('exits without an error when the reader of its output closes the pipe', async () => {
     await using home = createHome()
     const running = home.start(['run', 'demo', 'flood'])
     await running.until('flood flood')
@@ -177,7 +177,7 @@ describe('parley run', () => {
     expect(exitCode).toBe(2)
   })
 
-  it('says so when there is no such session, and keeps the data folder in its hint', async () => {
+  it('reports an unknown session, with the data folder in its hint', async () => {
     await using home = createHome()
     expect(await home.run(['show', 'ses_none', '--data-dir', 'my data'])).toMatchObject({
       exitCode: 1,
@@ -185,7 +185,7 @@ describe('parley run', () => {
     })
   })
 
-  it('works through the running server, and two at once share one of their own', async () => {
+  it('uses the running server, and two commands at once share one of their own', async () => {
     await using home = createHome()
     const both = await Promise.all([events(home, ['think']), events(home, ['think'])])
     expect(both.map(({ exitCode }) => exitCode)).toEqual([0, 0])
@@ -197,8 +197,8 @@ describe('parley run', () => {
   })
 })
 
-describe('what was said', () => {
-  it('can be listed, shown, exported and deleted', async () => {
+describe('the commands that read sessions', () => {
+  it('list, show, export and delete a session', async () => {
     await using home = createHome()
     const { lines } = await events(home, ['think', '--title', 'A thought'])
     const id = sessionOf(lines)
@@ -231,7 +231,7 @@ describe('what was said', () => {
     expect((await home.run(['sessions', '--json'])).stdout).toBe('')
   })
 
-  it('lists the agents', async () => {
+  it('list the agents', async () => {
     await using home = createHome()
     const { stdout } = await home.run(['agents'])
     expect(stdout).toMatch(/^demo +yes/m)
@@ -240,7 +240,7 @@ describe('what was said', () => {
     expect(found).toContainEqual(expect.objectContaining({ id: 'demo', found: true }))
   })
 
-  it('lists what waits, and what is asked', async () => {
+  it('list open requests', async () => {
     await using home = createHome()
     expect((await home.run(['sessions', '--waiting'])).stderr).toBe('Nothing waits for you.\n')
     const server = home.start(['serve', '--port', '0', '--json'])
@@ -254,7 +254,7 @@ describe('what was said', () => {
     expect(json).toMatchObject({ request: { title: 'rm -rf build' }, session: { status: 'waiting' } })
   })
 
-  it('has short ids on a terminal, which are enough', async () => {
+  it('show short ids on a terminal, which other commands accept', async () => {
     await using home = createHome()
     const { lines } = await events(home, ['think', '--title', 'A thought'])
     const { stdout } = await home.onTerminal(['sessions']).ended
@@ -265,7 +265,7 @@ describe('what was said', () => {
   })
 })
 
-describe('help', () => {
+describe('the help', () => {
   it.each(['serve', 'run', 'attach', 'sessions', 'show', 'export', 'agents', 'trust', 'doctor', 'token'])(
     'of %s has examples',
     async (command) => {

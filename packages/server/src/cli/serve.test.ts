@@ -18,7 +18,7 @@ async function stopped(running: Running, signal: NodeJS.Signals = 'SIGTERM') {
 }
 
 describe('parley serve', () => {
-  it('is the default, greets, and ends its greeting with a link that signs in', async () => {
+  it('is the default command, and prints a sign-in link as its last line', async () => {
     await using home = createHome()
     const running = home.start(['--port', '0'])
     await running.until(/\/open#\S+\n/)
@@ -58,7 +58,7 @@ describe('parley serve', () => {
     expect((await stopped(second.running)).exitCode).toBe(0)
   })
 
-  it('closes a data folder that was open to others, but not one that holds other things', async () => {
+  it('closes a data folder that was open to others, but not one with other files', async () => {
     await using home = createHome()
     mkdirSync(home.dataDir, { mode: 0o755 })
     chmodSync(home.dataDir, 0o755)
@@ -74,7 +74,7 @@ describe('parley serve', () => {
     expect((await stopped(running)).stderr).toContain(`others can read ${shared}`)
   })
 
-  it('takes the token from a file, and warns of one that everybody can see', async () => {
+  it('takes the token from a file, and warns of one that others can see', async () => {
     await using home = createHome()
     writeFileSync(join(home.folder, 'mine'), 'a-token-in-a-file\n', { mode: 0o600 })
     const quiet = await served(home, ['--token-file', 'mine'])
@@ -88,7 +88,7 @@ describe('parley serve', () => {
     expect(await home.run(['sessions', '--token-file', 'none'])).toMatchObject({ exitCode: 2 })
   })
 
-  it('refuses a data folder that another one holds, and names it', async () => {
+  it('refuses a data folder that another server holds, and names that server', async () => {
     await using home = createHome()
     const { url, pid } = await served(home)
     const { exitCode, stderr } = await home.run(['serve', '--port', '0'])
@@ -106,7 +106,7 @@ describe('parley serve', () => {
     expect(stderr).toMatch(/^parley: .* is in use.*--port.*\n$/)
   })
 
-  it('refuses to be reached from elsewhere without a token of its own and a word', async () => {
+  it('refuses a non-loopback address without an explicit token and --allow-remote', async () => {
     await using home = createHome()
     const { exitCode, stderr } = await home.run(['--host', '0.0.0.0', '--port', '0'])
     expect(exitCode).toBe(2)
@@ -127,7 +127,7 @@ describe('parley serve', () => {
     expect(short.stderr).toMatch(/^parley: The token of --token is too short.*\n$/)
   })
 
-  it('says plainly when other machines can reach it, and where', async () => {
+  it('says when other machines can reach it, and under which URLs', async () => {
     await using home = createHome()
     const args = ['--host', '0.0.0.0', '--allow-remote', '--token', 'a-token-of-my-own', '--port', '0']
     const running = home.start(args)
@@ -139,7 +139,7 @@ describe('parley serve', () => {
     }
   })
 
-  it('tells strangers how it was started, but not where its data is', async () => {
+  it('shows the public how it was started, but not its data folder', async () => {
     await using home = createHome()
     const { url } = await served(home, ['--data-dir', 'kept-place'])
     const refused = await (await fetch(`${url}/api/sessions`)).text()
@@ -149,7 +149,7 @@ describe('parley serve', () => {
     }
   })
 
-  it('reads config.json, and refuses what it does not know there', async () => {
+  it('reads config.json, and refuses unknown keys', async () => {
     await using home = createHome()
     mkdirSync(home.dataDir)
     writeFileSync(join(home.dataDir, 'config.json'), '{"token":"a-token-from-the-file","colour":"red"}')
@@ -178,7 +178,7 @@ describe('parley serve', () => {
     expect(exitCode).toBe(2)
   })
 
-  it('says so when the data folder cannot be written', async () => {
+  it('reports a data folder that cannot be written', async () => {
     await using home = createHome()
     writeFileSync(join(home.folder, 'file'), '')
     const { exitCode, stderr } = await home.run(['--port', '0', '--data-dir', 'file'])
@@ -198,7 +198,7 @@ describe('parley serve', () => {
 })
 
 describe('parley token', () => {
-  it('prints the token, also before there is a server', async () => {
+  it('prints the token, even before there is a server', async () => {
     await using home = createHome()
     const { stdout } = await home.run(['token'])
     const { token } = await served(home)
@@ -215,7 +215,7 @@ describe('parley token', () => {
     expect(stdout).toMatch(new RegExp(`^${url}/open#[\\w-]{43}\n$`))
   })
 
-  it('rotates it, and the old server keeps the old one', async () => {
+  it('rotates the token; the running server keeps the old one', async () => {
     await using home = createHome()
     const { token } = await served(home)
     const { stdout, stderr } = await home.run(['token', '--rotate'])
@@ -229,7 +229,7 @@ describe('parley token', () => {
 })
 
 describe('parley doctor', () => {
-  it('finds nothing wrong on a new machine, and makes nothing', async () => {
+  it('finds nothing wrong on a new machine, and creates nothing', async () => {
     await using home = createHome()
     const { exitCode, stdout } = await home.run(['doctor', '--port', '0'])
     expect(exitCode).toBe(0)
@@ -237,7 +237,7 @@ describe('parley doctor', () => {
     expect(statSync(home.dataDir, { throwIfNoEntry: false })).toBeUndefined()
   })
 
-  it('sees the running server', async () => {
+  it('finds the running server', async () => {
     await using home = createHome()
     const { url } = await served(home)
     const { exitCode, stdout } = await home.run(['doctor', '--json'])

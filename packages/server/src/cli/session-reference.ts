@@ -5,7 +5,7 @@ import type { Context } from './context.ts'
 const page = 500
 const shown = 5
 
-/** The id of the session that a person means by its id, the start of its id, or `last`. */
+/** The id of the session that a person names by its id, a prefix of its id, or `last`. */
 export async function findSession(
   client: Client,
   reference: string,
@@ -32,7 +32,7 @@ export async function findSession(
   )
 }
 
-/** Every session, archived ones too, page by page. */
+/** Every session, including archived ones, page by page. */
 export async function* allSessions(client: Client): AsyncGenerator<SessionSummary> {
   let cursor: string | undefined
   do {
@@ -43,7 +43,7 @@ export async function* allSessions(client: Client): AsyncGenerator<SessionSummar
   } while (cursor !== undefined)
 }
 
-/** For each id the shortest start, of at least `least` characters, that means no other of them. */
+/** The shortest unique prefix of each id, with at least `least` characters. */
 export function shortIds(ids: readonly string[], least: number): Map<string, string> {
   const sorted = ids.toSorted()
   return new Map(

@@ -5,10 +5,13 @@ import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { createHome } from './program-under-test.ts'
 
-/** What a server reads before it answers. Each module costs time at every start, and memory for as long as it runs. */
+/**
+ * The code that a server loads before it answers. Each module costs time at every start, and memory while the server
+ * runs.
+ */
 const most = { modules: 425, bytes: 2_360_000 }
 
-it('a server answers before it has read more code than it needs', async () => {
+it('a server loads a bounded amount of code before it answers', async () => {
   const coverage = mkdtempSync(join(tmpdir(), 'parley-coverage-'))
   onTestFinished(() => rmSync(coverage, { recursive: true, force: true }))
   await using home = createHome()

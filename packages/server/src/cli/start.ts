@@ -27,43 +27,46 @@ import { makeDataFolder } from './data-folder.ts'
 import { logSteps } from './log-steps.ts'
 import { version } from './version.ts'
 
-/** In the package, built: the same place for the program as it is published and as it runs from its sources. */
+/** The built console is inside the package: the same path for the published program and for its sources. */
 const builtConsole = fileURLToPath(new URL('../../dist/console', import.meta.url))
 
 export type StartOptions = {
   readonly dataDir: string
   readonly hostname: string
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number
   readonly token: string
   readonly logger: Logger
-  /** Instead of the built-in ones. */
+  /** Replaces the built-in adapters. */
   readonly adapters?: readonly AgentAdapter[]
-  /** What the configuration says of the built-in ones. */
+  /** Settings of the built-in adapters from the configuration. */
   readonly agents?: BuiltInAdapterOptions['agents']
   readonly limits?: Partial<Limits>
   readonly recover?: HostOptions['recover']
-  /** What a new chat is made with where its page says nothing. */
+  /** Settings of a new chat that its page does not send. */
   readonly chat?: ChatDefaults
   readonly telemetry?: Pick<TelemetryOptions, 'content' | 'openTelemetry'>
   readonly allowedOrigins?: readonly string[]
   readonly allowedHosts?: readonly string[]
-  /** How people call the program here, for those who are signed in; without it, `parley`. */
+  /** How people run the program here, for signed-in callers. `parley` if not given. */
   readonly commandLine?: CommandLine
-  /** The same without the data folder, for what anybody may read. */
+  /** The same without the data folder, for public messages. */
   readonly publicCommandLine?: CommandLine
 }
 
 export type Parley = {
   readonly host: Host
   readonly http: HttpServer
-  /** How many clients hold a WebSocket open. */
+  /** How many clients have an open WebSocket. */
   followers(): number
-  /** Takes no more requests, parks or ends what runs, then lets go of the data folder. */
+  /** Stops taking requests, parks or ends running turns, then releases the data folder. */
   close(): Promise<void>
 }
 
-/** The whole server: a store in the data folder, a host on it, and its faces. Nothing is left open if it rejects. */
+/**
+ * Starts the whole server: a store in the data folder, a host on it, and its faces. If it rejects, nothing is left
+ * open.
+ */
 export async function startParley(options: StartOptions): Promise<Parley> {
   const {
     dataDir,
@@ -160,7 +163,7 @@ function keeperOf(options: StartOptions): AgentKeeper {
   })
 }
 
-/** How adapters are made, but for what the configuration says of each. */
+/** The options of the adapters, without the settings from the configuration. */
 function adapterOptions({ dataDir, commandLine }: StartOptions): Omit<BuiltInAdapterOptions, 'agents'> {
   return {
     env: process.env,

@@ -4,20 +4,20 @@ import type { Connected } from './connect.ts'
 
 export type SteadyAccess = AsyncDisposable & {
   readonly access: Access
-  /** This session is ours: nobody needs to wait for it when we leave. */
+  /** Marks a session as this command's own: leaving does not wait for it. */
   own(sessionId: string): void
 }
 
 const pageSize = 100
-/** A server that is being started anew is waited for so long. */
+/** How long to wait for a server that restarts. */
 const graceMs = 5_000
 const retryMs = 200
 const healthMs = 2_000
 const commandMs = 30_000
 
 /**
- * The sessions of a data folder for as long as an editor is there, which may be longer than the server: one that was
- * another editor's goes with it. What is wanted after that is wanted of the next one, or of one of our own.
+ * Access to the sessions of a data folder for as long as an editor is connected. The server may end earlier, for
+ * example if it belongs to another editor's process. Access then moves to the next server, or to an embedded one.
  */
 export function createSteadyAccess(first: Connected, connectAnew: () => Promise<Connected>): SteadyAccess {
   const ours = new Set<string>()
@@ -47,7 +47,7 @@ export function createSteadyAccess(first: Connected, connectAnew: () => Promise<
     return current
   }
 
-  /** What was under way when the server went is wanted of the next: a command has the same id there. */
+  /** A call that was pending when the server ended is repeated on the next one; a command keeps its id. */
   async function use<Reply>(work: (client: Client) => Promise<Reply>): Promise<Reply> {
     const server = await reachable()
     const forget = server.client.socket.onStatus(({ state }) => {

@@ -9,12 +9,12 @@ export function tokenFile(dataDir: string): string {
   return join(dataDir, 'token')
 }
 
-/** The token of this data folder: the one configured, else the one in its file, which is made on first use. */
+/** The token of this data folder: the configured one, or the one in its file, which is created on first use. */
 export function tokenOf({ token, dataDir }: Pick<Configuration, 'token' | 'dataDir'>): string {
   return token?.value ?? readToken(dataDir) ?? makeToken(dataDir)
 }
 
-/** The token in a file that somebody named. */
+/** The token in a file that a person named. */
 export function readTokenFile(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
@@ -36,7 +36,7 @@ export function rotateToken(dataDir: string): string {
   return token
 }
 
-/** True if others on this machine can read the token. */
+/** Whether others on this machine can read the token. */
 export function isTokenExposed(dataDir: string): boolean {
   const mode = statSync(tokenFile(dataDir), { throwIfNoEntry: false })?.mode ?? 0
   return process.platform !== 'win32' && (mode & 0o077) !== 0
@@ -61,7 +61,7 @@ function readToken(dataDir: string): string | undefined {
   )
 }
 
-/** Two programs that start at once must agree: the file appears whole, and the first one stays. */
+/** Two programs that start at once must agree: the file is created atomically, and the first one wins. */
 function makeToken(dataDir: string): string {
   const token = newToken()
   const temporary = writeBeside(dataDir, token)

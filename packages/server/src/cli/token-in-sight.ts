@@ -1,3 +1,3 @@
-/** What somebody is told who gives the token as an argument. */
+/** The warning for a token given as an argument. */
 export const tokenInSight =
   '--token shows the token to everybody who lists processes: set PARLEY_TOKEN or use --token-file'

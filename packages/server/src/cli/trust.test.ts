@@ -18,7 +18,7 @@ async function listed(home: Home): Promise<string[]> {
 }
 
 describe('parley trust', () => {
-  it('trusts this folder or another, lists them, and lets them go', async () => {
+  it('trusts this folder or another, lists them, and revokes them', async () => {
     await using home = createHome()
     const none = await home.run(['trust', '--list'])
     expect(none).toMatchObject({
@@ -48,7 +48,7 @@ describe('parley trust', () => {
     expect(await listed(home)).toEqual([])
   })
 
-  it('revokes what a link leads to, and what is gone', async () => {
+  it('revokes the target of a symbolic link, and a folder that no longer exists', async () => {
     await using home = createHome()
     const [real, gone] = [folderIn(home, 'real'), folderIn(home, 'gone')]
     symlinkSync(real, join(home.folder, 'link'))
@@ -75,7 +75,7 @@ describe('parley trust', () => {
   })
 })
 
-it('show says what was loaded and what pays, where the agent told', () => {
+it('show says what was loaded and what pays, if the agent reported it', () => {
   const state = { ...emptyState('ses_1', 'epo_1'), trusted: true, blocks: [], firstSeq: 1 }
   const connection = {
     connectionId: 'con_1',

@@ -7,5 +7,5 @@ const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.me
 
 export const version = manifest.version
 
-/** The lowest major version of Node that runs this. */
+/** The oldest major version of Node that runs Parley. */
 export const oldestNode = Number.parseInt(manifest.engines.node.replace(/^\D+/, ''), 10)

@@ -18,18 +18,18 @@ export type AcpOptions = Flags & {
   readonly model?: string
 }
 
-/** Speaks the Agent Client Protocol on stdin and stdout until the editor leaves. */
+/** Speaks the Agent Client Protocol on stdin and stdout until the editor disconnects. */
 export async function acp(options: AcpOptions, context: Context): Promise<number> {
   const { output, stdin, commandLine } = context
   const configuration = configurationOf(context, options)
   const defaults = defaultsOf(options)
-  // Whatever a library prints would be taken for a message.
+  // Anything that a library prints on stdout would be read as a message.
   globalThis.console = new Console(process.stderr)
   if (stdin.isTTY) output.err('parley: this speaks the Agent Client Protocol: start it from an editor.\n')
   const connected = () => connect(configuration, context)
   const first = await connected()
   await using server = createSteadyAccess(first, connected)
-  // The editor would hear of it only when it asks; whoever has set it up wrongly reads stderr.
+  // The editor would learn of an unknown agent only with its first request; on stderr it is visible at once.
   const served = async () => (await first.client.call('listAgents')).agents
   await expectAgent(options.agent, { flags: options, context, served })
   const face = createAcpFace(ndJsonStream(toWeb(process.stdout), Readable.toWeb(stdin) as ReadableStream), {

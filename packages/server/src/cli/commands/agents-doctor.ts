@@ -13,7 +13,7 @@ export type AgentDoctorOptions = Omit<InstallOptions, 'latest' | 'version'> & {
   readonly prompt?: string
 }
 
-/** Examines an agent and says what it finds as it finds it. Exit code 1 if something fails. */
+/** Examines an agent and prints each result at once. Exit code 1 if something fails. */
 export async function agentDoctor(
   id: string,
   options: AgentDoctorOptions,

@@ -15,16 +15,16 @@ import { onInterrupt } from '../interrupts.ts'
 import { startProgress } from '../terminal/progress.ts'
 
 export type InstallOptions = Flags & {
-  /** Another folder than the one in the data folder. */
+  /** Install into another folder than the one in the data folder. */
   readonly into?: string
   readonly latest?: boolean
   readonly version?: string
-  /** Let another installation of the same agent end first. */
+  /** Wait for another installation of the same agent to end. */
   readonly wait?: boolean
   readonly json?: boolean
 }
 
-/** The agents there are, for a folder that they may be installed in. Tests give another list. */
+/** Lists the agents for an agents folder. Tests pass another list. */
 export type ListAgents = typeof builtInAdapters
 
 const probeMs = 5_000
@@ -54,7 +54,7 @@ export async function installAgents(
   return installEach(wanted, folder, options, context)
 }
 
-/** Without ids, all that Parley has installed. */
+/** Without ids, updates all agents that Parley has installed. */
 export async function updateAgents(
   ids: readonly string[],
   options: InstallOptions,
@@ -111,7 +111,7 @@ export function agentsAt(
   return { folder, adapters, adapterOf }
 }
 
-/** One after the other. What fails does not keep the rest from being installed, but it is the exit code. */
+/** Installs one agent after the other. A failure does not stop the others, but it sets the exit code. */
 async function installEach(
   wanted: readonly Installable[],
   folder: string,

@@ -16,7 +16,10 @@ export type AgentKeyOptions = Flags & {
   readonly json?: boolean
 }
 
-/** Each goes through a server, so that one that runs has it at once: the one of the data folder, or one for the moment. */
+/**
+ * All of these go through a server, so that a running one applies them at once: the one of the data folder, or a
+ * temporary one.
+ */
 
 export async function addAgent(
   id: string,
@@ -53,7 +56,7 @@ export async function forgetAgent(
   return 0
 }
 
-/** The key is read from stdin, or typed without being shown: it is no argument, which others could see. */
+/** The key is read from stdin or typed without echo. It is not an argument, because others could see it. */
 export async function agentKey(id: string, options: AgentKeyOptions, context: Context): Promise<number> {
   await using server = await connect(configurationOf(context, options), context)
   const { client } = server

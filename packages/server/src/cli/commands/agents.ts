@@ -31,7 +31,7 @@ export async function agents(options: AgentsOptions, context: Context): Promise<
   return 0
 }
 
-/** Where the table is too wide, what to do stands whole on a line of its own below each agent. */
+/** If the table is too wide, the hint is printed whole on its own line below each agent. */
 export function agentLines(rows: readonly string[][], width: number | undefined): string[] {
   const whole = tableLines(columns, rows, width)
   if (width === undefined || whole.every((line) => line.length <= width)) return whole

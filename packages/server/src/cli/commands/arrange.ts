@@ -30,7 +30,7 @@ function words(id: string, patch: Patch, { commandLine }: Context): string {
   return `Archived ${id}. Undo: ${commandLine(`unarchive ${id}`)}`
 }
 
-/** Makes a session that goes on from where this one is. */
+/** Creates a session that continues from the end of this one. */
 export async function fork(reference: string, options: ForkOptions, context: Context): Promise<number> {
   const { title, json } = options
   await using server = await connect(configurationOf(context, options), context)

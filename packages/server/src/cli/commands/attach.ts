@@ -15,7 +15,7 @@ import { watchSession } from '../watch-session.ts'
 
 export type AttachOptions = Flags & { readonly tail?: string }
 
-/** A session on the terminal, until the person leaves it. It goes on without them. */
+/** Shows a session on the terminal until the person detaches. The session continues without them. */
 export async function attach(reference: string, options: AttachOptions, context: Context): Promise<number> {
   const { output } = context
   const tail = tailOf(options.tail)
@@ -104,7 +104,7 @@ async function lastEvents(
   return events
 }
 
-/** What was typed here stands on the screen already. */
+/** A prompt that was typed here is on the screen already. */
 function showOn(screen: Screen, transcript: Transcript, typed: string[]): (item: FeedItem) => void {
   return (item) => {
     if (item.type === 'delta') screen.print(transcript.delta(item.delta))

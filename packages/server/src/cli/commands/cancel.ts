@@ -6,7 +6,7 @@ import { findSession } from '../session-reference.ts'
 
 export type CancelOptions = Flags & { readonly tasks?: boolean; readonly json?: boolean }
 
-/** Asks the turn that runs to stop. What is queued is paused. With --tasks, stops what runs in the background instead. */
+/** Cancels the running turn and pauses the queue. With --tasks, stops background tasks instead. */
 export async function cancel(reference: string, options: CancelOptions, context: Context): Promise<number> {
   await using server = await connect(configurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)
@@ -25,7 +25,7 @@ export async function cancel(reference: string, options: CancelOptions, context:
   return 0
 }
 
-/** Lets the prompts run that a stop has paused. */
+/** Runs the prompts that a stop has paused. */
 export async function resume(reference: string, options: Flags, context: Context): Promise<number> {
   await using server = await connect(configurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)

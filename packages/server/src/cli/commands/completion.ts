@@ -6,7 +6,10 @@ const shells = ['bash', 'zsh', 'fish'] as const
 
 type Words = { readonly path: string; readonly words: readonly string[]; readonly about: string }
 
-/** Prints a script that completes commands and options. It holds all of them, so that completing starts no program. */
+/**
+ * Prints a script that completes commands and options. The script contains all of them, so that completing starts no
+ * program.
+ */
 export function completion(shell: string, program: Command, context: Context): number {
   const known = shells.find((name) => name === shell)
   if (!known) {
@@ -33,7 +36,10 @@ function cases(all: readonly Words[]): string {
   return all.map(({ path, words }) => `    '${path}') candidates='${words.join(' ')}' ;;`).join('\n')
 }
 
-/** The words before the cursor that are commands; the rest are arguments and options. In zsh, `path` would be PATH. */
+/**
+ * Collects the words before the cursor that are commands; the rest are arguments and options. Not named `path`, which
+ * is PATH in zsh.
+ */
 const body = (all: readonly Words[]) => `  local at='' word candidates=''
   for word in "\${before[@]}"; do
     case "$at $word" in

@@ -9,7 +9,7 @@ import { oneLine } from '../terminal/visible.ts'
 
 export type DeleteOptions = Flags & { readonly yes?: boolean; readonly json?: boolean }
 
-/** Deletes a session for good, after asking. */
+/** Deletes a session and all its events, after a confirmation. */
 export async function deleteSession(
   reference: string,
   options: DeleteOptions,

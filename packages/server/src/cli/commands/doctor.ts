@@ -18,7 +18,7 @@ export type DoctorOptions = Flags & { readonly json?: boolean }
 const probeMs = 10_000
 const largestChecked = 256 * 1024 * 1024
 
-/** Looks at everything a server needs, changes nothing, and says what to do. Exit code 1 if something fails. */
+/** Checks everything that a server needs, changes nothing, and says what to do. Exit code 1 if something fails. */
 export async function doctor(options: DoctorOptions, context: Context): Promise<number> {
   const { output } = context
   const checks: Check[] = []
@@ -127,7 +127,7 @@ function listenProblem(host: string, port: number): Promise<string | undefined> 
   })
 }
 
-/** A running server has the file locked: that it runs says that the database is open. */
+/** A running server has locked the file, and that it runs shows that the database opens. */
 async function databaseCheck({ dataDir }: Configuration, isHeld: boolean): Promise<Check> {
   const name = 'database'
   const file = databaseFile(dataDir)
@@ -208,7 +208,7 @@ function agentCheck({ id, found, version, usable, signedIn, hint = '' }: Probed)
   return ok(name, [version, hint].filter(Boolean).join(', ') || 'found')
 }
 
-/** Agents that nobody asked for here: neither named in config.json nor installed by Parley. */
+/** Agents that were not asked for: neither named in config.json nor installed by Parley. */
 function restCheck(agents: readonly Probed[], { commandLine }: Context): Check {
   const names = agents.map(({ id, found }) => (found ? `${id} (not signed in)` : id))
   const text = `not set up: ${names.join(', ')}. What each one needs: ${commandLine('agents')}`

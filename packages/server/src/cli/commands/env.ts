@@ -19,7 +19,10 @@ export type EnvOptions = Flags & {
 
 const columns = [{ name: 'FOR', shrinks: true }, { name: 'VARIABLES' }]
 
-/** Sets a variable for agents, removes it, or lists which are set. No value is an argument: others could see it. */
+/**
+ * Sets a variable for agents, removes it, or lists the names that are set. A value is never an argument, because others
+ * could see it.
+ */
 export async function env(name: string | undefined, options: EnvOptions, context: Context): Promise<number> {
   if (options.folder !== undefined && options.session !== undefined) {
     throw new ParleyError('validation_error', 'Give --folder or --session, not both.')

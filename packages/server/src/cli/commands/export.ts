@@ -9,7 +9,7 @@ import { visible } from '../terminal/visible.ts'
 
 export type ExportOptions = Flags & { readonly as?: string; readonly output?: string }
 
-/** The whole session as a file, or to stdout. */
+/** Writes the whole session to a file or to stdout. */
 export async function exportSession(
   reference: string,
   options: ExportOptions,
@@ -20,7 +20,7 @@ export async function exportSession(
   const id = await findSession(server.client, reference, context)
   const text = await server.client.call('exportSession', { params: { id }, query: { as } })
   if (options.output === undefined || options.output === '-') {
-    // What an agent wrote must not reach the terminal as commands to it. A file or a pipe gets it as it is.
+    // Output of an agent must not reach the terminal as control sequences. A file or a pipe gets it unchanged.
     context.output.out(context.output.isOutTerminal ? visible(text) : text)
     return 0
   }

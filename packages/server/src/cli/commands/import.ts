@@ -16,7 +16,7 @@ const columns = [
   { name: 'TITLE', shrinks: true },
 ]
 
-/** Lists the conversations that an agent keeps by itself, or reads one of them into a session. */
+/** Lists the conversations in an agent's own history, or imports one of them as a session. */
 export async function importConversation(
   agent: string,
   agentSessionId: string | undefined,

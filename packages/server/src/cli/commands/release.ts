@@ -4,7 +4,7 @@ import { type Context, configurationOf } from '../context.ts'
 import { findSession } from '../session-reference.ts'
 import { oneLine } from '../terminal/visible.ts'
 
-/** Lets the agent's process go, and prints the command that goes on with the conversation in the agent's own program. */
+/** Releases the agent's process and prints the command that continues the conversation in the agent's own program. */
 export async function release(reference: string, options: Flags, context: Context): Promise<number> {
   await using server = await connect(configurationOf(context, options), context)
   const id = await findSession(server.client, reference, context)

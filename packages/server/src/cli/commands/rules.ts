@@ -42,7 +42,7 @@ export async function listRules(options: RulesOptions, context: Context): Promis
   return 0
 }
 
-/** A standing rule for every session, or for those of one folder. */
+/** Adds a standing rule for every session, or for the sessions of one folder. */
 export async function addRule(
   given: string,
   tool: string,

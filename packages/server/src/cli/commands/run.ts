@@ -47,10 +47,10 @@ type Run = {
   readonly decided: Set<string>
 }
 
-/** A server that does not take the prompt within this is not there. */
+/** How long the server may take to accept the prompt. */
 const submitMs = 30_000
 
-/** One prompt and all the agent does until it stops. Gives the exit code by the outcome. */
+/** Sends one prompt and waits for the end of its turn. The outcome gives the exit code. */
 export async function run(
   agent: string,
   given: string | undefined,
@@ -98,7 +98,10 @@ export async function run(
   }
 }
 
-/** A server that we found may have been another command's, and go with it: then there is the next, or our own. */
+/**
+ * The server that was found may belong to another command and end with it. Then the next server is used, or an embedded
+ * one.
+ */
 async function begin(
   configuration: Configuration,
   context: Context,
@@ -116,7 +119,10 @@ async function begin(
   }
 }
 
-/** Resolves with the end of the turn, or nothing if the prompt never became one, and whether the agent could be started. */
+/**
+ * Resolves with the end of the turn, or undefined if the prompt never became a turn, and with whether the agent could
+ * be started.
+ */
 async function promptAndWatch(
   run: Run,
   prompt: string,
@@ -131,7 +137,7 @@ async function promptAndWatch(
   const failed = new AbortController()
   const stop = async (why: string | undefined) => {
     if (why !== undefined) say(`parley: ${why}`)
-    // A person's Ctrl-C pauses what is queued behind; the end of the time does not.
+    // Ctrl-C of a person pauses the queue; a timeout does not.
     await stopTurn(client, session.id, { promptId, turnId, pauseQueue: why === undefined })
   }
   stopping.promise.then(stop).catch((thrown: unknown) => failed.abort(thrown))
@@ -164,7 +170,7 @@ function pausedWords({ context, session }: Run): string {
   return `parley: this prompt is paused, because the turn before it was stopped. To run it: ${context.commandLine(`resume ${session.id}`)}`
 }
 
-/** A session that was made for a prompt which is then refused goes again: there is nothing in it. */
+/** If the prompt is refused, the session that was created for it is deleted again. */
 async function submit({ client, session, options }: Run, prompt: string) {
   try {
     return await client.prompt(session.id, prompt, { signal: AbortSignal.timeout(submitMs) })
@@ -174,7 +180,7 @@ async function submit({ client, session, options }: Run, prompt: string) {
   }
 }
 
-/** The server has answered, so the prompt is not on its way any more. */
+/** The server has answered, so the prompt is not pending any more. */
 function isRefusal(thrown: unknown): boolean {
   return thrown instanceof ParleyError && thrown.code !== 'busy' && thrown.code !== 'cancelled'
 }
@@ -185,7 +191,7 @@ async function removeEmpty(client: Client, id: string): Promise<void> {
     const { turns, turn, queue } = await client.call('getSession', { params, query: { tail: 0 } })
     if (turns === 0 && !turn && queue.length === 0) await client.call('deleteSession', { params })
   } catch {
-    // What is told is why the prompt was refused.
+    // Ignored: the reported error is why the prompt was refused.
   }
 }
 
@@ -193,7 +199,7 @@ function fromState({ seq, epoch }: SessionState) {
   return { after: seq, epoch }
 }
 
-/** A prompt that still waits is withdrawn; a turn that runs is cancelled and watched to its end. */
+/** Withdraws a queued prompt, or cancels a running turn. */
 async function stopTurn(
   client: Client,
   sessionId: string,
@@ -220,7 +226,7 @@ function isConflict(thrown: unknown): boolean {
   return thrown instanceof ParleyError && thrown.code === 'conflict'
 }
 
-/** By name only: what is typed as an argument, others can see. */
+/** Only names are arguments, because others can see arguments. */
 function inherited(names: readonly string[], { env }: Context): Record<string, string> {
   return Object.fromEntries(
     names.map((name) => {
@@ -279,7 +285,7 @@ function transcriptShow(run: Run): (item: FeedItem) => void {
   }
 }
 
-/** What --on-permission decided was said in the moment it did. */
+/** A decision of --on-permission was printed when it was made. */
 function isSaid(event: SessionEvent | UnknownEvent, decided: ReadonlySet<string>): boolean {
   return isKnown(event) && event.type === 'permission.resolved' && decided.has(event.requestId)
 }
@@ -371,7 +377,7 @@ function sayWhatNext(session: SessionState, { output, commandLine }: Context): v
   output.err(`${output.errStyle.dim(`go on: ${go}`)}\n`)
 }
 
-/** The log has the prompt and why the agent did not start, often in more words than stand here. */
+/** Used when the agent did not start. The log has the prompt and the reason, often in more detail. */
 function sayWhatIsKept({ id, agent }: SessionState, { output, commandLine }: Context): void {
   const lines = [
     `parley: the prompt is kept in the session ${id}`,

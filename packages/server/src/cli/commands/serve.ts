@@ -13,7 +13,7 @@ import { version } from '../version.ts'
 
 export type ServeOptions = Flags & { readonly json?: boolean }
 
-/** Runs the server until it is told to stop. The last line on stdout, once it is ready, is the link. */
+/** Runs the server until it is told to stop. When it is ready, the last line on stdout is the link. */
 export async function serve(options: ServeOptions, context: Context): Promise<number> {
   const { output } = context
   const configuration = configurationOf(context, options)

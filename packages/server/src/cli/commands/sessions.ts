@@ -67,7 +67,7 @@ export async function sessions(options: SessionsOptions, context: Context): Prom
   return 0
 }
 
-/** Everything that waits for a person, the longest first. */
+/** All open requests, the one that has waited longest first. */
 async function listWaiting(client: Client, options: SessionsOptions, context: Context): Promise<number> {
   const { json, agent } = options
   const { output, commandLine } = context
@@ -94,7 +94,7 @@ async function listWaiting(client: Client, options: SessionsOptions, context: Co
   return 0
 }
 
-/** There may be sessions of an agent that is gone; where there are none, its name may be mistyped. */
+/** An agent that is gone may still have sessions. If there are none, its name may be mistyped. */
 async function checkAgent(client: Client, flags: SessionsOptions, context: Context): Promise<void> {
   if (flags.agent === undefined) return
   const { expectAgent } = await import('../known-agent.ts')
@@ -114,7 +114,7 @@ function waitingRow({ session, request }: WaitingRequest, name: (id: string) => 
   return [name(id), agent, ageWords(Date.now() - request.at), asks, title || 'untitled']
 }
 
-/** On a terminal as much of an id as means one session; elsewhere programs read it, and get all of it. */
+/** On a terminal, the shortest prefix of an id that names one session; for programs, the whole id. */
 async function namesOf(client: Client, { output }: Context): Promise<(id: string) => string> {
   if (!output.isOutTerminal) return (id) => id
   const ids: string[] = []

@@ -12,7 +12,7 @@ export type ShowOptions = Flags & { readonly json?: boolean; readonly tail?: str
 
 const mostBlocks = 500
 
-/** A session's state and its last blocks, to read or, with --json, as the server gives them. */
+/** A session's state and its last blocks, as text or, with --json, as the server returns them. */
 export async function show(reference: string, options: ShowOptions, context: Context): Promise<number> {
   const { output, commandLine } = context
   const tail = tailOf(options.tail)
@@ -43,7 +43,7 @@ function detailLines(detail: SessionDetail, { output }: Context): string[] {
   ]
 }
 
-/** What the blocks do not say: how it stands now. */
+/** The state of the session that its blocks do not show. */
 export function stateLines(state: SessionDetail): string[] {
   const { requests, queue, plan, usage, openBlocks, connection } = state
   const window = usage?.context.window ? ` of ${usage.context.window}` : ''

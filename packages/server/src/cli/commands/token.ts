@@ -10,7 +10,7 @@ export type TokenOptions = Flags & {
   readonly json?: boolean
 }
 
-/** Prints the token, makes a new one, or asks the running server for a link. */
+/** Prints the token, creates a new one, or asks the running server for a sign-in link. */
 export async function token(options: TokenOptions, context: Context): Promise<number> {
   const { output, commandLine } = context
   const configuration = configurationOf(context, options)

@@ -16,7 +16,7 @@ export type TrustOptions = Flags & {
 
 const columns = [{ name: 'FOLDER', shrinks: true }, { name: 'AGE' }]
 
-/** Trusts a folder, revokes that, or lists what is trusted. */
+/** Trusts a folder, revokes that, or lists trusted folders. */
 export async function trust(
   given: string | undefined,
   options: TrustOptions,
@@ -65,7 +65,7 @@ const add: Change = async (client, folder, { json }, { output }) => {
   return 0
 }
 
-/** The folder may have been named by a link, so what is gone is seen in the list. */
+/** The folder may be given by a symbolic link, so the lists before and after show which one was removed. */
 const remove: Change = async (client, folder, { json }, { output }) => {
   const before = await client.call('listTrustedFolders')
   await client.call('distrustFolder', { query: { folder } })
@@ -84,7 +84,7 @@ function isInside(folder: string, parent: TrustedFolder): boolean {
   return folder.startsWith(parent.folder.endsWith(sep) ? parent.folder : parent.folder + sep)
 }
 
-/** The server speaks to programs; whoever typed `trust` knows arguments and options. */
+/** Rewords the server's error for a person who typed `trust`. */
 function inWordsOfTrust(thrown: unknown, folder: string, { commandLine }: Context): unknown {
   if (!(thrown instanceof ParleyError)) return thrown
   if (thrown.code !== 'not_found') return thrown

@@ -29,7 +29,7 @@ const ended = (more = {}): Fields => ({
   ...more,
 })
 
-it('a queued prompt stands above its turn, and one that was steered says so', () => {
+it('a queued prompt is shown above its turn, and a steered one is marked', () => {
   const shown = lines(
     submitted('one', { turnId: 'a' }),
     submitted('withdrawn'),
@@ -54,7 +54,7 @@ it('a queued prompt stands above its turn, and one that was steered says so', ()
   ])
 })
 
-it('what a person changed is what ran, and the time of an answer is nobody’s work', () => {
+it('a changed command is shown as what ran, and waiting for an answer does not count as work', () => {
   const call = { toolCallId: 'c', kind: 'execute', title: 'rm -rf build', input: { command: 'rm -rf build' } }
   const input = { command: 'ls build' }
   const shown = lines(

@@ -7,7 +7,7 @@ import { oneLine, visible } from './visible.ts'
 
 export type LineFacts = { readonly style: Style; readonly columns: number }
 
-/** A timeline as a terminal shows it: the words as they are, in the order in which they are read. Pure. */
+/** A timeline as lines for a terminal, in reading order. Pure. */
 export function timelineLines(timeline: readonly Block[], { style, columns }: LineFacts): string[] {
   const facts = { style, columns, ...factsOf(timeline) }
   return inReadingOrder(timeline).flatMap((block) => blockLines(block, facts))

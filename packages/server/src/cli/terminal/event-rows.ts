@@ -3,20 +3,20 @@ import { type AskedFacts, noticeRow, planRows, promptRow, resolutionRow, turnEnd
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
 
-/** What the rows of an event need to know beside it. */
+/** What the rows of an event need besides the event. */
 export type RowFacts = {
   readonly style: Style
-  /** Also what others, and we, prompted. */
+  /** Show prompts too, those of this client and of others. */
   readonly prompts: boolean
   /** What a request was about. */
   readonly asked: (requestId: string) => AskedFacts
-  /** How much of the turn that ends people were asked for, in milliseconds. */
+  /** How long people were asked during the ending turn, in milliseconds. */
   readonly waited: number
-  /** Whether these words of an error stand on the screen already, in this turn. */
+  /** Whether this error message was already shown in this turn. */
   readonly wasSaid: (words: string) => boolean
 }
 
-/** The rows of every event that is neither words nor a tool call. Pure. */
+/** The rows of every event that is neither text nor a tool call. Pure. */
 export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
   const { style } = facts
   switch (event.type) {
@@ -36,7 +36,7 @@ export function eventRows(event: SessionEvent, facts: RowFacts): string[] {
       return [style.dim('the queue was resumed')]
     case 'permission.resolved':
     case 'question.resolved':
-      // The agent asked again after a restart, and the answer given before was used: that is no news.
+      // The agent asked again after a restart and got the carried answer, which was shown before.
       return event.carriedFrom ? [] : [resolutionRow(event, facts.asked(event.requestId), style)]
     case 'block.retracted':
       return [
@@ -71,7 +71,7 @@ function wasErrorSaid({ error }: EventOf<'turn.ended'>, { wasSaid }: RowFacts): 
   return error !== undefined && wasSaid(error.message)
 }
 
-/** That the server is gone says itself, and in other words. */
+/** A killed server is reported by another message. */
 function disconnectedRows(event: EventOf<'agent.disconnected'>, { style, wasSaid }: RowFacts): string[] {
   const text = event.reason === 'server-killed' ? undefined : lossText(event)
   if (text === undefined || wasSaid(text)) return []

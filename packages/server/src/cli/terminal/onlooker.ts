@@ -14,7 +14,7 @@ export type OnlookerOptions = {
   readonly commandLine: CommandLine
 }
 
-/** Where nobody can type: what waits is shown, with where it can be answered. */
+/** Used without a terminal: shows open requests and where they can be answered. */
 export function createOnlooker({ client, sessionId, screen, style, commandLine }: OnlookerOptions): Answerer {
   async function show(requestId: string): Promise<void> {
     const query = { tail: 0 }

@@ -1,6 +1,6 @@
 import { createStyle, isColoured, type Style } from './style.ts'
 
-/** The standard streams of the program. Agent's words and asked-for data go to `out`, everything else to `err`. */
+/** The standard streams of the program. Text of the agent and requested data go to `out`, everything else to `err`. */
 export type Output = {
   out(text: string): void
   err(text: string): void
@@ -8,10 +8,10 @@ export type Output = {
   readonly errStyle: Style
   readonly isOutTerminal: boolean
   readonly isErrTerminal: boolean
-  /** A person can be asked: there is a keyboard, and a place to show the question. */
+  /** Whether a person can be asked: there is a keyboard and a place to show the request. */
   readonly canAsk: boolean
   columns(): number
-  /** Fires when whoever read our output has left (`| head`). What is written after that is dropped. */
+  /** Aborts when the reader of the output closes the pipe (`| head`). Later output is dropped. */
   readonly readerLeft: AbortSignal
   flush(): Promise<void>
 }

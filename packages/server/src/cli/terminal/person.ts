@@ -12,12 +12,12 @@ import {
 import type { Keyboard, Screen } from './screen.ts'
 import type { Style } from './style.ts'
 
-/** Whoever answers what an agent asks: the person at this terminal, or a policy when nobody is there. */
+/** Answers requests of an agent: the person at this terminal, or a policy if nobody is there. */
 export type Answerer = {
   requested(requestId: string): void
-  /** It was answered, by us or elsewhere, or is no longer asked. */
+  /** The request was resolved, here or elsewhere. */
   resolved(requestId: string, outcome: string): void
-  /** The server was away and is back: what is still open must be asked again. */
+  /** The server was lost and is back: open requests must be asked again. */
   reconnected(): void
 }
 
@@ -26,11 +26,11 @@ export type PersonOptions = {
   readonly sessionId: string
   readonly screen: Screen
   readonly style: Style
-  /** The person ended the input instead of answering. */
+  /** Called when the person ends the input instead of answering. */
   readonly onEnd: () => void
 }
 
-/** Asks one thing at a time, in the order it was asked for. What is answered elsewhere meanwhile goes away. */
+/** Asks one request at a time, in order. A request that is answered elsewhere is withdrawn. */
 export function createPerson(options: PersonOptions): Answerer {
   const { client, sessionId, screen, style } = options
   const queue: string[] = []
@@ -54,7 +54,7 @@ export function createPerson(options: PersonOptions): Answerer {
     return next()
   }
 
-  /** The server is asked first: a rule or the mode may have decided in the same breath. */
+  /** Checks the server's state first: a rule or the mode may have decided at the same time. */
   async function askFor(requestId: string, signal: AbortSignal): Promise<void> {
     if (settled.has(requestId)) return
     const state = await client.call('getSession', { params: { id: sessionId }, query: { tail: 0 } })
@@ -77,7 +77,7 @@ export function createPerson(options: PersonOptions): Answerer {
       if (!(thrown instanceof ParleyError)) throw thrown
       if (thrown.code === 'conflict') return screen.say(style.dim('answered elsewhere'))
       if (thrown.code !== 'forbidden') throw thrown
-      // A rule refuses it: another answer may be taken.
+      // A rule forbids it: another answer is possible.
       screen.say(style.yellow(thrown.message))
       throw again
     }

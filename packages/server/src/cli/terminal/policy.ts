@@ -7,18 +7,18 @@ export type PolicyOptions = {
   readonly client: Client
   readonly sessionId: string
   readonly decision: 'allow' | 'deny'
-  /** --on-permission said so; else nobody is there to ask. */
+  /** True: --on-permission decides. False: nobody can be asked. */
   readonly isFlag: boolean
-  /** A permission is about to be decided here: one line that says so. */
+  /** Called with a one-line message before a permission is decided here. */
   readonly onDecision: (requestId: string, line: string) => void
-  /** Questions are for a person: the one at this terminal, if there is one. */
+  /** Answers questions: the person at this terminal, if there is one. */
   readonly person?: Answerer | undefined
-  /** A question came and nobody is there to answer it. */
+  /** Called when a question is asked and nobody can answer it. */
   readonly onQuestion: () => void
   readonly onError: (error: unknown) => void
 }
 
-/** Answers permissions without asking, and says so. Questions have no such answer. */
+/** Decides permissions without asking and prints the decision. Questions cannot be answered this way. */
 export function createPolicy(options: PolicyOptions): Answerer {
   const { client, sessionId, decision, person } = options
   const word = decision === 'allow' ? 'allowed' : 'denied'

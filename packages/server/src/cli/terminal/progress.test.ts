@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-it('is a line now and then where there is no terminal', () => {
+it('progress without a terminal is a line now and then', () => {
   const { said, context } = contextUnderTest({ env: {}, cwd: '/' })
   const progress = startProgress('installing tiny', context.output)
   progress.say('fetch one')
@@ -25,7 +25,7 @@ it('is a line now and then where there is no terminal', () => {
   expect(said).toEqual({ out: '', err: expect.stringMatching(/20 s, fetch two\n$/) })
 })
 
-it('is one line that changes on a terminal, no wider than it, and nothing in the end', () => {
+it('progress on a terminal is one line that changes, no wider than the terminal, and is removed at the end', () => {
   const { said, context } = contextUnderTest({ env: {}, cwd: '/' })
   const output = { ...context.output, isErrTerminal: true, columns: () => 40 }
   const progress = startProgress('installing tiny', output)

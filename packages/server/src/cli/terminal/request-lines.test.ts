@@ -27,7 +27,7 @@ const request: OpenPermission = {
 }
 
 describe('a permission', () => {
-  it('says what, where and why, with the whole command', () => {
+  it('shows what, where and why, with the whole command', () => {
     expect(permissionLines(request, '/somewhere', style)).toEqual([
       '? The agent asks for permission: execute (Bash, in /somewhere)',
       '  rm -rf build',
@@ -38,18 +38,18 @@ describe('a permission', () => {
     ])
   })
 
-  it('says that it reaches further than a mode or a grant answers for', () => {
+  it('says that it is outside of what a mode or a grant covers', () => {
     const [head] = permissionLines({ ...request, outside: true, protected: true }, '/somewhere', style)
     expect(head).toContain('(Bash, in /somewhere, outside the folder, a protected file)')
   })
 
-  it('shows the change it would make', () => {
+  it('shows the diff', () => {
     const diff = { path: 'a.txt', before: 'one\n', after: 'two\n' }
     const lines = permissionLines({ ...request, kind: 'edit', title: 'a.txt', diff }, '/somewhere', style)
     expect(lines.slice(-3)).toEqual(['    a.txt', '    -one', '    +two'])
   })
 
-  it('shows each file of a patch by itself, and what becomes of it', () => {
+  it('shows each file of a patch separately, with what happens to it', () => {
     const diffs = [
       { path: 'a.txt', patch: '@@ -1 +1 @@\n-one\n+two' },
       { path: 'c.txt', movedFrom: 'b.txt', patch: '@@ -1 +1 @@\n-b\n+c' },
@@ -63,12 +63,12 @@ describe('a permission', () => {
     ])
   })
 
-  it('of a plan without text shows no empty input', () => {
+  it('for a plan without text shows no empty input', () => {
     const plan = { ...request, kind: 'plan' as const, title: 'Propose the plan', input: {} }
     expect(permissionLines(plan, '/somewhere', style).join('\n')).not.toContain('{}')
   })
 
-  it('is numbered in the order of its options', () => {
+  it('has its options numbered in order', () => {
     const choices = request.options
     expect(choiceLines(choices, request, style).map((line) => line.trim().slice(0, 18))).toEqual([
       '1 Allow once  (or ',
@@ -85,7 +85,7 @@ describe('a permission', () => {
     expect(readChoice('n it is in use', choices)?.message).toBe('it is in use')
   })
 
-  it('for a plan is approved, or planned on', () => {
+  it('for a plan can be approved or sent back', () => {
     const [allow, , deny] = options
     const lines = choiceLines([allow, deny] as PermissionOption[], { kind: 'plan' }, style)
     expect(lines).toEqual([
@@ -117,13 +117,13 @@ describe('a question', () => {
     expect(readAnswer('3 1 1', question({ multiple: true }))).toEqual(['CI', 'Tests'])
   })
 
-  it("takes one's own words only where it says so", () => {
+  it('takes free text only if it says so', () => {
     expect(readAnswer('neither', question({}))).toBeUndefined()
     expect(readAnswer('neither', question({ freeText: true }))).toBe('neither')
     expect(readAnswer('none of them', question({ freeText: true, multiple: true }))).toEqual(['none of them'])
   })
 
-  it('does not take a number that is not there for words', () => {
+  it('does not take a number out of range as free text', () => {
     expect(readAnswer('4', question({ freeText: true }))).toBeUndefined()
     expect(readAnswer('1,4', question({ multiple: true, freeText: true }))).toBeUndefined()
     expect(readAnswer('  ', question({ freeText: true }))).toBeUndefined()

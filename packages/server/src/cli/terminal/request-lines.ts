@@ -9,7 +9,7 @@ import type { Style } from './style.ts'
 import { changeLines } from './tool-output.ts'
 import { oneLine, visible } from './visible.ts'
 
-/** What waits for a person, as lines that say all of it: what, where and why, and the input in full. Pure. */
+/** An open request as lines that show all of it: what, where and why, and the whole input. Pure. */
 
 export type OpenPermission = Extract<OpenRequest, { type: 'permission' }>
 
@@ -59,7 +59,7 @@ function pathWords({ path, movedFrom, before, after }: Diff): string {
   return before === null ? `${name} (new file)` : after === null ? `${name} (deleted)` : name
 }
 
-/** The one field of the input that says what would happen; the others only explain it. */
+/** The field of the input that says what would happen; the others only explain it. */
 function mainField({ kind, input }: OpenPermission): 'plan' | 'command' | undefined {
   const name = kind === 'plan' ? 'plan' : 'command'
   return isRecord(input) && typeof input[name] === 'string' ? name : undefined
@@ -92,7 +92,7 @@ const planLabels = { allow: 'Approve the plan', deny: 'Keep planning' }
 
 export type Choice = { readonly option: PermissionOption; readonly message?: string }
 
-/** "1", "5 because it is in use", "y", "n because …", "d"; nothing if it is none of these. */
+/** Reads "1", "5 because it is in use", "y", "n because …" or "d"; undefined for anything else. */
 export function readChoice(line: string, choices: readonly PermissionOption[]): Choice | undefined {
   const [word = '', ...rest] = line.trim().split(/\s+/)
   const message = line.trim().slice(word.length).trim()
@@ -126,7 +126,7 @@ export function questionPrompt(question: Question): string {
   return `${[numbers, own].filter(Boolean).join(', or ')}: `
 }
 
-/** Numbers stand for their labels; anything else is an answer in one's own words, if the question takes them. */
+/** Numbers stand for their labels; anything else is free text, if the question takes it. */
 export function readAnswer(line: string, question: Question): string | string[] | undefined {
   const text = line.trim()
   if (text === '') return undefined

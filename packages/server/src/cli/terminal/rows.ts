@@ -16,7 +16,7 @@ import { durationWords } from '../durations.ts'
 import type { Style } from './style.ts'
 import { oneLine, visible } from './visible.ts'
 
-/** One-line rows for what is not the agent's words. Pure: from facts to text, without a newline at the end. */
+/** One-line rows for everything but the agent's text. Pure: from facts to text, without a newline at the end. */
 
 export type ToolRow = {
   readonly kind: ToolKind
@@ -24,7 +24,7 @@ export type ToolRow = {
   readonly status: 'running' | 'completed' | 'failed' | 'denied' | 'cancelled'
   readonly content?: readonly ToolContent[]
   readonly durationMs?: number
-  /** How many subagents deep. */
+  /** The nesting depth of subagents. */
   readonly depth: number
 }
 
@@ -43,7 +43,7 @@ export function toolRow(row: ToolRow, style: Style, columns: number): string {
   return `${indent}${toolMark(row.status, style)} ${style.cyan(kind)}${title}${style.dim(tail)}`
 }
 
-/** What a call does, and what it is about: the verb once, also if the title begins with it. */
+/** The verb and the object of a call. The verb appears once, even if the title starts with it. */
 export function wordsFor({ kind, title }: { kind: ToolKind; title: string }): {
   kind: string
   title: string
@@ -67,7 +67,7 @@ function changeWords(change: Diff): string {
 
 export type TurnEndFacts = {
   readonly style: Style
-  /** How much of the turn people were asked for, in milliseconds. */
+  /** How long people were asked during the turn, in milliseconds. */
   readonly waited: number
   readonly saysWhy?: boolean
 }
@@ -108,7 +108,7 @@ export function noticeRow(
   return paint(`${notice.level}: ${oneLine(notice.text)}`)
 }
 
-/** `title` and `input` are what a permission was for; `questions` are those of a question. */
+/** `title` and `input` belong to a permission, `questions` to a question. */
 export type AskedFacts = {
   readonly title?: string | undefined
   readonly input?: unknown

@@ -28,14 +28,14 @@ function screenUnderTest() {
       stdin.write(key)
       await pressed
     },
-    /** What was written since the last time, without the moves of the cursor. */
+    /** What was written since the last call, without cursor movements. */
     drawn: () => stripVTControlCharacters(String(stderr.read() ?? '')),
     written: () => String(stderr.read() ?? ''),
   }
 }
 
-describe('a screen on which one types while the agent writes', () => {
-  it('gives what is typed a line of its own, and draws it again below what comes', async () => {
+describe('a screen with typing while the agent writes', () => {
+  it('moves typed text to its own line, and redraws it below new output', async () => {
     const { screen, type, drawn } = screenUnderTest()
     screen.print([{ to: 'out', text: 'The agent wri' }])
     await type('h')
@@ -51,7 +51,7 @@ describe('a screen on which one types while the agent writes', () => {
     screen.close()
   })
 
-  it('writes what was held back once the line was sent', async () => {
+  it('writes held-back output once the line was sent', async () => {
     const { screen, type, typed, drawn } = screenUnderTest()
     await type('x')
     screen.print([{ to: 'out', text: 'half a li' }])
@@ -62,7 +62,7 @@ describe('a screen on which one types while the agent writes', () => {
     screen.close()
   })
 
-  it('takes the place of a row only while that is the row above', async () => {
+  it('replaces a row only while it is directly above', async () => {
     const { screen, type, drawn, written } = screenUnderTest()
     const done = { to: 'err', text: '✓ npm test\n', overRow: true } as const
     screen.print([{ to: 'err', text: '… npm test\n' }])

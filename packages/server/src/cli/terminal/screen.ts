@@ -3,24 +3,24 @@ import type { Output } from './output.ts'
 import type { Piece } from './transcript.ts'
 import { takeTypeAhead } from './type-ahead.ts'
 
-/** The terminal of one command: what a session says goes up, what a person types comes down. */
+/** The terminal of one command: shows the output of a session and reads what a person types. */
 export type Screen = {
-  /** While a question stands, this waits behind it. */
+  /** Held back while a request is shown. */
   print(pieces: readonly Piece[]): void
-  /** A line of our own, at once. What is being typed is drawn again below it. */
+  /** Prints Parley's own line at once. Typed text is redrawn below it. */
   say(line: string): void
-  /** Everything else waits until `work` is done. */
+  /** All other output waits until `work` is done. */
   ask<Answer>(work: (keyboard: Keyboard) => Promise<Answer>): Promise<Answer>
   close(): void
 }
 
 export type Keyboard = {
   /**
-   * Draws a question. Whatever was typed before it stood there is dropped: nobody answers what they have not seen.
-   * Only lines whose first key came after this count.
+   * Draws a request. Everything typed before it was shown is dropped, because a person cannot answer what they have not
+   * seen. Only lines whose first key came later count.
    */
   draw(lines: readonly string[]): Promise<void>
-  /** The next line typed; nothing at the end of input. Rejects with the signal's reason. */
+  /** The next line typed; undefined at the end of input. Rejects with the signal's reason. */
   line(prompt: string, signal: AbortSignal): Promise<string | undefined>
 }
 
@@ -29,11 +29,11 @@ export type ScreenOptions = {
   readonly stderr: NodeJS.WriteStream
   readonly output: Output
   readonly onInterrupt: () => void
-  /** With it, a person can type between questions too. */
+  /** If set, a person can type between requests too. */
   readonly typing?: { readonly prompt: string; onLine(line: string): void; onEnd(): void }
 }
 
-/** Where type-ahead cannot be taken away, it arrives within this. */
+/** Where type-ahead cannot be taken, it arrives within this time. */
 const arrivesMs = 150
 const interruptKey = '\u0003'
 
@@ -47,11 +47,11 @@ class TerminalScreen implements Screen {
   #held: Piece[] | undefined
   #isPromptShown = false
   #isMidLine = false
-  /** The row above is the one that was written last: nobody typed since. */
+  /** The row above was written last, and nothing was typed since. */
   #isRowLast = false
-  /** Not written yet, because its line has no end and a person is typing. */
+  /** Held back because its line is not complete and a person is typing. */
   #unfinished: Piece[] = []
-  /** Typed within a question, before the next line of it was asked for. */
+  /** Lines typed during a request before they were asked for. */
   #typed: string[] = []
   #waiting: ((line: string | undefined) => void) | undefined
 
@@ -117,7 +117,7 @@ class TerminalScreen implements Screen {
     })
   }
 
-  /** Runs before readline shows the key: what is typed while the agent writes a line gets a line of its own. */
+  /** Runs before readline shows the key: text typed while the agent writes a line moves to its own line. */
   #keyPressed(): void {
     if (!this.#options.typing || this.#held || !this.#isMidLine || this.#isPromptShown) return
     this.#options.output.err('\n')
@@ -147,7 +147,7 @@ class TerminalScreen implements Screen {
     if (`${before}${typed}`.includes(interruptKey)) this.#options.onInterrupt()
   }
 
-  /** What stands in the input line, taken out of it. */
+  /** Removes the text of the input line and returns it. */
   #clearTyped(): string {
     const lines = this.#lines
     if (!lines || lines.line === '') return ''
@@ -200,7 +200,7 @@ class TerminalScreen implements Screen {
     return this.#options.typing !== undefined && !this.#held && (this.#lines?.line ?? '') !== ''
   }
 
-  /** What can be written above the input line. The rest waits for the end of its line, or of the typing. */
+  /** The part that can be written above the input line. The rest waits for the end of its line, or of the typing. */
   #wholeLines(pieces: readonly Piece[]): Piece[] {
     const all = [...this.#unfinished, ...pieces]
     const last = all.findLastIndex(({ text }) => text.includes('\n'))
@@ -215,7 +215,7 @@ class TerminalScreen implements Screen {
     return [...all.slice(0, last), { ...piece, text: piece.text.slice(0, end) }]
   }
 
-  /** The prompt and what was typed behind it: of a question if one stands, else where prompts are typed. */
+  /** Shows the prompt and the typed text: of a request if one is shown, otherwise of the prompt line. */
   #showPrompt(): void {
     const isOpen = this.#held ? this.#waiting : this.#options.typing
     if (!this.#lines || !isOpen || this.#isMidLine || this.#isPromptShown) return
@@ -229,7 +229,7 @@ class TerminalScreen implements Screen {
     moveCursor(stderr, 0, -this.#lines.getCursorPos().rows)
     cursorTo(stderr, 0)
     clearScreenDown(stderr)
-    // Readline would go up by the rows it drew last, which are gone.
+    // Readline would move up by the rows that it drew last, but those are gone.
     Object.assign(this.#lines, { prevRows: 0 })
     this.#isPromptShown = false
   }

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers'
 import { ParleyError } from '@parley/protocol'
 import type { Context } from '../context.ts'
 
-/** A value that nobody may see: from a pipe, or typed on a terminal that does not show it. One line end at its end is not part of it. */
+/** Reads a secret value: from a pipe, or typed on a terminal without echo. One trailing line end is not part of it. */
 export async function readSecret(
   question: string,
   { stdin, output }: Pick<Context, 'stdin' | 'output'>,
@@ -15,7 +15,7 @@ export async function readSecret(
 }
 
 async function typed(question: string, stdin: Context['stdin'], output: Context['output']): Promise<string> {
-  // First: what is typed before that would be shown.
+  // Before the prompt, because earlier input would be echoed.
   stdin.setRawMode(true)
   output.err(question)
   stdin.setEncoding('utf8')

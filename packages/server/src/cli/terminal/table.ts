@@ -2,14 +2,14 @@ import { oneLine } from './visible.ts'
 
 export type Column = {
   readonly name: string
-  /** May be cut to make the table fit. */
+  /** The column may be cut to make the table fit. */
   readonly shrinks?: boolean
 }
 
 const gap = 2
 const narrowest = 10
 
-/** Rows under their headings. With a width, the columns that may be cut share what is left of it. */
+/** Rows under their headings. With a width, the columns that may be cut share the remaining space. */
 export function tableLines(columns: readonly Column[], rows: readonly string[][], width?: number): string[] {
   const cells = [columns.map(({ name }) => name), ...rows.map((row) => row.map((cell) => oneLine(cell)))]
   const widths = columns.map((_, index) => Math.max(...cells.map((row) => row[index]?.length ?? 0)))

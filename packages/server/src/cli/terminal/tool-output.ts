@@ -5,7 +5,7 @@ import type { ToolRow } from './rows.ts'
 import type { Style } from './style.ts'
 import { visible } from './visible.ts'
 
-/** What stands under the row of a tool call that has ended: as much of its output as a glance needs. Pure. */
+/** The lines under the row of an ended tool call: a short part of its output. Pure. */
 
 const mostOutput = 10
 const mostOfFailure = 30
@@ -13,7 +13,7 @@ const mostOfChange = 20
 
 export type EndedCall = Pick<ToolRow, 'kind' | 'status' | 'depth'> & {
   readonly content: readonly ToolContent[]
-  /** The change was shown already, where permission for it was asked. */
+  /** The diff was already shown with the permission request. */
   readonly isChangeKnown?: boolean
 }
 
@@ -28,7 +28,7 @@ export function toolOutputLines(call: EndedCall, style: Style): string[] {
   return lines.map((line) => `${'  '.repeat(depth + 2)}${line}`)
 }
 
-/** Every line of a change, coloured. */
+/** Every line of a diff, coloured. */
 export function changeLines(change: Diff, style: Style): string[] {
   const signs = { '+': style.green, '-': style.red, '@': style.cyan, ' ': style.dim }
   return diffLines(change).map(({ sign, text }) =>
@@ -43,7 +43,10 @@ function cutChange(change: Diff, style: Style): string[] {
   return [...lines.slice(0, mostOfChange - 1), rest]
 }
 
-/** The end of it: there a program says how it went. What a tool has read is for the agent, unless it failed. */
+/**
+ * The end of the output, where a program says how it went. Text that a tool has read is for the agent and is shown only
+ * on a failure.
+ */
 function cutOutput({ content, kind, status }: EndedCall): string[] {
   const isFailure = status === 'failed'
   const texts = content.map((part) => {
@@ -57,7 +60,7 @@ function cutOutput({ content, kind, status }: EndedCall): string[] {
   return [`… ${filled.length - most} lines before`, ...filled.slice(-most).map(visible)]
 }
 
-/** A line as it looks at the end: without colours, and only what was drawn over the rest of it. */
+/** A line as it looks at the end: without colours, and with carriage returns applied. */
 function lastDrawn(line: string): string {
   return stripVTControlCharacters(line).replace(/\r+$/, '').split('\r').at(-1) ?? ''
 }

@@ -32,8 +32,8 @@ const textTo = (to: 'out' | 'err', pieces: Piece[]) =>
     .map((piece) => piece.text)
     .join('')
 
-describe("the agent's words", () => {
-  it('are written once, however much of a block was streamed', () => {
+describe("the agent's text", () => {
+  it('is written once, however much of a block was streamed', () => {
     const one = transcript(pipes)
     const pieces = [
       ...one.delta(streamed('a', 0, 'Hello ')),
@@ -44,7 +44,7 @@ describe("the agent's words", () => {
     expect(textTo('out', pieces)).toBe('Hello world\n\nAgain\n')
   })
 
-  it('are whole in spite of a gap', () => {
+  it('is complete even if a delta is missing', () => {
     const one = transcript(pipes)
     const pieces = [
       ...one.delta(streamed('a', 0, 'He')),
@@ -54,7 +54,7 @@ describe("the agent's words", () => {
     expect(textTo('out', pieces)).toBe('Hello world\n')
   })
 
-  it('of another block do not get into the one that streams', () => {
+  it('of another block does not mix with the one that streams', () => {
     const one = transcript(pipes)
     const pieces = [
       ...one.delta(streamed('a', 0, 'one ')),
@@ -65,7 +65,7 @@ describe("the agent's words", () => {
     expect(textTo('out', pieces)).toBe('one more\n\ntwo\n')
   })
 
-  it('stay apart from rows: in a pipe nothing else is on stdout', () => {
+  it('is separate from rows: in a pipe nothing else is on stdout', () => {
     const one = transcript(pipes)
     const pieces = [
       ...one.delta(streamed('a', 0, 'I run ')),
@@ -79,14 +79,14 @@ describe("the agent's words", () => {
     expect(textTo('err', pieces)).toBe('✓ execute npm test · completed\n')
   })
 
-  it('cannot send commands to the terminal', () => {
+  it('cannot send control sequences to the terminal', () => {
     const pieces = transcript().event(written('a', 'x\u001b[2Jy\u009bz\rq\u202e'))
     expect(textTo('out', pieces)).toBe('x␛[2Jy\\u{9b}z␍q\\u{202e}\n')
   })
 })
 
 describe('rows', () => {
-  it('replace the row that said that the call began', () => {
+  it('replace the row of the running call', () => {
     const one = transcript()
     expect(one.event(called('c'))).toEqual([{ to: 'err', text: '… execute npm test\n' }])
     expect(one.event(ended('c'))).toEqual([
@@ -94,7 +94,7 @@ describe('rows', () => {
     ])
   })
 
-  it('fit one line', () => {
+  it('fit on one line', () => {
     const [piece] = transcript().event(called('c', `echo ${'long '.repeat(50)}\nand more`))
     expect(piece?.text.length).toBeLessThanOrEqual(60)
     expect(piece?.text.split('\n')).toHaveLength(2)
@@ -120,7 +120,7 @@ describe('rows', () => {
     )
   })
 
-  it('show the end of what a command printed, and more of a failure', () => {
+  it("show the end of a command's output, and more of a failure", () => {
     const one = transcript(pipes)
     const output = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`).join('\n')
     one.event(called('c'))
@@ -135,7 +135,7 @@ describe('rows', () => {
     expect(read.trimEnd().split('\n')).toHaveLength(1)
   })
 
-  it('show colours and redrawn lines of a command as they end, not as they were sent', () => {
+  it('show colours and redrawn lines of a command in their final form', () => {
     const one = transcript(pipes)
     one.event(called('c'))
     const output = '\u001b[32m10%\r50%\r100%\u001b[0m\r\ndone\r\n'
@@ -144,7 +144,7 @@ describe('rows', () => {
     )
   })
 
-  it('show a change once: where permission was asked for it, or else under its row', () => {
+  it('show a diff once: with its permission request, or else under its row', () => {
     const diff = { path: 'a.txt', before: 'one\n', after: 'two\n' }
     const asked = event({
       type: 'permission.requested',
@@ -167,7 +167,7 @@ describe('rows', () => {
     expect(lines({ asks: true }, [asked, allowed])).not.toContain('+two')
   })
 
-  it('say what was answered, and an answer that was carried over only once', () => {
+  it('show an answer, and a carried answer only once', () => {
     const one = transcript(pipes)
     const questions = [
       { id: 'q', header: 'Colour', text: 'Which?', options: [], multiple: false, freeText: true },
@@ -185,7 +185,7 @@ describe('rows', () => {
     expect(one.event(event({ ...answer, requestId: 's', carriedFrom: 'r' }))).toEqual([])
   })
 
-  it('say in words how a request was settled, and nothing of what only programs know', () => {
+  it('say how a request was resolved, without details for programs', () => {
     const rows = (...events: SessionEvent[]) => {
       const one = transcript(pipes)
       return textTo(
@@ -226,7 +226,7 @@ describe('rows', () => {
     )
   })
 
-  it('name what a person had run instead, and count waiting for people apart', () => {
+  it('show the changed command that ran, and count waiting for people separately', () => {
     const one = transcript(pipes)
     const input = { command: 'npm test' }
     const asked = { type: 'permission.requested' as const, title: 'npm test', input, toolCallId: 'c' }
@@ -248,13 +248,13 @@ describe('rows', () => {
     )
   })
 
-  it('begin a line of their own while text streams on the same terminal', () => {
+  it('start on a new line while text streams on the same terminal', () => {
     const one = transcript()
     const pieces = [...one.delta(streamed('a', 0, 'half ')), ...one.event(called('c'))]
     expect(pieces.map(({ text }) => text).join('')).toBe('half \n… execute npm test\n')
   })
 
-  it('say an error once, and again in the next turn', () => {
+  it('show an error once, and again in the next turn', () => {
     const error = { code: 'agent_failed', message: 'Sign in first.' }
     const gone = () => event({ type: 'agent.disconnected', reason: 'failed-to-start', error })
     const failed = () => event({ type: 'turn.ended', outcome: 'failed', durationMs: 5, error })
@@ -269,7 +269,7 @@ describe('rows', () => {
     expect(textTo('err', one.event(failed()))).toBe('failed: Sign in first. · 5 ms\n')
   })
 
-  it('show prompts only when asked to', () => {
+  it('show prompts only on request', () => {
     const prompt = event({
       type: 'prompt.submitted',
       promptId: 'p',
@@ -279,14 +279,14 @@ describe('rows', () => {
     expect(textTo('err', transcript({ prompts: true }).event(prompt))).toBe('› do it\n')
   })
 
-  it('do not come from events of a later version', () => {
+  it('ignore events of a later version', () => {
     const event = decodeEvent({ seq: 1, at: 0, sessionId: 's', type: 'text.sung' })
     expect(transcript().event(event)).toEqual([])
   })
 })
 
-describe('what is safe to show', () => {
-  it('keeps ordinary text as it is', () => {
+describe('text for a terminal', () => {
+  it('keeps ordinary characters as they are', () => {
     expect(visible('Grüße, 世界 👋\n\tand a tab')).toBe('Grüße, 世界 👋\n\tand a tab')
     expect(oneLine('a\n  b', 20)).toBe('a ⏎ b')
     expect(oneLine('abcdef', 4)).toBe('abc…')

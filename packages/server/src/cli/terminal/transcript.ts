@@ -14,7 +14,7 @@ import type { Style } from './style.ts'
 import { toolOutputLines } from './tool-output.ts'
 import { visible } from './visible.ts'
 
-/** Something to write. `overRow` takes the place of the row before it, which fits one line of the terminal. */
+/** Text to write. `overRow` replaces the row before it, which fits on one line of the terminal. */
 export type Piece = { readonly to: 'out' | 'err'; readonly text: string; readonly overRow?: true }
 
 export type TranscriptOptions = {
@@ -22,13 +22,16 @@ export type TranscriptOptions = {
   readonly isOutTerminal: boolean
   readonly isErrTerminal: boolean
   readonly columns: () => number
-  /** Also what others, and we, prompted. */
+  /** Show prompts too, those of this client and of others. */
   readonly prompts: boolean
-  /** Permissions are asked for on this terminal, with the change they are for. */
+  /** Permissions are asked on this terminal, with their diff. */
   readonly asks?: boolean
 }
 
-/** Turns a session's feed into pieces to write. No input or output of its own: the same feed gives the same pieces. */
+/**
+ * Turns a session's feed into pieces to write. It has no input or output of its own: the same feed gives the same
+ * pieces.
+ */
 export type Transcript = {
   event(event: SessionEvent | UnknownEvent): Piece[]
   delta(delta: Delta): Piece[]
@@ -53,20 +56,20 @@ type Words = {
 }
 
 /**
- * The agent's own words go to `out`, everything else to `err`. One block streams at a time; another that is written
- * meanwhile comes whole, at its end.
+ * The agent's text goes to `out`, everything else to `err`. One block streams at a time; another block is written whole
+ * at its end.
  */
 class FeedTranscript implements Transcript {
   readonly #options: TranscriptOptions
   readonly #calls = new Map<string, Call>()
   readonly #asked = new Map<string, Asked>()
-  /** By request, the tool call whose change a question shows. */
+  /** By request id: the tool call whose diff the request shows. */
   readonly #changes = new Map<string, string>()
   readonly #knownChanges = new Set<string>()
   readonly #saidErrors = new Set<string>()
   #pieces: Piece[] = []
   #streaming: Streamed | undefined
-  /** Where the last line has no end yet. */
+  /** The stream whose last line is not complete. */
   #unfinished: Target | undefined
   #hasWords = false
   #lastRow: string | undefined
@@ -153,7 +156,7 @@ class FeedTranscript implements Transcript {
     if (open) this.#streaming = undefined
   }
 
-  /** Thinking, and what a subagent says, are for whoever watches. */
+  /** Thinking and text of subagents are shown only on a terminal. */
   #target({ type, parentToolCallId }: Words): Target | undefined {
     if (type.startsWith('text.') && parentToolCallId === undefined) return 'out'
     return this.#options.isErrTerminal ? 'err' : undefined
@@ -224,7 +227,7 @@ class FeedTranscript implements Transcript {
     this.#hasWords = false
   }
 
-  /** An agent that cannot start says why more than once: as a process, and as a turn. */
+  /** An agent that cannot start reports the same error twice: for the process and for the turn. */
   #remember(event: SessionEvent): void {
     if (event.type === 'agent.disconnected' && event.error) this.#saidErrors.add(event.error.message)
     if (event.type === 'turn.ended') this.#saidErrors.clear()

@@ -1,8 +1,8 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs'
 
 /**
- * Takes away what was typed on the terminal and not read yet, at once. Nothing if that cannot be done here. The
- * terminal must be in raw mode: in its other mode it keeps the line that is being typed to itself.
+ * Takes unread input from the terminal without waiting. Undefined if that is not possible here. The terminal must be in
+ * raw mode: in line mode it keeps the incomplete line.
  */
 export function takeTypeAhead(): string | undefined {
   let terminal: number

@@ -2,7 +2,9 @@ import { capabilityInfos, ParleyError, routes } from '@parley/protocol'
 import type { App, AppParts, RequestContext } from '../app.ts'
 import { mount } from '../mount.ts'
 
-/** Which programs run here and with which keys is for the console and for programs, not for pages that were let in. */
+/**
+ * Which programs run here and with which keys is for the console and for programs, not for pages of allowed origins.
+ */
 function refuseOtherPages({ env }: RequestContext, { access }: AppParts): void {
   if (access.source.sharedOrigin(env.incoming) === undefined) return
   throw new ParleyError('forbidden', 'A page of another origin may not set up agents. Use the console.')

@@ -6,7 +6,7 @@ import { mount } from '../mount.ts'
 
 type Reader = { readonly outgoing: ServerResponse; readonly sdk: 6 | 7 }
 
-/** What the chat face does for these routes. */
+/** The part of the chat face that these routes use. */
 export type ChatDoor = {
   send(body: ChatRequest, reader: Reader): Promise<void>
   resume(chatId: string, reader: Reader): Promise<boolean>

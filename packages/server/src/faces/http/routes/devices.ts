@@ -11,7 +11,7 @@ export function mountDevices(app: App, parts: AppParts): void {
   const { access, commandLine } = parts
   const limit = createRateLimit({ ...failures, now: () => performance.now() })
 
-  /** Whoever fails too often from one address has to wait. */
+  /** Rate-limits failures per address. */
   async function guarded<Reply>(context: RequestContext, work: () => Promise<Reply>): Promise<Reply> {
     const address = context.env.incoming.socket.remoteAddress ?? ''
     limit.check(address)

@@ -27,7 +27,7 @@ export function mountEvents(app: App, parts: AppParts): void {
   })
 }
 
-/** What a reader of server-sent events sends when it connects again; newer than the cursor in its address. */
+/** The header that a reader of server-sent events sends when it reconnects; it is newer than the cursor in the URL. */
 function lastEventId(context: RequestContext): number | undefined {
   const text = context.req.header('Last-Event-ID')
   if (!text) return undefined
@@ -37,7 +37,7 @@ function lastEventId(context: RequestContext): number | undefined {
   return Number(text)
 }
 
-/** The stored texts as they are, unparsed. */
+/** Joins the stored JSON texts without parsing them. */
 function pageText(page: {
   events: StoredEvent[]
   head: number

@@ -21,7 +21,7 @@ export function mountExport(app: App, parts: AppParts): void {
     return { path: `/api/downloads/${code}`, expiresInMs: downloadLifetimeMs }
   })
   mount(app, parts, routes.download, ({ params, context }) => {
-    // Whoever only looks must not use it up.
+    // HEAD must not use the code up.
     if (context.req.method === 'HEAD') return new Response(null, { status: 204 })
     const download = access.downloads.redeem(params.code)
     if (!download || isSignedOut(download.caller)) return spent(context)
@@ -49,7 +49,7 @@ async function send(
   return RESPONSE_ALREADY_SENT
 }
 
-/** Somebody may have reloaded the page of an export. */
+/** The answer for a used or expired download: a person may have reloaded the page of an export. */
 function spent({ req }: RequestContext): Response {
   const message = 'This address gave its file once, or expired. Export the session again.'
   if (!/\btext\/html\b/.test(req.header('Accept') ?? '')) {
@@ -61,7 +61,7 @@ function spent({ req }: RequestContext): Response {
   )
 }
 
-/** A page is shown, the rest is saved. */
+/** HTML is shown in the browser; other formats are downloads. */
 function headersOf({ mediaType, filename }: ExportFile): Record<string, string> {
   const isPage = mediaType === 'text/html'
   return {

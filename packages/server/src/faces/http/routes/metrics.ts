@@ -2,7 +2,7 @@ import { ParleyError, routes } from '@parley/protocol'
 import type { App, AppParts } from '../app.ts'
 import { mount } from '../mount.ts'
 
-/** The metrics as text, given what the face knows at the moment. */
+/** The metrics as text; `now` holds the values that the face knows. */
 export type MetricsDoor = (now: {
   readonly version: string
   readonly clients: Readonly<Record<string, number>>

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { logProblems } from '../testing/invariants.ts'
 import type { AgentAdapter, AgentConnection, Remembered } from './agent-adapter.ts'
 import { hostUnderTest } from './host-under-test.ts'
-import { connectedAs, oddAgent } from './odd-agent-under-test.ts'
+import { breaths, connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 import { differenceOf, type RecordedTurn } from './outside-turns.ts'
 
 /** An agent that keeps a record of its own, into which others may speak. */
@@ -18,9 +18,9 @@ async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
     })
   }
   const news: Awaited<ReturnType<NonNullable<AgentConnection['saidElsewhere']>>>[] = []
-  const problems: Error[] = []
-  const agent = oddAgent((connection) => {
-    const [failure] = problems.splice(0)
+  const problems: (Error | Promise<Error>)[] = []
+  const agent = oddAgent(async (connection) => {
+    const failure = await problems.shift()
     if (failure) throw failure
     connection.say(connectedAs('own'))
     return {
@@ -168,6 +168,22 @@ it('fails the turn, once, if the agent cannot be started to read its record', as
     error: { code: 'agent_not_signed_in' },
   })
   expect(agent.connections).toHaveLength(2)
+})
+
+it('reads the record for the next prompt if the one that it was to be read for was withdrawn', async () => {
+  const { agent, session, say, said, release, elsewhere, problems } = await world()
+  await say('one')
+  await release()
+  elsewhere('two')
+  const failing = Promise.withResolvers<Error>()
+  problems.push(failing.promise)
+  const { promptId = '' } = await session.command({ type: 'prompt.submit', text: 'three' })
+  await until(() => agent.connections.length === 2)
+  await session.command({ type: 'prompt.withdraw', promptId })
+  failing.resolve(new ParleyError('agent_not_signed_in', 'Not signed in.'))
+  await breaths(20)
+  await say('four')
+  expect(await said()).toEqual(['one', 'two', 'four'])
 })
 
 it('refuses to release the conversation of an agent that cannot resume', async () => {

@@ -215,6 +215,7 @@ export class SessionAgent {
    * fails with its error.
    */
   async #startForRejoin(): Promise<void> {
+    this.#startFailure = undefined
     await this.#connectAhead().catch((error: unknown) => {
       this.#startFailure = { error }
     })

@@ -214,13 +214,17 @@ describe('two tabs of one browser', () => {
       }
       Object.assign(navigator.locks, { request: late })
     })
-    // By then it has looked whether the other tab is still at it.
+    // Marks when this tab has looked whether the other one is still at it, and has acted on what it found.
     await page.addInitScript(() => {
-      const request = navigator.locks.request.bind(navigator.locks) as (...given: unknown[]) => unknown
-      const noted = (...given: unknown[]) => {
+      const request = navigator.locks.request.bind(navigator.locks) as (
+        ...given: unknown[]
+      ) => Promise<unknown>
+      const noted = (name: string, options: { ifAvailable?: boolean }, ...more: unknown[]) => {
+        const answer = request(name, options, ...more)
         const looked = () => Object.assign(document.documentElement.dataset, { looked: 'yes' })
-        if (String(given[0]).startsWith('parley-answer-')) setTimeout(looked, 2500)
-        return request(...given)
+        if (name.startsWith('parley-answer-') && options.ifAvailable)
+          void answer.then(() => setTimeout(looked))
+        return answer
       }
       Object.assign(navigator.locks, { request: noted })
     })

@@ -16,8 +16,8 @@ afterEach(async () => {
 })
 
 /**
- * An agent that accepts steered words and does not tell when it takes them up. To `ask` it asks for a permission and then ends
- * its turn; every other prompt that begins a turn it answers at once.
+ * An agent that accepts steered prompts and does not report when it takes them up. On `ask` it asks for a permission
+ * and then ends its turn; it answers every other prompt that starts a turn at once.
  */
 async function asked(): Promise<World & { steered: string }> {
   const agent = oddAgent((connection) => ({
@@ -45,8 +45,8 @@ async function asked(): Promise<World & { steered: string }> {
   return { ...made, steered }
 }
 
-describe('words that an agent accepts while a person is asked', () => {
-  it('are taken up when the agent goes on, and do not run again', async () => {
+describe('a steered prompt that an agent accepts while a person is asked', () => {
+  it('is taken up when the agent continues, and does not run again', async () => {
     const { agent, session, steered } = await asked()
     expect(await session.events('prompt.taken')).toEqual([])
     await session.decide('allow')
@@ -56,7 +56,7 @@ describe('words that an agent accepts while a person is asked', () => {
     expect((await session.state()).turns).toBe(1)
   })
 
-  it('begin the next turn if the process was lost before that', async () => {
+  it('starts the next turn if the process was lost before that', async () => {
     const { agent, session, steered } = await asked()
     agent.connections[0]?.end()
     await session.when(({ turn }) => turn?.parked === 'agent-lost')
@@ -70,7 +70,7 @@ describe('words that an agent accepts while a person is asked', () => {
   })
 })
 
-it('words that an agent accepts while nobody is asked are taken up at once', async () => {
+it('a steered prompt that an agent accepts while nobody is asked is taken up at once', async () => {
   const agent = oddAgent(() => ({}))
   const under = await hostUnderTest({ adapter: agent.adapter })
   const session = await under.create()

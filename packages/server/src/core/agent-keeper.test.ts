@@ -11,7 +11,7 @@ import { SessionUnderTest } from './host-under-test.ts'
 
 const hello = { type: 'text' as const, text: 'Hello.' }
 
-it('starts an idle agent anew when its key has changed, with the adapter that has the key', async () => {
+it('restarts an idle agent when its key has changed, with the adapter that has the key', async () => {
   const cwd = mkdtempSync(join(tmpdir(), 'parley-keeper-'))
   const transcript = memoryTranscript()
   const started: string[] = []
@@ -55,7 +55,7 @@ it('starts an idle agent anew when its key has changed, with the adapter that ha
   await expect(host.create({ agent: 'mine', cwd })).rejects.toMatchObject({ code: 'agent_not_found' })
 })
 
-it('refuses to set anything up where the program that runs the host does that', async () => {
+it('refuses to configure agents if the program that runs the host does not support it', async () => {
   const host = await createHost({ adapters: [createScriptedAdapter()], store: createMemoryStore() })
   const refusal = { code: 'not_supported' }
   await expect(host.addAgent({ id: 'mine', command: 'mine' })).rejects.toMatchObject(refusal)

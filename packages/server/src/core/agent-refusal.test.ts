@@ -4,7 +4,7 @@ import { createMemoryStore } from '../stores/memory.ts'
 import type { AgentMemory } from './agent-adapter.ts'
 import { hostUnderTest } from './host-under-test.ts'
 
-it('an agent whose program is not there: no session is made, until the program is there', async () => {
+it('no session of an agent can be created while its program is missing', async () => {
   let isThere = false
   const missing = new ParleyError('agent_not_found', 'Scripted was not found. Install it: parley …')
   await using world = await hostUnderTest({
@@ -22,7 +22,7 @@ it('an agent whose program is not there: no session is made, until the program i
   await expect(world.create({ commandId: 'another' })).rejects.toBe(missing)
 })
 
-it('an agent that there is not is told from one that is not installed, and all that there are are named', async () => {
+it('an unknown agent is distinguished from one that is not installed, and the known agents are listed', async () => {
   await using world = await hostUnderTest()
   await expect(world.create({ agent: 'nope' })).rejects.toMatchObject({
     code: 'agent_not_found',
@@ -31,7 +31,7 @@ it('an agent that there is not is told from one that is not installed, and all t
   })
 })
 
-it('conversations are matched with sessions by one question to the store', async () => {
+it('conversations are matched with sessions by one query of the store', async () => {
   const store = createMemoryStore()
   const asked: unknown[] = []
   const noLooking = async () => {

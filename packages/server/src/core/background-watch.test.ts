@@ -18,9 +18,9 @@ type World = {
   readonly agent: OddAgent
   readonly under: HostUnderTest
   readonly session: SessionUnderTest
-  /** What the connection that is open says, once all of it is in the log. */
+  /** Makes the open connection send these outputs; resolves when they are in the log. */
   says(...outputs: AgentOutput[]): Promise<void>
-  /** As often as it takes for this long, the agent says that its task still runs. */
+  /** For this long, the agent reports again and again that its task still runs. */
   reportsFor(minutes: number, taskId?: string): Promise<void>
 }
 
@@ -33,7 +33,10 @@ afterEach(async () => {
   }
 })
 
-/** An agent that tells its id, starts a task in the background in each turn, and says only what a test has it say. */
+/**
+ * An agent that reports its id, starts a background task in each turn, and otherwise sends only what a test makes it
+ * send.
+ */
 async function world(): Promise<World> {
   const agent = oddAgent((connection) => ({
     async send({ prompt }) {
@@ -90,8 +93,8 @@ async function expectStays({ session }: World): Promise<void> {
 const open = ({ agent }: World): OddConnection => agent.connections.at(-1)!
 const ownTurn: AgentOutput = { type: 'turn.started', cause: { by: 'agent' } }
 
-describe('work in the background', () => {
-  it('that says nothing ends at the limit on silence', async () => {
+describe('background work', () => {
+  it('that is silent ends at the limit on silence', async () => {
     const made = await world()
     await prompt(made.session)
     await onlyTask(made.session)
@@ -102,7 +105,7 @@ describe('work in the background', () => {
     expect(await ended(made.session)).toMatchObject([{ status: 'stopped', reason: 'limit' }])
   })
 
-  it('that reports for ever ends at the limit on its total, and gives its slot to another session', async () => {
+  it('that reports for ever ends at the limit on its total, and releases its slot to another session', async () => {
     const made = await world()
     await prompt(made.session)
     await made.reportsFor(55)
@@ -116,7 +119,7 @@ describe('work in the background', () => {
     await other.when(({ connected }) => connected)
   })
 
-  it('is counted from the end of the last turn that a prompt began', async () => {
+  it('is counted from the end of the last turn that a prompt started', async () => {
     const made = await world()
     await prompt(made.session)
     await made.reportsFor(55)
@@ -132,7 +135,7 @@ describe('work in the background', () => {
     expect(await ended(made.session)).toHaveLength(2)
   })
 
-  it('is counted over the turns that the agent begins by itself, and over a time without work it is not', async () => {
+  it('is counted over the turns that the agent starts by itself, but not over time without work', async () => {
     const made = await world()
     await prompt(made.session)
     const first = await onlyTask(made.session)
@@ -151,7 +154,7 @@ describe('work in the background', () => {
     expect((await ended(made.session)).at(-1)).toMatchObject({ taskId: 'second', reason: 'limit' })
   })
 
-  it('in a turn of the agent that does not end: the turn fails with the limit as its reason', async () => {
+  it('fails a turn of the agent that does not end, with the limit as the reason', async () => {
     const made = await world()
     await prompt(made.session)
     await onlyTask(made.session)
@@ -168,7 +171,7 @@ describe('work in the background', () => {
     await made.session.when(({ status }) => status === 'background')
   })
 
-  it('in a turn of the agent that a person steers: the total is counted from zero', async () => {
+  it('is counted from zero when a person steers a turn of the agent', async () => {
     const made = await world()
     await prompt(made.session)
     await onlyTask(made.session)
@@ -181,7 +184,7 @@ describe('work in the background', () => {
     await made.session.when(({ turn }) => !turn)
   })
 
-  it('in a turn of the agent that asks a person: the turn waits without a process', async () => {
+  it('at the limit parks a turn of the agent that asks a person', async () => {
     const made = await world()
     await prompt(made.session)
     await onlyTask(made.session)

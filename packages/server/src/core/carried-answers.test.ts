@@ -5,8 +5,8 @@ import { connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 const write = { tool: 'Write', kind: 'edit' as const, title: 'Write a file', input: { path: 'a' } }
 
 /**
- * A session whose request was allowed after a restart, and whose agent has not asked again. Its first connection dies with
- * the request, the second one says nothing, and the third one asks again.
+ * A session whose request was allowed after a restart, and whose agent has not asked again. Its first connection dies
+ * with the request, the second one is silent, and the third one asks again.
  */
 async function answeredUnheard() {
   const answers: unknown[] = []
@@ -38,7 +38,7 @@ async function answeredUnheard() {
   return { world, session, agent, answers }
 }
 
-it('an answer outlives a second stop before its agent has heard it, and applies once', async () => {
+it('an answer survives a second stop before its agent has received it, and applies once', async () => {
   const { world, session, agent, answers } = await answeredUnheard()
   await world.restart()
   await session.when(({ turns }) => turns === 1)

@@ -6,7 +6,7 @@ import { type ConnectionSlots, createConnectionSlots } from './connection-slots.
 const never = new AbortController().signal
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** Someone who wants a slot, and says in `log` when it has one. */
+/** A caller that asks for a slot, and writes to `log` when it has one. */
 function visitor(slots: ConnectionSlots, name: string, log: string[]) {
   const leaving = new AbortController()
   let release: (() => void) | undefined
@@ -49,7 +49,7 @@ function crowd(max: number, ...names: string[]) {
 }
 
 describe('the slots', () => {
-  it('are given at once while there are any, and never more than there are', async () => {
+  it('are given at once while some are free, and never more than the limit', async () => {
     const { slots, log, people } = crowd(2, 'a', 'b', 'c')
     for (const one of people) void one.come()
     await settled()
@@ -61,7 +61,7 @@ describe('the slots', () => {
     expect(slots.used).toBe(2)
   })
 
-  it('are free again when they are released, once', async () => {
+  it('are free after they are released, which has an effect once', async () => {
     const { slots, people } = crowd(1, 'a')
     await people[0]!.come()
     people[0]!.leave()
@@ -69,7 +69,7 @@ describe('the slots', () => {
     expect(slots.used).toBe(0)
   })
 
-  it('of one holder are two if it took two', async () => {
+  it('of one holder are two if it acquired two', async () => {
     const slots = createConnectionSlots(3)
     const holder = { idleSince: () => undefined, yieldSlot: () => undefined }
     const first = await slots.acquire(holder, never)
@@ -81,7 +81,7 @@ describe('the slots', () => {
   })
 })
 
-describe('the line', () => {
+describe('the waiting line', () => {
   it('is served first come, first served', async () => {
     const { log, people } = crowd(1, 'a', 'b', 'c', 'd')
     for (const one of people) void one.come()
@@ -92,7 +92,7 @@ describe('the line', () => {
     expect(log).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  it('is not overtaken by someone who comes just as a slot becomes free', async () => {
+  it('is not overtaken by a caller that asks just as a slot becomes free', async () => {
     const { log, people } = crowd(1, 'a', 'b', 'late')
     const [a, b, late] = people
     await a!.come()
@@ -104,7 +104,7 @@ describe('the line', () => {
     expect(log).toEqual(['a', 'b'])
   })
 
-  it('keeps its order when one leaves it', async () => {
+  it('keeps its order when a caller leaves it', async () => {
     const { log, people } = crowd(1, 'a', 'b', 'c', 'd')
     const [a, b, c, d] = people
     for (const one of people) void one.come()
@@ -119,7 +119,7 @@ describe('the line', () => {
     expect(log).toEqual(['a', 'b cancelled', 'c', 'd'])
   })
 
-  it('is not held up by one who leaves it just as a slot is offered', async () => {
+  it('is not blocked by a caller that leaves just as a slot is offered', async () => {
     const { log, people } = crowd(1, 'a', 'b', 'c')
     const [a, b] = people
     for (const one of people) void one.come()
@@ -132,7 +132,7 @@ describe('the line', () => {
     expect(log.at(-1)).toBe('c')
   })
 
-  it('is not joined by one who has given up before', async () => {
+  it('is not joined by a caller that was cancelled before', async () => {
     const { slots, log, people } = crowd(1, 'a')
     people[0]!.giveUp()
     await people[0]!.come()
@@ -142,7 +142,7 @@ describe('the line', () => {
 })
 
 describe('an idle holder', () => {
-  it('gives way, and whoever idles longest first', async () => {
+  it('releases its slot, the longest idle holder first', async () => {
     const { log, people } = crowd(3, 'a', 'b', 'c', 'd')
     const [a, b, c, d] = people
     for (const one of people.slice(0, 3)) void one.come()
@@ -158,7 +158,7 @@ describe('an idle holder', () => {
     expect(log).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  it('is asked as soon as it becomes idle while someone waits', async () => {
+  it('is asked to release its slot as soon as it becomes idle while another waits', async () => {
     const { log, people } = crowd(1, 'a', 'b')
     const [a, b] = people
     for (const one of people) void one.come()
@@ -173,7 +173,7 @@ describe('an idle holder', () => {
     expect(b!.asked).toBe(0)
   })
 
-  it('is left alone while there is room', async () => {
+  it('keeps its slot while others are free', async () => {
     const { people } = crowd(2, 'a', 'b')
     const [a, b] = people
     await a!.come()
@@ -182,7 +182,7 @@ describe('an idle holder', () => {
     expect(a!.asked).toBe(0)
   })
 
-  it('that gives way at once leaves its slot to the one who asked', async () => {
+  it('that releases its slot at once gives it to the caller that asked', async () => {
     const slots = createConnectionSlots(1)
     let release: () => void = () => undefined
     release = await slots.acquire({ idleSince: () => 1, yieldSlot: () => release() }, never)
@@ -190,7 +190,7 @@ describe('an idle holder', () => {
     expect(slots.used).toBe(1)
   })
 
-  it('takes its time to go without disturbing the line', async () => {
+  it('may release its slot slowly without disturbing the waiting line', async () => {
     const { log, people } = crowd(1, 'a', 'b', 'c')
     const [a, b] = people
     for (const one of people) void one.come()
@@ -205,8 +205,8 @@ describe('an idle holder', () => {
   })
 })
 
-describe('any crowd', () => {
-  it('is served within the bound, in the order it came, without those who gave up', async () => {
+describe('any sequence of requests', () => {
+  it('is served within the limit, in order, without the cancelled ones', async () => {
     const step = fc.tuple(fc.constantFrom('come', 'leave', 'giveUp', 'idle', 'wait'), fc.nat(5))
     await fc.assert(
       fc.asyncProperty(

@@ -84,7 +84,7 @@ describe('prompt.submit', () => {
     })
   })
 
-  it('keeps the id that its client gave it', () => {
+  it('keeps the id that its client chose', () => {
     const { drafts } = when(idle, { ...submit, messageId: 'mine' })
     expect(drafts[0]).toEqual({ ...recorded, delivery: 'queue', messageId: 'mine' })
   })
@@ -93,7 +93,7 @@ describe('prompt.submit', () => {
     ['a turn runs', running],
     ['a turn is being cancelled', interrupted],
     ['a turn is parked', parked],
-    ['others wait though nothing runs', stateAfter(created, submitted)],
+    ['other prompts wait although nothing runs', stateAfter(created, submitted)],
   ])('is queued while %s', (_, state) => {
     expect(when(state, submit)).toEqual({
       drafts: [
@@ -104,7 +104,7 @@ describe('prompt.submit', () => {
     })
   })
 
-  it('steers the turn that runs, also one that waits for a person', () => {
+  it('steers the running turn, also one that waits for a person', () => {
     for (const state of [running, waiting]) {
       expect(when(state, steer)).toEqual({
         drafts: [{ ...recorded, delivery: 'steer', turnId: 'trn_1' }],
@@ -113,11 +113,11 @@ describe('prompt.submit', () => {
     }
   })
 
-  it('that would steer starts a turn when nothing runs', () => {
+  it('with delivery steer starts a turn when nothing runs', () => {
     expect(when(idle, steer).drafts.map((draft) => draft.type)).toEqual(['prompt.submitted', 'turn.started'])
   })
 
-  it('keeps the parts as they were given', () => {
+  it('keeps the parts unchanged', () => {
     const parts = [
       { type: 'file' as const, name: 'a.txt', path: 'a.txt' },
       { type: 'text' as const, text: 'see there' },
@@ -134,7 +134,7 @@ describe('prompt.submit', () => {
     expect(refusal(state, command).code).toBe(code)
   })
 
-  it('is refused in words that a person can follow, with or without the API', () => {
+  it('is refused with a message that a person can follow, with or without the API', () => {
     expect(refusal(archived, submit).message).toMatch(
       /^This session is archived\. Restore it from the archive first: choose Unarchive in its menu in the console, or PATCH/,
     )
@@ -143,7 +143,7 @@ describe('prompt.submit', () => {
     )
   })
 
-  it('steers whatever waits in the queue', () => {
+  it('steers although prompts wait in the queue', () => {
     expect(when(fullQueue, steer).drafts).toMatchObject([{ type: 'prompt.submitted', turnId: 'trn_1' }])
   })
 
@@ -159,7 +159,7 @@ describe('prompt.submit', () => {
 })
 
 describe('prompt.withdraw', () => {
-  it('takes a prompt out of the queue, whatever the turn does', () => {
+  it('removes a prompt from the queue, whatever the turn does', () => {
     for (const state of [queueing, andThen(interrupted, ...queuedOne), andThen(parked, ...queuedOne)]) {
       expect(when(state, { type: 'prompt.withdraw', promptId: 'prm_2' })).toEqual({
         drafts: [{ type: 'prompt.withdrawn', promptId: 'prm_2' }],
@@ -168,9 +168,9 @@ describe('prompt.withdraw', () => {
   })
 
   it.each([
-    ['that runs', 'prm_1'],
-    ['that nobody knows', 'prm_9'],
-  ])('is refused for one %s', (_, promptId) => {
+    ['that is running', 'prm_1'],
+    ['that is unknown', 'prm_9'],
+  ])('is refused for a prompt %s', (_, promptId) => {
     const error = refusal(queueing, { type: 'prompt.withdraw', promptId })
     expect(error).toMatchObject({ code: 'conflict', details: { promptId, queued: ['prm_2'] } })
   })
@@ -189,14 +189,14 @@ describe('prompt.submit with before', () => {
     return queue.map(({ promptId }) => (promptId === reply?.promptId ? 'new' : promptId))
   }
 
-  it('comes before the first of them that still waits, and last if none does', () => {
+  it('is placed before the first of the named prompts that still waits, and last if none does', () => {
     expect(orderAfter(['prm_3', 'prm_4'])).toEqual(['prm_2', 'new', 'prm_3', 'prm_4'])
     expect(orderAfter(['prm_1', 'prm_4'])).toEqual(['prm_2', 'prm_3', 'new', 'prm_4'])
     expect(orderAfter(['prm_1', 'prm_9'])).toEqual(['prm_2', 'prm_3', 'prm_4', 'new'])
     expect(orderAfter([])).toEqual(['prm_2', 'prm_3', 'prm_4', 'new'])
   })
 
-  it('means nothing where it runs at once', () => {
+  it('is ignored if the prompt runs at once', () => {
     const { drafts } = when(idle, { type: 'prompt.submit', text: 'Anew', before: ['prm_3'] })
     expect(drafts.map(({ type }) => type)).toEqual(['prompt.submitted', 'turn.started'])
   })
@@ -208,13 +208,13 @@ describe('prompt.move', () => {
     return andThen(three, ...drafts).queue.map(({ promptId }) => promptId)
   }
 
-  it('puts a waiting prompt before another one, or last', () => {
+  it('moves a waiting prompt before another one, or to the end', () => {
     expect(orderAfter({ promptId: 'prm_4', before: 'prm_2' })).toEqual(['prm_4', 'prm_2', 'prm_3'])
     expect(orderAfter({ promptId: 'prm_2', before: 'prm_4' })).toEqual(['prm_3', 'prm_2', 'prm_4'])
     expect(orderAfter({ promptId: 'prm_2' })).toEqual(['prm_3', 'prm_4', 'prm_2'])
   })
 
-  it('to where it is already changes nothing', () => {
+  it('to the same place changes nothing', () => {
     for (const before of ['prm_2', 'prm_3']) {
       expect(when(three, { type: 'prompt.move', promptId: 'prm_2', before })).toEqual({ drafts: [] })
     }
@@ -222,8 +222,8 @@ describe('prompt.move', () => {
   })
 
   it.each([
-    ['one that runs', { promptId: 'prm_1' }],
-    ['one before another that does not wait', { promptId: 'prm_2', before: 'prm_1' }],
+    ['a running prompt', { promptId: 'prm_1' }],
+    ['a place before a prompt that does not wait', { promptId: 'prm_2', before: 'prm_1' }],
   ])('is refused for %s', (_, command) => {
     expect(refusal(three, { type: 'prompt.move', ...command })).toMatchObject({ code: 'conflict' })
   })
@@ -239,12 +239,12 @@ describe('a paused queue', () => {
     durationMs: 1,
   })
 
-  it('is resumed by queue.resume, which changes nothing where nothing is paused', () => {
+  it('is resumed by queue.resume, which changes nothing if nothing is paused', () => {
     expect(when(rested, { type: 'queue.resume' })).toEqual({ drafts: [{ type: 'queue.resumed' }] })
     expect(when(queueing, { type: 'queue.resume' })).toEqual({ drafts: [] })
   })
 
-  it('does not hold up a prompt that comes later: that one runs at once, and the paused ones stay', () => {
+  it('does not delay a prompt that is submitted later: it runs at once, and the paused ones stay', () => {
     const { drafts } = when(rested, submit)
     expect(drafts.map(({ type }) => type)).toEqual(['prompt.submitted', 'turn.started'])
     const after = andThen(rested, ...drafts)
@@ -252,7 +252,7 @@ describe('a paused queue', () => {
     expect(after.turn?.prompt).not.toHaveProperty('paused')
   })
 
-  it('takes back a prompt that was edited, paused, in its place', () => {
+  it('accepts an edited prompt again, paused, at its place', () => {
     const { drafts } = when(rested, {
       type: 'prompt.submit',
       text: 'Anew',
@@ -268,7 +268,7 @@ describe('a paused queue', () => {
     expect(refusal(paused, { ...steer, paused: true }).code).toBe('validation_error')
   })
 
-  it('comes with a denial that stops the turn, too', () => {
+  it('results also from a denial that stops the turn', () => {
     const stop = { type: 'permission.decide', requestId: 'req_1', decision: 'deny', endTurn: true } as const
     expect(when(andThen(waiting, ...queuedOne), stop).drafts.map(({ type }) => type)).toEqual([
       'permission.resolved',
@@ -280,13 +280,13 @@ describe('a paused queue', () => {
 describe('turn.cancel', () => {
   const cancel = { type: 'turn.cancel' } as const
 
-  it('interrupts a turn that runs, and names it if it is told to', () => {
+  it('interrupts a running turn, which it may name', () => {
     const drafts = [{ type: 'turn.interrupted', turnId: 'trn_1', by: 'person' }]
     expect(when(running, cancel)).toEqual({ drafts })
     expect(when(running, { ...cancel, turnId: 'trn_1' })).toEqual({ drafts })
   })
 
-  it('pauses what is queued, whether the turn runs, is being cancelled or is parked', () => {
+  it('pauses the queued prompts, whether the turn runs, is being cancelled or is parked', () => {
     const paused = { type: 'queue.paused', by: 'person' }
     const interrupt = { type: 'turn.interrupted', turnId: 'trn_1', by: 'person' }
     expect(when(queueing, cancel)).toEqual({ drafts: [interrupt, paused] })
@@ -295,7 +295,7 @@ describe('turn.cancel', () => {
     expect(when(queueing, { ...cancel, pauseQueue: false })).toEqual({ drafts: [interrupt] })
   })
 
-  it('resolves what the turn waits for', () => {
+  it('resolves the open requests of the turn', () => {
     const { drafts } = when(andThen(waiting, asked), cancel)
     expect(drafts).toMatchObject([
       { type: 'turn.interrupted' },
@@ -329,14 +329,14 @@ describe('turn.cancel', () => {
     expect(andThen(parked, ...drafts)).toMatchObject({ status: 'idle', requests: [] })
   })
 
-  it('is refused when no turn, or another one, runs', () => {
+  it('is refused if no turn, or another one, runs', () => {
     expect(refusal(idle, cancel).code).toBe('conflict')
     const ended = { type: 'turn.ended', turnId: 'trn_1', outcome: 'completed', stopReason: 'end' } as const
     const over = andThen(running, { ...ended, durationMs: 1 })
     expect(refusal(over, { ...cancel, turnId: 'trn_1' })).toMatchObject({ code: 'conflict' })
   })
 
-  it('of a turn that is not known is refused as not found, whether another one runs or none', () => {
+  it('of an unknown turn is refused as not found, whether another one runs or none', () => {
     for (const state of [idle, running])
       expect(refusal(state, { ...cancel, turnId: 'trn_0' })).toMatchObject({
         code: 'not_found',
@@ -349,7 +349,7 @@ describe('permission.decide', () => {
   const allow = { type: 'permission.decide', requestId: 'req_1', decision: 'allow' } as const
   const deny = { ...allow, decision: 'deny' } as const
 
-  it('allows once and writes no rule', () => {
+  it('allows once and stores no rule', () => {
     expect(when(waiting, allow)).toEqual({
       drafts: [
         {
@@ -364,7 +364,7 @@ describe('permission.decide', () => {
     })
   })
 
-  it('allows nothing that a rule refuses by now, edited or not', () => {
+  it('cannot allow what a rule refuses by now, edited or not', () => {
     const no = (command: string, scope = {}): PermissionRule => ({
       ruleId: 'rule_1',
       tool: 'Bash',
@@ -389,7 +389,7 @@ describe('permission.decide', () => {
     expect(when(waiting, allow, { rules: [elsewhere] }).drafts).toHaveLength(1)
   })
 
-  it('allows nothing that the mode refuses by now, whenever it was asked for', () => {
+  it('cannot allow what the mode refuses by now, whenever it was requested', () => {
     const readOnly = andThen(waiting, { type: 'session.configured', requested: { mode: 'read-only' } })
     for (const scope of ['once', 'session', 'always'] as const)
       expect(refusal(readOnly, { ...allow, scope })).toMatchObject({
@@ -405,7 +405,7 @@ describe('permission.decide', () => {
     expect(when(bypass, allow).drafts).toHaveLength(1)
   })
 
-  it('allows no tool that is not in the list of the session by now', () => {
+  it("cannot allow a tool that is not in the session's list of tools by now", () => {
     const listed = andThen(waiting, {
       type: 'session.configured',
       requested: { options: { tools: ['Read'] } },
@@ -413,7 +413,7 @@ describe('permission.decide', () => {
     expect(refusal(listed, allow)).toMatchObject({ code: 'forbidden' })
   })
 
-  it('denies with a message, and with the end of the turn', () => {
+  it('denies with a message, and ends the turn', () => {
     const [draft] = when(waiting, { ...deny, message: 'Not there.', endTurn: true }).drafts
     expect(draft).toMatchObject({ outcome: 'denied', message: 'Not there.', endTurn: true })
   })
@@ -439,17 +439,17 @@ describe('permission.decide', () => {
     expect(drafts).toMatchObject([{ outcome: 'allowed', scope, ruleId: 'rule_new' }])
   })
 
-  it('can deny for a scope as well', () => {
+  it('can deny for a scope', () => {
     const { drafts, rules } = when(waiting, { ...deny, scope: 'session' })
     expect(rules).toMatchObject([{ decision: 'deny', scope: 'session', match: { command: 'ls \\*' } }])
     expect(drafts).toMatchObject([{ outcome: 'denied' }])
   })
 
-  it('is taken for a parked turn too', () => {
+  it('is accepted for a parked turn', () => {
     expect(when(parked, allow).drafts).toMatchObject([{ outcome: 'allowed', requestId: 'req_1' }])
   })
 
-  it('allows with an edited input, also with one that is falsy', () => {
+  it('allows with an edited input, also a falsy one', () => {
     for (const input of [{ command: 'ls -l' }, null, 0]) {
       expect(when(waiting, { ...allow, input }).drafts).toMatchObject([{ outcome: 'allowed', input }])
     }
@@ -457,18 +457,18 @@ describe('permission.decide', () => {
 
   it.each([
     ['an edited input with deny', { ...deny, input: {} }],
-    ['an edited input for longer than once', { ...allow, input: {}, scope: 'session' }],
+    ['an edited input with a scope wider than once', { ...allow, input: {}, scope: 'session' }],
     ['the end of the turn with allow', { ...allow, endTurn: true }],
   ] as const)('refuses %s', (_, command) => {
     expect(refusal(waiting, command).code).toBe('validation_error')
   })
 
-  it('refuses an edited input that the agent cannot take', () => {
+  it('refuses an edited input if the agent does not support it', () => {
     const error = refusal(waiting, { ...allow, input: {} }, without('editInput'))
     expect(error).toMatchObject({ code: 'not_supported', details: { capability: 'editInput' } })
   })
 
-  it('refuses a scope that the request does not offer, and says which it does', () => {
+  it('refuses a scope that the request does not offer, and lists the offered ones', () => {
     const onlyOnce = andThen(running, requested)
     for (const scope of ['session', 'project', 'always'] satisfies PermissionScope[]) {
       const error = refusal(onlyOnce, { ...allow, scope })
@@ -476,7 +476,7 @@ describe('permission.decide', () => {
     }
   })
 
-  it('tells a settled request from an unknown one', () => {
+  it('distinguishes a settled request from an unknown one', () => {
     const settled = andThen(waiting, ...when(waiting, allow).drafts)
     expect(refusal(settled, deny)).toMatchObject({
       code: 'conflict',
@@ -514,12 +514,12 @@ describe('question.answer', () => {
     })
   })
 
-  it('refuses answers that do not fit', () => {
+  it('refuses answers that do not fit the questions', () => {
     expect(refusal(asking, { ...answer, answers: { colour: 'green' } }).code).toBe('validation_error')
     expect(refusal(asking, { ...answer, answers: {} }).code).toBe('validation_error')
   })
 
-  it('refuses a settled, an unknown and a wrong request, each in its way', () => {
+  it('refuses a settled request, an unknown one and one of another type, each with its own error', () => {
     const settled = andThen(asking, ...when(asking, answer).drafts)
     expect(refusal(settled, answer)).toMatchObject({ code: 'conflict', details: { outcome: 'answered' } })
     expect(refusal(running, answer).code).toBe('not_found')
@@ -530,28 +530,28 @@ describe('question.answer', () => {
 })
 
 describe('session.configure', () => {
-  it('records what is requested, and nothing else', () => {
+  it('records the requested settings, and nothing else', () => {
     expect(when(running, { type: 'session.configure', model: 'large', mode: 'bypass' })).toEqual({
       drafts: [{ type: 'session.configured', requested: { model: 'large', mode: 'bypass' } }],
     })
   })
 
-  it('adds options to those of before', () => {
+  it('merges options into the previous ones', () => {
     const before = stateAfter({ ...created, options: { effort: 'low', tools: ['Bash'] } })
     const { drafts } = when(before, { type: 'session.configure', options: { effort: 'high' } })
     expect(drafts).toMatchObject([{ requested: { options: { effort: 'high', tools: ['Bash'] } } }])
   })
 
-  it('refuses to configure nothing', () => {
+  it('refuses an empty change', () => {
     expect(refusal(idle, { type: 'session.configure' }).code).toBe('validation_error')
   })
 
-  it('takes a list of tools from any agent: that one is ours', () => {
+  it('accepts a list of tools for any agent, because the host enforces it', () => {
     const { drafts } = when(idle, { type: 'session.configure', options: { tools: ['Read'] } })
     expect(drafts).toMatchObject([{ requested: { options: { tools: ['Read'] } } }])
   })
 
-  it('refuses by name what the agent cannot honour', () => {
+  it('names the setting that the agent does not honour', () => {
     expect(refusal(idle, { type: 'session.configure', model: 'large' }, without('models'))).toMatchObject({
       code: 'not_supported',
       details: { capability: 'models' },
@@ -568,7 +568,7 @@ describe('session.configure', () => {
 })
 
 describe('session.close', () => {
-  it('records nothing by itself', () => {
+  it('records nothing itself', () => {
     expect(when(idle, { type: 'session.close' })).toEqual({ drafts: [] })
   })
 
@@ -581,7 +581,7 @@ describe('session.close', () => {
 })
 
 describe('session.compact', () => {
-  it('is a prompt that is a command', () => {
+  it('is a prompt that consists of a command', () => {
     const { drafts, reply } = when(idle, { type: 'session.compact' })
     expect(drafts).toMatchObject([
       { type: 'prompt.submitted', parts: [{ type: 'command', name: 'compact' }] },
@@ -601,7 +601,7 @@ describe('session.compact', () => {
 })
 
 describe('session.fork', () => {
-  it('copies up to the head, into a session whose id follows from the command', () => {
+  it('copies up to the head, into a session whose id is derived from the command', () => {
     const { drafts, reply } = when(idle, { type: 'session.fork' })
     const into = reply?.sessionId
     expect(into).toMatch(/^ses_./)
@@ -609,7 +609,7 @@ describe('session.fork', () => {
     expect(when(andThen(idle, { type: 'session.pinned' }), { type: 'session.fork' }).reply).toEqual(reply)
   })
 
-  it('makes another session for another command', () => {
+  it('creates another session for another command', () => {
     const fork = (commandId: string) =>
       decide(idle, { type: 'session.fork', commandId }, context).reply?.sessionId
     expect(fork('one')).not.toBe(fork('two'))
@@ -622,7 +622,7 @@ describe('session.fork', () => {
 })
 
 describe('decide', () => {
-  it('changes nothing it was given', () => {
+  it('does not modify its arguments', () => {
     const text = JSON.stringify(waiting)
     when(waiting, { type: 'permission.decide', requestId: 'req_1', decision: 'allow', scope: 'always' })
     when(waiting, { type: 'turn.cancel' })

@@ -11,7 +11,7 @@ import { createMemoryStore } from '../stores/memory.ts'
 import { defineTool } from '../tools/define-tool.ts'
 import type { Host } from './host.ts'
 
-/** A tool by which one agent gives work to another, as docs/host-tools.md shows it. */
+/** A tool by which one agent delegates a task to another, as docs/host-tools.md shows it. */
 function delegateTool(host: () => Host) {
   return defineTool({
     name: 'delegate',
@@ -79,7 +79,7 @@ async function world(maxConnections = 10) {
   return { host, begin, end, helper, waiting: () => first(host.waiting) }
 }
 
-it('gives the answer of another agent to the one that delegated, in a session of its own', async () => {
+it('returns the answer of another agent to the one that delegated, from a session of its own', async () => {
   const { host, begin, end, helper } = await world()
   const { event, events } = await end(await begin(task({ type: 'text', text: 'Forty-two.' })))
   expect(event).toMatchObject({ outcome: 'completed' })
@@ -90,7 +90,7 @@ it('gives the answer of another agent to the one that delegated, in a session of
   expect((await host.state((await helper()).id)).lastTurn).toMatchObject({ outcome: 'completed' })
 })
 
-it('puts what the other agent asks before a person, and waits for the answer', async () => {
+it('shows the request of the other agent to a person, and waits for the answer', async () => {
   const { host, begin, end, waiting } = await world()
   const write = { type: 'permission', name: 'Write', kind: 'edit', title: 'a.txt', input: {} } as const
   const id = await begin(task(write, { type: 'text', text: 'Written.' }))
@@ -103,7 +103,7 @@ it('puts what the other agent asks before a person, and waits for the answer', a
   expect((await end(id)).event).toMatchObject({ outcome: 'completed' })
 })
 
-it('tells the model that the other agent failed, and the turn goes on', async () => {
+it('reports the failure of the other agent to the model, and the turn continues', async () => {
   const { begin, end } = await world()
   const error = new ParleyError('agent_failed', 'no model').toInfo()
   const failing = task({ type: 'end', outcome: 'failed', stopReason: 'x', error })
@@ -115,8 +115,8 @@ it('tells the model that the other agent failed, and the turn goes on', async ()
 })
 
 it.each([
-  ['works', 10],
-  ['waits for a connection that the first one holds', 1],
+  ['runs', 10],
+  ['waits for a connection that the first agent holds', 1],
 ])('stops the other agent with the turn that delegated, also while it %s', async (_, maxConnections) => {
   const { host, begin, end, helper } = await world(maxConnections)
   const id = await begin(task({ type: 'hang' }))

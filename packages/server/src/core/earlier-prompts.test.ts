@@ -5,7 +5,9 @@ import { hostUnderTest } from './host-under-test.ts'
 
 const talk = Array.from({ length: 5 }, (_, at) => ({ type: 'text' as const, text: `piece ${at}` }))
 
-/** Three prompts that are queued while the first turn runs, one of them withdrawn, and one queued when all is over. */
+/**
+ * Three prompts that are queued while the first turn runs, one of them withdrawn, and one that is queued at the end.
+ */
 async function sessionWithQueue() {
   const world = await hostUnderTest()
   const session = await world.create()
@@ -17,7 +19,7 @@ async function sessionWithQueue() {
   return { world, session, ids }
 }
 
-it('a page comes with the prompts of the turns that start in it, and no others', async () => {
+it('a page includes the prompts of the turns that start in it, and no others', async () => {
   const { world, session, ids } = await sessionWithQueue()
   await using _ = world
   const { seq } = await session.state()
@@ -37,7 +39,7 @@ it('a page comes with the prompts of the turns that start in it, and no others',
   expect(await world.host.read(session.id, { before: seq + 1, limit: 3 })).not.toHaveProperty('prompts')
 })
 
-it('the page at the head comes with the prompts that are still queued', async () => {
+it('the page at the head includes the prompts that are still queued', async () => {
   await using world = await hostUnderTest()
   const session = await world.create()
   await session.submit(...talk, { type: 'wait', gate: 'later' })
@@ -50,7 +52,7 @@ it('the page at the head comes with the prompts that are still queued', async ()
   expect(older.prompts).toEqual([])
 })
 
-it('the last blocks of a session come with the prompts of the turns that start among them', async () => {
+it('the last blocks of a session include the prompts of the turns that start among them', async () => {
   const { world, session } = await sessionWithQueue()
   await using _ = world
   const { blocks, firstSeq } = await world.host.detail(session.id, 12)
@@ -60,7 +62,7 @@ it('the last blocks of a session come with the prompts of the turns that start a
   expect(blocks.filter(({ seq }) => seq >= firstSeq)).toHaveLength(12)
 })
 
-it('a log that does not hold the prompt of a turn is read once, up to its start', async () => {
+it('a log that does not contain the prompt of a turn is read once, down to its start', async () => {
   const { world, session } = await sessionWithQueue()
   await using _ = world
   const state = await session.state()

@@ -17,13 +17,13 @@ const drafting = { type: 'tool-call.drafted', toolCallId: 'call_2', name: 'Bash'
 const busy = andThen(running, called, talking, drafting, typing, musing, requested, asked)
 
 describe('endTurn', () => {
-  it('is only the end when nothing is open', () => {
+  it('records only the end when nothing is open', () => {
     expect(endTurn(running, { ...completed, result: 'ok' }, 504)).toEqual([
       { type: 'turn.ended', turnId: 'trn_1', ...completed, result: 'ok', durationMs: 400 },
     ])
   })
 
-  it('leaves nothing of the turn open and nothing to follow its end', () => {
+  it('leaves nothing of the turn open, and nothing to follow its end', () => {
     const drafts = endTurn(busy, completed, 504)
     expect(drafts.map((draft) => draft.type)).toEqual([
       'text.written',
@@ -37,7 +37,7 @@ describe('endTurn', () => {
     expect(andThen(busy, ...drafts)).toMatchObject({ status: 'idle', requests: [], openBlocks: [] })
   })
 
-  it('records what was held back before the end', () => {
+  it('records held results before the end', () => {
     const held: EventDraft[] = [{ ...called, toolCallId: 'call_9', inferred: true }]
     const drafts = endTurn(running, completed, 504, held)
     expect(drafts.map((draft) => draft.type)).toEqual(['tool-call.called', 'turn.ended'])
@@ -48,23 +48,23 @@ describe('endTurn', () => {
     ['cancelled', 'cancelled', /cancelled/],
     ['failed', 'failed', /failed/],
     ['unknown', 'failed', /unknown/],
-  ])('%s ends an open call as %s, and says why', (outcome, callOutcome, why) => {
+  ])('with outcome %s ends an open call as %s, with a reason', (outcome, callOutcome, why) => {
     const [ended] = endTurn(andThen(running, called), { ...completed, outcome }, 504)
     expect(ended).toMatchObject({ type: 'tool-call.ended', outcome: callOutcome })
     expect(JSON.stringify(ended)).toMatch(why)
   })
 
-  it('is nothing when there is no turn', () => {
+  it('records nothing when there is no turn', () => {
     expect(endTurn(stateAfter(created), completed, 504)).toEqual([])
   })
 
-  it('took no less than no time, also when the clock went back', () => {
+  it('never has a negative duration, also when the clock went back', () => {
     expect(endTurn(running, completed, 0)).toMatchObject([{ durationMs: 0 }])
   })
 })
 
 describe('writeText', () => {
-  it('writes what was being written, as far as it came, marked', () => {
+  it('writes open blocks as far as they came, marked as cut off', () => {
     expect(writeText(busy.openBlocks)).toEqual([
       { type: 'text.written', turnId: 'trn_1', blockId: 'blk_1', text: 'Half a sen', interrupted: true },
       {
@@ -84,7 +84,7 @@ describe('writeText', () => {
 })
 
 describe('endCalls', () => {
-  it('keeps the output so far, and says whose the call was', () => {
+  it('keeps the output so far, and the parent of the call', () => {
     const state = andThen(running, { ...called, parentToolCallId: 'call_0' }, talking)
     expect(endCalls(state.openBlocks, 'cancelled', 'Why.')).toEqual([
       {
@@ -101,13 +101,13 @@ describe('endCalls', () => {
     ])
   })
 
-  it('leaves out a call that was only being drafted', () => {
+  it('leaves out a call that was only drafted', () => {
     expect(endCalls(andThen(running, drafting).openBlocks, 'failed', 'Why.')).toEqual([])
   })
 })
 
 describe('cancelRequests', () => {
-  it('resolves each request in its own way', () => {
+  it('resolves each request by its type', () => {
     const cancelled = { turnId: 'trn_1', outcome: 'cancelled', by: 'turn-end' }
     expect(cancelRequests(busy.requests)).toEqual([
       { type: 'permission.resolved', requestId: 'req_1', ...cancelled },

@@ -20,7 +20,7 @@ async function world(options: HostUnderTestOptions = { agent: taking }): Promise
 
 const given = ({ connections }: HostUnderTest) => connections.map(({ input }) => input.env)
 
-it('gives the variables of a session to its agent and to nobody else, from its first start on', async () => {
+it('passes the variables of a session to its agent and to no other, from its first start on', async () => {
   const made = await world()
   const session = await made.create({ env: { API_KEY: secret } })
   await session.play(hello)
@@ -28,7 +28,7 @@ it('gives the variables of a session to its agent and to nobody else, from its f
   expect(given(made)).toEqual([{ API_KEY: secret }, undefined])
 })
 
-it('starts the agent anew with changed variables, and goes on with its conversation', async () => {
+it('restarts the agent with changed variables, and resumes its conversation', async () => {
   const made = await world()
   const { host } = made
   const session = await made.create({ env: { API_KEY: secret } })
@@ -43,7 +43,7 @@ it('starts the agent anew with changed variables, and goes on with its conversat
   expect(made.connections[2]?.input.resume).toBeDefined()
 })
 
-it('does not start the agent anew when variables of another place change', async () => {
+it('does not restart the agent when variables of another session or folder change', async () => {
   const made = await world()
   const other = join(made.cwd, 'other')
   mkdirSync(other)
@@ -54,7 +54,7 @@ it('does not start the agent anew when variables of another place change', async
   expect(made.connections).toHaveLength(1)
 })
 
-it('gives the variables of a folder to all sessions inside it: the inner over the outer, the session over both', async () => {
+it('passes the variables of a folder to all sessions inside it: the inner over the outer, the session over both', async () => {
   const made = await world()
   const { host, cwd } = made
   const inner = join(cwd, 'inner')
@@ -86,7 +86,7 @@ it('shows names and never values: not in a reply, not in the log, not in the sto
   expect(JSON.stringify(seen)).not.toContain(secret)
 })
 
-it('keeps variables over a restart, gives them to a fork, and forgets them with the session', async () => {
+it('keeps variables over a restart, passes them to a fork, and deletes them with the session', async () => {
   const made = await world()
   const session = await made.create({ env: { API_KEY: secret } })
   await session.play(hello)
@@ -114,7 +114,7 @@ it.each([
   'PATH',
   'HOME',
   'AGENT_HOME',
-])('refuses %s, on which Parley depends, and makes no session', async (name) => {
+])('refuses %s, on which Parley depends, and creates no session', async (name) => {
   const made = await world({
     agent: taking,
     adapter: (scripted) => ({ ...scripted, variables: { reserved: ['AGENT_*'], open: ['AGENT_KEY'] } }),
@@ -127,7 +127,7 @@ it.each([
   expect(await made.host.environments()).toEqual([])
 })
 
-it('refuses names and values that no process can have, without repeating the value', async () => {
+it('refuses invalid names and values, without repeating the value', async () => {
   const { host, cwd } = await world()
   for (const variables of [{ 'A=B': secret }, { '': secret }, { A: `${secret}\0` }]) {
     const refusal = await host.setEnvironment({ folder: cwd, variables }).catch((thrown: unknown) => thrown)
@@ -149,7 +149,7 @@ it('refuses variables for an agent that takes none, and starts it without those 
   expect(given(made)).toEqual([undefined])
 })
 
-it('says so when there is nothing to remove', async () => {
+it('refuses to remove variables that are not set', async () => {
   const { host, cwd } = await world()
   const refusal = { code: 'not_found' }
   await expect(host.unsetEnvironment({ folder: cwd })).rejects.toMatchObject(refusal)

@@ -8,7 +8,7 @@ import type { SessionStore } from './session-store.ts'
 const seqsOf = (events: readonly (SessionEvent | UnknownEvent)[]) => events.map(({ seq }) => seq)
 const counting = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)
 
-/** Loops over the real host, and how many of their follows are open and were made. */
+/** Loops over the real host, with the numbers of their follows that are open and that were made. */
 function countedLoops({ host }: HostUnderTest) {
   const count = { open: 0, made: 0 }
   const loops = createFeedLoops((sessionId, from, reader) => {
@@ -32,7 +32,7 @@ async function takeUntil<Value>(loop: AsyncIterable<Value>, last: (value: Value)
 const isEnd = (value: FeedValue) => value.type === 'event' && value.event.type === 'turn.ended'
 
 describe('the events of a session as an async iterable', () => {
-  it('are each given once, from the first to those that are still to come', async () => {
+  it('are each yielded once, from the first to the live ones', async () => {
     await using world = await hostUnderTest()
     const session = await world.create()
     await session.play({ type: 'text', text: 'one' })
@@ -48,7 +48,7 @@ describe('the events of a session as an async iterable', () => {
     expect(count).toEqual({ open: 0, made: 1 })
   })
 
-  it('begin after the cursor', async () => {
+  it('start after the cursor', async () => {
     await using world = await hostUnderTest()
     const session = await world.create()
     const { seq } = await session.play({ type: 'text', text: 'one' })
@@ -74,7 +74,7 @@ describe('the events of a session as an async iterable', () => {
     expect(rest?.map(({ type }) => type)).toEqual(['session.created'])
   })
 
-  it('throw what the host says, once', async () => {
+  it('throw the error of the host, once', async () => {
     await using world = await hostUnderTest()
     const loop = world.host.events('ses_nobody')
     await expect(loop.next()).rejects.toMatchObject({ code: 'not_found' })
@@ -106,7 +106,7 @@ describe('the events of a session as an async iterable', () => {
 })
 
 describe('the feed of a session as an async iterable', () => {
-  it('has deltas, native messages for those who ask, and says when it has caught up', async () => {
+  it('has deltas, native messages on request, and reports when it has caught up', async () => {
     await using world = await hostUnderTest()
     const session = await world.create()
     const loop = world.host.feed(session.id, { native: true })
@@ -117,7 +117,7 @@ describe('the feed of a session as an async iterable', () => {
     expect(new Set(rest.map(({ type }) => type))).toEqual(new Set(['event', 'delta', 'native']))
   })
 
-  it('gives a loop that is too slow every event, and every piece of a text once', async () => {
+  it('yields every event, and every piece of a text once, to a loop that is too slow', async () => {
     await using world = await hostUnderTest()
     const session = await world.create()
     const { count, feed } = countedLoops(world)
@@ -141,7 +141,7 @@ describe('the feed of a session as an async iterable', () => {
     expect(repeats(taken)).toEqual([])
   })
 
-  it('gives what is being written now to a loop that comes later, and goes on from there', async () => {
+  it('yields the open block to a loop that starts later, and continues from there', async () => {
     const [reached, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let pauses = 0
     const sleep = async () => {
@@ -165,7 +165,7 @@ describe('the feed of a session as an async iterable', () => {
     expect(repeats(taken)).toEqual([])
   })
 
-  it('starts anew for a cursor of another log', async () => {
+  it('starts from the beginning for a cursor of another log', async () => {
     await using world = await hostUnderTest()
     const session = await world.create()
     const [reset, created] = await takeSome(world.host.feed(session.id, { after: 1, epoch: 'epo_other' }), 2)
@@ -184,7 +184,10 @@ async function takeSome<Value>(loop: AsyncIterator<Value>, count: number): Promi
   return taken
 }
 
-/** Pieces that do not begin where the last one of their block ended, and blocks that are more than was written. */
+/**
+ * Pieces that do not start where the last one of their block ended, and blocks that are longer than their written
+ * text.
+ */
 function repeats(values: readonly FeedValue[]): string[] {
   const texts = new Map<string, string>()
   const wrong: string[] = []

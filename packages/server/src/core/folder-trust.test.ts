@@ -29,7 +29,7 @@ async function isTrusted(made: HostUnderTest, cwd: string): Promise<boolean> {
 }
 
 describe('an agent', () => {
-  it('heeds the folder only once it is trusted, and no more once that is revoked', async () => {
+  it("loads the folder's settings only while the folder is trusted", async () => {
     const made = await world()
     const { host, cwd } = made
     const session = await made.create()
@@ -46,7 +46,7 @@ describe('an agent', () => {
     expect(made.connections[2]?.input.resume).toBeDefined()
   })
 
-  it('is left alone in a turn, and let go after it', async () => {
+  it('keeps its process during a turn, and is closed after it', async () => {
     const made = await world()
     const { host, cwd, gates } = made
     const session = await made.create()
@@ -61,7 +61,7 @@ describe('an agent', () => {
     expect(heeded(made)).toEqual([false, true])
   })
 
-  it('is started anew for a prompt that waited in the queue', async () => {
+  it('is restarted for a prompt that waited in the queue', async () => {
     const made = await world()
     const { host, cwd, gates } = made
     const session = await made.create()
@@ -75,7 +75,7 @@ describe('an agent', () => {
     expect(heeded(made)).toEqual([false, true])
   })
 
-  it('that was being started meanwhile finishes its turn, and is let go then', async () => {
+  it('that was starting meanwhile finishes its turn, and is closed then', async () => {
     const starting = Promise.withResolvers<void>()
     const ready = Promise.withResolvers<void>()
     const adapter: HostUnderTestOptions['adapter'] = (scripted) => ({
@@ -97,7 +97,7 @@ describe('an agent', () => {
     expect(heeded(made)).toEqual([false, true])
   })
 
-  it('elsewhere keeps its process', async () => {
+  it('in another folder keeps its process', async () => {
     const made = await world()
     const [here, there] = [subfolder(made, 'here'), subfolder(made, 'there')]
     const sessions = [await made.create({ cwd: here }), await made.create({ cwd: there })]
@@ -108,7 +108,7 @@ describe('an agent', () => {
     expect(made.connections).toHaveLength(2)
   })
 
-  it('of a new session that brings the trust has it from its first prompt', async () => {
+  it('of a new session that trusts its folder has the trust from its first prompt', async () => {
     const made = await world()
     const session = await made.create({ prompt: JSON.stringify([hello]), trust: true })
     await session.when(({ turns }) => turns === 1)
@@ -119,7 +119,7 @@ describe('an agent', () => {
 })
 
 describe('trust', () => {
-  it('covers what lies inside a folder, nothing beside it and nothing above it', async () => {
+  it('covers what is inside a folder, nothing beside it and nothing above it', async () => {
     const made = await world()
     await made.host.trust(subfolder(made, 'a'))
     const trusted = async (name: string) => isTrusted(made, subfolder(made, name))
@@ -130,7 +130,7 @@ describe('trust', () => {
     expect(await isTrusted(made, made.cwd)).toBe(false)
   })
 
-  it('is of the real folder, however it is named', async () => {
+  it('applies to the real folder, whatever path names it', async () => {
     const made = await world()
     const [real, outside] = [subfolder(made, 'real'), subfolder(made, 'outside')]
     const link = join(made.cwd, 'link')
@@ -144,13 +144,13 @@ describe('trust', () => {
     expect(await made.host.trusted()).toEqual([])
   })
 
-  it('of everything is trust of everything', async () => {
+  it('of the root folder covers everything', async () => {
     const made = await world()
     await made.host.trust('/')
     expect(await isTrusted(made, made.cwd)).toBe(true)
   })
 
-  it('outlives the host', async () => {
+  it('is kept when the host restarts', async () => {
     const made = await world()
     const given = await made.host.trust(made.cwd)
     await made.restart()
@@ -163,7 +163,7 @@ describe('trust', () => {
     expect(await made.host.trusted()).toEqual([])
   })
 
-  it('given twice is given once, also at the same time', async () => {
+  it('given twice is stored once, also at the same time', async () => {
     const made = await world()
     const [first] = await Promise.all([made.host.trust(made.cwd), made.host.trust(`${made.cwd}/`)])
     made.time.advance(1_000)
@@ -171,13 +171,13 @@ describe('trust', () => {
     expect(await made.host.trusted()).toEqual([first])
   })
 
-  it('is refused for a folder that is none', async () => {
+  it('is refused for a path that is not a folder', async () => {
     const { host, cwd } = await world()
     await expect(host.trust(join(cwd, 'nowhere'))).rejects.toEqual(refusal('validation_error'))
     expect(await host.trusted()).toEqual([])
   })
 
-  it('can be revoked when the folder is gone', async () => {
+  it('can be revoked when the folder no longer exists', async () => {
     const made = await world()
     const folder = subfolder(made, 'gone')
     await made.host.trust(folder)
@@ -186,7 +186,7 @@ describe('trust', () => {
     expect(await made.host.trusted()).toEqual([])
   })
 
-  it('is revoked where it was given: the refusal names the folder', async () => {
+  it('must be revoked for the folder it was given for: the refusal names that folder', async () => {
     const made = await world()
     const inside = subfolder(made, 'inside')
     await expect(made.host.distrust(inside)).rejects.toEqual(refusal('not_found'))
@@ -198,7 +198,7 @@ describe('trust', () => {
     expect(await isTrusted(made, inside)).toBe(true)
   })
 
-  it('that was revoked does not come back with a repeated creation', async () => {
+  it('that was revoked does not return with a repeated creation', async () => {
     const made = await world()
     const create = () => made.create({ commandId: 'once', trust: true })
     const { id } = await create()

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { created, stateAfter } from '../testing/state-after.ts'
 import { evaluate, optionsFor, type Subject } from './permission-rules.ts'
 
-/** Inputs as the agents send them; a name in `free` may have any value without another effect. */
+/** Inputs as the agents send them; the fields in `free` may have any value. */
 type Shape = {
   readonly agent: string
   readonly tool: string
@@ -137,7 +137,7 @@ const shapes: readonly Shape[] = [
     input: { description: text, prompt: text, subagent_type: text },
     free: ['description', 'prompt'],
   },
-  // ACP: Gemini, and what others send
+  // ACP: Gemini, and inputs of other agents
   {
     agent: 'gemini',
     tool: 'run_shell_command',
@@ -179,7 +179,7 @@ const shapes: readonly Shape[] = [
 const asking = stateAfter(created)
 const scopes = { session: { sessionId: 'ses_1' }, project: { project: '/somewhere' }, always: {} } as const
 
-/** The rules that a click on any lasting answer writes. */
+/** The rules that the lasting answers store. */
 function grantsOf(subject: Subject): PermissionRule[] {
   return optionsFor(subject).flatMap(({ rule, scope }) =>
     rule && scope !== 'once' ? [ruleOf(rule, scope)] : [],
@@ -205,7 +205,7 @@ describe.each(shapes)('a grant of $agent: $tool ($kind) for $input', (shape) => 
   const names = Object.keys(shape.input)
   const pinned = names.filter((name) => !shape.free?.includes(name))
 
-  it('covers the call itself, and the same with other harmless values', () => {
+  it('covers the same call, also with other harmless values', () => {
     fc.assert(
       fc.property(input, input, (given, other) => {
         const grants = grantsOf(subjectOf(shape, given))
@@ -218,7 +218,7 @@ describe.each(shapes)('a grant of $agent: $tool ($kind) for $input', (shape) => 
   })
 
   if (pinned.length > 0)
-    it('covers no other value of a field that matters', () => {
+    it('covers no other value of a significant field', () => {
       fc.assert(
         fc.property(input, input, fc.constantFrom(...pinned), anyJson, (given, other, name, value) => {
           const grants = grantsOf(subjectOf(shape, given))
@@ -230,7 +230,7 @@ describe.each(shapes)('a grant of $agent: $tool ($kind) for $input', (shape) => 
       )
     })
 
-  it('covers no call with a field more', () => {
+  it('covers no call with an additional field', () => {
     const more = fc.oneof(
       fc.constantFrom('cwd', 'workdir', 'env', 'args', 'unsandboxed', 'sandbox', 'grantRoot', 'shell'),
       fc.string({ minLength: 1, maxLength: 8 }),
@@ -260,7 +260,7 @@ describe.each(shapes)('a grant of $agent: $tool ($kind) for $input', (shape) => 
     )
   })
 
-  it('given outside the folders covers that very call, and no protected one', () => {
+  it('given outside the folders covers exactly that call, and no call that changes a protected file', () => {
     fc.assert(
       fc.property(input, input, fc.constantFrom(...names), (given, other, name) => {
         const outside = subjectOf(shape, given, { outside: true })

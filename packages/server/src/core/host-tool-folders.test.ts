@@ -9,7 +9,7 @@ import type { Limits } from './limits.ts'
 
 const keep = { type: 'host-tool', name: 'keep', input: {} } as const
 
-/** A host whose tool writes a file into the temporary folder, and the folders it was given. */
+/** A host whose tool writes a file into the temporary folder, and the folders that the tool got. */
 async function world(limits: Partial<Limits> = {}) {
   const folders: string[] = []
   const tool = defineTool({
@@ -29,7 +29,7 @@ async function world(limits: Partial<Limits> = {}) {
   return { made, folders }
 }
 
-it('is one folder for all calls of a session, of its own and private, and none where no tool asks for it', async () => {
+it('the temporary folder is one private folder for all calls of a session, and is not created unless a tool asks for it', async () => {
   const { made, folders } = await world()
   const [one, other, third] = [await made.create(), await made.create(), await made.create()]
   await one.play(keep, keep)
@@ -45,7 +45,7 @@ it.each([
   ['the session is closed', (id: string) => ({ id, by: 'close' as const })],
   ['the session is deleted', (id: string) => ({ id, by: 'delete' as const })],
   ['the host is closed', (id: string) => ({ id, by: 'stop' as const })],
-])('is removed with all that is in it when %s', async (_, how) => {
+])('the temporary folder is removed with its content when %s', async (_, how) => {
   const { made, folders } = await world()
   const session = await made.create()
   const other = await made.create()
@@ -62,7 +62,7 @@ it.each([
   expect(existsSync(folders[2] ?? '')).toBe(true)
 })
 
-it('is removed when the session leaves memory, and made anew when a tool asks for it again', async () => {
+it('the temporary folder is removed when the session leaves memory, and created again when a tool asks for it', async () => {
   const { made, folders } = await world({ idleCloseMs: 1_000, unloadMs: 60_000 })
   const [session, other] = [await made.create(), await made.create()]
   await session.play(keep)
@@ -72,7 +72,7 @@ it('is removed when the session leaves memory, and made anew when a tool asks fo
   await other.play(keep)
   const pass = async () => {
     made.time.advance(1_000)
-    // One that is used meanwhile stays, and keeps its folder.
+    // A session that is used meanwhile stays in memory, and keeps its folder.
     await other.state()
     return existsSync(folders[0] ?? '')
   }

@@ -6,7 +6,7 @@ import { oddAgent } from './odd-agent-under-test.ts'
 describe('a session with host tools only', () => {
   const options = { hostToolsOnly: true }
 
-  it('has an agent with no other tools, and nothing else is permitted', async () => {
+  it('has an agent with no other tools, and permits no other call', async () => {
     await using host = await hostWith({ safe: true })
     const session = await host.under.create({ options, mode: 'bypass' })
     await session.play(step('sage'), { type: 'permission', name: 'Bash', kind: 'execute' })
@@ -15,7 +15,7 @@ describe('a session with host tools only', () => {
     expect(ends.map(({ outcome }) => outcome)).toEqual(['completed', 'denied'])
   })
 
-  it('is ended when the agent reports another tool', async () => {
+  it('ends when the agent reports another tool', async () => {
     await using host = await hostWith({ safe: true })
     const session = await host.under.create({ options })
     await session.play(
@@ -38,7 +38,7 @@ describe('a session with host tools only', () => {
     await expect(session.submit()).rejects.toMatchObject({ code: 'conflict' })
   })
 
-  it('is ended before anything is done when the agent reports it at its start', async () => {
+  it('ends before anything runs when the agent reports another tool at its start', async () => {
     const agent = oddAgent(
       ({ say }) => {
         say({ type: 'agent.connected', agentSessionId: 'a', tools: ['Bash'] })
@@ -57,7 +57,7 @@ describe('a session with host tools only', () => {
     expect(log.filter(({ type }: SessionEvent) => type === 'session.archived')).toHaveLength(1)
   })
 
-  it('goes on, with all tools, once a person says so', async () => {
+  it('continues, with all tools, once a person allows them', async () => {
     await using host = await hostWith({ safe: true })
     const session = await host.under.create({ options })
     await session.play({ type: 'tools', tools: ['Bash'] })
@@ -68,7 +68,7 @@ describe('a session with host tools only', () => {
     expect((await session.state()).connection?.tools).toContain('Bash')
   })
 
-  it('starts its agent anew when that is asked for later', async () => {
+  it('restarts its agent when the option is set later', async () => {
     await using host = await hostWith({ safe: true })
     const session = await host.under.create()
     await session.play({ type: 'text', text: 'hi' })
@@ -79,13 +79,13 @@ describe('a session with host tools only', () => {
     expect(host.under.connections).toHaveLength(2)
   })
 
-  it('is refused for an agent that cannot be held to it', async () => {
+  it('is refused for an agent that cannot be limited to host tools', async () => {
     await using host = await hostWith({}, { agent: { capabilities: capabilities('permissions') } })
     const refusal = { code: 'not_supported', details: { option: 'hostToolsOnly' } }
     await expect(host.under.create({ options })).rejects.toMatchObject(refusal)
   })
 
-  it('has no MCP servers, and no session has one of the name of ours', async () => {
+  it('has no MCP servers, and no session may have one with the reserved name', async () => {
     await using host = await hostWith({}, { agent: { capabilities: capabilities(...capabilityNames) } })
     const { under } = host
     const server = { command: 'true' }

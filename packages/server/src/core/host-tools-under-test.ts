@@ -6,7 +6,7 @@ import { type HostUnderTestOptions, hostUnderTest } from './host-under-test.ts'
 
 type Call = { readonly word: string; readonly context: HostToolContext }
 
-/** A tool that keeps its calls; a word that begins with "wait" is looked up until it is stopped. */
+/** A tool that records its calls; a word that starts with "wait" is looked up until the tool is aborted. */
 export function lookup(annotations: Partial<HostToolAnnotations> = {}) {
   const calls: Call[] = []
   const tool = defineTool({
@@ -33,7 +33,7 @@ export async function hostWith(
   return { under, calls, [Symbol.asyncDispose]: () => under[Symbol.asyncDispose]() }
 }
 
-/** The scripted agent calls it. */
+/** A step of the scripted agent that calls the tool. */
 export const step = (word: unknown, more: { unasked?: true } = {}) =>
   ({ type: 'host-tool', name: 'lookup', input: { word }, ...more }) as const
 export const unasked = { unasked: true } as const

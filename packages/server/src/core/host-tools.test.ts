@@ -10,19 +10,19 @@ import { connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 const waiting = (state: SessionState) => state.requests.length > 0
 
 describe('a host', () => {
-  it('refuses two tools of one name', async () => {
+  it('refuses two tools with the same name', async () => {
     const tools = [lookup().tool, lookup().tool]
     const creation = createHost({ adapters: [], store: createMemoryStore(), tools })
     await expect(creation).rejects.toMatchObject({ code: 'validation_error' })
   })
 
-  it('refuses a tool whose name agents could not be told', async () => {
+  it('refuses a tool whose name agents do not accept', async () => {
     const tools = [{ ...lookup().tool, name: 'a b' }]
     const creation = createHost({ adapters: [], store: createMemoryStore(), tools })
     await expect(creation).rejects.toMatchObject({ code: 'validation_error', details: { tool: 'a b' } })
   })
 
-  it('offers nothing where nothing may be used', async () => {
+  it('offers no tools if the list allows none', async () => {
     await using host = await hostWith()
     const session = await host.under.create({ options: { tools: ['Read'] } })
     await session.play({ type: 'text', text: 'hi' }, step('sage'))
@@ -31,7 +31,7 @@ describe('a host', () => {
     expect(host.calls).toEqual([])
   })
 
-  it('offers nothing to an agent that cannot take it', async () => {
+  it('offers no tools to an agent without the capability', async () => {
     await using host = await hostWith({}, { agent: { capabilities: capabilities('permissions') } })
     const session = await host.under.create()
     await session.play({ type: 'text', text: 'hi' })
@@ -40,7 +40,7 @@ describe('a host', () => {
 })
 
 describe('an agent that asks before it calls', () => {
-  it('is not asked about again', async () => {
+  it('causes one request for each call', async () => {
     await using host = await hostWith()
     const session = await host.under.create()
     await session.submit(step('sage'))
@@ -50,7 +50,7 @@ describe('an agent that asks before it calls', () => {
     expect(await session.events('permission.requested')).toHaveLength(1)
   })
 
-  it('has asked for one call, of one input', async () => {
+  it('has permission for one call with one input', async () => {
     const answers: HostToolAnswer[] = []
     const signal = new AbortController().signal
     const agent = oddAgent(
@@ -84,7 +84,7 @@ describe('an agent that asks before it calls', () => {
     ])
   })
 
-  it('need not ask about what cannot run', async () => {
+  it('causes no request for a call that cannot run', async () => {
     await using host = await hostWith()
     const session = await host.under.create()
     await session.play(step(7))
@@ -97,7 +97,7 @@ describe('an agent that asks before it calls', () => {
 })
 
 describe('an agent that does not ask', () => {
-  it('gets nothing run that a person did not allow', async () => {
+  it('runs no tool that a person did not allow', async () => {
     await using host = await hostWith({ title: 'Look it up', readOnly: true })
     const session = await host.under.create()
     await session.submit(step('sage', unasked), step('thyme', unasked))
@@ -116,7 +116,7 @@ describe('an agent that does not ask', () => {
     expect(ends.map(({ outcome }) => outcome)).toEqual(['denied', 'completed'])
   })
 
-  it('leaves the decision to the mode where the mode decides, and that is recorded', async () => {
+  it('gets the decision of the mode if the mode decides, and the decision is recorded', async () => {
     await using host = await hostWith()
     const session = await host.under.create({ mode: 'bypass' })
     await session.play(step('sage', unasked))
@@ -124,7 +124,7 @@ describe('an agent that does not ask', () => {
     expect(host.calls).toHaveLength(1)
   })
 
-  it('runs with the input as a person edited it, if that fits', async () => {
+  it('runs the tool with the input as a person edited it, if it is valid', async () => {
     await using host = await hostWith()
     const session = await host.under.create()
     await session.submit(step('sage', unasked), step('sage', unasked))
@@ -136,7 +136,7 @@ describe('an agent that does not ask', () => {
     expect(ends.map(({ outcome }) => outcome)).toEqual(['completed', 'failed'])
   })
 
-  it('is stopped when the person says no and that the turn shall end', async () => {
+  it('is interrupted when the person denies and ends the turn', async () => {
     await using host = await hostWith()
     const session = await host.under.create()
     await session.submit(step('sage', unasked), { type: 'text', text: 'never said' })
@@ -146,7 +146,7 @@ describe('an agent that does not ask', () => {
     expect(await session.texts()).toEqual([])
   })
 
-  it('may take its call back: then nobody is asked any more', async () => {
+  it('may withdraw its call, which withdraws the request', async () => {
     const back = new AbortController()
     const agent = oddAgent(
       ({ input, endTurn }) => ({
@@ -168,7 +168,7 @@ describe('an agent that does not ask', () => {
     expect(host.calls).toEqual([])
   })
 
-  it('may die: then its call is no longer wanted, but the question stays', async () => {
+  it('may die: its call is aborted, but the request stays open', async () => {
     const gone = new AbortController()
     const agent = oddAgent(
       ({ input, say }) => ({
@@ -191,7 +191,7 @@ describe('an agent that does not ask', () => {
     expect((await session.state()).requests).toHaveLength(1)
   })
 
-  it('may be stopped: then the question stays, and its answer runs the tool once', async () => {
+  it('may be stopped: the request stays open, and its answer runs the tool once', async () => {
     await using host = await hostWith()
     const session = await host.under.create()
     await session.submit(step('sage', unasked))
@@ -204,8 +204,8 @@ describe('an agent that does not ask', () => {
   })
 })
 
-describe('a tool that runs', () => {
-  it('is told to stop when the turn is cancelled, and is not waited for', async () => {
+describe('a running tool', () => {
+  it('is aborted when the turn is cancelled, and is not waited for', async () => {
     await using host = await hostWith({ safe: true })
     const session = await host.under.create()
     await session.submit(step('wait'))
@@ -231,7 +231,7 @@ describe('a tool that runs', () => {
     return { agent, answers }
   }
 
-  it('is told to stop when the agent dies', async () => {
+  it('is aborted when the agent dies', async () => {
     const { agent } = stubborn()
     await using host = await hostWith({ safe: true }, { adapter: agent.adapter })
     const session = await host.under.create()
@@ -242,7 +242,7 @@ describe('a tool that runs', () => {
     expect(host.calls[0]?.context.signal.aborted).toBe(true)
   })
 
-  it('is told to stop when the turn is cancelled, also where the agent goes on', async () => {
+  it('is aborted when the turn is cancelled, also if the agent continues', async () => {
     const { agent, answers } = stubborn()
     await using host = await hostWith({ safe: true }, { adapter: agent.adapter })
     const session = await host.under.create()
@@ -254,7 +254,7 @@ describe('a tool that runs', () => {
     expect(await session.events('turn.ended')).toEqual([])
   })
 
-  it('is told to stop when the agent takes the call back, and is not waited for', async () => {
+  it('is aborted when the agent withdraws the call, and is not waited for', async () => {
     const back = new AbortController()
     const { agent, answers } = stubborn(back.signal)
     await using host = await hostWith({ safe: true }, { adapter: agent.adapter })
@@ -267,7 +267,7 @@ describe('a tool that runs', () => {
     expect(host.calls[0]?.context.signal.aborted).toBe(true)
   })
 
-  it('is told to stop when the session is deleted', async () => {
+  it('is aborted when the session is deleted', async () => {
     const { agent } = stubborn()
     await using host = await hostWith({ safe: true }, { adapter: agent.adapter })
     const session = await host.under.create()
@@ -277,7 +277,7 @@ describe('a tool that runs', () => {
     expect(host.calls[0]?.context.signal.aborted).toBe(true)
   })
 
-  it('may fail against its rules', async () => {
+  it('may throw against its contract', async () => {
     const run = () => Promise.reject(new Error('no such book'))
     await using under = await hostUnderTest({ tools: [{ ...lookup({ safe: true }).tool, run }] })
     const session = await under.create()
@@ -287,7 +287,7 @@ describe('a tool that runs', () => {
     ])
   })
 
-  it('gives what is recorded, whatever the agent makes of it', async () => {
+  it('determines the recorded result, whatever the agent reports', async () => {
     const agent = oddAgent(
       ({ input, say, endTurn }) => ({
         async send() {

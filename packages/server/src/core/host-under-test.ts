@@ -18,7 +18,7 @@ import type { SessionStore } from './session-store.ts'
 export type HostUnderTestOptions = {
   readonly limits?: Partial<Limits>
   readonly agent?: ScriptedAdapterOptions
-  /** Stands between the host and the scripted agent, as a slower or a worse agent would. */
+  /** Wraps the scripted agent, to simulate a slower or a faulty agent. */
   readonly adapter?: (scripted: AgentAdapter) => AgentAdapter
   readonly store?: SessionStore
   readonly tools?: HostOptions['tools']
@@ -26,16 +26,16 @@ export type HostUnderTestOptions = {
   readonly freeBytes?: HostOptions['freeBytes']
 }
 
-/** A real host on a memory store with the scripted agent, whose time a test moves on by hand. */
+/** A real host on a memory store with the scripted agent; the test advances its clock. */
 export type HostUnderTest = AsyncDisposable & {
   readonly host: Host
   readonly store: SessionStore
   readonly gates: Gates
   readonly time: HandClock
   readonly cwd: string
-  /** Every connection made, the first one first, with what it was asked for. */
+  /** Every connection made, the first one first, with its input. */
   readonly connections: { readonly input: ConnectInput; readonly connection: AgentConnection }[]
-  /** What was reported where no caller could be told. */
+  /** The problems that were reported because no caller could be told. */
   readonly problems: string[]
   create(given?: Partial<NewSessionInput>): Promise<SessionUnderTest>
   /** How often the effect of a permission ran. */
@@ -106,7 +106,7 @@ export async function hostUnderTest(options: HostUnderTestOptions = {}): Promise
   }
 }
 
-/** A host that closes may wait for an agent, for a time that only the test moves. */
+/** Advances the clock while a host closes: it may wait for an agent. */
 async function closed(host: Host, time: HandClock): Promise<void> {
   let done = false
   const closing = host.close().finally(() => {
@@ -167,7 +167,7 @@ export class SessionUnderTest {
     return this.#host().state(this.id)
   }
 
-  /** The state as soon as it satisfies the fact. */
+  /** The state as soon as it satisfies the condition. */
   async when(holds: (state: SessionState) => boolean): Promise<SessionState> {
     for (const deadline = Date.now() + patienceMs; ; ) {
       const state = await this.state()

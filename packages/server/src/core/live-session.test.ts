@@ -17,7 +17,10 @@ import {
 } from './host-under-test.ts'
 import type { CreateBatch, SessionStore } from './session-store.ts'
 
-/** Every log that a test leaves behind keeps the invariants, and nothing was reported that the test does not expect. */
+/**
+ * Every log that a test leaves behind satisfies the invariants, and no problem was reported that the test does not
+ * expect.
+ */
 const worlds: HostUnderTest[] = []
 const sessions: SessionUnderTest[] = []
 async function world(options?: Parameters<typeof hostUnderTest>[0]): Promise<HostUnderTest> {
@@ -76,7 +79,7 @@ describe('the queue', () => {
     expect((await session.events('prompt.queued')).map(({ promptId }) => promptId)).toEqual(prompts.slice(1))
   })
 
-  it('goes on after a turn that failed, crashed or was cancelled without pausing it', async () => {
+  it('continues after a turn that failed, crashed or was cancelled without pausing it', async () => {
     const { create } = await world()
     const session = await create()
     await session.submit({ type: 'end', outcome: 'failed' })
@@ -97,7 +100,7 @@ describe('the queue', () => {
     ])
   })
 
-  it('pauses when a person stops the turn, over a restart too, and goes on when it is resumed', async () => {
+  it('is paused when a person cancels the turn, also over a restart, and continues when it is resumed', async () => {
     const { create, restart } = await world()
     const session = await create()
     await session.submit(hang)
@@ -114,7 +117,7 @@ describe('the queue', () => {
     expect((await session.events('turn.started')).map(({ promptId }) => promptId).slice(1)).toEqual(queued)
   })
 
-  it('that is paused stays so while a prompt that came later runs', async () => {
+  it('stays paused while a prompt that was submitted later runs', async () => {
     const { create } = await world()
     const session = await create()
     await session.submit(hang)
@@ -143,7 +146,7 @@ describe('the queue', () => {
     expect((await session.state()).queue).toHaveLength(1)
   })
 
-  it('is bounded: one more is refused with busy', async () => {
+  it('has a limit: one more prompt is refused with busy', async () => {
     const { create } = await world({ limits: { maxQueue: 2 } })
     const session = await create()
     for (let count = 0; count < 3; count++) await session.submit(hang)
@@ -151,7 +154,7 @@ describe('the queue', () => {
     expect((await session.state()).queue).toHaveLength(2)
   })
 
-  it('a withdrawn prompt never runs, and cannot be withdrawn twice', async () => {
+  it('never runs a withdrawn prompt, which cannot be withdrawn twice', async () => {
     const { create, gates } = await world()
     const session = await create()
     await session.submit(waitAt('here'))
@@ -166,7 +169,7 @@ describe('the queue', () => {
     expect((await session.state()).turns).toBe(1)
   })
 
-  it('a prompt that runs cannot be withdrawn', async () => {
+  it('does not allow withdrawing a running prompt', async () => {
     const { create } = await world()
     const session = await create()
     const promptId = await session.submit(hang)
@@ -174,8 +177,8 @@ describe('the queue', () => {
   })
 })
 
-describe('steering', () => {
-  it('goes into the turn that runs', async () => {
+describe('a steered prompt', () => {
+  it('goes into the running turn', async () => {
     const { create, gates } = await world()
     const session = await create()
     await session.submit(waitAt('here'), hello)
@@ -190,7 +193,7 @@ describe('steering', () => {
     expect(steered).toMatchObject({ promptId, turnId: started!.turnId, delivery: 'steer' })
   })
 
-  it('when the agent is still starting, the words wait for it', async () => {
+  it('waits for an agent that is still starting', async () => {
     const gate = createGates()
     const { create } = await world({ adapter: slowToConnect(gate) })
     const session = await create()
@@ -228,7 +231,7 @@ describe('steering', () => {
     expect(await session.events('prompt.withdrawn')).toMatchObject([{ promptId: first }])
   })
 
-  it('without a turn it is a prompt like any other', async () => {
+  it('without a turn is a prompt like any other', async () => {
     const { create } = await world()
     const session = await create()
     await session.command({ type: 'prompt.submit', text: 'hello', delivery: 'steer' })
@@ -236,7 +239,7 @@ describe('steering', () => {
     expect(await session.texts()).toEqual(['hello'])
   })
 
-  it('into a turn that is being cancelled is refused', async () => {
+  it('is refused while the turn is being cancelled', async () => {
     const { create } = await world()
     const session = await create()
     await session.submit({ type: 'hang', stubborn: true })
@@ -246,7 +249,7 @@ describe('steering', () => {
     await expect(steer()).rejects.toEqual(refusal('conflict'))
   })
 
-  it('needs an agent that can', async () => {
+  it('needs an agent with the capability', async () => {
     const can = capabilities(...scriptedCapabilities.filter((name) => name !== 'steer'))
     const { create } = await world({ agent: { capabilities: can } })
     const session = await create()
@@ -257,7 +260,7 @@ describe('steering', () => {
 })
 
 describe('cancelling', () => {
-  it('asks the agent to stop; it stays for the next prompt', async () => {
+  it('asks the agent to stop; the agent stays for the next prompt', async () => {
     const { create, connections } = await world()
     const session = await create()
     await session.submit(
@@ -274,7 +277,7 @@ describe('cancelling', () => {
     expect(connections).toHaveLength(1)
   })
 
-  it('a stubborn agent is closed by force after the grace, and started again for the next prompt', async () => {
+  it('closes a stubborn agent by force after the grace period, and starts it again for the next prompt', async () => {
     const { create, connections, time } = await world({ limits: { cancelGraceMs: 300 } })
     const session = await create()
     await session.submit({ type: 'hang', stubborn: true })
@@ -290,7 +293,7 @@ describe('cancelling', () => {
     expect(connections[1]?.input.resume?.agentSessionId).toBeDefined()
   })
 
-  it('twice is once', async () => {
+  it('twice has one effect', async () => {
     const { create, time } = await world()
     const session = await create()
     await session.submit({ type: 'hang', stubborn: true })
@@ -303,7 +306,7 @@ describe('cancelling', () => {
     await expect(session.command({ type: 'turn.cancel' })).rejects.toEqual(refusal('conflict'))
   })
 
-  it('another turn than the one that was meant is left alone', async () => {
+  it('has no effect on another turn than the named one', async () => {
     const { create } = await world()
     const session = await create()
     await session.submit(hang)
@@ -317,7 +320,7 @@ describe('cancelling', () => {
   })
 
   it.each(['permission', 'question'] as const)(
-    'resolves an open %s; the agent does not do it',
+    'resolves an open %s; the agent does not run the call',
     async (type) => {
       const { create, runs } = await world()
       const session = await create()
@@ -335,7 +338,7 @@ describe('cancelling', () => {
     },
   )
 
-  it('while the agent is starting: the turn ends, and what comes too late is closed', async () => {
+  it('during the start of the agent ends the turn, and closes a connection that comes too late', async () => {
     const gate = createGates()
     const { create, connections } = await world({ adapter: slowToConnect(gate) })
     const session = await create()
@@ -378,7 +381,7 @@ describe('the connection', () => {
     expect(connections).toHaveLength(1)
   })
 
-  it('there are at most so many: whoever idles gives way', async () => {
+  it('of an idle session is closed for another session at the limit', async () => {
     const { create, connections } = await world({ limits: { maxConnections: 1 } })
     const [one, other] = [await create(), await create()]
     await one.play(hello)
@@ -389,7 +392,7 @@ describe('the connection', () => {
     expect(connections).toHaveLength(3)
   })
 
-  it('whoever works is waited for; the prompt that waits can be cancelled', async () => {
+  it('of a working session is waited for; the waiting prompt can be cancelled', async () => {
     const { create, gates, connections } = await world({ limits: { maxConnections: 1 } })
     const [busy, patient, impatient] = [await create(), await create(), await create()]
     await busy.submit(waitAt('here'))
@@ -418,7 +421,7 @@ describe('the connection', () => {
     expect((await session.play(hello)).lastTurn?.outcome).toBe('completed')
   })
 
-  it('that does not come in time fails the turn', async () => {
+  it('that is not made in time fails the turn', async () => {
     const gate = createGates()
     const { create, time } = await world({ adapter: slowToConnect(gate), limits: { connectMs: 2_000 } })
     const session = await create()
@@ -436,7 +439,7 @@ describe('the connection', () => {
 })
 
 describe('configuring', () => {
-  it('records what is requested, then what is in force', async () => {
+  it('records the requested settings, then those in force', async () => {
     const { create } = await world()
     const session = await create()
     await session.play(hello)
@@ -457,7 +460,7 @@ describe('configuring', () => {
     expect(confirmed).toMatchObject({ effective: { model: 'scripted-small' } })
   })
 
-  it('what the agent does not do is said, and what is in force stays what it is', async () => {
+  it('reports settings that the agent does not apply, and keeps those in force', async () => {
     const { create } = await world()
     const session = await create()
     await session.play(hello)
@@ -471,7 +474,7 @@ describe('configuring', () => {
     ])
   })
 
-  it('before the first connection: it begins with what was requested', async () => {
+  it('before the first connection starts the agent with the requested settings', async () => {
     const { create, connections } = await world()
     const session = await create({ model: 'scripted-large' })
     await session.command({ type: 'session.configure', model: 'scripted-small' })
@@ -480,7 +483,7 @@ describe('configuring', () => {
     expect((await session.state()).effective.model).toBe('scripted-small')
   })
 
-  it('a stricter mode holds at once, also before the agent has confirmed it', async () => {
+  it('a stricter mode takes effect at once, also before the agent has confirmed it', async () => {
     const gate = createGates()
     const { create, gates, runs } = await world({ adapter: slowToConfirm(gate) })
     const session = await create({ mode: 'bypass' })
@@ -498,7 +501,7 @@ describe('configuring', () => {
     expect(runs('after')).toBe(0)
   })
 
-  it('a wider mode holds only once the agent has confirmed it', async () => {
+  it('a wider mode takes effect only once the agent has confirmed it', async () => {
     const gate = createGates()
     const { create, gates, runs } = await world({ adapter: slowToConfirm(gate) })
     const session = await create()
@@ -521,7 +524,7 @@ describe('configuring', () => {
     })
   })
 
-  it('what the agent has not is refused, before anything happens', async () => {
+  it('settings that the agent does not have is refused before anything happens', async () => {
     const { create } = await world({ agent: { modes: ['ask', 'plan'] } })
     const session = await create()
     const configure = (settings: object) => session.command({ type: 'session.configure', ...settings })
@@ -538,7 +541,7 @@ describe('configuring', () => {
 
 describe('permissions', () => {
   it.each(['session', 'project', 'always'] as const)(
-    'allowed for %s: the next is not asked, until it is revoked',
+    'allowed for %s are not asked for again, until they are revoked',
     async (scope) => {
       const { create, runs, host } = await world()
       const elsewhere = mkdtempSync(join(tmpdir(), 'parley-elsewhere-'))
@@ -575,7 +578,7 @@ describe('permissions', () => {
     },
   )
 
-  it('a command is allowed as it stands, no other', async () => {
+  it('allow one command exactly, and no other', async () => {
     const { create } = await world()
     const session = await create()
     const run = (command: string) => permission('x', { name: 'Bash', kind: 'execute', input: { command } })
@@ -595,7 +598,7 @@ describe('permissions', () => {
     ])
   })
 
-  it('denied with a message: the agent hears it and goes on', async () => {
+  it('denied with a message pass the message to the agent, which continues', async () => {
     const { create, runs } = await world()
     const session = await create()
     await session.submit(permission('effect', { reply: { denied: 'Then not.' } }), hello)
@@ -611,7 +614,7 @@ describe('permissions', () => {
     expect(runs('effect')).toBe(0)
   })
 
-  it('denied with endTurn: the turn ends', async () => {
+  it('denied with endTurn end the turn', async () => {
     const { create } = await world()
     const session = await create()
     await session.submit(permission('effect'), hello)
@@ -623,7 +626,7 @@ describe('permissions', () => {
     await expect(odd).rejects.toEqual(refusal('validation_error'))
   })
 
-  it('allowed with an edited input: that is what runs, and what the log says', async () => {
+  it('allowed with an edited input run and record that input', async () => {
     const { create, runs } = await world()
     const session = await create()
     await session.submit(permission('asked'))
@@ -635,7 +638,7 @@ describe('permissions', () => {
     expect(await session.events('tool-call.updated')).toMatchObject([{ input }])
   })
 
-  it('an edited input cannot be denied, nor allowed for longer, nor by an agent that cannot take it', async () => {
+  it('with an edited input cannot be denied, nor allowed for longer, nor given to an agent that does not support it', async () => {
     const can = capabilities(...scriptedCapabilities.filter((name) => name !== 'editInput'))
     const [able, unable] = [await world(), await world({ agent: { capabilities: can } })]
     const session = await able.create()
@@ -653,7 +656,7 @@ describe('permissions', () => {
     expect((await other.state()).status).toBe('waiting')
   })
 
-  it('read-only: what changes something is denied by the mode, what reads is not asked for', async () => {
+  it('in read-only mode are denied for calls that change something, and not asked for calls that read', async () => {
     const { create, runs } = await world()
     const session = await create({ mode: 'read-only' })
     await session.play(
@@ -672,7 +675,7 @@ describe('permissions', () => {
     expect([runs('edit'), runs('execute'), runs('claims'), runs('read')]).toEqual([0, 0, 0, 1])
   })
 
-  it('read-only wins over a grant; a refusal by a rule wins over bypass', async () => {
+  it('are denied by read-only despite a grant, and by a refusing rule despite bypass', async () => {
     const { create, runs, host } = await world()
     await host.addRule({ tool: 'Write', decision: 'allow', scope: 'always' })
     await (await create({ mode: 'read-only' })).play(permission('granted'))
@@ -681,7 +684,7 @@ describe('permissions', () => {
     expect([runs('granted'), runs('refused')]).toEqual([0, 0])
   })
 
-  it('accept-edits allows edits and asks for the rest', async () => {
+  it('in accept-edits are allowed for edits and asked for the rest', async () => {
     const { create, runs } = await world()
     const session = await create({ mode: 'accept-edits' })
     await session.submit(
@@ -695,7 +698,7 @@ describe('permissions', () => {
     await session.idle()
   })
 
-  it('a tool that is not in the list of tools is refused', async () => {
+  it('are refused for a tool that is not in the list of tools', async () => {
     const { create, runs } = await world()
     const session = await create({ mode: 'bypass', options: { tools: ['Read'] } })
     await session.play(permission('effect'))
@@ -727,7 +730,7 @@ describe('a request that waits long', () => {
     expect(await session.texts()).toEqual(['Hello.'])
   })
 
-  it('a parked turn cannot be steered, takes prompts into the queue, and can be cancelled', async () => {
+  it('leaves a parked turn that cannot be steered, queues prompts, and can be cancelled', async () => {
     const { create, time, runs } = await world({ limits: { parkAfterMs: 1_000 } })
     const session = await create()
     await session.submit(permission('effect'))
@@ -744,7 +747,7 @@ describe('a request that waits long', () => {
     expect(runs('effect')).toBe(0)
   })
 
-  it('a parked session gives its connection to another', async () => {
+  it('releases its connection to another session', async () => {
     const { create, time } = await world({ limits: { parkAfterMs: 1_000, maxConnections: 1 } })
     const [asking, other] = [await create(), await create()]
     await asking.submit(permission('effect'))
@@ -756,7 +759,7 @@ describe('a request that waits long', () => {
     expect((await asking.idle()).lastTurn?.outcome).toBe('completed')
   })
 
-  it('an agent that cannot resume is not parked', async () => {
+  it('is not parked if the agent cannot resume', async () => {
     const can = capabilities(...scriptedCapabilities.filter((name) => name !== 'resume'))
     const { create, time, connections } = await world({
       limits: { parkAfterMs: 1_000 },
@@ -792,7 +795,7 @@ describe('a request that waits long', () => {
     ).rejects.toEqual(refusal('conflict', { outcome: 'expired' }))
   })
 
-  it('each of two expires in its own time', async () => {
+  it('expires at its own time, also if another one waits', async () => {
     const { create, time } = await world({ limits: { expireAfterMs: 5_000 } })
     const session = await create()
     await session.submit({ type: 'parallel', calls: [permission('one'), permission('two')] })
@@ -807,7 +810,7 @@ describe('a request that waits long', () => {
 })
 
 describe('an agent that dies while it asks', () => {
-  it('its turn is parked; the answer starts it again, and the effect runs once', async () => {
+  it('has its turn parked; the answer starts it again, and the effect runs once', async () => {
     const { create, connections, runs } = await world()
     const session = await create()
     await session.submit(permission('effect'), hello)
@@ -821,7 +824,7 @@ describe('an agent that dies while it asks', () => {
     expect(await session.texts()).toEqual(['Hello.'])
   })
 
-  it('one that cannot resume: the turn fails, the request is resolved', async () => {
+  it('and cannot resume fails the turn and resolves the request', async () => {
     const can = capabilities(...scriptedCapabilities.filter((name) => name !== 'resume'))
     const { create, connections } = await world({ agent: { capabilities: can } })
     const session = await create()
@@ -835,7 +838,7 @@ describe('an agent that dies while it asks', () => {
 })
 
 describe('a fork', () => {
-  it('has a copy of the log, and goes on with a copy of the conversation', async () => {
+  it('has a copy of the log, and continues a copy of the conversation', async () => {
     const { create, connections, host } = await world()
     const session = await create({ title: 'the first' })
     await session.play(hello)
@@ -881,7 +884,7 @@ describe('a fork', () => {
     expect(sessions).toHaveLength(3)
   })
 
-  it('of a session that works is refused, and leaves nothing behind', async () => {
+  it('of a working session is refused, and leaves nothing behind', async () => {
     const { create, host } = await world()
     const session = await create()
     await session.submit(hang)
@@ -914,7 +917,7 @@ describe('a fork', () => {
     expect(child.forkedFrom?.sessionId).toBe(session.id)
   })
 
-  it('of a fork, and the deletion of the first leaves the copies', async () => {
+  it('of a fork survives the deletion of the first session', async () => {
     const { create, host } = await world()
     const session = await create()
     await session.play(hello)
@@ -928,7 +931,7 @@ describe('a fork', () => {
 })
 
 describe('compact, close, archive', () => {
-  it('compact is a turn in which the agent shortens its conversation', async () => {
+  it('compact is a turn in which the agent compacts its conversation', async () => {
     const { create } = await world()
     const session = await create()
     await session.play(hello)
@@ -954,7 +957,7 @@ describe('compact, close, archive', () => {
     await expect(session.command({ type: 'session.close' })).rejects.toEqual(refusal('conflict'))
   })
 
-  it('an archived session takes no prompts until it is unarchived; one that works cannot be archived', async () => {
+  it('an archived session accepts no prompts until it is unarchived; a working one cannot be archived', async () => {
     const { create, host, gates } = await world()
     const session = await create()
     await session.submit(waitAt('here'))
@@ -970,7 +973,7 @@ describe('compact, close, archive', () => {
 })
 
 describe('deleting', () => {
-  it('tells followers, closes the agent, and takes every row along', async () => {
+  it('tells followers, closes the agent, and removes every row', async () => {
     const { create, host, store, connections } = await world()
     const session = await create()
     const ended = Promise.withResolvers<string>()
@@ -1005,7 +1008,7 @@ describe('deleting', () => {
       expect(output.type).toBe('agent.disconnected')
   })
 
-  it('a session with an open request: nobody waits for it any more', async () => {
+  it('a session with an open request resolves the waiting call', async () => {
     const { create, host, runs } = await world()
     const session = await create()
     await session.submit(permission('effect'))
@@ -1034,7 +1037,7 @@ describe('a session of an agent that is no longer known', () => {
     expect((await made.host.list({ limit: 10 })).sessions).toHaveLength(1)
   })
 
-  it('a turn that waits for a person can be cancelled: no request may hang', async () => {
+  it('can have its waiting turn cancelled, so that no request hangs', async () => {
     const made = await world()
     const session = await made.create()
     await session.submit(permission('effect'))
@@ -1048,7 +1051,7 @@ describe('a session of an agent that is no longer known', () => {
 })
 
 describe('a store that fails while the agent works', () => {
-  it('loses nothing: what the agent did is recorded when it can be, commands are refused meanwhile', async () => {
+  it("loses nothing: the agent's output is recorded when the store works again, and commands are refused meanwhile", async () => {
     const failing = failingStore()
     const made = await hostUnderTest({ store: failing.store })
     const { gates, time, problems } = made
@@ -1082,7 +1085,7 @@ describe('a store that fails while the agent works', () => {
     await made[Symbol.asyncDispose]()
   })
 
-  it('an answer that could not be recorded was not given: the agent does not act on it', async () => {
+  it('does not pass on an answer that could not be recorded: the agent does not act on it', async () => {
     const failing = failingStore()
     const made = await hostUnderTest({ store: failing.store })
     const session = await made.create()
@@ -1098,7 +1101,7 @@ describe('a store that fails while the agent works', () => {
     await made[Symbol.asyncDispose]()
   })
 
-  it('a grant that could not be recorded does not hold', async () => {
+  it('does not apply a grant that could not be recorded', async () => {
     const failing = failingStore()
     const made = await hostUnderTest({ store: failing.store })
     const session = await made.create()

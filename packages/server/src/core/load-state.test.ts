@@ -7,7 +7,7 @@ import { loadState, numbered } from './session-log.ts'
 const noticed: EventDraft = { type: 'agent.noticed', level: 'info', code: 'note', text: 'x' }
 
 describe('loadState', () => {
-  /** A store that holds this log, with the small part as it was after the first `stateAt` events. */
+  /** A store with this log, and with the state after the first `stateAt` events. */
   async function stored(drafts: readonly (EventDraft | { type: string })[], stateAt: number) {
     const store = createMemoryStore()
     const events = drafts.map((draft, index) =>
@@ -29,7 +29,7 @@ describe('loadState', () => {
     }
   })
 
-  it('has the open blocks of the checkpoints', async () => {
+  it('includes the open blocks of the checkpoints', async () => {
     const store = await stored(drafts, 4)
     await store.checkpoint('ses_1', [
       { type: 'tool-call', id: 'call_1', name: 'Bash', called: false, input: '{', output: 'out' },
@@ -41,12 +41,12 @@ describe('loadState', () => {
     ])
   })
 
-  it('goes on after an event that this build does not know, as every reader does', async () => {
+  it('continues after an event of an unknown type, as every reader does', async () => {
     const state = await loadState(await stored([...drafts, { type: 'weather.changed' }], 4), 'ses_1')
     expect(state).toMatchObject({ seq: 7, updatedAt: 107 })
   })
 
-  it('is refused for a session that is not there', async () => {
+  it('is refused for an unknown session', async () => {
     await expect(loadState(createMemoryStore(), 'ses_9')).rejects.toMatchObject({ code: 'not_found' })
   })
 })

@@ -13,7 +13,7 @@ const model: AgentModel = {
 }
 
 describe('the models of an agent', () => {
-  it('are asked for once a version, if neither the probe nor a session of that version tells them', async () => {
+  it('are asked for once for each version, if neither the probe nor a session of that version has them', async () => {
     let version = '1.0.0'
     let asked = 0
     let fails = true
@@ -40,7 +40,7 @@ describe('the models of an agent', () => {
   })
 
   it.each([{ found: false }, { found: true, signedIn: false }, { found: true, usable: false }])(
-    'are not asked for if it was found like this: %o',
+    'are not asked for if the probe is %o',
     async (probe) => {
       await using world = await hostUnderTest({
         agent: {},
@@ -54,14 +54,14 @@ describe('the models of an agent', () => {
     },
   )
 
-  it('are what the program tells when it is looked for', async () => {
+  it('come from the probe', async () => {
     await using world = await hostUnderTest({ agent: { models: [model] } })
     expect(await world.host.models()).toEqual([
       { agent: 'scripted', name: 'Scripted', models: [model], source: 'probe' },
     ])
   })
 
-  it('have a default for work and one for side tasks, where the agent names them', async () => {
+  it('have a default for work and one for side tasks, if the agent names them', async () => {
     const models = [
       { id: 'large', name: 'Large', isDefault: true },
       { id: 'small', name: 'Small', isSmallDefault: true },
@@ -71,7 +71,7 @@ describe('the models of an agent', () => {
     expect(told).toMatchObject({ defaultModel: 'large', defaultSmallModel: 'small' })
   })
 
-  it('have the limits that a session was told while such a model worked, and no others', async () => {
+  it('have the limits that a session recorded for the model in use, and no others', async () => {
     const models = [
       { id: 'sonnet', name: 'Sonnet', resolvesTo: 'large-5' },
       { id: 'large-5', name: 'Large', maxOutputTokens: 8_000 },
@@ -89,7 +89,7 @@ describe('the models of an agent', () => {
     ])
   })
 
-  it('are what a session was told, if the program tells them only at work; also after a restart', async () => {
+  it('come from a session if the program reports them only there; also after a restart', async () => {
     await using world = await hostUnderTest({
       agent: { models: [model] },
       adapter: (scripted) => ({ ...scripted, probe: async () => ({ found: true }) }),

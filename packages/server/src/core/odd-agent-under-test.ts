@@ -9,36 +9,36 @@ import type {
 } from './agent-adapter.ts'
 import { systemClock } from './clock.ts'
 
-/** What a connection of an odd agent can do, and what it has heard. */
+/** A connection of an odd agent, with the messages it received. */
 export type OddConnection = {
-  /** 0 is the first that was asked for. */
+  /** 0 is the first connection. */
   readonly number: number
   readonly input: ConnectInput
   readonly heard: AgentMessage[]
   say(...outputs: AgentOutput[]): void
-  /** Says that the turn is over, as planned. */
+  /** Sends a normal end of the turn. */
   endTurn(): void
-  /** Nothing more is said: the agent is gone. */
+  /** Ends the output: the agent has ended. */
   end(): void
 }
 
 type Manners = Partial<Omit<AgentConnection, 'events'>>
 
 export type OddAgent = {
-  /** For `hostUnderTest`: takes the place of the scripted agent, under its id. */
+  /** For `hostUnderTest`: replaces the scripted agent, under its id. */
   readonly adapter: (scripted: AgentAdapter) => AgentAdapter
   readonly connections: OddConnection[]
-  /** How many connections were made that neither ended nor were told to close. */
+  /** The number of connections that neither ended nor were closed. */
   readonly open: number
-  /** How many were told to close. */
+  /** The number of connections that were closed. */
   readonly closed: number
-  /** The texts of the prompts heard, by all connections, in the order in which they were taken. */
+  /** The texts of the prompts received, by all connections, in the order in which they were accepted. */
   readonly texts: string[]
 }
 
 /**
- * An agent of a test's own. It is well-behaved but for its manners: whatever they name is done their way. Manners
- * that are a promise make the agent slow to connect.
+ * An agent of a test's own. It behaves well except for the functions in its manners, which replace the normal ones.
+ * Manners that are a promise make the agent slow to connect.
  */
 export function oddAgent(
   manners: (connection: OddConnection) => Manners | Promise<Manners>,
@@ -108,7 +108,7 @@ export const connectedAs = (agentSessionId: string): AgentOutput => ({
   agentSessionId,
 })
 
-/** Resolves as soon as the fact holds. */
+/** Resolves as soon as the condition is true. */
 export async function until(fact: () => boolean): Promise<void> {
   for (const deadline = Date.now() + 10_000; !fact(); ) {
     if (Date.now() > deadline) throw new Error(`it does not come to that: ${fact}`)
@@ -116,7 +116,7 @@ export async function until(fact: () => boolean): Promise<void> {
   }
 }
 
-/** Lets everything that can go on without new input go on. */
+/** Lets all work finish that needs no new input. */
 export async function breaths(count: number): Promise<void> {
   for (let breath = 0; breath < count; breath++) await systemClock.breathe()
 }

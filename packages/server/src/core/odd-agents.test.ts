@@ -19,7 +19,9 @@ import {
   until,
 } from './odd-agent-under-test.ts'
 
-/** A world ends with its test: no agent is left open, every log keeps the invariants, nothing unexpected is reported. */
+/**
+ * Ends with its test: no agent is left open, every log satisfies the invariants, no unexpected problem is reported.
+ */
 type World = HostUnderTest & { readonly session: SessionUnderTest; readonly agent: OddAgent }
 const worlds: { world: World; expected: RegExp | undefined }[] = []
 
@@ -59,7 +61,7 @@ const obliging = (connection: OddConnection) => ({
   },
 })
 
-/** Ends after so many turns of the microtask queue: each number is another moment of the host's work. */
+/** Ends after this many microtasks: each number hits another point of the host's work. */
 async function endAfter(moments: number, connection: OddConnection): Promise<void> {
   for (let moment = 0; moment < moments; moment++) await Promise.resolve()
   connection.end()
@@ -68,7 +70,7 @@ const moments = Array.from({ length: 24 }, (_, moment) => moment)
 
 describe('an agent that ends early', () => {
   it.each(moments)(
-    '%i moments after it was connected: its turn fails, the next is begun anew',
+    '%i microtasks after it connected fails its turn, and the next turn starts a new connection',
     async (moment) => {
       const agent = oddAgent((connection) => {
         if (connection.number > 0) return obliging(connection)
@@ -90,10 +92,10 @@ describe('an agent that ends early', () => {
   )
 
   it.each([
-    ['and the message is taken', async () => undefined],
-    ['and the message is never taken', forever],
-    ['and the message is refused', () => Promise.reject(new Error('the pipe is closed'))],
-  ])('while its first message is sent, %s: its turn fails', async (_, taken) => {
+    ['and the message is accepted', async () => undefined],
+    ['and the send never settles', forever],
+    ['and the send is rejected', () => Promise.reject(new Error('the pipe is closed'))],
+  ])('while its first message is sent, %s, fails its turn', async (_, taken) => {
     const agent = oddAgent((connection) => {
       if (connection.number > 0) return obliging(connection)
       return {
@@ -116,7 +118,7 @@ describe('an agent that ends early', () => {
     )
   })
 
-  it.each(moments)('%i moments after it was started for a parked turn: that turn fails', async (moment) => {
+  it.each(moments)('%i microtasks after it was started for a parked turn fails that turn', async (moment) => {
     const agent = oddAgent((connection) => {
       if (connection.number === 1) {
         void endAfter(moment, connection)
@@ -147,10 +149,10 @@ describe('an agent that ends early', () => {
   })
 })
 
-describe('a message that is never taken', () => {
+describe('a send that never settles', () => {
   const deaf = () => oddAgent(() => ({ send: forever }))
 
-  it('does not keep a person from cancelling: the turn ends by force', async () => {
+  it('does not prevent cancelling: the turn ends by force', async () => {
     const { session, time, agent } = await world(deaf(), { limits: { cancelGraceMs: 1_000 } })
     await prompt(session, 'one')
     await until(() => agent.texts.length === 1)
@@ -162,7 +164,7 @@ describe('a message that is never taken', () => {
     await until(() => agent.connections.length === 2)
   })
 
-  it('does not keep the host from closing', async () => {
+  it('does not prevent the host from closing', async () => {
     const made = await world(deaf())
     await prompt(made.session, 'one')
     await until(() => made.agent.texts.length === 1)
@@ -173,7 +175,7 @@ describe('a message that is never taken', () => {
     })
   })
 
-  it('also not if the agent does not go', async () => {
+  it('does not prevent the host from closing, also if the agent does not end', async () => {
     const made = await world(oddAgent(() => ({ send: forever, interrupt: forever, close: forever })))
     await prompt(made.session, 'one')
     await until(() => made.agent.texts.length === 1)
@@ -181,7 +183,7 @@ describe('a message that is never taken', () => {
     expect((await made.store.load(made.session.id))?.state.turn).toBeUndefined()
   })
 
-  it('does not keep the session from being deleted', async () => {
+  it('does not prevent the session from being deleted', async () => {
     const { host, session, agent } = await world(deaf())
     await prompt(session, 'one')
     await until(() => agent.texts.length === 1)
@@ -191,7 +193,7 @@ describe('a message that is never taken', () => {
 })
 
 describe('parking', () => {
-  it('while the agent is slow to go, and the answer comes in between: one connection gets it', async () => {
+  it('gives an answer that comes while the agent is slow to end to one connection', async () => {
     const gates = createGates()
     const answers: string[] = []
     let openThen = 0
@@ -226,7 +228,7 @@ describe('parking', () => {
     expect(agent.connections[1]?.heard.map(({ type }) => type)).toEqual(['continue'])
   })
 
-  it('a cancel in between ends the turn, and nobody gets an answer', async () => {
+  it('is ended by a cancel while the agent is slow to end, and nobody gets an answer', async () => {
     const gates = createGates()
     const answers: string[] = []
     const agent = oddAgent((connection) => {
@@ -253,7 +255,7 @@ describe('parking', () => {
 })
 
 describe('a repeated session.close', () => {
-  it('does not disturb a later turn', async () => {
+  it('does not affect a later turn', async () => {
     const agent = oddAgent((connection) => ({
       async send({ prompt }) {
         if (prompt.parts[0]?.type === 'text' && prompt.parts[0].text === 'quick') connection.endTurn()
@@ -274,7 +276,7 @@ describe('a repeated session.close', () => {
     expect(agent.open).toBe(1)
   })
 
-  it('at the same moment is one', async () => {
+  it('at the same time has one effect', async () => {
     const { session } = await world(oddAgent(obliging))
     await prompt(session, 'quick')
     await session.idle()
@@ -285,8 +287,8 @@ describe('a repeated session.close', () => {
   })
 })
 
-describe('while the agent starts', () => {
-  it('new settings reach it', async () => {
+describe('an agent that is starting', () => {
+  it('gets new settings', async () => {
     const gates = createGates()
     const settings: unknown[] = []
     const agent = oddAgent(async ({ input }) => {
@@ -307,7 +309,7 @@ describe('while the agent starts', () => {
     expect(settings).toEqual([{ mode: 'ask' }, { mode: 'ask', model: 'big' }])
   })
 
-  it('new settings that come while its arrival is being stored reach it', async () => {
+  it('gets new settings that come while its connection is being stored', async () => {
     const disk = heldStore()
     const settings: unknown[] = []
     const agent = oddAgent(async () => {
@@ -329,7 +331,7 @@ describe('while the agent starts', () => {
     expect(settings).toEqual([{ mode: 'ask', model: 'big' }])
   })
 
-  it('words for the turn wait, and all reach it in their order, one after another', async () => {
+  it('gets the steered prompts that waited, in order, one after another', async () => {
     const gates = createGates()
     const told: string[] = []
     let sending = 0
@@ -354,7 +356,7 @@ describe('while the agent starts', () => {
     expect(told).toEqual(Array.from({ length: 20 }, (_, text) => `${text}`))
   })
 
-  it('and does so only after the host has closed: it is closed', async () => {
+  it('and connects only after the host has closed is closed', async () => {
     const gates = createGates()
     const agent = oddAgent(async () => {
       await gates.pass('connect', new AbortController().signal)
@@ -373,7 +375,7 @@ describe('while the agent starts', () => {
     })
   })
 
-  it('and does so only after the session was deleted: it is closed', async () => {
+  it('and connects only after the session was deleted is closed', async () => {
     const gates = createGates()
     const agent = oddAgent(async () => {
       await gates.pass('connect', new AbortController().signal)
@@ -390,7 +392,7 @@ describe('while the agent starts', () => {
   })
 
   it.each(['close', 'delete'] as const)(
-    'and its arrival is being stored at a %s: it is closed',
+    'and whose connection is being stored during a %s is closed',
     async (how) => {
       const disk = heldStore()
       const agent = oddAgent(async () => {
@@ -409,7 +411,7 @@ describe('while the agent starts', () => {
     },
   )
 
-  it('and its arrival cannot be stored at a deletion: it is closed', async () => {
+  it('and whose connection cannot be stored during a deletion is closed', async () => {
     const disk = heldStore()
     const agent = oddAgent(async () => {
       disk.failNext(new ParleyError('busy', 'No space left.'))
@@ -428,7 +430,7 @@ describe('while the agent starts', () => {
   })
 })
 
-describe('an output that cannot be written down', () => {
+describe('an output that cannot be serialised', () => {
   const cyclic: { self?: unknown } = {}
   cyclic.self = cyclic
   const awkward = {
@@ -439,14 +441,14 @@ describe('an output that cannot be written down', () => {
 
   it.each<[string, AgentOutput]>([
     ['a cycle', { type: 'agent.unrecognised', native: cyclic }],
-    ['a big number', { type: 'agent.unrecognised', native: { size: 10n } }],
-    ['what refuses to be written', { type: 'agent.unrecognised', native: awkward }],
+    ['a bigint', { type: 'agent.unrecognised', native: { size: 10n } }],
+    ['an object whose toJSON throws', { type: 'agent.unrecognised', native: awkward }],
     [
       'the input of a call',
       { type: 'tool-call.called', toolCallId: 'c', name: 'X', kind: 'other', title: 'X', input: cyclic },
     ],
-    ['a wrong shape that is a cycle', { type: 'text.written', blockId: 'b', text: cyclic } as never],
-  ])('%s becomes agent.unrecognised, and the turn goes on', async (_, output) => {
+    ['a wrong field that is a cycle', { type: 'text.written', blockId: 'b', text: cyclic } as never],
+  ])('(%s) becomes agent.unrecognised, and the turn continues', async (_, output) => {
     const agent = oddAgent((connection) => ({
       async send() {
         connection.say(output, { type: 'text.written', blockId: 'after', text: 'After.' })
@@ -460,7 +462,7 @@ describe('an output that cannot be written down', () => {
     expect(await session.texts()).toEqual(['After.'])
   })
 
-  it('as a native message disturbs nobody, with or without a reader', async () => {
+  it('as a native message affects nobody, with or without a reader', async () => {
     const agent = oddAgent((connection) => ({
       async send() {
         connection.say({ type: 'native', message: cyclic })
@@ -487,7 +489,7 @@ describe('an output that cannot be written down', () => {
     expect(JSON.parse(natives[0]!)).toHaveProperty('unserialisable')
   })
 
-  it('as the input of a permission: the agent is told that it was cancelled, and can go on', async () => {
+  it('as the input of a permission is answered with cancelled, and the agent can continue', async () => {
     const answers: string[] = []
     const agent = oddAgent((connection) => ({
       async send() {
@@ -504,11 +506,10 @@ describe('an output that cannot be written down', () => {
     expect(await session.events('permission.requested')).toEqual([])
   })
 
-  // Known defect: the turn stays open until a person cancels it. Remove the skip with its fix.
   it.each<[string, object]>([
-    ['cannot be written down', { structuredOutput: cyclic }],
+    ['cannot be serialised', { structuredOutput: cyclic }],
     ['has a wrong shape', { stopReason: 7 }],
-  ])('as the end of a turn that %s: the turn ends all the same', async (_, odd) => {
+  ])('as the end of a turn that %s still ends the turn', async (_, odd) => {
     const agent = oddAgent((connection) => ({
       async send() {
         connection.say({ type: 'turn.ended', outcome: 'completed', stopReason: 'end', ...odd })
@@ -529,11 +530,11 @@ const ways: [string, () => Promise<never>][] = [
   ['rejects', rejects],
   ['throws', throws],
 ]
-/** Known defect: what these throw at once, instead of rejecting, is not caught. All ways with its fix. */
+/** The controls of a connection, like its other functions, may reject or throw. */
 const waysOfControls = ways
 
-describe('what throws', () => {
-  it('a listener for changes: the other listeners, the command and the turn are not disturbed', async () => {
+describe('an error', () => {
+  it('of a listener for changes affects neither the other listeners nor the command nor the turn', async () => {
     const { host, session } = await world(oddAgent(obliging), {
       expected: /^tell of a change: .*a bad listener/,
     })
@@ -550,7 +551,7 @@ describe('what throws', () => {
   })
 
   it.each(waysOfControls)(
-    'a configure that %s: the settings are kept, the turn goes on',
+    'of a configure that %s leaves the settings recorded, and the turn continues',
     async (_, configure) => {
       const agent = oddAgent(() => ({ configure }))
       const { session } = await world(agent, { expected: /configure the agent: .*out of order/ })
@@ -564,23 +565,26 @@ describe('what throws', () => {
     },
   )
 
-  it.each(waysOfControls)('a configure at its start that %s: the turn is begun', async (_, configure) => {
-    const gates = createGates()
-    const agent = oddAgent(async () => {
-      await gates.pass('connect', new AbortController().signal)
-      return { configure }
-    })
-    const { session } = await world(agent, { expected: /configure the agent: .*out of order/ })
-    await prompt(session, 'one')
-    await gates.reached('connect')
-    await session.command({ type: 'session.configure', model: 'big' })
-    gates.open('connect')
-    await until(() => agent.texts.length === 1)
-    agent.connections[0]!.endTurn()
-    expect((await session.idle()).lastTurn?.outcome).toBe('completed')
-  })
+  it.each(waysOfControls)(
+    'of a configure at its start that %s does not stop the turn from starting',
+    async (_, configure) => {
+      const gates = createGates()
+      const agent = oddAgent(async () => {
+        await gates.pass('connect', new AbortController().signal)
+        return { configure }
+      })
+      const { session } = await world(agent, { expected: /configure the agent: .*out of order/ })
+      await prompt(session, 'one')
+      await gates.reached('connect')
+      await session.command({ type: 'session.configure', model: 'big' })
+      gates.open('connect')
+      await until(() => agent.texts.length === 1)
+      agent.connections[0]!.endTurn()
+      expect((await session.idle()).lastTurn?.outcome).toBe('completed')
+    },
+  )
 
-  it.each(waysOfControls)('an interrupt that %s: the turn ends by force', async (_, interrupt) => {
+  it.each(waysOfControls)('of an interrupt that %s makes the turn end by force', async (_, interrupt) => {
     const agent = oddAgent(() => ({ interrupt }))
     const { session, time } = await world(agent, {
       limits: { cancelGraceMs: 1_000 },
@@ -594,7 +598,7 @@ describe('what throws', () => {
   })
 
   it.each(waysOfControls)(
-    'a close that %s: the session is closed after a while, and can be used again',
+    'of a close that %s lets the session be closed after a while, and used again',
     async (_, close) => {
       const agent = oddAgent((connection) => ({ ...obliging(connection), close }))
       const { session, time } = await world(agent, { expected: /out of order/ })
@@ -612,7 +616,7 @@ describe('what throws', () => {
     },
   )
 
-  it.each(waysOfControls)('a close that %s: the host closes', async (_, close) => {
+  it.each(waysOfControls)('of a close that %s does not stop the host from closing', async (_, close) => {
     const made = await world(
       oddAgent(() => ({ close })),
       { expected: /out of order/ },
@@ -623,24 +627,27 @@ describe('what throws', () => {
     expect((await made.store.load(made.session.id))?.state.connected).toBe(false)
   })
 
-  it.each(waysOfControls)('a close of what came too late that %s: the host closes', async (_, close) => {
-    const gates = createGates()
-    const agent = oddAgent(async () => {
-      await gates.pass('connect', new AbortController().signal)
-      return { close }
-    })
-    const made = await world(agent, {
-      expected: /close an agent that is not wanted any more: .*out of order/,
-    })
-    await prompt(made.session, 'one')
-    await gates.reached('connect')
-    await made.session.command({ type: 'turn.cancel' })
-    gates.open('connect')
-    await until(() => made.problems.length === 1)
-    expect((await made.session.idle()).lastTurn?.outcome).toBe('cancelled')
-  })
+  it.each(waysOfControls)(
+    'of a close of a late connection that %s does not stop the host from closing',
+    async (_, close) => {
+      const gates = createGates()
+      const agent = oddAgent(async () => {
+        await gates.pass('connect', new AbortController().signal)
+        return { close }
+      })
+      const made = await world(agent, {
+        expected: /close an agent that is not wanted any more: .*out of order/,
+      })
+      await prompt(made.session, 'one')
+      await gates.reached('connect')
+      await made.session.command({ type: 'turn.cancel' })
+      gates.open('connect')
+      await until(() => made.problems.length === 1)
+      expect((await made.session.idle()).lastTurn?.outcome).toBe('cancelled')
+    },
+  )
 
-  it.each(ways)('a send that %s: the turn fails, and the next one is tried', async (_, send) => {
+  it.each(ways)('of a send that %s fails the turn, and the next turn is tried', async (_, send) => {
     const agent = oddAgent(() => ({ send }))
     const { session } = await world(agent, { expected: /start a turn: .*out of order/ })
     await prompt(session, 'one')
@@ -648,22 +655,25 @@ describe('what throws', () => {
     expect((await session.when(({ turns, turn }) => turns === 2 && !turn)).lastTurn?.outcome).toBe('failed')
   })
 
-  it.each(ways)('a steer that %s: the turn goes on, and the prompt begins the next one', async (_, fail) => {
-    const agent = oddAgent(() => ({
-      send: ({ prompt }) => (prompt.delivery === 'steer' ? fail() : Promise.resolve()),
-    }))
-    const { session, problems } = await world(agent, { expected: /steer the agent: .*out of order/ })
-    await prompt(session, 'one')
-    await until(() => agent.texts.length === 1)
-    await prompt(session, 'two', 'steer')
-    await until(() => problems.length === 1)
-    agent.connections[0]!.endTurn()
-    await until(() => agent.texts.length === 2)
-    agent.connections[0]!.endTurn()
-    expect(await session.idle()).toMatchObject({ turns: 2, lastTurn: { outcome: 'completed' } })
-  })
+  it.each(ways)(
+    'of a steer that %s leaves the turn running, and the prompt starts the next one',
+    async (_, fail) => {
+      const agent = oddAgent(() => ({
+        send: ({ prompt }) => (prompt.delivery === 'steer' ? fail() : Promise.resolve()),
+      }))
+      const { session, problems } = await world(agent, { expected: /steer the agent: .*out of order/ })
+      await prompt(session, 'one')
+      await until(() => agent.texts.length === 1)
+      await prompt(session, 'two', 'steer')
+      await until(() => problems.length === 1)
+      agent.connections[0]!.endTurn()
+      await until(() => agent.texts.length === 2)
+      agent.connections[0]!.endTurn()
+      expect(await session.idle()).toMatchObject({ turns: 2, lastTurn: { outcome: 'completed' } })
+    },
+  )
 
-  it.each(ways)('a connect that %s: the turn fails, the next one is tried', async (_, connect) => {
+  it.each(ways)('of a connect that %s fails the turn, and the next turn is tried', async (_, connect) => {
     const agent = oddAgent((connection) => (connection.number > 0 ? obliging(connection) : connect()))
     const { session } = await world(agent, { expected: /start a turn: .*out of order/ })
     await prompt(session, 'one')

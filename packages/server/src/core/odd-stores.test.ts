@@ -13,13 +13,13 @@ const waitAt = (gate: string) => ({ type: 'wait' as const, gate })
 const refusal = (code: string) => expect.objectContaining({ code })
 const working = (session: SessionUnderTest) => session.when(({ turn, connected }) => !!turn && connected)
 
-/** A memory store that can be full, and whose deletions and creations can be held up. */
+/** A memory store that can be full, and whose deletions and creations can be delayed. */
 function oddStore() {
   const disk = createMemoryStore()
   const odd = {
     disk,
     full: false,
-    /** Asked before each append; true refuses it. */
+    /** Called before each append; true refuses it. */
     refuses: (): boolean => odd.full,
     refused: 0,
     loads: 0,
@@ -52,7 +52,7 @@ function oddStore() {
 }
 
 describe('a full store', () => {
-  it('while the host closes: it closes, and the next host recovers the session once it can', async () => {
+  it('while the host closes does not prevent that, and the next host recovers the session when the store works again', async () => {
     const odd = oddStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
@@ -81,7 +81,7 @@ describe('a full store', () => {
     expect(logProblems(await session.log())).toEqual([])
   })
 
-  it('while a session with a request must be recovered: the answer is refused, and counts once it can', async () => {
+  it('while a session with a request must be recovered refuses the answer, until the store works again', async () => {
     const odd = oddStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
@@ -98,7 +98,7 @@ describe('a full store', () => {
     expect(logProblems(await session.log())).toEqual([])
   })
 
-  it('holds back no other session at the start of a host', async () => {
+  it('delays no other session at the start of a host', async () => {
     const odd = oddStore()
     await using world = await hostUnderTest({ store: odd.store })
     const [stuck, free] = [await world.create(), await world.create()]
@@ -116,7 +116,7 @@ describe('a full store', () => {
   })
 
   it.each([2, 3, 5])(
-    'now and then while the agent works (each %i.): all is kept, in order, once',
+    'that refuses one write in %i while the agent works loses nothing, and keeps the order',
     async (each) => {
       const odd = oddStore()
       await using world = await hostUnderTest({ store: odd.store })
@@ -152,7 +152,7 @@ describe('a full store', () => {
     },
   )
 
-  it('while a turn is to begin: it begins once, when it can', async () => {
+  it('while a turn should start lets it start once, when the store works again', async () => {
     const odd = oddStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
@@ -176,7 +176,6 @@ describe('a full store', () => {
 })
 
 describe('a session that could not be recovered yet', () => {
-  // Known defect: the rename drives the turn that a restart left behind. Remove the skip with its fix.
   it('is not driven by a rename: no prompt reaches an agent twice', async () => {
     const odd = oddStore()
     const agent = oddAgent((connection) => {
@@ -203,10 +202,10 @@ describe('a session that could not be recovered yet', () => {
   })
 })
 
-describe('a session whose writes wait', () => {
+describe('a session with pending writes', () => {
   const limits = { unloadMs: 1_000, idleCloseMs: 2_000 }
 
-  it('stays in memory until they are written, and leaves it then', async () => {
+  it('stays in memory until they are written, and is removed then', async () => {
     const odd = oddStore()
     await using world = await hostUnderTest({ store: odd.store, limits })
     const session = await world.create()
@@ -239,7 +238,7 @@ describe('a session whose writes wait', () => {
 })
 
 describe('a deletion', () => {
-  it('that fails leaves the session as usable as it was', async () => {
+  it('that fails leaves the session usable', async () => {
     const odd = oddStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
@@ -256,7 +255,7 @@ describe('a deletion', () => {
     expect(world.problems).toEqual([])
   })
 
-  it('that fails in the middle of a turn ends that turn', async () => {
+  it('that fails during a turn ends that turn', async () => {
     const odd = oddStore()
     await using world = await hostUnderTest({ store: odd.store })
     const session = await world.create()
@@ -272,8 +271,7 @@ describe('a deletion', () => {
     ])
   })
 
-  // Known defect: whoever asks in between loads the session anew and drives it. Remove the skip with its fix.
-  it('that takes its time: a prompt in between is refused, and no agent is left', async () => {
+  it('that takes long refuses a prompt in between, and leaves no agent', async () => {
     const odd = oddStore()
     const agent = oddAgent(() => ({}))
     await using world = await hostUnderTest({ store: odd.store, adapter: agent.adapter })
@@ -294,8 +292,8 @@ describe('a deletion', () => {
   })
 })
 
-describe('a session made with a commandId', () => {
-  it('is made once, whoever asks again: at once, later, and after a restart', async () => {
+describe('a session created with a commandId', () => {
+  it('is created once, when asked again: at once, later, and after a restart', async () => {
     await using world = await hostUnderTest()
     const given = { commandId: 'make', title: 'One', prompt: JSON.stringify([hello]) }
     const [one, two] = await Promise.all([world.create(given), world.create(given)])
@@ -330,7 +328,7 @@ describe('a session made with a commandId', () => {
     expect((await world.host.list({ limit: 9 })).sessions).toHaveLength(1)
   })
 
-  it('can be made again after it was deleted', async () => {
+  it('can be created again after it was deleted', async () => {
     await using world = await hostUnderTest()
     const one = await world.create({ commandId: 'make', title: 'One' })
     await world.host.delete(one.id)
@@ -339,7 +337,7 @@ describe('a session made with a commandId', () => {
   })
 })
 
-describe('a session that is made while the host closes', () => {
+describe('a session that is created while the host closes', () => {
   it('is stored, starts no agent, and is driven by the next host', async () => {
     const odd = oddStore()
     const agent = oddAgent((connection) => ({
@@ -364,7 +362,7 @@ describe('a session that is made while the host closes', () => {
     expect(world.problems).toEqual([])
   })
 
-  it('after it has closed is refused', async () => {
+  it('is refused once the host has closed', async () => {
     const world = await hostUnderTest()
     const { host, cwd } = world
     await world[Symbol.asyncDispose]()

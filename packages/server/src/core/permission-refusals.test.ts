@@ -15,24 +15,27 @@ const verdict = (input: unknown, rule: PermissionRule, mode: PermissionMode) =>
   evaluate(call(input), inMode(mode), [rule]).decision
 
 const waysAround: [string, unknown][] = [
-  ['as it stands', { command: 'rm -rf /' }],
+  ['unchanged', { command: 'rm -rf /' }],
   ['with a second command', { command: 'rm -rf / ; true' }],
   ['with a command in the background', { command: 'rm -rf / &' }],
-  ['into a pipe', { command: 'rm -rf / | cat' }],
+  ['in a pipe', { command: 'rm -rf / | cat' }],
   ['with a variable', { command: 'rm -rf $HOME' }],
   ['with a substitution', { command: 'rm -rf `pwd` $(pwd)' }],
   ['with a redirection', { command: 'rm -rf / > /dev/null 2<&1' }],
-  ['with a line end', { command: 'rm -rf /\n' }],
+  ['with a newline', { command: 'rm -rf /\n' }],
   ['over two lines', { command: 'rm \\\n-rf /' }],
   ['with a carriage return', { command: 'rm -rf /\r\n' }],
   ['with a line separator', { command: 'rm -rf /\u2028' }],
-  ['with an extra switch', { command: 'rm -rf /', run_in_background: true }],
-  ['with two', { command: 'rm -rf / ; true', dangerouslyDisableSandbox: true, run_in_background: true }],
+  ['with an extra boolean field', { command: 'rm -rf /', run_in_background: true }],
+  [
+    'with two extra boolean fields',
+    { command: 'rm -rf / ; true', dangerouslyDisableSandbox: true, run_in_background: true },
+  ],
   ['with other fields', { command: 'rm -rf /', timeout: 5, description: 'harmless' }],
 ]
 
 describe('a refusal', () => {
-  it.each(waysAround)('by "rm *" holds %s', (_, input) => {
+  it.each(waysAround)('by "rm *" applies to the command %s', (_, input) => {
     for (const mode of ['ask', 'accept-edits', 'bypass'] as const) {
       expect(verdict(input, about('deny', 'rm *'), mode)).toBe('deny')
       expect(verdict(input, about('disable', 'rm *'), mode)).toBe('deny')
@@ -40,46 +43,46 @@ describe('a refusal', () => {
     }
   })
 
-  it.each(waysAround)('by "rm *" beats a grant of everything %s', (_, input) => {
+  it.each(waysAround)('by "rm *" overrides a grant of everything for the command %s', (_, input) => {
     const everything = ruleOf('all', { decision: 'allow', tool: '*' })
     expect(evaluate(call(input), inMode('ask'), [everything, about('deny', 'rm *')]).decision).toBe('deny')
   })
 
   it.each([
-    ['a list of words', { command: ['rm', '-rf', '/'] }, '*rm*'],
+    ['an array of words', { command: ['rm', '-rf', '/'] }, '*rm*'],
     ['an object', { command: { program: 'rm' } }, '*rm*'],
     ['a number', { command: 5 }, '5'],
-    ['a switch', { command: true }, 'true'],
-    ['nothing in particular', { command: null }, '*'],
-  ])('sees also what is no text: %s', (_, input, pattern) => {
+    ['a boolean', { command: true }, 'true'],
+    ['null', { command: null }, '*'],
+  ])('applies also to a command that is not a string: %s', (_, input, pattern) => {
     expect(verdict(input, about('deny', pattern), 'bypass')).toBe('deny')
   })
 
   it.each([
     ['another command', { command: 'ls' }],
-    ['one that only ends like it', { command: 'farm x' }],
+    ['a command that only ends like it', { command: 'farm x' }],
     ['none', {}],
     ['no input', undefined],
-    ['an input that is text', 'rm -rf /'],
-  ])('by "rm *" does not meet %s', (_, input) => {
+    ['an input that is a string', 'rm -rf /'],
+  ])('by "rm *" does not apply to %s', (_, input) => {
     expect(verdict(input, about('deny', 'rm *'), 'bypass')).toBe('allow')
   })
 
-  it('that names two fields needs both', () => {
+  it('that names two fields needs both to match', () => {
     const rule = ruleOf('deny', { decision: 'deny', match: { command: 'rm *', cwd: '/etc*' } })
     expect(verdict({ command: 'rm x', cwd: '/etc/a' }, rule, 'bypass')).toBe('deny')
     expect(verdict({ command: 'rm x', cwd: '/tmp' }, rule, 'bypass')).toBe('allow')
     expect(verdict({ command: 'rm x' }, rule, 'bypass')).toBe('allow')
   })
 
-  it('without fields holds for every call of its tool', () => {
+  it('without fields applies to every call of its tool', () => {
     const rule = ruleOf('deny', { decision: 'deny' })
     for (const [, input] of waysAround) expect(verdict(input, rule, 'bypass')).toBe('deny')
   })
 })
 
 describe('a grant', () => {
-  it.each(waysAround.slice(1))('of "rm *" does not hold %s, but for other fields', (how, input) => {
+  it.each(waysAround.slice(1))('of "rm *" covers only the plain command: %s', (how, input) => {
     const holds = how === 'with other fields' || how === 'with a line separator'
     expect(verdict(input, about('allow', 'rm *'), 'ask')).toBe(holds ? 'allow' : 'ask')
   })
@@ -89,7 +92,7 @@ describe('a grant', () => {
     [{ program: 'rm' }, '*'],
     [5, '5'],
     [null, '*'],
-  ])('does not hold for what is no text: %j', (command, pattern) => {
+  ])('does not cover a command that is not a string: %j', (command, pattern) => {
     expect(verdict({ command }, about('allow', pattern), 'ask')).toBe('ask')
   })
 })
@@ -122,7 +125,7 @@ describe('the same pattern', () => {
     maxKeys: 2,
   })
 
-  it('refuses as a refusal whatever it allows as a grant', () => {
+  it('refuses, in a refusal, whatever it allows in a grant', () => {
     let allowed = 0
     fc.assert(
       fc.property(pattern, command, fc.oneof(fc.constant({}), switches), (text, given, more) => {
@@ -139,7 +142,7 @@ describe('the same pattern', () => {
     expect(allowed).toBeGreaterThan(20)
   })
 
-  it('refuses as a refusal whatever stands in the place of its star', () => {
+  it('refuses, in a refusal, whatever text matches its star', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), switches, (rest, more) => {
         expect(verdict({ ...more, command: `rm ${rest}` }, about('deny', 'rm *'), 'bypass')).toBe('deny')

@@ -23,12 +23,12 @@ const ask = ruleOf('ask', { decision: 'ask' })
 const inSession = { scope: 'session', sessionId: 'ses_1' } as const
 const inProject = { scope: 'project', project: '/somewhere' } as const
 
-describe('what reaches further', () => {
+describe('a call that reaches outside or changes a protected file', () => {
   const edit = ofKind('edit')
   const read = ofKind('read', true)
   const far = [{ outside: true }, { protected: true }, { outside: true, protected: true }] as const
 
-  it.each(far)('(%o) is answered by no mode but bypass', (reach) => {
+  it.each(far)('(%o) is allowed by no mode but bypass', (reach) => {
     for (const mode of ['ask', 'plan', 'accept-edits'] as const)
       expect(evaluate({ ...edit, ...reach }, inMode(mode), []).decision).toBe('ask')
     expect(evaluate({ ...read, ...reach }, inMode('read-only'), []).decision).toBe('ask')
@@ -49,12 +49,12 @@ describe('what reaches further', () => {
     }
   })
 
-  it.each(far)('(%o) is refused as anything else', (reach) => {
+  it.each(far)('(%o) is refused as any other call', (reach) => {
     expect(evaluate({ ...edit, ...reach }, asking, [{ ...deny, tool: 'Tool' }]).decision).toBe('deny')
     expect(evaluate({ ...edit, ...reach }, inMode('read-only'), []).decision).toBe('deny')
   })
 
-  it('is asked by the agent itself in its own mode: then no mode but bypass answers', () => {
+  it('is allowed by no mode but bypass if the agent insists on asking', () => {
     const insisted = { ...edit, insisted: true }
     expect(evaluate(insisted, inMode('accept-edits'), []).decision).toBe('ask')
     expect(evaluate(insisted, inMode('bypass'), []).decision).toBe('allow')
@@ -78,22 +78,38 @@ describe('rules', () => {
   it.each<[string, PermissionRule[], object]>([
     ['a grant allows', [allow], { decision: 'allow', by: 'rule', ruleId: 'allow' }],
     ['a refusal denies', [deny], { decision: 'deny', by: 'rule', ruleId: 'deny' }],
-    ['disabled is denied', [ruleOf('off', { decision: 'disable' })], { decision: 'deny', ruleId: 'off' }],
-    ['a refusal beats a grant', [allow, deny], { decision: 'deny' }],
-    ['in any order', [deny, allow], { decision: 'deny' }],
-    ['also one of a narrower scope', [{ ...allow, ...inSession }, deny], { decision: 'deny' }],
     [
-      'the session beats the project',
+      'a disabled tool is denied',
+      [ruleOf('off', { decision: 'disable' })],
+      { decision: 'deny', ruleId: 'off' },
+    ],
+    ['a refusal overrides a grant', [allow, deny], { decision: 'deny' }],
+    ['a refusal overrides a grant in any order', [deny, allow], { decision: 'deny' }],
+    [
+      'a refusal overrides a grant of a narrower scope',
+      [{ ...allow, ...inSession }, deny],
+      { decision: 'deny' },
+    ],
+    [
+      'a rule for the session overrides one for the project',
       [
         { ...allow, ...inProject },
         { ...ask, ...inSession },
       ],
       { decision: 'ask' },
     ],
-    ['the project beats always', [allow, { ...ask, ...inProject }], { decision: 'ask' }],
-    ['in any order as well', [{ ...allow, ...inSession }, ask], { decision: 'allow', ruleId: 'allow' }],
+    [
+      'a rule for the project overrides one for always',
+      [allow, { ...ask, ...inProject }],
+      { decision: 'ask' },
+    ],
+    [
+      'a rule for the session overrides one for always in any order',
+      [{ ...allow, ...inSession }, ask],
+      { decision: 'allow', ruleId: 'allow' },
+    ],
     ['a rule for every tool applies', [{ ...allow, tool: '*' }], { decision: 'allow' }],
-    ['none that applies leaves it to the mode', [{ ...allow, tool: 'Read' }], { decision: 'ask' }],
+    ['the mode decides if no rule applies', [{ ...allow, tool: 'Read' }], { decision: 'ask' }],
   ])('%s', (_, rules, verdict) => {
     expect(evaluate(bash('ls'), asking, rules)).toMatchObject(verdict)
   })
@@ -101,18 +117,18 @@ describe('rules', () => {
   it.each<[string, Partial<PermissionRule>, 'allow' | 'ask']>([
     ['this session', inSession, 'allow'],
     ['another session', { scope: 'session', sessionId: 'ses_2' }, 'ask'],
-    ['a session without a name', { scope: 'session' }, 'ask'],
+    ['a session without an id', { scope: 'session' }, 'ask'],
     ['this folder', inProject, 'allow'],
     ['another folder', { scope: 'project', project: '/somewhere/inner' }, 'ask'],
-    ['a folder without a name', { scope: 'project' }, 'ask'],
+    ['a folder without a path', { scope: 'project' }, 'ask'],
     ['this agent', { agent: 'demo' }, 'allow'],
     ['another agent', { agent: 'other' }, 'ask'],
     ['another agent in this session', { ...inSession, agent: 'other' }, 'ask'],
-  ])('for %s: %3$s', (_, scope, decision) => {
+  ])('a rule for %s: %3$s', (_, scope, decision) => {
     expect(evaluate(bash('ls'), asking, [{ ...allow, ...scope }]).decision).toBe(decision)
   })
 
-  it('that ask, ask also where the mode would allow', () => {
+  it('that ask take effect also where the mode would allow', () => {
     expect(evaluate(bash('ls'), inMode('bypass'), [ask])).toEqual({ decision: 'ask' })
   })
 })
@@ -137,20 +153,20 @@ describe('modes', () => {
     ['read-only', 'edit', true, 'deny'],
     ['read-only', 'execute', true, 'deny'],
     ['read-only', 'other', true, 'deny'],
-  ])('%s, asked for %s (read-only: %s): %s', (mode, kind, readOnly, decision) => {
+  ])('mode %s, kind %s, read-only %s: %s', (mode, kind, readOnly, decision) => {
     const verdict = evaluate(ofKind(kind, readOnly), inMode(mode), [])
     expect(verdict.decision).toBe(decision)
     expect('by' in verdict ? verdict.by : 'mode').toBe('mode')
   })
 
-  it('read-only beats a grant', () => {
+  it('read-only overrides a grant', () => {
     expect(evaluate(bash('rm x'), inMode('read-only'), [allow])).toMatchObject({
       decision: 'deny',
       by: 'mode',
     })
   })
 
-  it('a refusal beats bypass', () => {
+  it('a refusal overrides bypass', () => {
     expect(evaluate(bash('rm x'), inMode('bypass'), [deny])).toMatchObject({ decision: 'deny', by: 'rule' })
   })
 })
@@ -212,7 +228,7 @@ describe('a pattern', () => {
   })
 
   it.each([';', '&', '|', '`', '$', '<', '>', '\n', '\r', '(', ')'])(
-    'has a wildcard that never stands for %j',
+    'has a wildcard that never matches %j',
     (control) => {
       expect(coversCommand('npm *', `npm test ${control} rm x`)).toBe(false)
       expect(coversCommand('*', control)).toBe(false)
@@ -220,7 +236,7 @@ describe('a pattern', () => {
     },
   )
 
-  it('covers a call only if every field it names fits', () => {
+  it('covers a call only if every field it names matches', () => {
     const pattern = { tool: 'Write', match: { path: 'src/*', mode: 'new' } }
     const write = (input: unknown): Subject => ({ tool: 'Write', kind: 'edit', input, readOnly: false })
     expect(covers(pattern, write({ path: 'src/a.ts', mode: 'new' }))).toBe(true)
@@ -238,7 +254,7 @@ describe('a pattern', () => {
 })
 
 describe('the options of a request', () => {
-  it('hold each scope, in the order in which the console and the terminal number them', () => {
+  it('contain each scope, in the order in which the console and the terminal number them', () => {
     const options = optionsFor(bash('npm test'))
     expect(options.map(({ decision, scope }) => `${decision} ${scope}`)).toEqual([
       'allow once',
@@ -263,7 +279,7 @@ describe('the options of a request', () => {
     expect(session?.label).toBe('Allow Tool on files of the folder for this session')
   })
 
-  it('grant any other tool with the very input it was asked for', () => {
+  it('grant any other tool with exactly the input it was asked for', () => {
     const input = { url: 'https://example.com', depth: [1] }
     for (const kind of ['fetch', 'other', 'delete', 'move'] as const) {
       const [, session] = optionsFor({ ...ofKind(kind), input })
@@ -272,13 +288,13 @@ describe('the options of a request', () => {
     }
   })
 
-  it('grant a subagent of the same kind, whatever it is told', () => {
+  it('grant a subagent of the same kind, whatever its prompt', () => {
     const input = { prompt: 'look', description: 'Look', subagent_type: 'Explore' }
     const [, session] = optionsFor({ ...ofKind('subagent'), input })
     expect(session?.rule).toEqual({ tool: 'Tool', any: ['prompt'], exact: { subagent_type: 'Explore' } })
   })
 
-  it('grant what is outside the folders only as it stands, and say so', () => {
+  it('grant a call outside the folders only with its exact input, and say so in the label', () => {
     const input = { file_path: '/etc/hosts', offset: 5 }
     const [, session] = optionsFor({ ...ofKind('read', true), input, outside: true })
     expect(session?.rule).toEqual({ tool: 'Tool', exact: { file_path: '/etc/hosts' }, outside: true })
@@ -286,12 +302,15 @@ describe('the options of a request', () => {
   })
 
   it.each<[string, Subject]>([
-    ['what changes a protected file', { ...ofKind('edit'), input: { path: '.git/config' }, protected: true }],
-    ['an input that is no object', { ...ofKind('other'), input: 'text' }],
+    [
+      'a call that changes a protected file',
+      { ...ofKind('edit'), input: { path: '.git/config' }, protected: true },
+    ],
+    ['an input that is not an object', { ...ofKind('other'), input: 'text' }],
     ['a command without its text', { ...ofKind('execute'), input: {} }],
     ['an input with a field __proto__', { ...ofKind('other'), input: JSON.parse('{"__proto__":1}') }],
-    ['an input of great length', { ...ofKind('other'), input: { text: 'x'.repeat(20_000) } }],
-  ])('are for once only: %s', (_, subject) => {
+    ['a very long input', { ...ofKind('other'), input: { text: 'x'.repeat(20_000) } }],
+  ])('are only for once: %s', (_, subject) => {
     expect(optionsFor(subject).map(({ scope }) => scope)).toEqual(['once', 'once'])
   })
 
@@ -303,7 +322,7 @@ describe('the options of a request', () => {
     expect(optionsFor(unsandboxed, [suggestion])).not.toContain(suggestion)
   })
 
-  it('of a plan are for once only: another plan is another question', () => {
+  it('of a plan are only for once, because another plan is another request', () => {
     const suggestion = {
       decision: 'allow',
       scope: 'always',
@@ -313,12 +332,12 @@ describe('the options of a request', () => {
     expect(optionsFor(ofKind('plan'), [suggestion]).map((option) => option.scope)).toEqual(['once', 'once'])
   })
 
-  it("keep the agent's own suggestions", () => {
+  it("include the agent's own suggestions", () => {
     const suggestion = { decision: 'allow', scope: 'session', label: 'npm', rule: { tool: 'Bash' } } as const
     expect(optionsFor(bash('npm test'), [suggestion])).toContain(suggestion)
   })
 
-  it('never grant every tool because one is called *', () => {
+  it('never grant every tool because a tool is named *', () => {
     const star: Subject = { tool: '*', kind: 'other', input: {}, readOnly: false }
     const rules = optionsFor(star).flatMap((option) => option.rule ?? [])
     expect(rules.filter((rule) => covers(rule, bash('rm -rf /')))).toEqual([])
@@ -333,7 +352,7 @@ describe('a granted command', () => {
   )
 
   it.each(['rm *', 'a\\b', '\\*', '*', '\\', 'echo $(x) && y', 'a+b?[c]{1}^|.'])(
-    '%j is granted as it stands',
+    '%j is granted exactly',
     (text) => {
       expect(covers(grantOf(text), bash(text))).toBe(true)
     },
@@ -351,7 +370,7 @@ describe('a granted command', () => {
     expect(covers(grantOf(granted), bash(other))).toBe(false)
   })
 
-  it('that is a list of words grants no other list', () => {
+  it('that is an array of words grants no other array', () => {
     const rules = optionsFor(bash(['ls'])).flatMap((option) => option.rule ?? [])
     expect(rules.filter((rule) => covers(rule, bash(['rm', '-rf', '/'])))).toEqual([])
   })

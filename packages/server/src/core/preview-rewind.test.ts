@@ -31,7 +31,7 @@ async function idleSession() {
 }
 
 describe('a preview of a rewind that starts the agent', () => {
-  it('is joined by another one', async () => {
+  it('shares that start with a second preview', async () => {
     const { under, agent, session, promptId, open } = await idleSession()
     await using _ = under
     const both = [1, 2].map(() => under.host.previewRewind(session.id, promptId))
@@ -43,7 +43,7 @@ describe('a preview of a rewind that starts the agent', () => {
     expect(agent.open).toBe(1)
   })
 
-  it('is joined by a prompt', async () => {
+  it('shares that start with a prompt', async () => {
     const { under, agent, session, promptId, open } = await idleSession()
     await using _ = under
     const previewed = under.host.previewRewind(session.id, promptId)

@@ -10,7 +10,7 @@ const idle = stateAfter(created)
 const parked = andThen(running, requested, { type: 'turn.parked', turnId: 'trn_1', reason: 'waited-long' })
 const interrupted = andThen(running, { type: 'turn.interrupted', turnId: 'trn_1', by: 'person' })
 
-/** An agent that speaks, output by output: what was recorded, and the state after it. */
+/** Records the outputs of an agent one by one: returns the recorded drafts, and the state after them. */
 function speak(
   state: SessionState,
   outputs: readonly AgentOutput[],
@@ -52,7 +52,7 @@ const turnEnded = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_t
 const typed = (words: string, blockId = 'blk_1') => ({ type: 'text.streamed', blockId, text: words }) as const
 const unrecognised = (native: unknown, reason: unknown) => ({ type: 'agent.unrecognised', native, reason })
 
-it('why the host ended a task stays when a resumed agent tells of that end in its own words', () => {
+it('the reason why the host ended a task stays when a resumed agent reports that end with another text', () => {
   const task = {
     type: 'task.updated',
     taskId: 't',
@@ -76,7 +76,7 @@ it('why the host ended a task stays when a resumed agent tells of that end in it
   expect(done).not.toHaveProperty('reason')
 })
 
-it('the last words of a turn are not stored again as its result', () => {
+it('the last text of a turn is not stored again as its result', () => {
   const written: AgentOutput = { type: 'text.written', blockId: 'blk_9', text: 'All done.' }
   const end = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_turn' } as const
   const same = speak(running, [written, { ...end, result: 'All done.' }]).drafts.at(-1)
@@ -86,7 +86,7 @@ it('the last words of a turn are not stored again as its result', () => {
 })
 
 describe('an output', () => {
-  it('is recorded for the turn that runs', () => {
+  it('is recorded for the running turn', () => {
     expect(speak(running, [text, call, ended]).drafts).toEqual([
       { ...text, turnId: 'trn_1' },
       called,
@@ -122,7 +122,7 @@ describe('an output', () => {
     expect(speak(idle, outputs as unknown as AgentOutput[]).drafts).toEqual(outputs)
   })
 
-  it('of a wrong shape is kept as it came, with what is wrong', () => {
+  it('of a wrong shape is kept as it came, with the error', () => {
     const wrong = { type: 'text.written', blockId: 'blk_1', text: 5 } as never
     expect(speak(running, [wrong]).drafts).toEqual([unrecognised(wrong, expect.stringContaining('at text'))])
   })
@@ -134,7 +134,7 @@ describe('an output', () => {
     ])
   })
 
-  it('that says the agent is there gets the id of its connection, and no turn', () => {
+  it('that reports the connection gets the id of its connection, and no turn', () => {
     expect(speak(running, [{ type: 'agent.connected', model: 'large' }]).drafts).toEqual([
       { type: 'agent.connected', model: 'large', connectionId: 'con_7' },
     ])
@@ -166,12 +166,12 @@ describe('a block', () => {
     )
   })
 
-  it('that was retracted is not written any more', () => {
+  it('that was retracted is not written again', () => {
     const { drafts } = speak(running, [{ type: 'block.retracted', blockId: 'blk_1' }, text])
     expect(drafts.map((draft) => draft.type)).toEqual(['block.retracted', 'agent.unrecognised'])
   })
 
-  it('can be written again if the first writing was not recorded', () => {
+  it('can be written again if the first attempt was not recorded', () => {
     const progress = freshProgress()
     draftsOf(text, running, progress, { now: 1, connectionId: 'con_1', ids: newId })
     expect(speak(running, [text], progress).drafts).toMatchObject([{ type: 'text.written' }])
@@ -179,14 +179,14 @@ describe('a block', () => {
 })
 
 describe('a call', () => {
-  it('waits in order, held until it is called', () => {
+  it('is recorded before its result, also if the result came first', () => {
     expect(speak(running, [ended, call]).drafts.map((draft) => draft.type)).toEqual([
       'tool-call.called',
       'tool-call.ended',
     ])
   })
 
-  it('that is retracted ends first', () => {
+  it('that is retracted is ended before', () => {
     const { drafts, state } = speak(running, [call, { type: 'block.retracted', blockId: 'call_1' }])
     expect(drafts.slice(1)).toEqual([
       { type: 'tool-call.ended', turnId: 'trn_1', toolCallId: 'call_1', outcome: 'cancelled', content: [] },
@@ -195,7 +195,7 @@ describe('a call', () => {
     expect(state.openBlocks).toEqual([])
   })
 
-  it('that was retracted has ended once and for all', () => {
+  it('that was retracted has only one end', () => {
     const { drafts } = speak(running, [call, { type: 'block.retracted', blockId: 'call_1' }, ended])
     expect(drafts.filter((draft) => draft.type === 'tool-call.ended')).toHaveLength(1)
   })
@@ -211,7 +211,7 @@ describe('a call', () => {
 })
 
 describe('the end of a turn', () => {
-  it('closes what is open and flushes what was held', () => {
+  it('closes open blocks and records held results', () => {
     const { drafts, state } = speak(running, [typed('Hel'), ended, turnEnded])
     expect(drafts).toMatchObject([
       { type: 'text.written', text: 'Hel', interrupted: true },
@@ -222,7 +222,7 @@ describe('the end of a turn', () => {
     expect(state.status).toBe('idle')
   })
 
-  it('comes once', () => {
+  it('is recorded once', () => {
     const { drafts } = speak(running, [turnEnded, turnEnded])
     expect(drafts[1]).toEqual(unrecognised(turnEnded, 'outside a turn'))
   })
@@ -232,7 +232,7 @@ describe('the end of a turn', () => {
     ['failed', interrupted, 'cancelled'],
     ['completed', interrupted, 'completed'],
     ['unknown', interrupted, 'unknown'],
-  ])('said to be %s is recorded as it must be', (outcome, state, recorded) => {
+  ])('reported as %s is recorded as the state requires', (outcome, state, recorded) => {
     expect(speak(state, [{ ...turnEnded, outcome }]).drafts).toMatchObject([{ outcome: recorded }])
   })
 })
@@ -248,7 +248,7 @@ describe('a delta', () => {
     ])
   })
 
-  it('of a call counts input and output apart', () => {
+  it('of a call counts the offsets of input and output separately', () => {
     const input = { type: 'tool-call.input-streamed', toolCallId: 'call_1', text: '{}' } as const
     const output = { ...input, type: 'tool-call.output-streamed', text: 'abc' } as const
     const { deltas } = speak(running, [
@@ -269,7 +269,7 @@ describe('a delta', () => {
   })
 
   const activity = { type: 'activity.changed', activity: 'active' } as const
-  it('means nothing without a turn', () => {
+  it('is dropped without a turn', () => {
     for (const state of [idle, parked]) expect(speak(state, [typed('x'), activity]).deltas).toEqual([])
   })
 
@@ -296,17 +296,17 @@ describe('a delta', () => {
       [call, ended],
       { type: 'tool-call.input-streamed', toolCallId: 'call_1', text: 'x' },
     ],
-  ])('comes too late for %s', (_, before, late) => {
+  ])('is dropped if it comes too late, for %s', (_, before, late) => {
     expect(speak(running, [...before, late]).deltas).toEqual([])
   })
 
-  it('tells activity in the turn', () => {
+  it('reports activity in the turn', () => {
     expect(speak(running, [activity]).deltas).toEqual([{ ...activity, turnId: 'trn_1' }])
   })
 })
 
 describe('isDelta', () => {
-  it('tells what streams from what is recorded', () => {
+  it('distinguishes deltas from recorded outputs', () => {
     expect(isDelta(typed('x'))).toBe(true)
     expect(isDelta(text)).toBe(false)
     expect(isDelta({ type: 'native', message: {} })).toBe(false)

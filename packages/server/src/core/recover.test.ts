@@ -22,11 +22,11 @@ const undelivered = stateAfter(created, submitted, started)
 const planFor = (state: SessionState) => recoveryPlan(state, 5_000, true).drafts
 
 describe('after a restart', () => {
-  it('a session at rest needs nothing', () => {
+  it('an idle session needs nothing', () => {
     expect(planFor(stateAfter(created))).toEqual([])
   })
 
-  it('an agent that was connected is gone', () => {
+  it('an agent that was connected is disconnected', () => {
     expect(planFor(stateAfter(created, connected))).toEqual([gone])
   })
 
@@ -42,7 +42,7 @@ describe('after a restart', () => {
     expect(after.openBlocks.map((block) => block.id)).toEqual(['call_1'])
   })
 
-  it('a turn that was parked stays as it is', () => {
+  it('a turn that was parked stays unchanged', () => {
     const parked = andThen(running, requested, { ...parkedNow, reason: 'waited-long' })
     expect(planFor(parked)).toEqual([gone])
     expect(planFor(andThen(parked, { type: 'agent.disconnected', reason: 'parked' }))).toEqual([])
@@ -61,7 +61,7 @@ describe('after a restart', () => {
     ])
   })
 
-  it('a turn that was delivered ends as unknown also when its agent had gone before', () => {
+  it('a turn that was delivered ends as unknown also if its agent had ended before', () => {
     const alone = andThen(running, { type: 'agent.disconnected', reason: 'crashed' })
     expect(planFor(alone)).toMatchObject([{ type: 'turn.ended', outcome: 'unknown' }])
   })
@@ -73,7 +73,7 @@ describe('after a restart', () => {
     ])
   })
 
-  it('a turn that was being cancelled waits for nobody any more', () => {
+  it('a turn that was being cancelled has its requests resolved', () => {
     const state = andThen(running, requested, interrupted)
     expect(planFor(state)).toMatchObject([
       gone,

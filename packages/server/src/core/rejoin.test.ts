@@ -6,7 +6,7 @@ import { hostUnderTest } from './host-under-test.ts'
 import { breaths, connectedAs, oddAgent, until } from './odd-agent-under-test.ts'
 import { differenceOf, type RecordedTurn } from './outside-turns.ts'
 
-/** An agent that keeps a record of its own, into which others may speak. */
+/** An agent that keeps its own record, to which other programs may add. */
 async function world(can: readonly CapabilityName[] = ['resume', 'rejoin']) {
   const record: Remembered[] = []
   const elsewhere = (id: string) => {
@@ -93,7 +93,7 @@ it('records what was said elsewhere after a release before the next turn, once',
   expect(await session.texts()).toEqual(['heard', 'heard two', 'heard three', 'heard', 'heard'])
 })
 
-it('records what was said elsewhere also where the preview of a rewind has started the agent', async () => {
+it('records what was said elsewhere also if the preview of a rewind has started the agent', async () => {
   const { host, agent, session, say, said, release, elsewhere } = await world(['resume', 'rejoin', 'rewind'])
   await say('one')
   await release()
@@ -105,7 +105,7 @@ it('records what was said elsewhere also where the preview of a rewind has start
   expect(agent.connections).toHaveLength(2)
 })
 
-it('starts a live agent anew that does not know what was said elsewhere', async () => {
+it('restarts a connected agent that does not know what was said elsewhere', async () => {
   const { agent, say, said, elsewhere, news } = await world()
   await say('one')
   elsewhere('two')
@@ -115,7 +115,7 @@ it('starts a live agent anew that does not know what was said elsewhere', async 
   expect(agent.connections).toHaveLength(2)
 })
 
-it('keeps a live agent that knows what was said elsewhere', async () => {
+it('keeps a connected agent that knows what was said elsewhere', async () => {
   const { agent, say, said, elsewhere, news } = await world()
   await say('one')
   elsewhere('two')
@@ -125,7 +125,7 @@ it('keeps a live agent that knows what was said elsewhere', async () => {
   expect(agent.connections).toHaveLength(1)
 })
 
-it('says that the agent no longer remembers prompts when the conversation went on from an earlier point', async () => {
+it('reports that the agent no longer remembers prompts when the conversation continued from an earlier point', async () => {
   const { say, said, notices, release, elsewhere, record } = await world()
   await say('one')
   await say('two')
@@ -137,7 +137,7 @@ it('says that the agent no longer remembers prompts when the conversation went o
   expect(await notices()).toEqual(['warning outside-branch', 'info outside-turns'])
 })
 
-it('goes on and says so when the record cannot be read', async () => {
+it('continues with a notice when the record cannot be read', async () => {
   const { say, said, notices, release, reading } = await world()
   await say('one')
   await release()
@@ -147,7 +147,7 @@ it('goes on and says so when the record cannot be read', async () => {
   expect(await notices()).toEqual(['warning outside-unknown'])
 })
 
-it('says after a release that an agent without a record does not tell what was said elsewhere', async () => {
+it('reports after a release that an agent without a record cannot tell what was said elsewhere', async () => {
   const { say, said, notices, release } = await world(['resume'])
   await say('one')
   await release()
@@ -198,13 +198,13 @@ const turn = (id: string, at = 1, own?: true): RecordedTurn => ({
 })
 const ids = (turns: readonly RecordedTurn[]) => turns.map(({ prompt }) => prompt.id)
 
-it('finds what is new between turns of our own, and nothing in what the adapter said itself', () => {
+it('finds new prompts between our own turns, and ignores prompts of the adapter itself', () => {
   const record = [turn('old'), turn('a'), turn('x'), turn('again', 1, true), turn('b'), turn('y')]
   const { turns, forgotten } = differenceOf(record, ['a', 'b'], 0)
   expect([ids(turns), forgotten]).toEqual([['x', 'y'], 0])
 })
 
-it('goes by time where the record holds no prompt that is known', () => {
+it('compares by time if the record contains no known prompt', () => {
   const { turns, forgotten } = differenceOf([turn('before', 5), turn('after', 15)], ['gone'], 10)
   expect([ids(turns), forgotten]).toEqual([['after'], 0])
 })

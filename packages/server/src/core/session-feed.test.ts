@@ -27,7 +27,7 @@ const fail = (): never => {
 }
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** A log in a few lines: what is stored may be ahead of what is announced; a page comes when `page` says so. */
+/** A small log: what is stored may be ahead of what is announced; a page is returned when `page` says so. */
 function aLog(stored = 0, page: () => Promise<void> = async () => undefined) {
   const clock = createHandClock()
   const events = Array.from({ length: stored }, (_, index) => eventAt(index + 1))
@@ -93,7 +93,7 @@ const upTo = (last: number, first = 1) =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
 describe('a reader that joins', () => {
-  it('hears where it stands, what was recorded, that it has caught up, then what comes', async () => {
+  it('gets its position, the recorded events, the mark that it has caught up, then live events', async () => {
     const log = aLog(3)
     const reader = aReader()
     await log.feed.follow({}, reader)
@@ -105,7 +105,7 @@ describe('a reader that joins', () => {
     expect(seqsOf(reader)).toEqual([1, 2, 3, 4])
   })
 
-  it('hears only what follows its cursor', async () => {
+  it('gets only what follows its cursor', async () => {
     const log = aLog(5)
     const reader = aReader()
     await log.feed.follow({ after: 3, epoch: 'epo_1' }, reader)
@@ -118,7 +118,7 @@ describe('a reader that joins', () => {
   it.each<[string, FollowFrom]>([
     ['of another epoch', { after: 1, epoch: 'epo_0' }],
     ['beyond the head', { after: 4, epoch: 'epo_1' }],
-  ])('with a cursor %s starts anew', async (_, from) => {
+  ])('with a cursor %s starts from the beginning', async (_, from) => {
     const log = aLog(3)
     const reader = aReader()
     await log.feed.follow(from, reader)
@@ -126,7 +126,7 @@ describe('a reader that joins', () => {
     expect(seqsOf(reader)).toEqual([1, 2, 3])
   })
 
-  it('hears nothing that is stored but not announced', async () => {
+  it('gets nothing that is stored but not announced', async () => {
     const log = aLog(2)
     log.store()
     const reader = aReader()
@@ -166,7 +166,7 @@ describe('a reader that joins', () => {
     expect(batches.flat()).toHaveLength(1300)
   })
 
-  it('takes what is recent from memory, and needs no page for it', async () => {
+  it('gets recent events from memory, without reading a page', async () => {
     const log = aLog(0)
     for (const _ of upTo(10)) log.record()
     const reader = aReader()
@@ -183,7 +183,7 @@ describe('a reader that joins', () => {
     expect(textsOf(reader)).toEqual(['{"seq":1}', 'so far'])
   })
 
-  it('does not get again what was published before it came', async () => {
+  it('does not get again what was published before it joined', async () => {
     const log = aLog(1)
     const first = aReader()
     await log.feed.follow({}, first)
@@ -197,7 +197,7 @@ describe('a reader that joins', () => {
     expect(textsOf(second)).toEqual(['{"seq":1}', '{"seq":2}', 'x, whole'])
   })
 
-  it('is refused, and forgotten, when the log has a hole', async () => {
+  it('is refused and removed when the log has a hole', async () => {
     const log = aLog(2)
     const reader = aReader()
     const broken = createSessionFeed({
@@ -214,7 +214,7 @@ describe('a reader that joins', () => {
     expect(log.feed.hasReaders).toBe(false)
   })
 
-  it('is forgotten when the store fails or it fails itself', async () => {
+  it('is removed when the store fails or the reader itself fails', async () => {
     const log = aLog(2, () => Promise.reject(new Error('disk')))
     await expect(log.feed.follow({}, aReader())).rejects.toThrow('disk')
     const healthy = aLog(2)
@@ -225,7 +225,7 @@ describe('a reader that joins', () => {
 })
 
 describe('a reader that leaves', () => {
-  it('hears nothing more', async () => {
+  it('gets nothing more', async () => {
     const log = aLog(1)
     const reader = aReader()
     const stop = await log.feed.follow({}, reader)
@@ -238,7 +238,7 @@ describe('a reader that leaves', () => {
     expect(log.feed.hasReaders).toBe(false)
   })
 
-  it('before it came hears nothing at all', async () => {
+  it('before it joined gets nothing at all', async () => {
     const log = aLog(1)
     const reader = aReader()
     await log.feed.follow({ signal: AbortSignal.abort() }, reader)
@@ -246,7 +246,7 @@ describe('a reader that leaves', () => {
     expect(log.feed.hasReaders).toBe(false)
   })
 
-  it('during the replay hears nothing more, and the replay stops', async () => {
+  it('during the replay gets nothing more, and the replay stops', async () => {
     const gate = Promise.withResolvers<void>()
     const log = aLog(2000, () => gate.promise)
     const leaving = new AbortController()
@@ -261,7 +261,7 @@ describe('a reader that leaves', () => {
     expect(log.feed.hasReaders).toBe(false)
   })
 
-  it.each(['following', 'deliver', 'caughtUp'] as const)('from within %s has left', async (moment) => {
+  it.each(['following', 'deliver', 'caughtUp'] as const)('from within %s is removed', async (moment) => {
     const log = aLog(2)
     log.open.push(delta('so far'))
     const leaving = new AbortController()
@@ -283,7 +283,7 @@ describe('a reader that leaves', () => {
     expect(log.feed.hasReaders).toBe(false)
   })
 
-  it('as it is told of its open blocks has left', async () => {
+  it('while it gets its open blocks is removed', async () => {
     const log = aLog(0)
     log.open.push(delta('so far'))
     const leaving = new AbortController()
@@ -295,7 +295,7 @@ describe('a reader that leaves', () => {
 })
 
 describe('live readers', () => {
-  it('get the very same batch, made of all that was published in one go', async () => {
+  it('get the same batch object, with everything that was published in one step', async () => {
     const log = aLog(0)
     const [one, two] = [aReader(), aReader()]
     await log.feed.follow({}, one)
@@ -308,7 +308,7 @@ describe('live readers', () => {
     expect(two.heard.batches[0]).toBe(one.heard.batches[0])
   })
 
-  it('get native messages only if they asked, and share their batches all the same', async () => {
+  it('get native messages only on request, and still share their batches', async () => {
     const log = aLog(0)
     const plain = [aReader(), aReader()]
     const curious = [aReader({ native: true }), aReader({ native: true })]
@@ -327,7 +327,7 @@ describe('live readers', () => {
     expect(curious[1]!.heard.batches[0]).toBe(curious[0]!.heard.batches[0])
   })
 
-  it('are known to want native messages for as long as they follow', async () => {
+  it('count as native readers for as long as they follow', async () => {
     const log = aLog(0)
     await log.feed.follow({}, aReader())
     expect(log.feed.hasNativeReaders).toBe(false)
@@ -343,7 +343,7 @@ describe('live readers', () => {
     expect([log.feed.hasNativeReaders, log.feed.hasReaders]).toEqual([false, true])
   })
 
-  it('are not disturbed by one that throws; it loses its place', async () => {
+  it('are not affected by one that throws; that one is removed', async () => {
     const log = aLog(0)
     const broken = aReader({
       deliver() {
@@ -361,7 +361,7 @@ describe('live readers', () => {
     expect(log.problems).toEqual([new Error('broken')])
   })
 
-  it('are not disturbed by one whose promise fails; it loses its place', async () => {
+  it('are not affected by one whose promise rejects; that one is removed', async () => {
     const log = aLog(0)
     let calls = 0
     const broken = aReader({
@@ -380,7 +380,7 @@ describe('live readers', () => {
     expect(log.problems).toEqual([new Error('broken')])
   })
 
-  it('are not disturbed by one whose promise fails as it is told of the open blocks', async () => {
+  it('are not affected by one whose promise rejects while it gets the open blocks', async () => {
     const log = aLog(0)
     log.open.push(delta('so far'))
     const broken = aReader({ deliver: () => Promise.reject(new Error('broken')) })
@@ -407,7 +407,7 @@ describe('live readers', () => {
     expect(batches).toHaveLength(2)
   })
 
-  it('cost nothing when there are none', () => {
+  it('cost nothing if there are none', () => {
     const log = aLog(0)
     log.record()
     log.feed.publish(delta('x'))
@@ -416,7 +416,7 @@ describe('live readers', () => {
 })
 
 describe('the end of a feed', () => {
-  it('comes after all that was published, to every reader, also one that replays', async () => {
+  it('comes after everything that was published, to every reader, also one that replays', async () => {
     const gate = Promise.withResolvers<void>()
     const log = aLog(1, () => gate.promise)
     const live = aReader()
@@ -433,7 +433,7 @@ describe('the end of a feed', () => {
     expect(log.feed.hasReaders).toBe(false)
   })
 
-  it('reaches the others though one throws', async () => {
+  it('reaches the other readers although one throws', async () => {
     const log = aLog(0)
     const broken = aReader({
       ended() {
@@ -449,7 +449,7 @@ describe('the end of a feed', () => {
 })
 
 describe('any order of recording, flushing and joining', () => {
-  it('gives each reader every event once, in order, and says truly when it has caught up', async () => {
+  it('gives each reader every event once, in order, and reports correctly when it has caught up', async () => {
     const step = fc.oneof(
       { weight: 6, arbitrary: fc.constantFrom('record', 'store', 'announce', 'flush') },
       { weight: 2, arbitrary: fc.constantFrom('join', 'delta', 'tick') },

@@ -79,7 +79,7 @@ const record = (log: SessionLog, ...drafts: EventDraft[]) => log.transact(() => 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describe('transact', () => {
-  it('numbers, dates, stores and announces, and gives the events', async () => {
+  it('numbers, dates, stores and announces, and returns the events', async () => {
     const { log, announced, clock, heard, disk, state } = await aLog()
     const events = await record(log, pinned, noticed)
     expect(events).toEqual([
@@ -109,7 +109,7 @@ describe('transact', () => {
     expect(heard).toHaveLength(1)
   })
 
-  it('takes one plan at a time, each with the state that the one before left', async () => {
+  it('runs one plan at a time, each with the state that the one before left', async () => {
     const { log, hold, letGo } = await aLog()
     const seen: number[] = []
     const plan = (state: SessionState) => {
@@ -150,13 +150,13 @@ describe('transact', () => {
     expect(await record(log, pinned)).toHaveLength(1)
   })
 
-  it('writes nothing for a plan that wants nothing', async () => {
+  it('writes nothing for an empty plan', async () => {
     const { log, appended, announced } = await aLog()
     expect(await record(log)).toEqual([])
     expect([appended, announced]).toEqual([[], []])
   })
 
-  it('stores a receipt and rules with the events, whole', async () => {
+  it('stores a receipt and rules with the events, in one batch', async () => {
     const { log, appended, announced } = await aLog()
     const rules = [ruleOf('rule_1')]
     await log.transact(() => ({
@@ -193,7 +193,7 @@ describe('the stored state', () => {
   })
 
   it.each<EventDraft>([written, noticed, called, { type: 'plan.updated', entries: [] }])(
-    'is left as it is by $type',
+    'is not changed by $type',
     async (draft) => {
       const { log, appended } = await aLog()
       await record(log, draft)
@@ -201,7 +201,7 @@ describe('the stored state', () => {
     },
   )
 
-  it('holds open calls, but nothing that streams: that is for checkpoints', async () => {
+  it('contains open calls, but no streamed text, which is saved by checkpoints', async () => {
     const { log, appended } = await aLog()
     await record(log, called)
     log.stream({
@@ -229,7 +229,7 @@ describe('stream', () => {
     expect(appended).toEqual([])
   })
 
-  it('waits while something is stored, so that no delta is heard between an event and its past', async () => {
+  it('waits while events are stored, so that no delta is sent between an event and its predecessor', async () => {
     const { log, clock, heard, hold, letGo } = await aLog()
     hold()
     const done = record(log, written)
@@ -247,7 +247,7 @@ describe('stream', () => {
     expect(heard.map((item) => item.kind)).toEqual(['event', 'delta'])
   })
 
-  it('may go on after a store that failed', async () => {
+  it('continues after a failed store', async () => {
     const { log, failNext, hold, letGo } = await aLog()
     hold()
     failNext(new Error('disk'))
@@ -301,7 +301,7 @@ describe('stream', () => {
     expect(joined.openBlocks).toEqual(log.state.openBlocks)
   })
 
-  it('passes native messages on to those who asked', async () => {
+  it('passes native messages to readers that asked for them', async () => {
     const { log, clock } = await aLog()
     const heard: string[] = []
     await log.feed.follow(
@@ -322,7 +322,7 @@ describe('stream', () => {
 })
 
 describe('checkpoints', () => {
-  it('are written once a period, with all that is open then', async () => {
+  it('are written once a period, with everything that is open then', async () => {
     const { log, clock, checkpoints } = await aLog()
     log.stream(piece(0, 'Hel'))
     clock.advance(999)
@@ -341,13 +341,13 @@ describe('checkpoints', () => {
     expect(checkpoints).toEqual([['Hello'], ['Hello!']])
   })
 
-  it('are not scheduled by a delta that brings nothing', async () => {
+  it('are not scheduled by a delta without effect', async () => {
     const { log, clock } = await aLog()
     log.stream({ type: 'activity.changed', activity: 'active' })
     expect(clock.waiting).toBe(0)
   })
 
-  it('are not written for what was closed in time', async () => {
+  it('are not written for blocks that were closed in time', async () => {
     const { log, clock, checkpoints } = await aLog()
     log.stream(piece(0, 'Hello'))
     await record(log, written)
@@ -356,7 +356,7 @@ describe('checkpoints', () => {
     expect(checkpoints).toEqual([])
   })
 
-  it('are not written for a call of which nothing streamed', async () => {
+  it('are not written for a call of which nothing was streamed', async () => {
     const { log, clock, checkpoints } = await aLog()
     log.stream({ type: 'tool-call.drafted', turnId: 'trn_1', toolCallId: 'call_1', name: 'Bash' })
     clock.advance(1_000)
@@ -364,7 +364,7 @@ describe('checkpoints', () => {
     expect(checkpoints).toEqual([])
   })
 
-  it('go with the event that closes their block, not before and not twice', async () => {
+  it('are removed with the event that closes their block, not before and not twice', async () => {
     const { log, clock, appended } = await aLog()
     log.stream(piece(0, 'Hel'))
     clock.advance(1_000)
@@ -375,7 +375,7 @@ describe('checkpoints', () => {
     expect(appended.map((batch) => batch.closedBlocks)).toEqual([undefined, ['blk_1'], undefined])
   })
 
-  it('all go with the turn', async () => {
+  it('are all removed when the turn ends', async () => {
     const { log, clock, appended, disk } = await aLog()
     log.stream(piece(0, 'Hel'))
     clock.advance(1_000)
@@ -398,7 +398,7 @@ describe('checkpoints', () => {
     expect(checkpoints).toEqual([['Hello']])
   })
 
-  it('wait for their turn behind what is being stored', async () => {
+  it('wait for what is being stored', async () => {
     const { log, clock, checkpoints, hold, letGo } = await aLog()
     log.stream(piece(0, 'Hel'))
     hold()
@@ -413,7 +413,7 @@ describe('checkpoints', () => {
 })
 
 describe('close', () => {
-  it('waits for what is under way, ends the feed and takes nothing more', async () => {
+  it('waits for the current work, ends the feed and accepts nothing more', async () => {
     const { log, clock, heard, ended, hold, letGo } = await aLog()
     hold()
     const last = record(log, pinned)
@@ -433,14 +433,14 @@ describe('close', () => {
     expect(clock.waiting).toBe(0)
   })
 
-  it('of a deleted session says so to whoever comes later', async () => {
+  it('of a deleted session is reported to later callers', async () => {
     const { log, ended } = await aLog()
     await log.close('deleted')
     await expect(record(log, pinned)).rejects.toMatchObject({ code: 'not_found' })
     expect(ended).toEqual(['deleted'])
   })
 
-  it('stops the checkpoint that was to come', async () => {
+  it('stops the scheduled checkpoint', async () => {
     const { log, clock, checkpoints } = await aLog()
     log.stream(piece(0, 'Hel'))
     expect(clock.waiting).toBe(1)
@@ -467,7 +467,7 @@ describe('numbered', () => {
     ])
   })
 
-  it('leaves no turn where there is none', () => {
+  it('has no turnId if the draft has none', () => {
     expect(numbered(pinned, 'ses_1', 7, 70)).not.toHaveProperty('turnId')
   })
 })

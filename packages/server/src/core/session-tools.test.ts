@@ -20,7 +20,7 @@ it('offers a session its own tools beside those of the host, and to no other ses
   expect(await outcomes(under, plain.id)).toEqual(['failed'])
 })
 
-it('starts the agent anew for other tools, and only then', async () => {
+it('restarts the agent for other tools, and only then', async () => {
   await using under = await hostUnderTest()
   const { id } = await under.host.create({ agent: 'scripted', cwd: under.cwd }, { tools: [tool] })
   await submit(under, id, script('lookup'))
@@ -34,7 +34,7 @@ it('starts the agent anew for other tools, and only then', async () => {
   expect(await outcomes(under, id)).toEqual(['completed', 'completed', 'completed', 'failed'])
 })
 
-it('leaves the tools of a session as they are when its command is refused as another', async () => {
+it('keeps the tools of a session when a repeated creation is refused', async () => {
   await using under = await hostUnderTest()
   const session = { agent: 'scripted', cwd: under.cwd, commandId: 'one' }
   const { id } = await under.host.create(session, { tools: [tool] })
@@ -44,7 +44,7 @@ it('leaves the tools of a session as they are when its command is refused as ano
   expect(await outcomes(under, id)).toEqual(['completed'])
 })
 
-it('refuses tools for an agent that takes none, names that are taken, and sessions made without', async () => {
+it('refuses tools for an agent without the capability, names that exist, and sessions created without tools', async () => {
   await using under = await hostUnderTest({ tools: [other] })
   const session = { agent: 'scripted', cwd: under.cwd }
   const clash = under.host.create(session, { tools: [other] })

@@ -115,11 +115,11 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
 )
 
-/** What a run is like from beginning to end. */
+/** The conditions of a run. */
 type Conditions = {
-  /** A request waits hardly at all before its turn is parked. */
+  /** A request waits only briefly before its turn is parked. */
   parksSoon: boolean
-  /** How each connect goes, over and over: at once, later, later although it was given up meanwhile, or not at all. */
+  /** How each connect goes, in a cycle: at once, later, later although it was cancelled meanwhile, or not at all. */
   connects: ('at-once' | 'slow' | 'deaf' | 'fails')[]
 }
 
@@ -139,12 +139,12 @@ const conditions: fc.Arbitrary<Conditions> = fc.record({
 
 const timesFaster = 20
 
-/** The time of a host, in which limits pass faster than they say; it knows what is still to come. */
+/** The time of a host, in which limits pass faster than they say; it knows the timers that are pending. */
 class QuickClock implements Clock {
   readonly now = systemClock.now
   readonly soon = systemClock.soon
   readonly breathe = systemClock.breathe
-  /** Something under way waits for its time, such as a write that is tried again. */
+  /** Some work waits for its time, such as a write that is retried. */
   waiting = 0
 
   after(ms: number, call: () => void, how?: { background: true }): () => void {
@@ -168,7 +168,7 @@ class QuickClock implements Clock {
 
 const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** A session under fire: one store, one host after another, two clients that come and go. */
+/** A session under random faults: one store, one host after another, two clients that connect and disconnect. */
 class Run {
   readonly #disk = createMemoryStore()
   readonly #folder = mkdtempSync(join(tmpdir(), 'parley-property-'))
@@ -181,7 +181,7 @@ class Run {
   #sessionId = ''
   #commands = 0
   #clock = new QuickClock()
-  /** How many of the next appends fail, and how many have. */
+  /** How many of the next appends fail, and how many have failed. */
   #full = 0
   #refused = 0
   readers: TestReader[] = []
@@ -301,7 +301,7 @@ class Run {
     }
   }
 
-  /** The same command again is one effect and the same receipt, also on another host. */
+  /** Sends the same command again: it has one effect and the same receipt, also on another host. */
   async #repeat(): Promise<void> {
     for (const { command, receipt } of [...this.#receipts.values()].slice(-3)) {
       const before = this.#ofPeople(await this.#log())
@@ -319,7 +319,7 @@ class Run {
     }
   }
 
-  /** How many prompts and answers there are; only commands make them. */
+  /** The number of prompts and answers; only commands create them. */
   #ofPeople(log: readonly SessionEvent[]): string {
     const prompts = log.filter(({ type }) => type === 'prompt.submitted').length
     const answers = log.filter((event) => isAnswer(event)).length
@@ -341,7 +341,7 @@ class Run {
     if (twice && won > 1) this.problems.push(`${won} answers won`)
   }
 
-  /** Waits until nobody has answered for too long, where that is soon. */
+  /** Waits until the requests have expired, if that is soon. */
   async #park(): Promise<void> {
     for (let breaths = 0; breaths < 500 && this.#conditions.parksSoon; breaths++) {
       const { turn, requests } = await this.#host.state(this.#sessionId)
@@ -365,13 +365,13 @@ class Run {
     for (const reader of this.readers) await reader.follow(this.#host)
   }
 
-  /** Whoever is away misses the end of what is being written. */
+  /** A disconnected client misses the end of an open block. */
   #leave(reader: TestReader): void {
     for (const block of reader.view.state.openBlocks) reader.killed.add(block.id)
     reader.leave()
   }
 
-  /** Answers everything and cancels what hangs, until the session is at rest. Nothing may keep it from that. */
+  /** Answers everything and cancels what hangs, until the session is idle. Nothing may prevent that. */
   async settle(): Promise<void> {
     this.#full = 0
     for (const reader of this.readers) if (!reader.connected) await reader.follow(this.#host)
@@ -379,7 +379,7 @@ class Run {
     for (let rounds = 0; ; rounds++) {
       const { turn, queue, requests } = await this.#host.state(this.#sessionId)
       if (!turn && queue.length === 0) break
-      // The mode may refuse to allow it.
+      // The mode may refuse to allow the call.
       if (requests[0]) await this.#command(answerTo(requests[0], rounds % 2 === 0, false))
       else if (rounds % 40 === 39) await this.#command({ type: turn ? 'turn.cancel' : 'queue.resume' })
       if (Date.now() > deadline) throw new Error(`the session does not come to rest: ${JSON.stringify(turn)}`)
@@ -388,7 +388,7 @@ class Run {
     await this.#untilQuiet()
   }
 
-  /** Nothing waits to be recorded, and for a while nothing is. */
+  /** Nothing waits to be recorded, and nothing was recorded for a while. */
   async #untilQuiet(): Promise<void> {
     for (let quiet = 0, head = 0; quiet < 4; ) {
       await breathe()
@@ -414,7 +414,10 @@ class Run {
     expect(this.problems).toEqual([])
   }
 
-  /** Nothing ran without an allowed decision, and nothing more often than it was allowed; a carried answer is no second one. */
+  /**
+   * Nothing ran without an allowed decision, and nothing more often than it was allowed; a carried answer does not
+   * count as a second one.
+   */
   #checkEffects(events: readonly SessionEvent[]): void {
     const allowed = new Map<string, number>()
     const asked = new Map<string, string>()
@@ -461,7 +464,7 @@ function isAnswer(event: SessionEvent): boolean {
   return resolved && event.by === 'person' && event.carriedFrom === undefined
 }
 
-/** How often the log has what this command, and no other, put there. */
+/** How often the log contains what this command, and no other, recorded. */
 function effectsOf(command: object, { promptId }: Receipt, log: readonly SessionEvent[]): number {
   if (promptId !== undefined)
     return log.filter((event) => event.type === 'prompt.submitted' && event.promptId === promptId).length

@@ -67,7 +67,7 @@ describe('the settings of MCP servers', () => {
     expect(JSON.stringify(await store.read(id, { limit: 100 }))).toContain(secret)
   })
 
-  it('stay as they are when they come back as they were shown, with others beside them', async () => {
+  it('stay unchanged when they come back as they were shown, with others beside them', async () => {
     const { id } = await host.create({ agent: 'scripted', cwd: '/tmp', mcpServers: servers })
     const { mcpServers = {} } = await host.state(id)
     const more = { ...mcpServers, other: { command: 'other' } }
@@ -82,12 +82,12 @@ describe('the settings of MCP servers', () => {
     ['another address', { far: { ...shown.far, url: 'https://evil.example/' } }],
     ['another variable', { local: { ...shown.local, env: { API_KEY: '***', OTHER: 'x' } } }],
     ['another name', { elsewhere: shown.local }],
-    ['a name of every object', { constructor: shown.local }],
-  ])('are neither real nor passed on with %s', (_, given) => {
+    ['a name that every object inherits', { constructor: shown.local }],
+  ])('are neither restored nor passed on with %s', (_, given) => {
     expect(() => meantServers(given as McpServers, servers)).toThrow('are hidden')
   })
 
-  it('cannot be hidden ones in a new session', async () => {
+  it('cannot contain hidden values in a new session', async () => {
     const mcpServers = { a: { command: 'x', env: { KEY: '***' } } }
     await expect(host.create({ agent: 'scripted', cwd: '/tmp', mcpServers })).rejects.toMatchObject({
       code: 'validation_error',

@@ -65,7 +65,7 @@ describe('a rule that refuses "rm *"', () => {
     expect(verdict({ command, cwd: '/elsewhere' })).toBe('deny')
   })
 
-  it('refuses a command that is a list of words', () => {
+  it('refuses a command that is an array of words', () => {
     expect(verdict({ command: ['/bin/bash', '-lc', 'cd x && rm build'] })).toBe('deny')
     expect(verdict({ command: ['/bin/rm', 'build'] })).toBe('deny')
   })
@@ -85,13 +85,13 @@ describe('a rule that refuses "rm *"', () => {
   })
 })
 
-it.each(spellings.slice(1))('a grant of "rm *" is not widened to %j', (command) => {
+it.each(spellings.slice(1))('a grant of "rm *" covers %j only if it is a plain rm command', (command) => {
   const grant = { tool: 'Bash', match: { command: 'rm *' } }
   const isPlain = /^rm [^;&|`$<>\n()]*$/.test(command)
   expect(covers(grant, { tool: 'Bash', input: { command } })).toBe(isPlain)
 })
 
-it('ends for every text, and finds a command between any two separators', () => {
+it('terminates for every text, and finds a command between any two separators', () => {
   const piece = fc.constantFrom(
     ...`rm ls x ; & | && || ( ) { } $( \` ' " \\ < > << = $ # sh -c eval sudo env X=1`.split(' '),
     '\n',
@@ -114,7 +114,7 @@ it('ends for every text, and finds a command between any two separators', () => 
   )
 })
 
-it('fails closed, and soon, for a line that is nested too deeply', () => {
+it('fails closed, and quickly, for a line that is nested too deeply', () => {
   const nested = (depth: number): string => (depth === 0 ? 'rm x' : `echo $(${nested(depth - 1)})`)
   expect(simpleCommands(nested(5))).toContain('rm x')
   expect(simpleCommands(nested(30))).toBeUndefined()
@@ -123,7 +123,7 @@ it('fails closed, and soon, for a line that is nested too deeply', () => {
     expect(verdict({ command: line })).toBe('deny')
 })
 
-it('takes long lines that are not nested: a text for a file, a list of files', () => {
+it('accepts long lines that are not nested: the text of a file, a list of files', () => {
   const text = `cat > a <<EOF\n${'some words of a text\n'.repeat(5_000)}EOF`
   expect(verdict({ command: text })).toBe('allow')
   expect(verdict({ command: `${text}\nrm x` })).toBe('deny')

@@ -13,7 +13,7 @@ type Prepared = {
   usable: boolean
 }
 
-/** A host whose agent can be started without a session, and what was started so. */
+/** A host whose agent can be started without a session, and the spares that were started. */
 async function world(options: HostUnderTestOptions & { refuses?: boolean; slow?: Promise<void> } = {}) {
   const agent = oddAgent(
     (connection) => ({
@@ -89,7 +89,7 @@ async function world(options: HostUnderTestOptions & { refuses?: boolean; slow?:
   return { ...made, agent, prepared, begun: () => begun, cold, memory, run, spare, otherFolder }
 }
 
-it('keeps an agent started for the next session, in whatever folder that is', async () => {
+it('keeps an agent started for the next session, in any folder', async () => {
   const { run, spare, cold, agent, otherFolder, prepared } = await world()
   await run()
   expect((await spare()).input).not.toHaveProperty('cwd')
@@ -100,7 +100,7 @@ it('keeps an agent started for the next session, in whatever folder that is', as
   await spare(2)
 })
 
-it('does not give it to a session that its agent would be started differently for', async () => {
+it('does not give a spare to a session with other start conditions', async () => {
   const { run, spare, cold, host, cwd } = await world()
   await run()
   const kept = await spare()
@@ -112,7 +112,7 @@ it('does not give it to a session that its agent would be started differently fo
   expect(kept.state).not.toBe('taken')
 })
 
-it('keeps one of each kind: the latest', async () => {
+it('keeps the latest one of each kind', async () => {
   const { run, spare, prepared } = await world()
   await run()
   await spare(1)
@@ -122,7 +122,7 @@ it('keeps one of each kind: the latest', async () => {
   expect(prepared[1]?.input.settings.options).toEqual({ maxTurns: 3 })
 })
 
-it('keeps none unless it may', async () => {
+it('keeps no spare unless the limit allows it', async () => {
   const { run, time, prepared } = await world({ limits: { maxSpares: 0 } })
   await run()
   time.advance(60_000)
@@ -130,7 +130,7 @@ it('keeps none unless it may', async () => {
   expect(prepared).toEqual([])
 })
 
-it('keeps none when memory is short, and closes it when memory runs short', async () => {
+it('keeps no spare when memory is short, and closes the spare when memory becomes short', async () => {
   const { run, spare, time, memory, prepared } = await world()
   memory.free = 2 ** 20
   await run()
@@ -145,7 +145,7 @@ it('keeps none when memory is short, and closes it when memory runs short', asyn
   await until(() => kept.state === 'closed')
 })
 
-it('closes what nobody needed in time', async () => {
+it('closes a spare that was not used in time', async () => {
   const { run, spare, time } = await world({ limits: { spareMs: 60_000 } })
   await run()
   const kept = await spare()
@@ -154,7 +154,7 @@ it('closes what nobody needed in time', async () => {
   await until(() => kept.state === 'closed')
 })
 
-it('takes it to the folder of a session that is announced', async () => {
+it('moves the spare to the folder of an announced session', async () => {
   const { host, run, cwd, prepared, cold } = await world()
   await host.prepareSession({ agent: 'scripted', cwd })
   expect(prepared[0]?.entered).toEqual([cwd])
@@ -162,7 +162,7 @@ it('takes it to the folder of a session that is announced', async () => {
   expect(cold).toEqual([])
 })
 
-it('gives an agent that is in a folder to no session in another folder or with other settings', async () => {
+it('gives a spare in a folder to no session in another folder or with other settings', async () => {
   const { host, run, cwd, otherFolder, cold, prepared } = await world()
   await host.prepareSession({ agent: 'scripted', cwd })
   await run({ cwd: otherFolder() })
@@ -171,7 +171,7 @@ it('gives an agent that is in a folder to no session in another folder or with o
   expect(prepared[0]?.state).not.toBe('taken')
 })
 
-it('moves on to another folder with another agent', async () => {
+it('uses another spare for another folder', async () => {
   const { host, cwd, otherFolder, prepared } = await world()
   const other = otherFolder()
   await host.prepareSession({ agent: 'scripted', cwd })
@@ -180,7 +180,7 @@ it('moves on to another folder with another agent', async () => {
   expect(prepared[1]?.entered).toEqual([other])
 })
 
-it('closes an agent that waited too long in a folder, since the folder may have changed', async () => {
+it('closes a spare that waited too long in a folder, because the folder may have changed', async () => {
   const { host, cwd, prepared, time } = await world({ limits: { spareInFolderMs: 60_000 } })
   await host.prepareSession({ agent: 'scripted', cwd })
   expect(prepared[0]?.state).toBe('kept')
@@ -202,7 +202,7 @@ it('refuses to prepare a session that could not be created', async () => {
   expect(prepared).toEqual([])
 })
 
-it('starts the agent as usual when the kept one cannot serve the session', async () => {
+it('starts the agent as usual when the spare cannot serve the session', async () => {
   const { run, spare, cold, agent, problems } = await world({ refuses: true })
   await run()
   await spare()
@@ -212,7 +212,7 @@ it('starts the agent as usual when the kept one cannot serve the session', async
   expect(problems).toEqual(['use an agent that was kept started: Error: This folder is not served.'])
 })
 
-it('does not use one that has ended or read what has changed since', async () => {
+it('does not use a spare that has ended, or whose configuration has changed since its start', async () => {
   const { run, spare, cold } = await world()
   await run()
   const kept = await spare()
@@ -222,7 +222,7 @@ it('does not use one that has ended or read what has changed since', async () =>
   expect(kept.state).toBe('closed')
 })
 
-it('gives it to one of two sessions that come at once', async () => {
+it('gives the spare to one of two sessions that start at once', async () => {
   const { run, spare, cold } = await world()
   await run()
   await spare()
@@ -230,7 +230,7 @@ it('gives it to one of two sessions that come at once', async () => {
   expect(cold).toHaveLength(2)
 })
 
-it('leaves nothing running when the host closes while one is being started', async () => {
+it('leaves no process running when the host closes while a spare is starting', async () => {
   const slow = Promise.withResolvers<void>()
   const { host, cwd, prepared, begun } = await world({ slow: slow.promise })
   const preparing = host.prepareSession({ agent: 'scripted', cwd })

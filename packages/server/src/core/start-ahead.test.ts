@@ -38,7 +38,7 @@ it('starts the agent of a new session before its first prompt, and uses that con
   })
 })
 
-it('closes what was started in vain when it idles too long', async () => {
+it('closes an agent that was started but not used when it is idle too long', async () => {
   const agent = obliging()
   const { create, time } = await world(agent, { limits: { idleCloseMs: 1_000 } })
   const session = await create()
@@ -50,7 +50,7 @@ it('closes what was started in vain when it idles too long', async () => {
   expect(agent.closed).toBe(1)
 })
 
-it('takes no slot from anyone', async () => {
+it('takes no slot from another session', async () => {
   const agent = obliging()
   const { create } = await world(agent, { limits: { maxConnections: 1 } })
   const first = await create()
@@ -62,7 +62,7 @@ it('takes no slot from anyone', async () => {
   expect(agent.closed).toBe(1)
 })
 
-it('gives a prompt that comes meanwhile to the agent that is being started', async () => {
+it('gives a prompt that is submitted meanwhile to the agent that is starting', async () => {
   const ready = Promise.withResolvers<object>()
   const agent = oddAgent((connection) =>
     ready.promise.then(() => ({
@@ -81,7 +81,7 @@ it('gives a prompt that comes meanwhile to the agent that is being started', asy
   expect(agent.connections).toHaveLength(1)
 })
 
-it('a turn that is cancelled while it waits for the start ends at once', async () => {
+it('ends a turn at once that is cancelled while it waits for the start', async () => {
   const agent = oddAgent(() => new Promise<never>(() => undefined))
   const { create } = await world(agent)
   const session = await create()
@@ -93,7 +93,7 @@ it('a turn that is cancelled while it waits for the start ends at once', async (
   expect((await session.state()).lastTurn).toMatchObject({ outcome: 'cancelled' })
 })
 
-it('starts the agent of a fork with it, and lets it idle like any other', async () => {
+it('starts the agent of a fork with it, and closes it when it is idle', async () => {
   const agent = oddAgent(
     (connection) => {
       connection.say({ type: 'agent.connected', agentSessionId: `own-${connection.number}` })
@@ -121,7 +121,7 @@ it('starts the agent of a fork with it, and lets it idle like any other', async 
   expect(reasons).not.toContain('server-killed')
 })
 
-it('says why the agent could not be started, and tries again with the first prompt', async () => {
+it('reports why the agent could not be started, and tries again with the first prompt', async () => {
   let fails = true
   const agent = oddAgent(async (connection) => {
     if (fails) throw new ParleyError('agent_not_signed_in', 'Sign in.')
@@ -145,7 +145,7 @@ it('says why the agent could not be started, and tries again with the first prom
   expect((await session.state()).lastTurn).toMatchObject({ outcome: 'completed' })
 })
 
-it('leaves nothing open when the host stops while it starts', async () => {
+it('leaves nothing open when the host stops during the start', async () => {
   const ready = Promise.withResolvers<object>()
   const agent = oddAgent(() => ready.promise)
   const { create, host } = await world(agent)

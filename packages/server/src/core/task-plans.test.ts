@@ -59,7 +59,7 @@ describe('the end of a turn', () => {
     expect(andThen(afterTurn, answer('allowed')).status).toBe('background')
   })
 
-  it('stops a task that does not run in the background', () => {
+  it('stops a task that is not in the background', () => {
     const state = andThen(running, spawned, { ...task, background: false })
     const drafts = endTurn(state, completed, 10)
     expect(drafts).toContainEqual(
@@ -67,7 +67,7 @@ describe('the end of a turn', () => {
     )
   })
 
-  it('tells of an answer that the resumed agent never asked for', () => {
+  it('reports an answer that the resumed agent never asked for', () => {
     const resolution = { requestId: 'req_1', outcome: 'allowed', by: 'person' } as const
     const turn = { ...running.turn!, carried: [{ type: 'permission', inputHash: 'x', resolution }] as const }
     const drafts = endTurn({ ...running, turn: { ...turn, carried: [...turn.carried] } }, completed, 10)
@@ -84,7 +84,7 @@ describe('a steered prompt that its turn did not take up', () => {
     delivery: 'steer',
   })
 
-  it('waits first in the queue when the turn ends by itself', () => {
+  it('is first in the queue when the turn ends by itself', () => {
     const state = andThen(steered, ...endTurn(steered, completed, 10))
     expect(state.queue).toMatchObject([{ promptId: 'prm_2' }])
     expect(state.queue[0]?.paused).toBeUndefined()
@@ -132,12 +132,12 @@ describe('a lost process', () => {
     expect(parked).toMatchObject({ status: 'parked', requests: [{ stale: true }], openBlocks: [] })
   })
 
-  it('cancels the request with the task where the agent cannot resume', () => {
+  it('cancels the request with the task if the agent cannot resume', () => {
     const after = andThen(afterTurn, ...loseTasks(afterTurn, { reason: 'agent-lost', park: undefined }))
     expect(after).toMatchObject({ status: 'idle', requests: [], tasks: [{ status: 'stopped' }] })
   })
 
-  it('is recovered from with the same outcome', () => {
+  it('has the same outcome as a recovery', () => {
     const { drafts } = recoveryPlan(afterTurn, 10, true)
     expect(andThen(afterTurn, ...drafts)).toMatchObject({ status: 'parked', requests: [{ stale: true }] })
   })
@@ -150,7 +150,7 @@ describe('a parked task', () => {
     expect(goOnWithTask(parked, ids).drafts).toEqual([])
   })
 
-  it('is started again with the answer, in a turn that says so', () => {
+  it('is started again with the answer, in a turn that names it', () => {
     const answered = andThen(parked, answer('allowed'))
     const state = andThen(answered, ...goOnWithTask(answered, ids).drafts)
     expect(state.turn).toMatchObject({
@@ -160,7 +160,7 @@ describe('a parked task', () => {
     expect(state.tasks).toMatchObject([{ status: 'stopped', reason: 'restarted' }])
   })
 
-  it('hands an answer that the turn did not use to the task that the turn started', () => {
+  it('passes an answer that the turn did not use to the task that the turn started', () => {
     const answered = andThen(parked, answer('allowed'))
     const again = { ...task, taskId: 'task_2', toolCallId: 'spawn_2' }
     const state = andThen(answered, ...goOnWithTask(answered, ids).drafts, again)
@@ -172,13 +172,13 @@ describe('a parked task', () => {
     })
   })
 
-  it('ends when all that it asked for was denied', () => {
+  it('ends when all its requests were denied', () => {
     const answered = andThen(parked, answer('denied'))
     const state = andThen(answered, ...goOnWithTask(answered, ids).drafts)
     expect(state).toMatchObject({ status: 'idle', tasks: [{ status: 'stopped', reason: 'denied' }] })
   })
 })
 
-it('a session without tasks has nothing to lose', () => {
+it('a session without tasks records nothing when its process is lost', () => {
   expect(loseTasks(stateAfter(), { reason: 'agent-lost', park: 'agent-lost' })).toEqual([])
 })

@@ -19,7 +19,7 @@ const ended: DraftOf<'tool-call.ended'> = {
 }
 const other = { ...called, toolCallId: 'call_2' }
 
-/** What is recorded of these drafts, one after the other. */
+/** The recorded drafts for these drafts, one after the other. */
 function record(order: ToolOrder, ...drafts: CallDraft[]): EventDraft[] {
   return drafts.flatMap((draft) => {
     const step = inOrder(order, draft)
@@ -31,11 +31,11 @@ function record(order: ToolOrder, ...drafts: CallDraft[]): EventDraft[] {
 const typesOf = (drafts: readonly EventDraft[]) => drafts.map((draft) => draft.type)
 
 describe('a call and its result', () => {
-  it('in their order are recorded as they are', () => {
+  it('in order are recorded unchanged', () => {
     expect(record(emptyOrder(), called, updated, ended)).toEqual([called, updated, ended])
   })
 
-  it('may be mixed with those of another call', () => {
+  it('may be interleaved with those of another call', () => {
     const otherEnded = { ...ended, toolCallId: 'call_2' }
     const drafts = [called, other, otherEnded, ended]
     expect(record(emptyOrder(), ...drafts)).toEqual(drafts)
@@ -43,7 +43,7 @@ describe('a call and its result', () => {
 })
 
 describe('a result before its call', () => {
-  it('waits for it and follows it', () => {
+  it('waits for its call and follows it', () => {
     const order = emptyOrder()
     expect(record(order, updated, ended)).toEqual([])
     expect(record(order, called)).toEqual([called, updated, ended])
@@ -57,13 +57,13 @@ describe('a result before its call', () => {
     expect(record(order, called)).toEqual([called, ended])
   })
 
-  it('counts: a later one is a second', () => {
+  it('counts as the result: a later one is a second result', () => {
     const order = emptyOrder()
     record(order, ended, called)
     expect(typesOf(record(order, ended))).toEqual(['agent.unrecognised'])
   })
 
-  it('is recorded once though it came twice', () => {
+  it('is recorded once although it came twice', () => {
     const again = { ...ended, outcome: 'failed' as const }
     const drafts = record(emptyOrder(), ended, again, called)
     expect(drafts.filter((draft) => draft.type === 'tool-call.ended')).toEqual([ended])
@@ -71,8 +71,8 @@ describe('a result before its call', () => {
   })
 })
 
-describe('what comes a second time', () => {
-  it('as a call becomes an update', () => {
+describe('a repeated draft', () => {
+  it('of a call becomes an update', () => {
     const again = { ...called, title: 'ls -l', locations: [{ path: 'a' }], parentToolCallId: 'call_0' }
     expect(record(emptyOrder(), called, again)[1]).toEqual({
       type: 'tool-call.updated',
@@ -85,7 +85,7 @@ describe('what comes a second time', () => {
     })
   })
 
-  it('as a result is kept as it came, with the reason', () => {
+  it('of a result is kept as it came, with the reason', () => {
     const again = { ...ended, outcome: 'failed' as const }
     expect(record(emptyOrder(), called, ended, again)[2]).toEqual({
       type: 'agent.unrecognised',
@@ -96,7 +96,7 @@ describe('what comes a second time', () => {
 })
 
 describe('a step that is not committed', () => {
-  it('leaves the order as it was', () => {
+  it('does not change the order', () => {
     const order = emptyOrder()
     inOrder(order, called)
     inOrder(order, ended)
@@ -108,13 +108,13 @@ describe('a step that is not committed', () => {
 })
 
 describe('flushHeld', () => {
-  it('has nothing to say of a turn in order', () => {
+  it('records nothing for a complete turn', () => {
     const order = emptyOrder()
     record(order, called, ended)
     expect(flushHeld(order)).toEqual([])
   })
 
-  it('gives a result that never got its call an inferred one, marked', () => {
+  it('adds an inferred call, marked so, to a result without a call', () => {
     const order = emptyOrder()
     record(order, updated, ended)
     const [first, ...rest] = flushHeld(order)
@@ -132,7 +132,7 @@ describe('flushHeld', () => {
     ])
   })
 
-  it('says whose the inferred call is', () => {
+  it('gives the inferred call its parent', () => {
     const order = emptyOrder()
     record(order, { ...ended, parentToolCallId: 'call_0' })
     expect(flushHeld(order)).toMatchObject([{ parentToolCallId: 'call_0' }, { parentToolCallId: 'call_0' }])
@@ -144,7 +144,7 @@ describe('any order of drafts', () => {
     .tuple(fc.constantFrom<CallDraft>(called, updated, ended), fc.constantFrom('call_1', 'call_2'))
     .map(([one, toolCallId]): CallDraft => ({ ...one, toolCallId }))
 
-  it('is recorded with each call once, each result once and after its call, and nothing dropped', () => {
+  it('records each call once, each result once and after its call, and drops nothing', () => {
     fc.assert(
       fc.property(fc.array(draft, { maxLength: 12, size: 'max' }), (drafts) => {
         const order = emptyOrder()

@@ -12,7 +12,7 @@ import {
   type SessionUnderTest,
 } from './host-under-test.ts'
 
-describe('two clients on the wire', async () => {
+describe('two clients', async () => {
   const server = await websocketUnderTest()
   afterAll(() => server[Symbol.asyncDispose]())
   const bothOn = async (session: string) => {
@@ -35,7 +35,7 @@ describe('two clients on the wire', async () => {
     expect(one.of('delta').length).toBeGreaterThan(500)
   })
 
-  it('what one does, the other sees', async () => {
+  it('both see what one of them does', async () => {
     const session = await server.create()
     const [one, other] = await bothOn(session)
     const { promptId } = await one.command(session, {
@@ -51,7 +51,7 @@ describe('two clients on the wire', async () => {
     ['allow', 'deny', 'allowed'],
     ['deny', 'allow', 'denied'],
   ] as const)(
-    'both answer a permission: %s comes first and wins, %s gets a conflict that says so',
+    'answer a permission: %s comes first and wins, %s gets a conflict that says so',
     async (first, second, outcome) => {
       const session = await server.create()
       const [one, other] = await bothOn(session)
@@ -80,7 +80,7 @@ describe('two clients on the wire', async () => {
     },
   )
 
-  it('both answer at the same moment: one wins, and the log has one answer', async () => {
+  it('answer at the same time: one wins, and the log has one answer', async () => {
     const session = await server.create()
     const [one, other] = await bothOn(session)
     await server.submit(session, { type: 'permission', name: 'Write', kind: 'edit', input: { path: 'x' } })
@@ -104,7 +104,7 @@ describe('two clients on the wire', async () => {
     }
   })
 
-  it('both answer a question: the first answer counts', async () => {
+  it('answer a question: the first answer counts', async () => {
     const session = await server.create()
     const [one, other] = await bothOn(session)
     await server.submit(session, colour)
@@ -122,7 +122,7 @@ describe('two clients on the wire', async () => {
     await one.event('turn.ended')
   })
 
-  it('one answers what the other has cancelled: a conflict that says cancelled', async () => {
+  it('get a conflict that says cancelled for an answer to what the other has cancelled', async () => {
     const session = await server.create()
     const [one, other] = await bothOn(session)
     await server.submit(session, colour)
@@ -138,7 +138,7 @@ describe('two clients on the wire', async () => {
     expect((await other.event('turn.ended')).outcome).toBe('cancelled')
   })
 
-  it('an answer that does not fit is refused and leaves the question open for the other', async () => {
+  it('keep a question open for the other when an answer is invalid', async () => {
     const session = await server.create()
     const [one, other] = await bothOn(session)
     await server.submit(session, colour)
@@ -156,8 +156,8 @@ describe('two clients on the wire', async () => {
 const readers = 20
 const move = fc.record({ reader: fc.nat(readers - 1), breaths: fc.nat(3) })
 
-describe('twenty readers that come and go under a flood', () => {
-  it('none sees the end of a turn before its last delta, and all end with the same view', async () => {
+describe('twenty readers that connect and disconnect under load', () => {
+  it('never see the end of a turn before its last delta, and all end with the same view', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(move, { minLength: 20, maxLength: 120 }), async (moves) => {
         await using world = await hostUnderTest()
@@ -190,7 +190,7 @@ function comeOrGo(reader: TestReader, world: HostUnderTest): void {
   reader.leave()
 }
 
-/** What a reader missed of an open block while it was away comes with the event that closes it. */
+/** What a reader missed of an open block while it was disconnected comes with the event that closes the block. */
 async function everyoneBack(crowd: readonly TestReader[], world: HostUnderTest): Promise<void> {
   for (const reader of crowd) {
     if (!reader.connected) await reader.follow(world.host)
@@ -209,7 +209,7 @@ async function expectSame(crowd: readonly TestReader[], session: SessionUnderTes
   }
 }
 
-it('many answers at once through the library: one wins, each other is told which', async () => {
+it('many answers at once through the library: one wins, and each other gets the winning answer', async () => {
   await using world = await hostUnderTest()
   const session = await world.create()
   await session.submit(permission('effect'))

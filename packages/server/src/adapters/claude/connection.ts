@@ -41,16 +41,16 @@ import { grantedBySettings, willAsk } from './will-ask.ts'
 
 export type ClaudeOptions = ProgramOptions & { readonly keeper: RewindKeeper }
 
-/** The SDK has it and does not declare it: takes back a message that waits in the program. */
+/** A method that the SDK has but does not declare: cancels a message that waits in the program's queue. */
 type QueuedMessages = { cancelAsyncMessage?(uuid: string): Promise<boolean> }
 
 const goneWaitMs = 200
-/** How long an idle process may take to write its last lines and go. */
+/** How long an idle process may take to flush its output and exit. */
 const homeWaitMs = 1_500
-/** How long it may take to write down that a call is deferred. */
+/** How long the process may take to record that a call is deferred. */
 const deferWaitMs = 3_000
 
-/** Starts Claude Code, or takes a program that is parked, and waits until it is ready for the first prompt. */
+/** Starts Claude Code, or takes a parked program, and resolves when it is ready for the first prompt. */
 export async function connectClaude(
   options: ClaudeOptions,
   input: ConnectInput,
@@ -70,10 +70,10 @@ class ClaudeConnection implements AgentConnection {
   readonly #queue = createOutputQueue(() => void this.close())
   readonly #called = new Map<string, PromiseWithResolvers<void>>()
   readonly #waits = new HookWaits()
-  /** The uuids of all prompts that were steered. */
+  /** The uuids of all steered prompts. */
   readonly #handed = new Set<string>()
   readonly #watch: TranscriptWatch
-  /** Calls of the main line that have no result yet. */
+  /** Calls of the main agent that have no result yet. */
   readonly #open = new Set<string>()
   readonly #deferred: DeferredCall | undefined
   #result = Promise.withResolvers<void>()
@@ -126,8 +126,8 @@ class ClaudeConnection implements AgentConnection {
   }
 
   /**
-   * It was started to ask for everything: a deferred call must be asked about whatever the mode is by now, and the SDK
-   * warns of what it holds to be a mistake where bypassing is asked for from the start.
+   * Sets the mode of the session. The process starts in a mode that asks for everything, for two reasons: a deferred
+   * call must be asked about whatever the mode is by now, and the SDK warns when a process starts with bypass.
    */
   async #widen(): Promise<void> {
     if (this.#isWide) return
@@ -159,14 +159,17 @@ class ClaudeConnection implements AgentConnection {
     return steer ? 'pending' : undefined
   }
 
-  /** The agent has this prompt already: it takes it up by itself when the turn before it is over. */
+  /** The agent has this prompt already, and starts it by itself when the previous turn is over. */
   #goOnWithSteer(uuid: string): undefined {
     if (this.#state.turn === undefined && this.#state.pending.has(uuid))
       this.#state = withTurn(this.#state, uuid)
     return undefined
   }
 
-  /** The resumed process asks about its deferred call by itself. False: that is all it takes to go on. */
+  /**
+   * Decides what becomes of the deferred call, which the resumed process asks about by itself. Returns false if no
+   * prompt needs to be sent.
+   */
   async #decideDeferred(deferred: DeferredCall, message: AgentMessage): Promise<boolean> {
     if (message.type === 'continue') {
       this.#state = withTurn(this.#state)
@@ -194,7 +197,7 @@ class ClaudeConnection implements AgentConnection {
     await this.#query?.stopTask(taskId).catch((error: unknown) => this.#notice('stop the task', error))
   }
 
-  /** Steered prompts that the agent has not taken up are cancelled first: it would run them after the interrupt. */
+  /** Cancels steered prompts that the agent has not started, since it would run them after the interrupt. */
   async interrupt(): Promise<void> {
     this.#state = withInterrupt(this.#state)
     const query = this.#query as (Query & QueuedMessages) | undefined
@@ -215,7 +218,7 @@ class ClaudeConnection implements AgentConnection {
     return true
   }
 
-  /** What the agent acknowledges is in force; the rest is taken when it is started the next time. */
+  /** Settings that the agent acknowledges take effect now; the others take effect at its next start. */
   async configure(settings: SessionSettings): Promise<void> {
     if (this.#closing) return
     await this.#configure(settings).catch((error: unknown) => this.#notice('take the new settings', error))
@@ -262,7 +265,7 @@ class ClaudeConnection implements AgentConnection {
     return previewRewind(this.#query, promptId)
   }
 
-  /** A single open call of the main line is kept by the agent itself; in any other case the process just ends. */
+  /** The agent can keep a single open call of the main agent. In any other case the process just ends. */
   async park(): Promise<void> {
     const [waiting] = this.#waits.waiting
     const isOnly = waiting !== undefined && this.#open.size === 1
@@ -297,7 +300,7 @@ class ClaudeConnection implements AgentConnection {
       interrupt: () => void this.interrupt(),
       withdrawn: (signal) => this.#withdrawn(signal),
       waits: this.#waits,
-      // A resumed process looks for the tool of a deferred call before it knows those of the host.
+      // A resumed process looks for the tool of a deferred call before it knows the host tools.
       willAsk: (call) => {
         if (this.#state.hostTools.has(call.tool)) return false
         if (willAsk(call, call.planning ? 'plan' : this.#mode, this.#granted)) return true
@@ -323,7 +326,7 @@ class ClaudeConnection implements AgentConnection {
     }
   }
 
-  /** What the person asks for from now on; that it is in force, the agent says itself. */
+  /** Records the mode that the person requests from now on. The agent itself reports when it is in effect. */
   #leavePlan(): PermissionMode {
     if (this.#mode !== 'plan') return this.#mode
     this.#mode = 'ask'
@@ -332,7 +335,7 @@ class ClaudeConnection implements AgentConnection {
     return this.#mode
   }
 
-  /** The SDK aborts a question also when the process dies: only if it lives on did the agent take it back. */
+  /** The SDK also aborts a request when the process dies. The agent has withdrawn it only if the process lives on. */
   #withdrawn(signal: AbortSignal): AbortSignal {
     const withdrawn = new AbortController()
     signal.addEventListener('abort', () => {
@@ -372,7 +375,10 @@ class ClaudeConnection implements AgentConnection {
     this.#queue.end()
   }
 
-  /** What the program still says of the call that nobody wants any more is not heard, until it takes up the prompt. */
+  /**
+   * Drops messages about a dismissed deferred call until the program starts the new prompt. Returns false for a
+   * message to drop.
+   */
   #isDismissed(message: SDKMessage): boolean {
     const [uuid] = this.#state.turn?.prompts ?? []
     const { type, state, command_uuid } = message as { type: string; state?: string; command_uuid?: string }
@@ -395,7 +401,7 @@ class ClaudeConnection implements AgentConnection {
     this.#open.clear()
   }
 
-  /** Models and commands as the program itself tells them. */
+  /** Reports models and commands as the program itself describes them. */
   async #introduce(query: Query): Promise<void> {
     try {
       const introduction = await introductionOf(query, this.#program.loaded)
@@ -410,7 +416,7 @@ class ClaudeConnection implements AgentConnection {
     }
   }
 
-  /** The process may be going at this very moment: that is no failure of the call. */
+  /** If the process is just ending, the error is not a failure of the call. */
   #notice(doing: string, error: unknown): void {
     if (this.#closing || this.#program.process.ended) return
     const text = `Claude Code did not ${doing}: ${messageOf(error)}`

@@ -9,7 +9,7 @@ import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
 import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { createClaudeAdapter } from './index.ts'
 
-/** Settings that are changed on the way, and what is asked beside tools. The real program throughout. */
+/** Settings that change during a session, and requests other than permissions. Uses the real program. */
 
 let server: ModelServer
 const home = mkdtempSync(join(tmpdir(), 'parley-claude-'))
@@ -37,7 +37,7 @@ const echo = {
 }
 const lastCall = () => JSON.stringify(server.calls.at(-1)?.body)
 
-it('options that a process is started with apply to the next turn of the same conversation', () =>
+it('options of the process apply from the next turn of the same conversation', () =>
   onBench(world, world.adapter(), async (bench) => {
     const session = await bench.session()
     await (await session.prompt(modelPrompt('The word is sage.', { content: 'Yes.' }))).completed()
@@ -56,7 +56,7 @@ it('options that a process is started with apply to the next turn of the same co
     expect(connections.size).toBe(2)
   }))
 
-it('the system prompt is taken at the start of a conversation, and refused later on', () =>
+it('the system prompt is accepted at the start of a conversation, and refused later', () =>
   onBench(world, world.adapter(), async (bench) => {
     const session = await bench.session()
     await session.command({ type: 'session.configure', options: { appendSystemPrompt: 'Speak plainly.' } })
@@ -66,7 +66,7 @@ it('the system prompt is taken at the start of a conversation, and refused later
     await expect(late).rejects.toMatchObject({ code: 'not_supported' })
   }))
 
-it('MCP servers can be changed, and what one of them asks of a person is a question', () =>
+it('MCP servers can be changed, and an elicitation of a server is a question', () =>
   onBench(world, world.adapter(), async (bench) => {
     const session = await bench.session()
     await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
@@ -80,7 +80,7 @@ it('MCP servers can be changed, and what one of them asks of a person is a quest
     expect(lastCall().includes('The person says blue')).toBe(true)
   }))
 
-it('files cannot be rewound to a prompt that never was, and the session goes on', () =>
+it('files cannot be rewound to an unknown prompt, and the session continues', () =>
   onBench(world, world.adapter(), async (bench) => {
     const session = await bench.session()
     await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
@@ -93,7 +93,7 @@ it('files cannot be rewound to a prompt that never was, and the session goes on'
     await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()
   }))
 
-it('a model that is chosen is the model that is asked', () =>
+it('the chosen model receives the requests', () =>
   onBench(world, world.adapter(), async (bench) => {
     const session = await bench.session({ model: 'claude-opus-4-5' })
     await (await session.prompt(modelPrompt('Hello.', { content: 'Yes.' }))).completed()

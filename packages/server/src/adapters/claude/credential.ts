@@ -11,7 +11,9 @@ const clouds: Partial<Record<NonNullable<AccountInfo['apiProvider']>, string>> =
   gateway: 'a gateway',
 }
 
-/** What pays, as the program tells it, without whose it is. Nothing if it does not tell. */
+/**
+ * The billing source as the program reports it, without the identity of the account. Undefined if it is not reported.
+ */
 export function credentialOf(account: AccountInfo | undefined): string | undefined {
   const { apiProvider, apiKeySource, tokenSource, subscriptionType } = account ?? {}
   const cloud = apiProvider && clouds[apiProvider]
@@ -23,7 +25,7 @@ export function credentialOf(account: AccountInfo | undefined): string | undefin
   return tokenSource === 'claude.ai' ? 'Claude sign-in' : tokenSource
 }
 
-/** Who is billed, where that follows from what the program tells. A gateway may bill in any way. */
+/** Who is billed, if that follows from what the program reports. A gateway may bill in any way. */
 export function billingOf(account: AccountInfo | undefined): Billing | undefined {
   const { apiProvider, apiKeySource, tokenSource, subscriptionType } = account ?? {}
   if (apiProvider === 'gateway') return undefined

@@ -1,8 +1,8 @@
 export type DeferredFate = 'again' | 'dismissed'
 
 /**
- * The call that an earlier process of the conversation deferred. The resumed process asks about it by itself, as soon as it
- * runs; what becomes of it is known with the host's first message.
+ * A call that an earlier process of the conversation deferred. The resumed process asks about it as soon as it runs;
+ * the host's first message decides what becomes of it.
  */
 export class DeferredCall {
   readonly nativeId: string
@@ -20,13 +20,13 @@ export class DeferredCall {
     return this.#isDecided
   }
 
-  /** Its turn goes on with it, or is over. */
+  /** Decides whether the turn of the call continues with it or is over. */
   decide(fate: DeferredFate): void {
     this.#isDecided = true
     this.#fate.resolve(fate)
   }
 
-  /** However often the program asks, it is announced once. */
+  /** Announces the call once, however often the program asks. */
   ask(name: string, input: unknown): Promise<DeferredFate> {
     this.#asked ??= this.#fate.promise.then(async (fate) => {
       if (fate === 'again') await this.#announce(name, input)

@@ -29,7 +29,7 @@ it("gives a diff for each of Claude's tools that change files", async () => {
   expect(await diffOf('Write', { file_path: 'b.txt', content: 'b' })).toMatchObject({ before: null })
 })
 
-it('shows a cell of a notebook by its source', async () => {
+it('shows a notebook cell by its source', async () => {
   const notebook_path = join(cwd, 'n.ipynb')
   const cell = (input: object) => diffOf('NotebookEdit', { notebook_path, ...input })
   expect(await cell({ cell_id: 'c1', new_source: 'x = 2' })).toMatchObject({
@@ -42,7 +42,7 @@ it('shows a cell of a notebook by its source', async () => {
   expect(await cell({ cell_id: 'nobody', new_source: 'z' })).toEqual({ path: notebook_path, after: 'z' })
 })
 
-it('gives none for an input that is not one of these, whatever it is', async () => {
+it('gives no diff for any other input', async () => {
   const odd = [
     {},
     { file_path: 3 },

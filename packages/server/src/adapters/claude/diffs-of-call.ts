@@ -4,7 +4,7 @@ import { isRecord } from './translate-tool-call.ts'
 
 type Input = Readonly<Record<string, unknown>>
 
-/** What a call of one of Claude's tools for files would change. */
+/** The change that a call of one of Claude's file tools would make. */
 export async function diffsOfCall(name: string, input: Input, session: Session): Promise<{ diffs?: Diff[] }> {
   const diff = await diffOfCall(name, input, session)
   return diff ? { diffs: [diff] } : {}
@@ -38,7 +38,7 @@ function replacementOf(edit: unknown): Replacement | undefined {
   return { old, new: now, ...(everywhere === true && { everywhere }) }
 }
 
-/** One cell of a notebook, as its source: the file around it is JSON that nobody reads. */
+/** The diff of one notebook cell by its source: the JSON file around it is not readable. */
 async function diffOfCell(path: string, input: Input, session: Session): Promise<Diff | undefined> {
   const { cell_id: id, new_source: source, edit_mode: mode = 'replace' } = input
   if (typeof source !== 'string') return undefined

@@ -2,7 +2,7 @@ import { messageOf, ParleyError } from '@parley/protocol'
 import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { AgentProcess } from '../child-process.ts'
 
-/** What is said when the process is gone. */
+/** The last output of a connection, once the process has ended. */
 export function farewell(
   isClosing: boolean,
   failure: unknown,
@@ -19,14 +19,14 @@ export function farewell(
   return { type: 'agent.disconnected', reason: 'crashed', error, ...words }
 }
 
-/** A type error is the SDK's own: it stumbled over a message, as over a result that names no errors. */
+/** A TypeError comes from the SDK itself, which failed on a message such as a result without `errors`. */
 function reasonOf(failure: unknown): string {
   if (failure instanceof TypeError)
     return 'Claude Code failed and did not say why: its last message could not be read'
   return failure instanceof Error ? failure.message : 'Claude Code ended without a result'
 }
 
-/** `isLost`: it was to go on with a conversation that it does not have any more. */
+/** `isLost`: the conversation to resume no longer exists. */
 export function cannotStart(
   error: unknown,
   isLost: boolean,

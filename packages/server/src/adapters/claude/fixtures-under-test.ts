@@ -13,7 +13,7 @@ export function readFixture(name: string): FixtureMessage[] {
   return readRecording(folder, name)
 }
 
-/** What the translator gives for each prompt of a recording, up to the next one. */
+/** The outputs of the translator for each prompt of a recording, up to the next prompt. */
 export function translateFixture(name: string, context: TranslateContext = {}): AgentOutput[][] {
   const turns: AgentOutput[][] = []
   let state = initialState(context)

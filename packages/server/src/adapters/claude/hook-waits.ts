@@ -1,11 +1,11 @@
 import type { PermissionResult } from '@anthropic-ai/claude-agent-sdk'
 
-/** Calls that a person is asked about in the hook: there, and only there, one can be deferred. */
+/** Calls about which a person is asked inside the hook. Only there can a call be deferred. */
 export class HookWaits {
   readonly #deferrals = new Map<string, () => void>()
   readonly #answers = new Map<string, PermissionResult>()
 
-  /** Until there is an answer, or the call is deferred. */
+  /** Resolves when the answer arrives or the call is deferred. */
   async wait(nativeId: string, answer: Promise<PermissionResult>): Promise<'answered' | 'deferred'> {
     const deferred = new Promise<'deferred'>((resolve) => {
       this.#deferrals.set(nativeId, () => resolve('deferred'))
@@ -21,7 +21,7 @@ export class HookWaits {
     }
   }
 
-  /** The answer of a call whose hook has had it, once. */
+  /** Removes and returns the answer that the hook received for a call. */
   take(nativeId: string): PermissionResult | undefined {
     const answer = this.#answers.get(nativeId)
     this.#answers.delete(nativeId)

@@ -11,7 +11,7 @@ import { type ModelAnswer, type ModelServer, startModelServer } from '../../test
 import { defineTool } from '../../tools/define-tool.ts'
 import { createClaudeAdapter } from './index.ts'
 
-/** A home whose owner has an MCP server, and has told Claude Code long ago that ours needs no asking. */
+/** A home with an MCP server of the person, and with Claude Code settings that allow the host tool. */
 const home = mkdtempSync(join(tmpdir(), 'parley-host-tools-'))
 const config = join(home, '.claude')
 let server: ModelServer
@@ -54,7 +54,7 @@ const call = (name: string, input: unknown): ModelAnswer => ({
 })
 const looking = (word: string, ...then: ModelAnswer[]) =>
   modelPrompt('Look it up.', call('mcp__parley__lookup', { word }), ...then, { content: 'It is a herb.' })
-/** What the model was told of, without what the program fills the list up with. */
+/** The tools in the last request to the model, without the placeholder that the program adds. */
 const toolsOfModel = () => {
   const { tools } = (server.calls.findLast(({ body }) => body?.tools)?.body ?? {}) as {
     tools?: { name: string }[]
@@ -75,7 +75,7 @@ it('asks a person although the settings of Claude Code allow the tool', async ()
   expect(under.words).toEqual([])
 })
 
-it('records what the mode allows, where Claude Code asks nobody', async () => {
+it('records a call that the mode allows, where Claude Code does not ask', async () => {
   await using under = await benchWithTool()
   const session = await under.bench.session({ mode: 'bypass' })
   const turn = await session.prompt(looking('sage'))
@@ -84,7 +84,7 @@ it('records what the mode allows, where Claude Code asks nobody', async () => {
   expect(under.words).toEqual(['sage'])
 })
 
-it('offers the host tools of the list beside the tools of the list', async () => {
+it('offers the listed host tools and the listed built-in tools', async () => {
   await using under = await benchWithTool()
   const both = await under.bench.session({ options: { tools: ['Read', 'host:lookup'] } })
   await (await both.prompt(looking('sage'))).completed()
@@ -94,7 +94,7 @@ it('offers the host tools of the list beside the tools of the list', async () =>
   expect(withoutEcho(toolsOfModel())).toEqual(['Read'])
 })
 
-it('leaves out the servers of the person where there shall be host tools only', async () => {
+it('leaves out the MCP servers of the person in a session with host tools only', async () => {
   await using under = await benchWithTool()
   const session = await under.bench.session({ options: { hostToolsOnly: true } })
   const turn = await session.prompt(looking('sage'))
@@ -105,7 +105,7 @@ it('leaves out the servers of the person where there shall be host tools only', 
   expect(under.words).toEqual(['sage'])
 })
 
-it('is not let work when it has other tools all the same', async () => {
+it('stops the agent if it has other tools nevertheless', async () => {
   const { path } = await createClaudeAdapter({ env: {} }).probe(AbortSignal.timeout(5_000))
   const heedless = join(home, 'heedless')
   const forgetting = 'for a; do shift; [ "$a" = --strict-mcp-config ] || set -- "$@" "$a"; done'
@@ -123,7 +123,7 @@ it('is not let work when it has other tools all the same', async () => {
   expect(under.words).toEqual([])
 })
 
-it('still gives its result in a shape, with host tools only', async () => {
+it('returns structured output in a session with host tools only', async () => {
   await using under = await benchWithTool()
   const outputSchema = { type: 'object', properties: { count: { type: 'number' } } }
   const session = await under.bench.session({ options: { hostToolsOnly: true, outputSchema } })
@@ -133,9 +133,9 @@ it('still gives its result in a shape, with host tools only', async () => {
 })
 
 it.each([
-  ['where Claude Code itself would ask', () => mkdtempSync(join(home, 'other-'))],
-  ['where it would not', () => home],
-])('asks across a restart, and runs the tool once, %s', async (_, of) => {
+  ['if Claude Code itself would ask', () => mkdtempSync(join(home, 'other-'))],
+  ['if Claude Code would not ask', () => home],
+])('asks across a restart and runs the tool once, %s', async (_, of) => {
   await using under = await benchWithTool({ of: of() })
   const session = await under.bench.session()
   const turn = await session.prompt(looking('sage'))

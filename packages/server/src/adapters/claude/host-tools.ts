@@ -4,7 +4,7 @@ import { type HostTools, hostToolServer } from '../../core/agent-adapter.ts'
 import { createHostToolServer } from '../host-tool-server.ts'
 import type { ToolDescription } from './translate-tool-call.ts'
 
-/** Host tools by the names that Claude Code has for them. */
+/** Host tools by their Claude Code names. */
 export type HostToolNames = ReadonlyMap<string, ToolDescription & { readonly name: string }>
 
 export function hostToolNames(hostTools: HostTools | undefined): HostToolNames {
@@ -18,14 +18,14 @@ export function hostToolNames(hostTools: HostTools | undefined): HostToolNames {
 }
 
 export type HostToolCalls = {
-  /** Our id of a call, once the host has taken it. */
+  /** Resolves to our id of a call, once the host has recorded the call. */
   callId(nativeId: string): Promise<string>
   parentOf(toolCallId: string): { parentToolCallId?: string }
-  /** The call did not run: its result is a refusal, not a failure. */
+  /** Marks a call that did not run: its result is a refusal, not a failure. */
   denied(toolCallId: string): void
 }
 
-/** The session's own servers, and one in this process for the host's tools. Alone, if there shall be no other tools. */
+/** The MCP servers of the session, and one in this process for host tools. With host tools only, just the latter. */
 export function mcpServersFor(
   {
     hostTools,
@@ -53,7 +53,7 @@ export function mcpServersFor(
 
 function server(hostTools: HostTools, calls: HostToolCalls) {
   return createHostToolServer(hostTools, {
-    // Else the model would have to look for them first.
+    // Without this, the model would have to search for the tools first.
     meta: { 'anthropic/alwaysLoad': true },
     async callOf(meta) {
       const nativeId = meta['claudecode/toolUseId']

@@ -15,17 +15,17 @@ import { promptUuid } from './transcript.ts'
 import { settingSourcesFor } from './trust.ts'
 
 export type ClaudeAdapterOptions = {
-  /** The environment of this process, of which the agent gets what it needs. */
+  /** The environment of this process. The agent receives only the variables that it needs. */
   readonly env: Environment
-  /** Added to it, from the configuration. */
+  /** Variables that the configuration adds. */
   readonly add?: Readonly<Record<string, string>>
-  /** Another Claude Code than the one the SDK brings. */
+  /** Replaces the Claude Code that comes with the SDK. */
   readonly executable?: string
-  /** Whether sessions that do not say so load the person's own settings; they do unless this is false. */
+  /** Whether sessions load the person's own settings if the session does not say; true by default. */
   readonly userSettings?: boolean
 }
 
-/** What belongs to a Claude session that Parley itself may run in. */
+/** Variables of a Claude session that Parley itself may run in. */
 const ofAnotherSession = [
   'CLAUDECODE',
   'CLAUDE_CODE_ENTRYPOINT',
@@ -33,10 +33,13 @@ const ofAnotherSession = [
   'CLAUDE_CODE_SESSION_ID',
 ]
 
-/** A conversation whose deferred call has lost its tool is gone on with, without that call. */
+/** Keeps a conversation usable whose deferred call has lost its tool: it continues without that call. */
 const keptUsable = { CLAUDE_CODE_DROP_UNAVAILABLE_DEFERRED_TOOL: '1' }
 
-/** Variables of a session may say what pays and which model answers, not where Claude Code keeps things or what it skips. */
+/**
+ * Sessions may set variables for billing and for the model, but not for where Claude Code keeps its files or what it
+ * skips.
+ */
 const variables = {
   reserved: ['CLAUDE*', 'IS_SANDBOX'],
   open: [
@@ -48,7 +51,7 @@ const variables = {
   ],
 }
 
-/** Claude Code, driven by its Agent SDK: one live process a session. The SDK is loaded when it is first needed. */
+/** Claude Code through its Agent SDK, with one process per session. The SDK is loaded on first use. */
 export function createClaudeAdapter(options: ClaudeAdapterOptions): AgentAdapter {
   const env = agentEnvironment({
     from: options.env,

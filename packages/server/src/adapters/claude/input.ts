@@ -1,4 +1,4 @@
-/** Messages for an agent that reads them one after another, for as long as it lives. */
+/** A queue of messages for an agent that reads them in order for its whole lifetime. */
 export function createInput<Message>() {
   const waiting: Message[] = []
   let wake: (() => void) | undefined
@@ -23,7 +23,7 @@ export function createInput<Message>() {
       waiting.push(message)
       wake?.()
     },
-    /** Nothing more will be said: an agent that is not at work goes home. */
+    /** Ends the queue: an agent without work exits. */
     end(): void {
       ended = true
       wake?.()

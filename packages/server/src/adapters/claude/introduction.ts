@@ -5,10 +5,10 @@ import { billingOf, credentialOf } from './credential.ts'
 type NativeModel = Awaited<ReturnType<Query['supportedModels']>>[number]
 type NativeCommand = Awaited<ReturnType<Query['supportedCommands']>>[number]
 
-/** What Claude Code takes for side tasks, such as titles. */
+/** The model that Claude Code uses for side tasks such as titles. */
 const smallModel = 'haiku'
 
-/** Models, commands, what was loaded and what pays, as the program itself tells them when it is started. */
+/** Models, commands, loaded settings and billing, as the program reports them at its start. */
 export async function introductionOf(query: Query, loaded: NonNullable<Options['settingSources']>) {
   const { models, commands, account } = await query.initializationResult()
   const credential = credentialOf(account)

@@ -14,7 +14,7 @@ import { type ModelServer, startModelServer } from '../../testing/model-server.t
 import { createClaudeAdapter } from './index.ts'
 import { claudeMemory } from './memory.ts'
 
-/** A conversation that a person had with Claude Code in a terminal, before there was Parley. */
+/** A conversation that a person had with Claude Code in a terminal, without Parley. */
 
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-memory-')))
 const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'parley-work-')))
@@ -37,7 +37,7 @@ async function inTerminal(prompt: string): Promise<void> {
   await run
 }
 
-it('a conversation of the terminal program is listed, imported once, and gone on with', async () => {
+it('a conversation of the terminal program is listed, imported once, and resumed', async () => {
   const look = { name: 'Bash', id: 'toolu_a', arguments: '{"command":"echo parsley","description":"look"}' }
   const prompt = modelPrompt('Look at the herbs.', { toolCalls: [look] }, { content: 'I see parsley.' })
   await inTerminal(prompt)
@@ -80,7 +80,7 @@ it('a conversation of the terminal program is listed, imported once, and gone on
   expect(turn.said).toContain('Look at the herbs.')
 })
 
-it('what is not a transcript is passed over, and what is not there is refused', async () => {
+it('files that are not transcripts are ignored, and a missing transcript is refused', async () => {
   const host = await createHost({ adapters: [createClaudeAdapter({ env })], store: createMemoryStore() })
   const [one] = await host.conversations('claude')
   const folder = join(home, '.claude', 'projects', one?.cwd.replaceAll(/[^a-zA-Z0-9]/g, '-') ?? '')
@@ -94,7 +94,7 @@ it('what is not a transcript is passed over, and what is not there is refused', 
   await host.close()
 })
 
-it('of a conversation in which a person went back, the last branch is taken, with all calls that were made at once', async () => {
+it('of a conversation in which the person went back, the last branch is read, with all parallel calls', async () => {
   const host = await createHost({ adapters: [createClaudeAdapter({ env })], store: createMemoryStore() })
   const agentSessionId = '4f2b8a1e-0000-4000-8000-000000000009'
   let minute = 0
@@ -143,7 +143,7 @@ it('of a conversation in which a person went back, the last branch is taken, wit
   await host.close()
 })
 
-it('reads what a person said while Claude worked, under the id it was given with', async () => {
+it('reads a steered prompt under the id with which it was sent', async () => {
   const own = mkdtempSync(join(tmpdir(), 'parley-claude-queued-'))
   const folder = join(own, 'projects', 'somewhere')
   mkdirSync(folder, { recursive: true })

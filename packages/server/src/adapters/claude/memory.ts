@@ -9,7 +9,7 @@ import { projectsFolder, promptUuid } from './transcript.ts'
 import { initialState, translate } from './translate.ts'
 import { withTurn } from './translate-state.ts'
 
-/** What Claude Code remembers: one file a conversation, one line an entry. */
+/** The memory of Claude Code: one file per conversation, one line per entry. */
 export function claudeMemory(env: Readonly<Record<string, string>>): AgentMemory {
   const projects = projectsFolder(env)
   return {
@@ -47,7 +47,7 @@ export type Entry = {
   readonly sessionId?: string
   readonly toolUseResult?: unknown
   readonly message?: { readonly id?: string; readonly role?: string; readonly content?: unknown }
-  /** What a person said while the agent worked is kept as a note to the model. */
+  /** A steered prompt is stored as a note to the model. */
   readonly attachment?: {
     readonly type?: string
     readonly commandMode?: string
@@ -70,7 +70,7 @@ async function transcriptFiles(projects: string): Promise<string[]> {
 const headBytes = 256 * 1024
 const titleLength = 80
 
-/** As far as its beginning tells: where it was, and what it was about. Nothing if nobody has said anything. */
+/** Reads the start of a transcript for the folder and the title. Undefined if the conversation has no prompt. */
 async function conversationIn(file: string): Promise<AgentConversation | undefined> {
   const { mtimeMs } = await stat(file)
   const entries = (await headOf(file)).split('\n').flatMap(entryOf)
@@ -94,7 +94,7 @@ async function headOf(file: string): Promise<string> {
   return buffer.toString('utf8', 0, bytesRead)
 }
 
-/** A line that is cut off or damaged tells nothing. */
+/** Ignores a line that is cut off or damaged. */
 export function entryOf(line: string): Entry[] {
   try {
     const value: unknown = JSON.parse(line)
@@ -104,7 +104,10 @@ export function entryOf(line: string): Entry[] {
   }
 }
 
-/** A transcript is a tree: whoever went back and asked anew left a branch behind. The last one is the conversation. */
+/**
+ * A transcript is a tree: a person who goes back and asks again leaves a branch behind. The last branch is the
+ * conversation.
+ */
 async function conversationLine(file: string, signal: AbortSignal): Promise<Entry[]> {
   const entries: Entry[] = []
   const byUuid = new Map<string, Entry>()
@@ -126,7 +129,7 @@ async function conversationLine(file: string, signal: AbortSignal): Promise<Entr
 
 type Blocks = readonly { readonly type?: string; readonly id?: string; readonly tool_use_id?: string }[]
 
-/** Calls that were made at once, and their results, stand beside each other: they are of one answer. */
+/** Parallel calls and their results are siblings in the tree, but belong to the same answer. */
 function belongsTo(line: ReadonlySet<Entry>, { message }: Entry): boolean {
   const results = blocksOf(message?.content).flatMap(({ tool_use_id }) => tool_use_id ?? [])
   return [...line].some(
@@ -162,7 +165,7 @@ function isOfMainLine({ type, isSidechain, isMeta, message }: Entry): boolean {
   return (type === 'assistant' || type === 'user') && message !== undefined && !isSidechain && !isMeta
 }
 
-/** An entry in the shape in which the same thing is told live. */
+/** An entry in the form of the corresponding live message. */
 function nativeMessage({ type, uuid, message, sessionId, toolUseResult }: Entry): unknown {
   return {
     type,
@@ -180,15 +183,15 @@ type NativePart = {
   readonly source?: { readonly media_type?: string; readonly data?: string }
 }
 
-/** What the program itself puts in the person's mouth: commands and their output, interruptions, reminders. */
+/** Text that the program itself stores as the person's: commands and their output, interruptions, reminders. */
 const ofProgram = /^\s*(<(command|local-command|bash|system|task)-|\[Request interrupted|Caveat: )/
 
-/** Not a person's words: Parley made the agent go on after a restart. */
+/** True for the prompt by which Parley resumes an agent after a restart. */
 export function isAskedAgain(parts: readonly PromptPart[]): boolean {
   return parts.some((part) => part.type === 'text' && part.text === askAgain)
 }
 
-/** What a person said, or nothing if the entry is something else. */
+/** The prompt in an entry; undefined for any other entry. */
 export function promptOf(entry: Entry): PromptPart[] | undefined {
   const said = wordsOf(entry)
   const content = typeof said === 'string' ? [{ type: 'text', text: said }] : said
@@ -197,7 +200,7 @@ export function promptOf(entry: Entry): PromptPart[] | undefined {
   return parts.length > 0 ? parts : undefined
 }
 
-/** The id of a prompt, under which it was given to the agent where that is known. */
+/** The id with which a prompt was sent to the agent, if known. */
 export function idOfPrompt({ uuid, attachment }: Entry): { id?: string } {
   const id = attachment?.source_uuid ?? uuid
   return id === undefined ? {} : { id }

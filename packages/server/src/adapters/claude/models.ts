@@ -10,8 +10,8 @@ import { agentModel } from './introduction.ts'
 const goneWaitMs = 2_000
 
 /**
- * The models that Claude Code offers, told by a process that is started for it and gets no prompt. It loads no settings, hooks or
- * servers, not even the person's own, and its folder is empty.
+ * The models that Claude Code offers. A process is started to list them and gets no prompt. It loads no settings,
+ * hooks or servers, not even the person's own, and its folder is empty.
  */
 export async function modelsOfClaude(
   { env, executable }: { readonly env: Record<string, string>; readonly executable: string | undefined },

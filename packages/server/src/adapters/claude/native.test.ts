@@ -8,7 +8,7 @@ import {
 } from './native.ts'
 import { handlers, initialState, translate, withTurn } from './translate.ts'
 
-/** Every member of the SDK's union; a key too many or too few does not compile. User messages come in two members. */
+/** Every member of the SDK's union. An extra or a missing key does not compile. User messages have two members. */
 const every: Record<NativeKey, true> = {
   assistant: true,
   user: true,
@@ -64,7 +64,7 @@ it('has 39 names for the 40 members of the union', () => {
   expect(Object.keys(every)).toHaveLength(39)
 })
 
-it.each(Object.keys(every))('handles %s, or ignores it for a reason', (key) => {
+it.each(Object.keys(every))('handles %s, or ignores it with a reason', (key) => {
   const reason = (ignored as Record<string, string>)[key]
   expect(key in handlers).toBe(reason === undefined)
   if (reason === undefined) return

@@ -36,8 +36,8 @@ import type {
 } from '@anthropic-ai/claude-agent-sdk'
 
 /**
- * The slice of the Claude Agent SDK that we rely on, and what we leave out, with the reason. Types only: nothing
- * here runs, and what the program really sends may have more fields, fewer, or types that nobody has heard of.
+ * The parts of the Claude Agent SDK that we rely on, and those that we leave out, with the reason. Types only: the
+ * messages of the program may have more fields, fewer, or unknown types.
  */
 
 type Common = 'uuid' | 'session_id'
@@ -60,12 +60,12 @@ export type NativeUser = Pick<
 > &
   Partial<Pick<SDKUserMessageReplay, 'isReplay'>> & {
     readonly message: { readonly content: string | readonly NativeBlock[] }
-    /** In no type of the SDK's: why a result is not one of the tool's own. */
+    /** Undeclared in the SDK: why a result is not the tool's own. */
     readonly tool_result_meta?: readonly NativeResultMeta[]
   }
 export type NativeResultMeta = {
   readonly id: string
-  /** `permission-rule`: refused, by a person or a rule. `user-rejected`: the turn was stopped. */
+  /** `permission-rule`: refused by a person or a rule. `user-rejected`: the turn was stopped. */
   readonly non_execution_kind?: string
   readonly permission_decision?: { readonly decision?: 'accept' | 'reject' }
 }
@@ -90,13 +90,13 @@ export type NativeResult = (
   | Pick<SDKResultSuccess, ResultFields | 'result' | 'structured_output' | 'api_error_status'>
   | Pick<SDKResultError, ResultFields | 'errors' | 'startup_failure_reason'>
 ) & {
-  /** In no type of the SDK's: what `modelUsage` grew by, subagents included, also right after a resume. */
+  /** Undeclared in the SDK: the growth of `modelUsage`, subagents included, also right after a resume. */
   readonly model_usage_since_last_result?: SDKResultSuccess['modelUsage']
 }
-/** Its `new_conversation_id` is not the id to resume: that one comes with the `init` behind it. */
+/** `new_conversation_id` is not the id to resume: that id comes with the next `init`. */
 export type NativeConversationReset = Pick<SDKConversationResetMessage, 'trigger'>
 
-/** A block of a message, of any type: a model's, a person's, or the result of a tool. */
+/** A block of a message: from a model or a person, or the result of a tool. */
 export type NativeBlock = {
   readonly type: string
   readonly text?: string
@@ -119,7 +119,7 @@ export type NativeUsage = {
   readonly output_tokens_details?: { readonly thinking_tokens?: number | null } | null
 }
 
-/** The events of one streamed answer, as the Messages API has them. `error` and `ping` are in no type of the SDK's. */
+/** The events of a streamed answer, as in the Messages API. `error` and `ping` are undeclared in the SDK. */
 export type StreamEvent =
   | {
       readonly type: 'message_start'
@@ -163,7 +163,7 @@ export type NativeCommandsChanged = {
     'name' | 'description' | 'argumentHint'
   >[]
 }
-/** Not in the SDK's union at 0.3.325, but sent for every prompt that carries a `uuid`. */
+/** Not in the SDK's union at 0.3.325, but sent for every prompt with a `uuid`. */
 export type NativeCommandLifecycle = {
   readonly command_uuid: string
   readonly state: 'queued' | 'started' | 'completed' | 'cancelled'
@@ -187,7 +187,7 @@ export type NativeToolProgress = Pick<
 >
 export type NativePermissionDenied = Pick<SDKPermissionDeniedMessage, 'tool_use_id'>
 
-// what it has to say beside the conversation
+// notices beside the conversation
 export type NativeApiRetry = Pick<
   SDKAPIRetryMessage,
   'attempt' | 'max_retries' | 'retry_delay_ms' | 'error_status' | 'error'
@@ -231,7 +231,7 @@ export type NativeWritesLost = Pick<
 >
 export type NativeShuttingDown = Pick<SDKWorkerShuttingDownMessage, 'reason'>
 
-/** What names a message: its type, and for `system` its subtype. */
+/** The key of a message: its type, and for `system` also its subtype. */
 type KeyOf<Message> = Message extends { type: 'system'; subtype: infer Subtype extends string }
   ? `system/${Subtype}`
   : Message extends { type: infer Type extends string }
@@ -240,7 +240,7 @@ type KeyOf<Message> = Message extends { type: 'system'; subtype: infer Subtype e
 export type NativeKey = KeyOf<SDKMessage>
 export type NativeStreamEventType = SDKPartialAssistantMessage['event']['type']
 
-/** Messages that give no output, each by decision. */
+/** Messages that deliberately give no output. */
 export const ignored = {
   'system/hook_started': 'system/hook_response says how the hook ended; the start alone tells nothing',
   'system/hook_progress': 'system/hook_response repeats the whole output of the hook',
@@ -252,7 +252,7 @@ export const ignored = {
   prompt_suggestion: 'sent only with the option promptSuggestions, which asks the model unasked',
 } as const satisfies Partial<Record<NativeKey, string>>
 
-/** Frames that reach us although the SDK's union does not have them. */
+/** Frames that arrive although the SDK's union lacks them. */
 export const ignoredFrames = {
   attachment: 'a note to the model, such as that a hook has run, when a deferred call goes on',
   active_goal: 'a goal set by a command of the terminal; nothing of the conversation',
@@ -261,13 +261,13 @@ export const ignoredFrames = {
     'asks a terminal to draw anew; comes from a process that was started ahead of its prompt',
 } as const
 
-/** Stream events that give no output, each by decision. */
+/** Stream events that deliberately give no output. */
 export const ignoredStreamEvents = {
   content_block_stop: 'the whole block has come as an assistant message before it',
   message_stop: 'message_delta said the usage; the turn ends with the result',
 } as const satisfies Partial<Record<NativeStreamEventType, string>>
 
-/** Blocks of an assistant message that give no output, each by decision. */
+/** Blocks of an assistant message that deliberately give no output. */
 export const ignoredBlocks: Readonly<Record<string, string>> = {
   container_upload: 'a file in a container of the API, which Claude Code does not use',
   compaction: 'compaction on the API side; compact_boundary says what happened to the context',
@@ -275,7 +275,7 @@ export const ignoredBlocks: Readonly<Record<string, string>> = {
   mcp_tool_listing: 'the tools of a remote MCP server; nothing was called',
 }
 
-/** What we read of `tool_use_result`, by the tool that gave it. Every field may be missing. */
+/** The fields of `tool_use_result` that we read, by tool. Every field may be missing. */
 export type NativeToolOutput = {
   // Bash
   readonly stdout?: string

@@ -11,7 +11,7 @@ import { answerByPrompt, modelPrompt } from '../../testing/model-by-prompt.ts'
 import { type ModelAnswer, type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { createClaudeAdapter } from './index.ts'
 
-/** What becomes of a turn that waits for a person when its process ends in good order. The real program throughout. */
+/** What becomes of a turn that waits for a person when its process is closed. Uses the real program. */
 
 const rounds = Number(process.env.PARLEY_CLAUDE_ROUNDS ?? 2)
 let server: ModelServer
@@ -84,7 +84,7 @@ const calling = (...toolCalls: ReturnType<typeof call>[]): ModelAnswer => ({ too
 const done: ModelAnswer = { content: 'That is done.' }
 const writing = modelPrompt('Write it.', calling(bash('echo once >> note.txt')), done)
 
-it('a deferred call that is allowed after a restart runs once, and the model is asked nothing in between', async () => {
+it('a deferred call that is allowed after a restart runs once, without a request to the model in between', async () => {
   await using place = new Place()
   const session = await place.session()
   const turn = await session.prompt(writing)
@@ -118,7 +118,7 @@ it('a deferred call that is denied after a restart does not run, and the model i
   expect(JSON.stringify(server.calls.at(-1)?.body)).toContain('Rather not.')
 })
 
-it(`a request that waits long costs no process, and its answer brings one back (${rounds} rounds)`, async () => {
+it(`a request that waits for long holds no process, and its answer starts one (${rounds} rounds)`, async () => {
   for (let round = 0; round < rounds; round++) {
     await using place = new Place({ parkAfterMs: 50 })
     const session = await place.session()
@@ -149,7 +149,7 @@ it.each([
       await place.host.trust(place.cwd)
     },
   ],
-] as const)('a no that is said while nobody hears it holds, though %s', async (_, meanwhile) => {
+] as const)('a denial while no process runs holds, though %s', async (_, meanwhile) => {
   for (const command of ['touch note.txt', 'cd . && touch note.txt', 'sleep 0 | touch note.txt']) {
     await using place = new Place()
     const session = await place.session()
@@ -163,7 +163,7 @@ it.each([
   }
 })
 
-it('an input that was edited while nobody could hear it is the one that runs, though the mode has become wider', async () => {
+it('an input that was edited while no process ran is the one that runs, though the mode has become wider', async () => {
   await using place = new Place()
   const session = await place.session()
   const turn = await session.prompt(modelPrompt('Touch it.', calling(bash('cd . && touch note.txt')), done))
@@ -175,7 +175,7 @@ it('an input that was edited while nobody could hear it is the one that runs, th
   expect([place.file('note.txt'), place.file('other.txt')]).toEqual([undefined, ''])
 })
 
-it('a deferred call whose tool is gone does not spoil the conversation', async () => {
+it('a deferred call whose tool no longer exists does not break the conversation', async () => {
   await using place = new Place()
   const session = await place.session()
   const turn = await session.prompt(writing)
@@ -188,7 +188,7 @@ it('a deferred call whose tool is gone does not spoil the conversation', async (
   await (await session.prompt(modelPrompt('Hello again.', done))).completed()
 })
 
-it('a question that is answered after a restart gets its answer to the model', async () => {
+it('the answer to a question reaches the model after a restart', async () => {
   await using place = new Place()
   const session = await place.session()
   const questions = [
@@ -213,7 +213,7 @@ it('a question that is answered after a restart gets its answer to the model', a
   expect(JSON.stringify(server.calls.at(-1)?.body)).toContain('blue')
 })
 
-it('a plan that is approved after a restart sets the mode it grants', async () => {
+it('a plan that is approved after a restart sets the granted mode', async () => {
   await using place = new Place()
   const session = await place.session('plan')
   const turn = await session.prompt(
@@ -230,7 +230,7 @@ it('a plan that is approved after a restart sets the mode it grants', async () =
   expect([effective.mode, requested.mode]).toEqual(['ask', 'ask'])
 })
 
-it('a parked turn that is cancelled leaves nothing behind: the next prompt is the next thing the model hears', async () => {
+it('a cancelled parked turn leaves nothing behind: the model hears only the next prompt', async () => {
   await using place = new Place()
   const session = await place.session()
   const turn = await session.prompt(writing)

@@ -16,34 +16,34 @@ import type { ToolDescription } from './translate-tool-call.ts'
 
 export type PermissionContext = {
   readonly person: Person
-  /** What a call is, by Claude's name of its tool. */
+  /** Describes a call by Claude's name of the tool. */
   describe(name: string, input: unknown): ToolDescription & { readonly name: string }
-  /** Whether it names a file outside the session's folders, or changes a protected one. */
+  /** Whether a call names a file outside the session's folders, or changes a protected one. */
   reach(kind: ToolKind, input: unknown): Reach
-  /** It changes a protected file: a person is asked, whatever Claude Code would do. */
+  /** True if the call changes a protected file: a person must be asked, even where Claude Code would not ask. */
   mustAsk(call: HookedCall): boolean
-  /** Claude Code would not ask about this kind of call in its own mode, unless it had a reason. */
+  /** True if Claude Code does not ask about this kind of call in its current mode unless it has a reason to. */
   insists(kind: ToolKind): boolean
-  /** What it would change. */
+  /** The diffs of the change that a call would make. */
   diffs(name: string, input: Readonly<Record<string, unknown>>): Promise<{ diffs?: Diff[] }>
-  /** Our id of a call, once the host has taken it: a request must not come before its call. */
+  /** Resolves to our id of a call, once the host has recorded the call: a request must not precede its call. */
   callId(nativeId: string): Promise<string>
   /** The subagent that a call belongs to. */
   parentOf(toolCallId: string): { parentToolCallId?: string }
-  /** The call will not run: its result is a refusal, not a failure. */
+  /** Marks a call that will not run: its result is a refusal, not a failure. */
   denied(toolCallId: string): void
-  /** The plan was approved: the mode that the session has from now on. */
+  /** Called when the plan was approved. Returns the mode of the session from now on. */
   leavePlan(): PermissionMode
   /** Stops the turn. */
   interrupt(): void
-  /** A signal that fires when the agent takes its question back, and never because it died. */
+  /** A signal that aborts when the agent withdraws its request, but not when the agent dies. */
   withdrawn(signal: AbortSignal): AbortSignal
   readonly waits: HookWaits
-  /** Claude Code will certainly ask a person about this call. */
+  /** Whether Claude Code will certainly ask about this call. */
   willAsk(call: HookedCall): boolean
   /**
-   * A call that was deferred is asked about again when its conversation is resumed: it is announced as a new call, or
-   * dismissed if its turn is over. Any other call is fresh. The program may ask before it knows our hook.
+   * A deferred call is asked about again when its conversation is resumed: it is announced as a new call, or dismissed
+   * if its turn is over. Any other call is fresh. The program may ask before it knows our hook.
    */
   calledAgain(nativeId: string, tool: string, input: unknown): Promise<'fresh' | 'again' | 'dismissed'>
 }
@@ -51,7 +51,10 @@ export type PermissionContext = {
 export type HookedCall = {
   readonly tool: string
   readonly input: unknown
-  /** Claude Code says that it is in plan mode. It may enter that mode by itself, whatever the session's mode is. */
+  /**
+   * Whether Claude Code reports that it is in plan mode. It may enter that mode by itself, whatever the session's mode
+   * is.
+   */
   readonly planning: boolean
 }
 
@@ -59,21 +62,21 @@ type Asked = Pick<
   Parameters<CanUseTool>[2],
   'toolUseID' | 'suggestions' | 'title' | 'decisionReason' | 'signal'
 > & {
-  /** Told, and in no type of the SDK: `safetyCheck` says that Claude Code holds the file to be sensitive. */
+  /** Sent, but undeclared in the SDK: `safetyCheck` means that Claude Code considers the file sensitive. */
   readonly decisionReasonType?: string
-  /** Claude Code itself asks, not our hook. */
+  /** True if Claude Code itself asks, not our hook. */
   readonly isOwn?: boolean
 }
 
-/** Not tools that do something: what they lead to is looked at by itself. */
+/** These tools have no effect of their own: the calls that they lead to are checked separately. */
 const neverForbidden = new Set(['AskUserQuestion', 'ExitPlanMode', 'EnterPlanMode', 'StructuredOutput'])
-/** Claude asks for these after the hook in every mode; for others the hook must say so. */
+/** Claude asks about these after the hook in every mode; for other tools the hook must request it. */
 const alwaysAsked = new Set(['AskUserQuestion', 'ExitPlanMode'])
 
 /**
- * Before every call. Asks for what Claude Code would ask for anyway, because here the call can be deferred while a person
- * thinks; and makes the host's refusals hold for what it would approve without asking: what the person's own settings
- * allow, what it holds to be safe, and in some modes everything.
+ * Runs before every call. It asks about calls that Claude Code would ask about anyway, because a call that waits in
+ * the hook can be deferred. It also enforces the host's refusals for calls that Claude Code would approve without
+ * asking: those that the person's settings allow, those that it considers safe, and in some modes all.
  */
 export function createToolHook(context: PermissionContext): HookCallback {
   return async (input, toolUseID, { signal }) => {
@@ -96,7 +99,7 @@ export function createToolHook(context: PermissionContext): HookCallback {
 
 const dismissal: PermissionResult = { behavior: 'deny', message: 'Cancelled.', interrupt: true }
 
-/** An answer where Claude may not ask any more after the hook. */
+/** The output of the hook for a call about which Claude must not ask again. */
 function inHook(context: PermissionContext, answer: PermissionResult): HookJSONOutput {
   if (answer.behavior === 'allow') return decided('allow', answer.updatedInput)
   if (answer.interrupt) context.interrupt()
@@ -144,7 +147,7 @@ async function refuseForbidden(
   return decided('deny', undefined, reason)
 }
 
-/** The agent's question whether a tool may run, to the host and back. What the hook has asked is not asked again. */
+/** Answers the agent's permission requests. A request that the hook has answered is not asked again. */
 export function createCanUseTool(context: PermissionContext): CanUseTool {
   return async (name, input, asked) => {
     const fate = await context.calledAgain(asked.toolUseID, name, input)
@@ -153,7 +156,7 @@ export function createCanUseTool(context: PermissionContext): CanUseTool {
   }
 }
 
-/** An MCP server asks the person something in the middle of a call. */
+/** Answers the elicitation of an MCP server during a call. */
 export function createOnElicitation(context: PermissionContext): OnElicitation {
   return async (request, { signal }) => {
     const { person, withdrawn } = context
@@ -258,7 +261,7 @@ function question(native: NativeQuestion, index: number): Question {
   }
 }
 
-/** By the question's text; several labels are joined, and quoted where they hold what joins them. */
+/** Answers by question text. Several labels are joined by commas, and quoted if they contain a comma or quotes. */
 function nativeAnswers(questions: readonly NativeQuestion[], answers: Answers): Record<string, string> {
   return Object.fromEntries(
     questions.map((native, index) => {

@@ -11,7 +11,7 @@ import { type ModelServer, startModelServer } from '../../testing/model-server.t
 import { TestReader } from '../../testing/reader.ts'
 import { createClaudeAdapter } from './index.ts'
 
-/** The file that Claude Code names for its plan, in what it says to the model. */
+/** The plan file that Claude Code names in its request to the model. */
 function planFile(server: ModelServer): string {
   const said = server.calls.map(({ body }) => JSON.stringify(body)).join('\n')
   const named = /create your plan at (\S+?\.md)/.exec(said)?.[1]
@@ -24,7 +24,7 @@ it.each([
   ['accept-edits', true],
   ['plan', false],
 ] as const)(
-  'nobody is asked about the plan file of Claude Code in mode %s (it enters plan mode itself: %s)',
+  'the plan file of Claude Code needs no permission in mode %s (Claude enters plan mode itself: %s)',
   async (mode, enters) => {
     const home = mkdtempSync(join(tmpdir(), 'parley-plan-file-'))
     const server = await startModelServer()

@@ -24,21 +24,21 @@ export type ProgramOptions = {
   readonly settingSources: NonNullable<Options['settingSources']>
 }
 
-/** The session that the program works for. */
+/** The session that the program serves. */
 export type ProgramUser = {
   readonly permissions: PermissionContext
   readonly hostTools: HostTools | undefined
 }
 
-/** What a session brings to a program that is started already. */
+/** The session input for a program that is already running. */
 export type Place = Pick<ConnectInput, 'cwd' | 'settings' | 'trusted'>
 
-/** A person may think for as long as they like; the program takes seconds, in 31 bits of milliseconds. */
+/** A person may take any time to answer. The program takes seconds, and stores milliseconds in 31 bits. */
 const hookTimeoutS = 2_000_000
 
 /**
- * The process of Claude Code. It is started for a session, or started without one (`park`) and given to a session later
- * (`enter`). What it asks goes to the session that `serve` named last.
+ * The process of Claude Code. It is started for a session, or started without one (`park`) and assigned to a session
+ * later (`enter`). Its requests go to the session that `serve` named last.
  */
 export class ClaudeProgram {
   readonly prompts = createInput<SDKUserMessage>()
@@ -65,7 +65,7 @@ export class ClaudeProgram {
     this.#user = user
   }
 
-  /** Resolves when it is ready for a prompt. It is gone if that fails. */
+  /** Resolves when the program is ready for a prompt. If that fails, the process is killed. */
   async start(input: ConnectInput, isWritten: boolean): Promise<Query> {
     return this.#unlessAborted(input.signal, async () => {
       const session = sessionOptions(input, isWritten)
@@ -76,7 +76,7 @@ export class ClaudeProgram {
     })
   }
 
-  /** Starts it in no session's folder. It reads nothing of any folder until it enters one. */
+  /** Starts the program without a session. It reads nothing of any folder until it enters one. */
   async park(input: PrepareInput): Promise<void> {
     await this.#unlessAborted(input.signal, async () => {
       const options = { ...this.#fixed(input), abortController: this.#abort }
@@ -85,7 +85,10 @@ export class ClaudeProgram {
     })
   }
 
-  /** Takes the parked program to the folder of a session. Rejects if it cannot serve it; it is gone then. */
+  /**
+   * Assigns the parked program to the folder of a session. Rejects if it cannot serve the folder; the process is then
+   * killed.
+   */
   async enter(place: Place, signal?: AbortSignal): Promise<Query> {
     return this.#unlessAborted(signal, async () => {
       const spare = this.#spare
@@ -101,13 +104,13 @@ export class ClaudeProgram {
     return this.#spare !== undefined && !this.process.ended
   }
 
-  /** Ends it by force, with all that it started. */
+  /** Kills the process and all its descendants. */
   kill(): void {
     void this.#spare?.close()
     this.process.killAll()
   }
 
-  /** The process ends at once when `signal` aborts, whether or not the SDK notices. */
+  /** Kills the process at once when `signal` aborts, whether or not the SDK notices. */
   async #unlessAborted<T>(signal: AbortSignal | undefined, start: () => Promise<T>): Promise<T> {
     const giveUp = () => {
       this.#abort.abort()
@@ -127,7 +130,7 @@ export class ClaudeProgram {
     }
   }
 
-  /** What holds for the process from its start to its end, whichever session it serves. */
+  /** The options that hold for the lifetime of the process, whichever session it serves. */
   #fixed(input: Pick<PrepareInput, 'settings' | 'hostTools'> & Pick<ConnectInput, 'mcpServers'>): Options {
     const { env, executable, settingSources } = this.#options
     const permissions = lateBound(() => this.#served.permissions)
@@ -165,12 +168,12 @@ export class ClaudeProgram {
   }
 }
 
-/** Claude Code refuses to bypass permissions as root, outside a sandbox. */
+/** Claude Code refuses to bypass permissions as root outside a sandbox. */
 export function mayBypass(env: Readonly<Record<string, string>>): boolean {
   return process.getuid?.() !== 0 || env.IS_SANDBOX === '1'
 }
 
-/** Stands for an object that is known only later: each property is looked up when it is used. */
+/** A proxy for an object that is known later: each property is looked up on use. */
 function lateBound<T extends object>(current: () => T): T {
   return new Proxy({} as T, { get: (_, name) => Reflect.get(current(), name) })
 }

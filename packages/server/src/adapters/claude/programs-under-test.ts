@@ -3,7 +3,9 @@ import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createClaudeAdapter } from './index.ts'
 
-/** What a sick program does in the middle of the answer that makes it ill: code that runs in it, before the line goes on. */
+/**
+ * What a faulty program does in the middle of the chosen answer: code that runs in it before the line is passed on.
+ */
 export const illnesses = {
   dies: "process.stderr.write('words '.repeat(10_000) + 'The disk is on fire.\\n'); return leave(3)",
   leaves: 'return leave(0)',
@@ -19,7 +21,7 @@ export const illnesses = {
 } as const
 export type Illness = keyof typeof illnesses
 
-/** The real program behind one that is well until these words are streamed, then falls ill once, and is well again. */
+/** Wraps the real program. The wrapper fails once, when `words` are streamed, and works before and after that. */
 export function sickProgram(folder: string, illness: Illness, words: string): string {
   const been = JSON.stringify(join(folder, `${illness} was here`))
   const code = `
@@ -53,7 +55,7 @@ real.stdout.setEncoding('utf8').on('data', (text) => {
   return script(join(folder, `sick-${illness.replaceAll(' ', '-')}`), `#!${process.execPath}\n${code}`)
 }
 
-/** The real program, which sends all that it has said once more when it goes on with a conversation. */
+/** Wraps the real program. The wrapper repeats all earlier output when it resumes a conversation. */
 export function repeatingProgram(folder: string): string {
   const said = JSON.stringify(join(folder, 'said'))
   const code = `
@@ -82,14 +84,14 @@ real.stdout.setEncoding('utf8').on('data', (text) => {
   return script(join(folder, 'repeating'), `#!${process.execPath}\n${code}`)
 }
 
-/** The real program, which leaves its process id in a file. */
+/** Wraps the real program. The wrapper writes its process id to a file. */
 export function knownProgram(folder: string): { path: string; pid(): number } {
   const file = join(folder, 'pid')
   const path = script(join(folder, 'known'), `#!/bin/sh\necho $$ > '${file}'\nexec '${realProgram()}' "$@"\n`)
   return { path, pid: () => Number(readFileSync(file, 'utf8')) }
 }
 
-/** A program that is nothing but this shell script. */
+/** A program that consists of this shell script. */
 export function shellProgram(folder: string, name: string, lines: string): string {
   return script(join(folder, name), `#!/bin/sh\n${lines}\n`)
 }
@@ -113,7 +115,7 @@ export async function findRealProgram(): Promise<void> {
   real = path
 }
 
-/** Processes that hold this folder in their environment, other than this one. */
+/** The processes with this folder in their environment, except this process. */
 export function processesOf(folder: string): number[] {
   const pids = execFileSync('ps', ['-eo', 'pid=,stat='], { encoding: 'utf8' })
     .split('\n')

@@ -4,7 +4,7 @@ import type { PromptPart } from '@parley/protocol'
 type Content = Exclude<SDKUserMessage['message']['content'], string>
 type ContentBlock = Content[number]
 
-/** A prompt as the agent takes it. Pure. */
+/** Converts a prompt to a message of the SDK. Pure. */
 export function userMessage(parts: readonly PromptPart[], uuid: string, steer: boolean): SDKUserMessage {
   return {
     type: 'user',

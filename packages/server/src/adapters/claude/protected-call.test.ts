@@ -17,7 +17,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }))
 const writes = (file_path: string, tool = 'Write', env: Record<string, string> = { HOME: home }) =>
   writesPlan({ tool, input: { file_path } }, env)
 
-it('a plan is written where Claude Code keeps its plans', () => {
+it('a plan is written in the plans folder of Claude Code', () => {
   expect(writes(join(plans, 'a-plan.md'))).toBe(true)
   expect(writes(join(plans, 'a-plan.md'), 'Edit')).toBe(true)
   const config = join(home, 'moved', 'config')
@@ -33,11 +33,11 @@ it.each([
   '.claude/plans/commands/run.md',
   '.claude/plans/../commands/run.md',
   'project/.claude/plans/a-plan.md',
-])('%s is no plan of its own', (file) => {
+])('%s is not a plan of Claude Code', (file) => {
   expect(writes(`${home}/${file}`)).toBe(false)
 })
 
-it('nothing else that names such a file is a plan, nor any file where no folder is known', () => {
+it('other tools write no plan, and without a known folder no file is a plan', () => {
   expect(writes(join(plans, 'a-plan.md'), 'Bash')).toBe(false)
   expect(writes('.claude/plans/a-plan.md', 'Write', {})).toBe(false)
   expect(writesPlan({ tool: 'Write', input: {} }, { HOME: home })).toBe(false)

@@ -7,9 +7,9 @@ const edits = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
 const shells = new Set(['Bash', 'PowerShell', 'Monitor'])
 
 /**
- * Whether a person must be asked about this call although Claude Code may run it unasked: it changes a protected file.
- * Claude has a list of its own, which is shorter, and settings can allow what is on it. Of commands this is looked at
- * where edits are accepted, because Claude then runs some that change files.
+ * Whether a person must be asked about this call although Claude Code may run it without asking: it changes a
+ * protected file. Claude's own list is shorter, and settings can allow what is on it. Commands are checked in mode
+ * accept-edits, in which Claude runs some that change files.
  */
 export function changesProtected(
   { tool, input }: { readonly tool: string; readonly input: unknown },
@@ -24,8 +24,9 @@ export function changesProtected(
 }
 
 /**
- * Whether a call writes a plan where Claude Code keeps them: in plan mode it names a file there and writes it unasked. A
- * plan is words, and is put before a person when it is done. A link to anywhere else is no plan.
+ * Whether a call writes a plan in the plans folder of Claude Code: in plan mode, Claude names a file there and writes
+ * it without asking. A plan is plain text, and a person reviews it when it is done. A link that leads elsewhere is not
+ * a plan.
  */
 export function writesPlan(
   { tool, input }: { readonly tool: string; readonly input: unknown },
@@ -42,7 +43,7 @@ export function writesPlan(
   })
 }
 
-/** The files that a tool of Claude's own is given. */
+/** The files in the input of one of Claude's own tools. */
 export function pathsOf(input: unknown): string[] {
   const { file_path, notebook_path, filePath, path } = (input ?? {}) as Record<string, unknown>
   return [file_path, notebook_path, filePath, path].filter((one) => typeof one === 'string')

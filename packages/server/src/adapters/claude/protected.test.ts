@@ -12,7 +12,7 @@ import { type ModelServer, startModelServer } from '../../testing/model-server.t
 import { TestReader } from '../../testing/reader.ts'
 import { createClaudeAdapter } from './index.ts'
 
-/** A home whose owner lets Claude Code edit everything. */
+/** A home whose Claude Code settings allow all edits. */
 const home = mkdtempSync(join(tmpdir(), 'parley-protected-'))
 let server: ModelServer
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 type Call = { readonly name: string; readonly input: object }
 
-/** Each call in a turn of its own step; every question is answered with no. */
+/** Runs each call in a step of its own and denies every request. */
 async function play(mode: PermissionMode, calls: (cwd: string) => readonly Call[]) {
   const cwd = mkdtempSync(join(home, 'work-'))
   execFileSync('git', ['init', '-q'], { cwd })
@@ -55,7 +55,7 @@ async function play(mode: PermissionMode, calls: (cwd: string) => readonly Call[
   return events.map(({ json }) => JSON.parse(json) as SessionEvent)
 }
 
-/** What became of each call: who answered, if anybody was asked. */
+/** The outcome of each call, and who answered if anybody was asked. */
 function fates(events: readonly SessionEvent[]): string[] {
   const ended = events.flatMap((event) => (event.type === 'tool-call.ended' ? [event] : []))
   return ended.map(({ toolCallId, outcome }) => {
@@ -99,7 +99,7 @@ it.each(['accept-edits', 'ask'] as const)(
   },
 )
 
-it('an ordinary file is written unasked where edits are accepted, and everything in bypass', async () => {
+it('an ordinary file is written without asking in accept-edits, and every file in bypass', async () => {
   expect(fates(await play('accept-edits', (cwd) => [write(cwd, 'src/a.ts')]))).toEqual([
     'completed by nobody',
   ])
@@ -119,14 +119,14 @@ const commands = [
   'cd .git && touch hooks/pre-commit',
 ]
 
-it('a person is asked about commands that change a protected file where edits are accepted', async () => {
+it('a person is asked about commands that change a protected file in accept-edits', async () => {
   const events = await play('accept-edits', () =>
     commands.map((command) => ({ name: 'Bash', input: { command, description: 'x' } })),
   )
   expect(fates(events)).toEqual(commands.map(() => 'denied by person'))
 })
 
-it('a person is asked about a protected file that a subagent writes where edits are accepted', async () => {
+it('a person is asked about a protected file that a subagent writes in accept-edits', async () => {
   const events = await play('accept-edits', (cwd) => {
     const { name, input } = write(cwd, '.codex/config.toml')
     const call = { name, id: 'toolu_sub', arguments: JSON.stringify(input) }
@@ -139,7 +139,7 @@ it('a person is asked about a protected file that a subagent writes where edits 
   expect(fates(events)).toContain('denied by person')
 })
 
-it('a read outside the folder asks in a read-only session, one inside does not', async () => {
+it('in a read-only session, reading outside the folder asks and reading inside does not', async () => {
   const secret = join(home, 'secret.txt')
   writeFileSync(secret, 'secret')
   const read = (file_path: string) => ({ name: 'Read', input: { file_path } })

@@ -11,7 +11,7 @@ import { type ModelServer, startModelServer } from '../../testing/model-server.t
 import { TestReader } from '../../testing/reader.ts'
 import { createClaudeAdapter } from './index.ts'
 
-/** A home whose owner has told Claude Code, long ago, that this command needs no asking. */
+/** A home whose Claude Code settings allow this command. */
 const home = mkdtempSync(join(tmpdir(), 'parley-refusals-'))
 let server: ModelServer
 beforeAll(async () => {
@@ -55,20 +55,23 @@ const ends = (events: readonly SessionEvent[]) =>
   events.flatMap((event) => (event.type === 'tool-call.ended' ? [event.outcome] : []))
 const deny: NewRule = { tool: 'Bash', match: { command: 'touch *' }, decision: 'deny', scope: 'always' }
 
-it.each(['ask', 'bypass'] as const)('runs what Claude Code approves by itself, in mode %s', async (mode) => {
-  const { ran, events } = await play(mode)
-  expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({
-    ran: true,
-    decisions: [],
-    ends: ['completed'],
-  })
-})
+it.each(['ask', 'bypass'] as const)(
+  'runs a command that Claude Code approves by itself, in mode %s',
+  async (mode) => {
+    const { ran, events } = await play(mode)
+    expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({
+      ran: true,
+      decisions: [],
+      ends: ['completed'],
+    })
+  },
+)
 
 it.each([
   ['read-only', undefined, 'mode'],
   ['ask', deny, 'rule'],
   ['bypass', deny, 'rule'],
-] as const)('does not run it where Parley refuses: mode %s', async (mode, rule, by) => {
+] as const)('does not run a command that Parley refuses: mode %s', async (mode, rule, by) => {
   const { ran, events } = await play(mode, rule)
   expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({
     ran: false,
@@ -77,7 +80,7 @@ it.each([
   })
 })
 
-it('a rule that refuses subagents holds', async () => {
+it('a rule that denies subagents holds in every mode', async () => {
   const input = { description: 'look', subagent_type: 'general-purpose', prompt: 'Look.' }
   const call = { name: 'Agent', id: 'toolu_a', arguments: JSON.stringify(input) }
   const prompt = modelPrompt('Delegate.', { toolCalls: [call] }, { content: 'I tried.' })

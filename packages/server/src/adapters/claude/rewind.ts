@@ -11,7 +11,7 @@ export async function previewRewind(query: Query | undefined, promptId: string):
   return { files: await changedFiles(query, promptId), notes }
 }
 
-/** Only a dry run names the files. */
+/** Only a dry run returns the names of the files. */
 async function changedFiles(query: Query | undefined, promptId: string): Promise<string[]> {
   if (!query) throw new Error('Claude Code does not run.')
   const { canRewind, error, filesChanged } = await query.rewindFiles(promptUuid(promptId), { dryRun: true })

@@ -8,7 +8,9 @@ import {
 import type { ConnectInput } from '../../core/agent-adapter.ts'
 import { grantsOfFolder } from './trust.ts'
 
-/** Our modes in the agent's words. Read-only is the host's own rule on kinds of tools: the agent runs as usual. */
+/**
+ * Our modes and Claude's. Read-only is enforced by the host, by the kind of tool: the agent runs in its default mode.
+ */
 export const nativeModes: Readonly<Record<PermissionMode, NativeMode>> = {
   ask: 'default',
   'accept-edits': 'acceptEdits',
@@ -17,12 +19,12 @@ export const nativeModes: Readonly<Record<PermissionMode, NativeMode>> = {
   bypass: 'bypassPermissions',
 }
 
-/** The mode a process is started in; a wider one is set once it runs. */
+/** The mode in which a process starts; a wider mode is set once it runs. */
 export function startMode(mode: PermissionMode): NativeMode {
   return mode === 'plan' ? 'plan' : 'default'
 }
 
-/** The session options that are honoured here. */
+/** The session options that this adapter supports. */
 export const honouredOptions = [
   'effort',
   'hostToolsOnly',
@@ -35,13 +37,13 @@ export const honouredOptions = [
   'userSettings',
 ] as const satisfies readonly (keyof SessionOptions)[]
 
-/** What of a session's settings holds for the process from its start to its end. */
+/** The session settings that hold for the lifetime of the process. */
 export function processOptions({ options = {} }: SessionSettings): Options {
   return {
     includePartialMessages: true,
     enableFileCheckpointing: true,
     forwardSubagentText: true,
-    // An interrupt ends the turn and leaves background tasks alone: they are stopped one by one (stopTask).
+    // An interrupt ends the turn and leaves background tasks running: they are stopped one by one (stopTask).
     perTaskStopAffordance: true,
     ...builtInTools(options),
     ...systemPrompt(options),
@@ -53,7 +55,7 @@ export function processOptions({ options = {} }: SessionSettings): Options {
   }
 }
 
-/** The rest, for a process that is started for the session. */
+/** The other settings, for a process that is started for the session. */
 export function sessionOptions(
   { settings, cwd, resume, trusted }: ConnectInput,
   isWritten: boolean,
@@ -70,7 +72,7 @@ export function sessionOptions(
   }
 }
 
-/** The same, for a process that was started without a session. */
+/** The other settings, for a process that was started without a session. */
 export function claimOptions({
   settings,
   cwd,
@@ -90,13 +92,16 @@ export function claimOptions({
   }
 }
 
-/** The list is about the agent's own tools; those of the host come with their server. */
+/** The list covers the agent's own tools; host tools come with their MCP server. */
 function builtInTools({ tools, hostToolsOnly }: SessionOptions): Pick<Options, 'tools'> {
   if (hostToolsOnly) return { tools: [] }
   return tools ? { tools: tools.filter((name) => !name.startsWith(hostToolPrefix)) } : {}
 }
 
-/** A conversation that was killed before its first line was written has nothing to resume: it begins under its id. */
+/**
+ * A conversation whose process was killed before it wrote its first line cannot be resumed: it is started under its
+ * id.
+ */
 function resumption(
   { agentSessionId, fork, turns }: NonNullable<ConnectInput['resume']>,
   isWritten: boolean,

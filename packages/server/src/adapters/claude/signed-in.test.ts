@@ -22,11 +22,11 @@ it.each([
   ['a token', { ...home(), ANTHROPIC_AUTH_TOKEN: 'placeholder' }],
   ['a cloud', { ...home(), CLAUDE_CODE_USE_FOUNDRY: '1' }],
   ['a sign-in', home({ '.claude/.credentials.json': {} })],
-  ['a key of the console', home({ '.claude.json': { primaryApiKey: 'placeholder' } })],
+  ['a helper program for keys', home({ '.claude.json': { primaryApiKey: 'placeholder' } })],
   ['a program that gives keys', settings({ apiKeyHelper: '/bin/key' })],
   ['a key in its settings', settings({ env: { ANTHROPIC_API_KEY: 'placeholder' } })],
   ['a cloud in its settings', settings({ env: { CLAUDE_CODE_USE_BEDROCK: '1' } })],
-])('%s is something to sign in with', (_, env) => {
+])('%s counts as a sign-in', (_, env) => {
   expect(isSignedIn(env, 'linux')).toBe(true)
   expect(isSignedIn(env, 'darwin')).toBe(true)
 })
@@ -35,8 +35,8 @@ it.each([
   ['nothing', home()],
   ['an empty key', { ...home(), ANTHROPIC_API_KEY: '' }],
   ['settings about other things', settings({ env: { ANTHROPIC_MODEL: 'm' }, model: 'm' })],
-  ['settings that are none', settings([null, 'x'])],
-])('%s is not, unless there is a keychain', (_, env) => {
+  ['settings with a wrong shape', settings([null, 'x'])],
+])('%s does not count as a sign-in, and is unknown where a keychain exists', (_, env) => {
   expect(isSignedIn(env, 'linux')).toBe(false)
   expect(isSignedIn(env, 'darwin')).toBeUndefined()
 })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 type Values = Readonly<Record<string, unknown>>
 
-/** One of them set: there is a key, or a cloud that has its own. */
+/** If one of these is set, there is a key, or a cloud service with its own credentials. */
 const variables = [
   'ANTHROPIC_API_KEY',
   'ANTHROPIC_AUTH_TOKEN',
@@ -18,8 +18,8 @@ const variables = [
 ]
 
 /**
- * Whether Claude Code has something to sign in with, as far as it can be seen from outside; undefined if that is not to be
- * seen here. It must never say no to somebody who is signed in.
+ * Whether Claude Code has a credential, as far as that is visible from outside; undefined if it is not visible. It
+ * must never return false for a person who is signed in.
  */
 export function isSignedIn(env: Readonly<Record<string, string>>, platform: NodeJS.Platform) {
   const home = env.HOME ?? ''
@@ -28,7 +28,7 @@ export function isSignedIn(env: Readonly<Record<string, string>>, platform: Node
   const settings = read(join(folder, 'settings.json'))
   if (settings.apiKeyHelper || isNamed(asValues(settings.env))) return true
   if (read(join(env.CLAUDE_CONFIG_DIR ?? home, '.claude.json')).primaryApiKey) return true
-  // There it keeps its sign-in in the keychain of the system.
+  // On macOS, Claude Code keeps its credential in the system keychain.
   return platform === 'darwin' ? undefined : false
 }
 

@@ -22,7 +22,10 @@ import {
   sickProgram,
 } from './programs-under-test.ts'
 
-/** The program dies, leaves without a result, hangs or babbles: nothing of it is silent, and the session goes on. */
+/**
+ * The program dies, exits without a result, hangs or writes garbage: each fault is reported, and the session
+ * continues.
+ */
 let model: ModelServer
 let home: string
 beforeAll(async () => {
@@ -42,7 +45,7 @@ const told = modelPrompt('The word is parsley.', { content: 'I see.' })
 const talk = modelPrompt('Talk.', { content: words })
 const asked = modelPrompt('Which word?', { say: 'history' })
 
-/** A host with one session, on a program of our choosing. */
+/** A host with one session on the given program. */
 class Scene implements AsyncDisposable {
   readonly host: Host
   readonly #reader: TestReader
@@ -83,7 +86,7 @@ class Scene implements AsyncDisposable {
     await this.host.command(this.state.id, { type: 'turn.cancel', commandId: newId('cmd') })
   }
 
-  /** The end of the next turn to end. */
+  /** Resolves with the end of the next turn that ends. */
   async end(): Promise<EventOf<'turn.ended'>> {
     const { turns } = this.state
     await this.until((state) => state.turns > turns && !state.turn)
@@ -111,26 +114,26 @@ class Scene implements AsyncDisposable {
   }
 }
 
-/** A program that is well for one turn, and falls ill in the second, in mid-answer. */
+/** Runs one good turn, and a second one in which the program fails in the middle of the answer. */
 async function fallIll(illness: Illness): Promise<{ scene: Scene; end: EventOf<'turn.ended'> }> {
   const scene = await Scene.open(sickProgram(home, illness, words.slice(0, 8)))
   await scene.turn(told)
   return { scene, end: await scene.turn(talk) }
 }
 
-/** The same conversation goes on, in another process if need be. */
+/** Checks that the same conversation continues, in another process if necessary. */
 async function remembers(scene: Scene): Promise<void> {
   const end = await scene.turn(asked)
   expect(end.outcome).toBe('completed')
   expect((await scene.said()).at(-1)).toContain('parsley')
 }
 
-describe('in the middle of an answer', () => {
+describe('a fault in the middle of an answer', () => {
   it.each([
     ['dies', 3, 'exited with code 3. The next prompt starts it again.', /words The disk is on fire.$/],
     ['leaves', 0, 'ended without a result. The next prompt starts it again.', /^$/],
   ] as const)(
-    'it %s: the turn fails with its last words, and is gone on with',
+    'it %s: the turn fails with the last output of the program, and the conversation can be resumed',
     async (how, exitCode, why, last) => {
       const { scene, end } = await fallIll(how)
       await using _ = scene
@@ -144,7 +147,7 @@ describe('in the middle of an answer', () => {
     },
   )
 
-  it('it says null, which its own SDK cannot bear: the turn fails, and is gone on with', async () => {
+  it('it writes null, which the SDK cannot read: the turn fails, and the conversation can be resumed', async () => {
     const { scene, end } = await fallIll('says null')
     await using _ = scene
     expect(end).toMatchObject({
@@ -156,7 +159,7 @@ describe('in the middle of an answer', () => {
     expect(await scene.all('agent.disconnected')).toMatchObject([{ reason: 'crashed' }])
   })
 
-  it('it ends with a result that names no errors: the turn fails in words for a person', async () => {
+  it('it ends with a result without errors: the turn fails with a readable message', async () => {
     const { scene, end } = await fallIll('ends without errors')
     await using _ = scene
     expect(end).toMatchObject({ outcome: 'failed', error: { code: 'agent_failed' } })
@@ -165,7 +168,7 @@ describe('in the middle of an answer', () => {
     await remembers(scene)
   })
 
-  it.each(['babbles', 'floods stderr'] as const)('it %s: the answer is whole', async (how) => {
+  it.each(['babbles', 'floods stderr'] as const)('it %s: the answer is complete', async (how) => {
     const { scene, end } = await fallIll(how)
     await using _ = scene
     expect(end.outcome).toBe('completed')
@@ -174,13 +177,13 @@ describe('in the middle of an answer', () => {
     expect(await scene.all('agent.disconnected')).toEqual([])
   })
 
-  it('it says what is no message: kept as it came', async () => {
+  it('it writes values that are not messages: they are recorded unchanged', async () => {
     const { scene } = await fallIll('babbles')
     await using _ = scene
     expect((await scene.all('agent.unrecognised')).map(({ native }) => native)).toEqual([42, 'words'])
   })
 
-  it('it speaks of news: kept as it came, and the answer is whole', async () => {
+  it('it sends a message of an unknown type: the message is recorded unchanged, and the answer is complete', async () => {
     const { scene, end } = await fallIll('speaks of news')
     await using _ = scene
     expect(end.outcome).toBe('completed')
@@ -189,7 +192,7 @@ describe('in the middle of an answer', () => {
     ])
   })
 
-  it('it hangs: a cancel ends it by force, and the next prompt goes on with the conversation', async () => {
+  it('it hangs: a cancel kills it, and the next prompt resumes the conversation', async () => {
     const { path, pid } = knownProgram(home)
     await using scene = await Scene.open(path)
     await scene.turn(told)
@@ -207,7 +210,7 @@ describe('in the middle of an answer', () => {
   })
 })
 
-it('records a message once that a resumed program sends again', async () => {
+it('a message that a resumed program repeats is recorded once', async () => {
   await using scene = await Scene.open(repeatingProgram(home))
   await scene.turn(told)
   await scene.host.command(scene.state.id, { type: 'session.close', commandId: newId('cmd') })
@@ -216,7 +219,7 @@ it('records a message once that a resumed program sends again', async () => {
   expect(await scene.said()).toEqual(['I see.', words])
 })
 
-it('tells the steps of each turn and the time of its calls to the model', async () => {
+it('reports the steps of each turn and the time of its calls to the model', async () => {
   await using scene = await Scene.open()
   await scene.turn(told)
   await scene.turn(talk)
@@ -228,7 +231,7 @@ it('tells the steps of each turn and the time of its calls to the model', async 
   }
 })
 
-it('dies while it is idle: that is recorded, and the next prompt goes on with the conversation', async () => {
+it('dies while it is idle: that is recorded, and the next prompt resumes the conversation', async () => {
   const { path, pid } = knownProgram(home)
   await using scene = await Scene.open(path)
   await scene.turn(told)
@@ -238,7 +241,7 @@ it('dies while it is idle: that is recorded, and the next prompt goes on with th
   await remembers(scene)
 })
 
-it('dies while it runs a command: nothing of that is left running', async () => {
+it('dies while it runs a command: the command does not survive', async () => {
   const { path, pid } = knownProgram(home)
   await using scene = await Scene.open(path)
   const input = { command: 'echo begun > begun; tail -f /dev/null', description: 'Wait' }
@@ -256,11 +259,11 @@ it('dies while it runs a command: nothing of that is left running', async () => 
   await expect.poll(() => processesOf(home), goneIn).toEqual([])
 })
 
-/** The SDK asks a program to go before it makes it. */
+/** The SDK first asks a program to exit and then kills it. */
 const goneIn = { timeout: 10_000 }
 
-describe('at the start', () => {
-  it('it dies: its last words are told, and nothing is left running', async () => {
+describe('a fault at the start', () => {
+  it('it dies: its stderr is reported, and no process is left', async () => {
     const program = shellProgram(home, 'dying', 'echo "No libc for you." >&2; exit 3')
     await using scene = await Scene.open(program)
     const end = await scene.turn(told)
@@ -269,7 +272,7 @@ describe('at the start', () => {
     expect(processesOf(home)).toEqual([])
   })
 
-  it('it says nothing: that is given up in time, and it is ended', async () => {
+  it('it writes nothing: the start times out, and the process is killed', async () => {
     const program = shellProgram(home, 'silent', 'exec tail -f /dev/null')
     await using scene = await Scene.open(program, { connectMs: 500 })
     const end = await scene.turn(told)
@@ -278,7 +281,7 @@ describe('at the start', () => {
     await expect.poll(() => processesOf(home), goneIn).toEqual([])
   })
 
-  it('it babbles only: that is given up in time, and it is ended', async () => {
+  it('it writes only garbage: the start times out, and the process is killed', async () => {
     const program = shellProgram(home, 'babbling', 'while :; do echo "la la la"; sleep 0.05; done')
     await using scene = await Scene.open(program, { connectMs: 500 })
     const end = await scene.turn(told)
@@ -286,7 +289,7 @@ describe('at the start', () => {
     await expect.poll(() => processesOf(home), goneIn).toEqual([])
   })
 
-  it('it may not be run: that is said', async () => {
+  it('it is not executable: the error says so', async () => {
     const program = shellProgram(home, 'forbidden', 'exit 0')
     chmodSync(program, 0o644)
     await using scene = await Scene.open(program)
@@ -296,7 +299,7 @@ describe('at the start', () => {
   })
 })
 
-it('does not begin a new conversation in silence when its own is lost', async () => {
+it('does not silently start a new conversation when its own is lost', async () => {
   const { path, pid } = knownProgram(home)
   await using scene = await Scene.open(path)
   await scene.turn(told)

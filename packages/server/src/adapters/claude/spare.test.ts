@@ -32,10 +32,10 @@ const call = (name: string, input: unknown) => ({
 })
 const git = (cwd: string, ...args: string[]) => execFileSync('git', args, { cwd })
 
-/** In the command line of every Claude Code that is started here. */
+/** A part of the command line of every Claude Code that is started here. */
 const program = 'claude-agent-sdk-'
 
-/** A home, a host that keeps one Claude Code started, and what became of those that it started so. */
+/** A home, a host that keeps one spare Claude Code, and counts of what became of the spares. */
 async function world(options: Partial<CreateHostOptions> = {}) {
   const home = mkdtempSync(join(root, 'home-'))
   const config = join(home, '.claude')
@@ -72,7 +72,7 @@ async function world(options: Partial<CreateHostOptions> = {}) {
     await expect.poll(() => childrenWith(program)).toEqual([])
   })
   const folder = (name: string) => mkdtempSync(join(root, `${name}-`))
-  /** Makes the host keep one, by announcing a session in a folder that is then left. */
+  /** Makes the host keep a spare, by announcing a session in a folder. */
   const keepOne = async (cwd: string, settings = {}) =>
     host.prepareSession({ agent: 'claude', cwd, ...settings })
   const run = async (cwd: string, prompt: string, settings = {}) => {
@@ -85,10 +85,10 @@ async function world(options: Partial<CreateHostOptions> = {}) {
   return { home, config, claude, host, kept, folder, keepOne, run, end, cold: () => cold, taken: () => taken }
 }
 
-/** What the model was told since `calls`. */
+/** What the model received since `calls`. */
 const told = (calls: number) => JSON.stringify(server.calls.slice(calls).map(({ body }) => body))
 
-it('serves a session as a process of its own would', async () => {
+it('serves a session like a process that is started for it', async () => {
   const { folder, keepOne, run, end, host, cold } = await world()
   const cwd = folder('work')
   await keepOne(cwd, { mode: 'ask', model: 'claude-opus-4-5' })
@@ -115,7 +115,7 @@ it('serves a session as a process of its own would', async () => {
   expect(cold()).toBe(0)
 })
 
-it('knows the folder as it is when the session is created, and no other folder', async () => {
+it('sees the folder as it is when the session is created, and no other folder', async () => {
   const { folder, host, kept, run, end, cold } = await world()
   const [first, second] = [folder('first'), folder('second')]
   for (const cwd of [first, second]) git(cwd, 'init', '-q', '-b', 'before')
@@ -133,7 +133,7 @@ it('knows the folder as it is when the session is created, and no other folder',
   expect(words.map((one) => told(calls).includes(one))).toEqual([true, true, false, false, false, false])
 })
 
-it('runs the hooks of a session start with the session, not before', async () => {
+it('runs the session-start hooks with the session, not before', async () => {
   const { folder, config, keepOne, run, end, home, cold } = await world()
   const marker = join(home, 'hooked')
   const hook = { hooks: [{ type: 'command', command: `echo once >> '${marker}'` }] }
@@ -148,8 +148,8 @@ it('runs the hooks of a session start with the session, not before', async () =>
 
 it.each([
   ['a hook that is told which instructions were loaded', 'hook'],
-  ['a server of the folder', 'server'],
-  ['a server of a folder around it', 'outer server'],
+  ['an MCP server of the folder', 'server'],
+  ['an MCP server of a parent folder', 'outer server'],
 ])('starts %s with the session, not before', async (_what, kind) => {
   const { folder, host, keepOne, run, end, home, cold } = await world()
   const marker = join(home, 'ran')
@@ -171,7 +171,7 @@ it.each([
   expect(cold()).toBe(1)
 })
 
-it('gives host tools to the session that has the process', async () => {
+it('gives host tools to the session that uses the process', async () => {
   const seen: string[] = []
   const tool = defineTool({
     name: 'note',
@@ -200,7 +200,7 @@ const changeSettings = (config: string) => writeFileSync(join(config, 'settings.
 it.each([
   ['its process was killed', killParked],
   ['the settings of the person have changed', changeSettings],
-])('is not used once %s', async (_why, change) => {
+])('is not used after %s', async (_why, change) => {
   const { folder, keepOne, run, end, config, kept, cold } = await world()
   const cwd = folder('work')
   await keepOne(cwd)
@@ -218,7 +218,7 @@ it('ends when the session that took it gives up its start', async () => {
   await expect.poll(() => kept.length, { timeout: 30_000 }).toBe(1)
   const parked = childrenWith('--await-claim')
   expect(parked).toHaveLength(1)
-  // It answers nothing any more.
+  // Stops the process, so that it no longer responds.
   for (const pid of parked) process.kill(pid, 'SIGSTOP')
   const { sessionId } = await run(folder('second'), modelPrompt('Begin.', fine))
   await expect.poll(taken).toBe(1)
@@ -226,14 +226,14 @@ it('ends when the session that took it gives up its start', async () => {
   await expect.poll(() => childrenWith('--await-claim')).toEqual([])
 })
 
-it('is not started if another took its place before', async () => {
+it('is not started if the start was aborted before', async () => {
   const { claude } = await world()
   const signal = AbortSignal.abort(new Error('another is kept'))
   await expect(claude.prepare?.({ settings: {}, trusted: false, signal })).rejects.toThrow('another is kept')
   expect(childrenWith(program)).toEqual([])
 })
 
-it('leaves a folder that it cannot serve to a process of its own', async () => {
+it('leaves a folder that it cannot serve to a newly started process', async () => {
   const { folder, host, run, end, kept, cold } = await world()
   const [first, second] = [folder('first'), folder('second')]
   await host.trust(root)

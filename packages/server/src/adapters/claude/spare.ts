@@ -29,7 +29,7 @@ export async function prepareClaude(options: ClaudeOptions, input: PrepareInput)
 
 const managedSettings = '/etc/claude-code/managed-settings.json'
 
-/** The files that Claude Code reads once, when it is started: which they are, and when they were changed. */
+/** A fingerprint of the files that Claude Code reads once at its start. */
 function startFiles({ env, executable }: ClaudeOptions): string {
   const folder = configFolder(env)
   const files = [
@@ -46,13 +46,16 @@ function stamp(file: string): string | undefined {
   return found && `${found.ino} ${found.size} ${found.mtimeMs}`
 }
 
-/** The person's MCP servers. The rest of their file changes whenever Claude Code is started. */
+/** The person's MCP servers. Other fields of that file change whenever Claude Code starts. */
 function ownServers(env: Readonly<Record<string, string>>): unknown {
   const file = join(env.CLAUDE_CONFIG_DIR ?? env.HOME ?? '', '.claude.json')
   return (valuesIn(file) as { mcpServers?: unknown }).mcpServers
 }
 
-/** Hooks that need a prompt. Others may run as soon as Claude Code enters a folder, and new kinds of those are added. */
+/**
+ * Hooks that run only after a prompt. Others may run as soon as Claude Code enters a folder; newer versions add more
+ * of those.
+ */
 const needPrompt = new Set([
   'PreToolUse',
   'PostToolUse',
@@ -65,8 +68,8 @@ const needPrompt = new Set([
 ])
 
 /**
- * Whether Claude Code would start something of the person's or of the folder's when it enters the folder: hooks, plugins or
- * the folder's MCP servers. Without a session they must not run.
+ * Whether Claude Code would run something when it enters the folder: hooks, plugins or the folder's MCP servers.
+ * Without a session they must not run.
  */
 function runsSomething({ env, settingSources }: ClaudeOptions, cwd: string): boolean {
   const files = {
@@ -81,7 +84,7 @@ function runsSomething({ env, settingSources }: ClaudeOptions, cwd: string): boo
   })
 }
 
-/** Claude Code reads the servers of a folder from the folders around it, too. */
+/** Claude Code also reads the MCP servers of the parent folders. */
 function hasServers(folder: string): boolean {
   if (existsSync(join(folder, '.mcp.json'))) return true
   const parent = dirname(folder)

@@ -11,20 +11,20 @@ import { call } from '../../testing/model-answers.ts'
 import { type ModelServer, startModelServer } from '../../testing/model-server.ts'
 import { createClaudeAdapter } from './index.ts'
 
-/** Each turn prints and says about 25 KB: first the output of a command, from 1 to 12 KB, and then a text. */
+/** Each turn prints and writes about 25 KB: first the output of a command, from 1 to 12 KB, then a text. */
 const turns = 12
 const perTurn = 25_000
 const printed = (turn: number) => 1_000 * (1 + (turn % turns))
 const herbs = 'Parsley, sage, rosemary and thyme. '.repeat(perTurn / 35)
 const prompt = 'Go on.'
 
-it('what a turn of the real Claude stores is at most 1.3 times what it says, prints and is told', async () => {
+it('a turn of the real Claude stores at most 1.3 times the bytes that it writes, prints and receives', async () => {
   const home = mkdtempSync(join(tmpdir(), 'parley-claude-stored-'))
   onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
   const server = await startModelServer()
   onTestFinished(() => server.stop())
   scriptTurns(server, turns + 2)
-  // The difference leaves out what is stored once: the tables, and what the program tells of itself.
+  // The difference excludes what is stored once: the tables and the description of the program.
   const one = await storedAfter(1, { server, home })
   const many = await storedAfter(1 + turns, { server, home })
   const content = many.content - one.content
@@ -45,7 +45,10 @@ function scriptTurns(server: ModelServer, count: number): void {
   server.script(({ tools }) => (tools?.length ?? 0) > 0, steps.flat())
 }
 
-/** The bytes on disk once a session had so many turns and all is closed, those of its events, and those of what they hold. */
+/**
+ * Runs a session with `count` turns and closes it. Returns the bytes on disk, those of its events, and those of their
+ * content.
+ */
 async function storedAfter(count: number, { server, home }: { server: ModelServer; home: string }) {
   const folder = join(home, `turns-${count}`)
   mkdirSync(folder)

@@ -9,7 +9,7 @@ const rule = (ruleContent: string, destination: PermissionUpdate['destination'])
   destination,
 })
 
-it("takes over the agent's own suggestion as a rule of ours", () => {
+it("converts the agent's own suggestion to a rule", () => {
   const grants = suggestedGrants('Bash', { command: 'npm run build' }, [rule('npm run *', 'localSettings')])
   expect(grants).toEqual([
     {
@@ -21,7 +21,7 @@ it("takes over the agent's own suggestion as a rule of ours", () => {
   ])
 })
 
-it('suggests the same program with other arguments where the agent suggests nothing', () => {
+it('suggests the same program with other arguments if the agent suggests nothing', () => {
   const [grant] = suggestedGrants('Bash', { command: 'git commit -m x' }, undefined)
   expect(grant).toMatchObject({ scope: 'project', rule: { match: { command: 'git commit *' } } })
 })
@@ -31,7 +31,7 @@ it.each(['ls', 'make', 'npm test', 'a b; rm -rf /', 'echo $(x) y z', '/bin/sh -c
   (command) => expect(suggestedGrants('Bash', { command }, undefined)).toEqual([]),
 )
 
-it('suggests nothing that reaches beyond a command without shell syntax', () => {
+it('suggests nothing for a command with shell syntax', () => {
   expect(suggestedGrants('Bash', { command: 'npm run x && rm y' }, [rule('npm run *', 'session')])).toEqual(
     [],
   )

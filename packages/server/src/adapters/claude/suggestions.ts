@@ -12,8 +12,8 @@ const shellSyntax = /[;&|`$<>\n\r()'"\\]/
 const where = { session: 'for this session', project: 'in this folder', always: 'always' } as const
 
 /**
- * What a lasting answer could cover beyond this very call: what the agent itself suggests where it fits our rules, else
- * for a command the same program with other arguments.
+ * The wider grants to offer with a permission: those that the agent itself suggests, as far as our rules can express
+ * them; otherwise, for a command, the same program with other arguments.
  */
 export function suggestedGrants(
   tool: string,
@@ -36,12 +36,12 @@ function fromNative(update: PermissionUpdate, tool: string): PermissionOption[] 
   })
 }
 
-/** An answer names its scope and nothing else. */
+/** An answer names only a scope, so each scope may have one option. */
 function onePerScope(options: readonly PermissionOption[]): PermissionOption[] {
   return options.filter((one, index) => options.findIndex(({ scope }) => scope === one.scope) === index)
 }
 
-/** Program and subcommand, when more follows them: `npm run`, `git commit`. */
+/** Program and subcommand, if more arguments follow: `npm run`, `git commit`. */
 function prefixOf(command: string): string | undefined {
   const [program, subcommand, ...rest] = command.trim().split(/\s+/)
   const named = subcommand !== undefined && /^[a-z][\w-]*$/.test(subcommand) && rest.length > 0

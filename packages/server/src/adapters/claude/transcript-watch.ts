@@ -5,21 +5,21 @@ import { entryOf, idOfPrompt, isAskedAgain, promptOf } from './memory.ts'
 import { projectsFolder } from './transcript.ts'
 
 /**
- * Looks whether another program speaks in a conversation that a process of ours holds: in the transcript that both write, a
- * prompt appears that was not given to ours. Reads only what is new. The process knows nothing of such words.
+ * Detects whether another program writes in a conversation that our process holds: the shared transcript then has a
+ * prompt that was not sent to our process. Reads only what is new. Our process does not know such prompts.
  */
 export class TranscriptWatch {
   readonly #env: Readonly<Record<string, string>>
   readonly #own = new Set<string>()
   #file: string | undefined
   #sessionId: string | undefined
-  /** How far the file was read, in bytes. */
+  /** How many bytes of the file were read. */
   #read = 0
   #strange = false
-  /** A prompt of ours was seen in it, or it is the conversation that was resumed. */
+  /** Whether a prompt of ours was seen in the file, or the conversation was resumed. */
   #isBegun = true
 
-  /** What the transcript of the resumed conversation holds before the process is started is known to it. */
+  /** The process knows what the transcript of the resumed conversation contains before its start. */
   constructor(
     env: Readonly<Record<string, string>>,
     before: string | undefined,
@@ -30,7 +30,7 @@ export class TranscriptWatch {
     this.#sessionId = resumed
   }
 
-  /** A prompt that is given to our process. */
+  /** Registers a prompt that is sent to our process. */
   gives(uuid: string): void {
     this.#own.add(uuid)
   }
@@ -44,7 +44,7 @@ export class TranscriptWatch {
       this.#isBegun = false
     }
     const entries = (await this.#newLines(sessionId)).flatMap(entryOf)
-    // a copy of a conversation begins with what was said in that one
+    // A forked conversation begins with the content of the original.
     const first = this.#isBegun ? 0 : entries.findIndex(({ uuid }) => this.#own.has(uuid ?? ''))
     if (first < 0) return false
     this.#isBegun = true

@@ -14,10 +14,10 @@ import { describeCall } from './translate-tool-call.ts'
 import { endCall } from './translate-tool-result.ts'
 import { measureCall, withBegunTurn } from './translate-usage.ts'
 
-/** Not from a model: Claude Code's own words, e.g. the text of an error. */
+/** Marks text of Claude Code itself, such as an error, in place of a model. */
 const synthetic = '<synthetic>'
 
-/** An assistant message brings one finished block, or several at once where nothing was streamed. */
+/** An assistant message contains one finished block, or several if nothing was streamed. */
 export function translateAssistant(before: TranslateState, message: NativeAssistant): Translation {
   const { content, model, usage } = message.message
   let state = withBegunTurn(before, message.user_message_uuids)
@@ -39,7 +39,10 @@ export function translateAssistant(before: TranslateState, message: NativeAssist
   return { state, outputs }
 }
 
-/** Another answer than the one being streamed: that one broke off, and was asked for again without a stream. */
+/**
+ * The message belongs to another answer than the one being streamed: the stream broke off, and the request was
+ * repeated without streaming.
+ */
 function abandonStream(state: TranslateState, { message, parent_tool_use_id }: NativeAssistant): Translation {
   const line = parent_tool_use_id ?? ''
   const stream = state.streams[line]
@@ -50,7 +53,7 @@ function abandonStream(state: TranslateState, { message, parent_tool_use_id }: N
   }
 }
 
-/** The blocks and calls that these messages brought are taken back. */
+/** Retracts the blocks and calls of these messages. */
 export function retract(state: TranslateState, uuids: readonly string[], reason: string): Translation {
   const ids = uuids.flatMap((uuid) => takenFrom(state, uuid) ?? [])
   return {
@@ -109,7 +112,7 @@ function takeBlock(
   }
 }
 
-/** The block that was streamed before, now as written: the first of its kind that is not. */
+/** Finds the streamed block that this one completes: the first of its kind that is not yet written. */
 function claim(
   state: TranslateState,
   message: NativeAssistant,

@@ -10,7 +10,7 @@ import {
   withTurn,
 } from './translate.ts'
 
-/** Messages that no recording has, one after the other, in a turn that runs. */
+/** Translates messages that no recording contains, in order, in a running turn. */
 function play(messages: readonly object[], state: TranslateState = withTurn(initialState())): AgentOutput[] {
   let now = state
   return messages.flatMap((message) => {
@@ -51,17 +51,17 @@ const starts = [
 ]
 
 describe('a message', () => {
-  it('is taken once, by its uuid', () => {
+  it('is translated once, by its uuid', () => {
     const message = assistant([text])
     expect(play([message, message])).toMatchObject([{ type: 'text.written' }])
   })
 
-  it('that the resumed conversation holds already is not taken', () => {
+  it('that the resumed conversation already contains is not translated', () => {
     const message = assistant([text])
     expect(play([message], withTurn(initialState({ resumed: true, taken: [message.uuid] })))).toEqual([])
   })
 
-  it('of an unknown type is kept', () => {
+  it('of an unknown type is recorded', () => {
     const unknown = { type: 'tomorrow', uuid: 'x' }
     expect(play([unknown])).toEqual([
       { type: 'agent.unrecognised', native: unknown, reason: 'a message of type tomorrow' },
@@ -82,12 +82,12 @@ describe('a message', () => {
     [{ type: 'stream_event' }],
     [system('init')],
     [system('compact_boundary')],
-  ])('of a wrong shape is kept and breaks nothing: %j', (message) => {
+  ])('of a wrong shape is recorded and breaks nothing: %j', (message) => {
     const { outputs } = translate(withTurn(initialState()), message)
     expect(outputs).toMatchObject([{ type: 'agent.unrecognised', reason: expect.any(String) }])
   })
 
-  it('of a person, replayed or synthetic, gives nothing', () => {
+  it('of a person, replayed or synthetic, gives no output', () => {
     const user = { type: 'user', message: { content: 'Hello' }, ...common }
     expect(
       play([
@@ -100,12 +100,12 @@ describe('a message', () => {
 })
 
 describe('a block', () => {
-  it('has one id, streamed and written', () => {
+  it('has one id for its deltas and its text', () => {
     const outputs = play([...starts, assistant([text])])
     expect(outputs.map((output) => 'blockId' in output && output.blockId)).toEqual(['msg_1:0', 'msg_1:0'])
   })
 
-  it('keeps its index when one before it was left out', () => {
+  it('keeps its index if an earlier block was left out', () => {
     const outputs = play([
       starts[0] as object,
       streamed({ type: 'content_block_start', index: 0, content_block: { type: 'redacted_thinking' } }),
@@ -119,7 +119,7 @@ describe('a block', () => {
     ])
   })
 
-  it('of hidden thinking is a notice; an empty one is nothing', () => {
+  it('of hidden thinking is a notice, and an empty one gives no output', () => {
     expect(play([assistant([{ type: 'redacted_thinking', data: 'x' }])])).toMatchObject([
       { type: 'agent.noticed', code: 'thinking-redacted' },
     ])
@@ -133,7 +133,7 @@ describe('a block', () => {
     ).toEqual([])
   })
 
-  it('is cut off when the answer was aborted', () => {
+  it('is marked as interrupted when the answer was aborted', () => {
     expect(
       play([...starts, assistant([{ type: 'text', text: 'wor' }], { aborted: true })]).at(-1),
     ).toMatchObject({ type: 'text.written', text: 'wor', interrupted: true })
@@ -150,7 +150,7 @@ describe('a block', () => {
     ])
   })
 
-  it('is retracted when the model refused, and the model in force changes', () => {
+  it('is retracted after a refusal of the model, and the effective model changes', () => {
     const first = assistant([text])
     const outputs = play([
       first,
@@ -168,7 +168,7 @@ describe('a block', () => {
     ])
   })
 
-  it('that began outside a turn is not streamed into one', () => {
+  it('that started outside a turn is not streamed into one', () => {
     let state = initialState()
     for (const start of starts) state = translate(state, start).state
     const more = streamed({
@@ -182,22 +182,22 @@ describe('a block', () => {
   })
 })
 
-describe('a call', () => {
-  it('that was denied by the person ends denied', () => {
+describe('a tool call', () => {
+  it('that the person denied ends as denied', () => {
     const state = withDenied(withTurn(initialState()), 'call')
     expect(play([assistant([bash]), resultOf('call', { is_error: true })], state).at(-1)).toMatchObject({
       outcome: 'denied',
     })
   })
 
-  it('that the agent refused by itself ends denied', () => {
+  it('that the agent itself refused ends as denied', () => {
     const denied = system('permission_denied', { tool_use_id: 'call' })
     expect(play([assistant([bash]), denied, resultOf('call', { is_error: true })]).at(-1)).toMatchObject({
       outcome: 'denied',
     })
   })
 
-  it('that the API itself makes ends with the block that brings its result', () => {
+  it('that the API itself makes ends with its result block', () => {
     const outputs = play([
       assistant([
         { type: 'server_tool_use', id: 'srv', name: 'web_search', input: { query: 'stars' } },
@@ -241,11 +241,11 @@ describe('a call', () => {
     ['AskUserQuestion', { questions: [{ question: 'Why?' }] }, 'other', 'Ask: Why?'],
     ['mcp__host__add', { a: 1 }, 'other', 'host: add'],
     ['Tomorrow', null, 'other', 'Tomorrow'],
-  ])('of %s is described', (name, input, kind, title) => {
+  ])('of %s has a kind and a title', (name, input, kind, title) => {
     expect(describeTool(name, input, '/somewhere')).toMatchObject({ kind, title })
   })
 
-  it('is known to read only where the tool is known', () => {
+  it('is marked as read-only only for a known tool', () => {
     expect(describeTool('Read', { file_path: '/a', offset: 3 })).toMatchObject({
       readOnly: true,
       locations: [{ path: '/a', line: 3 }],
@@ -267,7 +267,7 @@ describe('the end of a turn', () => {
     total_cost_usd: 1,
   }
 
-  it("of the agent's own work does not end a turn that waits", () => {
+  it('does not come with a result of the agent’s own work while a prompt waits', () => {
     const state = withTurn(initialState(), 'mine')
     const own = { ...result, uuid: 'a', origin: { kind: 'task-notification' } }
     const mine = { ...result, uuid: 'b', user_message_uuids: ['mine'] }
@@ -275,7 +275,7 @@ describe('the end of a turn', () => {
     expect(play([{ ...result, uuid: 'c', user_message_uuids: ['other'] }], state)).toEqual([])
   })
 
-  it('is the difference in cost where the agent does not say it', () => {
+  it('reports the difference in cost if the agent does not report the cost of the turn', () => {
     const outputs = play([{ ...result, uuid: 'a', modelUsage: { m: { inputTokens: 1, outputTokens: 1 } } }])
     expect(outputs).toMatchObject([
       { type: 'usage.measured', costUsd: 1 },
@@ -292,14 +292,14 @@ describe('the end of a turn', () => {
     [400, 'prompt_too_long', 'too_large', /^done$/],
     [null, 'api_error', 'agent_failed', /^done Send the prompt again.$/],
     [null, 'model_error', 'agent_failed', /^done$/],
-  ])('with the status %s (%s) fails as %s, and says what to do', (status, reason, code, message) => {
+  ])('with status %s (%s) is a failure with code %s and advice', (status, reason, code, message) => {
     const failed = { is_error: true, api_error_status: status, terminal_reason: reason }
     expect(play([{ ...result, uuid: 'a', ...failed }])).toMatchObject([
       { type: 'turn.ended', outcome: 'failed', error: { code, message: expect.stringMatching(message) } },
     ])
   })
 
-  it('without a word from the model is noticed; from a command of the agent it is nothing', () => {
+  it('without any text of the model gives a notice, except for a command of the agent', () => {
     const empty = { ...result, uuid: 'a', result: '', num_turns: 2 }
     expect(play([empty])).toMatchObject([
       { type: 'agent.noticed', level: 'warning', code: 'empty-answer' },
@@ -308,14 +308,14 @@ describe('the end of a turn', () => {
     expect(play([{ ...empty, num_turns: 0 }])).toMatchObject([{ type: 'turn.ended', outcome: 'completed' }])
   })
 
-  it('counts what the whole turn used where that is told', () => {
+  it('counts the usage of the whole turn if that is reported', () => {
     const used = { m: { inputTokens: 3, outputTokens: 4, costUSD: 1 } }
     expect(
       play([{ ...result, uuid: 'a', modelUsage: used, model_usage_since_last_result: used }]).at(-1),
     ).toMatchObject({ type: 'turn.ended', usage: { input: 3, output: 4 }, costUsd: 1 })
   })
 
-  it('never comes for a prompt that was dropped: the turn ends without', () => {
+  it('comes without a result for a prompt that was dropped', () => {
     const dropped = { type: 'command_lifecycle', command_uuid: 'mine', state: 'cancelled', uuid: 'a' }
     expect(play([dropped], withTurn(initialState(), 'mine'))).toEqual([
       { type: 'turn.ended', outcome: 'cancelled', stopReason: 'cancelled' },
@@ -324,7 +324,7 @@ describe('the end of a turn', () => {
 })
 
 describe('beside the conversation', () => {
-  it('says limits when they matter, and when they no longer do', () => {
+  it('reports rate limits when they apply and when they no longer do', () => {
     const limit = (status: string) => ({
       type: 'rate_limit_event',
       uuid: `u${++uuids}`,
@@ -357,13 +357,13 @@ describe('beside the conversation', () => {
     expect(play([message]).at(-1)).toMatchObject({ type: 'agent.noticed', ...notice })
   })
 
-  it('says what a slash command printed as text', () => {
+  it('reports the output of a slash command as text', () => {
     expect(play([system('local_command_output', { content: 'printed' })])).toMatchObject([
       { type: 'text.written', text: 'printed' },
     ])
   })
 
-  it('says an automatic compaction that has no summary', () => {
+  it('reports an automatic compaction without a summary', () => {
     const boundary = system('compact_boundary', { compact_metadata: { trigger: 'auto', pre_tokens: 9 } })
     expect(play([boundary, assistant([text])])).toEqual([
       { type: 'context.compacted', trigger: 'auto', before: 9 },
@@ -371,7 +371,7 @@ describe('beside the conversation', () => {
     ])
   })
 
-  it('keeps what is known of the commands', () => {
+  it('keeps the known descriptions of commands', () => {
     const init = system('init', {
       cwd: '/somewhere',
       model: 'm',
@@ -390,7 +390,7 @@ describe('beside the conversation', () => {
   })
 })
 
-describe('a result in odd shapes', () => {
+describe('a result with an unusual shape', () => {
   const init = system('init', {
     cwd: '/',
     model: 'm',
@@ -401,17 +401,17 @@ describe('a result in odd shapes', () => {
   })
   const result = { type: 'result', subtype: 'success', result: 'words', session_id: 's2', num_turns: 3 }
 
-  it('names the conversation to resume where it is another than the last init said', () => {
+  it('names the conversation to resume if it differs from the last init', () => {
     expect(
       play([init, { ...result, uuid: 'r1' }]).filter(({ type }) => type === 'agent.connected'),
     ).toMatchObject([{ agentSessionId: 's' }, { agentSessionId: 's2' }])
   })
 
-  it('of a start that failed names no conversation', () => {
+  it('of a failed start names no conversation', () => {
     expect(play([{ ...result, uuid: 'r2' }]).map(({ type }) => type)).toEqual(['turn.ended'])
   })
 
-  it('tells the steps of its turn, and the time of its calls alone', () => {
+  it('reports the steps of its turn, and the time of its calls alone', () => {
     const first = { ...result, uuid: 'r3', duration_api_ms: 100, modelUsage: { m: {} } }
     let state = translate(withTurn(initialState()), first).state
     state = withTurn(state)
@@ -419,7 +419,7 @@ describe('a result in odd shapes', () => {
     expect(end).toMatchObject({ type: 'turn.ended', steps: 3, modelMs: 30 })
   })
 
-  it('without errors and without a subtype fails the turn in words', () => {
+  it('without errors and without a subtype fails the turn with a message', () => {
     const [end] = play([{ type: 'result', is_error: true, uuid: 'r5', session_id: 's' }])
     expect(end).toMatchObject({ type: 'turn.ended', outcome: 'failed', stopReason: 'error' })
     expect(JSON.stringify(end)).not.toContain('undefined')

@@ -22,7 +22,7 @@ import { retract } from './translate-assistant.ts'
 import { parentOf, type TranslateState, type Translation } from './translate-state.ts'
 import { retractUnwritten, withoutStream } from './translate-stream.ts'
 
-/** What the agent says beside the conversation: retries, limits, refusals, hooks, progress. */
+/** Messages beside the conversation: retries, limits, refusals, hooks, progress. */
 export const notices = {
   'system/api_retry': (state: TranslateState, message: NativeApiRetry): Translation => {
     const { attempt, max_retries, retry_delay_ms, error_status, error } = message

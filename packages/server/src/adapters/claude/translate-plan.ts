@@ -3,7 +3,7 @@ import type { NativeToolOutput } from './native.ts'
 import type { Call, TranslateState, Translation } from './translate-state.ts'
 import { isRecord } from './translate-tool-call.ts'
 
-/** The plan after a call of one of the tools that keep it, or nothing when the call was of another tool. */
+/** The plan after a call of a plan tool; undefined for a call of another tool. */
 export function planAfter(
   state: TranslateState,
   call: Call,

@@ -6,8 +6,8 @@ import { type TranslateState, type Translation, withoutTurn } from './translate-
 import { costOfTurn, effortOfTurn, measureResult, usageOf } from './translate-usage.ts'
 
 /**
- * A result ends the turn, with two exceptions. A call that was deferred parks it: the process ends and the host
- * keeps the turn open. And a result of work that the agent took up by itself is not the end of a turn that waits.
+ * A result ends the turn, with two exceptions. After a deferred call the turn is parked: the process ends and the host
+ * keeps the turn open. And the result of the agent's own work does not end a turn that waits.
  */
 export function translateResult(state: TranslateState, result: NativeResult): Translation {
   const measured = withSessionId(measureResult(state, result), result)
@@ -23,14 +23,14 @@ function withSessionId({ state, outputs }: Translation, { session_id }: NativeRe
   return { state: named.state, outputs: [...named.outputs, ...outputs] }
 }
 
-/** The agent was at work by itself and said nothing: only that it failed is worth a turn. */
+/** The agent worked by itself and wrote nothing: only a failure gives an own turn. */
 function endOfNothing(state: TranslateState, measured: Translation, result: NativeResult): Translation {
   const failed = outcomeOf(result) === 'failed' && result.terminal_reason !== 'tool_deferred'
   const own: AgentOutput[] = failed ? [beginningOf(state), endOf(state, result)] : []
   return { state: withoutStreams(measured.state), outputs: [...measured.outputs, ...own] }
 }
 
-/** A turn that the agent begins by itself, and why. */
+/** The start of an own turn of the agent, with its cause. */
 export function beginningOf({ reported }: TranslateState): AgentOutput {
   const task = reported && { taskId: reported.taskId, title: reported.title }
   return { type: 'turn.started', cause: { by: 'agent', ...task } }
@@ -42,7 +42,7 @@ function isForeign({ turn }: TranslateState, { origin, user_message_uuids }: Nat
   return !turn.begun && origin !== undefined && origin.kind !== 'human'
 }
 
-/** The model was asked, also a second time, and gave nothing. A command of the agent's own needs no model. */
+/** The model was asked, also a second time, and returned nothing. A command of the agent itself needs no model. */
 function silence(result: NativeResult): AgentOutput[] {
   const empty =
     outcomeOf(result) === 'completed' &&
@@ -121,7 +121,7 @@ function errorOf(result: NativeResult): ErrorInfo {
   }
 }
 
-/** What to do, where the agent's own words do not say it. By the status of the model's answer, or by how it ended. */
+/** Advice where the agent's own message has none, by the status of the model's response or by the terminal reason. */
 const advice: Readonly<Record<string, string>> = {
   401: 'Check ANTHROPIC_API_KEY, or sign in again with the program itself: claude auth login (parley agents shows where it is)',
   403: 'Check ANTHROPIC_API_KEY, or sign in again with the program itself: claude auth login (parley agents shows where it is)',

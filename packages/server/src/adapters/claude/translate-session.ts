@@ -11,7 +11,7 @@ import type {
 import { type TranslateState, type Translation, withTurn } from './translate-state.ts'
 import { withBegunTurn } from './translate-usage.ts'
 
-/** Comes with every turn; only what has changed since is said. */
+/** `init` comes with every turn; only changes are reported. */
 export function takeInit(state: TranslateState, init: NativeInit): Translation {
   const known = new Map(state.commands.map((command) => [command.name, command]))
   const connected = {
@@ -34,8 +34,8 @@ export function takeInit(state: TranslateState, init: NativeInit): Translation {
 }
 
 /**
- * A result names the conversation, too: some versions go on under another id without an `init`. A result before any
- * `init` is that of a failed start, whose id belongs to no conversation.
+ * A result also names the conversation: some versions continue under another id without an `init`. A result before any
+ * `init` comes from a failed start, whose id belongs to no conversation.
  */
 export function takeSessionId(state: TranslateState, sessionId: string | undefined): Translation {
   const { saidSessionId } = state
@@ -46,7 +46,7 @@ export function takeSessionId(state: TranslateState, sessionId: string | undefin
   }
 }
 
-/** Without the one that is no tool: it is how Claude gives a result in the shape that was asked for. */
+/** Without `StructuredOutput`, which is not a real tool but the way in which Claude returns structured output. */
 function toolsIn({ hostTools }: TranslateState, { tools }: NativeInit): string[] {
   return tools.filter((name) => name !== 'StructuredOutput').map((name) => hostTools.get(name)?.name ?? name)
 }
@@ -83,7 +83,7 @@ export function changeCommands(state: TranslateState, { commands }: NativeComman
   return { state: { ...state, commands: listed }, outputs: [{ type: 'agent.connected', commands: listed }] }
 }
 
-/** The agent forgot the conversation and goes on under another id, which the next `init` says. */
+/** The agent cleared the conversation and continues under another id, which the next `init` reports. */
 export function beginConversationAnew(
   state: TranslateState,
   { trigger }: NativeConversationReset,
@@ -102,7 +102,7 @@ export function beginConversationAnew(
   }
 }
 
-/** Says when the agent takes up a prompt, and when it drops one that it never took up: no result comes then. */
+/** Reports when the agent starts a prompt, and when it drops one that it never started: no result comes then. */
 export function followCommand(state: TranslateState, message: NativeCommandLifecycle): Translation {
   const { command_uuid, state: now } = message
   if (now === 'started') return takeUp(state, command_uuid)
@@ -120,7 +120,7 @@ export function followCommand(state: TranslateState, message: NativeCommandLifec
   }
 }
 
-/** A steered prompt is taken up in the turn that runs; if that is over, it begins the next one. */
+/** A steered prompt joins the running turn; if that turn is over, it begins the next one. */
 function takeUp(state: TranslateState, uuid: string): Translation {
   const promptId = state.pending.get(uuid)
   if (promptId === undefined) return { state: withBegunTurn(state, [uuid]), outputs: [] }
@@ -138,7 +138,7 @@ function withoutPending(state: TranslateState, uuid: string): TranslateState {
   return { ...state, pending }
 }
 
-/** The boundary comes first and its summary, if any, right behind it: they are said together. */
+/** The boundary comes first and its summary, if any, in the next message: they are reported together. */
 export const compact = {
   hold(state: TranslateState, { compact_metadata }: NativeCompactBoundary): Translation {
     const { trigger, pre_tokens, post_tokens } = compact_metadata

@@ -4,35 +4,38 @@ import type { HostToolNames } from './host-tools.ts'
 import type { NativeUsage } from './native.ts'
 
 export type TranslateContext = {
-  /** What the person asked for. Read-only is the host's own: the agent runs it in its default mode. */
+  /** The mode that the person requested. Read-only is enforced by the host: the agent runs in its default mode. */
   readonly requestedMode?: PermissionMode
-  /** The conversation goes on: its totals are not known before the first result. */
+  /** True for a resumed conversation: its totals are unknown before the first result. */
   readonly resumed?: boolean
   readonly hostTools?: HostToolNames
-  /** Uuids of the messages that the resumed conversation holds already: a program may send them once more. */
+  /** Uuids of the messages that the resumed conversation already contains: a program may send them again. */
   readonly taken?: readonly string[]
 }
 
-/** Everything the translator remembers. A value: it is replaced, never changed. */
+/** The whole state of the translator. Immutable. */
 export type TranslateState = {
   readonly requestedMode: PermissionMode | undefined
   readonly cwd: string | undefined
   readonly hostTools: HostToolNames
-  /** What is known of the agent's commands beyond their names. */
+  /** The descriptions of the agent's commands. */
   readonly commands: readonly AgentCommand[]
-  /** The turn of the host's that runs, and how many there were. */
+  /** The host's turn that runs, and the number of turns so far. */
   readonly turn: Turn | undefined
   readonly turns: number
-  /** Steered prompts that the agent has and has not taken up: their uuids, with our ids of them. */
+  /** Steered prompts that the agent has received but not started: their uuids, with our ids. */
   readonly pending: ReadonlyMap<string, string>
-  /** The background task that reported last: what the agent does next by itself is about it. */
+  /** The background task that reported last: the agent's next own turn is about it. */
   readonly reported: Task | undefined
-  /** The answer being streamed, by the tool call of its subagent; '' for the main line. */
+  /** The answer being streamed, by the tool call of its subagent; '' for the main agent. */
   readonly streams: Readonly<Record<string, Stream>>
-  /** Messages taken, by uuid, with the blocks and calls they brought. In pages, the newest first; the last is forgotten. */
+  /**
+   * Translated messages by uuid, with the ids of their blocks and calls. In pages, the newest first; the oldest page
+   * is dropped.
+   */
   readonly taken: readonly ReadonlyMap<string, readonly string[]>[]
   readonly calls: ReadonlyMap<string, Call>
-  /** Our id of a call that the agent asks for again under its old one. */
+  /** Our id of a call that the agent asks for again under its old id. */
   readonly aliases: ReadonlyMap<string, string>
   readonly denied: ReadonlySet<string>
   readonly interrupting: boolean
@@ -42,7 +45,7 @@ export type TranslateState = {
   /** A compaction whose summary may come with the next message. */
   readonly compaction: Compaction | undefined
   readonly saidConnected: string
-  /** The id of the conversation as it was last given on. */
+  /** The id of the conversation as last reported. */
   readonly saidSessionId: string | undefined
   readonly saidMode: string | undefined
   readonly saidModel: string | undefined
@@ -51,9 +54,9 @@ export type TranslateState = {
 
 export type Turn = {
   readonly number: number
-  /** The uuids of the prompts given into it. Empty: every result is its own. */
+  /** The uuids of the prompts in this turn. If empty, every result belongs to the turn. */
   readonly prompts: readonly string[]
-  /** The agent has begun with it. Before that, a result belongs to work of the agent's own accord. */
+  /** Whether the agent has started the turn. Before that, a result belongs to the agent's own work. */
   readonly begun: boolean
 }
 
@@ -65,30 +68,30 @@ export type Stream = {
 export type StreamBlock = {
   readonly index: number
   readonly type: string
-  /** The id of the block, or of the call. */
+  /** The id of the block or of the call. */
   readonly id: string
-  /** Something of it was given on. */
+  /** Whether a part of the block was given as output. */
   readonly begun: boolean
   readonly written: boolean
-  /** The turn it was begun in: its deltas mean nothing in another. */
+  /** The turn in which the block started: its deltas are dropped in another turn. */
   readonly turn: number | undefined
 }
 export type Call = {
   readonly name: string
   readonly title: string
   readonly input: unknown
-  /** The turn it was recorded in; undefined: outside of any. */
+  /** The turn in which the call was recorded; undefined outside a turn. */
   readonly turn: number | undefined
-  /** The call that started the subagent whose call this is. */
+  /** The call that started the subagent which made this call. */
   readonly parentToolCallId?: string
 }
 export type UsageSoFar = {
-  /** Totals of the conversation; undefined when it was resumed and no result has come yet. */
+  /** Totals of the conversation; undefined after a resume until the first result. */
   readonly total: TokenUsage | undefined
-  /** What calls to the model have used since the last result, by the id of the answer. */
+  /** The usage of calls to the model since the last result, by the id of the answer. */
   readonly calls: ReadonlyMap<string, TokenUsage>
   readonly costUsd: number | undefined
-  /** Time in calls to the model, as the process counts it; undefined until the first result of a resumed one. */
+  /** Time in calls to the model, as the process counts it; undefined after a resume until the first result. */
   readonly apiMs: number | undefined
   readonly context: number
   readonly window: number | undefined
@@ -140,8 +143,8 @@ function emptyState(context: TranslateContext): TranslateState {
 }
 
 /**
- * A turn of the host's begins. `messageUuid` is the `uuid` of the prompt as it was given to the agent: with it the
- * turn begins when the agent takes the prompt up, and a result of other work does not end it. Without, it begins now.
+ * A turn of the host begins. With `messageUuid`, the `uuid` of the prompt as sent to the agent, the turn starts when
+ * the agent starts the prompt, and a result of other work does not end it. Without it, the turn starts now.
  */
 export function withTurn(state: TranslateState, messageUuid?: string): TranslateState {
   const number = state.turns + 1
@@ -149,18 +152,18 @@ export function withTurn(state: TranslateState, messageUuid?: string): Translate
   return { ...state, turn, turns: number, interrupting: false }
 }
 
-/** Words into the turn that runs. The agent takes them up between two steps, or in a turn of their own. */
+/** A prompt was steered into the running turn. The agent takes it between two steps, or in a turn of its own. */
 export function withSteering(state: TranslateState, messageUuid: string, promptId: string): TranslateState {
   return { ...state, pending: new Map(state.pending).set(messageUuid, promptId) }
 }
 
-/** The agent begins a turn by itself. */
+/** The agent begins an own turn. */
 export function withOwnTurn(state: TranslateState): TranslateState {
   const number = state.turns + 1
   return { ...state, turn: { number, prompts: [], begun: true }, turns: number, reported: undefined }
 }
 
-/** The host has ended the turn by itself; what still comes of it is outside of any. */
+/** The host has ended the turn by itself; its later messages are outside any turn. */
 export function withoutTurn(state: TranslateState): TranslateState {
   return { ...state, turn: undefined, interrupting: false }
 }
@@ -170,7 +173,7 @@ export function withInterrupt(state: TranslateState): TranslateState {
   return { ...state, interrupting: true }
 }
 
-/** The result of this call, an error, means that it was not allowed. By its id, ours or the agent's. */
+/** The error result of this call means that it was not allowed. `toolCallId` is our id or the agent's. */
 export function withDenied(state: TranslateState, toolCallId: string): TranslateState {
   return { ...state, denied: new Set(state.denied).add(toolCallId) }
 }
@@ -179,7 +182,7 @@ export function withRequestedMode(state: TranslateState, mode: PermissionMode): 
   return { ...state, requestedMode: mode }
 }
 
-/** The commands as the agent described them; `init` knows only their names. */
+/** The commands as the agent described them; `init` has only their names. */
 export function withCommands(state: TranslateState, commands: readonly AgentCommand[]): TranslateState {
   return { ...state, commands }
 }
@@ -189,7 +192,7 @@ export function callIdOf(state: TranslateState, nativeId: string): string {
   return state.aliases.get(nativeId) ?? nativeId
 }
 
-/** The subagent that made this call, by the call that started it. */
+/** The call that started the subagent which made this call. */
 export function parentOfCall({ calls }: TranslateState, toolCallId: string): { parentToolCallId?: string } {
   const { parentToolCallId } = calls.get(toolCallId) ?? {}
   return parentToolCallId === undefined ? {} : { parentToolCallId }
@@ -205,12 +208,12 @@ export function parentOf(
 const pageSize = 100
 const pages = 40
 
-/** What a message brought, if it was taken. */
+/** The ids of the blocks and calls of a message, if it was translated. */
 export function takenFrom(state: TranslateState, uuid: string): readonly string[] | undefined {
   return state.taken.find((page) => page.has(uuid))?.get(uuid)
 }
 
-/** Notes a message as taken, with what it brought. */
+/** Records that a message was translated, with the ids of its blocks and calls. */
 export function withTaken(
   state: TranslateState,
   uuid: string | undefined,

@@ -20,7 +20,7 @@ import { measureCall, withBegunTurn } from './translate-usage.ts'
 
 type EventOf<Type extends StreamEvent['type']> = Extract<StreamEvent, { type: Type }>
 
-/** One event of an answer that is being streamed: deltas, and what must be remembered to write its blocks later. */
+/** One event of a streamed answer: gives deltas, and keeps what is needed to write its blocks later. */
 export function translateStreamEvent(before: TranslateState, message: NativeStreamEvent): Translation {
   const { event, parent_tool_use_id: parent } = message
   const state = withBegunTurn(before, message.user_message_uuids)
@@ -65,7 +65,7 @@ function measureAnswer(state: TranslateState, line: string, ended: NativeUsage |
   return measureCall(state, { id: stream.messageId, isMain: line === '' }, [stream.usage, ended])
 }
 
-/** What was streamed and never written, as retracted: another attempt takes its place. */
+/** Retracts the blocks that were streamed but never written: another attempt replaces them. */
 export function retractUnwritten(
   state: TranslateState,
   stream: Stream | undefined,
@@ -165,7 +165,7 @@ function deltaOf(
             },
           ]
         : []
-    default: // signatures and citations: nothing to read while a block is being written
+    default: // signatures and citations have no readable text while a block is being written
       return []
   }
 }

@@ -8,7 +8,7 @@ import type {
 } from './native.ts'
 import { callIdOf, type TranslateState, type Translation } from './translate-state.ts'
 
-/** Subagents and commands in the background. Tasks that the agent keeps for itself are not shown. */
+/** Starts a subagent or command in the background. Internal tasks of the agent are not shown. */
 export function startTask(state: TranslateState, message: NativeTaskStarted): Translation {
   if (message.skip_transcript) return { state, outputs: [] }
   const { task_id, tool_use_id, description, is_backgrounded, parent_task_id } = message
@@ -36,7 +36,7 @@ export function updateTask(state: TranslateState, { task_id, patch }: NativeTask
   })
 }
 
-/** Only a new summary is worth an event: the counters of every step are not. */
+/** Only a new summary gives an event; the counters of every step do not. */
 export function progressTask(state: TranslateState, { task_id, summary }: NativeTaskProgress): Translation {
   const task = state.tasks[task_id]
   return task && summary ? say(state, { ...task, summary }) : { state, outputs: [] }
@@ -55,8 +55,8 @@ export function endTask(state: TranslateState, message: NativeTaskNotification):
 }
 
 /**
- * All tasks that run in the background. The messages of each task say the same; one whose end was not told is found
- * here.
+ * Takes the list of all running background tasks. The messages of each task carry the same information; this list
+ * finds tasks whose end was not reported.
  */
 export function settleTasks(state: TranslateState, { tasks }: NativeBackgroundTasks): Translation {
   const live = new Set(tasks.map(({ task_id }) => task_id))

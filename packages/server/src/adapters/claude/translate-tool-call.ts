@@ -6,7 +6,7 @@ export type ToolDescription = {
   readonly kind: ToolKind
   readonly title: string
   readonly locations?: ToolLocation[]
-  /** Absent: not known, as for every tool of an MCP server. */
+  /** Undefined if not known, as for every tool of an MCP server. */
   readonly readOnly?: boolean
 }
 
@@ -59,7 +59,7 @@ const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
 const pathFields = ['file_path', 'notebook_path', 'filePath', 'path'] as const
 const titleLength = 200
 
-/** What a call is, in words for a person: never the model's own description of what it does. */
+/** Describes a call for a person. It never uses the model's own description of the call. */
 export function describeTool(name: string, input: unknown, cwd?: string): ToolDescription {
   const fields = isRecord(input) ? input : {}
   const known = Object.hasOwn(tools, name) ? tools[name] : undefined
@@ -75,7 +75,7 @@ export function describeTool(name: string, input: unknown, cwd?: string): ToolDe
   }
 }
 
-/** The same in a conversation that may have host tools, with the name that a call goes by. */
+/** Describes a call in a conversation with host tools, with the name of the tool. */
 export function describeCall(
   { hostTools, cwd }: { readonly hostTools: HostToolNames; readonly cwd: string | undefined },
   name: string,

@@ -5,7 +5,7 @@ import { planAfter } from './translate-plan.ts'
 import { type Call, callIdOf, type TranslateState, type Translation } from './translate-state.ts'
 import { isRecord } from './translate-tool-call.ts'
 
-/** The result of a call. `structured` is the tool's own output, where the agent gave it. */
+/** The result of a call. `structured` is the tool's own output, if the agent sent it. */
 export function endCall(
   state: TranslateState,
   block: NativeBlock,
@@ -86,7 +86,7 @@ function contentOf(call: Call | undefined, block: NativeBlock, output: NativeToo
 
 const exitCodePattern = /^Exit code (\d+)\n?/
 
-/** What a command printed. Its exit code is told only when it failed, and only in front of its output. */
+/** The output of a command. Its exit code is reported only on failure, and only in front of the output. */
 function terminalOf({ content, is_error }: NativeBlock, output: NativeToolOutput): ToolContent[] | undefined {
   if (output.backgroundTaskId) return undefined
   if (is_error) {
@@ -99,7 +99,7 @@ function terminalOf({ content, is_error }: NativeBlock, output: NativeToolOutput
   return [{ type: 'terminal', output: [stdout, stderr].filter((part) => part !== '').join('\n') }]
 }
 
-/** A change as a patch; a new file whole. The file as it was stays out of the log: it may be large. */
+/** A change is given as a patch, a new file whole. The previous content may be large and stays out of the log. */
 function fileDiff(path: string, hunks: readonly PatchHunk[], output: NativeToolOutput): ToolContent {
   if (output.originalFile === null && typeof output.content === 'string') {
     return { type: 'diff', path, before: null, after: output.content }
@@ -113,7 +113,7 @@ function hunkText({ oldStart, oldLines, newStart, newLines, lines }: PatchHunk):
 
 const errorPattern = /^<tool_use_error>([\s\S]*)<\/tool_use_error>$/
 
-/** The content of a result: words, or blocks of several kinds. */
+/** The content of a result: a text, or blocks of several kinds. */
 function blocksOf(content: unknown): ToolContent[] {
   if (content === undefined || content === null || content === '') return []
   if (typeof content === 'string') return [{ type: 'text', text: errorPattern.exec(content)?.[1] ?? content }]

@@ -3,7 +3,7 @@ import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { NativeResult, NativeUsage } from './native.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 
-/** The turn has begun when the agent stamps a message with its prompt. */
+/** The turn has started once the agent marks a message with its prompt. */
 export function withBegunTurn(state: TranslateState, prompts: readonly string[] | undefined): TranslateState {
   const { turn } = state
   if (!turn || turn.begun || !prompts?.some((uuid) => turn.prompts.includes(uuid))) return state
@@ -11,8 +11,8 @@ export function withBegunTurn(state: TranslateState, prompts: readonly string[] 
 }
 
 /**
- * One call to the model is over: what it used counts at once, until the result tells the totals. Only calls of the main
- * line fill the context. `id` is that of the answer: told twice, it counts once.
+ * A call to the model is over. Its usage counts at once, until the result reports the totals. Only calls of the main
+ * agent fill the context. `id` is that of the answer: a repeated report counts once.
  */
 export function measureCall(
   state: TranslateState,
@@ -29,8 +29,9 @@ export function measureCall(
 }
 
 /**
- * The totals of the conversation, which only grow: by what this result adds, or, where that is not told or not
- * known before (right after a resume), as the agent counts them. Its own count begins anew when it forgets.
+ * The totals of the conversation, which only grow: by what this result adds or, if that is not reported or the total
+ * is unknown (right after a resume), to the agent's own count. That count restarts when the agent clears the
+ * conversation.
  */
 export function measureResult(state: TranslateState, result: NativeResult): Translation {
   const whole = totalOf(result.modelUsage)
@@ -51,7 +52,10 @@ export function measureResult(state: TranslateState, result: NativeResult): Tran
   return { state: { ...state, usage }, outputs: measured(usage) }
 }
 
-/** What this turn cost. Where it is not told, the agent's own count has grown by it; one that shrank began anew. */
+/**
+ * The cost of this turn. If it is not reported, it is the growth of the agent's own count; a count that shrank has
+ * restarted.
+ */
 export function costOfTurn(state: TranslateState, result: NativeResult): number | undefined {
   const added = result.model_usage_since_last_result
   if (added) return costIn(added)
@@ -61,7 +65,7 @@ export function costOfTurn(state: TranslateState, result: NativeResult): number 
   return now < before ? now : now - before
 }
 
-/** The steps of this turn, and the time its calls to the model took: the process counts that from its start. */
+/** The steps of this turn, and the time of its calls to the model, which the process counts from its start. */
 export function effortOfTurn(
   { usage }: TranslateState,
   { num_turns, duration_api_ms }: NativeResult,
@@ -75,7 +79,7 @@ export function effortOfTurn(
   }
 }
 
-/** What this turn used, subagents included where that is told. */
+/** The usage of this turn, including subagents if that is reported. */
 export function usageOf(result: NativeResult): { usage?: TokenUsage } {
   const added = result.model_usage_since_last_result
   if (added) return { usage: totalOf(added) }
@@ -84,7 +88,10 @@ export function usageOf(result: NativeResult): { usage?: TokenUsage } {
 
 type ModelUsage = NativeResult['modelUsage']
 
-/** Of the model that answers; side tasks go to others. Where it is not among them, of the one that takes most. */
+/**
+ * The limits of the main model; side tasks use others. If the main model is not listed, those of the model with the
+ * largest context.
+ */
 function limitsIn(models: ModelUsage | undefined, main: string | undefined) {
   const all = Object.values(models ?? {}).toSorted((a, b) => (b.contextWindow ?? 0) - (a.contextWindow ?? 0))
   const { contextWindow, maxOutputTokens } = models?.[main ?? ''] ?? all[0] ?? {}

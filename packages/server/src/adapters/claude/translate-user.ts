@@ -5,9 +5,8 @@ import { parentOf, type TranslateState, type Translation } from './translate-sta
 import { endCall } from './translate-tool-result.ts'
 
 /**
- * A user message that the agent sends is never a person's: it holds results of tools. Besides those it may be the
- * summary of a compaction or the output of a command of the agent's; prompts (replayed, synthetic, a subagent's) are
- * known already and give nothing.
+ * A user message from the agent is never a person's. It holds tool results, the summary of a compaction, or the output
+ * of a command of the agent. Prompts (replayed, synthetic, of a subagent) are known already and give no output.
  */
 export function translateUser(before: TranslateState, message: NativeUser): Translation {
   const blocks = blocksOf(message)
@@ -37,7 +36,7 @@ function wordsOf(blocks: readonly NativeBlock[]): string {
 
 const commandPattern = /^<local-command-(stdout|stderr)>([\s\S]*)<\/local-command-\1>$/
 
-/** A slash command answers with words in a frame of its own. */
+/** The output of a slash command is wrapped in a tag of its own. */
 function commandOutput(message: NativeUser, blocks: readonly NativeBlock[]): AgentOutput[] {
   if (message.parent_tool_use_id) return []
   return blocks.flatMap(({ text }): AgentOutput[] => {

@@ -37,7 +37,7 @@ describe('a turn', () => {
   })
 
   it.each(['tool-allowed', 'subagent'])(
-    'counts what it uses while it runs, and no more than its end says: %s',
+    'counts its usage while it runs, and never more than its end reports: %s',
     (name) => {
       const outputs = allOutputs(name)
       const end = outputs.findIndex(({ type }) => type === 'turn.ended')
@@ -53,7 +53,7 @@ describe('a turn', () => {
     },
   )
 
-  it('says once who is connected, though every turn says it again', () => {
+  it('reports the connection once, though every turn repeats it', () => {
     const connected = outputsOf(allOutputs('two-turns'), 'agent.connected')
     expect(connected).toHaveLength(1)
     expect(connected[0]).toMatchObject({
@@ -66,7 +66,7 @@ describe('a turn', () => {
     })
   })
 
-  it('knows the cost of a turn after a resume, and goes on with the totals', () => {
+  it('reports the cost of a turn after a resume, and continues the totals', () => {
     const lines = readFixture('resume')
     const second = lines.findLastIndex(
       ({ type, state }) => type === 'command_lifecycle' && state === 'queued',
@@ -83,12 +83,12 @@ describe('a turn', () => {
     ])
   })
 
-  it('gives its structured output', () => {
+  it('returns its structured output', () => {
     const [end] = outputsOf(allOutputs('structured-output'), 'turn.ended')
     expect(end).toMatchObject({ outcome: 'completed', structuredOutput: { answer: 42 } })
   })
 
-  it('fails with what stands in the way', () => {
+  it('fails with the reason', () => {
     const [, failed] = outputsOf(allOutputs('error-500'), 'turn.ended')
     expect(failed).toMatchObject({
       outcome: 'failed',
@@ -105,7 +105,7 @@ describe('a turn', () => {
     )
   })
 
-  it('stays open when a call is deferred, and goes on under a new id', () => {
+  it('stays open when a call is deferred, and the call continues under a new id', () => {
     const lines = readFixture('deferred')
     const first = lines.findIndex(({ type }) => type === 'result')
     const parked = (lines[first] as unknown as { deferred_tool_use: { id: string } }).deferred_tool_use
@@ -138,8 +138,8 @@ describe('a turn', () => {
   })
 })
 
-describe('a call', () => {
-  it('is described, and ends with what it printed', () => {
+describe('a tool call', () => {
+  it('has a description, and ends with its output', () => {
     const outputs = allOutputs('tool-allowed')
     expect(outputsOf(outputs, 'tool-call.called')).toMatchObject([
       { name: 'Bash', kind: 'execute', title: 'printf "one\\ntwo\\n"' },
@@ -149,7 +149,7 @@ describe('a call', () => {
     ])
   })
 
-  it('ends denied, failed or cancelled, as the agent tells', () => {
+  it('ends as denied, failed or cancelled, as the agent reports', () => {
     const ends = (name: string) => outputsOf(allOutputs(name), 'tool-call.ended')
     expect(ends('tool-denied')).toMatchObject([
       { outcome: 'denied', content: [{ type: 'text', text: 'Not today.' }] },
@@ -167,7 +167,7 @@ describe('a call', () => {
     ])
   })
 
-  it('shows what became of a file', () => {
+  it('shows the change of a file', () => {
     const outputs = allOutputs('edit')
     expect(outputsOf(outputs, 'tool-call.called')).toMatchObject([
       { kind: 'read', title: 'Read poem.txt', locations: [{ path: '/somewhere/project/poem.txt' }] },
@@ -192,14 +192,14 @@ describe('a call', () => {
     })
   })
 
-  it('brings images', () => {
+  it('returns images', () => {
     const [end] = outputsOf(allOutputs('read-image'), 'tool-call.ended')
     expect(end?.content).toEqual([
       { type: 'image', mimeType: 'image/png', data: expect.stringMatching(/^iVBOR/) },
     ])
   })
 
-  it('of two at once keeps its own result', () => {
+  it('that runs in parallel with another keeps its own result', () => {
     const ends = outputsOf(allOutputs('parallel-tools'), 'tool-call.ended')
     expect(ends.map(({ content }) => content)).toEqual([
       [{ type: 'terminal', output: 'one' }],
@@ -209,7 +209,7 @@ describe('a call', () => {
 })
 
 describe('a subagent', () => {
-  it('has its call on everything that it does', () => {
+  it('has its call as the parent of all its outputs', () => {
     const outputs = allOutputs('subagent')
     const [agent, read] = outputsOf(outputs, 'tool-call.called')
     expect(agent).toMatchObject({ name: 'Agent', kind: 'subagent', title: 'Count stars' })
@@ -229,7 +229,7 @@ describe('a subagent', () => {
     })
   })
 
-  it('in the background speaks after its turn, and the agent reports in a turn of its own', () => {
+  it('in the background writes after its turn, and the agent reports in an own turn', () => {
     const outputs = allOutputs('subagent-background')
     const [task] = outputsOf(outputs, 'task.updated')
     const late = outputsOf(outputs, 'text.written').slice(-2)
@@ -245,8 +245,8 @@ describe('a subagent', () => {
   })
 })
 
-describe('what stands beside the conversation', () => {
-  it('is a plan, as the tools for it leave it', () => {
+describe('outputs beside the conversation', () => {
+  it('include the plan after each call of a plan tool', () => {
     expect(outputsOf(allOutputs('task-tools'), 'plan.updated').at(-1)?.entries).toEqual([
       { id: '1', text: 'Look', status: 'completed' },
       { id: '2', text: 'Leap', status: 'pending' },
@@ -257,7 +257,7 @@ describe('what stands beside the conversation', () => {
     ])
   })
 
-  it('is a compaction, with its summary', () => {
+  it('include a compaction with its summary', () => {
     const outputs = allOutputs('compact')
     expect(outputsOf(outputs, 'context.compacted')).toEqual([
       {
@@ -271,7 +271,7 @@ describe('what stands beside the conversation', () => {
     expect(outputsOf(outputs, 'activity.changed')[0]?.detail).toMatch(/Compacting/)
   })
 
-  it('is a conversation begun anew, under the id that can be resumed', () => {
+  it('include a cleared conversation, under the id that can be resumed', () => {
     const outputs = allOutputs('clear')
     const ids = outputsOf(outputs, 'agent.connected').map(({ agentSessionId }) => agentSessionId)
     const inits = readFixture('clear').filter(({ subtype }) => subtype === 'init')
@@ -279,7 +279,7 @@ describe('what stands beside the conversation', () => {
     expect(outputsOf(outputs, 'agent.noticed')).toMatchObject([{ code: 'conversation-reset' }])
   })
 
-  it('is a retry, and what it makes void', () => {
+  it('include a retry, and the retraction of what it replaces', () => {
     const cut = allOutputs('stream-cut')
     const [lost] = outputsOf(cut, 'text.streamed')
     expect(outputsOf(cut, 'block.retracted')).toMatchObject([{ blockId: lost?.blockId }])
@@ -288,7 +288,7 @@ describe('what stands beside the conversation', () => {
     expect(outputsOf(allOutputs('error-429'), 'agent.noticed')).toMatchObject([{ code: 'rate-limited' }])
   })
 
-  it('is the mode in force, read-only being our own', () => {
+  it('include the effective mode, with read-only as our own', () => {
     const modes = (name: string, requestedMode: 'ask' | 'read-only') =>
       outputsOf(allOutputs(name, { requestedMode }), 'session.configured').map(
         ({ effective }) => effective?.mode,
@@ -298,7 +298,7 @@ describe('what stands beside the conversation', () => {
     expect(modes('plan', 'ask')).toEqual(['plan', 'ask'])
   })
 
-  it('is the output of hooks', () => {
+  it('include the output of hooks', () => {
     const said = outputsOf(allOutputs('hook'), 'agent.noticed')
     expect(said).toMatchObject([
       { level: 'info', code: 'hook', text: 'a command has run' },

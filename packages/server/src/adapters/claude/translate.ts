@@ -41,15 +41,16 @@ export {
 export { describeTool, type ToolDescription } from './translate-tool-call.ts'
 
 /**
- * The messages of Claude Code as outputs of ours. Pure: the same messages from the same state give the same outputs.
+ * Translates the messages of Claude Code into outputs. Pure: the same messages from the same state give the same
+ * outputs.
  * Invariants, with partial messages on or off:
- * - no text twice: stream events give deltas; a block is written once, whole, by the assistant message that brings
- *   it, under the id that its deltas had (message id and index). A block without stream events is written all the same.
- * - no text lost: what was streamed of an answer that broke off is retracted when another attempt begins, and is
- *   otherwise left open, for the host to write as far as it came.
- * - a message that was taken is not taken again: the uuid decides.
- * - nothing throws: what is not understood is given on as `agent.unrecognised`, with the reason.
- * - what the main line says outside a turn of the host's begins a turn of the agent's own.
+ * - no text twice: stream events give deltas; a block is written once, whole, by its assistant message, under the id
+ * of its deltas (message id and index). A block without stream events is written as well.
+ * - no text lost: the streamed part of an answer that broke off is retracted when another attempt begins, and
+ * otherwise left open, for the host to write as far as it got.
+ * - a message is translated once, by its uuid.
+ * - nothing throws: a message that is not understood becomes `agent.unrecognised`, with the reason.
+ * - output of the main agent outside a turn of the host begins an own turn of the agent.
  */
 export function translate(state: TranslateState, message: unknown): Translation {
   const key = keyOf(message)
@@ -66,7 +67,10 @@ export function translate(state: TranslateState, message: unknown): Translation 
   return { state: withTaken(next.state, uuid), outputs: [...flushed.outputs, ...next.outputs] }
 }
 
-/** The main line begins an answer, gives one that was not streamed, or takes up what a background task has reported. */
+/**
+ * True if the main agent begins an answer, sends one that was not streamed, or reacts to the report of a background
+ * task.
+ */
 function beginsTurn({ reported }: TranslateState, key: string, message: unknown): boolean {
   if (key === 'system/init') return reported !== undefined
   const { parent_tool_use_id, event, uuid } = message as Partial<NativeStreamEvent & { uuid: string }>
@@ -85,7 +89,7 @@ type Handler = (state: TranslateState, message: never) => Translation
 
 type HandledKey = Exclude<NativeKey, keyof typeof ignored>
 
-/** One entry for every message that is not ignored; the compiler says which is missing. */
+/** One handler for every message that is not ignored; a missing one does not compile. */
 export const handlers = {
   // conversation
   assistant: translateAssistant,
@@ -116,8 +120,8 @@ export const handlers = {
 } satisfies Record<HandledKey | 'command_lifecycle', Handler>
 
 /**
- * The agent goes on with a call that was parked, under its old id. The host has ended the old call: from now on it is
- * known by `toolCallId`, a new id, and called again.
+ * The agent continues a parked call under its old id. The host has ended the old call, so the call is announced again
+ * under the new id `toolCallId`.
  */
 export function callAgain(
   state: TranslateState,
@@ -146,7 +150,7 @@ export function callAgain(
   }
 }
 
-/** Our id of a call of the agent's, for what the connection says of it. */
+/** Our id of a call of the agent. */
 export function toolCallIdOf(state: TranslateState, nativeId: string): string {
   return callIdOf(state, nativeId)
 }

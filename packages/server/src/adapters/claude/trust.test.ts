@@ -13,7 +13,7 @@ import { TestReader } from '../../testing/reader.ts'
 import { billingOf, credentialOf } from './credential.ts'
 import { createClaudeAdapter } from './index.ts'
 
-/** A home whose owner has a hook of their own, and folders that bring all that a folder can bring. */
+/** A home with a hook of the person, and folders with everything that a folder can contain for Claude Code. */
 const home = mkdtempSync(join(tmpdir(), 'parley-trust-'))
 const ownHook = join(home, 'own-hook')
 const config = join(home, '.claude')
@@ -89,7 +89,7 @@ async function follow(
   return reader
 }
 
-/** One turn in which the person denies whatever they are asked, and what came of it. */
+/** Runs one turn in which the person denies every request, and returns its effects. */
 async function play(host: Host, reader: TestReader, cwd: string, text = prompt) {
   for (const name of markers) rmSync(join(cwd, name), { force: true })
   rmSync(ownHook, { force: true })
@@ -148,8 +148,8 @@ const everything = {
   trusted: true,
 }
 
-describe('what a folder brings', () => {
-  it('has no effect until it is trusted, then all of it has, and none once that is revoked', async () => {
+describe('the settings, hooks and servers of a folder', () => {
+  it('have no effect until the folder is trusted, take full effect then, and none once trust is revoked', async () => {
     const cwd = folder()
     const host = await claudeHost()
     const reader = await follow(host, cwd)
@@ -159,14 +159,14 @@ describe('what a folder brings', () => {
     expect(await play(host, reader, cwd)).toEqual(everything)
     await host.distrust(cwd)
     await reader.until(({ state }) => !state.connected)
-    // What was said in a conversation stays said: the text of CLAUDE.md is in it now.
+    // A conversation keeps what was said in it, including the text of CLAUDE.md.
     expect(await play(host, reader, cwd)).toEqual({ ...nothing, memory: true })
     expect(await play(host, await follow(host, cwd), cwd)).toEqual(nothing)
     const ownTrust = JSON.parse(readFileSync(join(config, '.claude.json'), 'utf8'))
     expect(ownTrust.projects?.[cwd]?.hasTrustDialogAccepted ?? false).toBe(false)
   })
 
-  it('has no effect because the folder is trusted in the terminal of Claude Code', async () => {
+  it('have no effect because the folder is trusted in the terminal of Claude Code', async () => {
     const cwd = folder()
     const file = join(config, '.claude.json')
     const before = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
@@ -176,14 +176,14 @@ describe('what a folder brings', () => {
     expect(await play(host, await follow(host, cwd), cwd)).toEqual(nothing)
   })
 
-  it('has its effect inside a folder that is trusted', async () => {
+  it('take effect in a subfolder of a trusted folder', async () => {
     const cwd = folder()
     const host = await claudeHost()
     await host.trust(home)
     expect(await play(host, await follow(host, cwd), cwd)).toEqual(everything)
   })
 
-  it('can be more folders to work in', async () => {
+  it('can add folders to work in', async () => {
     const [cwd, other] = [folder(), mkdtempSync(join(home, 'other-'))]
     writeJson(join(cwd, '.claude', 'settings.json'), { permissions: { additionalDirectories: [other] } })
     const host = await claudeHost()
@@ -195,7 +195,7 @@ describe('what a folder brings', () => {
     expect(await play(host, reader, cwd, text)).toMatchObject({ asked: [] })
   })
 
-  it('can be a link that leads out of it: a person is asked about changes there', async () => {
+  it('can add a link that leads out of the folder: a person is asked about changes there', async () => {
     const [cwd, other] = [folder(), mkdtempSync(join(home, 'other-'))]
     symlinkSync(other, join(cwd, 'link'))
     const host = await claudeHost()
@@ -206,7 +206,7 @@ describe('what a folder brings', () => {
     expect(existsSync(join(other, 'a.txt'))).toBe(false)
   })
 
-  it('does no harm when it cannot be understood', async () => {
+  it('do no harm when they cannot be parsed', async () => {
     const cwd = folder()
     const settings = join(cwd, '.claude', 'settings.json')
     writeJson(settings, {
@@ -222,7 +222,7 @@ describe('what a folder brings', () => {
 })
 
 describe('the settings of the person', () => {
-  it('do not load in a session that goes without them, and load again when that is changed', async () => {
+  it('do not load in a session without them, and load again when that is changed', async () => {
     const cwd = folder()
     const host = await claudeHost()
     const reader = await follow(host, cwd, 'ask', { userSettings: false })
@@ -232,7 +232,7 @@ describe('the settings of the person', () => {
     expect(await play(host, reader, cwd)).toEqual(nothing)
   })
 
-  it('do not load where the configuration says so, unless a session asks for them', async () => {
+  it('do not load if the configuration says so, unless a session asks for them', async () => {
     const [one, other] = [folder(), folder()]
     const host = await claudeHost({}, false)
     expect(await play(host, await follow(host, one), one)).toMatchObject({ ownHook: false, loaded: [] })
@@ -240,7 +240,7 @@ describe('the settings of the person', () => {
     expect(await play(host, asking, other)).toMatchObject({ ownHook: true, loaded: ['user'] })
   })
 
-  it('do not load in a trusted folder either, whose own settings do', async () => {
+  it('do not load in a trusted folder either, while the folder’s own settings do', async () => {
     const cwd = folder()
     const host = await claudeHost()
     await host.trust(cwd)
@@ -254,7 +254,7 @@ describe('the credential', () => {
   it.each([
     [{}, 'ANTHROPIC_API_KEY'],
     [{ ANTHROPIC_API_KEY: '', ANTHROPIC_AUTH_TOKEN: 'placeholder' }, 'ANTHROPIC_AUTH_TOKEN'],
-  ])('is named on the session as Claude Code tells it', async (env, name) => {
+  ])('is reported on the session as Claude Code names it', async (env, name) => {
     const host = await claudeHost(env)
     const reader = await follow(host, mkdtempSync(join(home, 'plain-')))
     await host.command(reader.sessionId, {
@@ -282,7 +282,7 @@ describe('the credential', () => {
     [{ apiKeySource: 'apiKeyHelper', subscriptionType: 'Claude Pro' }, 'apiKeyHelper', 'api-key'],
     [{ apiKeySource: 'none', tokenSource: 'none' }, undefined, undefined],
     [undefined, undefined, undefined],
-  ] as const)('of %j is %s, billed by %s, and never says whose it is', (account, words, billing) => {
+  ] as const)('of %j is %s, billed by %s, without the identity of the account', (account, words, billing) => {
     expect(credentialOf(account)).toBe(words)
     expect(billingOf(account)).toBe(billing)
   })

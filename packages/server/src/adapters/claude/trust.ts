@@ -6,16 +6,17 @@ type Sources = NonNullable<Options['settingSources']>
 type FolderGrants = { readonly permissions: { allow: string[]; additionalDirectories: string[] } }
 
 /**
- * The person's own settings, unless the session is to go without them; what lies in the folder, its MCP servers too, once
- * the folder is trusted.
+ * The person's own settings, unless the session excludes them; the settings and MCP servers of the folder if it is
+ * trusted.
  */
 export function settingSourcesFor(trusted: boolean, userSettings: boolean): Sources {
   return [...(userSettings ? (['user'] as const) : []), ...(trusted ? (['project', 'local'] as const) : [])]
 }
 
 /**
- * Claude Code keeps a trust of its own, which is given in its terminal. Without that it runs a folder's hooks and
- * servers, but does not take its grants. Whoever trusts the folder here has given them, so they come as settings of ours.
+ * Claude Code keeps a trust decision of its own, made in its terminal. Without it, Claude Code runs a folder's hooks
+ * and servers, but ignores its grants. A person who trusts the folder here has accepted them, so they are passed as
+ * settings.
  */
 export function grantsOfFolder(trusted: boolean, cwd: string): { settings?: FolderGrants } {
   if (!trusted) return {}
@@ -27,7 +28,7 @@ export function grantsOfFolder(trusted: boolean, cwd: string): { settings?: Fold
   return { settings: { permissions: { allow, additionalDirectories } } }
 }
 
-/** A file that cannot be read or understood grants nothing; Claude Code itself says what is wrong with it. */
+/** A file that cannot be read or parsed grants nothing; Claude Code itself reports what is wrong with it. */
 function permissionsIn(file: string): Record<string, unknown> | undefined {
   try {
     return (JSON.parse(readFileSync(file, 'utf8')) as { permissions?: Record<string, unknown> }).permissions

@@ -28,11 +28,11 @@ it.each([
   [{ tool: 'mcp__github__push', input: {} }, 'ask', true],
   [{ tool: 'AskUserQuestion', input: {} }, 'bypass', true],
   [{ tool: 'ExitPlanMode', input: {} }, 'plan', true],
-] as const)('%j in mode %s: %s', (call, mode, expected) => {
+] as const)('%j in mode %s will ask: %s', (call, mode, expected) => {
   expect(willAsk(call, mode, none)).toBe(expected)
 })
 
-it('leaves to Claude what its settings allow', () => {
+it('returns false for tools that the settings allow', () => {
   const home = mkdtempSync(join(tmpdir(), 'parley-settings-'))
   onTestFinished(() => rmSync(home, { recursive: true }))
   mkdirSync(join(home, '.claude'))

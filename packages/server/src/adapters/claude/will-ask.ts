@@ -3,20 +3,20 @@ import { join } from 'node:path'
 import type { Options } from '@anthropic-ai/claude-agent-sdk'
 import type { PermissionMode } from '@parley/protocol'
 
-/** Claude puts these before a person in every mode. */
+/** Claude asks a person about these in every mode. */
 const always = new Set(['AskUserQuestion', 'ExitPlanMode'])
 const edits = new Set(['Write', 'Edit', 'MultiEdit', 'NotebookEdit'])
-/** Commands that Claude may hold to be harmless. */
+/** Commands that Claude may consider harmless. */
 const reading =
   /^(ls|cat|head|tail|grep|rg|find|fd|pwd|echo|printf|which|type|wc|date|stat|file|du|df|sort|uniq|cut|tr|diff|ps|whoami|uname|env|printenv|true|cd|tree|jq|sed|awk|test|sleep|basename|dirname|realpath|git (status|log|diff|show|branch|remote|blame|rev-parse|ls-files|config|tag|stash list)|\S+ (-v|-V|--version|--help))\b/
-/** Commands that it runs unasked where edits are accepted. */
+/** Commands that Claude runs without asking in mode accept-edits. */
 const editing = /^(mkdir|touch|rm|rmdir|mv|cp|sed|ln)\b/
 const writesFile = /(^|[^0-9&])>{1,2}\s*(?!\/dev\/null|&)\S/
 
 /**
- * Whether Claude Code will certainly ask before this call of its main line. Where it does, the person is asked from the
- * hook, because a call that waits there can be deferred. A wrong no costs nothing but that; a wrong yes asks a person
- * for what Claude would have allowed by itself.
+ * Whether Claude Code will certainly ask before this call of the main agent. If so, the person is asked from the hook,
+ * where a waiting call can be deferred. A wrong false costs only that possibility; a wrong true asks a person about a
+ * call that Claude would have allowed.
  */
 export function willAsk(
   call: { readonly tool: string; readonly input: unknown },
@@ -44,7 +44,7 @@ function partWillAsk(part: string, mode: PermissionMode): boolean {
   return writesFile.test(part) || !reading.test(part)
 }
 
-/** The tools that settings allow in part or whole: for those it cannot be told whether Claude will ask. */
+/** The tools that settings allow in part or completely: whether Claude will ask about those is unknown. */
 export function grantedBySettings(
   env: Readonly<Record<string, string>>,
   cwd: string,

@@ -55,6 +55,12 @@ const manners: Record<string, (rest: string) => unknown> = {
     const { answer } = ask('session/request_permission', { toolCall: call(command), options })
     text(`You chose ${JSON.stringify(await answer)}`)
   },
+  plan: async (file) => {
+    const options = [{ optionId: 'yes', name: 'Yes', kind: 'allow_once' }]
+    const toolCall = call({ kind: 'switch_mode', title: `Plan in ${file}` })
+    const { answer } = ask('session/request_permission', { toolCall, options })
+    text(`You chose ${JSON.stringify(await answer)}`)
+  },
   always: async () => {
     const options = [
       { optionId: 'never', name: 'Never', kind: 'reject_always' },

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +14,7 @@ import { alive } from './processes-under-test.ts'
 const home = mkdtempSync(join(tmpdir(), 'parley-odd-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-const odd = () => oddAgent({ home })
+const odd = () => oddAgent({ home, more: { dialect: { planFile: '^Plan in (.+)$' } } })
 const world = { adapter: () => odd(), store: createMemoryStore }
 
 type Played = { bench: Bench; session: BenchSession; turn: Turn }
@@ -110,6 +111,28 @@ describe('an agent that offers no option for a single use', () => {
       },
       { rule: { tool: '*', decision: 'deny', scope: 'always' } },
     ))
+})
+
+describe('a plan in a file', () => {
+  const shown = async ({ turn }: Played) => {
+    const { input } = await turn.asked()
+    await turn.completed()
+    return input
+  }
+
+  it('is shown with its text', () =>
+    play(
+      'plan FOLDER/plan.md',
+      async (played) => expect(await shown(played)).toMatchObject({ plan: 'this is plan.md' }),
+      { files: ['plan.md'] },
+    ))
+
+  it('is shown without its text if the file is a pipe', () => {
+    execFileSync('mkfifo', [join(home, 'pipe.md')])
+    return play(`plan ${home}/pipe.md`, async (played) =>
+      expect(await shown(played)).not.toHaveProperty('plan'),
+    )
+  })
 })
 
 it('asks a person to fill in a form, and responds with the values of the form', () =>

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import type { PermissionAsk, Person } from '../../core/agent-adapter.ts'
 import { pathsIn } from '../paths-in-input.ts'
+import { readRegularFile } from '../regular-file.ts'
 import type { Dialect } from './agent.ts'
 import type { Change } from './approved-change.ts'
 import type { NativeCall, NativeOption, NativePermission } from './native.ts'
@@ -32,7 +32,7 @@ export async function answerPermission(
   const { toolCall, options } = params as NativePermission
   const found = await context.askFor(toolCall.toolCallId)
   if (!found) return cancelled
-  const ask = await withPlan(found, context.dialect)
+  const ask = withPlan(found, context.dialect)
   const allow = optionOf(options, 'allow_once')
   if (!allow && !context.person.forbids(ask)) return choose(context, ask, options, signal)
   const answer = await context.person.permit(ask, signal)
@@ -98,12 +98,12 @@ function selected({ optionId }: NativeOption): Outcome {
 const longestPlan = 200_000
 
 /** A plan in a file is shown to the person with its text. */
-async function withPlan(ask: PermissionAsk, { planFile }: Dialect): Promise<PermissionAsk> {
+function withPlan(ask: PermissionAsk, { planFile }: Dialect): PermissionAsk {
   const { title = '' } = (ask.input ?? {}) as { title?: string }
   const [, file] = (ask.kind === 'plan' && planFile && new RegExp(planFile).exec(title)) || []
   if (!file?.endsWith('.md')) return ask
   try {
-    const plan = (await readFile(file, 'utf8')).slice(0, longestPlan)
+    const plan = readRegularFile(file, longestPlan)
     return { ...ask, input: { ...(ask.input as object), plan } }
   } catch {
     return ask

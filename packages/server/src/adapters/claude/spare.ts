@@ -1,8 +1,9 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { PreparedAgent, PrepareInput } from '../../core/agent-adapter.ts'
 import { type ClaudeOptions, connectClaude } from './connection.ts'
 import { ClaudeProgram } from './program.ts'
+import { settingsIn } from './settings-file.ts'
 
 /** Starts Claude Code without a session. */
 export async function prepareClaude(options: ClaudeOptions, input: PrepareInput): Promise<PreparedAgent> {
@@ -49,7 +50,7 @@ function stamp(file: string): string | undefined {
 /** The person's MCP servers. Other fields of that file change whenever Claude Code starts. */
 function ownServers(env: Readonly<Record<string, string>>): unknown {
   const file = join(env.CLAUDE_CONFIG_DIR ?? env.HOME ?? '', '.claude.json')
-  return (valuesIn(file) as { mcpServers?: unknown }).mcpServers
+  return settingsIn(file).settings.mcpServers
 }
 
 /**
@@ -79,8 +80,10 @@ function runsSomething({ env, settingSources }: ClaudeOptions, cwd: string): boo
   }
   if (settingSources.includes('project') && hasServers(cwd)) return true
   return [managedSettings, ...settingSources.map((source) => files[source])].some((file) => {
-    const { hooks, enabledPlugins } = valuesIn(file) as { hooks?: object; enabledPlugins?: unknown }
-    return enabledPlugins !== undefined || Object.keys(hooks ?? {}).some((event) => !needPrompt.has(event))
+    const { settings, isUnclear } = settingsIn(file)
+    const { hooks, enabledPlugins } = settings
+    const events = Object.keys(hooks ?? {})
+    return isUnclear || enabledPlugins !== undefined || events.some((event) => !needPrompt.has(event))
   })
 }
 
@@ -93,13 +96,4 @@ function hasServers(folder: string): boolean {
 
 function configFolder(env: Readonly<Record<string, string>>): string {
   return env.CLAUDE_CONFIG_DIR ?? join(env.HOME ?? '', '.claude')
-}
-
-function valuesIn(file: string): object {
-  try {
-    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
-    return typeof value === 'object' && value !== null ? value : {}
-  } catch {
-    return {}
-  }
 }

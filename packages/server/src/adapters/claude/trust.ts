@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Options } from '@anthropic-ai/claude-agent-sdk'
+import { settingsIn } from './settings-file.ts'
 
 type Sources = NonNullable<Options['settingSources']>
 type FolderGrants = { readonly permissions: { allow: string[]; additionalDirectories: string[] } }
@@ -30,11 +30,8 @@ export function grantsOfFolder(trusted: boolean, cwd: string): { settings?: Fold
 
 /** A file that cannot be read or parsed grants nothing; Claude Code itself reports what is wrong with it. */
 function permissionsIn(file: string): Record<string, unknown> | undefined {
-  try {
-    return (JSON.parse(readFileSync(file, 'utf8')) as { permissions?: Record<string, unknown> }).permissions
-  } catch {
-    return undefined
-  }
+  const { permissions } = settingsIn(file).settings as { permissions?: Record<string, unknown> }
+  return permissions
 }
 
 function texts(value: unknown): string[] {

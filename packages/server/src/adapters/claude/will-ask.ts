@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Options } from '@anthropic-ai/claude-agent-sdk'
 import type { PermissionMode } from '@parley/protocol'
+import { settingsIn } from './settings-file.ts'
 
 /** Claude asks a person about these in every mode. */
 const always = new Set(['AskUserQuestion', 'ExitPlanMode'])
@@ -60,17 +60,13 @@ export function grantedBySettings(
 }
 
 function grantsIn(file: string): string[] {
-  try {
-    const settings = JSON.parse(readFileSync(file, 'utf8')) as {
-      permissions?: { allow?: unknown }
-      sandbox?: { enabled?: unknown }
-    }
-    const { allow } = settings.permissions ?? {}
-    const rules = Array.isArray(allow) ? allow.filter((rule) => typeof rule === 'string') : []
-    const names = rules.map((rule) => rule.replace(/\(.*$/s, '').trim())
-    const covered = names.flatMap((name) => (name === 'Edit' ? [...edits] : [name]))
-    return settings.sandbox?.enabled ? [...covered, 'Bash'] : covered
-  } catch {
-    return []
+  const { permissions, sandbox } = settingsIn(file).settings as {
+    permissions?: { allow?: unknown } | null
+    sandbox?: { enabled?: unknown } | null
   }
+  const allow = permissions?.allow
+  const rules = Array.isArray(allow) ? allow.filter((rule) => typeof rule === 'string') : []
+  const names = rules.map((rule) => rule.replace(/\(.*$/s, '').trim())
+  const covered = names.flatMap((name) => (name === 'Edit' ? [...edits] : [name]))
+  return sandbox?.enabled ? [...covered, 'Bash'] : covered
 }

@@ -1,0 +1,53 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { settingsIn } from './settings-file.ts'
+import { grantsOfFolder } from './trust.ts'
+import { grantedBySettings } from './will-ask.ts'
+
+const settings = { permissions: { allow: ['Bash(npm test:*)'] } }
+
+function folderWith(make: (file: string) => void) {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-settings-file-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  mkdirSync(join(folder, '.claude'))
+  const file = join(folder, '.claude', 'settings.json')
+  make(file)
+  return { folder, file }
+}
+
+it('are read from a file, also through a link', () => {
+  const { file } = folderWith((path) => {
+    writeFileSync(`${path}.real`, JSON.stringify(settings))
+    symlinkSync(`${path}.real`, path)
+  })
+  expect(settingsIn(file)).toEqual({ settings, isUnclear: false })
+})
+
+it('are not read from a pipe, which could keep the whole server waiting', () => {
+  const { folder, file } = folderWith((path) => {
+    execFileSync('mkfifo', [path])
+    // Whoever reads the pipe after all gets an answer: the test fails instead of waiting for ever.
+    const writer = spawn('sh', [
+      '-c',
+      'while :; do printf %s "$1" > "$0"; done',
+      path,
+      JSON.stringify(settings),
+    ])
+    onTestFinished(() => void writer.kill('SIGKILL'))
+  })
+  expect(settingsIn(file)).toEqual({ settings: {}, isUnclear: true })
+  expect(grantsOfFolder(true, folder)).toEqual({})
+  expect(grantedBySettings({}, folder, ['project'])).toEqual(new Set())
+})
+
+it.each([
+  ['a text that is no JSON', '{'],
+  ['a value that is no object', '1'],
+])('are unclear in %s, and not where there is no file', (_what, text) => {
+  const { file } = folderWith((path) => writeFileSync(path, text))
+  expect(settingsIn(file)).toEqual({ settings: {}, isUnclear: true })
+  expect(settingsIn(`${file}.missing`)).toEqual({ settings: {}, isUnclear: false })
+})

@@ -27,7 +27,7 @@ else start()
 function start(): void {
   const route = currentRoute()
   if (route.name === 'session') {
-    // What takes its time begins before anything is drawn.
+    // Start slow loads before the first render.
     sessionSource(route.id)
     fetchMarkdown()
     fetchDiffs()

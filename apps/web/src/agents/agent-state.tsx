@@ -4,7 +4,7 @@ import { InstallRow } from './install-button.tsx'
 import { nextStep } from './next-step.logic.ts'
 import { readinessOf } from './readiness.logic.ts'
 
-/** One word for each state, wherever agents are listed. */
+/** The label and colour of each readiness, used wherever agents are listed. */
 const states = {
   ready: { text: 'Ready', look: 'bg-good' },
   unsure: { text: 'Installed, sign-in unknown', look: 'bg-edge' },
@@ -23,7 +23,7 @@ export function AgentState({ agent }: { agent: AgentInfo }) {
   )
 }
 
-/** What to do so that it can be used, with the button or the command for it. */
+/** What the person must do before the agent can be used, with the install button or the command to type. */
 export function AgentNextStep({ agent }: { agent: AgentInfo }) {
   const step = nextStep(agent)
   if (step === 'install') return <InstallRow agent={agent} />

@@ -7,7 +7,7 @@ import { toastError } from '../page/toasts.tsx'
 import { visible } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
 
-/** Installs an agent that Parley knows how to install, and tells how it goes. */
+/** Installs an agent that Parley can install, and shows the progress of the installation. */
 export function InstallRow({ agent }: { agent: AgentInfo }) {
   const { install, installing, installError } = agent
   useEffect(() => {

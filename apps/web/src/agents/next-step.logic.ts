@@ -1,7 +1,7 @@
 import type { AgentInfo } from '@parley/protocol'
 import { readinessOf } from './readiness.logic.ts'
 
-/** By the button that installs it, or in words, with what to type where one command does it. */
+/** `install`: the install button. Otherwise a text, with the command to type if a single command is enough. */
 export type NextStep = 'install' | { readonly text: string; readonly command?: string }
 
 const otherwise = {
@@ -10,7 +10,7 @@ const otherwise = {
   'signed-out': 'Sign in with its own program, then refresh.',
 }
 
-/** What to do so that an agent can be used. Its probe knows best; nobody is left without a next step. */
+/** What to do before an agent can be used. The probe's hint comes first; without one, a default text is used. */
 export function nextStep(agent: AgentInfo): NextStep | undefined {
   const readiness = readinessOf(agent)
   if (agent.installing || (readiness === 'missing' && agent.install)) return 'install'

@@ -1,6 +1,6 @@
 import type { AgentInfo } from '@parley/protocol'
 
-/** unsure: it is there, and does not tell whether it is signed in. unusable: it is there, and cannot be used. */
+/** unsure: installed, but it does not report whether it is signed in. unusable: installed, but cannot be used. */
 export type AgentReadiness = 'ready' | 'unsure' | 'signed-out' | 'unusable' | 'missing'
 
 export function readinessOf(agent: AgentInfo): AgentReadiness {

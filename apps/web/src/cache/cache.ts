@@ -2,7 +2,7 @@ import type { PromptPart, SessionSummary, WaitingRequest } from '@parley/protoco
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
 import { type CachedSession, cacheSchema, isReadable } from './record.logic.ts'
 
-/** What this browser keeps of sessions, to show at once and to read offline. It is never the truth: the log is. */
+/** The sessions and lists that this browser caches, to show at once and to read offline. The log is authoritative. */
 interface Kept extends DBSchema {
   sessions: { key: string; value: CachedSession; indexes: { savedAt: number } }
   lists: { key: string; value: KeptList }
@@ -17,7 +17,7 @@ type KeptList = {
 const mostSessions = 60
 let opening: Promise<IDBPDatabase<Kept> | undefined> | undefined
 
-/** Undefined where the browser keeps nothing, e.g. in some private windows. */
+/** Undefined if the browser has no storage for it, e.g. in some private windows. */
 function database(): Promise<IDBPDatabase<Kept> | undefined> {
   opening ??= openDB<Kept>('parley', cacheSchema, {
     upgrade(db) {
@@ -32,7 +32,7 @@ function database(): Promise<IDBPDatabase<Kept> | undefined> {
 
 let isKeeping = true
 
-/** From now on nothing more is kept: what there is will be cleared. */
+/** Stops all further writes to the cache, which is about to be cleared. */
 export function stopKeeping(): void {
   isKeeping = false
 }
@@ -77,7 +77,7 @@ export function cacheList(sessions: readonly SessionSummary[]): void {
   keepList('sessions', { sessions: sessions.slice(0, 200) })
 }
 
-/** What waited for a person when it was last known. */
+/** The requests that waited for a person when the list was last read. */
 export async function cachedWaiting(): Promise<readonly WaitingRequest[]> {
   return (await keptList('waiting'))?.requests ?? []
 }
@@ -86,7 +86,7 @@ export function cacheWaiting(requests: readonly WaitingRequest[]): void {
   keepList('waiting', { requests: requests.slice(0, 100) })
 }
 
-/** What is attached to the prompt that is being written in a session, or to one on its way. */
+/** The attachments of a session's prompt draft, or of a prompt in the outbox. */
 export async function cachedParts(id: string): Promise<readonly PromptPart[]> {
   return (await keptList(`parts:${id}`))?.parts ?? []
 }
@@ -106,7 +106,7 @@ function keepList(name: string, list: Omit<KeptList, 'schema'>): void {
   void safely(async (db) => isKeeping && db.put('lists', { schema: cacheSchema, ...list }, name))
 }
 
-/** Signing out leaves nothing behind. */
+/** Clears the cache and local storage when the browser signs out. The preferences stay. */
 export async function clearCache(): Promise<void> {
   for (const key of Object.keys(localStorage)) {
     if (key.startsWith('parley:') && key !== 'parley:preferences') localStorage.removeItem(key)

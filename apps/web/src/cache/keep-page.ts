@@ -1,6 +1,6 @@
 import { workerAddress } from '../page/trusted-address.ts'
 
-/** Lets the browser keep the page, to open it while the server is away. Not before what is shown first is there. */
+/** Registers the service worker, which lets the page open while the server is down. Waits until the page has loaded. */
 export function keepPage(): void {
   const register = () => void navigator.serviceWorker?.register(workerAddress('/sw.js')).catch(() => {})
   if (document.readyState === 'complete') register()

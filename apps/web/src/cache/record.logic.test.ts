@@ -5,11 +5,11 @@ import { cacheSchema, isReadable, recordOf } from './record.logic.ts'
 const record = recordOf({ state: { ...emptyState('s', 'e'), seq: 9 }, events: [], firstSeq: 3 }, 5)
 
 describe('a cached session', () => {
-  it('is what was read, with when and under which name', () => {
+  it('has the session tail, its id, the time and the schema', () => {
     expect(record).toMatchObject({ id: 's', savedAt: 5, firstSeq: 3, schema: cacheSchema })
   })
 
-  it('is read only in its own schema', () => {
+  it('is readable only in the current schema', () => {
     expect(isReadable(record)).toBe(true)
     expect(isReadable({ ...record, schema: cacheSchema - 1 })).toBe(false)
     for (const bad of [undefined, null, 3, {}, { schema: cacheSchema }]) expect(isReadable(bad)).toBe(false)

@@ -1,16 +1,16 @@
 import type { SessionTail } from '@parley/client'
 
-/** A session as it was last seen here: its state and the end of its log. */
+/** A session as this browser last saw it: its state and the end of its log. */
 export type CachedSession = SessionTail & {
   readonly schema: number
   readonly id: string
   readonly savedAt: number
 }
 
-/** Changes whenever the shape of what is kept does: a record of another schema is not read. */
+/** Raised with every change of the cached shape. A record of another schema is not read. */
 export const cacheSchema = 2
 
-/** How much of a session is kept. */
+/** Limits on how much of a session is cached. */
 export const mostKept = { events: 400, characters: 1_500_000 }
 
 export function recordOf(tail: SessionTail, now: number): CachedSession {

@@ -4,14 +4,14 @@ import { client } from '../page/client.ts'
 import { cachedSession, cacheSession, forgetSession } from './cache.ts'
 import { mostKept, recordOf } from './record.logic.ts'
 
-/** Soon after it opened, for whoever goes offline at once; then now and then, and when the server is lost. */
+/** The first save comes soon after the session opens, in case the connection is lost at once. */
 const firstSaveMs = 100
 const nextSaveMs = 1500
 const sources = new Map<string, LiveStore<MirrorSnapshot>>()
 
 /**
- * A session as the page shows it: what this browser kept of it first, gone on with from there as soon as the server
- * answers. It is kept anew while it is shown. Asking for it begins to read what was kept.
+ * A session as the page shows it: first the cached copy, then the server's data, continued from there. It is saved
+ * to the cache while it is shown. The first call for an id starts to read the cache.
  */
 export function sessionSource(id: string): LiveStore<MirrorSnapshot> {
   const known = sources.get(id)

@@ -7,13 +7,13 @@ import { forgetPage } from './keep-page.ts'
 const sign = 'parley:signed-out'
 let leaving: Promise<void> | undefined
 
-/** Signs this browser out and leaves nothing of what was done in it, by whatever tab. */
+/** Signs this browser out and removes everything that any of its tabs stored. */
 export async function signOut(): Promise<void> {
   await client.call('signOut')
   await leave()
 }
 
-/** Another tab may have signed this browser out, or somebody elsewhere who saw it in the list. */
+/** Clears this browser when another tab signs it out, or when its device is revoked elsewhere. */
 export function watchSignOut(): void {
   onRevoked(() => void leave())
   addEventListener('storage', ({ key, newValue }) => {
@@ -29,7 +29,7 @@ function leave(): Promise<void> {
 async function clear(): Promise<void> {
   stopKeeping()
   client.close()
-  // What was under way is given up first, and may put something back where it was written.
+  // Calls that the close aborts may still write to storage: clear it after them.
   await new Promise((resolve) => setTimeout(resolve))
   preferences.set(({ agent, folder, ...rest }) => rest)
   await Promise.all([forgetDevice(), clearCache(), forgetPage()])

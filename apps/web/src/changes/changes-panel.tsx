@@ -14,7 +14,7 @@ import { FileList } from './file-list.tsx'
 import { useChanges } from './use-changes.ts'
 import { WantedFiles } from './wanted-files.tsx'
 
-/** What differs in the session's folder, to be read and remarked on beside the conversation. */
+/** The changes in the session's folder, to read and comment on beside the conversation. */
 export default function ChangesPanel() {
   const since = useSince()
   const { changes, error, stamps, look } = useChanges(since.base)
@@ -58,7 +58,7 @@ export default function ChangesPanel() {
   )
 }
 
-/** Stays in sight: the list of files is one step away wherever one reads. */
+/** The bar sticks to the top of the panel, so that the file list is one click away at any scroll position. */
 function Bar({
   changes,
   since,
@@ -93,7 +93,7 @@ function Bar({
           aria-pressed={listed}
           onClick={({ currentTarget }) => {
             const panel = currentTarget.closest('aside')?.querySelector('.overflow-y-auto')
-            // Far down, the list is there but out of sight.
+            // Scrolled down, the list is open but out of sight: show it instead of closing it.
             if (listed && panel && panel.scrollTop > 0) panel.scrollTo({ top: 0 })
             else prefer({ listFiles: !listed })
           }}
@@ -118,7 +118,7 @@ function Bar({
 
 type Since = { readonly chosen: 'commit' | 'start'; readonly base: string; readonly canChoose: boolean }
 
-/** What the changes are compared with. A session that began outside a repository knows no other start. */
+/** What the changes are compared with. A session created outside a repository has no start commit to compare with. */
 function useSince(): Since {
   const start = useStatePart((state) => state.startCommit)
   const wanted = useStore(preferences, (state) => state.changesSince)

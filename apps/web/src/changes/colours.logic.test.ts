@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { diffLines } from '../diff/lines.logic.ts'
 import { coloursOf, languageOf, sidesOf } from './colours.logic.ts'
 
-it('knows what a file is written in by its name', () => {
+it('finds the language of a file by its name', () => {
   expect(languageOf('src/app.ts')).toBe('typescript')
   expect(languageOf('src/app.mts')).toBe('typescript')
   expect(languageOf('deploy/Dockerfile')).toBe('dockerfile')
@@ -10,7 +10,7 @@ it('knows what a file is written in by its name', () => {
   expect(languageOf('constructor')).toBeUndefined()
 })
 
-it('takes the two texts of a diff apart', () => {
+it('splits a diff into the text before and the text after', () => {
   const patch = '@@ -1,3 +1,3 @@\n first\n-old\n+new\n last\n'
   const { after, before } = sidesOf(diffLines({ path: 'x', patch }).hunks)
   expect(after.code).toBe('first\nnew\nlast')
@@ -23,7 +23,7 @@ it('takes the two texts of a diff apart', () => {
 const tokensOf = ({ code }: { code: string }) =>
   code === '' ? undefined : code.split('\n').map((text) => [[text, 'keyword'] as const])
 
-it('colours each line by its own text, and what is only gone by the text before', () => {
+it('colours unchanged and added lines by the text after, removed lines by the text before', () => {
   const colouredIn = (patch: string) => {
     const sides = sidesOf(diffLines({ path: 'x', patch }).hunks)
     const tokens = { after: tokensOf(sides.after), before: tokensOf(sides.before) }
@@ -40,7 +40,7 @@ it('colours each line by its own text, and what is only gone by the text before'
   ])
 })
 
-it('colours what it can where one text cannot be read, and nothing where neither can', () => {
+it('colours one side if only that one has tokens, and nothing if neither has', () => {
   const sides = sidesOf(diffLines({ path: 'x', patch: '@@ -1 +1 @@\n-old\n+new\n' }).hunks)
   const after = tokensOf(sides.after)
   expect([...(coloursOf(sides, { after, before: undefined }) ?? [])].map(([{ text }]) => text)).toEqual([

@@ -12,7 +12,7 @@ const byEnding = new Map([
   ['mts', 'typescript'],
 ])
 
-/** What a file is written in, by its name. */
+/** The language of a file, by its name. */
 export function languageOf(path: string): Language | undefined {
   const name = path.slice(path.lastIndexOf('/') + 1).toLowerCase()
   const ending = name.slice(name.lastIndexOf('.') + 1)
@@ -23,7 +23,7 @@ export type Side = { readonly lines: readonly DiffLine[]; readonly code: string 
 export type Sides = { readonly after: Side; readonly before: Side }
 export type Colours = ReadonlyMap<DiffLine, Lines[number]>
 
-/** A diff is two texts woven into one. Each is coloured by itself: the file as it is, and what is gone from it. */
+/** The two texts of a diff, before and after the change. Each is highlighted by itself. */
 export function sidesOf(hunks: readonly Hunk[]): Sides {
   const all = hunks.flatMap(({ lines }) => lines)
   const side = (lines: readonly DiffLine[]) => ({
@@ -37,7 +37,7 @@ export function sidesOf(hunks: readonly Hunk[]): Sides {
   }
 }
 
-/** The two woven again, by their tokens. Either may have none: a file that is gone has only a text before. */
+/** The tokens of each line, from those of both texts. Either may be missing: a deleted file has no text after. */
 export function coloursOf(
   { after, before }: Sides,
   tokens: { readonly after: Lines | undefined; readonly before: Lines | undefined },

@@ -9,8 +9,8 @@ const comment = (path: string, line: number, text: string, side: Comment['side']
   text,
 })
 
-describe('remarks on changes', () => {
-  it('are one a place, and go when they are emptied', () => {
+describe('comments on changes', () => {
+  it('replace each other at the same place, and are removed by an empty text', () => {
     const first = withComment([], comment('a.ts', 3, 'why?'))
     const second = withComment(first, comment('a.ts', 3, 'why not?'))
     expect(second.map(({ text }) => text)).toEqual(['why not?'])
@@ -18,7 +18,7 @@ describe('remarks on changes', () => {
     expect(withComment(second, comment('a.ts', 3, ' '))).toEqual([])
   })
 
-  it('become one prompt, in the order of the files', () => {
+  it('become one prompt, sorted by file and line', () => {
     const text = promptOf([
       comment('b.ts', 1, 'last'),
       comment('a.ts', 9, 'two\nlines'),

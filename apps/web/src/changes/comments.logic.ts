@@ -1,10 +1,10 @@
 import type { DiffLine } from '../diff/lines.logic.ts'
 
-/** A remark on a line of a diff, kept until all of them are sent together. */
+/** A comment on a line of a diff, kept until all comments are sent together. */
 export type Comment = {
   readonly path: string
   readonly line: number
-  /** Of a line that is gone, as it was before. */
+  /** `before`: a removed line, numbered as in the text before the change. */
   readonly side: 'before' | 'after'
   readonly quote: string
   readonly text: string
@@ -20,13 +20,13 @@ export function placeOf(line: DiffLine, path: string): Place {
 export const samePlace = (one: Place, other: Place) =>
   one.path === other.path && one.line === other.line && one.side === other.side
 
-/** A remark without words takes the one at its place away. */
+/** A comment with an empty text removes the comment at its place. */
 export function withComment(comments: readonly Comment[], comment: Comment): readonly Comment[] {
   const others = comments.filter((other) => !samePlace(other, comment))
   return comment.text.trim() === '' ? others : [...others, comment]
 }
 
-/** All remarks as one prompt, file by file and line by line. */
+/** All comments as one prompt, sorted by file and line. */
 export function promptOf(comments: readonly Comment[]): string {
   const sorted = comments.toSorted((a, b) => (a.path === b.path ? a.line - b.line : a.path < b.path ? -1 : 1))
   const lines = sorted.map(({ path, line, side, quote, text }) => {

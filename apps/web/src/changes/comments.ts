@@ -5,7 +5,7 @@ import type { Comment } from './comments.logic.ts'
 type Kept = { readonly comments: readonly Comment[] }
 const stores = new Map<string, Store<Kept>>()
 
-/** The remarks of one session that were not sent yet. */
+/** The unsent comments of one session. */
 export function commentsOf(sessionId: string): Store<Kept> {
   const known = stores.get(sessionId)
   if (known) return known

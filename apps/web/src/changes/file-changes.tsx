@@ -21,7 +21,7 @@ export const letters = {
 }
 const mostLinesOpen = 500
 
-/** Files that nobody reads line by line are folded until someone wants to; so are those too large to be counted. */
+/** Whether a file is expanded at first. Generated, binary, deleted and large files are not. */
 export function opensAtFirst({ generated, binary, added, removed = 0, status }: FileChange): boolean {
   if (generated || binary || status === 'deleted') return false
   if (status === 'untracked' && added === undefined) return false
@@ -61,7 +61,7 @@ export const FileChanges = memo(function FileChanges({
       ref={place}
       aria-label={file.path}
       className="scroll-mt-9 border-b border-line [content-visibility:auto] pointer-coarse:scroll-mt-12"
-      // How tall it may be while it is not drawn; once it was, the browser remembers.
+      // The estimated height until the file is rendered for the first time; then the browser remembers the real one.
       style={{ containIntrinsicBlockSize: `auto ${headHeight + (open ? guessOf(file) : 0)}px` }}
     >
       <h3 className="sticky top-9 z-10 bg-side pointer-coarse:top-12">
@@ -89,7 +89,7 @@ export const FileChanges = memo(function FileChanges({
   )
 })
 
-/** Fetched when it comes near the screen, and again when the list is. */
+/** Fetched when it comes near the viewport, and again when the list of changes is. */
 function Patch({
   file,
   base,
@@ -112,7 +112,7 @@ function Patch({
     if (place.current) observer.observe(place.current)
     return () => observer.disconnect()
   }, [])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new list may mean new lines
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new list may mean a new patch
   useEffect(() => {
     if (!near) return
     const controller = new AbortController()
@@ -121,7 +121,7 @@ function Patch({
       .call('getPatch', { params: { id }, query: { path: file.path, base }, signal })
       .then(({ patch: text, cut }) => {
         const lines = diffLines({ path: file.path, patch: text })
-        // Several may come at once, while someone scrolls: they are drawn as there is time.
+        // Several patches may arrive at once during scrolling: render them when there is time.
         startTransition(() =>
           setPatch((shown) =>
             shown && 'text' in shown && shown.text === text ? shown : { text, lines, cut },

@@ -5,7 +5,7 @@ import { visible } from '../page/words.logic.ts'
 import { letters } from './file-changes.tsx'
 import { jumpTo } from './jump.ts'
 
-/** What changed at a glance, to go to one of them. A long list scrolls by itself. */
+/** The changed files. A click jumps to the file; a long list scrolls by itself. */
 export const FileList = memo(function FileList({ files }: { files: readonly FileChange[] }) {
   return (
     <nav aria-label="Files" className="max-h-[min(13.2rem,35vh)] overflow-y-auto border-b border-line py-1">
@@ -35,7 +35,7 @@ export const FileList = memo(function FileList({ files }: { files: readonly File
   )
 })
 
-/** The name stays readable where there is no room for its folders. */
+/** Shortens the folders rather than the file name if the path does not fit. */
 function Path({ path }: { path: string }) {
   const cut = path.lastIndexOf('/') + 1
   return (

@@ -1,14 +1,14 @@
 import { prefer } from '../page/preferences.ts'
 import { createStore } from '../page/store.ts'
 
-/** The file that somebody wants to see, and how often that was asked for. */
+/** The file to scroll to. `count` distinguishes two requests for the same file. */
 export const jump = createStore({ path: '', count: 0 })
 
 export function jumpTo(path: string): void {
   jump.set(({ count }) => ({ path, count: count + 1 }))
 }
 
-/** The files of a session that somebody wants to see, which may not differ any more. */
+/** The files of a session to show in the changes panel. They may have no changes any more. */
 export const wanted = createStore<Wanted | undefined>(undefined)
 type Wanted = { readonly sessionId: string; readonly paths: readonly string[] }
 

@@ -13,7 +13,7 @@ const shownAtFirst = 300
 
 type Props = { path: string; lines: DiffLines; split: boolean }
 
-/** The patch of one file, with remarks between its lines. */
+/** The patch of one file, with comments between its lines. */
 export const PatchView = memo(function PatchView({ path, lines, split }: Props) {
   const [limit, setLimit] = useState(shownAtFirst)
   const { editing, ...remarking } = useRemarking(path)

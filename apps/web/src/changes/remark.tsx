@@ -6,11 +6,11 @@ import { useSessionId } from '../session/session-context.tsx'
 import { type Comment, type Place, placeOf, samePlace, withComment } from './comments.logic.ts'
 import { commentsOf } from './comments.ts'
 
-/** The remark that is being written. It is known by its place: the lines are others whenever the file changes. */
+/** The comment that is being written. Its place identifies it: the line objects change whenever the file changes. */
 type Editing = Place & { readonly quote: string; readonly words: string }
 
 export type Remarking = {
-  /** Those on this file. */
+  /** The comments on this file. */
   readonly remarks: readonly Comment[]
   readonly editing: Editing | undefined
   onEdit(line: DiffLine): void
@@ -42,7 +42,7 @@ export function useRemarking(path: string): Remarking {
   }
 }
 
-/** The remark on a line, or the field to write it in. Most lines have neither, so this is asked before it is made. */
+/** The comment on a line, or the form to write one. A plain function: most lines have neither and need no component. */
 export function remarkOn(
   line: DiffLine,
   { path, split, ...remarking }: Remarking & { readonly path: string; readonly split: boolean },
@@ -56,7 +56,7 @@ export function remarkOn(
   return (
     <tr>
       <td colSpan={split ? 6 : 3} className="bg-page px-3 py-2 font-sans whitespace-normal">
-        {/* As wide as what is seen of the file, not as its longest line, and in sight however far that is scrolled. */}
+        {/* As wide as the visible part of the file, not as its longest line, and in view at any horizontal scroll. */}
         <div className="sticky left-3 w-[calc(100cqw-1.5rem)]">
           {open ? (
             <RemarkForm {...remarking} editing={open} />
@@ -93,7 +93,7 @@ export function RemarkForm({
       }}
     >
       <textarea
-        // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to write
+        // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to write a comment
         autoFocus
         aria-label="Comment"
         value={words}

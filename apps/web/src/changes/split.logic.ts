@@ -1,9 +1,9 @@
 import type { DiffLine } from '../diff/lines.logic.ts'
 
-/** A row of two columns: what was, and what stands in its place. */
+/** A row of two columns: a line before the change and the line that replaces it. */
 export type Pair = { readonly before?: DiffLine; readonly after?: DiffLine }
 
-/** Removed lines stand beside the added ones that follow them. */
+/** Puts removed lines beside the added ones that follow them. */
 export function pairsOf(lines: readonly DiffLine[]): readonly Pair[] {
   const pairs: Pair[] = []
   let removed: DiffLine[] = []

@@ -15,12 +15,12 @@ const once = new Map(files.map(({ path }) => [path, 1]))
 const grown = (stamps: ReadonlyMap<string, number>) =>
   [...stamps].flatMap(([path, stamp]) => (stamp > 1 ? [path] : []))
 
-describe('the stamps of files', () => {
-  it('all grow where anything may have changed', () => {
+describe('file stamps', () => {
+  it('all grow if no paths are given', () => {
     expect(grown(stampsAfter(once, { before: files, after: files }))).toHaveLength(4)
   })
 
-  it('grow for the files that are named, and for those in folders that are', () => {
+  it('grow for the given files and for all files in the given folders', () => {
     const after = (...paths: string[]) => grown(stampsAfter(once, { before: files, after: files, paths }))
     expect(after('a.ts')).toEqual(['a.ts'])
     expect(after('src')).toEqual(['src/b.ts', 'src/deep/c.ts'])
@@ -28,7 +28,7 @@ describe('the stamps of files', () => {
     expect(after()).toEqual([])
   })
 
-  it('grow for what looks different, and go with the file', () => {
+  it('grow for a file whose counts changed, and are removed with the file', () => {
     const after = [file('a.ts', 2), file('new.ts')]
     const stamps = stampsAfter(once, { before: files, after, paths: [] })
     expect([...stamps]).toEqual([

@@ -1,9 +1,9 @@
 import type { FileChange } from '@parley/protocol'
 
-/** How often each file may have changed since the panel opened: a patch is fetched again when its number grows. */
+/** How often each file may have changed since the panel opened. A patch is fetched again when its stamp grows. */
 export type Stamps = ReadonlyMap<string, number>
 
-/** `paths` are files, or folders with all in them; without them any file may differ. */
+/** `paths` are files, or folders with everything in them; without `paths` any file may have changed. */
 export function stampsAfter(
   stamps: Stamps,
   {

@@ -7,12 +7,12 @@ import { type Stamps, stampsAfter } from './stamps.logic.ts'
 
 type Seen = { readonly changes?: Changes; readonly stamps: Stamps; readonly error?: string }
 
-/** Where files cannot be watched, they are looked at so often. */
+/** The polling interval if the folder cannot be watched. */
 const pollMs = 5000
 
 /**
- * What differs in the session's folder: looked at when the panel opens, when files change or a step ends, when the
- * server is back, and when the person is. Nothing is watched while nobody can see it.
+ * The changes in the session's folder. They are read when the panel opens, when files change, when a step ends, when
+ * the server is reachable again and when the page becomes visible again. A hidden page watches nothing.
  */
 export function useChanges(base: string) {
   const id = useSessionId()
@@ -65,7 +65,7 @@ async function fetchChanges(
 ): Promise<void> {
   try {
     const changes = await client.call('listChanges', { params: { id }, query: { base }, signal })
-    // There may be hundreds of files: they are drawn as there is time.
+    // There may be hundreds of files: render them when there is time.
     startTransition(() =>
       set(({ changes: before, stamps }) => {
         const files = { before: before?.files ?? [], after: changes.files }
@@ -73,12 +73,12 @@ async function fetchChanges(
       }),
     )
   } catch (thrown) {
-    // What was seen stays: someone may be writing a remark on it.
+    // Keep the changes that are shown: the person may be writing a comment on them.
     if (!signal.aborted) set((before) => ({ ...before, error: problemWords(thrown) }))
   }
 }
 
-/** What is asked for while it works is done once more, for all of it together. */
+/** Runs one call of `work` at a time. Calls during a run are combined into one run after it. */
 function oneAtATime(work: (paths?: readonly string[]) => Promise<void>): (paths?: readonly string[]) => void {
   let busy = false
   let next: { paths: readonly string[] | undefined } | undefined
@@ -106,7 +106,7 @@ function watch(id: string, look: (paths?: readonly string[]) => void): () => voi
         clearInterval(timer)
         timer = undefined
       } else timer ??= setInterval(look, pollMs)
-      // What changed before it was watched was not told.
+      // Changes made before the watch started were not reported.
       if (state === 'watching' || state === 'partial') look()
     },
   })

@@ -3,10 +3,10 @@ import { highlight } from '../code/highlight.ts'
 import type { Hunk } from '../diff/lines.logic.ts'
 import { type Colours, coloursOf, languageOf, type Side, sidesOf } from './colours.logic.ts'
 
-/** Whoever scrolls past does not wait for colours, nor does the worker. */
+/** How long lines must be in view before they are highlighted: scrolling past does not occupy the worker. */
 const lingerMs = 150
 
-/** The tokens of the lines, once somebody looks at them. They come from the worker, and change no size. */
+/** The tokens of the lines, computed by the worker once the lines are in view. Highlighting does not change the layout. */
 export function useColours(
   path: string,
   hunks: readonly Hunk[],

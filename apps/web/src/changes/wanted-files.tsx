@@ -5,13 +5,13 @@ import { visible } from '../page/words.logic.ts'
 import { useSessionId } from '../session/session-context.tsx'
 import { jumpTo, wanted } from './jump.ts'
 
-/** Goes to the first of the files that were asked for, and names those that are not here to go to. */
+/** Jumps to the first of the wanted files, and names those that have no changes. */
 export function WantedFiles({ files }: { files: readonly FileChange[] }) {
   const sessionId = useSessionId()
   const asked = useStore(wanted)
   const [paths, setPaths] = useState<readonly string[]>([])
   const isHere = (path: string) => files.some((file) => file.path === path)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once each time it is asked for, not with each new list
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each request, not for each new list
   useEffect(() => {
     if (!asked) return
     wanted.set(undefined)

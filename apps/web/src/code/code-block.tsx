@@ -5,7 +5,7 @@ import { ScrollRegion } from '../parts/scroll-region.tsx'
 import { highlight, highlighted, type Lines } from './highlight.ts'
 import { languageNamed } from './languages.ts'
 
-/** Code, plain until it is complete, then coloured in place: colours change no size. What hides in it is shown. */
+/** Code, plain until it is complete, then highlighted in place without a layout change. Hidden characters are shown. */
 export const CodeBlock = memo(function CodeBlock({
   code,
   language,

@@ -2,7 +2,7 @@ import { workerAddress } from '../page/trusted-address.ts'
 import address from './highlight.worker.ts?worker&url'
 import type { Language } from './languages.ts'
 
-/** Lines of tokens: the text and the name of its kind. */
+/** Lines of tokens: the text and the name of its token kind. */
 export type Lines = (readonly [content: string, kind: string])[][]
 export type Wanted = { readonly id: number; readonly code: string; readonly language: Language }
 
@@ -18,7 +18,7 @@ export function highlighted(code: string, language: Language): Lines | undefined
   return kept.get(`${language}\n${code}`)
 }
 
-/** Colours code off the main thread. Nothing comes back for what is too long or cannot be read. */
+/** Highlights code in a worker. Undefined if the code is too long or cannot be tokenized. */
 export async function highlight(code: string, language: Language): Promise<Lines | undefined> {
   if (code.length > longest) return undefined
   const key = `${language}\n${code}`

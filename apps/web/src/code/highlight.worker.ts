@@ -31,7 +31,7 @@ function load(ready: HighlighterCore, language: Language): Promise<void> {
   return loading
 }
 
-/** The theme gives variables for colours; only their names travel, and the style sheet knows them. */
+/** The theme's colours are CSS variables. Only the name of the variable is passed on; the style sheet defines it. */
 function kindOf(color: string | undefined): string {
   return /--tok-(?:token-)?([\w-]+)/.exec(color ?? '')?.[1] ?? ''
 }

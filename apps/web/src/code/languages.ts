@@ -1,4 +1,4 @@
-/** The languages that are highlighted, each fetched when it first occurs. */
+/** The languages that are highlighted. Each grammar is fetched on first use. */
 const languages = {
   bash: () => import('shiki/langs/bash.mjs'),
   c: () => import('shiki/langs/c.mjs'),

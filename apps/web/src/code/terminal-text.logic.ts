@@ -1,14 +1,14 @@
 import { withoutHidden } from '@parley/protocol'
 
-/** What a terminal would show of an output: colours as names, overwritten lines gone, everything else inert. */
+/** A piece of output as a terminal would show it: colours are class names, overwritten text and other sequences are removed. */
 export type TerminalPiece = { readonly text: string; readonly look: string }
 
 const escapeCharacter = '\u001b'
 const sequence = new RegExp(
   [
-    // colours and cursor moves; one that is cut off at the end too
+    // colours and cursor moves, also if cut off at the end of the output
     String.raw`\u001b\[([0-?]*)[ -/]*(?:([@-~])|$)`,
-    // titles, links and other strings
+    // titles, links and other string sequences
     String.raw`\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)?`,
     String.raw`\u001b[PX^_][^\u001b]*(?:\u001b\\)?`,
     String.raw`\u001b[ -/]*[0-~]`,
@@ -35,7 +35,7 @@ export function terminalPieces(output: string): readonly TerminalPiece[] {
   return pieces
 }
 
-/** A carriage return goes back to the line's start: what it had is written over. */
+/** Removes what a carriage return overwrites: everything in the line before the last one. */
 function overwritten(output: string): string {
   const text = output.replace(/\r+\n/g, '\n')
   if (!text.includes('\r')) return text
@@ -74,10 +74,9 @@ function lookOf({ bold, dim, color }: Style): string {
     .join(' ')
 }
 
-/** The last lines of a long text, and how much is left out above them. */
 type Limits = { readonly lines: number; readonly characters: number }
 
-/** From a few lines above the first place that has what is wanted, in small letters. */
+/** Starts a few lines above the first occurrence of `wanted`, which must be in lower case. */
 export function fromPlaceOf(text: string, wanted: string, { characters }: Limits) {
   const place = text.toLowerCase().indexOf(wanted)
   let start = place
@@ -86,6 +85,7 @@ export function fromPlaceOf(text: string, wanted: string, { characters }: Limits
   return { shown: text.slice(start, start + characters), left: start }
 }
 
+/** The last lines of a long text, and how many characters are left out before them. */
 export function tailOf(text: string, limits: Limits) {
   let start = Math.max(0, text.length - limits.characters)
   let lines = 0

@@ -3,7 +3,7 @@ import { apart, overflow, partOf, promptParts, refusal, sizeOf, toBase64 } from 
 
 const bytes = (...values: number[]) => new Uint8Array(values)
 
-it('goes along with the words of a prompt, if there are any', () => {
+it('adds the attachments after the text of a prompt, or alone if there is no text', () => {
   const part = partOf({ name: 'a.txt', type: '' }, bytes(65))
   const attached = [{ id: 1, part, size: sizeOf(part) }]
   expect(promptParts(' look \n', attached)).toEqual([{ type: 'text', text: 'look' }, part])
@@ -12,7 +12,7 @@ it('goes along with the words of a prompt, if there are any', () => {
 })
 
 describe('an attachment', () => {
-  it('is a picture, a text or bytes', () => {
+  it('is an image, a text file or a binary file', () => {
     expect(partOf({ name: 'a.png', type: 'image/png' }, bytes(1, 2))).toMatchObject({
       type: 'image',
       data: 'AQI=',
@@ -26,7 +26,7 @@ describe('an attachment', () => {
     expect(partOf({ name: 'a.bin', type: '' }, bytes(0xff, 0xfe))).toHaveProperty('data')
   })
 
-  it('is encoded whole, however large', () => {
+  it('is encoded whole at any size', () => {
     const large = new Uint8Array(100_000).map((_, index) => index % 256)
     expect(Buffer.from(toBase64(large), 'base64').equals(Buffer.from(large))).toBe(true)
   })
@@ -39,7 +39,7 @@ describe('an attachment', () => {
     expect(refusal({ name: 'a', type: '', size: 1 }, { ...all, files: false })).toContain('@')
   })
 
-  it('is counted as it goes over the wire, together with the others', () => {
+  it('is counted by its size on the wire, together with the other attachments', () => {
     const body = 12 * 1024 * 1024
     const large = partOf({ name: 'a.png', type: 'image/png' }, new Uint8Array(8_000_000))
     const attached = { id: 1, part: large, size: sizeOf(large) }
@@ -52,8 +52,8 @@ describe('an attachment', () => {
   })
 })
 
-describe('a prompt that comes back', () => {
-  it('is words again, a command among them, and what went along', () => {
+describe('a prompt that is edited again', () => {
+  it('is split into its text, commands included, and its attachments', () => {
     const image = partOf({ name: 'a.png', type: 'image/png' }, bytes(1))
     const file = partOf({ name: 'a.txt', type: '' }, bytes(65))
     expect(apart([{ type: 'text', text: 'look' }, image, file])).toEqual({

@@ -1,11 +1,11 @@
 import { type PromptPart, promptText } from '@parley/protocol'
 
-/** `size` is what it takes on the wire. */
+/** `size` is the number of bytes on the wire. */
 export type Attachment = { readonly id: number; readonly part: PromptPart; readonly size: number }
 
-/** The server takes bodies up to twelve megabytes, and base64 makes a third more of them. */
+/** The server accepts bodies of up to twelve megabytes, and base64 adds a third. */
 const mostBytes = 8_000_000
-/** Of everything that goes along, which leaves a megabyte for the words. */
+/** The limit for all attachments of a prompt. It leaves a megabyte for the text. */
 const mostTogether = 11 * 1024 * 1024
 const pictures = /^image\/(png|jpeg|gif|webp)$/
 
@@ -13,7 +13,7 @@ export function isPicture(type: string): boolean {
   return pictures.test(type)
 }
 
-/** Bytes that read as text: valid UTF-8 without a zero in it. */
+/** The text of the bytes if they are valid UTF-8 without a zero byte. */
 export function asText(bytes: Uint8Array): string | undefined {
   if (bytes.includes(0)) return undefined
   try {
@@ -23,7 +23,7 @@ export function asText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** By the browser itself where it can: by hand, a large picture holds the page up for a second. */
+/** Uses the browser's own encoder if it has one: the loop below blocks the page for a second on a large image. */
 export function toBase64(bytes: Uint8Array & { toBase64?(): string }): string {
   if (bytes.toBase64) return bytes.toBase64()
   let binary = ''
@@ -51,7 +51,7 @@ export function sizeOf(part: PromptPart): number {
   return data.length + new Blob([JSON.stringify(rest)]).size
 }
 
-/** A prompt of words and what goes along with them. */
+/** A prompt's parts: its text, then its attachments. */
 export function promptParts(text: string, attached: readonly Attachment[]): PromptPart[] {
   const words = text.trim()
   return [
@@ -60,20 +60,20 @@ export function promptParts(text: string, attached: readonly Attachment[]): Prom
   ]
 }
 
-/** The words of a prompt, and what goes along with them. */
+/** Splits a prompt into its text and its attachments. */
 export function apart(parts: readonly PromptPart[]): { text: string; rest: PromptPart[] } {
   const isAlong = ({ type }: PromptPart) => type === 'image' || type === 'file'
   return { text: promptText(parts.filter((part) => !isAlong(part))), rest: parts.filter(isAlong) }
 }
 
-/** Why one more cannot go along with what is attached already. */
+/** Why a file does not fit with the attachments that are there already; undefined if it fits. */
 export function overflow(name: string, size: number, attached: readonly Attachment[]): string | undefined {
   const together = attached.reduce((sum, one) => sum + one.size, size)
   if (together <= mostTogether) return undefined
   return `${name} does not fit: a prompt can have ${mostBytes / 1_000_000} MB of attachments. Send it with the next one.`
 }
 
-/** Why a file cannot go along, or nothing if it can. */
+/** Why a file cannot be attached; undefined if it can. */
 export function refusal(
   file: { readonly name: string; readonly type: string; readonly size: number },
   can: { readonly images: boolean; readonly files: boolean },

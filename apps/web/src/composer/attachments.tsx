@@ -10,7 +10,7 @@ import { attachedTo, attachment } from './draft.ts'
 
 export type Attachments = ReturnType<typeof useAttachments>
 
-/** What goes along with the next prompt of this session, or the first of a new one. */
+/** The attachments of the next prompt in a session, or of the first prompt of a new session. */
 export function useAttachments(sessionId: string, agent: AgentInfo | undefined) {
   const attached = attachedTo(sessionId)
   const can = {

@@ -1,6 +1,6 @@
 import type { AgentCommand } from '@parley/protocol'
 
-/** What is being completed: a command at the start, or a file after an @. `from` to `to` is what a choice replaces. */
+/** A command at the start of the text, or a file after an @. A choice replaces the text from `from` to `to`. */
 export type Completion = {
   readonly kind: 'command' | 'file'
   readonly query: string
@@ -24,13 +24,13 @@ export function withChoice(
   choice: string,
 ): { text: string; caret: number } {
   const sign = completion.kind === 'command' ? '/' : '@'
-  // A name with a space in it has no end otherwise.
+  // Without quotes, a name with a space would end at the space.
   const inserted = `${sign}${/\s/.test(choice) ? `"${choice}"` : choice} `
   const rest = text.slice(completion.to).replace(/^ /, '')
   return { text: text.slice(0, completion.from) + inserted + rest, caret: completion.from + inserted.length }
 }
 
-/** Commands whose name begins with the query first, then those that have it anywhere. */
+/** Commands whose name begins with the query come first, then those that contain it. */
 export function matchingCommands(commands: readonly AgentCommand[], query: string): readonly AgentCommand[] {
   const wanted = query.toLowerCase()
   const rank = ({ name, description }: AgentCommand) => {

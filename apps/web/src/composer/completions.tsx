@@ -6,7 +6,7 @@ import type { FindFiles } from './files.ts'
 
 const noChoices: readonly Choice[] = []
 
-/** What can be chosen at the caret, and which of it is. The field keeps the focus; this follows its keys. */
+/** The choices at the caret and which one is selected. The field keeps the focus and passes its keys on. */
 export function useCompletions(input: {
   findFiles: FindFiles
   commands: readonly AgentCommand[]
@@ -21,7 +21,7 @@ export function useCompletions(input: {
   const query = completion?.query ?? ''
   const stamp = kind && `${kind}:${completion?.from}`
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: other words, other choices
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new query starts at its first choice
   useEffect(() => setPlace(0), [kind, query])
   useEffect(() => {
     if (kind !== 'file') return setFiles(noChoices)

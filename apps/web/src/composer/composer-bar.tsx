@@ -10,8 +10,8 @@ import { SettingsRow } from './settings-row.tsx'
 const lazyMeter = lazyPart(() => import('./meter.tsx'))
 
 /**
- * Below the words: what goes along, how it will run, and the ways to send it. Queue and steer do not look alike. On a
- * phone that is two rows, and one while the keyboard takes the height.
+ * The row below the prompt field: attachments, settings, and the send buttons. Queue and steer look different. A
+ * phone shows two rows, and one while the keyboard is open.
  */
 export function ComposerBar({
   empty,
@@ -23,7 +23,7 @@ export function ComposerBar({
 }: {
   empty: boolean
   canSteer: boolean
-  /** What is sent waits in the queue. */
+  /** Whether a sent prompt waits in the queue. */
   queues: boolean
   onFiles: (files: File[]) => void
   onSend: (delivery: Delivery) => void

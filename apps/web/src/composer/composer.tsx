@@ -17,11 +17,11 @@ import { PromptField } from './prompt-field.tsx'
 import { useRecall } from './recall.ts'
 import { RefusalNote } from './refusal-note.tsx'
 
-/** Where the next prompt of a session is written. It hears of what it shows and of nothing else, so the stream never slows it. */
+/** Where the next prompt of a session is written. It subscribes only to the state it shows, so streaming never slows typing. */
 export function Composer() {
   const sessionId = useSessionId()
   const draft = draftOf(sessionId)
-  // A letter draws the field and nothing around it.
+  // Typing a letter renders only the field.
   const wordless = useStore(draft, (text) => text.trim() === '')
   const field = useRef<HTMLTextAreaElement>(null)
   const working = useStatePart((state) => state.turn !== undefined)
@@ -32,7 +32,7 @@ export function Composer() {
   const recall = useRecall(draft.set)
   const isPaused = useStatePart((state) => pausedPrompts(state) > 0)
   const wasPaused = useStore(placeOf(sessionId), (place) => place.paused)
-  // Without other paused prompts there is no pause to go back to.
+  // If no other prompt is paused, the queue is not paused any more.
   const goesBackPaused = isPaused && wasPaused
   const canSteer = working && (agent?.capabilities.steer ?? false)
   const begun = useStatePart((state) => state.lastTurn !== undefined)
@@ -91,7 +91,7 @@ export function Composer() {
   )
 }
 
-/** A session that opens is ready to be written to; on a phone that would only raise the keyboard. */
+/** Focuses the field when a session opens. Not on touch devices, where it would only open the keyboard. */
 function useFocusHere(field: React.RefObject<HTMLTextAreaElement | null>, sessionId: string): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another session is another opening
   useEffect(() => {

@@ -3,14 +3,14 @@ import { cachedParts, cacheParts } from '../cache/cache.ts'
 import { createStore, type Store } from '../page/store.ts'
 import { type Attachment, apart, sizeOf } from './attachment.logic.ts'
 
-/** What is written and not sent, of each session, and what goes along with it. All of it survives a reload. */
+/** The unsent text of each session. It survives a reload, as do its attachments. */
 export const draftOf = ofEachSession((sessionId) => {
   const made = kept(`parley:draft:${sessionId}`, String, String)
   made.subscribe(() => leavePlace(sessionId))
   return made
 })
 
-/** In place of a session's id, while there is none. */
+/** Stands for the session id of a session that does not exist yet. */
 export const newSessionKey = 'new'
 
 export const attachedTo = ofEachSession((sessionId) => {
@@ -31,7 +31,7 @@ export const attachedTo = ofEachSession((sessionId) => {
   return made
 })
 
-/** Why the last prompt came back, until it is dismissed or something is sent. */
+/** Why the last prompt was refused, until the person dismisses the note or sends a prompt. */
 export const refusalOf = ofEachSession(() => createStore<string | undefined>(undefined))
 
 let nextId = 1
@@ -40,7 +40,7 @@ export function attachment(part: PromptPart): Attachment {
   return { id: nextId++, part, size: sizeOf(part) }
 }
 
-/** Where a queued prompt stood that is being edited, so that it comes back there. */
+/** The place in the queue of a prompt that is being edited, so that it returns there. */
 export type QueuePlace = {
   /** The prompts that came after it. */
   readonly followers: readonly string[]
@@ -61,32 +61,32 @@ export const placeOf = ofEachSession((sessionId) =>
   ),
 )
 
-/** The place of the edited prompt, once: what is written after it has none. */
+/** The place of the edited prompt. It is used once: the next prompt has none. */
 export function takePlace(sessionId: string): QueuePlace {
   const place = placeOf(sessionId).get()
   placeOf(sessionId).set(noPlace)
   return place
 }
 
-/** What is written from nothing has no place. */
+/** Forgets the place when the draft is empty. */
 function leavePlace(sessionId: string): void {
   if (draftOf(sessionId).get() === '' && attachedTo(sessionId).get().length === 0)
     placeOf(sessionId).set(noPlace)
 }
 
-/** Of a session that is gone. */
+/** Called when a session was deleted. */
 export function forgetDraftOf(sessionId: string): void {
   draftOf(sessionId).set('')
   placeOf(sessionId).set(noPlace)
   cacheParts(sessionId, [])
 }
 
-/** Gives a prompt back to be written anew, whole, in front of what was written meanwhile. */
+/** Puts a whole prompt back into the composer, before the text that was written meanwhile. */
 export function putBack(sessionId: string, parts: readonly PromptPart[], place: QueuePlace = noPlace): void {
   const { text, rest } = apart(parts)
   draftOf(sessionId).set((before) => [text, before].filter((words) => words.trim() !== '').join('\n\n'))
   attachedTo(sessionId).set((before) => [...rest.map(attachment), ...before])
-  // Of several, the earliest place.
+  // Of several edited prompts, the earliest place counts.
   placeOf(sessionId).set((before) => ({
     followers: place.followers.length > before.followers.length ? place.followers : before.followers,
     paused: place.paused || before.paused,
@@ -104,7 +104,7 @@ function ofEachSession<State>(
   }
 }
 
-/** In this browser, as text; nothing of what is empty. */
+/** A store that is kept in local storage as text. An empty state removes its entry. */
 function kept<State>(
   key: string,
   fromText: (text: string) => State,

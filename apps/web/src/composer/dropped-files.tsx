@@ -4,13 +4,13 @@ import { createStore, useStore } from '../page/store.ts'
 
 type Take = (files: File[]) => void
 
-/** Who takes files that are dropped anywhere on the page, and whether some are over it. */
+/** Receives files that are dropped anywhere on the page. */
 let taker: Take | undefined
 const hovering = createStore(false)
 
 const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false
 
-// A file that nobody takes would be opened by the browser in place of the page.
+// By default the browser opens a dropped file in place of the page.
 addEventListener('dragover', (event) => {
   if (!hasFiles(event)) return
   event.preventDefault()
@@ -27,7 +27,7 @@ addEventListener('dragleave', (event) => {
   if (event.relatedTarget === null) hovering.set(false)
 })
 
-/** Takes what is dropped while it is on the page, and says so while it hovers. */
+/** Takes dropped files while it is mounted, and shows an overlay while files hover over the page. */
 export function DroppedFiles({ onFiles }: { onFiles: Take }) {
   const shown = useStore(hovering)
   useEffect(() => {

@@ -1,2 +1,2 @@
-/** Where there is a keyboard. On a phone its key breaks the line, and taking the focus would only raise the keys. */
+/** True with a hardware keyboard. On a touch device Enter breaks the line, and focusing a field opens the keyboard. */
 export const enterSends = () => !matchMedia('(pointer: coarse)').matches

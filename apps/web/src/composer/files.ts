@@ -1,6 +1,6 @@
 import { client } from '../page/client.ts'
 
-/** Files whose path fits, the best first. None where they cannot be had: it is only a help. */
+/** Files whose path matches, the best first. Empty if they cannot be read: completion is optional. */
 export type FindFiles = (query: string, signal: AbortSignal) => Promise<readonly string[]>
 
 const limit = 30
@@ -9,7 +9,7 @@ export function filesOfSession(id: string): FindFiles {
   return (q, signal) => found(client.call('findFiles', { params: { id }, query: { q, limit }, signal }))
 }
 
-/** Of a folder that no session may know yet. */
+/** Finds files in a folder that may belong to no session yet. */
 export function filesIn(cwd: string): FindFiles {
   return (q, signal) => found(client.call('findFilesIn', { query: { cwd, q, limit }, signal }))
 }

@@ -2,7 +2,7 @@ import type { SessionState } from '@parley/protocol'
 import { amount, dollars } from '../page/words.logic.ts'
 import { useStatePart } from '../session/session-context.tsx'
 
-/** How full the context is and what the session has cost, as far as the agent says; the cost only where there is room. */
+/** How full the context is and what the session has cost, as the agent reports it. The cost is shown if there is room. */
 export default function Meter({
   usage,
   beside,

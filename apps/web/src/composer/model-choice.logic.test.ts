@@ -14,7 +14,7 @@ const session = (requested?: string, running?: string) => ({
 })
 
 describe('the model of a session', () => {
-  it('keeps its name from before the first turn on', () => {
+  it('keeps its name when the first turn starts', () => {
     expect(chosenModel(models, session())).toBe('default')
     expect(chosenModel(models, session(undefined, 'large-5'))).toBe('default')
     expect(chosenModel(models, session('large', 'large-5'))).toBe('large')
@@ -22,13 +22,13 @@ describe('the model of a session', () => {
     expect(chosenModel(models, session(undefined, 'small'))).toBe('small')
   })
 
-  it('is the default where the one that runs is not in the list, and that one where there is no list', () => {
+  it('is the default if the running model is not listed, and the running model if there is no list', () => {
     expect(chosenModel(models, session(undefined, 'something-9'))).toBe('default')
     expect(chosenModel([], session(undefined, 'something-9'))).toBe('something-9')
     expect(chosenModel([], session())).toBe('')
   })
 
-  it('has its efforts by each of its names', () => {
+  it('has its efforts under each of its names', () => {
     for (const name of ['default', 'large', 'large-5', ''])
       expect(effortsOf(models, name)).toEqual(['low', 'high'])
     expect(effortsOf(models, 'small')).toEqual([])

@@ -3,13 +3,13 @@ import type { AgentModel, SessionSettings } from '@parley/protocol'
 type Session = {
   readonly requested: SessionSettings
   readonly effective: SessionSettings
-  /** The model that the agent says it runs. */
+  /** The model that the agent reports. */
   readonly running: string | undefined
 }
 
 /**
- * The model that a session has, by an id of the list where that is possible: what was chosen; else the one that runs, by its own id
- * or by an alias for it; else the agent's default. An alias that was chosen stays, whatever it stands for.
+ * The model of a session, as an id of the list if possible: the chosen model; else the running one, by its id or by an
+ * alias for it; else the agent's default. A chosen alias stays, whatever model it resolves to.
  */
 export function chosenModel(models: readonly AgentModel[], session: Session): string {
   const { requested, effective, running } = session
@@ -23,7 +23,7 @@ export function chosenModel(models: readonly AgentModel[], session: Session): st
   return alias?.id ?? byDefault?.id ?? used
 }
 
-/** The efforts of a model, by its id or by the model it stands for. */
+/** The efforts of a model, found by its id or by the model it resolves to. */
 export function effortsOf(models: readonly AgentModel[], model: string): readonly string[] {
   const found =
     models.find(({ id }) => id === model) ??

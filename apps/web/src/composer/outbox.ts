@@ -9,8 +9,8 @@ import { toastError } from '../page/toasts.tsx'
 import { putBack, type QueuePlace, refusalOf } from './draft.ts'
 
 /**
- * A prompt on its way. Kept in the browser until the server has it: a reload or a lost connection loses nothing. What
- * goes along with its words may be large, and is kept where there is room for it.
+ * A prompt in the outbox. It is kept in the browser until the server has it, so a reload or a lost connection loses
+ * nothing. Attachments may be large and are kept in IndexedDB.
  */
 export type Outgoing = {
   readonly commandId: string
@@ -18,9 +18,9 @@ export type Outgoing = {
   readonly words: readonly PromptPart[]
   readonly along: number
   readonly delivery: Delivery
-  /** Those in the queue that it is to come before, as far as they still wait. */
+  /** The queued prompts it is inserted before, as far as they still wait. */
   readonly followers?: readonly string[]
-  /** It goes back to the paused prompts. */
+  /** It returns to the paused prompts. */
   readonly paused?: boolean
 }
 
@@ -33,12 +33,12 @@ const ours = new Map<string, AbortController>()
 const isOnItsWay = (commandId: string) =>
   outbox.get().prompts.some((outgoing) => outgoing.commandId === commandId)
 
-/** What an earlier page may have sent is sent again under its id: it takes effect once. */
+/** Sends the prompts of an earlier page again under the same command ids, so each takes effect once. */
 export function sendLeftBehind(): void {
-  // What was kept in another shape cannot be read, and would be in the way for ever.
+  // Prompts stored in an older shape cannot be read and would stay for ever.
   outbox.set(({ prompts }) => ({ prompts: prompts.filter(({ words }) => Array.isArray(words)) }))
   for (const outgoing of outbox.get().prompts) void deliverAgain(outgoing)
-  // Taken back in another tab, or taken by the server.
+  // A prompt that left the outbox was withdrawn in another tab, or the server has it.
   outbox.subscribe(() => {
     for (const [commandId, sending] of ours) if (!isOnItsWay(commandId)) sending.abort()
   })
@@ -55,11 +55,11 @@ export function submit({ sessionId, delivery, parts, followers = [], paused = fa
   void deliver(outgoing, parts)
 }
 
-/** Without what went along with it, it is not what was meant: it comes back to be looked at. */
+/** A prompt whose attachments were lost is not sent: it returns to the composer. */
 async function deliverAgain(outgoing: Outgoing): Promise<void> {
   const along = outgoing.along === 0 ? [] : await cachedParts(outgoing.commandId)
   const parts = [...outgoing.words, ...along]
-  // Meanwhile another tab may have sent it, or the person taken it back.
+  // Meanwhile another tab may have sent it, or the person may have withdrawn it.
   if (!isOnItsWay(outgoing.commandId)) return
   if (along.length === outgoing.along) return deliver(outgoing, parts)
   remove(outgoing.commandId)

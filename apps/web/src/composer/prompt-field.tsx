@@ -15,18 +15,18 @@ type Props = {
   attachments: Attachments
   commands?: readonly AgentCommand[]
   findFiles: FindFiles
-  /** Where choices are shown. */
+  /** Where completions are shown. */
   side: 'above' | 'below'
   rows: number
   placeholder: string
   describedBy?: string | undefined
   className: string
-  /** Keys that choose nothing. True if it was used. */
+  /** Handles keys that the completions do not use. Returns true if the key was used. */
   onKey: (event: KeyboardEvent) => boolean
   onType?: () => void
 }
 
-/** Where a prompt is written: `/` offers commands, `@` files, and what is pasted goes along. */
+/** The prompt field: `/` completes commands, `@` completes files, and pasted files are attached. */
 export function PromptField(props: Props) {
   const { field, draft, attachments, commands = noCommands, findFiles, side, className, onKey } = props
   const text = useStore(draft)

@@ -11,7 +11,7 @@ const queuedPrompts = lazyPart(() => import('./queued-prompts.tsx'))
 
 const none: readonly Prompt[] = []
 
-/** What waits its turn: each can be put earlier, taken back, or taken back to be written anew. */
+/** The queued prompts. Each can be moved earlier, withdrawn, or withdrawn for editing. */
 export function Queue() {
   const sessionId = useSessionId()
   const queue = useStatePart((state) => state.queue)

@@ -11,8 +11,8 @@ import { putBack, type QueuePlace } from './draft.ts'
 import { focusPrompt } from './focus-prompt.ts'
 
 /**
- * The prompts that wait at the server: steered ones until the agent takes them up, then the queue in the order in which
- * it will run; paused ones come last.
+ * The prompts that wait at the server: steered ones until the agent accepts them, then the queue in the order in which
+ * it will run. Paused prompts come last.
  */
 export default function QueuedPrompts({
   queue,
@@ -39,7 +39,7 @@ function PausedRow({ count }: { count: number }) {
   const sessionId = useSessionId()
   const isRunning = useStatePart(({ turn }) => turn !== undefined && !turn.interrupted)
   const words = `${isRunning ? '' : 'Stopped. '}${plural(count, 'prompt')} paused.`
-  // biome-ignore lint/correctness/useExhaustiveDependencies: one that is withdrawn later is no news
+  // biome-ignore lint/correctness/useExhaustiveDependencies: announced once, not again when a prompt is withdrawn
   useEffect(() => announce(words), [])
   return (
     <li className="sticky top-0 z-10 flex shrink-0 items-center gap-2 rounded-lg border border-wait-fill bg-card py-0.5 pr-1 pl-2.5 text-sm">
@@ -56,7 +56,7 @@ function PausedRow({ count }: { count: number }) {
   )
 }
 
-/** It goes into the conversation where the agent takes it up, which may be long after it was sent. */
+/** A steered prompt enters the timeline when the agent accepts it, which may be long after it was sent. */
 function PendingSteer({ prompt }: { prompt: Prompt }) {
   const { withdraw, edit } = usePromptActions(prompt, { followers: [], paused: false })
   return (

@@ -2,7 +2,7 @@ import { type Block, promptText } from '@parley/protocol'
 import { useState } from 'react'
 import { usePart } from '../session/session-context.tsx'
 
-/** Up and Down walk through what was sent in this session. */
+/** Up and Down step through the prompts that were sent in this session. */
 export function useRecall(write: (text: string) => void) {
   const timeline = usePart((snapshot) => snapshot.view.timeline, samePrompts)
   const [place, setPlace] = useState(-1)
@@ -27,7 +27,7 @@ export function useRecall(write: (text: string) => void) {
   }
 }
 
-/** The composer cares for prompts only: another block is no reason to render. */
+/** Only prompts matter here: another block must not render the composer. */
 function samePrompts(one: readonly Block[], other: readonly Block[]): boolean {
   if (one === other) return true
   const last = (blocks: readonly Block[]) => blocks.findLast((block) => block.type === 'prompt')

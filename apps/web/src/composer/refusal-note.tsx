@@ -4,7 +4,7 @@ import { IconButton } from '../parts/button.tsx'
 import { useSessionId } from '../session/session-context.tsx'
 import { refusalOf } from './draft.ts'
 
-/** Why what was sent is here again. */
+/** Shows why a prompt was refused and put back into the composer. */
 export function RefusalNote() {
   const refusal = refusalOf(useSessionId())
   const why = useStore(refusal)

@@ -1,7 +1,7 @@
 import type { Diff } from '@parley/protocol'
 import { DiffView } from './diff-view.tsx'
 
-/** Changes of several files, each by itself. */
+/** The diffs of several files, one below the other. */
 export function DiffList({ diffs, folder }: { diffs: readonly Diff[]; folder: string }) {
   return (
     <div className="flex flex-col gap-2">

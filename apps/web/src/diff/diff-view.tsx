@@ -4,10 +4,10 @@ import { visible, within } from '../page/words.logic.ts'
 
 const reader = lazyPart(() => import('./file-figures.tsx'))
 
-/** Fetches what reads and draws diffs, if that was not done: before there is one to be seen, so that nothing moves then. */
+/** Fetches the diff renderer ahead of time, so that the first diff does not shift the layout. */
 export const fetchDiffs = () => reader.fetch()
 
-/** A diff in one column, file by file; its path until it can be drawn. */
+/** A diff in one column, file by file. Only its path is shown until the renderer is loaded. */
 export function DiffView({ diff, folder }: { diff: Diff; folder: string }) {
   const waiting = (
     <figure className="rounded-md border border-line bg-card">
@@ -23,7 +23,7 @@ export function DiffView({ diff, folder }: { diff: Diff; folder: string }) {
   )
 }
 
-/** How many lines of several diffs were added and removed. */
+/** The number of added and removed lines in several diffs. */
 export function DiffsCount({ diffs }: { diffs: readonly Diff[] }) {
   if (diffs.length === 0) return null
   return (

@@ -27,7 +27,7 @@ const FileFigures = memo(function FileFigures({ diff, folder }: { diff: Diff; fo
   return files.length === 1 ? figures : <div className="flex flex-col gap-2">{figures}</div>
 })
 
-/** Long ones open in two steps; their end is a matter for an editor. */
+/** A long diff opens in two steps and is never shown beyond the second. */
 function FileFigure({ file, note, folder }: { file: FileDiff; note: string | undefined; folder: string }) {
   const { path, from, binary, hunks, added, removed } = file
   const [limit, setLimit] = useState(shownAtFirst)

@@ -7,20 +7,20 @@ const shape = (diff: Parameters<typeof diffLines>[0]) =>
   )
 
 describe('the lines of a diff', () => {
-  it('are what changed, with what stands around it', () => {
+  it('are the changed lines with their context', () => {
     const before = 'a\nb\nc\nd\ne\nf\ng\nh\n'
     expect(shape({ path: 'x', before, after: before.replace('e', 'E') })).toEqual([
       ['s2:2 b', 's3:3 c', 's4:4 d', 'r5: e', 'a:5 E', 's6:6 f', 's7:7 g', 's8:8 h'],
     ])
   })
 
-  it('are all of a new or a deleted file', () => {
+  it('are all lines of a new or deleted file, and none of an unchanged one', () => {
     expect(shape({ path: 'x', before: null, after: 'a\nb\n' })).toEqual([['a:1 a', 'a:2 b']])
     expect(diffLines({ path: 'x', before: 'a\nb', after: null })).toMatchObject({ added: 0, removed: 2 })
     expect(diffLines({ path: 'x', before: 'a', after: 'a' }).hunks).toEqual([])
   })
 
-  it('come from a patch too, and from one that cannot be read', () => {
+  it('are read from a patch, also from a malformed one', () => {
     const patch = '--- a\n+++ b\n@@ -3,2 +3,2 @@\n same\n-old\n+new\n\\ No newline at end of file\n'
     expect(shape({ path: 'x', patch })).toEqual([['s3:3 same', 'r4: old', 'a:4 new']])
     expect(
@@ -28,12 +28,12 @@ describe('the lines of a diff', () => {
     ).not.toEqual([])
   })
 
-  it('are not compared where that would take for ever', () => {
+  it('are not compared if that would take too long', () => {
     const many = (word: string) => Array.from({ length: 50_000 }, (_, index) => `${word} ${index}`).join('\n')
     expect(diffLines({ path: 'x', before: many('a'), after: many('b') })).toMatchObject({ added: 50_000 })
   })
 
-  it('of a patch with several files are counted without their headers', () => {
+  it('are counted without the file headers of a patch with several files', () => {
     const patch = '--- a/x\n+++ b/x\n@@ -1 +1 @@\n--- old\n+new\n'
     const diff = { path: 'x', patch: patch + patch.replaceAll('/x', '/y') }
     expect(diffFiles(diff).map(({ path, added, removed }) => [path, added, removed])).toEqual([
@@ -43,7 +43,7 @@ describe('the lines of a diff', () => {
     expect(diffLines(diff)).toMatchObject({ added: 2, removed: 2 })
   })
 
-  it('come with what happens to the file as a whole', () => {
+  it('come with a note on what happens to the whole file', () => {
     const note = (diff: Parameters<typeof diffLines>[0]) => fileNote(diff, diffFiles(diff)[0]!)
     expect(note({ path: 'x', before: null, after: 'a' })).toBe('New file')
     expect(note({ path: 'x', after: null, patch: '@@ -1 +0,0 @@\n-a' })).toBe('Deleted')
@@ -53,7 +53,7 @@ describe('the lines of a diff', () => {
     expect(diffFiles(moved)).toMatchObject([{ path: 'y', from: 'x', status: 'renamed' }])
   })
 
-  it('are computed once', () => {
+  it('are computed once per diff', () => {
     const diff = { path: 'x', before: 'a', after: 'b' }
     expect(diffLines(diff)).toBe(diffLines(diff))
   })

@@ -8,7 +8,7 @@ export type DiffLines = Pick<FileDiff, 'hunks' | 'added' | 'removed'>
 
 const known = new WeakMap<object, readonly FileDiff[]>()
 
-/** The files of a change, read once. */
+/** The files of a diff, parsed once. */
 export function diffFiles(diff: Diff): readonly FileDiff[] {
   const before = known.get(diff)
   if (before) return before
@@ -17,7 +17,7 @@ export function diffFiles(diff: Diff): readonly FileDiff[] {
   return files
 }
 
-/** The lines of all its files. */
+/** The lines of all files of a diff. */
 export function diffLines(diff: Diff): DiffLines {
   const files = diffFiles(diff)
   if (files.length === 1) return files[0]!
@@ -28,7 +28,7 @@ export function diffLines(diff: Diff): DiffLines {
   }
 }
 
-/** What happens to the file as a whole, where the lines alone do not say it. */
+/** What happens to the file as a whole, if its lines alone do not show it. */
 export function fileNote(
   { before, after, patch }: Diff,
   { status }: Pick<FileDiff, 'status'>,
@@ -40,7 +40,7 @@ export function fileNote(
 
 const longestLine = 4000
 
-/** A line as it can be trusted: what would change the order of its letters, or hide some, is shown. */
+/** A line with hidden and reordering characters made visible, cut at the length limit. */
 export function lineWords(text: string): string {
   const line = visible(text.replace(/\r$/, ''))
   return line.length > longestLine ? `${line.slice(0, longestLine)}…` : line

@@ -13,12 +13,12 @@ export type Conversations = {
 
 const nothing: Conversations = { found: [], asking: 0, problems: [] }
 
-/** What the agents that are here and tell of it remember by themselves, each as soon as it answers, the latest first. */
+/** The conversations of all installed agents that list them, added as each agent answers, the latest first. */
 export function useConversations(agents: readonly AgentInfo[]): Conversations {
   const here = agents.filter((agent) => agent.found && agent.conversations)
   const ids = here.map(({ id }) => id).join(' ')
   const [conversations, setConversations] = useState(nothing)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the same agents remember the same
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the ids stand for the agents
   useEffect(() => {
     const controller = new AbortController()
     const { signal } = controller

@@ -13,7 +13,7 @@ import { matching } from './matching.logic.ts'
 
 const atFirst = 50
 
-/** Conversations that agents keep by themselves: to be read here, and gone on with. */
+/** The conversations in the agents' own histories, to read and continue here. */
 export default function ImportPage() {
   const { agents, status } = useAgents()
   const { found, asking, problems } = useConversations(agents)

@@ -9,8 +9,8 @@ const item = (title: string, cwd: string, name: string) => ({
 const herbs = item('Water the herbs', '/home/me/garden', 'Claude')
 const tests = item('Fix the tests', '/home/me/parley', 'Codex')
 
-describe('conversations that match', () => {
-  it('have every word, wherever it is', () => {
+describe('matching conversations', () => {
+  it('contain every word of the query, in any field', () => {
     expect(matching([herbs, tests], 'THE garden')).toEqual([herbs])
     expect(matching([herbs, tests], 'codex fix')).toEqual([tests])
     expect(matching([herbs, tests], 'claude tests')).toEqual([])

@@ -4,7 +4,7 @@ type Searchable = {
   readonly agent: { readonly id: string; readonly name: string }
 }
 
-/** Those that have every word somewhere: in the title, the folder or the name of the agent. */
+/** The items that contain every word of the query in the title, the folder or the agent's name. */
 export function matching<Item extends Searchable>(items: readonly Item[], words: string): readonly Item[] {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
   if (wanted.length === 0) return items

@@ -14,7 +14,7 @@ import { useKeptAnswers, useUnansweredFirst } from '../request/kept-answers.ts'
 import { fetchCards, RequestCard } from '../request/request-card.tsx'
 import { UnsentAnswer } from '../request/unsent-answer.tsx'
 
-/** Everything that waits for a person, in all sessions, to be answered here. */
+/** The open requests of all sessions, which can be answered here. */
 export default function InboxPage() {
   useEffect(fetchDiffs, [])
   useEffect(fetchCards, [])
@@ -64,7 +64,7 @@ export default function InboxPage() {
   )
 }
 
-/** Answers that wait to be sent, to requests that this page cannot see: the server is away. */
+/** Unsent answers to requests that this page does not list because the server is unreachable. */
 function AnswersAlone({ requests }: { requests: readonly WaitingRequest[] }) {
   const alone = useKeptAnswers().filter(
     ({ waited, state, requestId }) =>

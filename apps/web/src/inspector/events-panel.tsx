@@ -8,7 +8,7 @@ import { asJson } from '../timeline/call-words.logic.ts'
 type AnyEvent = SessionEvent | UnknownEvent
 const mostShown = 500
 
-/** The log itself, the newest first, for those who want to know what exactly was recorded. */
+/** The session's log, the newest event first. */
 export default function EventsPanel() {
   const events = useEvents(useSessionId())
   return (

@@ -44,8 +44,8 @@ function streamed(text: string, cuts: readonly number[]) {
   return parseMarkdown(text, true, state)
 }
 
-describe('growing Markdown', () => {
-  it('ends as the same blocks, however it was cut', () => {
+describe('streamed Markdown', () => {
+  it('ends as the same blocks, wherever it was cut', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(sample.length)), (cuts) => {
         const { blocks } = streamed(sample, cuts)
@@ -54,33 +54,33 @@ describe('growing Markdown', () => {
     )
   })
 
-  it('keeps the blocks that are complete', () => {
+  it('keeps the objects of complete blocks', () => {
     const one = parseMarkdown('First.\n\nSecond.\n\nThi', false)
     const two = parseMarkdown('First.\n\nSecond.\n\nThird', false, one)
     expect(two.blocks[0]).toBe(one.blocks[0])
     expect(two.blocks.at(-1)?.closed).toBe(false)
   })
 
-  it('closes for show what is still open', () => {
+  it('closes open markup for display', () => {
     const { blocks } = parseMarkdown('A **bold', false)
     expect(JSON.stringify(blocks.at(-1)?.token)).toContain('"strong"')
     const fence = parseMarkdown('```ts\nconst a', false).blocks.at(-1)
     expect([fence?.token.type, fence?.closed]).toEqual(['code', false])
   })
 
-  it('takes a text that begins anew', () => {
+  it('is parsed anew if the text does not continue the one before', () => {
     const before = parseMarkdown('One.\n\nTwo.', false)
     expect(parseMarkdown('Else', true, before).blocks.map((block) => block.raw)).toEqual(['Else'])
   })
 
-  it('survives what no lexer likes', () => {
+  it('accepts texts on which the lexer fails', () => {
     for (const text of ['>'.repeat(20_000), `${'- '.repeat(5000)}x`, '['.repeat(5000), '\0\u202e<script>'])
       expect(parseMarkdown(text, true).blocks.length).toBeGreaterThan(0)
   })
 })
 
-describe('a line without end', () => {
-  it('is kept apart from the Markdown around it', () => {
+describe('a very long line', () => {
+  it('is separated from the Markdown around it', () => {
     const text = `# Title\n\n${'x '.repeat(5000)}\n\nThe **end**`
     const { blocks } = parseMarkdown(text, true)
     expect(blocks.map(({ token }) => token.type).filter((type) => type !== 'space')).toEqual([
@@ -91,12 +91,12 @@ describe('a line without end', () => {
     expect(blocks.map(({ raw }) => raw).join('')).toBe(text)
   })
 
-  it('stays in its fence', () => {
+  it('stays inside its fence', () => {
     const { blocks } = parseMarkdown(`\`\`\`js\n${'x'.repeat(9000)}\n\`\`\``, true)
     expect(blocks.map(({ token }) => token.type)).toEqual(['code'])
   })
 
-  it('comes in pieces whose borders stay', () => {
+  it('is split into chunks whose borders stay while the text grows', () => {
     const text = 'some words '.repeat(2000)
     const whole = chunksOf(text)
     expect(whole.join('')).toBe(text)
@@ -107,12 +107,12 @@ describe('a line without end', () => {
 })
 
 describe('a long paragraph', () => {
-  it('is one, in pieces that flow', () => {
+  it('is prose if it can be split at spaces', () => {
     for (const text of ['some words '.repeat(400), `${'some words '.repeat(4000)}\n`])
       expect(isProse(text)).toBe(true)
   })
 
-  it('is none where nothing tells words apart, or where it never ends', () => {
+  it('is not prose without spaces, with several lines or over the length limit', () => {
     for (const text of [
       'x'.repeat(9000),
       `some words ${'x'.repeat(9000)}`,
@@ -122,7 +122,7 @@ describe('a long paragraph', () => {
       expect(isProse(text)).toBe(false)
   })
 
-  it('is Markdown like a short one', () => {
+  it('has inline Markdown like a short one', () => {
     expect(inlineOf('Some **bold** words').map(({ type }) => type)).toEqual(['text', 'strong', 'text'])
     expect(
       inlineOf('['.repeat(4000))
@@ -132,7 +132,7 @@ describe('a long paragraph', () => {
   })
 })
 
-it('leads only where a link may lead', () => {
+it('accepts only http, https and mailto links', () => {
   expect(safeHref('https://example.com/a')).toBe('https://example.com/a')
   for (const href of [
     'javascript:alert(1)',
@@ -144,7 +144,7 @@ it('leads only where a link may lead', () => {
     expect(safeHref(href)).toBeUndefined()
 })
 
-it('decodes entities and leaves the rest', () => {
+it('decodes known entities and leaves the rest', () => {
   expect(decodeEntities('a &amp;&lt; &#39;&#x41; &unknown; &#99999999;')).toBe(
     "a &< 'A &unknown; &#99999999;",
   )

@@ -1,23 +1,23 @@
 import { marked, type Token } from 'marked'
 import remend from 'remend'
 
-/** A text as its top-level Markdown blocks. Growing it costs its last block, not its length. */
+/** A text as its top-level Markdown blocks. Appending to it costs as much as its last block, not as its length. */
 export type Markdown = {
   readonly text: string
   readonly blocks: readonly MarkdownBlock[]
 }
 export type MarkdownBlock = {
-  /** Where it begins; its identity while the text grows. */
+  /** The block's offset in the text, which identifies it while the text grows. */
   readonly at: number
   readonly raw: string
   readonly token: Token
-  /** Nothing more can come into it. */
+  /** No more text can be added to it. */
   readonly closed: boolean
 }
 
 export const emptyMarkdown: Markdown = { text: '', blocks: [] }
 
-/** `done`: the text is complete. Before that, what the end leaves open is closed for show. */
+/** `done`: the text is complete. Otherwise markup that is open at the end is closed for display. */
 export function parseMarkdown(source: string, done: boolean, before: Markdown = emptyMarkdown): Markdown {
   const text = source.replace(/\r\n?/g, '\n')
   if (text === before.text && (before.blocks.at(-1)?.closed ?? true) === done) return before
@@ -35,7 +35,7 @@ function lex(text: string, offset: number, done: boolean): MarkdownBlock[] {
     blocks.push({ at, raw: token.raw, token, closed: true })
     at += token.raw.length
   }
-  // The raws must add up to the text; where the lexer rewrote something, nothing may be kept for the next time.
+  // The raws must add up to the text. If the lexer rewrote something, no block may be reused next time.
   const exact = at - offset === text.length
   if (done) return blocks
   const lastSaying = blocks.findLastIndex((block) => block.token.type !== 'space')
@@ -48,14 +48,14 @@ function lex(text: string, offset: number, done: boolean): MarkdownBlock[] {
   })
 }
 
-/** A longer line is not read with the text around it, but by itself in pieces, at a price that does not grow. */
+/** A longer line is parsed by itself in chunks, so that the cost of appending to it does not grow. */
 const longestLine = 4000
 
 function tokensOf(text: string): Token[] {
   return apart(text).flatMap((piece) => (piece.long ? [longLine(piece.text)] : lexed(piece.text)))
 }
 
-/** Endless lines, and what stands between them. Inside a fence they stay where they are. */
+/** Splits a text into very long lines and the text between them. Lines inside a fence stay in the fence. */
 function apart(text: string): { text: string; long: boolean }[] {
   if (text.length <= longestLine) return text === '' ? [] : [{ text, long: false }]
   const pieces: { text: string; long: boolean }[] = []
@@ -78,7 +78,7 @@ function apart(text: string): { text: string; long: boolean }[] {
 
 const longLine = (text: string): Token => ({ type: 'long', raw: text })
 
-/** Text that the lexer cannot take, such as a thousand nested quotations, is shown as it is. */
+/** Text on which the lexer fails, such as a thousand nested quotations, is shown unformatted. */
 function lexed(text: string): Token[] {
   try {
     return marked.lexer(text)
@@ -87,10 +87,10 @@ function lexed(text: string): Token[] {
   }
 }
 
-/** Nobody reads a paragraph of this length. */
+/** A longer text is not shown as a paragraph. */
 const longestParagraph = 50_000
 
-/** One line of words, however many: a paragraph. What has no spaces to be cut at, or never ends, is shown as it is. */
+/** Whether a long text is a paragraph: one line, under the length limit, with spaces to split it at. */
 export function isProse(text: string): boolean {
   if (text.length > longestParagraph || text.trimEnd().includes('\n')) return false
   return chunksOf(text)
@@ -106,7 +106,7 @@ export function inlineOf(text: string): Token[] {
   }
 }
 
-/** A long text in pieces whose borders stay where they are while it grows. */
+/** Splits a long text into chunks whose borders stay in place while it grows. */
 export function chunksOf(text: string): readonly string[] {
   const chunks: string[] = []
   for (let from = 0; from < text.length; ) {
@@ -142,7 +142,7 @@ export function decodeEntities(text: string): string {
   })
 }
 
-/** The address a link may lead to; nothing for what could do more than lead somewhere. */
+/** The address that a link may open; undefined for all other schemes and for relative addresses. */
 export function safeHref(href: string): string | undefined {
   try {
     const url = new URL(href)
@@ -152,7 +152,7 @@ export function safeHref(href: string): string | undefined {
   }
 }
 
-/** The language of a fence, as a highlighter knows it. */
+/** The language of a fence, as the highlighter names it. */
 export function languageOf(info: string | undefined): string {
   return /^[\w+#.-]+/.exec(info ?? '')?.[0]?.toLowerCase() ?? ''
 }

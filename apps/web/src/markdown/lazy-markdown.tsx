@@ -3,11 +3,11 @@ import { createStore, useStore } from '../page/store.ts'
 
 type Renderer = typeof import('./markdown.tsx').default
 
-/** Not `lazy`: React shows what waited behind a fallback a third of a second late. */
+/** Not `lazy`: React reveals suspended content a third of a second late. */
 const loaded = createStore<{ readonly renderer?: Renderer }>({})
 let fetching = false
 
-/** Fetches the renderer, if that was not done. Where it cannot be had, e.g. offline, words are still words. */
+/** Fetches the renderer once. If that fails, e.g. offline, the plain text stays. */
 export function fetchMarkdown(): void {
   if (fetching) return
   fetching = true
@@ -18,7 +18,7 @@ export function fetchMarkdown(): void {
     })
 }
 
-/** Markdown, or its plain text until the renderer is there. */
+/** Markdown, or its plain text until the renderer is loaded. */
 export const LazyMarkdown = memo(function LazyMarkdown({
   text,
   done = true,

@@ -15,7 +15,7 @@ import {
   safeHref,
 } from './blocks.logic.ts'
 
-/** Markdown as elements. There is no HTML anywhere on the way: what an agent writes as HTML is shown as text. */
+/** Markdown as React elements. HTML in an agent's text is never parsed; it is shown as text. */
 export default function Markdown({ text, done }: { text: string; done: boolean }) {
   const state = useRef(emptyMarkdown)
   state.current = parseMarkdown(text, done, state.current)
@@ -80,7 +80,7 @@ function BlockToken({ token, done, depth }: { token: Token; done: boolean; depth
   }
 }
 
-/** In pieces, so that growing it costs the last one: those of a paragraph flow, others are laid out by themselves. */
+/** A long text in chunks, so that growing it renders only the last one. Chunks of a paragraph flow as inline text. */
 function LongText({ text }: { text: string }) {
   const prose = isProse(text)
   const Piece = prose ? Words : Chunk

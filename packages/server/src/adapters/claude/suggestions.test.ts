@@ -31,7 +31,7 @@ it.each(['ls', 'make', 'npm test', 'a b; rm -rf /', 'echo $(x) y z', '/bin/sh -c
   (command) => expect(suggestedGrants('Bash', { command }, undefined)).toEqual([]),
 )
 
-it('suggests nothing for a command with shell syntax', () => {
+it('suggests nothing for shell syntax, and ignores a suggestion that is too wide', () => {
   expect(suggestedGrants('Bash', { command: 'npm run x && rm y' }, [rule('npm run *', 'session')])).toEqual(
     [],
   )

@@ -16,7 +16,7 @@ const codex = new PromptedCodex()
 const { home } = codex
 const signal = new AbortController().signal
 
-/** A program that somebody else needs, too. */
+/** A program that another session uses as well. */
 async function sharedProgram() {
   const env = codex.env({ home: mkdtempSync(join(home, 'home-')) })
   const pool = createAppServerPool(() => ({ program: codexProgram, env }))
@@ -28,7 +28,7 @@ async function sharedProgram() {
   }
 }
 
-/** Gives up at the moment in which Codex is asked for the conversation. */
+/** An input that aborts at the moment when Codex is asked to open the conversation. */
 function givingUp(changes: Partial<ConnectInput> = {}): ConnectInput {
   const giveUp = new AbortController()
   const forbids = () => {
@@ -53,7 +53,7 @@ async function turnOf(connection: Awaited<ReturnType<typeof connectCodex>>) {
   return readTurn(connection)
 }
 
-it('puts a conversation away that nobody waits for any more, while others use the program', async () => {
+it('unsubscribes from a conversation that was given up, while other sessions use the program', async () => {
   await using shared = await sharedProgram()
   await expect(connectCodex(shared.pool, givingUp())).rejects.toMatchObject(refusal)
   const next = await connectCodex(shared.pool, connectInput({ cwd: home }))
@@ -63,7 +63,7 @@ it('puts a conversation away that nobody waits for any more, while others use th
   await untilLoaded(shared, [])
 })
 
-it('does not put it away under the next one who resumes it', async () => {
+it('does not unsubscribe from it after the next session has resumed it', async () => {
   await using shared = await sharedProgram()
   const first = await connectCodex(shared.pool, connectInput({ cwd: home }))
   const connected = (await turnOf(first)).find(({ type }) => type === 'agent.connected')
@@ -80,7 +80,7 @@ it('does not put it away under the next one who resumes it', async () => {
   await next.close()
 })
 
-/** A program that says no more than it is asked to. */
+/** A program that sends only what the test asks for. */
 const speaker = `#!${process.execPath}
 const say = (message) => console.log(JSON.stringify(message))
 const heard = { refused: 0, away: 0 }
@@ -109,7 +109,7 @@ async function withSpeaker(work: (odd: AppServer) => Promise<void>): Promise<voi
   await odd.close()
 }
 
-it('lets nobody resume it before it is put away', () =>
+it('does not let a conversation be resumed before it is unsubscribed', () =>
   withSpeaker(async (odd) => {
     const opening = Promise.withResolvers<{ thread: { id: string } }>()
     const abandoned = odd.abandon(opening.promise, 'one')
@@ -122,7 +122,7 @@ it('lets nobody resume it before it is put away', () =>
     expect(await odd.call('count')).toEqual({ refused: 0, away: 1 })
   }))
 
-it('lets it be resumed at once if it could not be opened, and puts another away that was', () =>
+it('lets a conversation be resumed at once if it could not be opened, and unsubscribes from another that was', () =>
   withSpeaker(async (odd) => {
     await odd.abandon(Promise.reject(new Error('no')), 'one')
     await odd.expect('one')
@@ -131,7 +131,7 @@ it('lets it be resumed at once if it could not be opened, and puts another away 
     expect(await odd.call('count')).toEqual({ refused: 0, away: 1 })
   }))
 
-it('keeps what is said in conversations that nobody claims of some, and leaves no question open', () =>
+it('keeps messages of a limited number of unclaimed conversations, and leaves no request open', () =>
   withSpeaker(async (odd) => {
     await odd.call('speak')
     const heard: NativeMessage[] = []
@@ -142,7 +142,7 @@ it('keeps what is said in conversations that nobody claims of some, and leaves n
     expect(await odd.call('count')).toEqual({ refused: 200, away: 0 })
   }))
 
-it('does not remember for ever which conversations were left', () =>
+it('does not remember abandoned conversations forever', () =>
   withSpeaker(async (odd) => {
     const heard: NativeMessage[] = []
     const listener: Listener = { hear: (message) => void heard.push(message), lost: () => undefined }

@@ -3,21 +3,21 @@ import { AppServer, type AppServerOptions } from './app-server.ts'
 
 export type Lease = {
   readonly server: AppServer
-  /** Others need the program, too. */
+  /** Whether other sessions use the program too. */
   readonly isShared: boolean
-  /** Resolves, if nobody else needs the program, when it is gone. Idempotent. */
+  /** Releases the program. If nobody else uses it, resolves when the process has ended. Idempotent. */
   release(): Promise<void>
 }
 
 type Shared = { readonly starting: Promise<AppServer>; readonly giveUp: AbortController; holders: number }
 
 /**
- * One program for all sessions of an adapter: started for the first, ended with the last. After its death the next one
- * who needs it starts another.
+ * One program for all sessions of an adapter: started for the first, ended with the last. If it dies, the next session
+ * that needs it starts another.
  */
 export function createAppServerPool(options: () => AppServerOptions) {
   let current: Shared | undefined
-  /** A conversation can be written by one process only: the next one starts when the last is gone. */
+  /** Only one process can write a conversation, so the next process starts when the last has ended. */
   let closing: Promise<unknown> = Promise.resolve()
 
   function share(): Shared {
@@ -82,7 +82,7 @@ export function createAppServerPool(options: () => AppServerOptions) {
   }
 }
 
-/** Nobody is given a program that others doubt. */
+/** Waits for pending liveness checks, so that no session gets a program that others suspect to hang. */
 async function ready({ starting }: Shared): Promise<AppServer> {
   const server = await starting
   await server.suspicion

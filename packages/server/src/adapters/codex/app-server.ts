@@ -12,51 +12,51 @@ export type AppServerOptions = {
   readonly program: string
   readonly env: Readonly<Record<string, string>>
   readonly startMs?: number | undefined
-  /** What a person does for a version that works. */
+  /** Advice on how to get a version that works. */
   readonly getIt?: string | undefined
 }
 
-/** One who hears of a conversation and its subagents, and of what concerns everyone. */
+/** Receives the messages of a conversation and its subagents, and those for all conversations. */
 export type Listener = {
   hear(message: NativeMessage): void
-  /** The program is gone. `words` are its last. */
+  /** Called when the program has ended, with its last output. */
   lost(words: LastWords): void
 }
 export type LastWords = ReturnType<AgentProcess['lastWords']>
 
-/** How long a program that was told to go may take, and how long it may take to put a conversation away. */
+/** How long the program may take to exit when asked to, and to unload a conversation. */
 const homeMs = 1_500
 const putAwayMs = 5_000
 const mostKept = 1_000
-/** Of how many conversations something is kept that nobody has claimed, and of how many it is known that they were left. */
+/** How many unclaimed conversations have their messages kept, and how many abandoned ones are remembered. */
 const mostUnclaimed = 100
 const mostLeft = 1_000
-/** A program that says nothing for so long, although it was asked, will not speak again. */
+/** A program that was asked and sends nothing for this long is considered hung. */
 const stalledMs = 4_000
 
-/** The program `codex app-server`, which serves many conversations: who says what to whom. */
+/** The program `codex app-server`, which serves many conversations. Routes messages between it and the listeners. */
 export class AppServer {
   readonly version: string
   readonly desk: RefusalDesk
-  /** Resolves when it is over, and every listener knows. */
+  /** Resolves when the program has ended and every listener has been told. */
   readonly gone: Promise<void>
   readonly #program: RunningProgram
   readonly #listeners = new Map<string, Listener>()
-  /** Of threads that nobody has claimed yet: a subagent may speak before its call has ended. */
+  /** Messages of threads that no listener has claimed: a subagent may send some before its call has ended. */
   readonly #unclaimed = new Map<string, NativeMessage[]>()
-  /** Threads whose listener has left: what they still say is of no interest. */
+  /** Threads whose listener has left. Their messages are dropped. */
   readonly #left = new Set<string>()
-  /** Threads that are being put away: until then they cannot be opened again. */
+  /** Threads that are being unloaded. They cannot be opened again before that is done. */
   readonly #closing = new Map<string, PromiseWithResolvers<void>>()
-  /** What concerns everyone, also those who come later. */
+  /** Messages for all listeners, including later ones. */
   readonly #standing: NativeMessage[] = []
-  /** What it printed before anybody listened, for the first who does. */
+  /** Output from before the first listener, kept for it. */
   #unheard: NativeMessage[] = []
   readonly #holding = new Set<Listener>()
   #over = false
   #stalled = false
   #suspicion: Promise<void> | undefined
-  /** How many messages were heard. */
+  /** The number of messages received. */
   #heard = 0
   #models: Promise<AgentModel[]> | undefined
   #hooks: Promise<NativeConfig | undefined> | undefined
@@ -84,17 +84,20 @@ export class AppServer {
     return this.#over
   }
 
-  /** It was ended because it said nothing any more. */
+  /** Whether the program was killed because it hung. */
   get stalled(): boolean {
     return this.#stalled
   }
 
-  /** What somebody doubts, until it is known. */
+  /** The pending liveness check, if any. */
   get suspicion(): Promise<void> | undefined {
     return this.#suspicion
   }
 
-  /** Somebody waited in vain. A program that does not even say a word when asked is ended, and everyone is told. */
+  /**
+   * Checks whether the program still responds, after a request timed out. A program that sends nothing even then is
+   * killed, and every listener is told.
+   */
   suspect(): Promise<void> {
     this.#suspicion ??= this.#expectSign().finally(() => {
       this.#suspicion = undefined
@@ -106,7 +109,7 @@ export class AppServer {
     const heard = this.#heard
     const answer = this.call('thread/loaded/list').catch(() => undefined)
     const answered = await within(stalledMs, answer)
-    // while somebody holds it, it cannot be heard
+    // While a listener holds the program, its output is not read.
     if (answered || this.#heard !== heard || this.#holding.size > 0 || this.#over) return
     this.#stalled = true
     this.#program.process.kill()
@@ -129,7 +132,7 @@ export class AppServer {
     if (!this.#over) this.#program.rpc.refuse(id, { code: methodNotFound, message })
   }
 
-  /** Someone will open and claim this thread, which may have been left before, even just now. */
+  /** Announces that a listener will open and claim this thread. Waits if the thread is still being unloaded. */
   async expect(threadId: string): Promise<void> {
     const closed = this.#closing.get(threadId)?.promise ?? Promise.resolve()
     await within(putAwayMs, closed)
@@ -138,8 +141,8 @@ export class AppServer {
   }
 
   /**
-   * Nobody waits for this conversation any more: it is put away as soon as it is open, unless somebody else expects it by
-   * then. `threadId`, if it is known before. Never rejects.
+   * Gives up a conversation that is being opened: it is unloaded as soon as it is open, unless another listener
+   * expects it by then. `threadId` is given if it is known beforehand. Never rejects.
    */
   async abandon(opening: Promise<{ thread: { id: string } }>, threadId = ''): Promise<void> {
     const closing = Promise.withResolvers<void>()
@@ -150,7 +153,7 @@ export class AppServer {
     if (opened && (isMine || opened.thread.id !== threadId)) await this.putAway(opened.thread.id)
   }
 
-  /** Nobody wants to hear of this thread any more: Codex puts it away. */
+  /** Unsubscribes from a thread that nobody needs any more, so that Codex unloads it. */
   async putAway(threadId: string): Promise<void> {
     if (!this.#closing.has(threadId)) this.#closing.set(threadId, Promise.withResolvers())
     this.#forget(threadId)
@@ -159,7 +162,7 @@ export class AppServer {
     if (status !== 'unsubscribed') this.#closed(threadId)
   }
 
-  /** From now on its messages go to this listener, those that have waited first. */
+  /** Routes the messages of the thread to this listener, starting with those that were kept. */
   claim(threadId: string, listener: Listener): void {
     const isNew = ![...this.#listeners.values()].includes(listener)
     this.#listeners.set(threadId, listener)
@@ -184,7 +187,7 @@ export class AppServer {
     if (this.#left.size > mostLeft) this.#left.delete(oldestOf(this.#left))
   }
 
-  /** What has waited for someone who will not come. A question among it is not left open. */
+  /** Drops kept messages that no listener will claim. Requests among them are refused. */
   #drop(threadId: string): void {
     for (const message of this.#unclaimed.get(threadId) ?? []) this.#turnAway(message)
     this.#unclaimed.delete(threadId)
@@ -194,7 +197,7 @@ export class AppServer {
     if ('id' in message) this.refuse(message.id, 'Nobody waits for this any more.')
   }
 
-  /** One who cannot take more pauses the program, and so everyone: they share its one output. */
+  /** A listener that cannot take more pauses the program, and with it all listeners, since they share its output. */
   hold(listener: Listener, holds: boolean): void {
     if (holds) this.#holding.add(listener)
     else this.#holding.delete(listener)
@@ -202,13 +205,16 @@ export class AppServer {
     else this.#program.lines.resume()
   }
 
-  /** What Codex offers, asked once. */
+  /** The models that Codex offers, requested once. */
   models(): Promise<AgentModel[]> {
     this.#models ??= this.call<{ data: NativeModel[] }>('model/list').then(({ data }) => data.map(agentModel))
     return this.#models
   }
 
-  /** The hook that asks us about each call, with what makes Codex trust it; nothing if Codex has not taken it. */
+  /**
+   * The configuration of the hook that asks Parley about each call, including what makes Codex trust it; undefined if
+   * Codex did not accept it.
+   */
   hooks(): Promise<NativeConfig | undefined> {
     this.#hooks ??= this.#findHook().catch((error) => {
       this.#hooks = undefined
@@ -223,7 +229,7 @@ export class AppServer {
     return { PreToolUse: this.desk.hooks, state: { [found.key]: { trusted_hash: found.currentHash } } }
   }
 
-  /** Whether Codex runs the hook in this conversation: it tells, also where other settings have put it out of force. */
+  /** Whether Codex runs the hook in this conversation. It reports this also where other settings disable the hook. */
   async isJudged(threadId: string): Promise<boolean> {
     const found = await this.#hook({ threadId })
     return found?.enabled === true && found.trustStatus === 'trusted'
@@ -236,7 +242,7 @@ export class AppServer {
       .find((hook) => isOwnHook(hook) && hook.command === this.desk.command)
   }
 
-  /** Tells it to go, and ends it by force if it does not. */
+  /** Asks the program to exit, and kills it if it does not. */
   async close(): Promise<void> {
     const { process, dismiss } = this.#program
     dismiss()
@@ -286,7 +292,7 @@ export class AppServer {
   }
 }
 
-/** As long as it takes, but no longer than this. Whether it was in time. */
+/** Resolves true if `work` resolves within `ms`, otherwise false. */
 export function within(ms: number, work: Promise<unknown>): Promise<boolean> {
   const late = Promise.withResolvers<boolean>()
   const timer = setTimeout(() => late.resolve(false), ms)
@@ -303,7 +309,7 @@ function threadOf({ params }: NativeMessage): string | undefined {
   return typeof threadId === 'string' ? threadId : undefined
 }
 
-/** JSON is not TOML, but for tables and their keys. */
+/** Converts a value to TOML, which differs from JSON only in tables and their keys. */
 function toml(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toml).join(', ')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)

@@ -13,7 +13,7 @@ import { type CodexAdapterOptions, createCodexAdapter } from './index.ts'
 import { programs, until } from './programs-under-test.ts'
 
 export const agentsFolder = testAgentsFolder()
-/** The program itself. */
+/** The path of the real program. */
 export const codexProgram = join(agentsFolder, 'codex', 'node_modules', '.bin', 'codex')
 
 export const run = (cmd: string) => call('exec_command', { cmd })
@@ -22,7 +22,7 @@ export const hello = modelPrompt('Hello.', { content: 'Hello there.' })
 
 type Options = Partial<CodexAdapterOptions> & { readonly retries?: number }
 
-/** The real Codex with a home of its own, and a new model for each test. */
+/** The real Codex with a home of its own, and a new model server for each test. */
 export class CodexUnderTest {
   readonly home = mkdtempSync(join(tmpdir(), 'parley-codex-'))
   server!: ModelServer
@@ -41,7 +41,7 @@ export class CodexUnderTest {
     return createCodexAdapter({ env, agentsFolder, ...more })
   }
 
-  /** On a host with it. Afterwards no program of it is left. */
+  /** Runs `work` on a bench with Codex, and checks afterwards that no process is left. */
   async play(work: (bench: Bench) => Promise<void>, options: Options = {}): Promise<void> {
     const world = { adapter: () => this.adapter(options), store: createMemoryStore }
     await onBench(world, world.adapter(), work)
@@ -49,7 +49,7 @@ export class CodexUnderTest {
   }
 }
 
-/** A home, and a model for all tests of a file that answers what each prompt carries. */
+/** A home, and one model server for all tests of a file, which responds as each prompt specifies. */
 export class PromptedCodex {
   readonly home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-codex-')))
   server!: ModelServer
@@ -66,7 +66,7 @@ export class PromptedCodex {
     })
   }
 
-  /** The environment of a program with this home, or another one. */
+  /** The environment of a program with this home, or with changes. */
   env(more: Partial<Parameters<typeof codexEnvironment>[0]> = {}) {
     return codexEnvironment({ url: this.server.url, home: this.home, ...more })
   }

@@ -109,7 +109,7 @@ const scenarios: Scenarios = {
   retraction: { prompt: modelPrompt(breaksOff, { content: 'One, two, three, four.' }) },
 }
 
-/** The first answer to these words breaks off before it is whole. */
+/** The first answer to such a prompt breaks off before it is complete. */
 function wire(event: WireEvent, call: ModelCall): WireEvent | string {
   const isEnd = /\.(done|completed)$/.test(event.type ?? '')
   return isEnd && isFirstToBreakOff(call) ? '' : withNamespaces(event)

@@ -36,7 +36,7 @@ import {
   withTurn,
 } from './translate-state.ts'
 
-/** How many messages may wait for a reader that pauses before the program is paused. */
+/** How many messages may wait for a slow reader before the program is paused. */
 const mostWaiting = 500
 const leaveMs = 1_000
 
@@ -64,7 +64,7 @@ export async function connectCodex(pool: AppServerPool, input: ConnectInput): Pr
   }
 }
 
-/** What was asked for may still be opened: it is put away then, and waited for only as long as it takes to leave. */
+/** The requested conversation may still open: it is then unloaded. The wait for that is bounded. */
 async function giveUp(lease: Lease, { resume }: ConnectInput, opening: ReturnType<typeof openThread>) {
   const { server, isShared } = lease
   void server.suspect()
@@ -87,7 +87,7 @@ class CodexConnection implements AgentConnection, Listener {
   #settings: SessionSettings
   #state: TranslateState
   #wasPlan: boolean
-  /** Codex's id of the turn that was sent last; nothing if it was not taken. */
+  /** Codex's id of the last turn that was sent; undefined if Codex did not accept it. */
   #turn = Promise.withResolvers<string | undefined>()
   #lost: LastWords | undefined
   #closed: Promise<void> | undefined
@@ -133,7 +133,7 @@ class CodexConnection implements AgentConnection, Listener {
     void this.#pump()
   }
 
-  /** Hears of this conversation, its own or a subagent's, and judges its calls. */
+  /** Subscribes to a conversation, its own or a subagent's, and judges its calls. */
   #follow(threadId: string): void {
     const { server } = this.#lease
     const { id, sessionId = id } = this.#opened.thread
@@ -181,7 +181,7 @@ class CodexConnection implements AgentConnection, Listener {
     this.#turn.resolve(turn.id)
   }
 
-  /** A conversation that could not be resumed began anew, and knows nothing. */
+  /** A conversation that could not be resumed was started anew and remembers nothing. */
   async #remembers(promptId: string): Promise<boolean> {
     const isResumed = this.#input.resume?.agentSessionId === this.#threadId
     return isResumed && remembers(this.#lease.server, this.#threadId, promptId)
@@ -222,7 +222,7 @@ class CodexConnection implements AgentConnection, Listener {
     })
   }
 
-  /** Codex leaves commands and subagents running when it stops a turn: they are stopped with it. */
+  /** Codex leaves commands and subagents running when it stops a turn, so they are stopped here. */
   async interrupt(): Promise<void> {
     if (this.#over) return
     this.#state = withInterrupt(this.#state)
@@ -241,7 +241,7 @@ class CodexConnection implements AgentConnection, Listener {
     }
   }
 
-  /** What the conversation says is in force; the rest is taken when it is opened the next time. */
+  /** Settings that the conversation reports take effect now; the others take effect when it is next opened. */
   async configure(settings: SessionSettings): Promise<void> {
     if (this.#over) return
     this.#settings = settings
@@ -283,7 +283,7 @@ class CodexConnection implements AgentConnection, Listener {
     await this.#offer?.close()
   }
 
-  /** The program lives on for others: this conversation must not. */
+  /** Stops this conversation, since the program continues to serve others. */
   async #leaveThread(): Promise<void> {
     const { turn, subagents } = this.#state
     const threads = [...subagents].map(([threadId, { nativeTurn }]) => ({ threadId, turnId: nativeTurn }))
@@ -313,7 +313,7 @@ class CodexConnection implements AgentConnection, Listener {
     this.#wake()
   }
 
-  /** One message after another, at the pace of the reader. */
+  /** Translates one message after another, as fast as the reader takes the outputs. */
   async #pump(): Promise<void> {
     while (!this.#closed) {
       const next = this.#inbox.shift()
@@ -349,7 +349,7 @@ class CodexConnection implements AgentConnection, Listener {
     }
   }
 
-  /** The call may run already: its turn is stopped before anything else is heard. */
+  /** The call may run already, so its turn is interrupted before the next message is read. */
   #breakOff({ threadId, turnId }: HookFailure): void {
     if (turnId !== null) void this.#call('turn/interrupt', { threadId, turnId }).catch(() => undefined)
   }
@@ -393,7 +393,7 @@ class CodexConnection implements AgentConnection, Listener {
     await this.#call('turn/steer', { threadId, expectedTurnId, input }).catch(() => undefined)
   }
 
-  /** The program may be going at this very moment: that is no failure of the call. */
+  /** If the program is just ending, the error is not a failure of the call. */
   #notice(what: string, error: unknown): void {
     if (this.#over) return
     const text = `${what}: ${messageOf(error)}`

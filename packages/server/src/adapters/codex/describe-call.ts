@@ -4,7 +4,7 @@ import type { NativeCallItem, NativeFileChange } from './native.ts'
 import { readingOf } from './read-only-command.ts'
 import { withoutShell } from './shell-words.ts'
 
-/** What a call is, in words for a person, and under the name and input that rules look at. */
+/** The description of a call for people, with the name and the input that rules match. */
 export type CallDescription = {
   readonly name: string
   readonly kind: ToolKind
@@ -13,16 +13,16 @@ export type CallDescription = {
   readonly locations?: ToolLocation[]
 }
 
-/** What a description depends on beside the call. */
+/** The context that a description depends on. */
 export type CallContext = { readonly cwd?: string | undefined; readonly hostTools?: HostToolNames }
 
-/** Host tools by the names that Codex's hooks have for them. */
+/** Host tools by the names that Codex's hooks use. */
 export type HostToolNames = ReadonlyMap<
   string,
   Pick<CallDescription, 'name' | 'kind' | 'title'> & { readonly readOnly: boolean }
 >
 
-/** As Codex itself names them where people meet them: in its hooks. */
+/** The tool names that people know from Codex's hooks. */
 export const commandTool = 'Bash'
 export const patchTool = 'apply_patch'
 
@@ -91,7 +91,7 @@ function describeMcp(
   return { name, kind, title, input }
 }
 
-/** A command, where it runs said only if that is not the session's folder. */
+/** Describes a command. The working directory is given only if it is not the session's folder. */
 export function describeCommand(
   command: string,
   at: string | undefined,
@@ -106,7 +106,7 @@ export function describeCommand(
   }
 }
 
-/** A change of files. One that also deletes or moves is called by that: it is not just an edit. */
+/** Describes a change of files. A change that also deletes or moves counts as that, not as an edit. */
 export function describeChanges(changes: readonly NativeFileChange[], cwd?: string): CallDescription {
   const paths = changes.flatMap(({ path, kind }) => [path, ...(kind.move_path ? [kind.move_path] : [])])
   const kind = kindOfChanges(changes)
@@ -122,7 +122,7 @@ export function describeChanges(changes: readonly NativeFileChange[], cwd?: stri
   }
 }
 
-/** The same for a patch that is still a text. */
+/** The same for a patch in text form. */
 export function describePatch(patch: string, cwd: string): CallDescription {
   const headers = [...patch.matchAll(/^\*\*\* (Add File|Update File|Delete File|Move to): (.+)$/gm)]
   const paths = headers.map(([, , path = '']) => resolve(cwd, path.trim()))

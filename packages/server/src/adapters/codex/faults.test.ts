@@ -13,10 +13,10 @@ import { mark, processes, programPid, programs, until } from './programs-under-t
 const world = new CodexUnderTest()
 const { home } = world
 
-describe('killed', () => {
+describe('a killed program', () => {
   beforeEach(() => answerByPrompt(world.server, /Parley was restarted/))
 
-  it('in the middle of a turn: the turn fails, nothing is left running, the next prompt starts it again', async () => {
+  it('in the middle of a turn: the turn fails, no process is left, and the next prompt starts it again', async () => {
     await world.play(async (bench) => {
       const name = mark()
       const session = await bench.session({ mode: 'bypass' })
@@ -31,7 +31,7 @@ describe('killed', () => {
     })
   })
 
-  it('with an open permission: the request stays, its answer resumes the turn, the command runs once', async () => {
+  it('with an open permission: the request stays, its answer resumes the turn, and the command runs once', async () => {
     await world.play(async (bench) => {
       const session = await bench.session()
       await (await session.prompt(hello)).completed()
@@ -48,7 +48,7 @@ describe('killed', () => {
     })
   })
 
-  it('before it has written down the prompt: the prompt is given again', async () => {
+  it('before it has stored the prompt: the prompt is sent again', async () => {
     await world.play(async (bench) => {
       const session = await bench.session()
       const turn = await session.prompt(modelPrompt('Add.', run('echo once >> note.txt'), done))
@@ -83,7 +83,7 @@ describe('killed', () => {
   })
 })
 
-it('ends what a session runs when it is closed, and nothing of another', async () => {
+it('ends the commands of a session that is closed, and none of another session', async () => {
   answerByPrompt(world.server, /Parley was restarted/)
   const names = [mark(), mark()]
   const codex = world.adapter()
@@ -107,7 +107,7 @@ it('ends what a session runs when it is closed, and nothing of another', async (
   expect([processes(names[1]), programs()]).toEqual([[], []])
 })
 
-it('is ended also if nobody ever read what it said', async () => {
+it('ends the program also if its outputs were never read', async () => {
   answerByPrompt(world.server, /Parley was restarted/)
   const connection = await world.adapter().connect(connectInput({ cwd: home }))
   await connection.send(promptMessage(hello))
@@ -115,7 +115,7 @@ it('is ended also if nobody ever read what it said', async () => {
   expect(programs()).toEqual([])
 })
 
-it('gives up when it is told to while it starts, and leaves nothing behind', async () => {
+it('ends the program when it is aborted during the start', async () => {
   const giveUp = new AbortController()
   const connecting = world.adapter().connect(connectInput({ cwd: home, signal: giveUp.signal }))
   giveUp.abort()
@@ -123,7 +123,7 @@ it('gives up when it is told to while it starts, and leaves nothing behind', asy
   expect(programs()).toEqual([])
 })
 
-it('hears nothing while one who cannot take more holds it', async () => {
+it('receives nothing while a listener holds the program', async () => {
   const env = { ...codexEnvironment({ url: world.server.url, home }), PATH: join(process.execPath, '..') }
   const app = await AppServer.start({ program: codexProgram, env })
   const listener = { hear: () => undefined, lost: () => undefined }
@@ -140,7 +140,7 @@ it('hears nothing while one who cannot take more holds it', async () => {
   expect(programs()).toEqual([])
 })
 
-describe('a model that fails', () => {
+describe('a failing model', () => {
   const failure = (status: number) => ({
     error: { message: `the model says ${status}`, type: 'server_error', code: 'x' },
     status,
@@ -156,7 +156,7 @@ describe('a model that fails', () => {
       'api-retry',
     ],
   ] as const)(
-    '%i: retries are told, the turn fails with its words, and the next one runs',
+    '%i: retries are reported, the turn fails with the error, and the next one runs',
     async (status, error, code) => {
       const response = failure(status)
       world.server.script(
@@ -179,7 +179,7 @@ describe('a model that fails', () => {
     },
   )
 
-  it('400: the turn fails at once, with the words of the model service', async () => {
+  it('400: the turn fails at once with the message of the model service', async () => {
     world.server.script(() => true, [{ response: failure(400) }, then])
     await world.play(async (bench) => {
       const session = await bench.session()
@@ -192,7 +192,7 @@ describe('a model that fails', () => {
     })
   })
 
-  it('breaks off in its answer: what came is kept, the turn fails, and the next one runs', async () => {
+  it('the answer breaks off: its start is kept, the turn fails, and the next one runs', async () => {
     world.server.wire((event, call) =>
       world.server.calls.indexOf(call) === 0 && /\.(done|completed)$/.test(event.type ?? '') ? '' : event,
     )
@@ -210,7 +210,7 @@ describe('a model that fails', () => {
   })
 })
 
-it('writes nothing into the settings of the person', async () => {
+it('writes nothing to the settings of the person', async () => {
   answerByPrompt(world.server, /Parley was restarted/)
   const before = codexEnvironment({ url: world.server.url, home }).CODEX_HOME ?? ''
   const settings = readFileSync(join(before, 'config.toml'), 'utf8')

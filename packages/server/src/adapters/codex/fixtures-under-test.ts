@@ -16,7 +16,7 @@ const folder = join(import.meta.dirname, 'fixtures')
 
 export const fixtureNames = recordingsIn(folder)
 
-/** What Codex said, and between it what it was told. */
+/** A line of a recording: a message of Codex, or what was sent to it. */
 export type FixtureLine =
   | NativeMessage
   | { readonly sent: 'interrupt' | 'denied'; readonly toolCallId?: string }
@@ -25,7 +25,7 @@ export function readFixture(name: string): FixtureLine[] {
   return readRecording(folder, name)
 }
 
-/** What the translator gives for each turn of a recording, up to the next one. */
+/** The outputs of the translator for each turn of a recording, up to the next turn. */
 export function translateFixture(name: string, context: Partial<TranslateContext> = {}): AgentOutput[][] {
   const lines = readFixture(name)
   const turns: AgentOutput[][] = [[]]
@@ -69,7 +69,7 @@ function beginsTurn({ method, params }: NativeMessage, threadId: string): boolea
   return method === 'turn/started' && (params as Params).threadId === threadId
 }
 
-/** The first thing of the turn is that it is compacted: somebody asked for it. */
+/** True if the turn starts with a compaction: a person requested it. */
 function compacts(lines: readonly FixtureLine[], begun: NativeMessage): boolean {
   const turnId = (begun.params as Params).turn?.id
   const first = lines.find(

@@ -14,11 +14,11 @@ const codex = new PromptedCodex()
 type Step = {
   readonly input: (cwd: string) => object
   readonly scope?: PermissionScope
-  /** The conversation is resumed for it. */
+  /** Resumes the conversation before this step. */
   readonly resumed?: true
 }
 
-/** Each step in a turn of its own. With a scope it is allowed for that, without it is refused. */
+/** Runs each step in a turn of its own. A step with a scope is allowed for that scope, one without is denied. */
 async function play(mode: PermissionMode, steps: readonly Step[]): Promise<SessionEvent[][]> {
   const cwd = mkdtempSync(join(codex.home, 'work-'))
   mkdirSync(join(cwd, 'other'))
@@ -57,7 +57,7 @@ async function play(mode: PermissionMode, steps: readonly Step[]): Promise<Sessi
 const decisions = (events: readonly SessionEvent[]) =>
   events.flatMap((event) => (event.type === 'permission.resolved' ? [`${event.outcome} by ${event.by}`] : []))
 
-it('a grant of a command covers it in no other folder, and not outside the sandbox', async () => {
+it('a grant for a command covers it in no other folder, and not outside the sandbox', async () => {
   const make = { cmd: 'make' }
   const said = await play('ask', [
     { input: () => make, scope: 'session' },
@@ -85,7 +85,7 @@ it('a grant of a command covers it in no other folder, and not outside the sandb
   ])
 })
 
-it('a grant of a command covers it in a resumed conversation, and not outside the sandbox', async () => {
+it('a grant for a command covers it in a resumed conversation, and not outside the sandbox', async () => {
   const make = { cmd: 'make' }
   const said = await play('ask', [
     { input: () => make, scope: 'session' },
@@ -95,7 +95,7 @@ it('a grant of a command covers it in a resumed conversation, and not outside th
   expect(said.map(decisions)).toEqual([['allowed by person'], ['denied by person'], ['allowed by rule']])
 })
 
-it('a patch of a protected file asks where edits are accepted', async () => {
+it('a patch of a protected file needs a person in accept-edits', async () => {
   const patch = (...files: string[]) => {
     const adds = files.map((file) => `*** Add File: ${file}\n+x`).join('\n')
     return { input: () => ({ cmd: `apply_patch <<'EOF'\n*** Begin Patch\n${adds}\n*** End Patch\nEOF\n` }) }

@@ -38,7 +38,7 @@ const adapter = (setup: Partial<CodexSetup> = {}): AgentAdapter =>
     agentsFolder: testAgentsFolder(),
   })
 
-/** The shell of a hook that one of our programs waits for, and what it runs. */
+/** The shell of a hook that one of our programs waits for, and the process that it runs. */
 function ownHook(): [number, number] | undefined {
   const all = processes()
   const parentOf = (pid: number) => all.find((one) => one.pid === pid)?.parent ?? 0
@@ -68,7 +68,7 @@ describe('a session is not started if Codex does not run the hook', () => {
     expect(programs()).toEqual([])
   })
 
-  it('because of the settings of the folder; the program serves the others', async () => {
+  it('because of the settings of the folder, and the program serves the other sessions', async () => {
     const folder = join(home, 'project')
     mkdirSync(join(folder, '.codex'), { recursive: true })
     writeFileSync(join(folder, '.codex', 'config.toml'), '[features]\nhooks = false\n')
@@ -84,7 +84,7 @@ describe('a session is not started if Codex does not run the hook', () => {
   })
 })
 
-it('a turn is broken off, and what it runs is ended, if the hook fails while it asks', async () => {
+it('a turn is interrupted, and its commands are ended, if the hook fails while it asks', async () => {
   const env = codexEnvironment({ url: server.url, home })
   mkdirSync(join(env.CODEX_HOME ?? '', 'rules'), { recursive: true })
   const rule = 'prefix_rule(pattern=["sleep"], decision="allow")\n'
@@ -102,7 +102,7 @@ it('a turn is broken off, and what it runs is ended, if the hook fails while it 
   await connection.send(promptMessage(modelPrompt('Wait.', { toolCalls }, { content: 'Done.' })))
   const outputs = readToEnd(connection)
   const [shell, program] = await until(ownHook)
-  // the shell first: it must not live to say that its program failed
+  // The shell first, so that it cannot report the failure of its child.
   for (const pid of [shell, program]) process.kill(pid, 'SIGKILL')
   expect((await outputs).at(-1)).toMatchObject({
     type: 'agent.disconnected',

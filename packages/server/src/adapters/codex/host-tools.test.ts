@@ -16,7 +16,7 @@ import { until } from './programs-under-test.ts'
 const codex = new PromptedCodex()
 const { home } = codex
 
-/** The owner of this home has told Codex long ago that the tool needs no asking. */
+/** Codex settings of the person that allow the tool without asking. */
 const unasked = `[mcp_servers.parley]
 url = "http://127.0.0.1:9/mcp"
 [mcp_servers.parley.tools.lookup]
@@ -62,7 +62,7 @@ const call = (name: string, input: unknown): ModelAnswer => ({
 })
 const lookUp = (word: string) => call('mcp__parley/lookup', { word })
 const looking = (word: string) => modelPrompt('Look it up.', lookUp(word), { content: 'It is a herb.' })
-/** Codex tells some models of their tools in the conversation itself. */
+/** The tools that the model was told about. For some models, Codex describes tools in the conversation itself. */
 function toolsOfModel(model: string): string[] {
   type Told = { readonly tools?: readonly { readonly name: string; readonly tools?: { name: string }[] }[] }
   const body = codex.server.calls.findLast((made) => made.body?.model === model)?.body
@@ -75,9 +75,9 @@ function toolsOfModel(model: string): string[] {
 const hello = modelPrompt('Hello.', { content: 'Hello.' })
 
 it.each([
-  ['where Codex itself would ask', ''],
-  ['where it would not', unasked],
-])('asks a person once, and a refusal is one, %s', async (_, settings) => {
+  ['if Codex itself would ask', ''],
+  ['if Codex would not ask', unasked],
+])('asks a person once, and records a refusal as one, %s', async (_, settings) => {
   await using under = await benchWithTool({ settings })
   const session = await under.bench.session()
   const turn = await session.prompt(looking('sage'))
@@ -95,9 +95,9 @@ it.each([
 })
 
 it.each([
-  ['where Codex itself would ask', ''],
-  ['where it would not', unasked],
-])('asks across a restart, and runs the tool once, %s', async (_, settings) => {
+  ['if Codex itself would ask', ''],
+  ['if Codex would not ask', unasked],
+])('asks across a restart and runs the tool once, %s', async (_, settings) => {
   await using under = await benchWithTool({ settings })
   const session = await under.bench.session()
   const turn = await session.prompt(looking('sage'))
@@ -110,7 +110,7 @@ it.each([
   expect(turn.all('permission.resolved').map(({ outcome }) => outcome)).toEqual(['allowed', 'allowed'])
 })
 
-it('does not run what a rule or the mode refuses, and says so under the name of the host', async () => {
+it('does not run a tool that a rule or the mode refuses, and reports it under the host tool’s name', async () => {
   await using under = await benchWithTool()
   await under.bench.host.addRule({ tool: 'host:lookup', decision: 'deny', scope: 'always' })
   for (const mode of ['bypass', 'read-only'] as const) {
@@ -123,7 +123,7 @@ it('does not run what a rule or the mode refuses, and says so under the name of 
   expect(under.words).toEqual([])
 })
 
-it.each(['gpt-6-astra', 'gpt-5.5'])('tells the tools to the model at once: %s', async (model) => {
+it.each(['gpt-6-astra', 'gpt-5.5'])('offers the tools to the model at once: %s', async (model) => {
   await using under = await benchWithTool()
   const session = await under.bench.session({ model })
   const turn = await session.prompt(looking('sage'))
@@ -133,7 +133,7 @@ it.each(['gpt-6-astra', 'gpt-5.5'])('tells the tools to the model at once: %s', 
   expect(toolsOfModel(model)).toContain('mcp__parley/lookup')
 })
 
-it('a subagent has them too, and its calls carry its own', async () => {
+it('a subagent has the tools too, and its calls have it as their parent', async () => {
   await using under = await benchWithTool({ secondSubagents: false })
   const session = await under.bench.session({ mode: 'bypass' })
   const spawn = call('multi_agent_v1/spawn_agent', { message: looking('sage') })
@@ -155,7 +155,7 @@ it('a subagent has them too, and its calls carry its own', async () => {
   expect(under.words).toEqual(['sage'])
 })
 
-it('has them again, with another address, when it is started anew beside another session', async () => {
+it('offers the tools again, at another address, when it restarts beside another session', async () => {
   await using under = await benchWithTool()
   const other = await under.bench.session()
   await (await other.prompt(hello)).completed()
@@ -170,7 +170,7 @@ it('has them again, with another address, when it is started anew beside another
   expect(under.words).toEqual(['sage', 'thyme'])
 })
 
-it('no server outlives an agent that dies, or that could not be started', async () => {
+it('no tool server outlives an agent that dies or fails to start', async () => {
   await using under = await benchWithTool()
   const before = listening()
   const session = await under.bench.session()
@@ -189,7 +189,7 @@ it('no server outlives an agent that dies, or that could not be started', async 
   expect(listening()).toBe(before)
 })
 
-/** Every Codex that this test has started. */
+/** Kills every Codex that this test has started. */
 function killCodex(): void {
   const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], {
     encoding: 'utf8',

@@ -14,16 +14,18 @@ export function hostToolNames(hostTools: HostTools | undefined): HostToolNames {
   )
 }
 
-/** Longer than anyone waits: only the host ends a call of its own tools. */
+/** Longer than any wait: only the host ends a call of its own tools. */
 const timeoutS = 30 * 24 * 60 * 60
 
 export type HostToolCalls = {
   parentOf(threadId: string): { parentToolCallId?: string }
-  /** The call did not run: its end is a refusal, not a failure. */
+  /** Marks a call that did not run: its end is a refusal, not a failure. */
   denied(toolCallId: string): void
 }
 
-/** The host's tools for one conversation: an MCP server on loopback, from before its start until after its end. */
+/**
+ * The host tools of one conversation: an MCP server on loopback that exists from before its start until after its end.
+ */
 export class HostToolOffer {
   #told: ReadonlyMap<string, unknown> = new Map()
   readonly #waiting = new Map<string, PromiseWithResolvers<void>>()
@@ -43,7 +45,9 @@ export class HostToolOffer {
     return offer
   }
 
-  /** The server as Codex's settings have it. Its tools are told to every model at once, by their own names. */
+  /**
+   * The server in the form of Codex's settings. Its tools are offered to every model at once, under their own names.
+   */
   get config(): NativeConfig {
     const server = this.#server && {
       url: this.#server.url,
@@ -59,7 +63,7 @@ export class HostToolOffer {
     this.#calls = calls
   }
 
-  /** The host knows of these calls. */
+  /** Records the calls that the host knows. */
   told(calls: ReadonlyMap<string, unknown>): void {
     this.#told = calls
     for (const [callId, { resolve }] of this.#waiting) {
@@ -67,7 +71,7 @@ export class HostToolOffer {
     }
   }
 
-  /** Calls that run are aborted. Idempotent. */
+  /** Stops the server and aborts running calls. Idempotent. */
   async close(): Promise<void> {
     this.#over = true
     for (const { reject } of this.#waiting.values()) reject(gone())
@@ -75,7 +79,7 @@ export class HostToolOffer {
     await this.#server?.close()
   }
 
-  /** Codex says with each call which of its own it is. The tool runs when the host knows of it. */
+  /** Codex sends the id of its call with each request. The tool runs once the host knows the call. */
   async #callOf({ callId, threadId }: Readonly<Record<string, unknown>>) {
     if (typeof callId !== 'string') return {}
     if (!this.#told.has(callId)) await this.#untilTold(callId)

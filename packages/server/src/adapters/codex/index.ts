@@ -10,21 +10,21 @@ import type { AppServerPool } from './app-server-pool.ts'
 import { honouredOptions, offeredModes } from './settings.ts'
 
 export type CodexAdapterOptions = {
-  /** The environment of this process, of which the agent gets what it needs. */
+  /** The environment of this process. The agent receives only the variables that it needs. */
   readonly env: Environment
-  /** Added to it, from the configuration. */
+  /** Variables that the configuration adds. */
   readonly add?: Readonly<Record<string, string>>
-  /** Another Codex than the one that is found: a path, or a name on the PATH. */
+  /** Replaces the Codex that would be found: a path, or a name on the PATH. */
   readonly executable?: string
   /** Where Parley installs agents. */
   readonly agentsFolder?: string
-  /** How Parley's own program is called here, for advice. */
+  /** Formats a command of Parley's own program, for advice. */
   readonly parley?: ParleyCommand
   /** How long Codex may take to start. */
   readonly startMs?: number
 }
 
-/** What belongs to a Codex that Parley itself may run in. */
+/** Variables of a Codex that Parley itself may run in. */
 const ofAnotherSession = [
   'CODEX_SANDBOX',
   'CODEX_SANDBOX_NETWORK_DISABLED',
@@ -33,7 +33,7 @@ const ofAnotherSession = [
   'CODEX_INTERNAL_ORIGINATOR_OVERRIDE',
 ]
 const install = { package: '@openai/codex', version: '0.166.0' } as const
-/** How long it is believed that Codex is signed in, before it is asked again. */
+/** How long a good sign-in state is reused before Codex is asked again. */
 const believedMs = 60_000
 
 /** Codex by OpenAI, through `codex app-server`: one process for all sessions. */
@@ -56,7 +56,7 @@ export function createCodexAdapter(options: CodexAdapterOptions): AgentAdapter {
   const [getIt, installHint] = [howToGet(advice), howToFind(advice)]
   const typed = (path: string) => programAsTyped(path, options.env)
   const pools = new Map<string, Promise<AppServerPool>>()
-  /** The program has one environment: sessions that are given the same share one. */
+  /** A process has one environment, so sessions with equal variables share a program. */
   const poolFor = (more?: Readonly<Record<string, string>>): Promise<AppServerPool> => {
     const key = environmentKey(more)
     const known = pools.get(key)
@@ -156,7 +156,7 @@ function howToSignIn(program: string): string {
   return `Sign in once with the program itself: ${program} login. Or set OPENAI_API_KEY for the server.`
 }
 
-/** Only the program itself knows who is signed in: with which account, or with a provider that needs none. */
+/** Only the program itself knows the sign-in state: an account, or a provider that needs none. */
 async function ask(
   pool: AppServerPool,
   { path, typed }: { path: string; typed: string },

@@ -6,7 +6,10 @@ import type { Skill } from './prompt.ts'
 
 const compact = { name: 'compact', description: 'Shortens the conversation' }
 
-/** Says who is there: at once what is known, and the rest when Codex has told it. Gives the skills for prompts. */
+/**
+ * Reports the connection: first what is known, and the rest once Codex has sent it. Returns the skills, for use in
+ * prompts.
+ */
 export async function introduce(
   server: AppServer,
   { cwd, trusted }: ConnectInput,

@@ -7,15 +7,15 @@ import { placeInTurn } from './translate-outside.ts'
 import type { TranslateState } from './translate-state.ts'
 
 /**
- * The host's refusals, for every call before it runs. Codex says nothing of a call that its hook refuses, so the call
- * and its end are told from here.
+ * Enforces the host's refusals for every call before it runs. Codex reports nothing about a call that its hook
+ * refuses, so the call and its end are reported from here.
  */
 export function createJudge(context: {
   person: Person
   cwd: string
   state(): TranslateState
   put(output: AgentOutput): Promise<void>
-  /** What a command asks of its sandbox. */
+  /** Called with what a command requests of its sandbox. */
   sandboxed(toolCallId: string, permissions: SandboxPermissions): void
 }): Judge {
   const { person, cwd, state, put, sandboxed } = context

@@ -16,7 +16,7 @@ import { AppServer } from './app-server.ts'
 import { createCodexAdapter } from './index.ts'
 import type { NativeMessage } from './native.ts'
 
-/** Conversations that a person had with Codex in a terminal, before there was Parley. */
+/** Conversations that a person had with Codex in a terminal, without Parley. */
 
 const home = realpathSync(mkdtempSync(join(tmpdir(), 'parley-memory-')))
 const cwd = realpathSync(mkdtempSync(join(tmpdir(), 'parley-work-')))
@@ -38,7 +38,7 @@ afterAll(async () => {
 
 const adapter = () => createCodexAdapter({ env, agentsFolder })
 
-/** In a folder of its own, which is given back. */
+/** Runs Codex on a prompt in a new folder and returns the folder. */
 async function inTerminal(prompt: string, ...more: readonly string[]): Promise<string> {
   const folder = realpathSync(mkdtempSync(join(cwd, 'project-')))
   const unasked = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox']
@@ -48,7 +48,7 @@ async function inTerminal(prompt: string, ...more: readonly string[]): Promise<s
   return folder
 }
 
-it('a conversation of the terminal program is listed, imported once, and gone on with', async () => {
+it('a conversation of the terminal program is listed, imported once, and resumed', async () => {
   const look = { reasoning: 'Herbs.', ...call('exec_command', { cmd: 'echo parsley' }) }
   const folder = await inTerminal(modelPrompt('Look at the herbs.', look, { content: 'I see parsley.' }))
   await using host = await hostWith(adapter())
@@ -87,7 +87,7 @@ it('a conversation of the terminal program is listed, imported once, and gone on
   expect(logProblems(session.events)).toEqual([])
 })
 
-it('pictures of prompts come along; one that is gone by then is named', async () => {
+it('images of prompts are imported, and a missing image is named', async () => {
   const paths = ['here.png', 'gone.png'].map((name) => join(home, name))
   for (const path of paths) writeFileSync(path, Buffer.from(onePixel, 'base64'))
   const images = paths.flatMap((path) => ['-i', path])
@@ -104,7 +104,7 @@ it('pictures of prompts come along; one that is gone by then is named', async ()
   ])
 })
 
-it('a subagent is no conversation of its own; how it ended is told', async () => {
+it('a subagent is not a conversation of its own, and its outcome is reported', async () => {
   const spawn = { task_name: 'look', fork_turns: 'none', message: 'Say what you see.' }
   const folder = await inTerminal(
     modelPrompt(
@@ -127,7 +127,7 @@ it('a subagent is no conversation of its own; how it ended is told', async () =>
   expect(last).toMatchObject({ outcome: 'failed', content: [{ exitCode: 3 }] })
 })
 
-it('a turn that failed has failed, and the one after it is one of its own', async () => {
+it('a failed turn is imported as failed, and the next one is a turn of its own', async () => {
   const failing = { error: { message: 'no such model', type: 'invalid_request_error' }, status: 400 }
   await expect(inTerminal(modelPrompt('Fail.', failing))).rejects.toThrow()
   await using host = await hostWith(adapter())
@@ -141,7 +141,7 @@ it('a turn that failed has failed, and the one after it is one of its own', asyn
   ])
 })
 
-it('a conversation of the older kind comes as far as Codex tells it, with its compactions', async () => {
+it('a conversation in the older format is imported as far as Codex reports it, with its compactions', async () => {
   const folder = realpathSync(mkdtempSync(join(cwd, 'project-')))
   const codex = await AppServer.start({ program, env })
   type Opened = { thread: { id: string } }
@@ -184,7 +184,7 @@ it('a conversation of the older kind comes as far as Codex tells it, with its co
   ])
 })
 
-it('an archived conversation is not listed, and one that is not there is refused', async () => {
+it('an archived conversation is not listed, and an unknown one is refused', async () => {
   const folder = await inTerminal(modelPrompt('Put me away.', { content: 'Gladly.' }))
   await using host = await hostWith(adapter())
   const [one] = await host.conversations('codex', { cwd: folder })
@@ -199,7 +199,7 @@ it('an archived conversation is not listed, and one that is not there is refused
   await expect(Array.fromAsync(unknown ?? [])).rejects.toMatchObject({ code: 'not_found' })
 })
 
-it('without the program there is nothing to tell', async () => {
+it('listing is refused without the program, and after an abort', async () => {
   const none = createCodexAdapter({ env: { PATH: home, HOME: home } })
   const listed = none.conversations?.list({}, AbortSignal.timeout(10_000))
   await expect(listed).rejects.toMatchObject({ code: 'agent_not_found' })

@@ -9,7 +9,7 @@ import { promptOf } from './remembered-prompt.ts'
 import { translate } from './translate.ts'
 import { initialState, type TranslateState, withTurn } from './translate-state.ts'
 
-/** What Codex remembers, as its own program tells it. Nothing is loaded for it, and nothing runs. */
+/** Codex's memory, as its own program reports it. No thread is loaded, and no turn runs. */
 export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): AgentMemory {
   return {
     async list({ cwd }, signal) {
@@ -41,7 +41,7 @@ export function codexMemory(acquire: (signal: AbortSignal) => Promise<Lease>): A
   }
 }
 
-/** It answers with an error if there is nothing to tell, and not at all if it is gone. */
+/** Codex responds with an error if there is nothing to read, and not at all if it has ended. */
 function cannotTell(what: string, error: unknown): ParleyError {
   if (error instanceof ParleyError) return error
   const why = messageOf(error)
@@ -49,7 +49,10 @@ function cannotTell(what: string, error: unknown): ParleyError {
   return new ParleyError(code, `Codex cannot tell ${what}: ${why}`, { cause: error })
 }
 
-/** Where people begin conversations. The others are those of subagents; archived ones are not listed unless asked for. */
+/**
+ * The sources of conversations that people start. The other sources are those of subagents; archived conversations are
+ * listed only on request.
+ */
 const sourceKinds = ['cli', 'vscode', 'exec', 'appServer', 'unknown']
 
 type StoredThread = {
@@ -59,7 +62,7 @@ type StoredThread = {
   readonly name: string | null
   readonly preview: string
   readonly cwd: string
-  /** In seconds, as all times of threads and turns. */
+  /** In seconds, like all times of threads and turns. */
   readonly createdAt: number
   readonly updatedAt: number
 }
@@ -75,7 +78,7 @@ type StoredItem = NativeItem & {
 
 const titleLength = 80
 
-/** Nothing if nobody has said anything. */
+/** Leaves out a thread without any message. */
 function conversationOf(thread: StoredThread): AgentConversation[] {
   const { id, parentThreadId, ephemeral, name, preview, cwd, updatedAt } = thread
   const title = (name || preview).replace(/\s+/g, ' ').trim().slice(0, titleLength)
@@ -89,7 +92,7 @@ async function* remembered(
   signal: AbortSignal,
 ): AsyncGenerator<Remembered> {
   const teller = new Teller(thread)
-  // a page is one message of the program's, and a turn may hold much
+  // A page is one message of the program, and a turn may be large.
   const query = { threadId: thread.id, limit: 10, sortDirection: 'asc', itemsView: 'full' }
   for await (const turn of pages<StoredTurn>(server, ['thread/turns/list', query], signal)) {
     for (const [index, item] of turn.items.entries()) {
@@ -105,8 +108,8 @@ async function* remembered(
 }
 
 /**
- * A prompt of ours has our id. So has what is said into its turn, by us too: why a call is refused is told without an id.
- * Ids of items are not the same whenever they are read; those of turns are.
+ * A prompt from Parley has our id. Messages steered into its turn get it too, even those from Parley: the reason of a
+ * refusal is sent without an id. Item ids differ from read to read; turn ids do not.
  */
 function promptIdIn({ id, items }: StoredTurn, index: number): string {
   const clientId = (item: StoredItem | undefined) =>
@@ -115,7 +118,7 @@ function promptIdIn({ id, items }: StoredTurn, index: number): string {
   return clientId(items[index]) ?? clientId(first) ?? `${id}:${index}`
 }
 
-/** Of a subagent only its last words and how it ended. One that cannot be read is over all the same. */
+/** For a subagent, only its last message and its outcome are read. A subagent that cannot be read counts as ended. */
 async function lastTurn(server: AppServer, threadId: string, signal: AbortSignal): Promise<StoredTurn> {
   const query = { threadId, limit: 1, itemsView: 'summary' }
   const page = server.call<Page<StoredTurn>>('thread/turns/list', query)
@@ -126,12 +129,12 @@ async function lastTurn(server: AppServer, threadId: string, signal: AbortSignal
   return data[0] ?? { id: threadId, status: 'interrupted', items: [] }
 }
 
-/** Puts what was remembered in the words in which it is told live, and translates it as such. */
+/** Converts a stored conversation to live messages and translates those. */
 class Teller {
   readonly #threadId: string
   readonly #known = new Set<string>()
   #state: TranslateState
-  /** Never goes back: turns have their times in seconds, items in more. */
+  /** Never decreases: turns have times in seconds, items have finer ones. */
   #at: number
 
   constructor({ id, cwd, createdAt }: StoredThread) {
@@ -163,7 +166,7 @@ class Teller {
 
   *subagent(threadId: string, turn: StoredTurn): Generator<Remembered> {
     for (const item of turn.items.filter(({ type }) => type === 'agentMessage')) {
-      // ids of old conversations are numbers within their thread
+      // Item ids of old conversations are numbers that are unique only within a thread.
       const apart = { ...item, id: `${threadId}:${item.id}` }
       yield* this.#tell('item/completed', { threadId, item: apart })
     }
@@ -176,7 +179,7 @@ class Teller {
     yield* this.#tell('turn/completed', { threadId: this.#threadId, turn })
   }
 
-  /** What was left running did not outlive the program. */
+  /** Background tasks that were left running did not outlive the program. */
   *farewell(): Generator<Remembered> {
     for (const task of this.#state.background.values())
       yield { type: 'output', at: this.#at, output: { type: 'task.updated', ...task, status: 'stopped' } }
@@ -201,7 +204,7 @@ class Teller {
   }
 }
 
-/** A call that was broken off has no end: the end of its turn is. */
+/** A call that was interrupted has no end: the end of its turn stands for it. */
 function methodOf(item: StoredItem): string {
   return 'status' in item && item.status === 'inProgress' ? 'item/started' : 'item/completed'
 }

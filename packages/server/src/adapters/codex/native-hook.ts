@@ -1,6 +1,6 @@
 import type { NativeMessage } from './native.ts'
 
-/** Hooks are programs that Codex runs at certain moments. One of them is ours: it asks Parley about each call. */
+/** Hooks are programs that Codex runs on certain events. One of them is ours: it asks Parley about each call. */
 
 /** A hook as Codex lists it. */
 export type NativeHook = {
@@ -21,25 +21,25 @@ export type NativeHookRun = {
   readonly entries: readonly { readonly kind: string; readonly text: string }[]
 }
 
-/** What the hook is given that looks at every call before it runs. */
+/** The input of the hook that checks every call before it runs. */
 export type NativeHookCall = {
   readonly session_id: string
   readonly agent_id?: string
   readonly tool_name: string
   readonly tool_input: Readonly<Record<string, unknown>>
   readonly tool_use_id: string
-  /** Where Codex writes the conversation down. */
+  /** The file in which Codex stores the conversation. */
   readonly transcript_path?: string | null
 }
 
-/** The hook that asks us about each call. */
+/** Whether this is the hook that asks Parley about each call. */
 export function isOwnHook({ eventName, source }: Pick<NativeHookRun, 'eventName' | 'source'>): boolean {
   return eventName === 'preToolUse' && source === 'sessionFlags'
 }
 
 export type HookFailure = { readonly threadId: string; readonly turnId: string | null; readonly why: string }
 
-/** Our hook could not ask: Codex lets the call run all the same. */
+/** The failure of our hook, after which Codex lets the call run. */
 export function hookFailure({ method, params }: NativeMessage): HookFailure | undefined {
   if (method !== 'hook/completed') return undefined
   const {

@@ -11,7 +11,7 @@ import { handlers, translate } from './translate.ts'
 import { itemKinds } from './translate-item.ts'
 import { initialState } from './translate-state.ts'
 
-/** The protocol as the real program writes it down. */
+/** The protocol types, as the real program generates them. */
 const folder = mkdtempSync(join(tmpdir(), 'parley-protocol-'))
 beforeAll(() => {
   const program = join(testAgentsFolder(), 'codex', 'node_modules', '.bin', 'codex')
@@ -30,20 +30,20 @@ function namesIn(file: string, field: string): string[] {
 
 const names = (...lists: object[]) => lists.flatMap((list) => Object.keys(list)).toSorted()
 
-describe('every name of the protocol is handled, or left out for a reason', () => {
-  it('notifications', () => {
+describe('every name of the protocol is handled, or left out with a reason', () => {
+  it('for notifications', () => {
     const known = namesIn('ServerNotification', 'method')
     expect(known).toHaveLength(87)
     expect(names(handlers, ignored)).toEqual(known)
   })
 
-  it('requests', () => {
+  it('for requests', () => {
     const known = namesIn('ServerRequest', 'method')
     expect(known).toHaveLength(11)
     expect(names(requestKinds, refusedRequests)).toEqual(known)
   })
 
-  it('items', () => {
+  it('for items', () => {
     const known = namesIn('v2/ThreadItem', 'type')
     expect(known).toHaveLength(19)
     expect(names(itemKinds, ignoredItems)).toEqual(known)
@@ -64,7 +64,7 @@ it.each(Object.entries({ ...ignored, ...ignoredItems, ...refusedRequests }))(
   },
 )
 
-it('keeps what nobody has heard of', () => {
+it('records an unknown notification', () => {
   const state = initialState({ threadId: 'root' })
   const strange = { method: 'thread/danced', params: { threadId: 'root' } }
   expect(translate(state, strange).outputs).toEqual([

@@ -1,27 +1,27 @@
 import type { JsonRpcId } from '../json-rpc.ts'
 
 /**
- * The slice of the app-server's protocol that we rely on, and what we leave out, with the reason. Written down from
- * `codex app-server generate-ts --experimental` of 0.166.0; a test compares the names. What the program really sends
- * may have more fields, fewer, or methods that nobody has heard of.
+ * The parts of the app-server protocol that we rely on, and those that we leave out, with the reason. Taken from
+ * `codex app-server generate-ts --experimental` of 0.166.0; a test compares the names. The messages of the program may
+ * have more fields, fewer, or unknown methods.
  */
 
 export type NativeNotification = { readonly method: string; readonly params: unknown }
 export type NativeRequest = NativeNotification & { readonly id: JsonRpcId }
 export type NativeMessage = NativeNotification | NativeRequest
-/** Under this name we give on what is no message of the protocol at all. */
+/** The method name under which text that is not a message of the protocol is passed on. */
 export const unintelligible = '(unintelligible)'
 
 // threads and turns
 export type NativeThread = {
   readonly id: string
-  /** Of the conversation that it is a subagent of, or its own. */
+  /** The root conversation of a subagent, or the thread itself. */
   readonly sessionId?: string
   readonly parentThreadId?: string | null
   readonly cliVersion?: string
   readonly name?: string | null
 }
-/** The answer to `thread/start`, `thread/resume` and `thread/fork`. */
+/** The response to `thread/start`, `thread/resume` and `thread/fork`. */
 export type NativeThreadOpened = {
   readonly thread: NativeThread
   readonly model: string
@@ -68,7 +68,7 @@ export type NativeTurnError = {
   readonly codexErrorInfo?: NativeErrorInfo | null
   readonly additionalDetails?: string | null
 }
-/** A name, or one name with the status of an HTTP answer. */
+/** A name, or a name with the status of an HTTP response. */
 export type NativeErrorInfo =
   | string
   | Readonly<Record<string, { readonly httpStatusCode?: number | null } | undefined>>
@@ -117,7 +117,7 @@ export type NativeFileChange = {
     readonly type: 'add' | 'delete' | 'update'
     readonly move_path?: string | null
   }
-  /** Of a new or a deleted file its text, else a unified diff. */
+  /** The text of a new or deleted file, otherwise a unified diff. */
   readonly diff: string
 }
 export type NativeCallStatus = 'inProgress' | 'completed' | 'failed' | 'declined' | 'interrupted'
@@ -163,7 +163,7 @@ export type NativeDynamicItem = {
       }[]
     | null
 }
-/** Subagents of the first kind. Its end means that the subagent was started, not that it is done. */
+/** Subagents of the first kind. The end of this item means that the subagent was started, not that it has ended. */
 export type NativeCollabItem = {
   readonly type: 'collabAgentToolCall'
   readonly id: string
@@ -175,7 +175,7 @@ export type NativeCollabItem = {
     Record<string, { readonly status: string; readonly message: string | null } | undefined>
   >
 }
-/** Subagents of the second kind. The id of the one that says `started` is the id of the call. */
+/** Subagents of the second kind. The id of the item with kind `started` is the id of the call. */
 export type NativeSubagentItem = {
   readonly type: 'subAgentActivity'
   readonly id: string
@@ -237,7 +237,7 @@ export type NativeReviewItem = {
 }
 export type NativeCompactionItem = { readonly type: 'contextCompaction'; readonly id: string }
 
-/** Items that are calls of tools: they start, and end with an outcome. */
+/** Items that are tool calls: they start, and end with an outcome. */
 export type NativeCallItem =
   | NativeCommandItem
   | NativeFileItem
@@ -300,14 +300,14 @@ export type NativeElicitation = {
   readonly message?: string
   readonly requestedSchema?: Readonly<Record<string, unknown>>
   readonly url?: string
-  /** Of our own making when Codex asks whether a tool of the server may run. */
+  /** Set when Codex asks whether a tool of the server may run. */
   readonly _meta?: {
     readonly codex_approval_kind?: string
     readonly tool_params?: unknown
   } | null
 }
 
-/** Notifications that give no output, each by decision. */
+/** Notifications that deliberately give no output. */
 export const ignored: Readonly<Record<string, string>> = {
   'thread/started': 'the answer to thread/start, resume or fork has said it',
   'thread/status/changed': 'whether a turn runs, and what it waits for, is ours to say',
@@ -359,13 +359,13 @@ export const ignored: Readonly<Record<string, string>> = {
   'windowsSandbox/setupCompleted': 'a setup that is done with the program itself',
 }
 
-/** Items that give no output, each by decision. */
+/** Items that deliberately give no output. */
 export const ignoredItems: Readonly<Record<string, string>> = {
   userMessage: 'the prompt is in our log already',
   hookPrompt: 'hook/completed says what the hook said',
 }
 
-/** Requests that are answered with an error, each by decision. */
+/** Requests that are deliberately answered with an error. */
 export const refusedRequests: Readonly<Record<string, string>> = {
   'item/tool/call': 'tools of the client, which we never register',
   'account/chatgptAuthTokens/refresh': 'tokens are kept by the program itself',

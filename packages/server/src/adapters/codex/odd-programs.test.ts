@@ -14,7 +14,7 @@ import { mark, processes, programPid, programs, script, until } from './programs
 const world = new CodexUnderTest()
 const { home } = world
 
-it('stalls under two sessions: a cancel ends both turns, and another program goes on with both', async () => {
+it('hangs under two sessions: a cancel ends both turns, and another program resumes both', async () => {
   answerByPrompt(world.server, /Parley was restarted/)
   await world.play(async (bench) => {
     const names = [mark(), mark()]
@@ -41,10 +41,10 @@ it('stalls under two sessions: a cancel ends both turns, and another program goe
   })
 })
 
-describe('a program that is odd', () => {
+describe('a misbehaving program', () => {
   beforeEach(() => answerByPrompt(world.server, /Parley was restarted/))
 
-  it('prints garbage: it is kept, and the turn runs', async () => {
+  it('prints garbage: it is recorded, and the turn runs', async () => {
     const executable = script(
       home,
       `#!/bin/sh
@@ -76,7 +76,7 @@ exec '${codexProgram}' "$@"
     )
   })
 
-  it('prints garbage without end: the first of it is kept, cut short, and no later session hears of it', async () => {
+  it('prints garbage without end: the start of it is recorded, shortened, and later sessions do not receive it', async () => {
     const executable = script(
       home,
       `#!/bin/sh
@@ -101,7 +101,7 @@ exec '${codexProgram}' "$@"
     )
   })
 
-  it('takes its time to start: the turn waits, and runs', async () => {
+  it('is slow to start: the turn waits, and runs', async () => {
     const executable = script(
       home,
       `#!/bin/sh
@@ -129,8 +129,8 @@ exec '${codexProgram}' "$@"
       200,
       { code: 'agent_failed', message: expect.stringContaining('within 0.2 s') },
     ],
-    ['takes long to start, and nobody waits for it any more', 600_000, { code: 'cancelled' }],
-  ])('%s: it is ended, and whatever it started', async (_what, startMs, refusal) => {
+    ['takes long to start while the caller aborts', 600_000, { code: 'cancelled' }],
+  ])('%s: the process and its descendants are killed', async (_what, startMs, refusal) => {
     const name = mark()
     const executable = script(home, `#!/bin/sh\nsh -c 'while true; do sleep 0.1; done; echo ${name}'\n`)
     const giveUp = new AbortController()
@@ -149,7 +149,7 @@ exec '${codexProgram}' "$@"
     expect(processes(executable)).toEqual([])
   })
 
-  it('floods stderr: the turn runs, and only the end is kept', async () => {
+  it('floods stderr: the turn runs, and only the tail is kept', async () => {
     const flooded = join(home, 'flooded')
     const executable = script(
       home,
@@ -175,7 +175,7 @@ exec '${codexProgram}' "$@"
 
   it.each([
     [
-      'is no app-server',
+      'has no app-server',
       `#!/bin/sh\necho "error: unrecognized subcommand 'app-server'" >&2\nexit 2\n`,
       'ended at once',
     ],
@@ -185,16 +185,16 @@ exec '${codexProgram}' "$@"
       'it is version 0.98.0',
     ],
     [
-      'does not say who it is',
+      'does not report its version',
       `#!/bin/sh\nread line\necho '{"id":1,"result":{}}'\nread line\n`,
       'which version',
     ],
     [
-      'refuses',
+      'refuses the handshake',
       `#!/bin/sh\nread line\necho '{"id":1,"error":{"code":1,"message":"no!"}}'\nread line\n`,
       'no!',
     ],
-  ])('%s: it is refused with what to do', async (_what, text, why) => {
+  ])('%s: it is refused with advice', async (_what, text, why) => {
     const executable = script(home, text)
     const refusal = await world
       .adapter({ executable })
@@ -211,7 +211,7 @@ exec '${codexProgram}' "$@"
     expect(processes(executable)).toEqual([])
   })
 
-  it('is not there, or is not signed in', async () => {
+  it('is missing, or is not signed in', async () => {
     const nowhere = createCodexAdapter({ env: { PATH: home, HOME: home } })
     await expect(nowhere.connect(connectInput({ cwd: home }))).rejects.toMatchObject({
       code: 'agent_not_found',
@@ -236,7 +236,7 @@ exec '${codexProgram}' "$@"
     expect(programs()).toEqual([])
   })
 
-  it('has settings that are broken: the refusal says where', async () => {
+  it('has invalid settings: the refusal names the place', async () => {
     const env = codexEnvironment({ url: world.server.url, home: mkdtempSync(join(home, 'broken-')) })
     writeFileSync(join(env.CODEX_HOME ?? '', 'config.toml'), 'model = [')
     const broken = createCodexAdapter({ env, agentsFolder })

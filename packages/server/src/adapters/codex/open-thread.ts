@@ -6,7 +6,7 @@ import type { NativeItem, NativeThreadOpened } from './native.ts'
 import type { Skill } from './prompt.ts'
 import { approvalPolicy, type NativeConfig, nativeConfig, threadParams } from './settings.ts'
 
-/** Opens the conversation: a new one, one that was, or a copy of it. Rejects with a ParleyError. */
+/** Opens the conversation: a new one, an existing one, or a fork. Rejects with a ParleyError. */
 export async function openThread(
   server: AppServer,
   input: ConnectInput,
@@ -25,7 +25,7 @@ export async function openThread(
   })
 }
 
-/** What is not asked about could not be refused: a conversation that does not ask is none of ours. */
+/** Without requests nothing could be refused, so a conversation in which Codex does not ask is refused itself. */
 async function expectAsking(server: AppServer, { thread, ...opened }: NativeThreadOpened): Promise<void> {
   try {
     if (opened.approvalPolicy !== approvalPolicy) {
@@ -53,7 +53,7 @@ async function expectSignedIn(server: AppServer): Promise<void> {
   if (!account.signedIn) throw new ParleyError('agent_not_signed_in', 'Codex is not signed in.')
 }
 
-/** By the type of an account. */
+/** By the type of the account. */
 const billings: Readonly<Record<string, Billing>> = {
   chatgpt: 'subscription',
   apiKey: 'api-key',
@@ -61,7 +61,7 @@ const billings: Readonly<Record<string, Billing>> = {
   gcp: 'cloud',
 }
 
-/** Whether a model can be reached at all, and what pays for it. */
+/** Whether a model is accessible at all, and who is billed. */
 export async function readAccount(
   server: AppServer,
 ): Promise<{ signedIn: boolean; credential: string | undefined; billing: Billing | undefined }> {
@@ -90,7 +90,7 @@ async function openWith(
   try {
     return await server.call(method, { ...params, threadId, excludeTurns: true })
   } catch (error) {
-    // what was killed before its first line was written has nothing to resume: it begins anew
+    // A thread that was killed before its first line was written cannot be resumed: a new one is started.
     if (resume.turns === 0 && error instanceof JsonRpcError) return server.call('thread/start', params)
     throw error
   }
@@ -107,7 +107,7 @@ function cannotOpen(error: unknown): ParleyError {
   })
 }
 
-/** Whether the conversation holds this prompt: one that was killed at once may not. */
+/** Whether the conversation contains this prompt: if the process was killed at once, it may not. */
 export async function remembers(server: AppServer, threadId: string, promptId: string): Promise<boolean> {
   const params = { threadId, limit: 3, itemsView: 'full' }
   const { data } = await server.call<{ data: { items: NativeItem[] }[] }>('thread/turns/list', params)
@@ -116,7 +116,7 @@ export async function remembers(server: AppServer, threadId: string, promptId: s
   )
 }
 
-/** Skills are what a person can call by name. */
+/** Skills, which a person can call by name. */
 export async function readSkills(server: AppServer, cwd: string): Promise<(Skill & AgentCommand)[]> {
   type Listed = {
     data: { skills: { name: string; path: string; description: string; enabled: boolean }[] }[]
@@ -128,7 +128,7 @@ export async function readSkills(server: AppServer, cwd: string): Promise<(Skill
     .map(({ name, path, description }) => ({ name, path, description }))
 }
 
-/** Commands that were left running by a turn which was broken off. */
+/** Terminates commands that an interrupted turn left running. */
 export async function terminateCommands(
   server: AppServer,
   threadId: string,

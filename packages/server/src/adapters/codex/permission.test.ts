@@ -17,7 +17,7 @@ const cwd = '/somewhere'
 const began = (item: object, state = withTurn(initialState({ threadId: 'root', cwd }))): TranslateState =>
   translate(state, { method: 'item/started', params: { threadId: 'root', turnId: 't', item } }).state
 
-/** A call that stays in its sandbox, unless it asks for something else. */
+/** The state in which a call has these sandbox permissions. */
 const sandboxed = (permissions = 'use_default', state = initialState({ threadId: 'root', cwd })) =>
   withSandbox(state, 'call', permissions)
 
@@ -47,7 +47,7 @@ const toolAsk = (words: string) => ({
   },
 })
 
-/** A desk whose person answers when the test says so; `said` is all that Codex hears, in order. */
+/** A request handler whose person answers when the test says so. `said` is all that is sent to Codex, in order. */
 function desk(first: TranslateState) {
   let state = first
   const asked: (PermissionAsk | QuestionAsk)[] = []
@@ -91,8 +91,8 @@ const answers: [PermissionAnswer['outcome'], object, string][] = [
   ['cancelled', {}, 'cancel'],
 ]
 
-describe('a command', () => {
-  it.each(answers)('%s %j is said as %s', async (outcome, more, decision) => {
+describe('a request for a command', () => {
+  it.each(answers)('answer %s %j is sent as %s', async (outcome, more, decision) => {
     const { requests, asked, said, answer, denied } = desk(sandboxed())
     requests.take({ id: 7, ...shell('call', 'npm test') })
     expect(asked).toEqual([
@@ -109,7 +109,7 @@ describe('a command', () => {
     expect(denied).toEqual(outcome === 'denied' ? ['call'] : [])
   })
 
-  it('is refused with its reason before the refusal', async () => {
+  it('sends the reason of a refusal before the refusal', async () => {
     const item = { type: 'commandExecution', id: 'call', command: 'npm test', cwd, status: 'inProgress' }
     const { requests, said, answer } = desk(began(item))
     requests.take({ id: 7, ...shell('call', 'npm test') })
@@ -120,14 +120,14 @@ describe('a command', () => {
     ])
   })
 
-  it('that only reads says so, and that it does so elsewhere', () => {
+  it('marks a command that only reads, and one that reads elsewhere', () => {
     const { requests, asked } = desk(initialState({ threadId: 'root', cwd }))
     requests.take({ id: 1, ...shell('call', 'cat "src/*.ts"', { cwd: '/elsewhere' }) })
     expect(asked[0]).toMatchObject({ kind: 'read', input: { command: 'cat "src/*.ts"', cwd: '/elsewhere' } })
     expect(asked[0]).toMatchObject({ outside: true })
   })
 
-  it('is asked about with what it is given beyond its sandbox', () => {
+  it('includes the permissions beyond the sandbox', () => {
     const { requests, asked } = desk(sandboxed())
     const additionalPermissions = { network: { enabled: true } }
     const more = { additionalPermissions, environmentId: 'remote', cwd: '/elsewhere' }
@@ -137,7 +137,7 @@ describe('a command', () => {
     })
   })
 
-  it('is asked about with what it asks of its sandbox, also if that is not known', () => {
+  it('includes the sandbox permissions, also if they are unknown', () => {
     const inputs = [sandboxed('require_escalated'), initialState({ threadId: 'root', cwd })].map((state) => {
       const { requests, asked } = desk(state)
       requests.take({ id: 1, ...shell('call', 'make') })
@@ -149,7 +149,7 @@ describe('a command', () => {
     ])
   })
 
-  it('that Codex takes back is withdrawn, and not answered', async () => {
+  it('that Codex cancels is withdrawn and not answered', async () => {
     const { requests, said, signals, answer } = desk(initialState({ threadId: 'root', cwd }))
     requests.take({ id: 7, ...shell('call', 'npm test') })
     requests.resolved(7)
@@ -158,7 +158,7 @@ describe('a command', () => {
     expect(said).toEqual([])
   })
 
-  it('is not answered once all is over, and its request is not withdrawn', async () => {
+  it('is neither answered nor withdrawn after the close', async () => {
     const { requests, said, signals, answer } = desk(initialState({ threadId: 'root', cwd }))
     requests.take({ id: 7, ...shell('call', 'npm test') })
     requests.close()
@@ -166,7 +166,7 @@ describe('a command', () => {
     expect([said, signals[0]?.aborted]).toEqual([[], false])
   })
 
-  it('that wants the network, or types into another, is told apart', () => {
+  it('for network access or terminal input has a tool of its own', () => {
     const { requests, asked } = desk(initialState({ threadId: 'root', cwd }))
     requests.take({ id: 1, ...shell('a', 'x', { networkApprovalContext: { host: 'h', protocol: 'https' } }) })
     requests.take({ id: 2, ...shell('b', 'y', { kind: 'writeStdin' }) })
@@ -177,8 +177,8 @@ describe('a command', () => {
   })
 })
 
-describe('a tool of an MCP server', () => {
-  it('is asked about by its call, two equal ones each by its own', async () => {
+describe('a request for a tool of an MCP server', () => {
+  it('names its call, for two equal calls each its own', async () => {
     const state = began(
       mcpCall('three', 'sage'),
       began(mcpCall('two', 'parsley'), began(mcpCall('one', 'parsley'))),
@@ -196,7 +196,7 @@ describe('a tool of an MCP server', () => {
     ])
   })
 
-  it('is never taken for another that was allowed and still runs with the same arguments', async () => {
+  it('is never matched to another call that was allowed and still runs with the same arguments', async () => {
     const listing = began(mcpCall('one', 'sage', 'list'))
     const { requests, asked, answer, goOn } = desk(listing)
     requests.take({ id: 1, ...toolAsk('sage') })
@@ -209,7 +209,7 @@ describe('a tool of an MCP server', () => {
     ])
   })
 
-  it('is asked about by its server where it could be one of several', () => {
+  it('names only the server if several tools match', () => {
     const state = began(mcpCall('two', 'sage', 'delete_all'), began(mcpCall('one', 'sage', 'list')))
     const { requests, asked } = desk(state)
     requests.take({ id: 1, ...toolAsk('sage') })
@@ -217,7 +217,7 @@ describe('a tool of an MCP server', () => {
     expect(asked[0]).not.toHaveProperty('toolCallId')
   })
 
-  it('is found again under an id that was used before', async () => {
+  it('is matched to a new call with an id that was used before', async () => {
     const state = began(mcpCall('one', 'sage'))
     const { requests, asked, answer, goOn } = desk(state)
     requests.take({ id: 1, ...toolAsk('sage') })
@@ -228,7 +228,7 @@ describe('a tool of an MCP server', () => {
     expect(asked.map(({ toolCallId }) => toolCallId)).toEqual(['one', 'one'])
   })
 
-  it('that is of the host and of no known call is let through: the host asks when it is called', () => {
+  it('for a host tool without a known call is accepted: the host asks when the tool is called', () => {
     const say = { name: 'host:say', kind: 'other' as const, title: 'Say', readOnly: false }
     const hostTools = new Map([['mcp__parley__say', say]])
     const params = { ...toolAsk('sage').params, serverName: 'parley' }
@@ -241,7 +241,7 @@ describe('a tool of an MCP server', () => {
     expect(without.asked).toMatchObject([{ tool: 'mcp__parley' }])
   })
 
-  it('asks a person, in the form of a question', async () => {
+  it('with a form is asked as questions', async () => {
     const { requests, asked, said, answer } = desk(began(mcpCall('one', 'parsley')))
     const properties = { colour: { type: 'string', enum: ['red', 'blue'] } }
     const requestedSchema = { type: 'object', properties, required: ['colour'] }
@@ -256,7 +256,7 @@ describe('a tool of an MCP server', () => {
     ])
   })
 
-  it('gets a no where only a program of the vendor could answer', () => {
+  it('is declined if only a program of the vendor could answer', () => {
     const { requests, said } = desk(initialState({ threadId: 'root' }))
     const params = { threadId: 'root', serverName: 'echo', mode: 'openai/userVerification' }
     requests.take({ id: 1, method: 'mcpServer/elicitation/request', params })
@@ -264,7 +264,7 @@ describe('a tool of an MCP server', () => {
   })
 })
 
-it('asks for more than the sandbox lets through, for this turn', async () => {
+it('asks for permissions beyond the sandbox, for this turn', async () => {
   const { requests, asked, said, answer } = desk(initialState({ threadId: 'root', cwd }))
   const permissions = { network: { enabled: true }, fileSystem: null }
   const params = { threadId: 'root', turnId: 't', itemId: 'call', cwd, reason: 'to install', permissions }
@@ -294,14 +294,14 @@ it('shows the change that a patch would make', () => {
   expect(asked[0]).not.toHaveProperty('outside')
 })
 
-it('does not count a patch of which nothing is known as one of the folder', () => {
+it('does not count an unknown patch as a change inside the folder', () => {
   const { requests, asked } = desk(withTurn(initialState({ threadId: 'root', cwd })))
   const params = { threadId: 'root', turnId: 't', itemId: 'call' }
   requests.take({ id: 1, method: 'item/fileChange/requestApproval', params })
   expect(asked).toMatchObject([{ tool: 'apply_patch', kind: 'edit', outside: true }])
 })
 
-it('refuses what it does not answer, and keeps what it does not know', () => {
+it('refuses requests that it does not answer, and records unknown ones', () => {
   const { requests, said, outputs } = desk(initialState({ threadId: 'root' }))
   requests.take({ id: 1, method: 'item/tool/call', params: {} })
   requests.take({ id: 2, method: 'item/dance', params: {} })
@@ -314,7 +314,7 @@ it('refuses what it does not answer, and keeps what it does not know', () => {
   expect(outputs.map(({ type }) => type)).toEqual(['agent.unrecognised', 'agent.unrecognised'])
 })
 
-describe('what the hook asks about', () => {
+describe('the permission request for a call in the hook', () => {
   const patch = '*** Begin Patch\n*** Delete File: a.txt\n*** Add File: /b.txt\n+b\n*** End Patch'
   const ask = (tool_name: string, tool_input: NativeHookCall['tool_input']) =>
     hookAsk(
@@ -338,7 +338,7 @@ describe('what the hook asks about', () => {
     ['collaborationspawn_agent', {}, { tool: 'spawn_agent', kind: 'think' }],
     ['multi_agent_v1wait_agent', {}, { tool: 'subagents', kind: 'think' }],
     ['something_new', {}, { tool: 'something_new', kind: 'other', readOnly: false }],
-  ])('%s %j', (name, input, expected) => {
+  ])('describes the call %s %j', (name, input, expected) => {
     expect(ask(name, input)).toMatchObject(expected)
   })
 })

@@ -22,13 +22,13 @@ import { withoutShell } from './shell-words.ts'
 import { diffOf } from './translate-content.ts'
 import { type Call, isRecord, parentOf, type TranslateState } from './translate-state.ts'
 
-/** What is to be asked of the host, and how its answer is said to Codex. */
+/** A request to the host, and how its answer is sent to Codex. */
 export type Approval = {
   readonly ask: PermissionAsk
   respond(answer: PermissionAnswer): unknown
 }
 
-/** Once, or not: how far an answer reaches is the host's business. */
+/** The decision holds for this call only: the host itself keeps wider decisions. */
 function decision(answer: PermissionAnswer): { decision: 'accept' | 'decline' | 'cancel' } {
   if (answer.outcome === 'allowed') return { decision: 'accept' }
   const stops = answer.outcome === 'cancelled' || answer.endTurn
@@ -60,8 +60,8 @@ function commandAsk(state: TranslateState, params: NativeCommandApproval): Permi
 }
 
 /**
- * Whether the command leaves its sandbox, what it is given beyond it, and which other machine it runs on: part of what is
- * decided, so that a grant of a command that stays in its sandbox covers no other.
+ * Whether the command leaves its sandbox, which permissions it has beyond it, and on which other machine it runs.
+ * These are part of the decision, so that a grant for a command inside its sandbox covers no other.
  */
 function beyondSandbox(
   { additionalPermissions, environmentId, reason }: NativeCommandApproval,
@@ -79,7 +79,7 @@ function asked({ name, kind, title, input }: CallDescription) {
   return { tool: name, kind, title, input }
 }
 
-/** A patch of which nothing is known may change anything: no mode accepts it as an edit of the folder. */
+/** An unknown patch may change anything, so no mode accepts it as an edit inside the folder. */
 export function fileApproval(state: TranslateState, params: NativeFileApproval): Approval {
   const { threadId, itemId, reason, grantRoot } = params
   const call = state.calls.get(itemId)
@@ -104,7 +104,7 @@ function reachOfCall({ kind, input }: Call, cwd: string | undefined): Reach {
   return cwd === undefined ? { outside: true } : reachOf(kind, paths, { cwd, settings: {} })
 }
 
-/** Codex wants more than its sandbox lets through, for the rest of the turn. */
+/** Codex requests more than its sandbox allows, for the rest of the turn. */
 export function permissionsApproval(state: TranslateState, params: NativePermissionsApproval): Approval {
   const { threadId, itemId, reason, permissions } = params
   const wanted = Object.fromEntries(Object.entries(permissions).filter(([, value]) => value !== null))
@@ -127,10 +127,9 @@ export function isToolApproval({ _meta }: NativeElicitation): boolean {
 }
 
 /**
- * Whether a tool of an MCP server may run. Codex does not say which call it means: one with these arguments, and none of
- * those that were asked about already. Where that leaves several tools, the server alone is named: a rule about one of them
- * must not answer for another. Of a host tool whose call is not found nobody is asked here: the host asks by itself when
- * it is called.
+ * Whether a tool of an MCP server may run. Codex does not name the call: it is one with these arguments that was not
+ * asked about before. If several tools match, only the server is named, since a rule about one of them must not answer
+ * for another. For a host tool without a matching call nobody is asked here: the host asks when the tool is called.
  */
 export function toolApproval(
   state: TranslateState,
@@ -175,7 +174,7 @@ function callOf(
 
 const patchCommand = /^\s*apply_patch\s+<<\s*(['"]?)(\w+)\1\n([\s\S]*)\n\2\s*$/
 
-/** What a call is that the hook asks about: known by its name and its input alone. */
+/** Describes a call that the hook asks about, from its name and input alone. */
 export function hookAsk(state: TranslateState, call: NativeHookCall, cwd: string): PermissionAsk {
   const { tool_name: name, tool_input: input, tool_use_id: toolCallId, agent_id: agent } = call
   const about = { toolCallId, ...parentOf(state, agent ?? state.threadId) }
@@ -196,7 +195,7 @@ export function hookAsk(state: TranslateState, call: NativeHookCall, cwd: string
   return { ...about, tool, kind: own?.kind ?? 'other', title: tool, input, readOnly: own !== undefined }
 }
 
-/** Tools of Codex's own that change nothing by themselves. What a subagent does is looked at call by call. */
+/** Codex's own tools that change nothing by themselves. The calls of a subagent are checked one by one. */
 const ownTools: readonly { names: RegExp; tool: string; kind: 'read' | 'think' }[] = [
   { names: /^view_image$/, tool: 'view_image', kind: 'read' },
   { names: /^(list|read)_mcp_resource/, tool: 'mcp_resource', kind: 'read' },

@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** For tests that look at processes: those of Codex, those in its place, and those that it starts. */
+/** Helpers for tests that look at processes: those of Codex, of its replacements, and of their children. */
 
 export type Process = { readonly pid: number; readonly parent: number; readonly line: string }
 
-/** The processes of this machine whose command line holds these words. */
+/** The processes of this machine with `words` in their command line. */
 export function processes(words = ''): Process[] {
   const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n')
   return lines
@@ -22,14 +22,14 @@ export function programs(): Process[] {
   return processes('codex app-server').filter(({ parent }) => parent === process.pid)
 }
 
-/** Of the one that there is; it leads its group. */
+/** The process id of the only Codex, which leads its process group. */
 export const programPid = () => programs()[0]?.pid ?? 0
 
-/** A word that no other test says, so that a command with it can be looked for. */
+/** A word that no other test uses, by which a command can be found. */
 let marks = 0
 export const mark = () => `parley-mark-${process.pid}-${++marks}`
 
-/** Waits for a fact; the test's own time limit is the only one. */
+/** Polls until `find` returns a value; only the test's own time limit applies. */
 export async function until<Found>(find: () => Found | undefined | false): Promise<Found> {
   for (;;) {
     const found = find()
@@ -38,7 +38,7 @@ export async function until<Found>(find: () => Found | undefined | false): Promi
   }
 }
 
-/** A program to be used in Codex's place. */
+/** Writes a program to use in place of Codex. */
 export function script(folder: string, text: string): string {
   const path = join(mkdtempSync(join(folder, 'program-')), 'codex')
   writeFileSync(path, text)

@@ -3,12 +3,12 @@ import type { NativeUserInput } from './native.ts'
 
 export type Skill = { readonly name: string; readonly path: string }
 
-/** A prompt as Codex takes it. Pure. */
+/** Converts a prompt to the input of Codex. Pure. */
 export function userInput(parts: readonly PromptPart[], skills: readonly Skill[] = []): NativeUserInput[] {
   return parts.flatMap((part) => inputOf(part, skills))
 }
 
-/** A prompt that is nothing but the wish to shorten the conversation. */
+/** True for a prompt that only requests a compaction. */
 export function isCompaction(parts: readonly PromptPart[]): boolean {
   const [first, ...rest] = parts
   return first?.type === 'command' && first.name === 'compact' && rest.length === 0

@@ -4,13 +4,13 @@ import { type Elicitation, elicitedContent, elicitedQuestions } from '../elicita
 import type { NativeElicitation, NativeQuestion, NativeUserInputRequest } from './native.ts'
 import { parentOf, type TranslateState } from './translate-state.ts'
 
-/** What is to be asked of a person, and how the answer is said to Codex. */
+/** A question to a person, and how the answer is sent to Codex. */
 export type Inquiry = {
   readonly ask: QuestionAsk
   respond(answer: QuestionAnswer): unknown
 }
 
-/** Codex shows no call for its own questions: they stand for themselves. */
+/** Codex has no call for its own questions, so they have no parent call. */
 export function userInputInquiry(state: TranslateState, params: NativeUserInputRequest): Inquiry {
   const { threadId, questions } = params
   return {
@@ -39,7 +39,7 @@ function nativeAnswers(answers: Answers): Record<string, { answers: string[] }> 
 
 const forms = new Set(['form', 'openai/form', 'openaiForm', 'url'])
 
-/** What an MCP server asks, or nothing if it is of a kind that only a program of OpenAI's can answer. */
+/** The elicitation of an MCP server; undefined for a kind that only a program of OpenAI can answer. */
 export function elicitationInquiry(state: TranslateState, params: NativeElicitation): Inquiry | undefined {
   if (!forms.has(params.mode)) return undefined
   const { threadId, serverName, message = '', requestedSchema, url } = params

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readingOf, readsOutside } from './read-only-command.ts'
 import { shellTokens, withoutShell } from './shell-words.ts'
 
-describe('what Codex says of a command', () => {
+describe('a command without its shell', () => {
   it.each([
     [`/bin/bash -lc 'touch a.txt'`, 'touch a.txt'],
     [`/bin/bash -lc "printf \\"once\\\\n\\" > note.txt"`, 'printf "once\\n" > note.txt'],
@@ -24,7 +24,7 @@ describe('what Codex says of a command', () => {
 })
 
 describe('the words of a command line', () => {
-  it('are split as a shell splits them', () => {
+  it('are split like in a shell', () => {
     expect(shellTokens(`rg -n 'a b' "c \\"d\\"" e\\ f|wc -l`)).toEqual([
       { word: 'rg' },
       { word: '-n' },
@@ -59,12 +59,12 @@ describe('the words of a command line', () => {
     'a !b',
     'a =b',
     'a "b\\\nc"',
-  ])('are not told of %j', (line) => {
+  ])('are undefined for %j', (line) => {
     expect(shellTokens(line)).toBeUndefined()
   })
 })
 
-describe('where a command reads', () => {
+describe('the kind of a command that only reads', () => {
   it.each([
     ['cat a.txt', 'read'],
     [`sed -n '1,20p' src/a.ts`, 'read'],
@@ -75,7 +75,7 @@ describe('where a command reads', () => {
     [`rg "[a-z]+ ?=" 'src/~old' "x^2!"`, 'search'],
     ['ls --color=never', 'search'],
     ['pwd; wc -l a b', 'read'],
-  ])('%s', (command, kind) => {
+  ])('is known for %s', (command, kind) => {
     expect(readingOf(command)).toBe(kind)
   })
 
@@ -120,7 +120,7 @@ describe('where a command reads', () => {
     'c?t a',
     'toString x',
     '|| cat',
-  ])('is not among them: %j', (command) => {
+  ])('is undefined for %j', (command) => {
     expect(readingOf(command)).toBeUndefined()
   })
 })
@@ -165,12 +165,12 @@ describe('a command that only reads', () => {
     'find -L . -name x',
     'grep -f/etc/hosts x',
     'grep --file=../secret x',
-  ])('%s may read elsewhere', (command) => {
+  ])('%s may read outside the folder', (command) => {
     expect(readingOf(command)).toBeDefined()
     expect(readsOutside(command, cwd, cwd)).toBe(true)
   })
 
-  it('that runs elsewhere reads elsewhere, and one that does more is no reading', () => {
+  it('reads outside if it runs outside, and a command that does more does not count', () => {
     expect(readsOutside('ls', place, cwd)).toBe(true)
     expect(readsOutside('ls', undefined, cwd)).toBe(true)
     expect(readsOutside('make', place, cwd)).toBe(false)

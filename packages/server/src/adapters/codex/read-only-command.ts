@@ -5,7 +5,7 @@ import { shellTokens } from './shell-words.ts'
 
 type Reading = 'read' | 'search'
 
-/** Programs that only look, and the arguments with which they would do more. */
+/** Programs that only read, and the arguments with which they would do more. */
 const programs: Readonly<Record<string, { readonly kind: Reading; readonly unless?: RegExp }>> = {
   basename: { kind: 'read' },
   cat: { kind: 'read' },
@@ -34,8 +34,8 @@ const programs: Readonly<Record<string, { readonly kind: Reading; readonly unles
 const printsLines = /^\d+(,\d+)?p$/
 
 /**
- * What a command does if it surely does nothing but read, whether or not it runs in a sandbox. Codex reads files by
- * commands, so a read-only session lives by these. Whatever is in doubt is not among them.
+ * The kind of a command that certainly only reads, with or without a sandbox. Codex reads files by commands, so a
+ * read-only session depends on these. In doubt, undefined.
  */
 export function readingOf(command: string): Reading | undefined {
   const calls = callsOf(command)
@@ -66,14 +66,14 @@ function callsOf(command: string): string[][] | undefined {
   return calls
 }
 
-/** Their arguments are words, not files. */
+/** Programs whose arguments are texts, not files. */
 const filesNothing = new Set(['basename', 'dirname', 'echo', 'pwd', 'tr', 'which'])
-/** Links in the folder are followed, wherever they lead. */
+/** Arguments that make a program follow links, wherever these lead. */
 const followsLinks = /^(-[^-]*[RLH]|--(dereference|follow|files-from|file).*)/
 
 /**
- * Whether a command that only reads may read outside the folder. A word that names nothing there is a pattern, or a
- * file that nobody can read. What `cd` may have done is counted in, whether or not it was done.
+ * Whether a command that only reads may read outside the folder. A word that names no existing file is a pattern or an
+ * unreadable file. The effect of each `cd` is considered, whether or not it is executed.
  */
 export function readsOutside(command: string, at: string | undefined, folder: string | undefined): boolean {
   const calls = callsOf(command)

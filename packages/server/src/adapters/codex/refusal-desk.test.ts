@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => desk.close())
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** As Codex does it: only an exit with 2, and words on stderr, refuses the call. */
+/** Runs the hook like Codex: only exit status 2 with text on stderr refuses the call. */
 async function run(command: string, call: object): Promise<{ refused: boolean; words: string }> {
   const hook = spawn('/bin/sh', ['-c', command])
   hook.stdin.on('error', () => undefined)
@@ -35,12 +35,12 @@ const no =
     words
 
 describe('a call before it runs', () => {
-  it('is let through by whoever has the conversation', async () => {
+  it('is allowed by the session that has the conversation', async () => {
     desk.join({ threadId: 'a', sessionId: 'a', judge: yes })
     expect(await ask({ session_id: 'a' })).toEqual({ refused: false, words: '' })
   })
 
-  it('is refused if nobody has the conversation, not yet or not any more', async () => {
+  it('is refused if no session has the conversation, before or after', async () => {
     expect(await ask({ session_id: 'a' })).toMatchObject({ refused: true })
     desk.join({ threadId: 'a', sessionId: 'a', judge: yes })
     desk.join({ threadId: 'b', sessionId: 'b', judge: yes.bind(undefined) })
@@ -49,7 +49,7 @@ describe('a call before it runs', () => {
     expect(await ask({ session_id: 'b' })).toMatchObject({ refused: false })
   })
 
-  it('of a subagent is judged by whoever has the subagent, or else by all of its family', async () => {
+  it('of a subagent is judged by the session that has the subagent, otherwise by all with the same root', async () => {
     desk.join({ threadId: 'root', sessionId: 'root', judge: yes })
     expect(await ask({ session_id: 'root', agent_id: 'new' })).toMatchObject({ refused: false })
     desk.join({ threadId: 'sub', sessionId: 'root', judge: no('Not in sub.') })
@@ -59,14 +59,14 @@ describe('a call before it runs', () => {
     expect(await ask({ session_id: 'other', agent_id: 'new' })).toMatchObject({ refused: true })
   })
 
-  it('is refused if its judge has no words for it, or fails', async () => {
+  it('is refused if its judge gives an empty reason, or fails', async () => {
     desk.join({ threadId: 'a', sessionId: 'a', judge: no(' ') })
     expect(await ask({ session_id: 'a' })).toMatchObject({ refused: true })
     desk.join({ threadId: 'b', sessionId: 'b', judge: () => Promise.reject(new Error('odd')) })
     expect(await ask({ session_id: 'b' })).toMatchObject({ refused: true })
   })
 
-  it('is refused if the desk is closed before it is answered', async () => {
+  it('is refused if the desk is closed before the answer', async () => {
     const asked = Promise.withResolvers<void>()
     const judge: Judge = () => {
       asked.resolve()
@@ -79,7 +79,7 @@ describe('a call before it runs', () => {
     expect(await answer).toMatchObject({ refused: true })
   })
 
-  it('is refused if the hook cannot run, finds nobody, or waits too long', async () => {
+  it('is refused if the hook cannot run, cannot connect, or times out', async () => {
     const hook = fileURLToPath(new URL('./refusal-hook.ts', import.meta.url))
     const silent = join(folder, 'silent')
     const server = createServer({ allowHalfOpen: true })
@@ -95,7 +95,7 @@ describe('a call before it runs', () => {
   })
 })
 
-it('starts the hook as Node, also inside Electron', () => {
+it('runs the hook as Node, also inside Electron', () => {
   const words = ['/opt/it is/app', 'hook.js']
   const inside = { electron: '40.0.0' }
   expect(hookCommand(words, { platform: 'linux', electron: undefined })).toBe(

@@ -6,21 +6,22 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { NativeHookCall } from './native-hook.ts'
 
-/** Why a call is refused, or nothing if it is not. */
+/** Resolves to the reason of a refusal, or undefined to allow the call. */
 export type Judge = (call: NativeHookCall) => Promise<string | undefined>
 
-/** `sessionId` is Codex's own: the first conversation of a family, to which all its subagents belong. */
+/** `sessionId` is Codex's own: the id of the root conversation, to which all its subagents belong. */
 export type Seat = { readonly threadId: string; readonly sessionId: string; readonly judge: Judge }
 
 const hookFile = `./refusal-hook.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`
-/** Codex lets a call run whose hook takes too long: the hook gives up, and refuses, before that. */
+/** Codex lets a call run if its hook times out, so the hook gives up and refuses earlier. */
 const hookTimeoutS = 60
 const hookPatienceMs = 45_000
 const nobody = 'No session of Parley knows this conversation.'
 
 /**
- * Where Codex's hook asks about each call before it runs. Codex approves some calls by itself: what the rules of the
- * person or of a trusted folder allow, tools that only look. The host's refusals hold for those too.
+ * The server that Codex's hook asks about each call before it runs. Codex approves some calls by itself: those that
+ * the rules of the person or of a trusted folder allow, and tools that only read. The host's refusals apply to those
+ * too.
  */
 export class RefusalDesk {
   readonly #folder: string
@@ -49,18 +50,18 @@ export class RefusalDesk {
       : join(this.#folder, 'hook')
   }
 
-  /** What Codex runs before each call. */
+  /** The command that Codex runs before each call. */
   get command(): string {
     const program = fileURLToPath(new URL(hookFile, import.meta.url))
     return hookCommand([process.execPath, program, this.#socket, String(hookPatienceMs)])
   }
 
-  /** The hook as Codex's settings have it. */
+  /** The hook in the form of Codex's settings. */
   get hooks(): readonly object[] {
     return [{ matcher: '', hooks: [{ type: 'command', command: this.command, timeout: hookTimeoutS }] }]
   }
 
-  /** Where no settings of a person lie. */
+  /** A folder without any settings of a person. */
   get folder(): string {
     return this.#folder
   }
@@ -69,12 +70,12 @@ export class RefusalDesk {
     this.#seats.add(seat)
   }
 
-  /** From now on all that is asked about its conversations is refused. */
+  /** Removes a judge: from now on all calls of its conversations are refused. */
   leave(judge: Judge): void {
     for (const seat of this.#seats) if (seat.judge === judge) this.#seats.delete(seat)
   }
 
-  /** Hooks that still wait are told nothing, and refuse. */
+  /** Closes the server. Hooks that still wait get no answer, and refuse. */
   async close(): Promise<void> {
     this.#server.close()
     for (const socket of this.#asking) socket.destroy()
@@ -104,7 +105,7 @@ export class RefusalDesk {
     return undefined
   }
 
-  /** Whoever has this very conversation; of one that is not known yet, all who have one of its family. */
+  /** The judge of this very conversation; for an unknown one, all judges with the same root conversation. */
   #judgesOf({ session_id: sessionId, agent_id: agentId }: NativeHookCall): ReadonlySet<Judge> {
     const seats = [...this.#seats]
     const own = seats.filter(({ threadId }) => threadId === (agentId ?? sessionId))
@@ -114,8 +115,8 @@ export class RefusalDesk {
 }
 
 /**
- * A line for the shell that Codex runs hooks in. A hook that cannot be started, or breaks down, would let the call run:
- * only an exit with 2 refuses it. Electron is the Node that it holds only if it is told so.
+ * A command line for the shell in which Codex runs hooks. A hook that cannot start or crashes would let the call run,
+ * since only exit status 2 refuses it. Electron runs as Node only with a variable.
  */
 export function hookCommand(
   words: readonly string[],

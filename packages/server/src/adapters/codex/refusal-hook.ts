@@ -2,9 +2,9 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 
 /**
- * Run by Codex before each call, with the call on stdin: asks Parley, at the socket it is given, whether the call is
- * refused. Where Parley cannot be asked, or does not answer in time, it is. A refusal is an exit with 2 and words on
- * stderr: unlike on stdout, nothing that a shell prints beside them can undo it.
+ * Codex runs this before each call, with the call on stdin. It asks Parley, at the given socket, whether the call is
+ * refused. If Parley cannot be reached or does not answer in time, the call is refused. A refusal is exit status 2
+ * with text on stderr: unlike on stdout, other output of the shell cannot undo it.
  */
 async function ask(socketPath: string, patienceMs: number): Promise<{ deny?: string }> {
   const socket = connect({ path: socketPath, signal: AbortSignal.timeout(patienceMs) })

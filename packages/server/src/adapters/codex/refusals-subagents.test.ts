@@ -14,7 +14,7 @@ import {
 import { allowingPerson, connectInput, promptMessage, readUntil } from '../../testing/read-connection.ts'
 import { createCodexAdapter } from './index.ts'
 
-/** A home whose owner has told Codex that `touch` needs no asking. */
+/** A home whose Codex rules allow `touch` without asking. */
 const home = mkdtempSync(join(tmpdir(), 'parley-subagents-'))
 let server: ModelServer
 let cwd: string
@@ -56,7 +56,7 @@ const kinds = {
   ),
 }
 
-/** Has a subagent do these things, and waits until it is done. */
+/** Has a subagent run these steps, and waits until it has ended. */
 async function delegate(connection: AgentConnection, kind: keyof typeof kinds, ...does: ModelAnswer[]) {
   server.script(isOf('Delegate.'), steps(kinds[kind], done, done))
   server.script((request) => !isOf('Delegate.')(request) && !isOf('Go on.')(request), steps(...does, done))
@@ -79,7 +79,7 @@ it.each(['first', 'second'] as const)('gives no terminal to a subagent of the %s
   expect(existsSync(join(cwd, 'done.txt'))).toBe(false)
 })
 
-it.each(['first', 'second'] as const)('refuses what a subagent of the %s kind does', async (kind) => {
+it.each(['first', 'second'] as const)('refuses a call of a subagent of the %s kind', async (kind) => {
   const settings = { mode: 'ask' as const }
   const connection = await adapter(kind === 'second').connect(
     connectInput({ cwd, settings, person: refusing }),
@@ -90,7 +90,7 @@ it.each(['first', 'second'] as const)('refuses what a subagent of the %s kind do
   expect(existsSync(join(cwd, 'done.txt'))).toBe(false)
 })
 
-it('refuses what a subagent does that is gone on with as a conversation of its own', async () => {
+it('refuses a call of a subagent that is resumed as a conversation of its own', async () => {
   const codex = adapter(false)
   const first = await codex.connect(connectInput({ cwd }))
   const told = await delegate(first, 'first')
@@ -106,7 +106,7 @@ it('refuses what a subagent does that is gone on with as a conversation of its o
 })
 
 it.each(['first', 'second'] as const)(
-  'tells whether a command of a subagent of the %s kind leaves its sandbox',
+  'reports whether a command of a subagent of the %s kind leaves its sandbox',
   async (kind) => {
     const inputs: unknown[] = []
     const person: Person = {

@@ -12,7 +12,7 @@ import { type ModelAnswer, type ModelServer, startModelServer } from '../../test
 import { TestReader } from '../../testing/reader.ts'
 import { createCodexAdapter } from './index.ts'
 
-/** A home whose owner has told Codex, long ago, that these need no asking. */
+/** A home whose Codex rules allow these commands without asking. */
 const home = mkdtempSync(join(tmpdir(), 'parley-refusals-'))
 let server: ModelServer
 beforeAll(async () => {
@@ -60,7 +60,7 @@ async function play(
     await reader.until(({ state }) => state.turns === turns)
   }
   if (session.mcpServers) {
-    // Codex begins a turn without the tools of a server that is slow to start
+    // Codex starts a turn without the tools of a server that is slow to start.
     await say(modelPrompt('Hello.', { content: 'Hello.' }))
     await reader.until(({ state }) => state.connection?.mcpServers?.[0]?.status === 'ready')
   }
@@ -78,20 +78,23 @@ const ends = (events: readonly SessionEvent[]) =>
   events.flatMap((event) => (event.type === 'tool-call.ended' ? [event.outcome] : []))
 const noTouch: NewRule = { tool: 'Bash', match: { command: 'touch *' }, decision: 'deny', scope: 'always' }
 
-it.each(['ask', 'bypass'] as const)('runs what Codex approves by itself, in mode %s', async (mode) => {
-  const { ran, events } = await play(run('touch done.txt'), { mode })
-  expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({
-    ran: true,
-    decisions: [],
-    ends: ['completed'],
-  })
-})
+it.each(['ask', 'bypass'] as const)(
+  'runs a command that Codex approves by itself, in mode %s',
+  async (mode) => {
+    const { ran, events } = await play(run('touch done.txt'), { mode })
+    expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({
+      ran: true,
+      decisions: [],
+      ends: ['completed'],
+    })
+  },
+)
 
 it.each([
   ['read-only', undefined, 'mode', 'This session is read-only.'],
   ['ask', noTouch, 'rule', 'A rule refuses Bash where command is touch *.'],
   ['bypass', noTouch, 'rule', 'A rule refuses Bash where command is touch *.'],
-] as const)('does not run it where Parley refuses: mode %s', async (mode, rule, by, why) => {
+] as const)('does not run a command that Parley refuses: mode %s', async (mode, rule, by, why) => {
   const { ran, events, heard } = await play(run('touch done.txt'), { mode, ...(rule && { rule }) })
   expect({ ran, decisions: decisions(events), ends: ends(events) }).toEqual({
     ran: false,
@@ -101,7 +104,7 @@ it.each([
   expect(heard).toContain(why)
 })
 
-it('runs nothing else in bypass that a rule refuses, and all that none does', async () => {
+it('in bypass, runs every command except those that a rule refuses', async () => {
   const rule: NewRule = { tool: 'Bash', match: { command: 'printf *' }, decision: 'deny', scope: 'always' }
   const refused = await play(run('printf a > done.txt'), { mode: 'bypass', rule })
   expect([refused.ran, decisions(refused.events)]).toEqual([false, [['denied', 'rule']]])
@@ -109,7 +112,7 @@ it('runs nothing else in bypass that a rule refuses, and all that none does', as
   expect([allowed.ran, decisions(allowed.events)]).toEqual([true, [['allowed', 'mode']]])
 })
 
-it('reads in a read-only session, and only reads', async () => {
+it('in a read-only session, only reads', async () => {
   const read = await play(run('cat poem.txt'), { mode: 'read-only' })
   expect(read.heard).toContain('roses are red')
   expect(decisions(read.events)).toEqual([['allowed', 'mode']])
@@ -121,7 +124,7 @@ it('reads in a read-only session, and only reads', async () => {
   ])
 })
 
-it('lets files be edited without asking in accept-edits, and nothing else', async () => {
+it('in accept-edits, allows edits without asking unless a rule refuses them', async () => {
   const patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: done.txt\n+a\n*** End Patch\nEOF\n"
   const edited = await play(run(patch), { mode: 'accept-edits' })
   expect([edited.ran, decisions(edited.events)]).toEqual([true, [['allowed', 'mode']]])
@@ -148,22 +151,22 @@ it('lets files be edited without asking in accept-edits, and nothing else', asyn
 
 it.each([
   ['a tool of an MCP server', call('mcp__echo/say', { words: 'parsley' }), 'mcp__echo__say'],
-  ['a tool that Codex holds to be safe', call('view_image', { path: 'poem.txt' }), 'view_image'],
-] as const)('refuses by a rule %s', async (_what, answer, tool) => {
+  ['a tool that Codex considers safe', call('view_image', { path: 'poem.txt' }), 'view_image'],
+] as const)('a rule refuses %s', async (_what, answer, tool) => {
   const rule: NewRule = { tool, decision: 'deny', scope: 'always' }
   const { events, heard } = await play(answer, { rule, mode: 'bypass', mcpServers: { echo } })
   expect(heard).toContain(`A rule refuses ${tool}.`)
   expect([decisions(events), ends(events)]).toEqual([[['denied', 'rule']], ['denied']])
 })
 
-it('does not even offer what a rule refuses and Codex never asks about', async () => {
+it('does not offer a tool that a rule refuses if Codex never asks about it', async () => {
   const spawn = call('collaboration/spawn_agent', { task_name: 'a', message: 'b' })
   const rule: NewRule = { tool: 'spawn_agent', decision: 'deny', scope: 'always' }
   const { heard } = await play(spawn, { rule })
   expect(heard).toContain('unsupported call')
 })
 
-it('keeps to the list of tools of a session', async () => {
+it('allows only the tools in the list of the session', async () => {
   const { ran, events } = await play(run('touch done.txt'), { options: { tools: ['apply_patch'] } })
   expect([ran, decisions(events), ends(events)]).toEqual([false, [['denied', 'rule']], ['denied']])
 })

@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import type { PromptPart } from '@parley/protocol'
 import { imageFrom } from './translate-content.ts'
 
-/** What a person said, as Codex keeps it: by its words, and by the names of what was attached. */
+/** An input of a person as Codex stores it: a text, or the name of an attachment. */
 type StoredInput = {
   readonly type: string
   readonly text?: string
@@ -21,7 +21,7 @@ const imageTypes: Readonly<Record<string, string>> = {
 }
 const largestImage = 20 * 1024 * 1024
 
-/** A prompt as it was given. Skills and mentions stand in the words, too; a skill alone is what was asked for. */
+/** The prompt as it was sent. Skills and mentions are also in the text; a prompt without text is the skill itself. */
 export async function promptOf({ content }: { readonly content?: unknown }): Promise<PromptPart[]> {
   const inputs = (Array.isArray(content) ? content : []) as readonly StoredInput[]
   const parts = (await Promise.all(inputs.map(partsOf))).flat()
@@ -47,7 +47,7 @@ async function partsOf({ type, text, url, path }: StoredInput): Promise<PromptPa
   }
 }
 
-/** The picture itself, if it is still where it was. */
+/** The image, if the file still exists. */
 async function imageAt(path: string): Promise<PromptPart | undefined> {
   const mimeType = imageTypes[extname(path).toLowerCase()]
   if (mimeType === undefined) return undefined

@@ -26,9 +26,9 @@ export type RequestContext = {
   readonly server: Pick<AppServer, 'respond' | 'refuse'>
   readonly person: Person
   state(): TranslateState
-  /** The call will not run: its end is a refusal, not a failure. */
+  /** Marks a call that will not run: its end is a refusal, not a failure. */
   denied(toolCallId: string): void
-  /** Says to the model why. Before the refusal itself, so that it hears both at once. */
+  /** Tells the model the reason, before the refusal itself, so that it receives both together. */
   explain(threadId: string, words: string): Promise<void>
   put(output: AgentOutput): void
 }
@@ -66,11 +66,14 @@ export const requestKinds = {
 
 type Open = { readonly withdrawal: AbortController; readonly toolCallId: string | undefined }
 
-/** Codex's requests, to the host and back. Taken in the order of its messages: the call it asks about is known then. */
+/**
+ * Passes Codex's requests to the host and the answers back. Requests are taken in the order of the messages, so that
+ * the call they are about is known.
+ */
 export class RequestDesk {
   readonly #context: RequestContext
   readonly #open = new Map<JsonRpcId, Open>()
-  /** Calls that have not ended, and were asked about. */
+  /** Open calls that were asked about. */
   readonly #asked = new Set<string>()
 
   constructor(context: RequestContext) {
@@ -104,19 +107,19 @@ export class RequestDesk {
     else this.#context.server.respond(id, prepared.answer)
   }
 
-  /** These calls have not ended; of the others nothing will be asked any more. */
+  /** Takes the open calls; there will be no more requests about others. */
   told(calls: ReadonlyMap<string, unknown>): void {
     for (const id of this.#asked) if (!calls.has(id)) this.#asked.delete(id)
   }
 
-  /** The agent no longer wants an answer: it took its question back, or the turn has ended. */
+  /** Codex no longer waits for an answer: it cancelled the request, or the turn has ended. */
   resolved(id: JsonRpcId): void {
     const open = this.#open.get(id)
     this.#open.delete(id)
     open?.withdrawal.abort()
   }
 
-  /** Nothing is answered any more. What is open stays open in the log. */
+  /** Stops answering. Open requests stay open in the log. */
   close(): void {
     this.#open.clear()
   }

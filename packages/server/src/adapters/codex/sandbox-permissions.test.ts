@@ -35,7 +35,7 @@ it.each([
   expect(await told(called(given))).toBe(expected)
 })
 
-it('only the call itself counts, however much was said since', async () => {
+it('reads only the call itself, however much was written after it', async () => {
   const escalated = called({ sandbox_permissions: 'require_escalated' })
   const quoted = line({ type: 'message', content: [{ text: called({ cmd: 'make' }) }] })
   const noise = line({ type: 'function_call_output', call_id: 'other', output: 'x'.repeat(1_000_000) })
@@ -44,7 +44,7 @@ it('only the call itself counts, however much was said since', async () => {
   )
 })
 
-it('a call that is not found, or not understood, is not known to stay in its sandbox', async () => {
+it('reports unknown for a call that is not found or cannot be parsed', async () => {
   expect(await told(called({}, 'other'))).toBe('unknown')
   expect(await told(line({ type: 'function_call', call_id: 'call', arguments: 'make' }))).toBe('unknown')
   expect(await told(line({ type: 'custom_tool_call', call_id: 'call', input: 'make' }))).toBe('unknown')
@@ -53,7 +53,7 @@ it('a call that is not found, or not understood, is not known to stay in its san
   expect(await sandboxPermissionsOf({ ...call, transcript_path: join(home, 'none') })).toBe('unknown')
 })
 
-it('nothing that a model writes makes a call that leaves its sandbox look like one that stays in it', async () => {
+it('no text of a model makes a call that leaves its sandbox look like one inside it', async () => {
   const words = fc.oneof(fc.string(), fc.constantFrom('require_escalated', 'with_additional_permissions'))
   await fc.assert(
     fc.asyncProperty(

@@ -2,19 +2,19 @@ import { open } from 'node:fs/promises'
 import type { NativeHookCall } from './native-hook.ts'
 import { isRecord } from './translate-state.ts'
 
-/** What a call asks of its sandbox, in the words of Codex; `unknown` if its transcript does not tell. */
+/** What a call requests of its sandbox, in Codex's terms; `unknown` if the transcript does not show it. */
 export type SandboxPermissions = string
 
 /** The call runs in the sandbox. */
 export const inSandbox: SandboxPermissions = 'use_default'
 export const unknownSandbox: SandboxPermissions = 'unknown'
 
-/** A call is among the last lines when its hook runs. */
+/** When the hook of a call runs, the call is among the last lines. */
 const tailBytes = 4 * 1024 * 1024
 
 /**
- * Whether a command is to leave its sandbox. Neither the hook nor the request for an approval tells; the model's own call
- * does, and Codex has written it to the transcript before it runs the hook.
+ * Whether a command requests to leave its sandbox. Neither the hook nor the approval request says so. The model's own
+ * call does, and Codex writes it to the transcript before it runs the hook.
  */
 export async function sandboxPermissionsOf({
   transcript_path: path,

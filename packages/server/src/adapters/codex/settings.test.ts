@@ -30,7 +30,7 @@ it.each([
   })
 })
 
-it('keeps what the sandbox of the person lets through', () => {
+it('keeps the permissions of the person’s own sandbox', () => {
   const sandbox = {
     type: 'workspaceWrite',
     writableRoots: ['/b'],
@@ -47,7 +47,7 @@ it.each([
   ['ask', true, 'default'],
   ['ask', false, undefined],
 ] as [PermissionMode, boolean, string | undefined][])(
-  'says how to work together only where it matters: %s, planned before: %s',
+  'sends the collaboration mode only if it matters: mode %s, plan mode before: %s',
   (mode, wasPlan, expected) => {
     const context = { cwd: '/a', model: 'm', sandbox: { type: 'dangerFullAccess' }, wasPlan } as const
     const { collaborationMode } = turnParams({ mode, options: { effort: 'low' } }, context)
@@ -55,7 +55,7 @@ it.each([
   },
 )
 
-it.each([true, false])('always says whether the folder is trusted (%s), and its repository', (trusted) => {
+it.each([true, false])('always sets the trust level of the folder (%s) and of its repository', (trusted) => {
   const cwd = join(place, `repository-${trusted}`, 'inner')
   mkdirSync(cwd, { recursive: true })
   mkdirSync(join(cwd, '..', '.git'))
@@ -66,7 +66,7 @@ it.each([true, false])('always says whether the folder is trusted (%s), and its 
   })
 })
 
-it('gives on MCP servers, each of whose tools is asked about', () => {
+it('passes on MCP servers with approval for each tool', () => {
   const mcpServers = {
     local: { command: 'run', args: ['it'], env: { A: '1' } },
     far: { type: 'http' as const, url: 'https://somewhere.example/mcp', headers: { Authorization: 'b' } },
@@ -83,7 +83,7 @@ it('gives on MCP servers, each of whose tools is asked about', () => {
   expect(() => nativeConfig(connectInput({ mcpServers: old }))).toThrow(/sse/)
 })
 
-it('takes away what is refused and would never be asked about', () => {
+it('disables tools that are refused and that Codex would never ask about', () => {
   const refusing = { ...silentPerson, forbids: () => true }
   expect(nativeConfig(connectInput({ person: refusing }))).toMatchObject({
     web_search: 'disabled',
@@ -115,7 +115,7 @@ it('starts with the options of the session', () => {
   })
 })
 
-it('says a prompt as Codex takes it', () => {
+it('converts a prompt to the input of Codex', () => {
   const skills = [{ name: 'dance', path: '/skills/dance' }]
   const text = (words: string) => ({ type: 'text', text: words, text_elements: [] })
   expect(

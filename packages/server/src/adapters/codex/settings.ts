@@ -16,7 +16,7 @@ import type {
   NativeSandboxPolicy,
 } from './native.ts'
 
-/** The session options that are honoured here. */
+/** The session options that this adapter supports. */
 export const honouredOptions = [
   'effort',
   'systemPrompt',
@@ -28,8 +28,8 @@ export const honouredOptions = [
 export const offeredModes: readonly PermissionMode[] = ['ask', 'accept-edits', 'read-only', 'plan', 'bypass']
 
 /**
- * In every mode Codex asks about every command and every change of files; the host's mode answers. So a mode means to
- * Codex only what its sandbox lets through. An approved command may leave the sandbox.
+ * In every mode Codex asks about every command and every change of files, and the host's mode answers. So for Codex a
+ * mode only selects a sandbox. An approved command may leave the sandbox.
  */
 export const approvalPolicy = 'untrusted' satisfies NativeApprovalPolicy
 const sandboxes: Readonly<Record<PermissionMode, NativeSandboxMode>> = {
@@ -42,7 +42,7 @@ const sandboxes: Readonly<Record<PermissionMode, NativeSandboxMode>> = {
 
 export type NativeConfig = Record<string, unknown>
 
-/** What a conversation is started, resumed or forked with. `config` is laid over the person's own. */
+/** The parameters to start, resume or fork a conversation. `config` overrides the person's settings. */
 export function threadParams(input: ConnectInput, config: NativeConfig): Record<string, unknown> {
   const { settings, cwd } = input
   const { mode = 'ask', model, options = {} } = settings
@@ -59,7 +59,7 @@ export function threadParams(input: ConnectInput, config: NativeConfig): Record<
   }
 }
 
-/** What each turn runs with: the conversation may have been open already, with other settings. */
+/** The parameters of each turn: the conversation may have been open before, with other settings. */
 export function turnParams(
   { mode = 'ask', model, options = {} }: SessionSettings,
   context: { cwd: string; model: string; sandbox: NativeSandboxPolicy; wasPlan: boolean },
@@ -83,7 +83,7 @@ export function turnParams(
   }
 }
 
-/** The sandbox of a mode; where the folder may be written to, as the person's own settings have it. */
+/** The sandbox of a mode; if the folder is writable, as in the person's own settings. */
 function sandboxPolicy(
   mode: PermissionMode,
   started: NativeSandboxPolicy,
@@ -102,7 +102,7 @@ function sandboxPolicy(
   }
 }
 
-/** Settings that hold for this conversation alone. */
+/** Settings for this conversation only. */
 export function nativeConfig(
   { cwd, trusted, mcpServers = {}, settings, person }: ConnectInput,
   { hooks, hostTools }: { hooks?: NativeConfig | undefined; hostTools?: NativeConfig | undefined } = {},
@@ -116,7 +116,7 @@ export function nativeConfig(
     features: {
       default_mode_request_user_input: true,
       goals: false,
-      // nobody is asked about what is typed into a terminal: without one, a command has no input
+      // Terminal input is not subject to approval, so commands get no terminal and no input.
       unified_exec_tty: false,
       ...(forbidden('spawn_agent', 'think') && { multi_agent: false, multi_agent_v2: false }),
       ...(forbidden('image_generation', 'think') && { image_generation: false }),
@@ -129,10 +129,7 @@ export function nativeConfig(
   }
 }
 
-/**
- * Always said, in one way or the other: a folder that Codex has heard nothing of it would trust by itself, and write
- * that into the person's settings.
- */
+/** Always set, either way: Codex would trust an unknown folder by itself and write that to the person's settings. */
 function trustOf(cwd: string, trusted: boolean): NativeConfig {
   const folders = new Set([cwd, real(cwd), gitRoot(real(cwd)) ?? cwd])
   const level = { trust_level: trusted ? 'trusted' : 'untrusted' }
@@ -159,7 +156,7 @@ function nativeServers(servers: McpServers): NativeConfig {
   )
 }
 
-/** Every tool of a server that came with the session is asked about, whatever the server says of it. */
+/** Every tool of a server that came with the session needs approval, whatever the server declares. */
 function nativeServer(name: string, server: McpServer): NativeConfig {
   const asks = { default_tools_approval_mode: 'prompt' }
   if ('command' in server) {

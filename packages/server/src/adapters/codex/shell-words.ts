@@ -2,17 +2,17 @@ export type ShellToken = { readonly word: string } | { readonly operator: string
 
 const operators = ['&&', '||', '|', ';'] as const
 /**
- * Outside quotes these mean more than themselves, in one shell or another; what holds one is not understood here. Patterns
- * are among them wherever they stand: they become names of files, and a file can be named like an option.
+ * Characters that have a special meaning outside quotes in some shell; a line with one of them is not parsed here.
+ * Patterns are included wherever they occur: they expand to file names, and a file name can look like an option.
  */
 const special = /[$`<>(){}#&\n\r!*?[~^]/
-/** The shells of the system; a program of that name anywhere else is part of what is decided. */
+/** The shells of the system. A program of that name elsewhere is kept as a part of the command. */
 const shells =
   /^(\/(usr\/(local\/)?)?bin\/|\/opt\/homebrew\/bin\/|\/run\/current-system\/sw\/bin\/|\/nix\/store\/[^/]+\/bin\/)?(ba|z|da|k)?sh$/
 
 /**
- * The words of a command line and what joins them, or nothing if it holds anything that a shell would work on further:
- * expansions, patterns, redirections, subshells, comments, more lines.
+ * The words of a command line and its operators; undefined if it contains anything that a shell would process further:
+ * expansions, patterns, redirections, subshells, comments, line breaks.
  */
 export function shellTokens(line: string): ShellToken[] | undefined {
   const tokens: ShellToken[] = []
@@ -32,12 +32,12 @@ export function shellTokens(line: string): ShellToken[] | undefined {
   return tokens
 }
 
-/** Not line breaks: they end a command. */
+/** Keeps line breaks, which end a command. */
 function withoutBlanks(text: string): string {
   return text.replace(/^[ \t]+|[ \t]+$/g, '')
 }
 
-/** For zsh, a word that begins with an equals sign is the path of a program. */
+/** In zsh, a word that starts with an equals sign expands to the path of a program. */
 function readWord(text: string): { word: string; length: number } | undefined {
   if (text.startsWith('=')) return undefined
   let word = ''
@@ -81,7 +81,7 @@ function readBare(text: string, at: number): Piece | undefined {
   return special.test(char) ? undefined : { text: char, length: 1 }
 }
 
-/** What a shell was told to run: Codex names the shell in front of every command. */
+/** The command without its shell: Codex puts a shell in front of every command. */
 export function withoutShell(command: string): string {
   const tokens = shellTokens(command)
   if (tokens?.length !== 3) return command

@@ -38,7 +38,7 @@ it('a key in the environment alone signs in, and is written to no file', async (
   await server.stop()
 })
 
-/** A provider that takes what a person signs in with. */
+/** A provider that uses the person's sign-in. */
 function providerOfOpenAi(url: string): string {
   return `model = "gpt-4o-mock"
 model_provider = "mock"

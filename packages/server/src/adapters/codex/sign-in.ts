@@ -1,11 +1,11 @@
 import { type ProgramOptions, type RunningProgram, startProgram } from './start-program.ts'
 
-/** How long the program may take to say who is signed in. */
+/** How long the program may take to report the sign-in state. */
 const tellMs = 5_000
 
 /**
- * Starts the program. Codex itself takes no key from the environment: if nobody is signed in and `OPENAI_API_KEY` is there, it
- * is started again and given the key, which it then keeps in memory and never writes down. A person who is signed in stays so.
+ * Starts the program. Codex itself reads no key from the environment: if nobody is signed in and `OPENAI_API_KEY` is
+ * set, it is restarted and given the key, which it keeps in memory and never stores. An existing sign-in is kept.
  */
 export async function startSignedIn(options: ProgramOptions): Promise<RunningProgram> {
   const program = await startProgram(options)
@@ -15,12 +15,12 @@ export async function startSignedIn(options: ProgramOptions): Promise<RunningPro
   await program.ended
   const args = [...options.args, '-c', 'cli_auth_credentials_store="ephemeral"']
   const again = await startProgram({ ...options, args })
-  // a key that is not taken leaves nobody signed in, which is said where a session is begun
+  // If the key is not accepted, nobody is signed in, which is reported when a session starts.
   await answered(again.rpc.call('account/login/start', { type: 'apiKey', apiKey }))
   return again
 }
 
-/** A program that does not say counts as signed in: what is wrong with it shows later. */
+/** A program that does not respond counts as signed in: its fault shows later. */
 async function isSignedIn({ rpc }: RunningProgram): Promise<boolean> {
   type Account = { readonly account?: unknown; readonly requiresOpenaiAuth?: boolean }
   const told = (await answered(rpc.call('account/read', {}))) as Account | undefined

@@ -9,25 +9,25 @@ export type ProgramOptions = {
   readonly program: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** What a person does for a version that works. */
+  /** Advice on how to get a version that works. */
   readonly getIt?: string | undefined
-  /** How long it may take to say who it is. */
+  /** How long the program may take for the handshake. */
   readonly startMs?: number | undefined
-  /** Gives up starting. Means nothing once it has started. */
+  /** Aborts the start. Ignored once the program has started. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** A program that has said who it is. */
+/** A program that has completed the handshake. */
 export type RunningProgram = {
   readonly process: AgentProcess
   readonly rpc: JsonRpcPeer
   readonly lines: JsonLinesReader
   readonly version: string
-  /** Resolves when it is gone, and all that it said was heard. */
+  /** Resolves when the process has ended and all its output was read. */
   readonly ended: Promise<void>
-  /** Lets it know that nothing more will be said: it goes home. */
+  /** Closes its stdin, upon which the program exits. */
   dismiss(): void
-  /** Who hears what it says; first what it has said already. */
+  /** Sets the receiver of messages, which first gets those that have already arrived. */
   handOver(hear: (message: NativeMessage) => void): void
 }
 
@@ -43,7 +43,10 @@ const client = {
   capabilities: { experimentalApi: true, requestAttestation: false },
 }
 
-/** Starts `codex app-server` and greets it. Rejects with a ParleyError that says what is wrong; nothing is left then. */
+/**
+ * Starts `codex app-server` and performs the handshake. Rejects with a ParleyError that names the fault; no process is
+ * left then.
+ */
 export async function startProgram(options: ProgramOptions): Promise<RunningProgram> {
   const { program, args, env } = options
   const process = new AgentProcess()
@@ -123,7 +126,7 @@ function cannotStart(
   )
 }
 
-/** However it ends, also if it never began. */
+/** Resolves at any end of the process, also if it could not be started. */
 function endOf(child: ChildProcessWithoutNullStreams): Promise<void> {
   return new Promise((resolve) => {
     child.once('exit', () => resolve())
@@ -149,7 +152,9 @@ function mailbox() {
   }
 }
 
-/** Gives on the first of what is no message of the protocol, cut short, and then that there is more. */
+/**
+ * Passes on the first lines that are not messages of the protocol, shortened, and then one note that there are more.
+ */
 function garbageTo(put: (message: NativeMessage) => void): (value: unknown) => void {
   let count = 0
   return (value) => {

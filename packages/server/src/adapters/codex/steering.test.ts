@@ -4,7 +4,7 @@ import { CodexUnderTest } from './codex-under-test.ts'
 
 const codex = new CodexUnderTest()
 
-it('text that a steer breaks off stands above the answer to the steer', async () => {
+it('a text that a steered prompt interrupts precedes the answer to that prompt', async () => {
   answerByPrompt(codex.server, /Parley was restarted/)
   await codex.play(async (bench) => {
     const session = await bench.session()

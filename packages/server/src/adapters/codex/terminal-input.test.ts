@@ -29,7 +29,7 @@ async function play(work: (bench: Bench) => Promise<void>): Promise<void> {
   await onBench({ adapter, store: createMemoryStore }, adapter(), work)
 }
 
-/** What the model last heard of a call. */
+/** The output of a call that the model received last. */
 function heard(callId: string): string {
   const input = (server.calls.at(-1)?.body?.input ?? []) as { call_id?: string; output?: string }[]
   return input.find((item) => item.call_id === callId && item.output !== undefined)?.output ?? ''
@@ -52,7 +52,7 @@ it('starts no command in a terminal, and does not offer one', async () => {
   })
 })
 
-it('lets nothing be typed into a command that runs', async () => {
+it('accepts no input for a running command', async () => {
   const cmd = 'echo begun; until [ -e go ]; do sleep 0.05; done; cat > note.txt; echo ended'
   const session_id = () => Number(/session ID (\d+)/.exec(heard('a'))?.[1])
   const type = () => call('b', 'write_stdin', { session_id: session_id(), chars: 'rm -rf .\n' })

@@ -6,7 +6,7 @@ import { contentOf, diffOf } from './translate-content.ts'
 import { type Call, nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
 import { beginSubagents, followSubagent } from './translate-subagent.ts'
 
-/** Codex does not stream what a tool is called with: a call begins whole. */
+/** Codex does not stream the input of a tool: a call starts with its whole input. */
 export function startCall(state: TranslateState, item: NativeCallItem, threadId: string): Translation {
   if (item.type === 'subAgentActivity') return followSubagent(state, item, threadId)
   const { name, kind, title, input, locations } = describeItem(item, state)
@@ -62,7 +62,7 @@ export function endCall(state: TranslateState, item: NativeCallItem, threadId: s
   }
 }
 
-/** Pieces of what a command prints. */
+/** Streams the output of a command. */
 export function streamOutput(
   state: TranslateState,
   { itemId, delta }: { itemId: string; delta: string },
@@ -91,8 +91,8 @@ export function updatePatch(
 }
 
 /**
- * The turn ends, and commands that the model left running do not. Their calls end here, as far as they came; what is
- * heard of them later is the end of a task.
+ * Commands that the model left running do not end with the turn. Their calls end here, with the output so far; their
+ * later end is the end of a task.
  */
 export function leaveRunning(state: TranslateState): Translation {
   const calls = new Map(state.calls)
@@ -127,7 +127,7 @@ export function leaveRunning(state: TranslateState): Translation {
   return { state: { ...state, calls, background }, outputs }
 }
 
-/** Calls that did not end with their turn, which was broken off: nothing is heard of them any more. */
+/** Drops calls that did not end with their interrupted turn: no more messages about them arrive. */
 export function withoutCallsOfTurn(state: TranslateState): TranslateState {
   const kept = [...state.calls].filter(([, call]) => call.turn !== state.turn?.number)
   return { ...state, calls: new Map(kept) }
@@ -146,7 +146,7 @@ function endBackground(state: TranslateState, item: NativeCallItem, task: Task):
   return { state: { ...state, background }, outputs: [{ type: 'task.updated', ...ended }] }
 }
 
-/** Some calls are known in full only when they have ended. */
+/** Some calls are fully known only at their end. */
 function corrected(item: NativeCallItem, call: Call | undefined, context: CallContext): AgentOutput[] {
   const { title, input } = describeItem(item, context)
   if (!call || (call.title === title && JSON.stringify(call.input) === JSON.stringify(input))) return []

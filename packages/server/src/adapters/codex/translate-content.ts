@@ -2,7 +2,7 @@ import type { Diff, ToolContent } from '@parley/protocol'
 import type { NativeCallItem, NativeFileChange } from './native.ts'
 import { isRecord } from './translate-state.ts'
 
-/** What came of a call. `streamed` is what was heard of its output on the way. */
+/** The result of a call. `streamed` is its streamed output. */
 export function contentOf(item: NativeCallItem, streamed = ''): ToolContent[] {
   switch (item.type) {
     case 'commandExecution':
@@ -33,7 +33,7 @@ export function contentOf(item: NativeCallItem, streamed = ''): ToolContent[] {
   }
 }
 
-/** A change as a patch; a new or a deleted file whole. */
+/** A change is given as a patch, a new or deleted file whole. */
 export function diffOf({ path, kind, diff }: NativeFileChange): Diff {
   if (kind.type === 'add') return { path, before: null, after: diff }
   if (kind.type === 'delete') return { path, before: diff, after: null }

@@ -39,7 +39,10 @@ export const itemKinds = {
   contextCompaction: { started: beginCompaction, completed: compact },
 } as const
 
-/** What a person says, or the model says or thinks next. A call may begin while the model writes on. */
+/**
+ * Items that end an open text: a message of the person, or the next text of the model. A call may start while the
+ * model still writes.
+ */
 const closing: ReadonlySet<string> = new Set(['userMessage', 'agentMessage', 'reasoning', 'plan'])
 
 export function startItem(state: TranslateState, { item, threadId }: OfItem): Translation {

@@ -7,7 +7,7 @@ type Notice = Extract<AgentOutput, { type: 'agent.noticed' }>
 type Words = Pick<Notice, 'level' | 'text' | 'data'>
 type OfThread = { readonly threadId: string }
 
-/** What Codex says beside the conversation: warnings, limits, hooks, reviews. */
+/** Messages beside the conversation: warnings, limits, hooks, reviews. */
 export const notices = {
   warning: (state: TranslateState, { message }: { message: string }) =>
     once(state, 'warning', { level: 'warning', text: message }),
@@ -123,7 +123,10 @@ export const notices = {
       text: 'Codex looks at every call of this turn closely.',
     }),
 
-  /** Our commands have no terminal, so nothing can be typed into them. If it is all the same, it was not asked about: it is told. */
+  /**
+   * Our commands have no terminal, so they take no input. If one gets input nevertheless, it was not approved: it is
+   * reported.
+   */
   'item/commandExecution/terminalInteraction': (
     state: TranslateState,
     { threadId, itemId, stdin }: OfThread & { itemId: string; stdin: string },

@@ -4,9 +4,9 @@ import type { TranslateState } from './translate-state.ts'
 type CallEnd = Extract<AgentOutput, { type: 'tool-call.ended' | 'tool-call.updated' }>
 
 /**
- * The host places what is said outside a turn: a subagent's words belong to its task, those of the main line to a turn
- * of the agent's own. Only the late end of a call of the main line has no place: the host has ended the call with its
- * turn.
+ * The host places outputs outside a turn: those of a subagent belong to its task, those of the main agent to an own
+ * turn. Only the late end of a call of the main agent has no place, since the host has ended the call with its turn:
+ * it becomes a notice.
  */
 export function placeInTurn(before: TranslateState, output: AgentOutput): AgentOutput[] {
   switch (output.type) {

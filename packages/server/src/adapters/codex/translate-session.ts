@@ -2,7 +2,7 @@ import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { NativeThreadSettings } from './native.ts'
 import { nothing, optionsInForce, type TranslateState, type Translation } from './translate-state.ts'
 
-/** Model and effort as Codex has them now. The mode is ours: Codex asks in every one. */
+/** Takes the current model and effort. The mode is kept by the host: Codex asks in every mode. */
 export function takeSettings(
   state: TranslateState,
   { threadId, threadSettings }: { threadId: string; threadSettings: NativeThreadSettings },
@@ -26,7 +26,7 @@ export function takeName(
   return { state, outputs: [{ type: 'session.renamed', title: threadName, by: 'agent' }] }
 }
 
-/** A server that is starting is not worth an event; one that is there or failed is. */
+/** A server that is starting gives no event; one that is ready or failed does. */
 export function takeMcpStatus(
   state: TranslateState,
   { name, status, error }: { name: string; status: string; error: string | null },

@@ -11,26 +11,26 @@ export type TranslateContext = {
   readonly hostTools?: HostToolNames
 }
 
-/** Everything the translator remembers. A value: it is replaced, never changed. */
+/** The whole state of the translator. Immutable. */
 export type TranslateState = {
   /** The conversation itself; every other thread is a subagent's. */
   readonly threadId: string
   readonly cwd: string | undefined
   readonly hostTools: HostToolNames
-  /** The session's, as asked for: what is in force is told with them. */
+  /** The requested options of the session; the effective settings are reported with them. */
   readonly options: SessionOptions
-  /** The turn of the host's that runs, and how many there were. */
+  /** The host's turn that runs, and the number of turns so far. */
   readonly turn: Turn | undefined
   readonly turns: number
   readonly subagents: ReadonlyMap<string, Subagent>
   /** Texts and thinking that are being streamed, by our id. */
   readonly blocks: ReadonlyMap<string, Block>
-  /** Calls that have not ended, by their id. */
+  /** Open calls by their id. */
   readonly calls: ReadonlyMap<string, Call>
   /** Commands that outlived their turn, by the id of their call. */
   readonly background: ReadonlyMap<string, Task>
   readonly denied: ReadonlySet<string>
-  /** What open commands ask of their sandbox, by the id of their call. */
+  /** What open commands request of their sandbox, by the id of their call. */
   readonly sandboxes: ReadonlyMap<string, SandboxPermissions>
   readonly interrupting: boolean
   readonly usage: UsageSoFar
@@ -40,19 +40,19 @@ export type TranslateState = {
 
 export type Turn = {
   readonly number: number
-  /** Codex's own id, once it is known. */
+  /** Codex's own id, once known. */
   readonly nativeId: string | undefined
-  /** The person asked for it to be compacted; else Codex does so by itself. */
+  /** True if the person requested a compaction; otherwise Codex compacts by itself. */
   readonly compacting: boolean
   readonly usage: TokenUsage | undefined
-  /** The last thing it said. */
+  /** The last text of the turn. */
   readonly answer: string | undefined
 }
 
 export type Subagent = {
   readonly toolCallId: string
   readonly title: string
-  /** The turn that it is at, to be interrupted with ours. */
+  /** The current turn of the subagent, to be interrupted with ours. */
   readonly nativeTurn: string | undefined
   readonly answer: string | undefined
 }
@@ -61,9 +61,9 @@ export type Block = {
   readonly threadId: string
   readonly type: 'text' | 'thinking'
   readonly text: string
-  /** The turn of ours it was begun in: its pieces mean nothing in another. */
+  /** The turn in which the block started: its deltas are dropped in another turn. */
   readonly turn: number | undefined
-  /** It was broken off and written as far as it came. */
+  /** Set if the block was interrupted, and written as far as it got. */
   readonly closed?: true
 }
 
@@ -74,12 +74,12 @@ export type Call = {
   readonly title: string
   readonly input: unknown
   readonly turn: number | undefined
-  /** What it has written so far. */
+  /** Its output so far. */
   readonly output: string
   readonly isCommand: boolean
-  /** Of a tool of an MCP server. */
+  /** Set for a tool of an MCP server. */
   readonly server?: string
-  /** Of a patch. */
+  /** Set for a patch. */
   readonly changes?: readonly NativeFileChange[]
 }
 
@@ -89,7 +89,7 @@ export type UsageSoFar = {
   readonly window: number | undefined
 }
 
-/** What was said already, and is not said again. */
+/** What was reported already and is not repeated. */
 export type Said = {
   readonly model: string | undefined
   readonly effort: string | undefined
@@ -120,7 +120,7 @@ export function initialState(context: TranslateContext): TranslateState {
   }
 }
 
-/** A turn of the host's begins: what Codex does next belongs to it. */
+/** A turn of the host begins: Codex's next messages belong to it. */
 export function withTurn(state: TranslateState, { compacting = false } = {}): TranslateState {
   const number = state.turns + 1
   const turn: Turn = { number, nativeId: undefined, compacting, usage: undefined, answer: undefined }
@@ -133,7 +133,7 @@ export function withNativeTurn(state: TranslateState, nativeId: string): Transla
     : state
 }
 
-/** The turn is over; what still comes of it is outside of any. */
+/** The turn is over; its later messages are outside any turn. */
 export function withoutTurn(state: TranslateState): TranslateState {
   return { ...state, turn: undefined, interrupting: false }
 }
@@ -143,12 +143,12 @@ export function withInterrupt(state: TranslateState): TranslateState {
   return { ...state, interrupting: true }
 }
 
-/** This call was not allowed: when it does not run, that is why. */
+/** This call was denied: if it does not run, that is the reason. */
 export function withDenied(state: TranslateState, toolCallId: string): TranslateState {
   return { ...state, denied: new Set(state.denied).add(toolCallId) }
 }
 
-/** Known before the call is asked about: the hook runs first. */
+/** Known before the approval request, since the hook runs first. */
 export function withSandbox(
   state: TranslateState,
   toolCallId: string,
@@ -157,7 +157,7 @@ export function withSandbox(
   return { ...state, sandboxes: new Map(state.sandboxes).set(toolCallId, permissions) }
 }
 
-/** What was asked for, and what Codex says is in force of it: only changes are told later. */
+/** Takes the requested settings and those that Codex reports as effective: later only changes are reported. */
 export function withSettings(
   state: TranslateState,
   { options, model, effort }: { options: SessionOptions; model: string; effort: string | undefined },
@@ -165,13 +165,13 @@ export function withSettings(
   return { ...state, options, said: { ...state.said, model, effort } }
 }
 
-/** The options that are in force: those asked for, with the effort that Codex has. */
+/** The effective options: the requested ones, with the effort that Codex reports. */
 export function optionsInForce({ options, said }: TranslateState): { options?: SessionOptions } {
   const inForce = { ...options, ...(said.effort !== undefined && { effort: said.effort }) }
   return Object.keys(inForce).length > 0 ? { options: inForce } : {}
 }
 
-/** On everything that a subagent does: the call that started it. */
+/** The call that started the subagent, as the parent of all its outputs. */
 export function parentOf(state: TranslateState, threadId: string): { parentToolCallId?: string } {
   const subagent = state.subagents.get(threadId)
   return subagent ? { parentToolCallId: subagent.toolCallId } : {}

@@ -5,7 +5,7 @@ import { type Block, nothing, parentOf, type TranslateState, type Translation } 
 type Piece = { readonly threadId: string; readonly itemId: string; readonly delta: string }
 type Written = Block['type']
 
-/** Pieces of texts and thinking, as they are being written. */
+/** Deltas of texts and thinking. */
 export const streams = {
   'item/agentMessage/delta': (state: TranslateState, { threadId, itemId, delta }: Piece) =>
     stream(state, 'text', { threadId, blockId: itemId, text: delta }),
@@ -49,8 +49,8 @@ export function writeReasoning(
 }
 
 /**
- * The model goes on with something else, or a person spoke: what it was writing stays as it is, above what follows.
- * `itemId` is what begins now.
+ * The model continues with another item, or a person wrote: an open text is written as far as it got, before what
+ * follows. `itemId` is the item that starts now.
  */
 export function closeOpen(state: TranslateState, threadId: string, itemId: string): Translation {
   const broken = [...state.blocks].filter(
@@ -76,7 +76,7 @@ export function closeOpen(state: TranslateState, threadId: string, itemId: strin
   return { state: { ...state, blocks }, outputs }
 }
 
-/** What was streamed of an answer that broke off: another attempt takes its place. */
+/** Retracts the streamed part of an answer that broke off: another attempt replaces it. */
 export function retractOpen(state: TranslateState, threadId: string): Translation {
   const open = [...state.blocks].filter(([, block]) => block.threadId === threadId && !block.closed)
   const outputs = open
@@ -114,8 +114,8 @@ function stream(state: TranslateState, type: Written, { threadId, blockId, text 
 }
 
 /**
- * The block whole, under the id of its pieces. One whose pieces say something else is taken back and written anew; one
- * that was begun in another turn was written there as far as it came. One that was closed is written already.
+ * Writes the whole block under the id of its deltas. A block that differs from its deltas is retracted and written
+ * anew. A block that started in another turn was written there as far as it got. A closed block is written already.
  */
 function write(state: TranslateState, type: Written, { threadId, blockId, text }: Words): Translation {
   const open = state.blocks.get(blockId)

@@ -4,7 +4,9 @@ import { describeItem } from './describe-call.ts'
 import type { NativeCollabItem, NativeSubagentItem, NativeTurn } from './native.ts'
 import { nothing, parentOf, type TranslateState, type Translation } from './translate-state.ts'
 
-/** A subagent is a thread of its own. It is a task of ours: it may outlive the call that started it, and its turn. */
+/**
+ * A subagent is a thread of its own, and a task in our terms: it may outlive the call that started it, and its turn.
+ */
 export function beginSubagents(
   state: TranslateState,
   { id, receiverThreadIds, prompt }: NativeCollabItem,
@@ -18,7 +20,7 @@ export function beginSubagents(
   return next
 }
 
-/** Codex says of the second kind of subagents what happens to them, not which tool was called. */
+/** For subagents of the second kind, Codex reports what happens to them, not which tool was called. */
 export function followSubagent(
   state: TranslateState,
   item: NativeSubagentItem,

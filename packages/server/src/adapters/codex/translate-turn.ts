@@ -71,7 +71,7 @@ function structuredOutput(answer: string): { structuredOutput?: unknown } {
   }
 }
 
-/** A failed call of the model. The last one ends the turn, which repeats it. */
+/** A failed call of the model. The last error comes again with the end of the turn. */
 export function hearError(
   state: TranslateState,
   { threadId, error, willRetry }: { threadId: string; error: NativeTurnError; willRetry: boolean },
@@ -144,7 +144,7 @@ function codeOf(name: string | undefined, status: number | undefined): ErrorInfo
   return codes[name ?? ''] ?? 'agent_failed'
 }
 
-/** Codex hands some errors on as the model service wrote them. */
+/** Codex passes on some errors as the model service wrote them. */
 function plainMessage(message: string): string {
   try {
     const { error } = JSON.parse(message) as { error?: { message?: unknown } }

@@ -3,7 +3,7 @@ import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { NativeTokens, NativeTokenUsage } from './native.ts'
 import { nothing, type TranslateState, type Translation } from './translate-state.ts'
 
-/** After each answer of the model. What a subagent uses is not in the total of its conversation. */
+/** Comes after each answer of the model. The usage of a subagent is not in the total of its conversation. */
 export function measure(
   state: TranslateState,
   { threadId, tokenUsage }: { threadId: string; tokenUsage: NativeTokenUsage },
@@ -24,7 +24,7 @@ export function measure(
   return { state: { ...state, turn, usage }, outputs: [measured] }
 }
 
-/** Codex counts what was read from a cache as input, too; here it is apart. */
+/** Codex includes cached tokens in the input; here they are counted separately. */
 export function tokensOf(native: NativeTokens): TokenUsage {
   const { cachedInputTokens: cacheRead, cacheWriteInputTokens: cacheWrite = 0 } = native
   const { inputTokens, outputTokens: output, reasoningOutputTokens: reasoning } = native

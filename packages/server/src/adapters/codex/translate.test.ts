@@ -8,7 +8,7 @@ import { initialState, type TranslateState, withDenied, withSettings, withTurn }
 const root = 'root'
 const inTurn = () => withTurn(initialState({ threadId: root, cwd: '/somewhere' }))
 
-/** Each message as [method, params]; those without a thread are of the conversation itself. */
+/** Translates messages given as [method, params]. Without a thread, they belong to the conversation itself. */
 function told(state: TranslateState, ...messages: [method: string, params: object][]) {
   const outputs: AgentOutput[] = []
   for (const [method, params] of messages) {
@@ -58,7 +58,7 @@ describe('texts', () => {
     ])
   })
 
-  it('are taken back and written anew if they were streamed otherwise', () => {
+  it('are retracted and written anew if they differ from their deltas', () => {
     const { outputs } = told(inTurn(), delta('a', 'Hello <note>'), said('a', 'Hello'))
     expect(outputs.slice(1)).toEqual([
       { type: 'block.retracted', blockId: 'a', reason: 'written differently' },
@@ -66,7 +66,7 @@ describe('texts', () => {
     ])
   })
 
-  it('are taken back when the answer breaks off and is tried again', () => {
+  it('are retracted when the answer breaks off and is tried again', () => {
     const error = { message: 'Reconnecting... 1/5', additionalDetails: 'stream closed' }
     const { outputs } = told(
       inTurn(),
@@ -83,7 +83,7 @@ describe('texts', () => {
 
   const starts = (type: string, id: string): [string, object] => ['item/started', { item: { type, id } }]
 
-  it('that are broken off by a steer are written before what follows it', () => {
+  it('that a steered prompt interrupts are written before what follows it', () => {
     const { outputs } = told(
       inTurn(),
       delta('one', 'Half a'),
@@ -100,7 +100,7 @@ describe('texts', () => {
     ])
   })
 
-  it('that were closed and then come whole all the same are not told twice', () => {
+  it('that were closed and are then completed are not written twice', () => {
     const broken = told(inTurn(), delta('one', 'Half a'), starts('userMessage', 'steer'))
     expect(told(broken.state, delta('one', ' word'), said('one', 'Half a')).outputs).toEqual([])
     expect(told(broken.state, said('one', 'Half a word')).outputs).toMatchObject([
@@ -109,7 +109,7 @@ describe('texts', () => {
     ])
   })
 
-  it('that are empty are none', () => {
+  it('that are empty give no output', () => {
     expect(told(inTurn(), delta('a', ''), said('a', '')).outputs).toEqual([])
   })
 
@@ -125,8 +125,8 @@ describe('texts', () => {
   })
 })
 
-describe('calls', () => {
-  it('of commands say what runs, not in which shell', () => {
+describe('tool calls', () => {
+  it('of commands show the command without its shell', () => {
     const [called] = outputsOf(allOutputs('command-allowed'), 'tool-call.called')
     expect(called).toMatchObject({ name: 'Bash', kind: 'read', input: { command: 'echo one; echo two' } })
     expect(outputsOf(allOutputs('command-allowed'), 'tool-call.ended')).toMatchObject([
@@ -139,11 +139,11 @@ describe('calls', () => {
     ['command-denied', 'denied'],
     ['patch-denied', 'denied'],
     ['deny-and-stop', 'denied'],
-  ])('end as they did: %s', (name, outcome) => {
+  ])('end with the reported outcome: %s', (name, outcome) => {
     expect(outputsOf(allOutputs(name), 'tool-call.ended').map((end) => end.outcome)).toEqual([outcome])
   })
 
-  it('stream what they print, as far as Codex does: what comes at once it tells only at the end', () => {
+  it('stream their output, as far as Codex does, and contain it whole at their end', () => {
     const pieces = outputsOf(allOutputs('command-output'), 'tool-call.output-streamed')
     expect(pieces.length).toBeGreaterThan(0)
     const streamed = pieces.map(({ text }) => text).join('')
@@ -152,7 +152,7 @@ describe('calls', () => {
     expect('1\n2\n3\n'.endsWith(streamed)).toBe(true)
   })
 
-  it('of patches carry their diffs, and are called by the worst they do', () => {
+  it('of patches carry their diffs, and have the most severe kind', () => {
     const outputs = allOutputs('patch')
     expect(outputsOf(outputs, 'tool-call.called').map(({ kind, title }) => [kind, title])).toEqual([
       ['edit', 'Edit 2 files'],
@@ -187,7 +187,7 @@ describe('calls', () => {
     })
   })
 
-  it('that are known in full only at their end are corrected', () => {
+  it('that are fully known only at their end are updated', () => {
     const search = (when: string, query: string): [string, object] => [
       `item/${when}`,
       { item: { type: 'webSearch', id: 'w', query } },
@@ -200,21 +200,21 @@ describe('calls', () => {
     ])
   })
 
-  it('whose beginning was not seen are called all the same', () => {
+  it('whose start was not seen are recorded', () => {
     expect(types(told(inTurn(), command('completed')).outputs)).toEqual([
       'tool-call.called',
       'tool-call.ended',
     ])
   })
 
-  it('that were denied and failed were denied', () => {
+  it('that were denied and then failed end as denied', () => {
     const { state } = told(inTurn(), command('started'))
     const { outputs } = told(withDenied(state, 'call'), command('completed', { status: 'failed' }))
     expect(outputs).toMatchObject([{ outcome: 'denied' }])
   })
 })
 
-describe('what outlives its turn', () => {
+describe('work that outlives its turn', () => {
   it('a command: its call ends with the turn, and its own end is that of a task', () => {
     const [first = [], second = []] = translateFixture('command-background')
     expect(types(first).slice(types(first).indexOf('text.written'))).toEqual([
@@ -229,7 +229,7 @@ describe('what outlives its turn', () => {
     expect(types(second)).not.toContain('tool-call.ended')
   })
 
-  it('a subagent: what it says later carries its call', () => {
+  it('a subagent: its later outputs have its call as their parent', () => {
     const spawn = {
       type: 'subAgentActivity',
       id: 'spawn',
@@ -257,7 +257,7 @@ describe('what outlives its turn', () => {
 
 describe('subagents', () => {
   it.each(['subagent', 'subagent-first-kind'])(
-    'are tasks, and what they do carries their call: %s',
+    'are tasks, and their outputs have their call as the parent: %s',
     (name) => {
       const outputs = allOutputs(name)
       const [spawn] = outputsOf(outputs, 'tool-call.called').filter(({ kind }) => kind === 'subagent')
@@ -283,19 +283,19 @@ describe('the end of a turn', () => {
     [{ message: 'x', codexErrorInfo: 'serverOverloaded' }, 'busy'],
     [{ message: 'x', codexErrorInfo: 'other' }, 'agent_failed'],
     [null, 'agent_failed'],
-  ])('has the error that it had: %j', (error, code) => {
+  ])('has the error code for: %j', (error, code) => {
     expect(told(inTurn(), ended('failed', error)).outputs).toMatchObject([
       { type: 'turn.ended', outcome: 'failed', error: { code } },
     ])
   })
 
-  it('of which the host knows nothing is none', () => {
+  it('that the host does not know gives no output', () => {
     expect(told(initialState({ threadId: root }), ended('completed')).outputs).toEqual([])
     const other = told(inTurn(), ['turn/started', { turn: { id: 'mine' } }], ended('completed'))
     expect(other.outputs).toEqual([])
   })
 
-  it('has a result, in its shape where one was asked for', () => {
+  it('has a result, structured if a schema was given', () => {
     const [end] = outputsOf(allOutputs('text'), 'turn.ended')
     expect(end).toMatchObject({
       result: 'Hello, this is the model speaking.',
@@ -307,7 +307,7 @@ describe('the end of a turn', () => {
   })
 })
 
-it('counts what was read from a cache apart from other input, and a turn by its calls', () => {
+it('counts cached tokens separately from other input, and a turn by its calls', () => {
   const used = (total: number, last: number): [string, object] => {
     const tokens = (input: number) => ({
       totalTokens: input + 5,
@@ -331,7 +331,7 @@ it('counts what was read from a cache apart from other input, and a turn by its 
   ])
 })
 
-it('tells plans, compactions and typing', () => {
+it('reports plans, compactions and terminal input', () => {
   expect(outputsOf(allOutputs('plan-tool'), 'plan.updated')).toMatchObject([
     {
       entries: [
@@ -347,7 +347,7 @@ it('tells plans, compactions and typing', () => {
   expect(typed).toContainEqual(expect.objectContaining({ code: 'terminal-input' }))
 })
 
-it('says once what Codex repeats, and of limits only what changes', () => {
+it('reports repeated warnings once, and limits only on a change', () => {
   const warning: [string, object] = ['warning', { message: 'Mind the step.' }]
   expect(told(inTurn(), warning, warning).outputs).toHaveLength(1)
   const limits = (usedPercent: number): [string, object] => [
@@ -358,7 +358,7 @@ it('says once what Codex repeats, and of limits only what changes', () => {
   expect(outputsOf(outputs, 'agent.noticed').map(({ level }) => level)).toEqual(['warning', 'error', 'info'])
 })
 
-it('tells settings that change, with the options that stay', () => {
+it('reports changed settings with the unchanged options', () => {
   const options = { appendSystemPrompt: 'Be brief.' }
   const state = withSettings(inTurn(), { options, model: 'one', effort: 'low' })
   const settings = (model: string, effort: string | null): [string, object] => [

@@ -12,7 +12,7 @@ import { measure } from './translate-usage.ts'
 
 type Handler = (state: TranslateState, params: never) => Translation
 
-/** One entry for every notification that is not ignored. */
+/** One handler for every notification that is not ignored. */
 export const handlers = {
   // conversation
   'turn/started': beginTurn,
@@ -38,13 +38,13 @@ export const handlers = {
 } satisfies Record<string, Handler>
 
 /**
- * The notifications of one conversation, and of its subagents, as outputs of ours. Pure: the same messages from the
+ * Translates the notifications of one conversation and its subagents into outputs. Pure: the same messages from the
  * same state give the same outputs. Invariants:
  * - no text twice: deltas stream a block; the item that completes it writes it once, whole, under the same id.
- * - no text lost: what was streamed of an answer that broke off is retracted when another attempt begins, and is
- *   otherwise left open, for the host to write as far as it came.
- * - nothing throws: what is not understood is given on as `agent.unrecognised`, with the reason.
- * - outside a turn of the host's nothing of a turn is given: what background work says then comes as notices.
+ * - no text lost: the streamed part of an answer that broke off is retracted when another attempt begins, and
+ * otherwise left open, for the host to write as far as it got.
+ * - nothing throws: a message that is not understood becomes `agent.unrecognised`, with the reason.
+ * - outside a turn of the host, no turn ends, and the late end of a call becomes a notice (see `placeInTurn`).
  */
 export function translate(state: TranslateState, message: NativeNotification): Translation {
   const { method } = message

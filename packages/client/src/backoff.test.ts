@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createBackoff } from './backoff.ts'
 
-test('waits grow to their limit, and start anew after a reset', () => {
+test('delays grow to their limit, and start again after a reset', () => {
   const backoff = createBackoff({ baseMs: 100, maxMs: 1000, random: () => 0.999_999 })
   const waits = Array.from({ length: 6 }, () => Math.round(backoff.next()))
   expect(waits).toEqual([100, 200, 400, 800, 1000, 1000])
@@ -9,7 +9,7 @@ test('waits grow to their limit, and start anew after a reset', () => {
   expect(Math.round(backoff.next())).toBe(100)
 })
 
-test('jitter is full: any wait from none to the limit', () => {
+test('jitter is full: the delay is anything from zero to the limit', () => {
   let value = 0
   const backoff = createBackoff({ baseMs: 100, maxMs: 100, random: () => value })
   expect(backoff.next()).toBe(0)

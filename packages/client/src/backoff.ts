@@ -1,4 +1,4 @@
-/** How long to wait before the next try: exponential, with full jitter so that many clients do not come back at once. */
+/** The delay before the next attempt: exponential, with full jitter so that many clients do not reconnect at once. */
 export type Backoff = {
   next(): number
   reset(): void

@@ -16,7 +16,7 @@ const script = prompt(
   { type: 'text', text: 'and that is all there is to say about it' },
 )
 
-/** Calls for every batch that the host gives its readers: the beat that disturbances follow. */
+/** Calls `call` for every batch that the host sends to its readers, to time the disturbances. */
 async function onEveryBatch(host: Host, sessionId: string, call: (items: number) => void): Promise<void> {
   await host.follow(
     sessionId,
@@ -25,7 +25,7 @@ async function onEveryBatch(host: Host, sessionId: string, call: (items: number)
   )
 }
 
-/** Allows whatever is asked for, as often as it takes. */
+/** Allows every request, as often as necessary. */
 function allowAll(client: Client, sessionId: string): void {
   const mirror = client.mirror(sessionId)
   const asked = new Set<string>()
@@ -52,7 +52,7 @@ function disturb(proxy: CuttableProxy, how: number): void {
   else proxy.accept()
 }
 
-test('cut at random under running turns, every mirror ends as the log says, and each prompt ran once', async () => {
+test('every mirror ends as the log says, and each prompt runs once, when connections are cut at random during turns', async () => {
   const disturbances = fc.array(fc.tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 0, max: 9 })), {
     minLength: 5,
     maxLength: 40,
@@ -75,7 +75,7 @@ test('cut at random under running turns, every mirror ends as the log says, and 
         plan.shift()
         wait = 0
         disturb(server.proxy, next[1])
-        // A network that is down for good proves nothing: the last disturbance is over.
+        // A network that stays down proves nothing: the last disturbance ends.
         if (plan.length === 0 || next[1] === 5 || next[1] === 7) setImmediate(() => server.proxy.resume())
         if (plan.length === 0 || next[1] === 7) setImmediate(() => server.proxy.accept())
       })
@@ -102,7 +102,7 @@ test('cut at random under running turns, every mirror ends as the log says, and 
   expect(losses).toBeGreaterThan(25)
 }, 120_000)
 
-test('a receipt that is lost on its way: the command is sent again and takes effect once', async () => {
+test('a command whose receipt is lost is sent again and takes effect once', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()
@@ -123,7 +123,7 @@ test('a receipt that is lost on its way: the command is sent again and takes eff
   expect(receipt.promptId).toBe(events.find((event) => event.type === 'prompt.submitted')?.promptId)
 })
 
-test('a reader that is too slow is cut off, and comes back without a gap', async () => {
+test('a reader that is too slow is disconnected, and reconnects without a gap', async () => {
   const outbox = { replayBytes: 16_384, warnBytes: 32_768, evictBytes: 65_536 }
   await using server = await startRealServer({ outbox })
   const id = await server.create()
@@ -148,7 +148,7 @@ test('a reader that is too slow is cut off, and comes back without a gap', async
   expect(view).toEqual((await server.truth(id)).view)
 })
 
-test('the server restarts under an open permission: it is still open, and can be answered', async () => {
+test('an open permission stays open when the server restarts, and can be answered', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()

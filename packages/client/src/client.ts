@@ -22,11 +22,11 @@ import { createWaitingList, type WaitingList } from './waiting-list.ts'
 import { type ChangesListener, watchChanges } from './watch-changes.ts'
 
 export type ClientOptions = {
-  /** Where the server is, e.g. http://127.0.0.1:4747 */
+  /** The address of the server, e.g. http://127.0.0.1:4747 */
   readonly url: string
-  /** The server's token, or a function that gives the one to send now, such as the access token of a device. */
+  /** The server's token, or a function that returns the current one, such as the access token of a device. */
   readonly token?: TokenSource | undefined
-  /** Told to the server, for its log. */
+  /** Sent to the server, for its log. */
   readonly name?: string
   readonly fetch?: typeof fetch
   readonly WebSocket?: typeof WebSocket
@@ -34,15 +34,15 @@ export type ClientOptions = {
   readonly backoff?: BackoffOptions
 }
 
-/** Everything a program can do with a Parley server. It connects when something is to be followed. */
+/** Everything a program can do with a Parley server. The client connects when something is followed. */
 export type Client = ClientParts &
   Commands & {
     /** Any route of the protocol. */
     readonly call: Call
     createSession(input: NewSessionInput, options?: { signal?: AbortSignal }): Promise<SessionState>
-    /** What a follower hears, as an async iterable. The signal ends it quietly. */
+    /** What a follower receives, as an async iterable. The signal ends it without an error. */
     feed(sessionId: string, options?: FollowOptions): AsyncIterableIterator<FeedItem, undefined>
-    /** Only the events. A seq that goes back to 1 means that the log was rewritten. */
+    /** Only the events. A seq that returns to 1 means that the log was rewritten. */
     events(
       sessionId: string,
       options?: FollowOptions,
@@ -50,11 +50,14 @@ export type Client = ClientParts &
     mirror(sessionId: string, options?: MirrorOptions): Mirror
     sessions(options?: SessionListOptions): SessionList
     waiting(): WaitingList
-    /** A terminal as it runs; `call('openTerminal', …)` opens one. */
+    /** Watches a running terminal; `call('openTerminal', …)` opens one. */
     watchTerminal(terminalId: string, listener: TerminalListener): TerminalWatch
-    /** Hears when files in the session's folder change; `call('listChanges', …)` tells which differ. Call what it gives back to end it. */
+    /**
+     * Reports when files in the session's folder change; `call('listChanges', …)` lists the differences. The returned
+     * function ends it.
+     */
     watchChanges(sessionId: string, listener: ChangesListener): () => void
-    /** Ends every follow, mirror, list and command under way, and the connection. */
+    /** Ends every follow, mirror, list and pending command, and the connection. */
     close(): void
     [Symbol.dispose](): void
   }
@@ -108,7 +111,7 @@ export function createClient(options: ClientOptions): Client {
 
 const eventOf = (item: FeedItem) => (item.type === 'event' ? item.event : undefined)
 
-/** Why the socket could not be opened; nothing if the token was refused and there is another one by now. */
+/** Why the socket could not be opened; undefined if the token was refused and there is a new one by now. */
 async function probe(http: Http, credential: Credential): Promise<ParleyError | undefined> {
   const timeoutMs = 5_000
   try {

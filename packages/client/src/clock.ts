@@ -1,7 +1,7 @@
-/** Time is passed in, so that a test can hold it. */
+/** Time is passed in, so that a test can control it. */
 export type Clock = {
   now(): number
-  /** Calls once after `ms`; the function returned takes it back. */
+  /** Calls once after `ms`; the returned function cancels it. */
   after(ms: number, call: () => void): () => void
 }
 

@@ -11,7 +11,7 @@ const question = prompt({
 })
 const permission = prompt({ type: 'permission', name: 'Write', kind: 'edit', input: {}, output: ['ok'] })
 
-test('every command, over HTTP when nothing is followed', async () => {
+test('every command goes over HTTP when nothing is followed', async () => {
   await using server = await startRealServer()
   const client = server.client()
   const { id } = await client.createSession({ agent: 'scripted', cwd: server.cwd, title: 'Made' })
@@ -58,7 +58,7 @@ test('every command, over HTTP when nothing is followed', async () => {
   expect(view).toEqual((await server.truth(id)).view)
 })
 
-test('two clients answer: one wins, the other gets a typed refusal', async () => {
+test('one of two clients that answer wins, and the other gets a typed refusal', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const clients = [server.client(), server.client()]
@@ -73,12 +73,12 @@ test('two clients answer: one wins, the other gets a typed refusal', async () =>
   expect(answers.find((answer) => answer.status === 'rejected')?.reason).toMatchObject({ code: 'conflict' })
 })
 
-test('a mistake is told before anything is sent', async () => {
+test('an invalid command is refused before anything is sent', async () => {
   const client = createClient({ url: 'http://127.0.0.1:1' })
   await expect(client.prompt('s', '  ')).rejects.toMatchObject({ code: 'validation_error' })
 })
 
-test('a refusal is not tried again; the signal ends the tries for a server that is down', async () => {
+test('a refusal is not retried; the signal ends the retries for a server that is down', async () => {
   await using server = await startRealServer()
   const client = server.client()
   await expect(client.prompt('ses_none', 'hello')).rejects.toMatchObject({ code: 'not_found' })
@@ -93,7 +93,7 @@ test('a refusal is not tried again; the signal ends the tries for a server that 
   await expect(other).rejects.toMatchObject({ code: 'cancelled' })
 })
 
-test('without a receipt the same command goes over HTTP, under the same id', async () => {
+test('a command without a receipt is sent again over HTTP, with the same id', async () => {
   const bodies: Promise<{ commandId: string }>[] = []
   await using peer = await startWirePeer({
     respond(request, response) {
@@ -116,7 +116,7 @@ test('without a receipt the same command goes over HTTP, under the same id', asy
   expect(await bodies[0]).toEqual(command)
 })
 
-test('prompts keep their order, whatever way they take', async () => {
+test('prompts keep their order, over the socket and over HTTP', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()

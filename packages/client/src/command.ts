@@ -17,12 +17,12 @@ import { untilReached } from './retry.ts'
 import type { Socket } from './socket.ts'
 
 type WithoutId<Input> = Input extends unknown ? Omit<Input, 'commandId'> : never
-/** A command as a caller writes it: its id is made here. */
+/** A command as a caller writes it: the client adds the id. */
 export type NewCommand = WithoutId<CommandInput>
 
 export type CommandOptions = {
   readonly signal?: AbortSignal | undefined
-  /** To go on with a command that an earlier run of this program may have sent. */
+  /** To repeat a command that an earlier run of this program may have sent. */
   readonly commandId?: string | undefined
 }
 
@@ -32,21 +32,21 @@ export type Commands = {
   prompt(
     sessionId: string,
     prompt: string | PromptPart[],
-    /** `before`: the first of these that still waits comes after it. */
+    /** `before`: the prompt is placed before the first of these that still waits. */
     options?: CommandOptions & { delivery?: Delivery; before?: readonly string[]; paused?: true },
   ): Promise<Receipt>
   withdraw(sessionId: string, promptId: string, options?: CommandOptions): Promise<Receipt>
-  /** In the queue, before another waiting prompt, or to its end. */
+  /** Moves a prompt in the queue, before another waiting prompt, or to the end. */
   move(sessionId: string, promptId: string, options?: CommandOptions & { before?: string }): Promise<Receipt>
-  /** Stops the turn that runs. What is queued is paused, unless `pauseQueue` is false. */
+  /** Cancels the running turn. Queued prompts are paused, unless `pauseQueue` is false. */
   cancel(
     sessionId: string,
     options?: CommandOptions & { turnId?: string; pauseQueue?: boolean },
   ): Promise<Receipt>
   resumeQueue(sessionId: string, options?: CommandOptions): Promise<Receipt>
-  /** Stops one task that runs in the background, or all of them. */
+  /** Stops one background task, or all of them. */
   stopTasks(sessionId: string, options?: CommandOptions & { taskId?: string }): Promise<Receipt>
-  /** Lets the agent's process go, so that the conversation can go on in the agent's own program. */
+  /** Ends the agent's process, so that the conversation can continue in the agent's own program. */
   release(sessionId: string, options?: CommandOptions): Promise<Receipt>
   decide(
     sessionId: string,
@@ -76,9 +76,9 @@ export type CommandsOptions = {
   readonly http: Http
   readonly socket: Socket
   readonly clock?: Clock
-  /** Ends what is still under way. */
+  /** Cancels pending commands. */
   readonly closing?: AbortSignal
-  /** Without a receipt after this long the same command is sent again. */
+  /** A command without a receipt after this time is sent again. */
   readonly receiptTimeoutMs?: number
 }
 
@@ -92,7 +92,7 @@ export function createCommands(options: CommandsOptions): Commands {
     return inOrder(sessionId, () => deliver(sessionId, whole, given.signal))
   }
 
-  /** Prompts of one session are sent one after the other, so that a retry cannot overtake. */
+  /** Prompts of one session are sent one after the other, so that a retry cannot overtake another. */
   async function inOrder(sessionId: string, send: () => Promise<Receipt>): Promise<Receipt> {
     const sent = (lastPrompt.get(sessionId) ?? Promise.resolve()).then(send)
     const settled = sent.catch(() => {})
@@ -142,21 +142,24 @@ export function createCommands(options: CommandsOptions): Commands {
   }
 }
 
-/** A mistake of the caller's is told at once, in the words the server would use. */
+/** An invalid command is refused before it is sent, with the error that the server would return. */
 function checked(input: CommandInput): CommandInput {
   const parsed = Command.safeParse(input)
   if (!parsed.success) throw validationError('The command', parsed.error)
   return input
 }
 
-/** Larger commands would hold up the socket, or end it where they are too large for it; HTTP can refuse them. */
+/**
+ * Larger commands go over HTTP: they would block the socket, or close it if they exceed its limit; HTTP can refuse
+ * them.
+ */
 const mostOverSocket = 100_000
 
 type Deliver = (sessionId: string, command: CommandInput, signal?: AbortSignal) => Promise<Receipt>
 
 /**
- * Sends a command until it is answered, always under the same id, so that it takes effect once. The first try goes
- * over the socket if that is open; every other over HTTP, which can say what is wrong.
+ * Sends a command until it is answered, always with the same id, so that it takes effect once. The first attempt uses
+ * the socket if it is open; all others use HTTP, which can return an error.
  */
 function createDelivery(options: CommandsOptions): Deliver {
   const { http, socket, clock = systemClock, closing, receiptTimeoutMs: timeoutMs = 20_000 } = options

@@ -1,14 +1,14 @@
 /**
- * What lets a program in: the server's token, or a function that gives the one to send now. After a refusal the
- * function is called with the token that was refused, and may give another one, with which the call is tried once
- * more. Undefined: nothing is sent.
+ * The server's token, or a function that returns the current one. After a refusal the function is called with the
+ * token that was refused, and may return another one, with which the call is tried once more. Undefined: no token is
+ * sent.
  */
 export type TokenSource = string | ((refused?: string) => Promise<string | undefined>)
 
 export type Credential = {
   /** Rejects if the source does. */
   token(): Promise<string | undefined>
-  /** Another token than the refused one, if there is one. */
+  /** A token other than the refused one, if there is one. */
   renew(refused: string | undefined): Promise<string | undefined>
 }
 

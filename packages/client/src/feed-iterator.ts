@@ -1,7 +1,7 @@
 import type { Delta, ParleyError, SessionEvent, UnknownEvent } from '@parley/protocol'
 import type { Follow, FollowListener, FollowOptions, FollowStatus } from './follow.ts'
 
-/** What a follower hears, as values. */
+/** The values that a follower receives. */
 export type FeedItem =
   | { readonly type: 'event'; readonly event: SessionEvent | UnknownEvent }
   | { readonly type: 'delta'; readonly delta: Delta }
@@ -11,7 +11,7 @@ export type FeedItem =
   | { readonly type: 'caught-up'; readonly seq: number }
   | { readonly type: 'status'; readonly status: FollowStatus }
 
-/** A loop that is this far behind stops following; it follows again, from its cursor, when it has taken all. */
+/** A loop with more waiting items stops following; when it has taken them all it follows again, from its cursor. */
 const mostWaiting = 10_000
 
 export type FeedIteratorOptions<Picked> = FollowOptions & {
@@ -19,8 +19,9 @@ export type FeedIteratorOptions<Picked> = FollowOptions & {
 }
 
 /**
- * A session as an async iterable of what `pick` makes of its items. It follows from the first `next()`; `break`,
- * `return()` and the signal end it and unfollow. A follow that fails throws its ParleyError, after all before it.
+ * A session as an async iterable of the values that `pick` returns for its items. It follows from the first `next()`;
+ * `break`, `return()` and the signal end it and unfollow. A follow that fails throws its ParleyError, after all items
+ * before it.
  */
 export function createFeedIterator<Picked>(
   follow: Follow,
@@ -135,7 +136,7 @@ class FeedIterator<Picked> implements AsyncIterableIterator<Picked, undefined> {
     for (const taker of this.#takers.splice(0)) this.#settle(taker)
   }
 
-  /** The error is told once; after it the iterable is done. */
+  /** The error is thrown once; after it the iterable is done. */
   #settle(taker: Taker<Picked>): void {
     const error = this.#end?.error
     this.#end = {}

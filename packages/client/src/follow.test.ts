@@ -28,7 +28,7 @@ const delta = (text: string): ServerFrame => ({
   delta: { type: 'text.streamed', blockId: 'b', offset: 0, text },
 })
 
-/** Everything a listener hears, in order, and a way to wait for it. */
+/** Everything a listener receives, in order, and a way to wait for it. */
 function record(client: Client, options?: FollowOptions) {
   const heard: unknown[] = []
   const waits: { wanted: unknown; resolve(): void }[] = []
@@ -59,7 +59,7 @@ async function accepted(peer: WirePeer): Promise<PeerSocket> {
   return other
 }
 
-test('replays, then goes on live; repeats are dropped', async () => {
+test('a follow replays, then continues live, and drops repeats', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const { heard, until } = record(client, { after: 2, epoch: 'e' })
@@ -70,7 +70,7 @@ test('replays, then goes on live; repeats are dropped', async () => {
   expect(heard).toEqual(['replaying', 3, 4, 'live', 'caught up 4', 'x', 5])
 })
 
-test('after a cut it asks again from its cursor', async () => {
+test('a follow asks again from its cursor after a cut', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const { heard, until } = record(client)
@@ -87,7 +87,7 @@ test('after a cut it asks again from its cursor', async () => {
   expect(heard).toContain('reconnecting')
 })
 
-test('a gap is never passed on: it asks again from the cursor', async () => {
+test('a gap is never passed on: the follow asks again from the cursor', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const { heard, until } = record(client)
@@ -101,7 +101,7 @@ test('a gap is never passed on: it asks again from the cursor', async () => {
   expect(heard).not.toContain('lost')
 })
 
-test('a replay that ends too early is a gap too; one that cannot be mended is an error', async () => {
+test('a replay that ends too early is a gap; a gap that stays is an error', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const { heard, until } = record(client)
@@ -127,7 +127,7 @@ test('an evicted follower asks again from its own cursor', async () => {
   await expect(until('caught up 3')).resolves.toBeUndefined()
 })
 
-test('another log: everything is dropped, everything follows', async () => {
+test('another log makes the follower drop everything, and everything follows', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const { heard, until } = record(client, { after: 9, epoch: 'old' })
@@ -138,7 +138,7 @@ test('another log: everything is dropped, everything follows', async () => {
   expect(heard).toEqual(['reset e', 'replaying', 1, 2, 'live', 'caught up 2'])
 })
 
-test('readers of one session share a follow; one that joins further back does not disturb the other', async () => {
+test('readers of one session share a follow; one that joins with a lower cursor does not affect the other', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const one = record(client, { after: 2, epoch: 'e' })
@@ -162,7 +162,7 @@ test('readers of one session share a follow; one that joins further back does no
   expect(await other.next('unfollow')).toEqual({ type: 'unfollow', session })
 })
 
-test('an answer that was meant for a reader who left is not taken for its successor', async () => {
+test('an answer for a reader that left is not used for its successor', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const one = record(client, { after: 5, epoch: 'e' })
@@ -177,7 +177,7 @@ test('an answer that was meant for a reader who left is not taken for its succes
   expect(two.heard).toEqual(['replaying', 1, 2, 3, 4, 5, 6, 'live', 'caught up 6'])
 })
 
-test('an unknown session is an error, once, and not asked for again', async () => {
+test('an unknown session is an error, once, and is not asked for again', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const { heard, until } = record(client)
@@ -222,7 +222,7 @@ test('a signal ends the follow; a closed client ends them all', async () => {
   expect(one.heard).not.toContain('error cancelled')
 })
 
-test('a loop gets the events, and leaving it unfollows', async () => {
+test('a loop yields the events, and leaving it unfollows', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const serve = accepted(peer).then(async (other) => {
@@ -239,7 +239,7 @@ test('a loop gets the events, and leaving it unfollows', async () => {
   expect(await (await serve).next('unfollow')).toEqual({ type: 'unfollow', session })
 })
 
-test('a loop that waits is ended by return and by the signal, and throws what ended the follow', async () => {
+test('a waiting loop is ended by return and by the signal, and throws the error that ended the follow', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const returned = client.feed(session)
@@ -258,7 +258,7 @@ test('a loop that waits is ended by return and by the signal, and throws what en
   await expect(failed).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('a loop that falls far behind stops following, and goes on without a gap', async () => {
+test('a loop that falls far behind stops following, and continues without a gap', async () => {
   await using peer = await startWirePeer()
   using client = connect(peer)
   const loop = client.events(session)

@@ -5,38 +5,41 @@ import { createReader } from './reader.ts'
 import { SessionChannel } from './session-channel.ts'
 import type { Socket } from './socket.ts'
 
-/** What a follower hears. Events come in order, without gap or repeat, whatever happens to the connection. */
+/** What a follower receives. Events come in order, without gap or repeat, whatever happens to the connection. */
 export type FollowListener = {
-  /** What the server answered to each follow; after a reconnect it comes again. */
+  /** The answer of the server to each follow; it comes again after a reconnect. */
   onFollowing?(start: { readonly epoch: string; readonly head: number }): void
   onEvent?(event: SessionEvent | UnknownEvent): void
   onDelta?(delta: Delta): void
-  /** The log is not the one that the cursor was of: drop everything, all of it follows. */
+  /** The cursor does not belong to this log: drop everything, all of it follows. */
   onReset?(epoch: string): void
-  /** All that was recorded has been told. After a reconnect it comes again. */
+  /** All recorded events have been sent. It comes again after a reconnect. */
   onCaughtUp?(seq: number): void
   onStatus?(status: FollowStatus): void
   onNative?(native: unknown): void
-  /** The follow is over; nothing comes after this. */
+  /** The follow has ended; nothing comes after this. */
   onError?(error: ParleyError): void
 }
 
 export type FollowStatus = 'connecting' | 'replaying' | 'live' | 'reconnecting'
 
 export type FollowOptions = {
-  /** The last seq that is known already; 0, or nothing, for the whole log. */
+  /** The last seq that is already known; 0 or undefined for the whole log. */
   readonly after?: number | undefined
-  /** Of the log that `after` is a cursor of. */
+  /** The epoch of the log that `after` belongs to. */
   readonly epoch?: string | undefined
   /** The agent's own messages too, live only. */
   readonly native?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** Follows until the function returned is called, the signal fires, or `onError`. */
+/** Follows until the returned function is called, the signal fires, or `onError`. */
 export type Follow = (sessionId: string, listener: FollowListener, options?: FollowOptions) => () => void
 
-/** Many sessions on one socket: frames go to the channel of their session, and every channel hears of the connection. */
+/**
+ * Many sessions on one socket: a frame goes to the channel of its session; every channel is told the state of the
+ * connection.
+ */
 export function createFollow({ socket, clock = systemClock }: { socket: Socket; clock?: Clock }): Follow {
   const channels = new Map<string, SessionChannel>()
 

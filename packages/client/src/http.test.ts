@@ -8,7 +8,7 @@ const answering = (status: number, type: string, body: string) =>
     respond: (_, response) => response.writeHead(status, { 'content-type': type }).end(body),
   })
 
-test('fills in the path and the query, and sends the token but never in the address', async () => {
+test('a call fills in the path and the query, and sends the token, but never in the address', async () => {
   await using peer = await answering(200, 'application/json', '{"events":[],"head":0,"epoch":"e"}')
   const http = createHttp({ url: `${peer.url}/`, token: 'secret' })
   await http.call('events', { params: { id: 'a/b' }, query: { before: 7, limit: 2 } })
@@ -19,7 +19,7 @@ test('fills in the path and the query, and sends the token but never in the addr
   ])
 })
 
-test('a token that is refused is renewed once, and the call goes on with the new one', async () => {
+test('a refused token is renewed once, and the call continues with the new one', async () => {
   await using peer = await startWirePeer({
     respond(request, response) {
       const isGood = request.headers.authorization === 'Bearer new'
@@ -48,7 +48,7 @@ test('a token that is refused is renewed once, and the call goes on with the new
   ])
 })
 
-test('what keeps the token from being had is what the caller hears', async () => {
+test('the caller gets the error of the token source', async () => {
   await using peer = await startWirePeer()
   const error = new ParleyError('unauthorized', 'signed out')
   const http = createHttp({ url: peer.url, token: () => Promise.reject(error) })
@@ -75,7 +75,7 @@ test.each([
   await expect(createHttp({ url: peer.url }).call('listAgents')).rejects.toMatchObject({ code })
 })
 
-test('nothing there: busy, with the address and what to do', async () => {
+test('an unreachable server is busy, with the address and what to do', async () => {
   const peer = await startWirePeer()
   await peer[Symbol.asyncDispose]()
   const thrown: unknown = await createHttp({ url: peer.url })
@@ -86,7 +86,7 @@ test('nothing there: busy, with the address and what to do', async () => {
   expect(thrown).toMatchObject({ message: expect.stringContaining('Start Parley') })
 })
 
-test('a server that does not answer in time is unreachable; a caller who gives up is told so', async () => {
+test('a server that does not answer in time is unreachable; a cancelled call is cancelled', async () => {
   await using peer = await startWirePeer({ respond: () => {} })
   const http = createHttp({ url: peer.url })
   const late: unknown = await http.call('health', { timeoutMs: 20 }).catch((error) => error)
@@ -97,7 +97,7 @@ test('a server that does not answer in time is unreachable; a caller who gives u
   await expect(given).rejects.toMatchObject({ code: 'cancelled' })
 })
 
-test('an export is text, and a deletion is nothing', async () => {
+test('an export is text, and a deletion returns null', async () => {
   await using peer = await startWirePeer({
     respond(request, response) {
       if (request.method === 'DELETE') response.writeHead(204).end()
@@ -109,6 +109,6 @@ test('an export is text, and a deletion is nothing', async () => {
   expect(await http.call('deleteSession', { params: { id: 's' } })).toBeNull()
 })
 
-test('an address that is none is refused at once', () => {
+test('an invalid address is refused at once', () => {
   expect(() => createHttp({ url: 'not an address' })).toThrow('not the address of a server')
 })

@@ -10,12 +10,15 @@ import {
 import { createCredential, type TokenSource } from './credential.ts'
 import { isBrowser } from './open-websocket.ts'
 
-/** Typed calls for every route of the protocol. Whatever goes wrong is a ParleyError. */
+/** Typed calls for every route of the protocol. Every error is a ParleyError. */
 export type Http = {
   /** The server's address, without a slash at the end. */
   readonly url: string
   readonly call: Call
-  /** The same route as server-sent events, each with its name and its data as text, until the server or the signal ends it. */
+  /**
+   * The same route as server-sent events, each with its name and its data as text, until the server or the signal
+   * ends it.
+   */
   stream<Name extends RouteName>(name: Name, input: CallInput<Name>): AsyncGenerator<ServerSentEvent, void>
 }
 
@@ -25,7 +28,7 @@ export type HttpOptions = {
   readonly url: string
   readonly token?: TokenSource | undefined
   readonly fetch?: typeof fetch
-  /** After this long without the whole reply a call counts as unreachable. */
+  /** A call without the whole reply after this time counts as unreachable. */
   readonly timeoutMs?: number
 }
 
@@ -58,7 +61,7 @@ export function createHttp(options: HttpOptions): Http {
   const fetch = options.fetch ?? globalThis.fetch.bind(globalThis)
   const credential = createCredential(options.token)
 
-  /** With the token; a second time with another one, if the first is refused and there is another. */
+  /** Sends with the token; and again with another one, if the first is refused and there is another. */
   async function send(route: Route, input: LooseInput, init: RequestInit): Promise<Response> {
     const address = addressOf(url, route, input)
     const attempt = (token: string | undefined) =>
@@ -136,12 +139,12 @@ async function* serverSentEvents(body: ReadableStream<Uint8Array> | null) {
   }
 }
 
-/** True when the server gave no answer, so that trying again can help. */
+/** True if the server did not answer, so that trying again can help. */
 export function isUnreachable(thrown: unknown): thrown is ParleyError {
   return thrown instanceof ParleyError && thrown.details?.reason === 'unreachable'
 }
 
-/** A browser does not tell a page whether nobody answers, or the answer is not for pages of its origin. */
+/** A browser does not tell a page whether the server is down or refuses pages of its origin. */
 export function unreachable(url: string, cause?: unknown): ParleyError {
   const origin = globalThis.location?.origin
   const isForeign = isBrowser() && origin !== undefined && origin !== new URL(url).origin
@@ -167,7 +170,7 @@ export function forbiddenOrigin(): ParleyError {
   return new ParleyError('forbidden', message, { details: { header: 'Origin' } })
 }
 
-/** Whatever else was thrown is a defect of ours. */
+/** Anything else that was thrown is a defect of the client. */
 export function asParleyError(thrown: unknown): ParleyError {
   if (thrown instanceof ParleyError) return thrown
   return new ParleyError('internal_error', 'The client failed; the cause says why.', { cause: thrown })
@@ -232,7 +235,7 @@ function refuse(response: Response, text: string): never {
   )
 }
 
-/** For refusals by something between us and the server. */
+/** For refusals by a proxy between the client and the server. */
 const codes: Record<number, ErrorCode> = {
   401: 'unauthorized',
   403: 'forbidden',

@@ -1,4 +1,4 @@
-/** A set of listeners. One that throws does not keep the news from the others; what it threw is reported as uncaught. */
+/** A set of listeners. A listener that throws does not stop the others; its error is reported as uncaught. */
 export type Listeners<News> = {
   add(listener: (news: News) => void): () => void
   tell(news: News): void
@@ -20,7 +20,7 @@ export function createListeners<News>(): Listeners<News> {
   }
 }
 
-/** Calls what others wrote: its failure is theirs, and must not stop us. */
+/** Calls code of the user: its error is reported, and does not stop the client. */
 export function callSafely<News>(call: ((news: News) => void) | undefined, news: News): void {
   try {
     call?.(news)

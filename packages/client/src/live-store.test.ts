@@ -14,7 +14,7 @@ test('many changes are one snapshot and one notification', async () => {
   expect(told).toBe(1)
 })
 
-test('a flush takes what was planned back', async () => {
+test('a flush cancels the scheduled one', async () => {
   const store = createBatchedStore(() => ({}), nextMicrotask)
   let told = 0
   store.subscribe(() => told++)
@@ -25,7 +25,7 @@ test('a flush takes what was planned back', async () => {
   expect(told).toBe(1)
 })
 
-test('much at once waits for more, but not for ever', async () => {
+test('a flood of changes delays the snapshot, but not for ever', async () => {
   const store = createBatchedStore(() => ({}), nextMicrotask)
   const { promise, resolve } = Promise.withResolvers<void>()
   store.subscribe(resolve)

@@ -6,7 +6,7 @@ export type LiveStore<Snapshot> = {
   readonly getSnapshot: () => Snapshot
 }
 
-/** Calls `flush` soon; the function returned takes it back. */
+/** Calls `flush` soon; the returned function cancels it. */
 export type Schedule = (flush: () => void) => () => void
 
 export type BatchedStore<Snapshot> = LiveStore<Snapshot> & {
@@ -17,7 +17,7 @@ export type BatchedStore<Snapshot> = LiveStore<Snapshot> & {
 
 const laterMs = 50
 
-/** Many changes, one snapshot and one notification. */
+/** Combines many changes into one snapshot and one notification. */
 export function createBatchedStore<Snapshot>(
   make: () => Snapshot,
   schedule: Schedule = nextFrame,
@@ -46,7 +46,7 @@ export function createBatchedStore<Snapshot>(
   }
 }
 
-/** Before the next paint where something is painted, else at the end of the current task. */
+/** Before the next paint in a visible page, otherwise at the end of the current task. */
 export const nextFrame: Schedule = (flush) => {
   const page = globalThis as { document?: { hidden: boolean } }
   if (!page.document || typeof requestAnimationFrame !== 'function') return nextMicrotask(flush)

@@ -14,10 +14,10 @@ import {
 } from '@parley/protocol'
 import type { ClientParts } from './client-parts.ts'
 
-/** A session as far as it was read, to be kept somewhere and gone on from. Plain data. */
+/** The end of a session as far as it was loaded, to be stored and continued from. Plain data. */
 export type SessionTail = {
   readonly state: SessionState
-  /** Those of the timeline, from `firstSeq` on, and before them the earlier prompts that they need. */
+  /** The events of the timeline, from `firstSeq` on, and before them the earlier prompts that they need. */
   readonly events: readonly SessionEvent[]
   readonly firstSeq: number
 }
@@ -27,7 +27,7 @@ export type Change = { readonly event: AnyEvent } | { readonly delta: Delta }
 export type Loaded = { readonly view: SessionView; readonly kept: SessionEvent[]; readonly firstSeq: number }
 
 const mostPerPage = 5000
-/** Who is further behind than this reads the end of the log anew. */
+/** A client that is further behind reads the end of the log again. */
 const mostBehind = 1000
 
 export function nothingLoaded(sessionId: string, epoch: string): Loaded {
@@ -38,7 +38,7 @@ export function loadedFrom({ state, events, firstSeq }: SessionTail): Loaded {
   return { view: { state, timeline: applyToTimeline([], events) }, kept: [...events], firstSeq }
 }
 
-/** The last events that fit, whole. */
+/** The last events that fit the limits, whole. */
 export function tailOf(
   loaded: Loaded,
   most: { readonly events: number; readonly characters: number },
@@ -61,7 +61,7 @@ export function tailOf(
   }
 }
 
-/** Of the events above: the prompts of turns that start below, and those that are still queued. */
+/** From the events above: the prompts of turns that start below, and the prompts that are still queued. */
 function neededPrompts(
   above: readonly SessionEvent[],
   below: readonly SessionEvent[],
@@ -78,7 +78,7 @@ function neededPrompts(
   )
 }
 
-/** The small part as it is, and the events under its head, of one and the same log. */
+/** The state, and the events up to its head, of the same log. */
 export async function loadTail(input: {
   client: ClientParts
   sessionId: string
@@ -116,7 +116,7 @@ export async function loadTail(input: {
   throw new ParleyError('internal_error', `The log of session ${sessionId} changes while it is read.`)
 }
 
-/** Only of the same log, and not so far behind that its end is had faster anew. */
+/** True if the start is of the same log, and not so far behind that loading the end again is faster. */
 function goesOn(start: Loaded | undefined, state: SessionState): start is Loaded {
   if (!start) return false
   const { epoch, seq } = start.view.state
@@ -140,7 +140,7 @@ export function readEvents(input: {
   return client.http.call('events', { params: { id: sessionId }, query, signal })
 }
 
-/** Folds in the order they came; runs of events at the price of one copy. Keeps what a re-fold will need. */
+/** Folds changes in the order they came; a run of events costs one copy. Keeps the events that a later fold needs. */
 export function withChanges(loaded: Loaded, changes: readonly Change[]): Loaded {
   if (changes.length === 0) return loaded
   let { view } = loaded
@@ -168,8 +168,8 @@ function refolded(state: SessionState, events: readonly SessionEvent[], firstSeq
 }
 
 /**
- * Folds the whole range again, because calls and requests above may have their ends below. Blocks that were shown
- * are the same as before, so they keep their identity. A prompt that was loaded ahead of its place is in both.
+ * Folds the whole range again, because calls and requests above may have their ends below. Blocks that were shown are
+ * the same as before, so they keep their identity. A prompt that was loaded ahead of its place is in both.
  */
 export function withOlder(
   loaded: Loaded,

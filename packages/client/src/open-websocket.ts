@@ -4,7 +4,7 @@ export type WebSocketTarget = {
   /** The server's address, as for HTTP. */
   readonly url: string
   readonly path: string
-  /** Sent as a subprotocol, because a browser can set no header there. Never in the address. */
+  /** Sent as a subprotocol, because a browser cannot set headers on a WebSocket. Never in the address. */
   readonly token?: string | undefined
   readonly WebSocket?: typeof WebSocket | undefined
 }
@@ -14,7 +14,7 @@ export function openWebSocket({ url, path, token, ...given }: WebSocketTarget): 
   return new Constructor(`${url.replace(/^http/, 'ws')}${path}`, webSocketProtocols(token))
 }
 
-/** Pages and workers. */
+/** True in pages and workers. */
 export function isBrowser(): boolean {
   return 'document' in globalThis || 'WorkerGlobalScope' in globalThis
 }

@@ -36,7 +36,7 @@ test('a shared store lives from the first subscriber to the last', async () => {
   expect(shared.getSnapshot()).toEqual({ made: 0 })
 })
 
-test('a view that is taken down and put up again at once keeps its store', async () => {
+test('a view that is unmounted and mounted again at once keeps its store', async () => {
   const { shared, counts } = countingStore()
   shared.subscribe(() => {})()
   shared.subscribe(() => {})
@@ -44,7 +44,7 @@ test('a view that is taken down and put up again at once keeps its store', async
   expect(counts()).toEqual({ made: 1, closed: 0 })
 })
 
-test('all who show a session share one mirror of it', async () => {
+test('all components that show a session share one mirror of it', async () => {
   await using server = await startRealServer()
   const client = server.client()
   const id = await server.create('Shared')
@@ -60,7 +60,7 @@ test('all who show a session share one mirror of it', async () => {
   expect(shared.current).toBeUndefined()
 })
 
-test('the provider is an element like any other', async () => {
+test('the provider is an ordinary element', async () => {
   await using server = await startRealServer()
   const element = createElement(ParleyProvider, { client: server.client() }, 'children')
   expect(isValidElement(element)).toBe(true)

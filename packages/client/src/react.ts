@@ -29,7 +29,7 @@ export function useClient(): Client {
   return client
 }
 
-/** A session by its id, shared by all who show it; or a mirror of one's own. */
+/** A session by its id, shared by all components that show it; or a separate mirror. */
 export type SessionSource = string | LiveStore<MirrorSnapshot>
 
 export function useSession(source: SessionSource): MirrorSnapshot {
@@ -37,7 +37,7 @@ export function useSession(source: SessionSource): MirrorSnapshot {
   return useSyncExternalStore(store.subscribe, store.getSnapshot, store.getSnapshot)
 }
 
-/** A part of a session. Renders again only if the part is another one by `isEqual`, whatever else changes. */
+/** A part of a session. Renders again only if the part differs by `isEqual`, whatever else changes. */
 export function useSessionView<Part>(
   source: SessionSource,
   selector: (snapshot: MirrorSnapshot) => Part,
@@ -56,7 +56,7 @@ export function useSessionView<Part>(
   return part
 }
 
-/** Loads a page above what is shown of this session, if somebody shows it. */
+/** Loads a page above what is shown of this session, if a component shows it. */
 export function useLoadOlder(sessionId: string): () => Promise<void> {
   const client = useClient()
   return useMemo(() => {
@@ -104,8 +104,8 @@ type SharedMirror = SharedStore<MirrorSnapshot, Mirror>
 const mirrors = new WeakMap<Client, Map<string, SharedMirror>>()
 
 /**
- * The one mirror of a session that all components of a page look at. It lives while one of them does. Whoever asks for
- * it first says how it is made.
+ * The mirror of a session that all components of a page share. It lives while one of them uses it. The first caller
+ * sets its options.
  */
 export function sharedMirror(client: Client, sessionId: string, options?: MirrorOptions): SharedMirror {
   const ofClient = mirrors.get(client) ?? new Map<string, SharedMirror>()

@@ -8,7 +8,7 @@ const reader = (after = 0, epoch?: string) => {
   return made
 }
 
-test('the cursor moves only to the next', () => {
+test('the cursor moves only to the next seq', () => {
   const one = reader(4)
   expect(advance(one, 4)).toBe('repeat')
   expect(advance(one, 6)).toBe('gap')
@@ -17,14 +17,14 @@ test('the cursor moves only to the next', () => {
   expect(one.cursor).toBe(5)
 })
 
-test('a reader that is not synced hears nothing', () => {
+test('a reader that is not synced receives nothing', () => {
   const one = reader(4)
   one.synced = false
   expect(advance(one, 5)).toBe('unsynced')
   expect(one.cursor).toBe(4)
 })
 
-test('whatever comes, what is taken counts up by one', () => {
+test('the accepted seqs count up by one, whatever comes', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 1, max: 20 })), (seqs) => {
       const one = reader()
@@ -35,15 +35,15 @@ test('whatever comes, what is taken counts up by one', () => {
 })
 
 test.each([
-  ['another epoch', reader(3, 'a'), { epoch: 'b', head: 9, verdict: 'replay' as const }],
-  ['beyond the head', reader(10, 'a'), { epoch: 'a', head: 9, verdict: 'replay' as const }],
-  ['the verdict', reader(3), { epoch: 'a', head: 9, verdict: 'reset' as const }],
-])('goes back to the start: %s', (_, one, start) => {
+  ['a cursor of another epoch', reader(3, 'a'), { epoch: 'b', head: 9, verdict: 'replay' as const }],
+  ['a cursor beyond the head', reader(10, 'a'), { epoch: 'a', head: 9, verdict: 'replay' as const }],
+  ['a verdict of reset', reader(3), { epoch: 'a', head: 9, verdict: 'reset' as const }],
+])('a reader restarts for %s', (_, one, start) => {
   expect(restart(one, start)).toBe(true)
   expect(one).toMatchObject({ cursor: 0, epoch: start.epoch })
 })
 
-test('goes on in the same log, and has nothing to drop at the start of one', () => {
+test('a reader continues in the same log, and has nothing to drop at the start of one', () => {
   const one = reader(3, 'a')
   expect(restart(one, { epoch: 'a', head: 3, verdict: 'replay' })).toBe(false)
   expect(one.cursor).toBe(3)
@@ -52,7 +52,7 @@ test('goes on in the same log, and has nothing to drop at the start of one', () 
   expect(fresh.epoch).toBe('b')
 })
 
-test('many readers share the lowest cursor, and the whole log if their epochs differ', () => {
+test('many readers share the lowest cursor, or the whole log if their epochs differ', () => {
   expect(startingPoint([reader(7, 'a'), reader(3, 'a')])).toEqual({ after: 3, epoch: 'a' })
   expect(startingPoint([reader(7, 'a'), reader(0)])).toEqual({ after: 0 })
   expect(startingPoint([reader(7, 'a'), reader(3, 'b')])).toEqual({ after: 0 })

@@ -1,12 +1,12 @@
 import type { FollowListener, FollowOptions, FollowStatus } from './follow.ts'
 
-/** One consumer of a session and how far it is. The rules of the cursor, apart from any connection. */
+/** One consumer of a session and its cursor. The rules of the cursor, independent of any connection. */
 export type Reader = {
   readonly listener: FollowListener
   readonly native: boolean
   cursor: number
   epoch: string | undefined
-  /** What comes on the wire continues this reader's cursor. Otherwise it hears nothing. */
+  /** The frames on the wire continue this reader's cursor. Otherwise it receives nothing. */
   synced: boolean
   /** Gaps in a row, without an event between them. */
   gaps: number
@@ -27,7 +27,7 @@ export function createReader(listener: FollowListener, options: FollowOptions): 
   }
 }
 
-/** Repeats are dropped, a gap is seen as a gap, and the cursor moves only to the next. */
+/** Repeats are dropped, a gap is reported, and the cursor moves only to the next seq. */
 export function advance(reader: Reader, seq: number): 'next' | 'repeat' | 'gap' | 'unsynced' {
   if (!reader.synced) return 'unsynced'
   if (seq <= reader.cursor) return 'repeat'
@@ -37,7 +37,7 @@ export function advance(reader: Reader, seq: number): 'next' | 'repeat' | 'gap' 
   return 'next'
 }
 
-/** Takes the epoch of the log over. True if the reader's cursor meant nothing in it and is back at the start. */
+/** Takes over the epoch of the log. True if the reader's cursor was not valid in it and is back at the start. */
 export function restart(
   reader: Reader,
   start: { readonly epoch: string; readonly head: number; readonly verdict: 'replay' | 'reset' },
@@ -51,7 +51,7 @@ export function restart(
   return true
 }
 
-/** Where one follow for all of them begins. Readers of different epochs can only share the whole log. */
+/** Where one follow for all readers starts. Readers of different epochs can only share the whole log. */
 export function startingPoint(readers: Iterable<Reader>): { after: number; epoch?: string } {
   let after = Number.POSITIVE_INFINITY
   const epochs = new Set<string>()

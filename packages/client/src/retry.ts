@@ -6,15 +6,15 @@ import type { Socket } from './socket.ts'
 
 export type RetryOptions = {
   readonly clock: Clock
-  /** When it opens, the server is back: no need to wait any longer. */
+  /** When the socket opens, the server is reachable again: the wait ends. */
   readonly socket: Socket
   readonly signal?: AbortSignal | undefined
-  /** A server that says it is busy is asked again too. */
+  /** Also retries when the server is busy. */
   readonly busyToo?: boolean
   readonly onUnreachable?: (error: ParleyError) => void
 }
 
-/** Tries until the server answers, be it with a refusal, or the signal fires. */
+/** Retries until the server answers, also with a refusal, or the signal fires. */
 export async function untilReached<Reply>(
   attempt: () => Promise<Reply>,
   options: RetryOptions,

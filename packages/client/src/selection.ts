@@ -1,6 +1,6 @@
 /**
- * A getSnapshot for a part of a store. For the same snapshot it gives the same part, and a part that is equal to the
- * one shown is given as the one shown, also if the selector is a new function on every render.
+ * A getSnapshot for a part of a store. The same snapshot gives the same part. A new part that is equal to the one
+ * shown is replaced by the one shown, also if the selector is a new function on every render.
  */
 export function createSelection<Snapshot, Part>(input: {
   readonly getSnapshot: () => Snapshot

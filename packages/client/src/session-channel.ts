@@ -11,23 +11,27 @@ type FrameOf<Type extends ServerFrame['type']> = Extract<ServerFrame, { type: Ty
 export type ChannelParts = {
   readonly socket: Socket
   readonly clock: Clock
-  /** Nobody reads here any more. */
+  /** Called when no reader is left. */
   readonly gone: () => void
 }
 
-/** A hole in the stored log cannot be mended by asking again. */
+/** Asking again does not fill a hole in the stored log. */
 const gapsAllowed = 3
 
 /**
  * All readers of one session. They share one follow on the wire, from the lowest of their cursors; each drops what it
- * has. Whoever cannot go on from what comes is not synced, hears nothing, and is the reason to ask again.
+ * already has. A reader that cannot continue from what comes is not synced: it receives nothing, and the channel asks
+ * again for it.
  */
 export class SessionChannel {
   readonly #session: string
   readonly #parts: ChannelParts
   readonly #readers = new Set<Reader>()
   readonly #backoff: Backoff = createBackoff()
-  /** The follow that was sent and not answered yet. Never two at once, so no answer is taken for another's. */
+  /**
+   * The follow that was sent and not answered yet. There are never two at once, so no answer is assigned to the wrong
+   * one.
+   */
   #asked: { readonly after: number; readonly native: boolean } | undefined
   #native = false
   #cancelRetry = () => {}
@@ -102,7 +106,7 @@ export class SessionChannel {
     if (this.#wantsMore()) this.ask()
   }
 
-  /** Somebody joined while the follow was under way, from further back or for more. */
+  /** A reader joined while the follow was pending, with a lower cursor or for native messages. */
   #wantsMore(): boolean {
     return [...this.#readers].some((reader) => !reader.synced || (reader.native && !this.#native))
   }
@@ -139,7 +143,7 @@ export class SessionChannel {
     }
   }
 
-  /** An event before `seq` did not come. It is asked for again, and never passed over. */
+  /** An event before `seq` did not come. It is requested again, and never skipped. */
   #missed(reader: Reader, seq: number): void {
     interrupt(reader)
     reader.gaps++

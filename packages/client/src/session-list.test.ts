@@ -14,7 +14,7 @@ const row = (id: string, fields: Partial<SessionSummary> = {}): SessionSummary =
 const changed = (summary: SessionSummary) => ({ session: summary.id, change: 'changed' as const, summary })
 const ids = (sessions: readonly SessionSummary[]) => sessions.map((session) => session.id)
 
-test('pinned first, then the latest changed', () => {
+test('the list has pinned sessions first, then the latest changed', () => {
   const rows = [
     row('pin', { pinned: true, updatedAt: 1 }),
     row('new', { updatedAt: 5 }),
@@ -24,14 +24,14 @@ test('pinned first, then the latest changed', () => {
   expect(ids(withChange(rows, changed(row('more', { updatedAt: 3 }))))).toEqual(['pin', 'new', 'more', 'old'])
 })
 
-test('what is older than what is shown, or does not belong here, changes nothing', () => {
+test('a change that is older than what is shown, or does not match the query, changes nothing', () => {
   const rows = [row('a', { seq: 5, title: 'now' })]
   expect(withChange(rows, changed(row('a', { seq: 4, title: 'then' })))).toBe(rows)
   expect(withChange(rows, changed(row('b', { archived: true })))).toBe(rows)
   expect(withChange(rows, { session: 'c', change: 'deleted' })).toBe(rows)
 })
 
-test('what no longer belongs here goes', () => {
+test('a session that no longer matches the query is removed', () => {
   const rows = [row('a'), row('b')]
   expect(ids(withChange(rows, { session: 'a', change: 'deleted' }))).toEqual(['b'])
   expect(ids(withChange(rows, changed(row('a', { seq: 1, archived: true }))))).toEqual(['b'])
@@ -58,7 +58,7 @@ function until<Snapshot>(
 const shows = async (client: Client) =>
   (await client.call('listSessions', { query: { limit: 500 } })).sessions
 
-test('keeps up with the server, also after it was away', async () => {
+test('the list follows the server, also after a disconnect', async () => {
   await using server = await startRealServer()
   const [first, second] = [await server.create('first'), await server.create('second')]
   const client = server.client()
@@ -83,7 +83,7 @@ test('keeps up with the server, also after it was away', async () => {
   expect((await until(list, ({ status }) => status === 'closed')).status).toBe('closed')
 })
 
-test('what changes while a page is on its way is not undone by the page', async () => {
+test('a change that comes while a page is loading is not undone by the page', async () => {
   const asked = Promise.withResolvers<ServerResponse>()
   await using peer = await startWirePeer({ respond: (_, response) => asked.resolve(response) })
   using client = createClient({ url: peer.url })
@@ -98,7 +98,7 @@ test('what changes while a page is on its way is not undone by the page', async 
   expect(sessions).toEqual([row('renamed', { seq: 2, title: 'new' })])
 })
 
-test('loads pages, and a search follows what it looks for', async () => {
+test('the list loads pages, and a search is updated', async () => {
   await using server = await startRealServer()
   for (let index = 0; index < 7; index++) await server.create(index % 2 ? `odd ${index}` : `even ${index}`)
   const client = server.client()
@@ -118,7 +118,7 @@ test('loads pages, and a search follows what it looks for', async () => {
   )
 })
 
-test('a wrong token fails', async () => {
+test('a wrong token makes the list fail', async () => {
   await using server = await startRealServer()
   const client = server.client({ token: 'wrong' })
   const [list, waiting] = [client.sessions(), client.waiting()]
@@ -130,7 +130,7 @@ test('a wrong token fails', async () => {
   })
 })
 
-test('everything that waits for a person, until it is answered', async () => {
+test('the waiting list has every request until it is answered', async () => {
   await using server = await startRealServer()
   const [one, other] = [await server.create('one'), await server.create('other')]
   const client = server.client()

@@ -6,9 +6,9 @@ import { createReload } from './reload.ts'
 import { untilReached } from './retry.ts'
 import type { SocketStatus } from './socket.ts'
 
-/** The list of sessions, kept current: the pinned and the latest changed first, as the server orders it. */
+/** The session list, kept current: pinned sessions first, then the latest changed, as the server orders it. */
 export type SessionList = LiveStore<SessionListSnapshot> & {
-  /** The next page. Resolves at once if there is none. */
+  /** Loads the next page. Resolves at once if there is none. */
   loadMore(): Promise<void>
   close(): void
 }
@@ -91,7 +91,10 @@ class LiveSessionList implements SessionList {
     }
   }
 
-  /** As many as are shown now. What changes meanwhile is applied on top, because the pages may not have it. */
+  /**
+   * Loads as many sessions as are shown now. Changes that come meanwhile are applied on top, because the pages may
+   * not have them.
+   */
   async #loadShown(): Promise<void> {
     const changes: Changed[] = []
     this.#changesWhileLoading = changes
@@ -132,7 +135,7 @@ class LiveSessionList implements SessionList {
     })
   }
 
-  /** What a search finds is the server's to say. */
+  /** The server decides what a search finds. */
   #changed(frame: Changed): void {
     this.#changesWhileLoading?.push(frame)
     if (this.#query.q !== undefined && frame.change !== 'deleted') return this.#reload.run()
@@ -170,7 +173,7 @@ class LiveSessionList implements SessionList {
   }
 }
 
-/** The list after one change. The same list if it changes nothing here, or is older than what is shown. */
+/** The list after one change. The same list if the change does not affect it, or is older than what is shown. */
 export function withChange(
   sessions: readonly SessionSummary[],
   change: Pick<Changed, 'session' | 'change' | 'summary'>,

@@ -6,7 +6,7 @@ import type { Mirror } from './session-mirror.ts'
 const turns = (count: number) => (snapshot: { status: string; view: { state: { turns: number } } }) =>
   snapshot.status === 'live' && snapshot.view.state.turns >= count
 
-test('shows a turn from its prompt to its end, and equals the server', async () => {
+test('a mirror shows a turn from its prompt to its end, and equals the server', async () => {
   await using server = await startRealServer()
   const id = await server.create('One')
   const client = server.client()
@@ -20,7 +20,7 @@ test('shows a turn from its prompt to its end, and equals the server', async () 
   expect(view.timeline.map((block) => block.type)).toEqual(['prompt', 'thinking', 'text', 'turn-end'])
 })
 
-test('the whole log from the start is the same', async () => {
+test('a mirror of the whole log from the start is the same', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()
@@ -31,7 +31,7 @@ test('the whole log from the start is the same', async () => {
   expect(atStart).toBe(true)
 })
 
-test('joins in the middle of a block, and sees the rest of it', async () => {
+test('a mirror that joins in the middle of a block shows the rest of it', async () => {
   const middle = Promise.withResolvers<void>()
   const rest = Promise.withResolvers<void>()
   let pieces = 0
@@ -57,7 +57,7 @@ test('joins in the middle of a block, and sees the rest of it', async () => {
   expect(end.view).toEqual((await server.truth(id)).view)
 })
 
-test('older pages: calls above meet their ends below, and blocks keep their identity', async () => {
+test('older pages complete calls whose ends are below, and blocks keep their identity', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()
@@ -113,7 +113,7 @@ const promptsAbove = ({ timeline }: SessionView) => {
   return firsts.map(({ type }) => type)
 }
 
-test('a queued prompt stands above its turn, however far above the tail it was submitted', async () => {
+test('a queued prompt is placed above its turn, however far above the tail it was submitted', async () => {
   await using server = await startRealServer()
   const { id, client } = await queueTwelve(server)
   server.gates.open('go')
@@ -137,7 +137,7 @@ test('a queued prompt stands above its turn, however far above the tail it was s
   }
 })
 
-test('a prompt that is queued when the session is opened stands above its turn when that starts', async () => {
+test('a prompt that is queued when the session is opened is placed above its turn when that starts', async () => {
   await using server = await startRealServer()
   const { id, client } = await queueTwelve(server)
   const mirror = client.mirror(id, { tail: 2 })
@@ -149,7 +149,7 @@ test('a prompt that is queued when the session is opened stands above its turn w
   expect(mirror.getSnapshot().view).toEqual((await server.truth(id)).view)
 })
 
-test('one notification for many changes; the snapshot is the same until something changed', async () => {
+test('many changes are one notification; the snapshot is the same until something changes', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()
@@ -171,7 +171,7 @@ test('one notification for many changes; the snapshot is the same until somethin
   expect(end.view).toEqual((await server.truth(id)).view)
 })
 
-test('a session that is not there fails; one that is deleted fails then', async () => {
+test('a mirror of an unknown session fails; one of a session that is deleted fails then', async () => {
   await using server = await startRealServer()
   const client = server.client()
   const none = client.mirror('ses_none')
@@ -187,7 +187,7 @@ test('a session that is not there fails; one that is deleted fails then', async 
   await expect(mirror.until(() => false)).rejects.toMatchObject({ code: 'not_found' })
 })
 
-test('a wrong token fails, over HTTP and over the socket, and is not tried for ever', async () => {
+test('a wrong token makes a mirror fail, over HTTP and over the socket, without endless retries', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client({ token: 'wrong' })
@@ -196,7 +196,7 @@ test('a wrong token fails, over HTTP and over the socket, and is not tried for e
   expect(client.socket.status.state).toBe('stopped')
 })
 
-test('waits for a server that is down, and says why', async () => {
+test('a mirror waits for a server that is down, and reports why', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()
@@ -209,7 +209,7 @@ test('waits for a server that is down, and says why', async () => {
   expect(live.error).toBeUndefined()
 })
 
-test('closes with its client', async () => {
+test('a mirror closes with its client', async () => {
   await using server = await startRealServer()
   const client = server.client()
   const mirror = client.mirror(await server.create())
@@ -221,7 +221,7 @@ test('closes with its client', async () => {
   await expect(late.until(() => false)).rejects.toMatchObject({ code: 'cancelled' })
 })
 
-test('goes on from what was kept: shown before the server answers, and only what is missing is fetched', async () => {
+test('a mirror continues from a stored tail: shown before the server answers, and only missing events are loaded', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()
@@ -267,7 +267,7 @@ test('goes on from what was kept: shown before the server answers, and only what
   expect(mirror.getSnapshot().view).toEqual(view)
 })
 
-test('what was kept of another log, or of none, is left', async () => {
+test('a stored tail of another log, or no tail, is ignored', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()
@@ -290,7 +290,7 @@ test('what was kept of another log, or of none, is left', async () => {
   }
 })
 
-test('what is kept is bounded, and its events are whole', async () => {
+test('a stored tail has a limited size, and its events are whole', async () => {
   await using server = await startRealServer()
   const id = await server.create()
   const client = server.client()

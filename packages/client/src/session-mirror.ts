@@ -18,16 +18,19 @@ import {
 import { untilReached } from './retry.ts'
 
 /**
- * A session's view that keeps itself current. Whatever happens to the connection, once it is live again `state` is the
+ * A view of a session that is kept current. Whatever happens to the connection, once it is live again `state` is the
  * server's, and `timeline` is the fold of the log from the first event that was loaded.
  */
 export type Mirror = LiveStore<MirrorSnapshot> & {
   readonly sessionId: string
-  /** Loads a page above. Resolves at once if nothing is above; rejects if the page cannot be had. */
+  /** Loads a page above. Resolves at once if nothing is above; rejects if the page cannot be loaded. */
   loadOlder(): Promise<void>
-  /** Resolves with the first snapshot that `holds`; rejects if the mirror fails or closes, or the signal fires. */
+  /**
+   * Resolves with the first snapshot for which `holds` is true; rejects if the mirror fails or closes, or the signal
+   * fires.
+   */
   until(holds: (snapshot: MirrorSnapshot) => boolean, signal?: AbortSignal): Promise<MirrorSnapshot>
-  /** The end of what is loaded, at most so much of it, to be kept and started from another time. */
+  /** The end of what is loaded, within these limits, to be stored and started from later. */
   tail(most: { readonly events: number; readonly characters: number }): SessionTail
   close(): void
 }
@@ -35,9 +38,9 @@ export type Mirror = LiveStore<MirrorSnapshot> & {
 export type MirrorSnapshot = {
   readonly status: 'loading' | 'live' | 'reconnecting' | 'closed' | 'failed'
   readonly view: SessionView
-  /** Of `failed`; while loading or reconnecting, why it takes so long. */
+  /** The error of `failed`; while loading or reconnecting, the reason for the delay. */
   readonly error?: ParleyError
-  /** Nothing is above the timeline. */
+  /** True if nothing is above the timeline. */
   readonly atStart: boolean
 }
 
@@ -46,7 +49,7 @@ export type MirrorOptions = {
   readonly tail?: number | 'all'
   /** How many events `loadOlder` loads. */
   readonly page?: number
-  /** What `tail()` gave before: shown at once, and gone on from where the log still is the same one. */
+  /** A stored result of `tail()`: shown at once, and continued from if the log is still the same. */
   readonly start?: () => Promise<SessionTail | undefined>
   readonly schedule?: Schedule
 }
@@ -129,7 +132,7 @@ class SessionMirror implements Mirror {
     client.follow(this.sessionId, this.#listener(), from)
   }
 
-  /** What was kept, shown until the server answers. That it cannot be had is no reason to fail. */
+  /** Shows the stored tail until the server answers. If it cannot be read, the mirror loads without it. */
   async #kept(): Promise<Loaded | undefined> {
     const kept = await this.#options.start?.().catch(() => undefined)
     if (!kept || kept.state.id !== this.sessionId || this.#isOver()) return undefined

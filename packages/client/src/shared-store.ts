@@ -3,8 +3,8 @@ import type { LiveStore } from './live-store.ts'
 type Closable = { close(): void }
 
 /**
- * A store that lives while somebody subscribes: made for the first subscriber, closed after the last. Closing waits
- * for the end of the task, so that a view which is taken down and put up again keeps what it had.
+ * A store that lives while it has subscribers: created for the first, closed after the last. Closing waits for the
+ * end of the task, so that a component that is unmounted and mounted again keeps its data.
  */
 export type SharedStore<Snapshot, Store> = LiveStore<Snapshot> & {
   readonly current: Store | undefined

@@ -23,7 +23,7 @@ function reaches(socket: Socket, state: SocketStatus['state']): Promise<SocketSt
   })
 }
 
-test('says hello, offers the token beside its subprotocol, and is open once it is welcome', async () => {
+test('a socket sends hello, offers the token beside its subprotocol, and is open once it gets welcome', async () => {
   await using peer = await startWirePeer()
   using socket = open({ url: peer.url, token: 'secret', name: 'test' })
   expect(socket.send({ type: 'ping' })).toBe(false)
@@ -36,7 +36,7 @@ test('says hello, offers the token beside its subprotocol, and is open once it i
   expect(await other.next('unfollow')).toEqual({ type: 'unfollow', session: 's' })
 })
 
-test('comes back after a cut, and after a frame that makes no sense', async () => {
+test('a socket reconnects after a cut, and after an invalid frame', async () => {
   await using peer = await startWirePeer()
   using socket = open({ url: peer.url })
   const first = await peer.accept()
@@ -51,7 +51,7 @@ test('comes back after a cut, and after a frame that makes no sense', async () =
   expect(peer.upgrades).toHaveLength(3)
 })
 
-test('a peer that stops answering pings is dead', async () => {
+test('a socket reconnects when its peer stops answering pings', async () => {
   await using peer = await startWirePeer({ heartbeatMs: 250 })
   using socket = open({ url: peer.url })
   const first = await peer.accept()
@@ -64,13 +64,13 @@ test('a peer that stops answering pings is dead', async () => {
   expect(peer.upgrades.length).toBeGreaterThanOrEqual(2)
 })
 
-test('a connection that never opens is given up', async () => {
+test('a connection that never opens is abandoned', async () => {
   await using peer = await startWirePeer()
   using socket = open({ url: peer.url, connectTimeoutMs: 20, WebSocket: neverOpens })
   expect(await reaches(socket, 'waiting')).toEqual({ state: 'waiting' })
 })
 
-test('stops if the probe says why it cannot get in, and tries anew when it is opened again', async () => {
+test('a socket stops if the probe says why access is refused, and tries again when it is opened again', async () => {
   await using peer = await startWirePeer({ refuseUpgrade: true })
   const error = new ParleyError('unauthorized', 'no')
   using socket = open({ url: peer.url, probe: async () => error })
@@ -81,7 +81,7 @@ test('stops if the probe says why it cannot get in, and tries anew when it is op
   expect(peer.upgrades).toHaveLength(2)
 })
 
-test('asks for the token before each try, and stops if there is none to be had', async () => {
+test('a socket requests the token before each attempt, and stops if there is none', async () => {
   await using peer = await startWirePeer()
   const tokens = ['first', 'second']
   const error = new ParleyError('unauthorized', 'signed out')
@@ -98,7 +98,7 @@ test('asks for the token before each try, and stops if there is none to be had',
   expect(await reaches(socket, 'stopped')).toEqual({ state: 'stopped', error })
 })
 
-test('tries again without a word if the reason for a refusal is gone', async () => {
+test('a socket retries silently if the reason for a refusal no longer exists', async () => {
   await using peer = await startWirePeer({ refuseUpgrade: true })
   const { promise, resolve } = Promise.withResolvers<void>()
   let probes = 0
@@ -115,7 +115,7 @@ test('tries again without a word if the reason for a refusal is gone', async () 
   expect(told.some((status) => 'error' in status)).toBe(false)
 })
 
-test('looks at once why, when it is told that it was signed out', async () => {
+test('a socket probes at once when it is told that it was signed out', async () => {
   await using peer = await startWirePeer()
   const error = new ParleyError('unauthorized', 'signed out')
   using socket = open({ url: peer.url, probe: async () => error })
@@ -126,7 +126,7 @@ test('looks at once why, when it is told that it was signed out', async () => {
   expect(peer.upgrades).toHaveLength(1)
 })
 
-test('goes on trying while it is only down', async () => {
+test('a socket keeps trying while the server is down', async () => {
   await using peer = await startWirePeer({ refuseUpgrade: true })
   let probes = 0
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -141,7 +141,7 @@ test('goes on trying while it is only down', async () => {
   expect(socket.status.state).toBe('waiting')
 })
 
-test('waits grow while losses follow each other, and start anew after a stable time', async () => {
+test('delays grow while losses follow each other, and start again after a stable time', async () => {
   await using peer = await startWirePeer()
   let now = 0
   const resets: number[] = []
@@ -162,7 +162,7 @@ test('waits grow while losses follow each other, and start anew after a stable t
   expect(resets).toEqual([5000])
 })
 
-test('closed is closed', async () => {
+test('a closed socket stays closed', async () => {
   await using peer = await startWirePeer()
   using socket = open({ url: peer.url })
   const other = await peer.accept()

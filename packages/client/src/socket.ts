@@ -13,14 +13,14 @@ import { createListeners } from './listeners.ts'
 import { isBrowser, openWebSocket } from './open-websocket.ts'
 
 /**
- * One WebSocket for everything live. It keeps itself open from the first `open()` until `close()`, and stops only if
- * the server does not let us in. It knows nothing of sessions: after every `open` status, followers ask again.
+ * One WebSocket for everything live. It stays open from the first `open()` until `close()`, and stops only if the
+ * server refuses access. It knows nothing about sessions: after every `open` status, followers ask again.
  */
 export type Socket = {
   readonly status: SocketStatus
-  /** Connects if nothing is under way yet. After `stopped` it tries anew. */
+  /** Connects if no connection is open or pending. After `stopped` it tries again. */
   open(): void
-  /** Does not wait out a pause between two tries. */
+  /** Ends the pause between two attempts. */
   retry(): void
   /** False if it is not open: nothing was sent. */
   send(frame: ClientFrameInput): boolean
@@ -33,28 +33,28 @@ export type SocketStatus =
   | { readonly state: 'idle' }
   | { readonly state: 'connecting' }
   | { readonly state: 'open'; readonly version: string }
-  /** Between two tries; the error, once it is known, says why the last one failed. */
+  /** Between two attempts; `error`, once it is known, is why the last one failed. */
   | { readonly state: 'waiting'; readonly error?: ParleyError }
-  /** The server does not let us in; trying again would not help. */
+  /** The server refuses access; trying again would not help. */
   | { readonly state: 'stopped'; readonly error: ParleyError }
   | { readonly state: 'closed' }
 
 export type SocketOptions = {
   /** The server's address, as for HTTP. */
   readonly url: string
-  /** What lets us in, asked for before each try. A rejection counts as the answer of the probe. */
+  /** The credential, requested before each attempt. A rejection counts as the answer of the probe. */
   readonly token?: TokenSource | undefined
   readonly WebSocket?: typeof WebSocket
   /**
-   * Asked after a connection that never opened, because a browser does not say why. Must not reject. Undefined: the
-   * reason is gone, such as a token that has been renewed meanwhile.
+   * Called after a connection that never opened, because a browser does not say why. Must not reject. Undefined: the
+   * reason no longer exists, such as a token that has been renewed meanwhile.
    */
   readonly probe?: () => Promise<ParleyError | undefined>
   readonly clock?: Clock
   readonly backoff?: Backoff
-  /** From the first byte to `welcome`. */
+  /** The time limit from the start of the connection to `welcome`. */
   readonly connectTimeoutMs?: number
-  /** After this long open, a loss is a new one and not one more of a series. */
+  /** A loss after this much time open starts a new series of delays. */
   readonly stableMs?: number
   readonly name?: string
 }
@@ -123,7 +123,7 @@ class ReconnectingSocket implements Socket {
     this.#statuses.tell(next)
   }
 
-  /** One thing is waited for at a time: a welcome, a heartbeat, or the next try. */
+  /** There is one timer: for a welcome, a heartbeat, or the next attempt. */
   #wait(ms: number, call: () => void): void {
     this.#cancelTimer()
     this.#cancelTimer = this.#clock.after(ms, call)
@@ -163,7 +163,7 @@ class ReconnectingSocket implements Socket {
     this.#frames.tell(frame)
   }
 
-  /** Whatever was heard since the last ping shows life; a pong may be stuck behind a long replay. */
+  /** Any frame since the last ping shows that the peer is alive; a pong may be delayed by a long replay. */
   #beat(socket: WebSocket, everyMs: number): void {
     if (!(everyMs > 0)) return this.#cancelTimer()
     this.#wait(everyMs, () => {

@@ -14,7 +14,7 @@ const token = 'a-token-for-terminals'
 async function start() {
   const place = realpathSync(mkdtempSync(join(tmpdir(), 'parley-terminal-')))
   onTestFinished(() => rmSync(place, { recursive: true, force: true }))
-  // What the shell of whoever runs the tests does at its start is not their subject.
+  // The start-up files of the user's own shell are not part of the test.
   vi.stubEnv('HOME', place)
   const parley = await startParley({
     dataDir: join(place, 'data'),
@@ -47,7 +47,7 @@ function watch(client: ReturnType<typeof createClient>, terminalId: string) {
 
 const eventually = <Value>(look: () => Value) => expect.poll(look, { timeout: 20_000 })
 
-test('keys go in, output comes out, and a cut is mended with the screen as it stands', async () => {
+test('keys are sent, output is received, and after a cut the current screen comes', async () => {
   const { client, proxy, terminalId } = await start()
   const { frames, states, link, text } = watch(client, terminalId)
   expect(link.send({ type: 'input', data: 'too early' })).toBe(false)
@@ -61,7 +61,7 @@ test('keys go in, output comes out, and a cut is mended with the screen as it st
   expect(text()).toContain('here-42')
 })
 
-test('a token that is not valid is an error that the watcher hears, once', async () => {
+test('an invalid token is an error that the watcher gets once', async () => {
   const { proxy, terminalId } = await start()
   using stranger = createClient({ url: proxy.url, token: 'wrong', backoff: { baseMs: 1, maxMs: 1 } })
   const { promise, resolve } = Promise.withResolvers<[string, string | undefined]>()
@@ -72,7 +72,7 @@ test('a token that is not valid is an error that the watcher hears, once', async
   expect(await promise).toEqual(['refused', 'unauthorized'])
 })
 
-test('one that is not there is gone, and is not asked for again; closing the client ends the watching', async () => {
+test('an unknown terminal is gone, and is not asked for again; closing the client ends the watching', async () => {
   const { client, terminalId } = await start()
   const none = watch(client, 'trm_none')
   await eventually(() => none.states.at(-1)).toBe('gone')

@@ -13,20 +13,20 @@ import { asParleyError, forbiddenOrigin } from './http.ts'
 import { callSafely } from './listeners.ts'
 import { openWebSocket, type WebSocketTarget } from './open-websocket.ts'
 
-/** A terminal of the server, watched over a WebSocket of its own until `close()`. */
+/** A terminal of the server, watched over its own WebSocket until `close()`. */
 export type TerminalWatch = {
-  /** False if the server cannot be heard: nothing was sent. */
+  /** False if the server is not connected: nothing was sent. */
   send(frame: TerminalClientFrame): boolean
-  /** Stops watching. The terminal goes on. */
+  /** Stops watching. The terminal continues. */
   close(): void
 }
 
 export type TerminalListener = {
-  /** Whenever it opens, the first frame is the screen as it stands: nothing has to be remembered. */
+  /** After each connect, the first frame is the current screen: a client need not store anything. */
   onFrame(frame: TerminalServerFrame): void
   /**
-   * lost: it is tried again, also when the server dropped this reader as too slow. gone: there is no such terminal any
-   * more. refused: the server does not let us in, for the reason given. After the last two nothing more comes.
+   * lost: the client reconnects, also when the server disconnected it as too slow. gone: the terminal no longer
+   * exists. refused: the server refuses access, for the given reason. Nothing comes after the last two.
    */
   onState?(state: 'open' | 'lost' | 'gone' | 'refused', error?: ParleyError): void
 }
@@ -36,7 +36,7 @@ export type TerminalTarget = Omit<WebSocketTarget, 'path' | 'token'> & {
   readonly clock: Clock
   readonly backoff: Backoff
   readonly closing: AbortSignal
-  /** Why it could not be opened, as for the socket of the feed. */
+  /** Why the WebSocket could not be opened, as for the socket of the feed. */
   readonly probe: () => Promise<ParleyError | undefined>
 }
 
@@ -86,7 +86,7 @@ export function watchTerminal(
     }
   }
 
-  /** It is tried again, unless the server does not let us in. */
+  /** Reconnects, unless the server refuses access. */
   function lost(error?: ParleyError): void {
     if (over) return
     if (error?.code === 'unauthorized' || error?.code === 'forbidden') {

@@ -6,7 +6,7 @@ import { createReload } from './reload.ts'
 import { untilReached } from './retry.ts'
 import type { SocketStatus } from './socket.ts'
 
-/** Everything that waits for a person, in all sessions, kept current. */
+/** All requests that wait for a person, in all sessions, kept current. */
 export type WaitingList = LiveStore<WaitingListSnapshot> & { close(): void }
 
 export type WaitingListSnapshot = {
@@ -46,7 +46,7 @@ export function createWaitingList(client: ClientParts, options: { schedule?: Sch
     }
   })
 
-  /** A summary says only how many wait, so the requests are read again when a session has or had some. */
+  /** A summary contains only the number of requests, so they are loaded again when a session has or had some. */
   function changed(frame: ServerFrame & { type: 'session-changed' }): void {
     const had = requests.some((waiting) => waiting.session.id === frame.session)
     if (had || reload.running || (frame.summary?.waiting ?? 0) > 0) reload.run()

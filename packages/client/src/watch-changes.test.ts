@@ -46,7 +46,7 @@ function listen(client: ReturnType<typeof createClient>, id: string) {
   return { news, states, leave }
 }
 
-test('what is written in the folder is told, also after a cut, and no more when nobody listens', async () => {
+test('writes in the folder are reported, also after a cut, until the watch ends', async () => {
   const { client, proxy, id, folder } = await start()
   const { news, states, leave } = listen(client, id)
   await eventually(() => states).toEqual(['watching'])
@@ -66,7 +66,7 @@ test('what is written in the folder is told, also after a cut, and no more when 
   expect(news).toHaveLength(told)
 })
 
-test('a session that there is not is refused once; a server that stops ends the stream', async () => {
+test('an unknown session is refused once; a server that stops ends the stream', async () => {
   const { client, id, parley } = await start()
   const nobody = listen(client, 'ses_nobody')
   await eventually(() => nobody.states).toEqual(['refused'])

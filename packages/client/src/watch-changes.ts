@@ -5,17 +5,17 @@ import { asParleyError, isUnreachable } from './http.ts'
 import { callSafely } from './listeners.ts'
 
 export type ChangesListener = {
-  /** Files, or folders with all in them, that were written; without paths, anything may differ. */
+  /** Files that were written, or folders with everything in them; without paths, anything may differ. */
   onChanged(paths?: readonly string[]): void
   /**
-   * watching: whatever changes from now on is told; look once yourself. partial: the same, but some news may be
-   * missed, because there is more than can be watched.
-   * lost: nothing is heard, it is tried again. refused: nothing is heard, and nothing more comes.
+   * watching: every change from now on is reported; load the current state once. partial: the same, but some changes
+   * may be missed, because the folder is too large to be watched completely. lost: nothing is reported, and the
+   * client reconnects. refused: nothing is reported, and nothing more comes.
    */
   onState?(state: 'watching' | 'partial' | 'lost' | 'refused'): void
 }
 
-/** Hears when files in a session's folder change, until the function that it gives back is called. */
+/** Reports when files in a session's folder change, until the returned function is called. */
 export function watchChanges(
   { http, clock, closing }: ClientParts,
   sessionId: string,

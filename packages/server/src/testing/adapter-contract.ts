@@ -32,9 +32,10 @@ export type {
 import { afterAll, beforeAll, describe, expect, it } from './peers.ts'
 
 /**
- * Declare or fail: every rule of the port `AgentAdapter` on a real host, for any agent. Each capability has a case. One that
- * is declared must be shown; one that is not is reported as not supported, and what needs it must be refused. A general
- * case that an agent cannot be brought to (its scenario says why) is no test here: the adapter shows it in another way.
+ * Tests every rule of the port `AgentAdapter` on a real host, for any agent. Each capability has a case. A declared
+ * capability must be demonstrated; one that is not declared is reported as not supported, and commands that need it
+ * must be refused. A general case that is not possible with an agent (its scenario gives the reason) is not run here:
+ * the adapter tests it in another way.
  */
 export function adapterContract(name: string, setup: ContractSetup): void {
   const { timeoutMs = 30_000, scenarios } = setup
@@ -88,7 +89,7 @@ const titles: Record<Verdict, (capability: CapabilityName) => string> = {
   'no-case': () => 'the contract has no case for it: add one to capability-cases.ts',
 }
 
-/** Rejects when the agent does not do what the capability says. */
+/** Rejects if the agent does not do what the capability says. */
 export async function expectShown<Name extends CapabilityName>(
   name: Name,
   bench: Bench,

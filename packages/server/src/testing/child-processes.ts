@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { setTimeout } from 'node:timers/promises'
 
-/** Processes whose parent is this test and whose command line has these words. */
+/** Child processes of this test whose command line contains this text. */
 export function childrenWith(words: string): number[] {
   const children = execFileSync('ps', ['-o', 'pid=,args=', '--ppid', String(process.pid)], {
     encoding: 'utf8',
@@ -12,13 +12,13 @@ export function childrenWith(words: string): number[] {
     .map((line) => Number.parseInt(line, 10))
 }
 
-/** Resolves when no process of this machine has these words in its command line. */
+/** Resolves when no process of this machine has this text in its command line. */
 export async function noneWith(words: string): Promise<void> {
   const all = () => execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' })
   while (all().includes(words)) await setTimeout(20)
 }
 
-/** Kills these processes, each with its group, as soon as there is one. */
+/** Waits for at least one such process, then kills each with its process group. */
 export async function killChildren(words: string): Promise<void> {
   let children = childrenWith(words)
   for (; children.length === 0; children = childrenWith(words)) await setTimeout(20)

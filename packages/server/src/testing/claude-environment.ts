@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 
 /**
- * What the real Claude Code needs to run against a model server on loopback: nothing of this machine's own, one
- * retry, no traffic of its own accord.
+ * The environment for the real Claude Code against a model server on loopback: nothing of this machine, one retry, no
+ * traffic of its own.
  */
 export function claudeEnvironment({ url, home }: { url: string; home: string }): Record<string, string> {
   return {

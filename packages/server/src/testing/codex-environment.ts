@@ -5,7 +5,7 @@ import type { WireEvent } from './model-server.ts'
 export type CodexSetup = {
   readonly url: string
   readonly home: string
-  /** How often a call of the model is tried again. */
+  /** How often a call of the model is retried. */
   readonly retries?: number
   /** Codex has two kinds of subagents; its newer models use the second. */
   readonly secondSubagents?: boolean
@@ -16,8 +16,9 @@ export type CodexSetup = {
 }
 
 /**
- * What the real Codex needs to run against a model server on loopback: a home of its own, whose settings name the
- * server, and nothing of this machine's. Its temporary folder is not above its home: it would complain.
+ * The environment for the real Codex against a model server on loopback: a home of its own, whose settings name the
+ * server, and nothing of this machine. Its temporary folder is not above its home, which Codex would report as a
+ * problem.
  */
 export function codexEnvironment(setup: CodexSetup): Record<string, string> {
   const { url, home, retries = 0, secondSubagents = true, hooks = true, settings = '' } = setup
@@ -50,7 +51,10 @@ stream_max_retries = ${retries}
   }
 }
 
-/** Codex knows tools of servers and subagents by a namespace, which the model server cannot say: `namespace/tool`. */
+/**
+ * Codex names tools of servers and subagents with a namespace, which the model server cannot express:
+ * `namespace/tool`.
+ */
 export function withNamespaces(event: WireEvent): WireEvent {
   const { item, response } = event as {
     item?: NativeCall

@@ -3,13 +3,13 @@ import { afterEach, beforeEach, describe, expect, it } from './peers.ts'
 
 export type DeviceStoreUnderTest = {
   readonly store: DeviceStore
-  /** Closes the store and opens what it kept. A store without it says why in `notDurable`. */
+  /** Closes the store and opens it again. A store without it gives the reason in `notDurable`. */
   readonly reopen?: () => Promise<DeviceStore>
   readonly notDurable?: string
   cleanup(): Promise<void>
 }
 
-/** Every rule of the port `DeviceStore`, for any store. */
+/** Tests every rule of the port `DeviceStore`, for any store. */
 export function deviceStoreContract(name: string, open: () => Promise<DeviceStoreUnderTest>): void {
   describe(`${name} keeps the contract of a device store`, () => {
     let tested: DeviceStoreUnderTest
@@ -20,14 +20,14 @@ export function deviceStoreContract(name: string, open: () => Promise<DeviceStor
     })
     afterEach(() => tested.cleanup())
 
-    it('keeps devices in the order in which they came, each with all its fields', async () => {
+    it('keeps devices in the order in which they were added, each with all its fields', async () => {
       expect(await store.devices()).toEqual([])
       const devices = [deviceOf('b'), deviceOf('a', { revokedAt: 9 }), deviceOf('c', { name: '"; --é\n' })]
       for (const device of devices) await store.putDevice(device)
       expect(await store.devices()).toEqual(devices)
     })
 
-    it('replaces a device in its place, and takes a revocation back with it', async () => {
+    it('replaces a device at its place, which can remove a revocation', async () => {
       await store.putDevice(deviceOf('a', { revokedAt: 5 }))
       await store.putDevice(deviceOf('b'))
       await store.putDevice(deviceOf('a', { lastSeenAt: 7 }))
@@ -41,7 +41,7 @@ export function deviceStoreContract(name: string, open: () => Promise<DeviceStor
       expect(await store.devices()).toEqual([])
     })
 
-    it('shares nothing with its callers', async () => {
+    it('shares no objects with its callers', async () => {
       const given = { ...deviceOf('a') }
       await store.putDevice(given)
       given.name = 'changed'
@@ -50,7 +50,7 @@ export function deviceStoreContract(name: string, open: () => Promise<DeviceStor
       expect(await store.devices()).toEqual([deviceOf('a')])
     })
 
-    it('keeps devices across a reopening, or says why not', async () => {
+    it('keeps devices when it is reopened, or gives the reason why not', async () => {
       await store.putDevice(deviceOf('a', { revokedAt: 3 }))
       if (!tested.reopen) return expect(tested.notDurable).toMatch(/\w/)
       expect(await (await tested.reopen()).devices()).toEqual([deviceOf('a', { revokedAt: 3 })])

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** One attempt a call, no traffic of its own accord, and the key of the environment. */
+/** One attempt for each call, no traffic of its own, and the key of the environment. */
 const settings = {
   security: { auth: { selectedType: 'gemini-api-key' } },
   general: { enableAutoUpdate: false, maxAttempts: 1 },
@@ -9,8 +9,8 @@ const settings = {
 }
 
 /**
- * What the real Gemini CLI needs to run against a model server on loopback: nothing of this machine's own. The model is
- * named, since without a name every prompt is preceded by a call that asks which model to take.
+ * The environment for the real Gemini CLI against a model server on loopback: nothing of this machine. The model is
+ * named, because otherwise every prompt is preceded by a call that asks which model to use.
  */
 export function geminiEnvironment({ url, home }: { url: string; home: string }): Record<string, string> {
   mkdirSync(join(home, '.gemini'), { recursive: true })

@@ -1,11 +1,11 @@
 import type { Clock } from '../core/clock.ts'
 
-/** A clock that stands still until a test moves it. What is due `soon` waits for `runSoon`. */
+/** A clock that stands still until a test advances it. Calls of `soon` wait for `runSoon`. */
 export type HandClock = Clock & {
-  /** Moves the time on and makes the calls that fall due, in their order. */
+  /** Advances the time and makes the calls that are due, in order. */
   advance(ms: number): void
   runSoon(): void
-  /** How many calls of `after` are still to come. */
+  /** How many calls of `after` are pending. */
   readonly waiting: number
 }
 

@@ -1,7 +1,9 @@
 import type { AppendBatch, SessionStore } from '../core/session-store.ts'
 import { createMemoryStore } from '../stores/memory.ts'
 
-/** A store in memory whose writes wait for `letGo` once it is told to `hold`, or fail once. It remembers them. */
+/**
+ * A memory store whose writes wait for `letGo` after `hold`, or fail once after `failNext`. It records its writes.
+ */
 export function heldStore() {
   const disk = createMemoryStore()
   const appended: AppendBatch[] = []

@@ -5,14 +5,14 @@ import { createMemoryStore } from '../stores/memory.ts'
 import { logProblems } from './invariants.ts'
 import { expect } from './peers.ts'
 
-/** For tests of what an agent remembers: a host with the agent, and what was imported into it. */
+/** For tests of an agent's conversations: a host with the agent, and what was imported into it. */
 
 export async function hostWith(adapter: AgentAdapter): Promise<Host & AsyncDisposable> {
   const host = await createHost({ adapters: [adapter], store: createMemoryStore() })
   return Object.assign(host, { [Symbol.asyncDispose]: () => host.close() })
 }
 
-/** The first conversation that the agent had in this folder. */
+/** Imports the first conversation of the agent in this folder. */
 export async function importFrom(host: Host, agent: string, cwd: string) {
   const [found] = await host.conversations(agent, { cwd })
   const { agentSessionId = '' } = found ?? {}
@@ -20,7 +20,7 @@ export async function importFrom(host: Host, agent: string, cwd: string) {
   return { state, agentSessionId, ...(await lawfulLog(host, state.id)) }
 }
 
-/** The same; and it is one session, however often it is imported. */
+/** The same, and checks that importing it again gives the same session. */
 export async function importOnce(host: Host, agent: string, cwd: string) {
   const imported = await importFrom(host, agent, cwd)
   const { state, agentSessionId } = imported

@@ -7,7 +7,9 @@ import {
   type SessionState,
 } from '@parley/protocol'
 
-/** What every log must satisfy, whatever happened to processes and sockets. Returns what is wrong, in words. */
+/**
+ * The invariants of every log, whatever happened to processes and sockets. Returns a description of each violation.
+ */
 export function logProblems(events: readonly SessionEvent[]): string[] {
   const check = new LogCheck()
   for (const event of events) check.take(event)
@@ -48,7 +50,7 @@ class LogCheck {
     }
   }
 
-  /** What a background task has open ends with it, at the latest; its requests may wait while it is parked. */
+  /** What a background task has open ends with the task at the latest; its requests may wait while it is parked. */
   #takeTask(event: SessionEvent): void {
     if (event.type === 'task.updated' && event.status !== 'running') {
       const isOurs = (one: Open) => backgroundTaskOf(this.#state, one)?.taskId === event.taskId

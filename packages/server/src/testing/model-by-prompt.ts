@@ -1,23 +1,28 @@
 import { existsSync } from 'node:fs'
 import type { ModelAnswer, ModelRequest, ModelServer } from './model-server.ts'
 
-/** What the model says next: an answer, or all that was said to it so far; once the file `after` exists, if one is named. */
+/**
+ * The next answer of the model: a given one, or everything that was said to it so far; after the file `after` exists,
+ * if one is named.
+ */
 export type PromptedAnswer = (ModelAnswer | { readonly say: 'history' }) & { readonly after?: string }
 
 type Message = { readonly role: string; readonly text: string }
 
 const marker = /<<model (.*)>>/s
 const mostCalls = 10_000
-/** What Claude Code and Gemini put in the model's mouth when a conversation was broken off. */
+/** What Claude Code and Gemini insert as an answer of the model when a conversation was interrupted. */
 const filler = /^No response requested\.$|^\[The previous response was interrupted/
 
-/** A prompt that carries what the model will answer, call by call. It holds across restarts: nothing else is kept. */
+/**
+ * A prompt that contains the answers of the model, call by call. It works across restarts: nothing else is stored.
+ */
 export function modelPrompt(words: string, ...answers: readonly PromptedAnswer[]): string {
   return `${words} <<model ${JSON.stringify(answers)}>>`
 }
 
 /**
- * Makes the model answer what the latest prompt carries. `again` marks a prompt that asks for the last answer once
+ * Makes the model give the answers in the latest prompt. `again` matches a prompt that asks for the last answer once
  * more, as after a restart.
  */
 export function answerByPrompt(server: ModelServer, again: RegExp): void {
@@ -33,7 +38,10 @@ export function answerByPrompt(server: ModelServer, again: RegExp): void {
   )
 }
 
-/** What a prompt carries; of several in one message, as some agents join them, the last. One may carry another in a string. */
+/**
+ * The answers in a prompt; if one message contains several prompts, as some agents join them, those of the last. A
+ * prompt may contain another one in a string.
+ */
 function answersIn(text: string): readonly PromptedAnswer[] {
   const end = text.lastIndexOf('>>')
   for (let at = text.indexOf('<<model '); at >= 0; at = text.indexOf('<<model ', at + 1)) {
@@ -52,7 +60,7 @@ async function appeared(path: string): Promise<void> {
 function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer & { after?: string } {
   const last = messages.findLast(({ role }) => role === 'user')?.text ?? ''
   if (/create a detailed summary/i.test(last)) return { content: '<summary>All that was said.</summary>' }
-  // What is said in mid-turn may come in a message of the role `system`.
+  // A prompt that is steered into a turn may come in a message of the role `system`.
   const start = messages.findLastIndex(({ role, text }) => role !== 'assistant' && marker.test(text))
   const answers = answersIn(messages[start]?.text ?? '')
   const given = countAnswers(messages.slice(start + 1), answers, again)
@@ -65,8 +73,8 @@ function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer & 
 }
 
 /**
- * How many answers were given and stand. Asked again, the model goes back to its last call: what it may have said
- * meanwhile, to nobody, does not stand.
+ * How many answers were given and count. When asked again, the model returns to its last call: what it may have said
+ * to nobody meanwhile does not count.
  */
 function countAnswers(
   messages: readonly Message[],
@@ -90,14 +98,14 @@ function countAnswers(
   return given
 }
 
-/** A call that is asked for again comes under a new id, as from a real model. */
+/** A call that is asked for again gets a new id, as from a real model. */
 function withFreshIds(answer: ModelAnswer, messages: number): ModelAnswer {
   return JSON.parse(
     JSON.stringify(answer).replaceAll('"id":"toolu_', `"id":"toolu_${messages}_`),
   ) as ModelAnswer
 }
 
-/** Some agents ask for a title at the same time: what has no tools is another question. */
+/** Some agents ask for a title at the same time: a request without tools is another conversation. */
 function bodyOf({ calls }: ModelServer, request: ModelRequest): ModelServer['calls'][number]['body'] {
   const hasTools = (list: unknown) => Array.isArray(list) && list.length > 0
   return (
@@ -111,7 +119,7 @@ function bodyOf({ calls }: ModelServer, request: ModelRequest): ModelServer['cal
   )
 }
 
-/** Several conversations may go on at once: each has words of its own in its last prompt. */
+/** Several conversations may run at once: each has its own text in its last prompt. */
 function isAbout(body: Readonly<Record<string, unknown>>, { messages }: ModelRequest): boolean {
   const texts = messages.map(({ content }) =>
     typeof content === 'string' ? content : JSON.stringify(content ?? ''),
@@ -125,7 +133,7 @@ type NativeMessage = {
   readonly content?: string | readonly { readonly text?: string }[]
 }
 
-/** The conversation as it was sent, not as the server reads it: what a person says in mid-turn may be in any message. */
+/** The conversation as it was sent, not as the server parses it: a steered prompt may be in any message. */
 function messagesOf(body: ModelServer['calls'][number]['body']): Message[] {
   if (Array.isArray(body?.contents)) return geminiMessages(body.contents)
   if (Array.isArray(body?.input)) return responsesMessages(body.input)
@@ -137,7 +145,7 @@ function messagesOf(body: ModelServer['calls'][number]['body']): Message[] {
 
 type GeminiContent = { readonly role?: string; readonly parts?: readonly { readonly text?: string }[] }
 
-/** Gemini puts what a person says in a row into one message: its parts are looked at one by one. */
+/** Gemini joins consecutive prompts of a person into one message: its parts are read one by one. */
 function geminiMessages(contents: readonly GeminiContent[]): Message[] {
   return contents.flatMap(({ role, parts = [] }): Message[] => {
     const texts = parts.map(({ text = '' }) => text)
@@ -150,7 +158,7 @@ type ResponsesItem = NativeMessage & { readonly type?: string; readonly output?:
 
 const saidByModel = new Set(['function_call', 'custom_tool_call', 'reasoning'])
 
-/** The Responses API has an item for each part of an answer: those in a row are one. */
+/** The Responses API has an item for each part of an answer: consecutive items are one message. */
 function responsesMessages(input: readonly ResponsesItem[]): Message[] {
   const messages: Message[] = []
   for (const { type = 'message', role, content = '', output } of input) {
@@ -166,7 +174,7 @@ function responsesMessages(input: readonly ResponsesItem[]): Message[] {
   return messages
 }
 
-/** A conversation and its subagents may call at once: the last result tells whose call a body is. */
+/** A conversation and its subagents may call at once: the last result identifies the body. */
 function isResponsesCall({ input }: Readonly<Record<string, unknown>>, { messages }: ModelRequest): boolean {
   if (!Array.isArray(input)) return true
   const id = messages.findLast(({ role }) => role === 'tool')?.tool_call_id

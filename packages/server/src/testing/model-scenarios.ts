@@ -5,13 +5,13 @@ import { call, done, onePixel } from './model-answers.ts'
 import { modelPrompt, type PromptedAnswer } from './model-by-prompt.ts'
 import type { ModelAnswer } from './model-server.ts'
 
-/** How the models of two agents differ, as far as these scenarios go. */
+/** How the models of two agents differ, as far as these scenarios need it. */
 export type ModelWords = {
-  /** Lets the model ask for a command. */
+  /** An answer in which the model calls a command. */
   command(line: string): ModelAnswer
-  /** What the model calls the tool `say` of an MCP server `echo`. */
+  /** The model's name of the tool `say` of an MCP server `echo`. */
   readonly echo: string
-  /** What the model says when it was called, if not all that it heard. */
+  /** What the model says after the call, if not everything it was told. */
   readonly echoed?: string
 }
 
@@ -63,7 +63,10 @@ export function modelScenarios({ command, echo, echoed }: ModelWords) {
   } as const satisfies Partial<Scenarios>
 }
 
-/** More of them, for an agent that can be steered, forks and sums up. `home` is a folder to wait for a file in. */
+/**
+ * Further scenarios, for an agent with steering, forks and compaction. `home` is the folder of the file that they
+ * wait for.
+ */
 export function steeredScenarios(home: string, { command }: Pick<ModelWords, 'command'>) {
   const waiting = command(`until [ -e ${home}/go ]; do sleep 0.05; done; sleep 0.5`)
   return {
@@ -86,7 +89,7 @@ export function steeredScenarios(home: string, { command }: Pick<ModelWords, 'co
   } as const satisfies Partial<Scenarios>
 }
 
-/** Of a model that asks with this tool which colour a person wants, and then gives this answer. */
+/** A scenario in which the model asks with this tool which colour a person wants, and then gives this answer. */
 export function colourScenario(tool: string, question: object, answer: PromptedAnswer, says: string) {
   const options = [
     { label: 'red', description: 'warm' },
@@ -100,13 +103,13 @@ export function colourScenario(tool: string, question: object, answer: PromptedA
   } satisfies Scenarios['questions']
 }
 
-/** Of a model that counts what it used in the words of its vendor. */
+/** Scenarios in which the model reports its usage in the format of its vendor. */
 export function usageScenarios(usage: Readonly<Record<string, number>>) {
   const scenario = { prompt: modelPrompt('Hello.', { content: 'Hello.', usage }) }
   return { usage: scenario, cost: scenario } satisfies Partial<Scenarios>
 }
 
-/** Of Claude Code's own tools, in whatever way it is reached. */
+/** Scenarios for the own tools of Claude Code, whatever protocol connects it. */
 export function claudeScenarios(home: string) {
   const command = (line: string) => call('Bash', { command: line, description: 'a command' })
   const words = { command, echo: 'mcp__echo__say', echoed: 'It said parsley.' }
@@ -138,7 +141,7 @@ export function claudeScenarios(home: string) {
   } as const satisfies Partial<Scenarios>
 }
 
-/** Claude Code starts subagents in the background unless it is told otherwise. */
+/** Claude Code starts subagents in the background by default. */
 function claudeBackground(command: (line: string) => ModelAnswer): BackgroundScenario {
   return {
     asks: (go) => {

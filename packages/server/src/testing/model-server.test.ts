@@ -23,7 +23,7 @@ function ask(server: ModelServer, content: string): Promise<Response> {
   })
 }
 
-it('answers by script, step by step, and keeps every request', () =>
+it('a model server answers by script, step by step, and records every request', () =>
   withServer(async (server) => {
     server.script(() => true, [{ response: { content: 'first' } }, { response: { content: 'second' } }])
     expect(await (await ask(server, 'a')).text()).toContain('first')
@@ -36,7 +36,7 @@ it('answers by script, step by step, and keeps every request', () =>
     ])
   }))
 
-it('falls silent where it is told to, until it is released', () =>
+it('a model server pauses an answer where it is told to, until it is released', () =>
   withServer(async (server) => {
     server.script(() => true, [{ response: { content: 'a whole sentence' } }])
     const hold = server.hold(2)
@@ -47,7 +47,7 @@ it('falls silent where it is told to, until it is released', () =>
     expect(await answer.text()).toContain('message_stop')
   }))
 
-it('changes and drops events on their way', () =>
+it('a model server changes and drops events before they are sent', () =>
   withServer(async (server) => {
     server.script(() => true, [{ response: { content: 'words' } }])
     server.wire((event) => (event.type === 'content_block_delta' ? '' : { ...event, marked: true }))
@@ -56,13 +56,13 @@ it('changes and drops events on their way', () =>
     expect(body).toContain('"marked":true')
   }))
 
-it('counts tokens without a script', () =>
+it('a model server counts tokens without a script', () =>
   withServer(async (server) => {
     const answer = await fetch(`${server.url}/v1/messages/count_tokens`, { method: 'POST', body: '{}' })
     expect(await answer.json()).toMatchObject({ input_tokens: 10 })
   }))
 
-it('stops although an answer is still open', async () => {
+it('a model server stops although an answer is still open', async () => {
   const server = await startModelServer()
   server.script(() => true, [{ response: { content: 'a whole sentence' } }])
   const hold = server.hold(1)

@@ -3,17 +3,20 @@ import type { ChatCompletionRequest, FixtureOpts, FixtureResponse } from '@copil
 import { installed, missing } from './peers.ts'
 
 /**
- * A model on loopback that says what a script tells it to. It speaks every protocol that our agents speak, keeps
- * every request with its body, and can fall silent in the middle of an answer.
+ * A model on loopback that answers by script. It speaks every protocol that our agents speak, records every request
+ * with its body, and can pause in the middle of an answer.
  */
 export type ModelServer = {
   readonly url: string
   readonly calls: readonly ModelCall[]
-  /** The n-th call that `isMine` gets the n-th answer; a retry is a call. The first script that fits wins. */
+  /**
+   * The n-th call that `isMine` accepts gets the n-th answer; a retry counts as a call. The first script that matches
+   * is used.
+   */
   script(isMine: (request: ModelRequest) => boolean, steps: readonly ModelStep[]): void
-  /** The next request gets `after` events and then silence, until it is released. */
+  /** The next request gets `after` events and then a pause, until it is released. */
   hold(after: number): Hold
-  /** Changes every event on its way out. A string is written as it is; an empty one drops the event. */
+  /** Changes every event before it is sent. A string is written as it is; an empty one drops the event. */
   wire(change: (event: WireEvent, call: ModelCall) => WireEvent | string): void
   /** Ends at once, open answers included. */
   stop(): Promise<void>
@@ -23,22 +26,22 @@ export type ModelCall = {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** The request as the agent sent it, once it is read. */
+  /** The request as the agent sent it, once it has been read. */
   body?: Readonly<Record<string, unknown>>
   status?: number
-  /** The whole answer was taken. */
+  /** The whole answer was sent. */
   complete?: boolean
 }
 
 export type ModelRequest = ChatCompletionRequest
-/** What the model answers: words, thinking, tool calls, blocks in any order, or an error. */
+/** An answer of the model: text, thinking, tool calls, blocks in any order, or an error. */
 export type ModelAnswer = FixtureResponse
 export type ModelStep = FixtureOpts & {
   readonly response: ModelAnswer | ((request: ModelRequest) => ModelAnswer | Promise<ModelAnswer>)
 }
 export type WireEvent = Readonly<Record<string, unknown>> & { readonly type?: string }
 export type Hold = {
-  /** Resolves when the answer has come to its silence. */
+  /** Resolves when the answer has reached its pause. */
   readonly reached: Promise<void>
   release(): void
 }
@@ -132,7 +135,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Stands between the server and the socket: rewrites events, and keeps them back while a hold lasts. */
+/** Sits between the server and the socket: rewrites events, and holds them back during a hold. */
 function tapEvents(
   response: ServerResponse,
   change: (event: WireEvent) => WireEvent | string,

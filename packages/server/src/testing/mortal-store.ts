@@ -3,8 +3,8 @@ import type { SessionStore } from '../core/session-store.ts'
 const never = new Promise<never>(() => undefined)
 
 /**
- * A store that dies as a process does: from some write on nothing comes back, and that write itself may or may not
- * have reached the disk. The store underneath lives on and can be opened by another host.
+ * A store that dies as a process does: from some write on no call returns, and that write itself may or may not have
+ * reached the disk. The store underneath survives and can be opened by another host.
  */
 export function mortalStore(store: SessionStore): {
   store: SessionStore

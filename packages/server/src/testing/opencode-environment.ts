@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { testAgentsFolder } from './agents-folder.ts'
 
-/** A model of the scripted server's, with a price, so that there is a cost, and a choice of efforts. */
+/** A model of the scripted server, with a price, so that there is a cost, and a choice of efforts. */
 const model = {
   tool_call: true,
   reasoning: true,
@@ -32,9 +32,9 @@ export function opencodeConfig(url: string): Record<string, unknown> {
 }
 
 /**
- * What the real OpenCode needs to run against a model server on loopback: nothing of this machine's own. What it would
- * fetch by itself (packages, programs, lists of models) it does not get: the proxy that leads outside is not there.
- * Nor does it read its built-in list of all models, which costs it a second for each folder.
+ * The environment for the real OpenCode against a model server on loopback: nothing of this machine. Downloads of its
+ * own (packages, programs, lists of models) fail: they go through a proxy that does not exist. It does not read its
+ * built-in list of all models either, which takes a second for each folder.
  */
 export function opencodeEnvironment({ url, home }: { url: string; home: string }): Record<string, string> {
   const quiet = quietEnvironment(home)
@@ -63,7 +63,9 @@ export function quietEnvironment(home: string): Record<string, string> {
   }
 }
 
-/** OpenCode installs its package for plugins wherever it finds settings, and waits for that where there are tools. */
+/**
+ * OpenCode installs its plugin package wherever it finds settings, and waits for the installation if there are tools.
+ */
 function pretendInstalled(folder: string): void {
   const dependencies = { '@opencode-ai/plugin': '*' }
   mkdirSync(join(folder, 'node_modules'), { recursive: true })
@@ -71,7 +73,7 @@ function pretendInstalled(folder: string): void {
   writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ packages: { '': { dependencies } } }))
 }
 
-/** The program itself. */
+/** The path of the program. */
 export function opencodeProgram(): string {
   const program = join(testAgentsFolder(), 'opencode', 'node_modules', '.bin', 'opencode')
   if (!existsSync(program)) throw new Error(`OpenCode is not installed for tests: ${program} is missing.`)

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 
-/** The processes that this one has started and that are alive, but for the one that looks. */
+/** The live child processes of this process, except the `ps` that lists them. */
 export function ownChildren(): string[] {
   const lines = execFileSync('ps', ['-eo', 'pid=,ppid=,stat=,comm='], { encoding: 'utf8' }).split('\n')
   return lines

@@ -1,7 +1,8 @@
 import { ParleyError } from '@parley/protocol'
 
 /**
- * Optional peers of `@parley/server/testing`. It can be imported without them; what needs one says so when it is called.
+ * Optional peers of `@parley/server/testing`. It can be imported without them; a function that needs one throws an
+ * error that names it.
  */
 const vitest = await installed(() => import('vitest'))
 const fastCheck = await installed(() => import('fast-check'))

@@ -93,7 +93,7 @@ const ending: Arbitrary<Step> = fc.oneof(
   fc.constant<Step>({ type: 'hang' }),
 )
 
-/** Whatever an agent may do in a turn, and in what order. */
+/** Anything that an agent may do in a turn, in any order. */
 export const randomScript: Arbitrary<Script> = fc
   .tuple(
     fc.array(fc.oneof({ weight: 3, arbitrary: plain }, { weight: 2, arbitrary: asking }), { maxLength: 6 }),

@@ -8,7 +8,7 @@ import type {
   Person,
 } from '../core/agent-adapter.ts'
 
-/** For tests of an adapter without a host: what to connect with, what to send, and how to read. */
+/** For tests of an adapter without a host: the input to connect with, the messages to send, and a reader. */
 
 const never = new Promise<never>(() => undefined)
 export const silentPerson: Person = { forbids: () => false, permit: () => never, answer: () => never }
@@ -45,7 +45,7 @@ export function promptMessage(
   return { type, prompt: { promptId: 'prm', parts, delivery: 'queue', at: 0 } }
 }
 
-/** Reads until `stop` has seen enough, or to the end. The connection stays open for more. */
+/** Reads until `stop` returns true, or to the end. The connection stays open. */
 export async function readUntil(
   connection: AgentConnection,
   stop: (output: AgentOutput) => boolean,

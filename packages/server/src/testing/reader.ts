@@ -10,15 +10,15 @@ import {
 import type { Host } from '../core/host.ts'
 
 /**
- * A client in a test: follows a session, folds what it hears, and notes whatever no client may ever see. It can leave
- * and come back, also to another host on the same store.
+ * A client in a test: follows a session, folds what it receives, and records what no client may ever see. It can
+ * disconnect and reconnect, also to another host on the same store.
  */
 export class TestReader {
   readonly problems: string[] = []
   readonly sessionId: string
   view: SessionView
   epoch: string | undefined
-  /** Set when a server was killed: a block that was open then may have lost its last moments. */
+  /** The blocks that were open when a server was killed: they may have lost their end. */
   killed = new Set<string>()
   #stop: (() => void) | undefined
   #ended = new Set<string>()
@@ -73,7 +73,7 @@ export class TestReader {
     this.#stop = undefined
   }
 
-  /** Resolves when the view satisfies a fact. */
+  /** Resolves when the view satisfies a condition. */
   async until(fact: (view: SessionView) => boolean): Promise<void> {
     while (!fact(this.view)) await new Promise<void>((resolve) => this.#changed.push(resolve))
   }
@@ -87,7 +87,7 @@ export class TestReader {
     this.view = applyEvent(this.view, event)
   }
 
-  /** The deltas of a block add up to the block as written; a kill may cost the end of either, never its beginning. */
+  /** The deltas of a block add up to the block as written; a kill may cut the end of either, never the start. */
   #compare(event: Extract<SessionEvent, { type: 'text.written' }>): void {
     const open = this.view.state.openBlocks.find((block) => block.id === event.blockId)
     if (!open || open.type === 'tool-call' || open.gap) return

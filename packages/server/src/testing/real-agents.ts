@@ -9,7 +9,7 @@ import { geminiEnvironment } from './gemini-environment.ts'
 import type { ModelAnswer } from './model-server.ts'
 import { opencodeEnvironment } from './opencode-environment.ts'
 
-/** A real agent, and how its model would ask for a command. */
+/** A real agent, and the answer in which its model calls a command. */
 export type RealAgent = {
   readonly adapter: () => AgentAdapter
   readonly command: (line: string, id?: string) => ModelAnswer
@@ -17,7 +17,7 @@ export type RealAgent = {
 
 export type RealAgentName = 'claude' | 'codex' | 'opencode' | 'gemini' | 'claude-acp'
 
-/** Every agent that tests drive, with a home of its own, against one scripted model on loopback. */
+/** Every real agent of the tests, with a home of its own, against one scripted model on loopback. */
 export function realAgents({ url, home }: { url: string; home: string }): Record<RealAgentName, RealAgent> {
   const at = (name: RealAgentName) => {
     const own = join(home, name)

@@ -7,30 +7,30 @@ import { outputsOf } from './replaying.ts'
 
 const repository = resolve(import.meta.dirname, '../../../..')
 
-/** What was recorded of a real agent, and what its adapter makes of it. */
+/** Recordings of a real agent, and the outputs of its adapter for them. */
 export type Recordings = {
   readonly names: readonly string[]
-  /** What a reader of the log sees of each: every text once, in order. */
+  /** What a reader of the log sees of each recording: every text once, in order. */
   readonly texts: Readonly<Record<string, readonly unknown[]>>
-  /** How the turns of each end; one turn that is completed where there is no entry. */
+  /** The outcomes of the turns of each recording; one completed turn if there is no entry. */
   readonly outcomes: Readonly<Record<string, readonly string[]>>
-  /** Of the machine on which they were made. */
+  /** Matches traces of the machine on which they were made. */
   readonly traces: RegExp
-  /** Whether there is no block that is written without having been streamed. */
+  /** Whether every block that is written was streamed. */
   readonly streamsAll?: boolean
   read(name: string): unknown
   outputs(name: string): readonly AgentOutput[]
 }
 
-/** What holds for the recordings of any agent. */
+/** Tests that apply to the recordings of any agent. */
 export function recordingsHold(recordings: Recordings): void {
   const { names, texts, traces, streamsAll = false, read, outputs } = recordings
-  it('knows what every recording says', () => {
+  it('has the expected texts of every recording', () => {
     expect(Object.keys(texts).toSorted()).toEqual(names.toSorted())
   })
 
   describe.each(names)('the recording %s', (name) => {
-    it('holds no trace of the machine it was made on', () => {
+    it('contains no trace of the machine it was made on', () => {
       const text = JSON.stringify(read(name))
       expect(text).not.toMatch(traces)
       expect(text).not.toContain(repository)
@@ -44,7 +44,7 @@ export function recordingsHold(recordings: Recordings): void {
       expect(outputsOf(outputs(name), 'agent.unrecognised')).toEqual([])
     })
 
-    it('streams of every block what it writes', () => {
+    it('streams the text of every block that it writes', () => {
       const streamed = new Map<string, string>()
       for (const output of outputs(name)) {
         if (output.type !== 'text.streamed' && output.type !== 'thinking.streamed') continue
@@ -64,7 +64,9 @@ export function recordingsHold(recordings: Recordings): void {
 
 type Replayed = { log(): Promise<SessionEvent[]>; texts(): Promise<string[]> }
 
-/** A session in which it was replayed has a lawful log, every text in it once. Gives the log. */
+/**
+ * Checks that a session in which the recording was replayed has a valid log, with every text once. Returns the log.
+ */
 export async function expectRecorded(
   session: Replayed,
   { texts, outcomes }: Recordings,

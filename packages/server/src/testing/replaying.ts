@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createOutputQueue } from '../adapters/output-queue.ts'
 import type { AgentAdapter, AgentConnection, AgentOutput } from '../core/agent-adapter.ts'
 
-/** Recordings of real agents, and an agent that says again what was recorded. */
+/** Recordings of real agents, and an agent that replays them. */
 
 export function recordingsIn(folder: string): string[] {
   return readdirSync(folder).map((file) => file.replace(/\.jsonl$/, ''))
@@ -25,7 +25,7 @@ export function outputsOf<Type extends AgentOutput['type']>(
 
 const connected: AgentOutput = { type: 'agent.connected', agentSessionId: 'replayed' }
 
-/** The adapter `like`, whose agent says `first` at once and answers the n-th prompt with the n-th turn. */
+/** The adapter `like`, whose agent sends `first` at once and answers the n-th prompt with the n-th turn. */
 export function replaying(
   like: AgentAdapter,
   turns: readonly (readonly AgentOutput[])[],

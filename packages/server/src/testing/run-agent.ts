@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import type { Rejoining } from './adapter-contract/setup.ts'
 import { modelPrompt } from './model-by-prompt.ts'
 
-/** Runs an agent's own program until it ends, with these words on its input; resolves with what it prints. */
+/** Runs an agent's own program until it ends, with this text on its input; resolves with its output. */
 export async function runAgent(
   program: string,
   args: readonly string[],
@@ -22,7 +22,7 @@ export async function runAgent(
   return printed
 }
 
-/** Of an agent whose scripted model answers what a prompt carries. */
+/** The scenario for an agent whose scripted model gives the answers in its prompts. */
 export function rejoinScenario(speak: Rejoining['speak'], more: Pick<Rejoining, 'locks'> = {}): Rejoining {
   return {
     speak,

@@ -1,11 +1,11 @@
 import { type Script, scriptInPrompt } from '../adapters/scripted/script.ts'
 import type { Scenarios } from './adapter-contract.ts'
 
-/** Scenarios of the contract for the scripted agent, in whatever way it is reached. */
+/** Scenarios of the contract for the scripted agent, whatever protocol connects it. */
 
 export const json = (...steps: Script) => JSON.stringify(steps)
 
-/** A script for an agent that can tell what was said to it. */
+/** A script for an agent that can repeat what it was told. */
 export const remembering = (text: string, { history }: { history: readonly string[] }): Script =>
   text === 'what did I say?'
     ? [{ type: 'text', text: `You said: ${history.join('; ')}` }]
@@ -57,7 +57,7 @@ export const generalScripts = {
   toolCall: { prompt: json({ type: 'tool', name: 'Read', kind: 'read', output: ['one', 'two'] }) },
 } satisfies Partial<Scenarios>
 
-/** The turn that is steered waits for a gate `steered`. */
+/** The steered turn waits for the gate `steered`. */
 export const capabilityScripts = {
   streaming: { prompt: 'one two three' },
   thinking: { prompt: json({ type: 'thinking', text: 'hm, let me see' }) },

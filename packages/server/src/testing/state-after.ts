@@ -12,12 +12,12 @@ import { numbered } from '../core/session-log.ts'
 
 type Said = EventDraft | Delta
 
-/** The session `ses_1` after these drafts were recorded and these deltas streamed: the given of a test. */
+/** The session `ses_1` after these drafts were recorded and these deltas streamed. */
 export function stateAfter(...said: readonly Said[]): SessionState {
   return andThen(emptyState('ses_1', 'epo_1'), ...said)
 }
 
-/** Each event is a millisecond after the one before; the first is at 101. */
+/** Each event is one millisecond after the previous one; the first is at 101. */
 export function andThen(before: SessionState, ...said: readonly Said[]): SessionState {
   return said.reduce((state: SessionState, one) => {
     if (deltaTypes.has(one.type)) return applyDeltaToState(state, one as Delta)
@@ -26,7 +26,7 @@ export function andThen(before: SessionState, ...said: readonly Said[]): Session
   }, before)
 }
 
-/** What most sessions have been through, to begin with. */
+/** The first event of most test sessions. */
 export const created: DraftOf<'session.created'> = {
   type: 'session.created',
   agent: 'demo',

@@ -16,7 +16,7 @@ export function checkpointCases(tested: () => SessionStore): void {
   describe('checkpoints', () => {
     beforeEach(() => create('a'))
 
-    it('replace the blocks given and leave the others, in the order of their first', async () => {
+    it('replace those of the given blocks and keep the others, in the order in which the blocks were first saved', async () => {
       await tested().checkpoint('a', [textBlock('one', 'Hel'), callBlock('two', '{"pa', '')])
       await tested().checkpoint('a', [textBlock('one', 'Hello')])
       await tested().checkpoint('a', [callBlock('two', '{"path":1}', 'out'), textBlock('three', '')])
@@ -40,12 +40,12 @@ export function checkpointCases(tested: () => SessionStore): void {
         [textBlock('b', 'go \u{1f680}'.slice(0, 4)), textBlock('b', 'go \u{1f680}!')],
       ],
       ['cut within a character for now', [textBlock('b', 'go'), textBlock('b', 'go \u{1f680}'.slice(0, 4))]],
-    ])('may become %s', async (_, versions) => {
+    ])('can be replaced by a block %s', async (_, versions) => {
       for (const block of versions) await tested().checkpoint('a', [block])
       expect(await tested().checkpoints('a')).toEqual([versions.at(-1)])
     })
 
-    it('go with the batch that closes their block, the others stay', async () => {
+    it('are removed with the batch that closes their block; the others stay', async () => {
       await tested().checkpoint('a', [
         textBlock('one', '1'),
         textBlock('two', '2'),
@@ -61,7 +61,7 @@ export function checkpointCases(tested: () => SessionStore): void {
       expect(await tested().checkpoints('a')).toEqual([textBlock('two', '2'), textBlock('one', 'again')])
     })
 
-    it('all go with a state that has no open turn', async () => {
+    it('are all removed by a state without an open turn', async () => {
       await tested().checkpoint('a', [textBlock('one', '1'), textBlock('two', '2')])
       await tested().append({
         sessionId: 'a',

@@ -16,7 +16,7 @@ export function listCases(tested: () => SessionStore): void {
     (await tested().list({ limit: 100, ...query })).sessions.map(({ id }) => id)
 
   describe('the list', () => {
-    it('has the pinned first, then the latest changed, then by id', async () => {
+    it('has pinned sessions first, then the latest changed, then by id', async () => {
       await create('c', { updatedAt: 5 })
       await create('a', { updatedAt: 5 })
       await create('old', { updatedAt: 1 })
@@ -27,7 +27,7 @@ export function listCases(tested: () => SessionStore): void {
       expect(await listed({})).toEqual(['old but pinned', 'old', 'new', 'a', 'c'])
     })
 
-    it('gives summaries of the stored states', async () => {
+    it('returns summaries of the stored states', async () => {
       const forkedFrom = { sessionId: 'z', seq: 3 }
       await create('a', { title: 'T', cwd: '/w', agent: 'demo', forkedFrom, requests: [requestOf('q', 1)] })
       const [summary] = (await tested().list({ limit: 1 })).sessions
@@ -49,7 +49,7 @@ export function listCases(tested: () => SessionStore): void {
       expect(await listed({ agent: 'demo', status: 'idle', archived: false })).toEqual([])
     })
 
-    it('finds words in title, folder and agent, in any case, as they are written', async () => {
+    it('finds words in title, folder and agent, in any case, without wildcards', async () => {
       await create('a', { title: 'Fix the Über parser', cwd: '/home/me/Parley', agent: 'demo' })
       await create('b', { title: '100% sure_thing', cwd: '/home/me/other', agent: 'codex' })
       await create('c', { title: 'it\'s a \\ "quote"', cwd: '/x', agent: 'demo' })
@@ -99,7 +99,7 @@ export function listCases(tested: () => SessionStore): void {
       await expect(tested().list({ limit: 5, cursor })).rejects.toMatchObject({ code: 'validation_error' })
     })
 
-    it('knows which sessions go on with conversations of an agent', async () => {
+    it('finds the sessions that continue conversations of an agent', async () => {
       const connection = (agentSessionId: string) => ({ connection: { connectionId: 'c', agentSessionId } })
       await create('older', { agent: 'x', updatedAt: 1, pinned: true, ...connection('one') })
       await create('newer', { agent: 'x', updatedAt: 2, ...connection('one') })
@@ -122,7 +122,7 @@ export function listCases(tested: () => SessionStore): void {
       expect(Object.fromEntries(later)).toEqual({ one: 'older', 'copy of three': 'fork' })
     })
 
-    it('is empty when there is nothing', async () => {
+    it('is empty if there are no sessions', async () => {
       expect(await tested().list({ limit: 5 })).toEqual({ sessions: [] })
     })
   })

@@ -18,13 +18,13 @@ import {
 
 export type StoreUnderTest = {
   readonly store: SessionStore
-  /** Closes the store and opens what it kept. A store without it says why in `notDurable`. */
+  /** Closes the store and opens it again. A store without it gives the reason in `notDurable`. */
   readonly reopen?: () => Promise<SessionStore>
   readonly notDurable?: string
   cleanup(): Promise<void>
 }
 
-/** Every rule of the port `SessionStore`, for any store. */
+/** Tests every rule of the port `SessionStore`, for any store. */
 export function storeContract(name: string, open: () => Promise<StoreUnderTest>): void {
   describe(`${name} keeps the contract of a store`, () => {
     let tested: StoreUnderTest
@@ -45,7 +45,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
     const readAll = (id: string) => store.read(id, { limit: 10_000 })
 
     describe('the log', () => {
-      it('creates a session whole: epoch, state, events, receipt and rules', async () => {
+      it('creates a session in one batch: epoch, state, events, receipt and rules', async () => {
         await store.create({
           sessionId: 'a',
           epoch: 'first',
@@ -64,13 +64,13 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         expect(await store.rules()).toEqual([ruleOf('r1')])
       })
 
-      it('refuses a taken id and leaves the first session as it was', async () => {
+      it('refuses an id that exists and does not change the first session', async () => {
         await create('a', { title: 'first' }, 3)
         await expect(create('a', { title: 'second' })).rejects.toMatchObject({ code: 'conflict' })
         expect(await store.load('a')).toMatchObject({ head: 3, state: { title: 'first' } })
       })
 
-      it('appends and keeps the stored state when a batch brings none', async () => {
+      it('appends and keeps the stored state when a batch has none', async () => {
         await create('a', { title: 'kept' })
         await store.append({ sessionId: 'a', events: eventsOf('a', 2, 2) })
         expect(await store.load('a')).toMatchObject({
@@ -117,7 +117,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         expect(await store.load('a')).toMatchObject({ head: 1 })
       })
 
-      it('knows nothing of a session that was never made', async () => {
+      it('finds nothing of a session that was never created', async () => {
         expect(await store.load('a')).toBeUndefined()
         expect(await readAll('a')).toEqual([])
         expect(await store.receipt('a', 'c')).toBeUndefined()
@@ -150,7 +150,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         expect((await store.read('a', range)).map(({ seq }) => seq)).toEqual(seqs)
       })
 
-      it('gives every text back byte for byte', async () => {
+      it('returns every text byte for byte', async () => {
         const texts = awkwardTexts('a')
         await create('a', {}, 0)
         await store.append({ sessionId: 'a', events: texts.map((json, index) => ({ seq: index + 1, json })) })
@@ -169,7 +169,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         for (const id of ids) expect(await readAll(id)).toEqual(eventsOf(id, 1, 51))
       })
 
-      it('lets one of two appends at the same place through', async () => {
+      it('accepts one of two appends at the same place', async () => {
         await create('a')
         const append = () => store.append({ sessionId: 'a', events: eventsOf('a', 2, 1) })
         const results = await Promise.allSettled([append(), append()])
@@ -187,7 +187,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
         expect(await store.receipt('b', 'c1')).toBeUndefined()
       })
 
-      it('are given once: a second for the same command is refused with its batch', async () => {
+      it('are stored once: a second one for the same command is refused with its batch', async () => {
         await create('a')
         await store.append({ sessionId: 'a', events: [], receipt: receiptOf('c1', 1) })
         const again = store.append({
@@ -204,7 +204,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
     checkpointCases(() => store)
     listCases(() => store)
 
-    it('says which sessions are unsettled: an open turn, a queue or a connection', async () => {
+    it('lists the unsettled sessions: those with an open turn, a queue or a connection', async () => {
       const prompt = openTurn.prompt
       await create('idle')
       await create('turn', { turn: openTurn })
@@ -216,7 +216,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect((await store.unsettled()).sort()).toEqual(['connected', 'idle', 'queue'])
     })
 
-    it('gives the states that wait for a person, the longest waiting first', async () => {
+    it('lists the states that wait for a person, the longest waiting first', async () => {
       await create('none')
       await create('second', { requests: [requestOf('q2', 20), requestOf('q9', 90)] })
       await create('first', { requests: [requestOf('q1', 10)] })
@@ -228,7 +228,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect((await store.waiting()).map(({ id }) => id)).toEqual(['second', 'third'])
     })
 
-    it('deletes a session with all that was its own, and nothing else', async () => {
+    it('deletes a session with all its rows, and nothing else', async () => {
       for (const id of ['a', 'b']) {
         await create(id, { turn: openTurn, requests: [requestOf('q', 1)] }, 5)
         const rules = [ruleOf(`rule of ${id}`, { scope: 'session', sessionId: id })]
@@ -251,7 +251,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect(await store.checkpoints('b')).toEqual([textBlock('block', 'text of b')])
     })
 
-    it('lets a deleted id begin anew', async () => {
+    it('lets a deleted id be created again', async () => {
       await create('a', { title: 'old' }, 5)
       await store.delete('a')
       await create('a', { title: 'new' }, 2)
@@ -260,7 +260,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect(await store.checkpoints('a')).toEqual([])
     })
 
-    it('keeps rules in the order of their coming, and removes them', async () => {
+    it('keeps rules in the order in which they were added, and removes them', async () => {
       await store.addRule(ruleOf('r2', { match: { command: 'git *' }, scope: 'project', project: '/w' }))
       await create('a')
       await store.append({ sessionId: 'a', events: [], rules: [ruleOf('r1'), ruleOf('r3')] })
@@ -273,7 +273,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect((await store.rules()).map(({ ruleId }) => ruleId)).toEqual(['r2', 'r3'])
     })
 
-    it('keeps trusted folders in the order of their coming, and removes them', async () => {
+    it('keeps trusted folders in the order in which they were added, and removes them', async () => {
       const folders = async () => (await store.trustedFolders()).map(({ folder }) => folder)
       for (const folder of ['/b', '/a', '/B']) await store.trustFolder({ folder, trustedAt: 1 })
       expect(await folders()).toEqual(['/b', '/a', '/B'])
@@ -288,7 +288,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect(await folders()).toEqual(['/b', '/B'])
     })
 
-    it('keeps the variables of a place as they were set last, and those of a session only as long as it', async () => {
+    it('keeps the variables of a place as they were last set, and those of a session only as long as the session', async () => {
       const kept = async () => (await store.environments()).map(({ place, variables }) => [place, variables])
       await create('a')
       await store.setEnvironment({ scope: 'folder', place: 'a', variables: { A: '1' } })
@@ -305,7 +305,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect(await store.environments()).toEqual([{ scope: 'folder', place: 'a', variables: { B: '4\n"' } }])
     })
 
-    it('shares nothing with its callers: neither what it was given nor what it gave', async () => {
+    it('shares no objects with its callers: neither arguments nor results', async () => {
       const state = stateOf('a', { title: 'as given', turn: openTurn, queue: [{ ...openTurn.prompt }] })
       const rule = ruleOf('r')
       const receipt = receiptOf('c', 1)
@@ -356,7 +356,7 @@ export function storeContract(name: string, open: () => Promise<StoreUnderTest>)
       expect(before).toEqual(reference)
     })
 
-    it('keeps everything across a reopening, or says why not', async () => {
+    it('keeps everything when it is reopened, or gives the reason why not', async () => {
       if (!tested.reopen) {
         expect(tested.notDurable, 'without reopen, notDurable must say why').toBeTruthy()
         return

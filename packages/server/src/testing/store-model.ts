@@ -4,7 +4,7 @@ import type { SessionStore, StoredEvent, StoredReceipt } from '../core/session-s
 import { expect, fc } from './peers.ts'
 import { callBlock, openTurn, receiptOf, stateOf, textBlock } from './store-samples.ts'
 
-/** Random operations on a few sessions, and the plainest possible account of what a store must then hold. */
+/** Random operations on a few sessions, and the simplest model of what a store must contain afterwards. */
 export type StoreOperation =
   | { type: 'create' | 'delete' | 'reopen'; session: string }
   | {
@@ -124,7 +124,7 @@ function perform(
   }
 }
 
-/** What the operation must come to, done to the model. */
+/** The expected result of the operation, which is applied to the model. */
 function account(model: Map<string, ModelSession>, operation: StoreOperation): string {
   const { session } = operation
   const known = model.get(session)

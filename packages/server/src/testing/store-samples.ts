@@ -8,7 +8,7 @@ import {
 } from '@parley/protocol'
 import type { StoredEvent, StoredReceipt } from '../core/session-store.ts'
 
-/** Small things to put into a store. */
+/** Small values to put into a store. */
 
 export const openTurn = {
   turnId: 't1',
@@ -23,7 +23,7 @@ export function stateOf(id: string, changes: Partial<SessionState> = {}): Sessio
   return { ...emptyState(id, `epoch of ${id}`), ...changes }
 }
 
-/** As the log writes them. */
+/** Events as the log writes them. */
 export function eventsOf(sessionId: string, from: number, count: number): StoredEvent[] {
   return Array.from({ length: count }, (_, index) => {
     const seq = from + index
@@ -50,7 +50,7 @@ export function ruleOf(ruleId: string, changes: Partial<PermissionRule> = {}): P
   return { ruleId, tool: 'Bash', decision: 'allow', scope: 'always', createdAt: 1, ...changes }
 }
 
-/** Texts of events that a store might be tempted to change; some are no JSON at all, and none may be parsed. */
+/** Texts of events that a store might change; some are not JSON, and none may be parsed. */
 export function awkwardTexts(sessionId: string): string[] {
   const id = JSON.stringify(sessionId)
   return [

@@ -27,7 +27,7 @@ const others: readonly BackgroundCase[] = [
     shows: asksOverAPrompt,
   },
   {
-    title: 'a running task keeps its process over idle close and slot loss',
+    title: 'a running task keeps its process when idle processes are closed and slots are needed',
     killed: 'while the task runs',
     shows: outlivesIdleClose,
   },
@@ -42,13 +42,13 @@ const others: readonly BackgroundCase[] = [
     shows: endsAtItsLimit,
   },
   {
-    title: 'a task can be stopped, and cancelling a turn leaves it alone',
+    title: 'a task can be stopped, and is not affected by cancelling a turn',
     killed: 'while the turn and the task run',
     shows: isStopped,
   },
 ]
 
-/** Work outside a turn that a prompt began: it can ask, is told of, and is not lost in silence. */
+/** Work outside a turn that a prompt started: it can ask, it is reported, and it is never lost silently. */
 export const backgroundCase = {
   title: first.title,
   shows: (bench: Bench, scenario: BackgroundScenario, scenarios: Scenarios) =>
@@ -66,7 +66,10 @@ export const backgroundCase = {
   ],
 }
 
-/** A task asks when its turn is over; a prompt runs meanwhile; the answer lets it go on, and the agent reports by itself. */
+/**
+ * A task asks after its turn has ended; a prompt runs meanwhile; the answer lets the task continue, and the agent
+ * reports by itself.
+ */
 async function asksAfterItsTurn(
   bench: Bench,
   scenario: BackgroundScenario,
@@ -115,7 +118,7 @@ async function asksOverRestart(
   await goesOnWithTheAnswer(bench, session, { ask, effect, scenarios })
 }
 
-/** The resumed agent may report that the task is over: a person is asked all the same, until they answer. */
+/** The resumed agent may report the end of the task: the request stays open nevertheless, until a person answers. */
 async function asksOverAPrompt(
   bench: Bench,
   scenario: BackgroundScenario,
@@ -137,7 +140,10 @@ async function asksOverAPrompt(
   expect(await bench.file(effect.path)).toBeUndefined()
 }
 
-/** The process of a task that asks is gone: the request waits, and its answer starts the task again, which acts once. */
+/**
+ * The process of a task that asks has ended: the request waits, and its answer starts the task again, which acts
+ * once.
+ */
 async function goesOnWithTheAnswer(
   bench: Bench,
   session: BenchSession,
@@ -159,7 +165,7 @@ async function goesOnWithTheAnswer(
   await expectNextPrompt(session, scenarios)
 }
 
-/** An idle process is closed; one whose tasks run is not, and does not lose its slot. */
+/** An idle process is closed; one with running tasks is not, and does not lose its slot. */
 async function outlivesIdleClose(
   bench: Bench,
   scenario: BackgroundScenario,
@@ -187,7 +193,7 @@ async function outlivesIdleClose(
   await session.until(() => session.all('agent.disconnected').find(({ reason }) => reason === 'idle'))
 }
 
-/** The agent goes on by itself when a task has ended, in one turn. */
+/** The agent continues by itself when a task has ended, in one turn. */
 async function reportsOnce(
   bench: Bench,
   scenario: BackgroundScenario,
@@ -212,7 +218,10 @@ async function reportsOnce(
   expect(session.all('text.written').filter(({ text }) => text.includes(says))).toHaveLength(1)
 }
 
-/** Background work has limits of its own, on silence and on its total; then its end is in the log, with the reason. */
+/**
+ * Background work has its own limits, on silence and on its total; when one is reached, its end is in the log with
+ * the reason.
+ */
 async function endsAtItsLimit(
   bench: Bench,
   scenario: BackgroundScenario,
@@ -238,7 +247,7 @@ async function endsAtItsLimit(
   }
 }
 
-/** Cancelling a turn ends that turn; the task goes on until it is stopped itself. */
+/** Cancelling a turn ends that turn; the task continues until it is stopped itself. */
 async function isStopped(
   bench: Bench,
   scenario: BackgroundScenario,
@@ -262,7 +271,10 @@ async function isStopped(
   expect(await session.until(() => endsOfTasks(session.events)[0])).toMatchObject({ status: 'stopped' })
 }
 
-/** A task that waited for nobody ends once, with the reason; the session is idle, and the agent does not tell of the task later. */
+/**
+ * A task that waited for nobody ends once, with the reason; the session is idle, and the agent does not report the
+ * task later.
+ */
 async function isLostWithItsProcess(
   bench: Bench,
   session: BenchSession,
@@ -272,7 +284,7 @@ async function isLostWithItsProcess(
   await session.until(() => endsOfTasks(session.events)[0])
   expect(await stateOf(bench, session)).toMatchObject({ status: 'idle', connected: false })
   await expectNextPrompt(session, scenarios, lost)
-  // A resumed agent may tell once more that the task is over.
+  // A resumed agent may report the end of the task once more.
   for (const ended of endsOfTasks(session.events))
     expect(ended).toMatchObject({ status: 'stopped', reason: 'agent-lost' })
 }
@@ -286,7 +298,7 @@ async function begin<One extends Saying>(
   return { ...scenario, session }
 }
 
-/** A turn that the agent began by itself and said this in. */
+/** The end of a turn that the agent started by itself and in which it said this. */
 async function ownTurn(session: BenchSession, says: string): Promise<EventOf<'turn.ended'>> {
   const said = await session.until(() => session.all('text.written').find(({ text }) => text.includes(says)))
   const started = session.all('turn.started').find(({ turnId }) => turnId === said.turnId)

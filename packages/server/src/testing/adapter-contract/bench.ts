@@ -21,7 +21,7 @@ import { expect } from '../peers.ts'
 import { expectLawfulLog } from './log-laws.ts'
 import type { ContractWorld, Scenario, Words } from './setup.ts'
 
-/** Runs one case on a bench of its own, and checks afterwards that every log it made is lawful. */
+/** Runs one case on a bench of its own, and checks afterwards that every log it made satisfies the rules. */
 export async function onBench(
   world: ContractWorld,
   adapter: AgentAdapter,
@@ -32,7 +32,7 @@ export async function onBench(
   await bench.expectLawful()
 }
 
-/** A host, a store and a folder, gone when the case is over. */
+/** A host, a store and a folder, removed when the case is over. */
 export class Bench implements AsyncDisposable {
   readonly folder: string
   readonly #world: ContractWorld
@@ -81,13 +81,13 @@ export class Bench implements AsyncDisposable {
     return session
   }
 
-  /** Stops the host as a server stops, and starts another on the same store. */
+  /** Stops the host as a server does, and starts another on the same store. */
   async restart(more: Pick<HostOptions, 'tools' | 'toolEnv' | 'limits'> = {}): Promise<void> {
     await this.#host.close()
     this.#host = await createHost({ adapters: [this.#world.adapter()], store: this.#store, ...more })
   }
 
-  /** The text of a file in the folder, or nothing if there is none. */
+  /** The text of a file in the folder; undefined if the file does not exist. */
   file(path: string): Promise<string | undefined> {
     return readFile(join(this.folder, path), 'utf8').catch(() => undefined)
   }
@@ -104,7 +104,7 @@ export class Bench implements AsyncDisposable {
   }
 }
 
-/** A session and all that was heard of it; a case waits for facts in it. */
+/** A session with the events and deltas received from it; a case waits for facts in it. */
 export class BenchSession {
   readonly id: string
   readonly events: SessionEvent[] = []
@@ -124,7 +124,7 @@ export class BenchSession {
     return session
   }
 
-  /** Goes on after what is known already; needed again after a restart. */
+  /** Follows after the last known event; must be called again after a restart. */
   async listen(): Promise<void> {
     const after = this.events.at(-1)?.seq
     await this.#host().follow(this.id, after === undefined ? {} : { after }, {
@@ -146,7 +146,7 @@ export class BenchSession {
     for (const check of this.#waiting) check()
   }
 
-  /** Resolves with the first thing found; the case's own time limit is the only one. */
+  /** Resolves with the first result that is found; the only time limit is that of the case. */
   until<Found>(find: () => Found | undefined | false): Promise<Found> {
     return new Promise((resolve) => {
       const check = () => {
@@ -177,7 +177,7 @@ export class BenchSession {
 
 type DistributiveOmit<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never
 
-/** What one prompt led to. */
+/** The result of one prompt. */
 export class Turn {
   readonly promptId: string
   readonly #session: BenchSession
@@ -192,7 +192,7 @@ export class Turn {
     return this.#session.all('turn.started').find((event) => event.promptId === this.promptId)?.turnId
   }
 
-  /** Its events of a type. */
+  /** The events of one type in this turn. */
   all<Type extends EventType>(type: Type): EventOf<Type>[] {
     return this.#session
       .all(type)
@@ -203,7 +203,7 @@ export class Turn {
     return this.#session.deltas.filter((delta) => delta.turnId !== undefined && delta.turnId === this.turnId)
   }
 
-  /** All it said, subagents left out. */
+  /** All text of the turn, without that of subagents. */
   get said(): string {
     return this.all('text.written')
       .filter((event) => event.parentToolCallId === undefined)
@@ -211,7 +211,7 @@ export class Turn {
       .join('\n')
   }
 
-  /** The first sign of the agent's work. */
+  /** Resolves at the first sign of the agent's work. */
   async begun(): Promise<void> {
     await this.first(() => {
       const seen = [
@@ -223,7 +223,7 @@ export class Turn {
     })
   }
 
-  /** Something that must be found before the turn ends. */
+  /** Waits for something that must be found before the turn ends. */
   async first<Found>(find: () => Found | undefined | false): Promise<Found> {
     const over = Symbol()
     const found = await this.#session.until(() => find() || (this.all('turn.ended').length > 0 && over))
@@ -236,7 +236,7 @@ export class Turn {
     return this.#session.until(() => this.all('turn.ended')[0])
   }
 
-  /** Ends as completed; whatever it asks permission for on the way is allowed. */
+  /** Waits for the turn to end as completed; allows every permission it asks for. */
   async completed(): Promise<EventOf<'turn.ended'>> {
     for (;;) {
       const next = await this.#session.until(() => this.all('turn.ended')[0] ?? this.#open()[0])
@@ -248,7 +248,7 @@ export class Turn {
     }
   }
 
-  /** What waits for an answer, and was not given one here. */
+  /** The requests that wait for an answer and were not answered here. */
   #open(): EventOf<'permission.requested'>[] {
     const resolved = new Set(this.all('permission.resolved').map((event) => event.requestId))
     return this.all('permission.requested').filter(

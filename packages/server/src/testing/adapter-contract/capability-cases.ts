@@ -9,13 +9,15 @@ import { showRejoin } from './rejoin-case.ts'
 import type { CapabilityScenarios, Scenario, Scenarios } from './setup.ts'
 import { steerCases } from './steer-cases.ts'
 
-/** How a capability is shown, and if a command needs it, how that command is refused where it is not declared. */
+/**
+ * How a capability is demonstrated, and if a command needs it, how that command is refused when it is not declared.
+ */
 export type CapabilityCase<Name extends CapabilityName> = {
   readonly title: string
   shows(bench: Bench, scenario: CapabilityScenarios[Name], scenarios: Scenarios): Promise<void>
-  /** More that an agent with the capability must be shown to do, each a test of its own. */
+  /** Further cases for an agent with the capability, each a test of its own. */
   readonly more?: readonly (Pick<CapabilityCase<Name>, 'title' | 'shows'> & {
-    /** Whether the scenarios have what it takes. */
+    /** Whether the scenarios have what the case needs. */
     needs?(scenario: CapabilityScenarios[Name], scenarios: Scenarios): boolean
   })[]
   readonly refused?: (bench: Bench, scenarios: Scenarios) => Promise<unknown>
@@ -23,10 +25,13 @@ export type CapabilityCase<Name extends CapabilityName> = {
 
 export type CapabilityCases = { readonly [Name in CapabilityName]: CapabilityCase<Name> }
 
-/** One case a capability. To add one: name it in the protocol, describe its scenario in setup.ts, and show it here. */
+/**
+ * One case for each capability. To add one: name it in the protocol, describe its scenario in setup.ts, and
+ * demonstrate it here.
+ */
 export const capabilityCases: CapabilityCases = {
   streaming: {
-    title: 'text comes in pieces before it is written',
+    title: 'text is streamed in pieces before it is written',
     async shows(bench, scenario) {
       const { turn } = await play(bench, scenario)
       const pieces = turn.deltas.filter((delta) => delta.type === 'text.streamed')
@@ -34,7 +39,7 @@ export const capabilityCases: CapabilityCases = {
     },
   },
   thinking: {
-    title: 'thinking is told apart from text',
+    title: 'thinking is separate from text',
     async shows(bench, scenario) {
       const { turn } = await play(bench, scenario)
       expect(turn.all('thinking.written').map((event) => event.text.trim())).not.toContain('')
@@ -59,7 +64,7 @@ export const capabilityCases: CapabilityCases = {
     },
   },
   permissions: {
-    title: 'a call waits for its permission, and has its effect once',
+    title: 'a call waits for its permission, and takes effect once',
     async shows(bench, scenario) {
       const { session, turn } = await start(bench, scenario)
       const ask = await turn.asked()
@@ -101,14 +106,14 @@ export const capabilityCases: CapabilityCases = {
     },
   },
   plan: {
-    title: 'a plan is told',
+    title: 'a plan is reported',
     async shows(bench, scenario) {
       const { session } = await play(bench, scenario)
       expect((await bench.host.state(session.id)).plan).not.toEqual([])
     },
   },
   planApproval: {
-    title: 'a plan is put before a person; approved, it is carried out in the mode that asks',
+    title: 'a plan is shown to a person; when approved, it runs in the mode ask',
     async shows(bench, scenario) {
       const { session, turn } = await start(bench, scenario)
       const ask = await turn.asked()
@@ -120,7 +125,7 @@ export const capabilityCases: CapabilityCases = {
     },
   },
   subagents: {
-    title: 'what a subagent does carries its call',
+    title: 'events of a subagent name the call that started it',
     async shows(bench, scenario) {
       const { session } = await play(bench, scenario)
       const calls = session.all('tool-call.called')
@@ -152,7 +157,7 @@ export const capabilityCases: CapabilityCases = {
       refusedCommand(bench, { type: 'prompt.submit', parts: [{ type: 'file', name: 'a.txt', text: 'a' }] }),
   },
   resume: {
-    title: 'the agent remembers across a restart, and an open request outlives it',
+    title: 'the agent remembers the conversation after a restart, and an open request survives it',
     async shows(bench, { first, second, says }, { permissions }) {
       const session = await bench.session(permissions?.session)
       await (await session.prompt(first)).completed()
@@ -171,7 +176,7 @@ export const capabilityCases: CapabilityCases = {
     },
   },
   fork: {
-    title: 'a fork remembers what was before it, and is a conversation of its own',
+    title: 'a fork remembers the conversation before it, and continues separately',
     async shows(bench, { first, second, says }) {
       const origin = await bench.session()
       await (await origin.prompt(first)).completed()
@@ -199,7 +204,7 @@ export const capabilityCases: CapabilityCases = {
     },
   },
   steer: {
-    title: 'words reach the turn that runs',
+    title: 'a steered prompt reaches the running turn',
     async shows(bench, scenario) {
       const { session, turn } = await start(bench, scenario)
       await turn.begun()
@@ -214,7 +219,7 @@ export const capabilityCases: CapabilityCases = {
       refusedCommand(bench, { type: 'prompt.submit', text: 'to the left', delivery: 'steer' }),
   },
   models: {
-    title: 'a model is chosen, at the start and later',
+    title: 'a model can be chosen, at the start and later',
     async shows(bench, { model }, { text }) {
       const chosen = await bench.session({ model })
       await (await chosen.prompt(text.prompt)).completed()
@@ -224,12 +229,12 @@ export const capabilityCases: CapabilityCases = {
     refused: (bench) => refusedCommand(bench, { type: 'session.configure', model: 'any' }),
   },
   effort: {
-    title: 'an effort is chosen',
+    title: 'an effort can be chosen',
     shows: (bench, { effort }, { text }) => expectInForce(bench, text, { options: { effort } }),
     refused: (bench) => refusedCommand(bench, { type: 'session.configure', options: { effort: 'high' } }),
   },
   modes: {
-    title: 'a mode is chosen',
+    title: 'a mode can be chosen',
     shows: (bench, { mode }, { text }) => expectInForce(bench, text, { mode }),
     async refused(bench) {
       const [agent] = await bench.host.agents()
@@ -263,7 +268,7 @@ export const capabilityCases: CapabilityCases = {
     },
   },
   compaction: {
-    title: 'the context is compacted when asked',
+    title: 'the context is compacted on command',
     async shows(bench, _scenario, { text }) {
       const { session } = await play(bench, text)
       const { promptId } = await session.command({ type: 'session.compact' })
@@ -274,7 +279,7 @@ export const capabilityCases: CapabilityCases = {
     refused: (bench) => refusedCommand(bench, { type: 'session.compact' }),
   },
   rewind: {
-    title: 'files go back to what they were before a prompt, as foretold, and that can be undone',
+    title: 'files are restored to their state before a prompt, as previewed, and that can be undone',
     async shows(bench, scenario) {
       const { session, turn } = await play(bench, scenario)
       const { path, text } = scenario.effect
@@ -303,14 +308,14 @@ export const capabilityCases: CapabilityCases = {
     refused: (bench) => refusedCommand(bench, { type: 'session.rewind', promptId: 'prm_any' }),
   },
   usage: {
-    title: 'the use of the context is measured',
+    title: 'the usage of the context is measured',
     async shows(bench, scenario) {
       const { session } = await play(bench, scenario)
       expect((await bench.host.state(session.id)).usage?.context.used).toBeGreaterThan(0)
     },
   },
   cost: {
-    title: 'the cost is told',
+    title: 'the cost is reported',
     async shows(bench, scenario) {
       const { session, end } = await play(bench, scenario)
       const { usage } = await bench.host.state(session.id)
@@ -318,7 +323,7 @@ export const capabilityCases: CapabilityCases = {
     },
   },
   structuredOutput: {
-    title: 'the result comes in a given shape',
+    title: 'the result has a given shape',
     async shows(bench, scenario) {
       const { end } = await play(bench, scenario, { options: { outputSchema: scenario.schema } })
       expect(end.structuredOutput).toEqual(scenario.value)
@@ -327,7 +332,7 @@ export const capabilityCases: CapabilityCases = {
       refusedCommand(bench, { type: 'session.configure', options: { outputSchema: { type: 'object' } } }),
   },
   retraction: {
-    title: 'a block that is taken back is gone',
+    title: 'a retracted block is removed',
     async shows(bench, scenario) {
       const { session, turn } = await play(bench, scenario)
       const [retracted] = turn.all('block.retracted')
@@ -337,11 +342,12 @@ export const capabilityCases: CapabilityCases = {
     },
   },
   rejoin: {
-    title: 'what is said in its own program is known to the agent, and recorded once, in both directions',
+    title:
+      "what is said in the agent's own program is known to the agent, and recorded once, in both directions",
     shows: showRejoin,
   },
   environment: {
-    title: "variables of a session reach the agent's process, and changed ones its next turn",
+    title: "variables of a session reach the agent's process, and changed ones reach its next turn",
     async shows(bench, scenario) {
       const env = { CONTRACT_WORD: 'parsley' }
       const { session } = await play(bench, scenario, { env })
@@ -366,7 +372,7 @@ async function start(
   return { session, turn: await session.prompt(prompt) }
 }
 
-/** To its completion, allowing what it asks for. */
+/** Runs a scenario to its completion, allowing what it asks for. */
 export async function play(
   bench: Bench,
   scenario: Scenario,
@@ -381,7 +387,7 @@ async function expectSaid(bench: Bench, scenario: Scenario & { says: string }): 
   expect(turn.said).toContain(scenario.says)
 }
 
-/** Configured between two turns of one connection. */
+/** Configures between two turns of one connection. */
 async function expectInForce(
   bench: Bench,
   text: Scenario,
@@ -407,10 +413,10 @@ async function refusedCommand(bench: Bench, command: CommandBody): Promise<unkno
   return refusal
 }
 
-/** No command comes to mind that needs the capability and could be given here. */
+/** No command that needs the capability can be sent here. */
 export const nothingToRefuse = Symbol('nothing to refuse')
 
-/** What it was refused with; nothing if it was not. */
+/** The error it was refused with; undefined if it was not refused. */
 export function refusalOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
     () => undefined,

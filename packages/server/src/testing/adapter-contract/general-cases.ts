@@ -12,9 +12,9 @@ import type { ContractSetup, NotPossible } from './setup.ts'
 
 export type GeneralCase = {
   readonly title: string
-  /** Why it cannot be shown on this agent. */
+  /** Why the case is not possible with this agent. */
   readonly notPossible?: (setup: ContractSetup) => string | undefined
-  /** The adapter to show it on, unless the agent's own. */
+  /** The adapter to test, if not the agent's own. */
   readonly adapter?: (setup: ContractSetup) => AgentAdapter
   shows(bench: Bench, setup: ContractSetup): Promise<void>
 }
@@ -22,7 +22,7 @@ export type GeneralCase = {
 /** What is true of every agent, whatever it declares. */
 export const generalCases: readonly GeneralCase[] = [
   {
-    title: 'declares what the suite was told, and is found',
+    title: 'declares the capabilities of the setup, and is found',
     async shows(bench, setup) {
       const adapter = bench.newAdapter()
       expect(adapter.capabilities).toEqual(setup.capabilities)
@@ -32,7 +32,7 @@ export const generalCases: readonly GeneralCase[] = [
     },
   },
   {
-    title: 'whatever is started to look for it is gone when the look is over, or given up',
+    title: 'every process that a probe started has ended when the probe is over or cancelled',
     async shows(bench) {
       const before = ownChildren()
       await bench.newAdapter().probe(AbortSignal.timeout(10_000))
@@ -45,7 +45,7 @@ export const generalCases: readonly GeneralCase[] = [
     },
   },
   {
-    title: 'a text turn completes, and says who is there',
+    title: 'a text turn completes, and the agent reports its connection',
     async shows(bench, { scenarios: { text }, capabilities }) {
       const { session, turn } = await play(bench, text)
       expect(turn.said).toContain(text.says)
@@ -56,7 +56,7 @@ export const generalCases: readonly GeneralCase[] = [
     },
   },
   {
-    title: 'the pieces of a block add up to the block',
+    title: 'the deltas of a block add up to the block',
     async shows(bench, { scenarios: { text } }) {
       const { session } = await play(bench, text)
       expectDeltasAddUp(session.events, session.deltas)
@@ -64,7 +64,7 @@ export const generalCases: readonly GeneralCase[] = [
     },
   },
   {
-    title: 'a second turn uses the connection of the first, and ids are never used again',
+    title: 'a second turn uses the connection of the first, and ids are never reused',
     async shows(bench, { scenarios: { text } }) {
       const { session } = await play(bench, text)
       await (await session.prompt(text.prompt)).completed()
@@ -109,7 +109,7 @@ export const generalCases: readonly GeneralCase[] = [
     },
   },
   {
-    title: 'a change of a file is put before a person as a diff, and is made after the answer',
+    title: 'a change of a file is shown to a person as a diff, and is made after the answer',
     notPossible: ({ capabilities, scenarios }) =>
       capabilities.permissions ? reason(scenarios.edit) : 'it asks for no permission',
     async shows(bench, { scenarios }) {
@@ -144,7 +144,7 @@ export const generalCases: readonly GeneralCase[] = [
     },
   },
   {
-    title: 'a turn that runs when the server stops is ended',
+    title: 'a running turn ends when the server stops',
     async shows(bench, { scenarios: { busy } }) {
       const session = await bench.session(busy.session)
       const turn = await session.prompt(busy.prompt)
@@ -172,7 +172,7 @@ export const generalCases: readonly GeneralCase[] = [
     },
   },
   {
-    title: 'a native message that is not known is kept as it came',
+    title: 'an unknown native message is kept as it came',
     notPossible: ({ scenarios }) => reason(scenarios.unrecognised),
     async shows(bench, { scenarios: { unrecognised } }) {
       const { session } = await play(bench, possible(unrecognised))
@@ -240,7 +240,7 @@ function possible<Shown extends object>(scenario: Shown | NotPossible): Shown {
   return scenario
 }
 
-/** The lines that a diff takes away and adds, each with its sign. */
+/** The lines that a diff removes and adds, each with its sign. */
 function changedLines({ patch, before, after }: Diff): string[] {
   const all = (sign: string, text: string | null | undefined) =>
     (text ?? '').split('\n').map((line) => `${sign}${line}`)

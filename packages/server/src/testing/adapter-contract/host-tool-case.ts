@@ -17,7 +17,7 @@ const picture: HostToolContent[] = [
   { type: 'resource', uri: 'note://one', mimeType: 'text/plain', text: 'drawn by hand' },
 ]
 
-/** Tools that keep what they were called with. */
+/** Tools that record their calls. */
 function toolKit() {
   const calls: { tool: string; input: unknown; context: HostToolContext }[] = []
   const lingers = Promise.withResolvers<AbortSignal>()
@@ -159,7 +159,7 @@ async function expectOnlyOnes(bench: Bench, scenario: Scenario, kit: Kit): Promi
   expect(connection?.tools?.toSorted()).toEqual(kit.tools.map(({ name }) => hostToolName(name)).toSorted())
 }
 
-/** An agent that cannot be held to it must not be let try. */
+/** An agent that cannot be limited to host tools must be refused. */
 async function expectRefused(bench: Bench, { session }: Scenario): Promise<void> {
   const options = { ...session?.options, hostToolsOnly: true }
   const refusal = { code: 'not_supported', details: { option: 'hostToolsOnly' } }

@@ -2,14 +2,14 @@ import { expect } from '../peers.ts'
 import type { Bench, BenchSession } from './bench.ts'
 import type { Scenarios } from './setup.ts'
 
-/** Kills the agent's process. Resolves when the session has recorded that it is gone. */
+/** Kills the agent's process. Resolves when the session has recorded its end. */
 export type Kill = (session: BenchSession) => Promise<void>
 
-/** A case that can be played with a kill in its middle, at the moment that `killed` names. */
+/** A case that can be run with a kill in its middle, at the moment that `killed` names. */
 export type KillableCase<Scenario> = {
   readonly title: string
   readonly killed: string
-  /** Without `kill` it is played to its end. */
+  /** Without `kill` the case runs to its end. */
   shows(bench: Bench, scenario: Scenario, scenarios: Scenarios, kill?: Kill): Promise<void>
 }
 
@@ -34,7 +34,7 @@ async function killProcess(session: BenchSession, scenarios: Scenarios): Promise
   await session.until(() => gone() > before)
 }
 
-/** Whatever was lost with the process: the session takes a prompt, and nothing of what was lost is said after all. */
+/** After the loss of the process, the session accepts a prompt, and nothing that was lost is said later. */
 export async function expectNextPrompt(
   session: BenchSession,
   { text }: Scenarios,

@@ -35,7 +35,7 @@ function expectNothingAfterTurnEnd(events: readonly SessionEvent[]): void {
   }
 }
 
-/** A block that was streamed at all was streamed whole. */
+/** A block with deltas was streamed completely. */
 export function expectDeltasAddUp(events: readonly SessionEvent[], deltas: readonly Delta[]): void {
   const streamed = new Map<string, string>()
   for (const delta of deltas) {

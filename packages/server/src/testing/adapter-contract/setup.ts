@@ -13,87 +13,92 @@ import type { AgentAdapter } from '../../core/agent-adapter.ts'
 import type { SessionStore } from '../../core/session-store.ts'
 
 /**
- * What the contract suite must be told of an agent: what it declares, how to have it, and for each thing the words
- * that make it do that thing. Scenarios are data where they can be, so that a scripted model can be set up from them.
+ * What the contract suite must know about an agent: what it declares, how to create it, and for each case the prompt
+ * that makes it act. Scenarios are data where possible, so that a scripted model can be set up from them.
  */
 export type ContractSetup = {
   readonly capabilities: Capabilities
   /** Called once for the suite, before anything else. */
   start(): Promise<ContractWorld>
   readonly scenarios: Scenarios
-  /** For one case; an agent that is a process of its own needs more than one that is not. */
+  /** The time limit of one case; an agent with a process of its own needs more time. */
   readonly timeoutMs?: number
 }
 
 export type ContractWorld = {
-  /** A new one for every host. They are the same agent: what one of them has begun another can resume. */
+  /** A new adapter for every host. All are of the same agent: one can resume what another started. */
   adapter(): AgentAdapter
   store(): SessionStore
-  /** A new folder for a session; a temporary one unless given. */
+  /** A new folder for a session; a temporary one by default. */
   folder?(): Promise<string>
   stop?(): Promise<void>
 }
 
 export type Words = string | readonly PromptPart[]
-/** A prompt, and what a session needs to be like for it. */
+/** A prompt, and the session settings that it needs. */
 export type Scenario = {
   readonly prompt: Words
   readonly session?: Partial<Pick<NewSessionInput, 'model' | 'mode' | 'options'>>
 }
 /** The turn's text must contain `says`. */
 export type Saying = Scenario & { readonly says: string }
-/** What one prompt tells the agent, a later one can hear of it. */
+/** What the first prompt tells the agent, the second one asks for. */
 export type Memory = { readonly first: Words; readonly second: Words; readonly says: string }
-/** A conversation that goes on in the agent's own program. */
+/** A conversation that continues in the agent's own program. */
 export type Rejoining = {
-  /** Says this there, in the session's folder, and resolves with the answer. */
+  /** Sends this prompt in the agent's own program, in the session's folder, and resolves with the answer. */
   speak(agentSessionId: string, folder: string, words: string): Promise<string>
-  /** A prompt with these words, which the agent answers with `answer`. */
+  /** A prompt with this text, which the agent answers with `answer`. */
   tell(words: string, answer: string): string
-  /** A prompt with these words, which the agent answers with all that it was told. */
+  /** A prompt with this text, which the agent answers with everything it was told. */
   recall(words: string): string
-  /** The agent keeps others out of a conversation that is open here: it must be released first. */
+  /** The agent locks a conversation that is open here: it must be released first. */
   readonly locks?: true
 }
-/** A file of the session's folder that the tool call writes; `text` is the whole of it. */
+/** A file of the session's folder that the tool call writes; `text` is its whole content. */
 export type FileEffect = { readonly path: string; readonly text: string }
 
-/** What every agent must be shown to do. A scenario that an agent cannot have is left out with its reason. */
+/** What every agent must demonstrate. A scenario that is not possible with an agent is left out with its reason. */
 export type GeneralScenarios = {
   readonly text: Saying
-  /** A call that runs; permissions that it asks for are allowed. */
+  /** A call that runs; the permissions that it asks for are allowed. */
   readonly toolCall: Scenario | NotPossible
   /**
-   * Replaces the line `two` of `poem.txt`, which has the lines one, two and three, by `2`, with the agent's own tool for files.
-   * `folder` is the session's.
+   * Replaces the line `two` of `poem.txt`, which has the lines one, two and three, by `2`, with the agent's own file
+   * tool. `folder` is the session's.
    */
   readonly edit: { prompt(folder: string): Words; readonly session?: Scenario['session'] } | NotPossible
-  /** A turn that goes on until it is stopped. */
+  /** A turn that continues until it is stopped. */
   readonly busy: Scenario
   /**
-   * A turn in the middle of which the agent's process dies: by itself, or when `kill` is called. With `kill`, the process also
-   * dies in the middle of the cases that have such a moment; if there is none yet, `kill` waits for it.
+   * A turn during which the agent's process dies: by itself, or when `kill` is called. With `kill`, the process is
+   * also killed in the middle of the cases that allow it; if there is no process yet, `kill` waits for it.
    */
   readonly crash: (Scenario & { readonly kill?: () => Promise<void> }) | NotPossible
   /** A native message that the adapter does not know. */
   readonly unrecognised: Scenario | NotPossible
-  /** An adapter of an agent that cannot be started, and the code it must be refused with. */
+  /** An adapter of an agent that cannot be started, and the code of the refusal. */
   readonly unstartable: { adapter(): AgentAdapter; readonly code: ErrorCode }
 }
 export type NotPossible = { readonly notPossible: string }
 
-/** Work that goes on when its turn has ended. It waits for the file `go` to exist, so that a case decides when it goes on. */
+/**
+ * Work that continues after its turn has ended. It waits for the file `go`, so that a case decides when it continues.
+ */
 export type BackgroundScenario = {
   /**
-   * A task asks for the permission to write `effect`; when the task has ended, the agent says `says` by itself, also if
-   * it was told `meanwhile` before that.
+   * A task asks for the permission to write `effect`; when the task has ended, the agent says `says` by itself, also
+   * if it was given `meanwhile` before that.
    */
   asks(go: string): Saying & { readonly effect: FileEffect; readonly meanwhile: Saying }
-  /** A task that needs no permission; when it has ended, the agent says `says` by itself, once the file `report` exists if one is named. */
+  /**
+   * A task that needs no permission; when it has ended, the agent says `says` by itself, after the file `report`
+   * exists if one is named.
+   */
   runs(go: string, report?: string): Saying
 }
 
-/** What an agent that declares a capability must be shown to do. */
+/** What an agent that declares a capability must demonstrate. */
 export type CapabilityScenarios = {
   readonly streaming: Scenario
   readonly thinking: Scenario
@@ -110,15 +115,15 @@ export type CapabilityScenarios = {
   readonly files: Saying
   readonly resume: Memory
   readonly fork: Memory
-  /** The busy scenario shows it. */
+  /** The busy scenario demonstrates it. */
   readonly interrupt: Record<never, never>
-  /** `release` lets the turn go on to its end once it was steered. */
+  /** `release` lets the turn continue to its end once it was steered. */
   readonly steer: Saying & {
     readonly words: string
     release?(): void
     /**
-     * The agent says `says` once the file `go` exists and `release` was called; what is steered meanwhile, `words`, it
-     * answers with `answer`. With it, words are steered at more moments of a turn.
+     * The agent says `says` once the file `go` exists and `release` was called; it answers a steered prompt `words`
+     * with `answer`. With it, prompts are steered at more moments of a turn.
      */
     late?(go: string): Saying & { readonly words: string; readonly answer: string; release?(): void }
   }
@@ -133,7 +138,7 @@ export type CapabilityScenarios = {
   }
   readonly commands: Saying & { readonly command: string }
   readonly compaction: Record<never, never>
-  /** The effect is of the agent's own tool for files. */
+  /** The effect comes from the agent's own file tool. */
   readonly rewind: Scenario & { readonly effect: FileEffect }
   readonly usage: Scenario
   readonly cost: Scenario
@@ -142,7 +147,7 @@ export type CapabilityScenarios = {
     readonly value: unknown
   }
   readonly retraction: Scenario
-  /** A call that writes the variable CONTRACT_WORD, and a line end, to the file `word.txt`. */
+  /** A call that writes the variable CONTRACT_WORD and a newline to the file `word.txt`. */
   readonly environment: Scenario
   readonly rejoin: Rejoining
 }

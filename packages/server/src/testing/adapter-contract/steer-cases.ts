@@ -8,34 +8,34 @@ import type { CapabilityScenarios, Scenarios } from './setup.ts'
 type Steer = CapabilityScenarios['steer']
 type Begun = Awaited<ReturnType<typeof begin>>
 
-/** A steered prompt runs once, whenever it comes: in the turn that runs, or as the next one. */
+/** A steered prompt runs once, whenever it comes: in the running turn, or as the next one. */
 const cases: readonly KillableCase<Steer>[] = [
   {
-    title: 'words that come right after the prompt are answered once',
-    killed: 'as soon as it is there',
+    title: 'a prompt steered right after the first one is answered once',
+    killed: 'as soon as it is connected',
     shows: rightAfterThePrompt,
   },
   {
-    title: 'words that come while the model answers are answered once',
-    killed: 'after the words',
+    title: 'a prompt steered while the model answers is answered once',
+    killed: 'after the steered prompt',
     shows: whileTheModelAnswers,
   },
   {
-    title: 'words that come while a person is asked are answered once',
-    killed: 'after the words',
+    title: 'a prompt steered while a person is asked is answered once',
+    killed: 'after the steered prompt',
     shows: whileAPersonIsAsked,
   },
   {
-    title: 'words that come when the turn is over begin a turn',
-    killed: 'before the words',
+    title: 'a prompt steered when the turn is over starts a turn',
+    killed: 'before the steered prompt',
     shows: whenTheTurnIsOver,
   },
   {
-    title: 'a cancelled turn does not run words that it has not taken up',
+    title: 'a cancelled turn does not run a steered prompt that it has not taken up',
     killed: 'after it was cancelled',
     shows: cancelled,
   },
-  { title: 'a restart runs no words twice', killed: 'before the restart', shows: restarted },
+  { title: 'a restart runs no steered prompt twice', killed: 'before the restart', shows: restarted },
 ]
 
 const hasLate = ({ late }: Steer) => late !== undefined
@@ -68,7 +68,7 @@ async function rightAfterThePrompt(
   }
   await release()
   await expectAnswered(bench, session, [scenario.answer])
-  // Some agents break off what the model says when they are steered.
+  // Some agents interrupt the model's answer when they are steered.
   expect(said(session, scenario.says)).toBeLessThanOrEqual(1)
 }
 
@@ -90,7 +90,7 @@ async function whileTheModelAnswers(
   }
   await release()
   await expectAnswered(bench, session, [scenario.answer])
-  // Some agents break off what the model says when they are steered.
+  // Some agents interrupt the model's answer when they are steered.
   expect(said(session, scenario.says)).toBeLessThanOrEqual(1)
 }
 
@@ -165,8 +165,8 @@ async function restarted(bench: Bench, { late }: Steer, scenarios: Scenarios, ki
 }
 
 /**
- * The process was lost. Words that it had taken up went with its turn. Others wait in the queue until a person lets them run,
- * and are answered then, once. What the first prompt asked for is not done again.
+ * The process was lost. A steered prompt that it had taken up was lost with its turn. Any other waits in the queue
+ * until a person resumes it, and is answered then, once. What the first prompt asked for is not done again.
  */
 async function expectNothingTwice(
   bench: Bench,
@@ -220,7 +220,7 @@ function said(session: BenchSession, text: string): number {
   return session.all('text.written').filter((event) => event.text.includes(text)).length
 }
 
-/** The state once nothing runs. */
+/** The state once the session is idle. */
 async function atRest(bench: Bench, session: BenchSession) {
   for (;;) {
     const seq = session.events.at(-1)?.seq ?? 0

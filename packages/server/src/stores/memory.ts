@@ -27,14 +27,14 @@ import {
 
 type Kept = {
   readonly epoch: string
-  /** The event with seq n stands at n - 1. */
+  /** The event with seq n is at index n - 1. */
   readonly events: string[]
   state: SessionState
   readonly receipts: Map<string, StoredReceipt>
   readonly checkpoints: Map<string, OpenBlock>
 }
 
-/** Keeps sessions for as long as the process lives: for tests, and for hosts that want no file. */
+/** Keeps sessions in memory while the process lives: for tests, and for hosts that need no file. */
 export function createMemoryStore(): SessionStore & DeviceStore {
   const sessions = new Map<string, Kept>()
   const rules = new Map<string, PermissionRule>()
@@ -195,7 +195,7 @@ export function createMemoryStore(): SessionStore & DeviceStore {
   }
 }
 
-/** As a database would give it back: nothing is shared, and nothing that JSON cannot carry gets through. */
+/** A copy as from a database: nothing is shared, and only JSON values pass. */
 function copy<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T
 }

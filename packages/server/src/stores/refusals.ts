@@ -1,7 +1,7 @@
 import { ParleyError } from '@parley/protocol'
 import type { AppendBatch } from '../core/session-store.ts'
 
-/** What every store refuses, in the same words. */
+/** Errors that every store throws with the same message. */
 
 export function refuseGap(batch: AppendBatch, head: number): void {
   let last = head

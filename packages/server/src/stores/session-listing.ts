@@ -2,7 +2,7 @@ import { ParleyError, type SessionState } from '@parley/protocol'
 
 /** How sessions are searched, ordered and paged: the same in every store. */
 
-/** A place in the list: pinned first, then the latest changed, then by id. */
+/** A position in the list: pinned first, then the latest changed, then by id. */
 export type ListPlace = { readonly pinned: boolean; readonly updatedAt: number; readonly id: string }
 
 export function comparePlaces(a: ListPlace, b: ListPlace): number {
@@ -39,7 +39,7 @@ function parsePlace(text: string): ListPlace | undefined {
   }
 }
 
-/** What `q` is looked for in. A word has no white space, so none is found across two fields. */
+/** The text that `q` is searched in. A search word has no white space, so it cannot match across two fields. */
 export function searchText(state: SessionState): string {
   return `${state.title}\n${state.cwd}\n${state.agent}`.toLowerCase()
 }
@@ -48,7 +48,7 @@ export function searchWords(q: string | undefined): string[] {
   return (q ?? '').toLowerCase().split(/\s+/).filter(Boolean)
 }
 
-/** The agent's own id of the conversation that a session goes on with. */
+/** The agent's own id of the conversation that a session continues. */
 export function conversationOf({ connection, forkPending }: SessionState): string | undefined {
   return forkPending ? undefined : connection?.agentSessionId
 }

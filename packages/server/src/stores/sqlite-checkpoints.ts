@@ -2,8 +2,8 @@ import type { OpenBlock } from '@parley/protocol'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
 /**
- * Open blocks in rows that grow with them: one row of `meta`, and a row for each piece of a text that was new.
- * `Written` remembers what the rows of a session hold; drop it when a transaction fails, and it is read again.
+ * Open blocks in rows that grow with them: one row of `meta`, and one row for each new piece of text. `Written` caches
+ * what the rows of a session contain; drop it when a transaction fails, and it is read again.
  */
 export type Written = Map<string, WrittenBlock>
 type WrittenBlock = { readonly number: number; meta: string; readonly texts: Map<string, WrittenText> }
@@ -27,7 +27,7 @@ export function createSqliteCheckpoints(database: SqliteDatabase) {
     const grows = text.startsWith(before.text)
     if (!grows) deleteField.run(key, known.number, field)
     const part = grows ? before.parts : 0
-    // As JSON, because a piece may end between the two halves of a character.
+    // As JSON, because a piece may end between the two halves of a surrogate pair.
     insert.run(key, known.number, field, part, JSON.stringify(grows ? text.slice(before.text.length) : text))
     known.texts.set(field, { text, parts: part + 1 })
   }
@@ -42,7 +42,8 @@ export function createSqliteCheckpoints(database: SqliteDatabase) {
         if (field === 'meta') known.meta = body
         else known.texts.set(field, { text: text + (parsed<string>(body) ?? ''), parts: part + 1 })
       }
-      // What was being written is not in the log yet. A block that cannot be read is lost; its turn is told as interrupted.
+      // Open blocks are not in the log yet. A block that cannot be read is lost, and its turn is recorded as
+      // interrupted.
       return new Map(
         [...numbered.values()].flatMap((known) => {
           const id = parsed<OpenBlock>(known.meta)?.id
@@ -109,7 +110,7 @@ function putTogether({ meta, texts }: WrittenBlock): OpenBlock {
     : { ...block, text: textOf('text') }
 }
 
-/** Ascending, so that blocks come back in the order in which they were first given. */
+/** Ascending, so that blocks are returned in the order in which they were first written. */
 function nextNumber(written: Written): number {
   let last = 0
   for (const { number } of written.values()) last = Math.max(last, number)

@@ -6,16 +6,19 @@ import { type Migration, migrations } from './migrations/index.ts'
 import { isLocked, sqliteFailure } from './sqlite-failure.ts'
 import { identityOf, type OwnerInfo, readOwner, removeOwner, writeOwner } from './sqlite-owner.ts'
 
-/** One file, locked for this process from open to close, with today's schema. Whatever it throws is a ParleyError. */
+/** One file with the current schema, locked for this process from open to close. Throws only ParleyErrors. */
 export type SqliteDatabase = {
   prepare(sql: string): StatementSync
   exec(sql: string): void
   read<T>(work: () => T): T
-  /** One transaction: if `work` or the commit fails, nothing of it is written and the database can be used on. */
+  /** One transaction: if `work` or the commit fails, nothing is written and the database stays usable. */
   write<T>(work: () => T): T
-  /** Empties the WAL if it has grown beyond its share of the stored bytes. Costs a sync of the disk: for the end of a turn. */
+  /**
+   * Empties the WAL if it has grown beyond its share of the stored bytes. It syncs the disk, so call it at the end of a
+   * turn.
+   */
   trim(): void
-  /** Empties the WAL. Throws if the disk cannot take what is in it. */
+  /** Empties the WAL. Throws if the disk cannot take its contents. */
   emptyWal(): void
   describeOwner(info: OwnerInfo): void
   close(): void
@@ -23,14 +26,16 @@ export type SqliteDatabase = {
 
 export type SqliteDatabaseOptions = {
   readonly file: string
-  /** What another Parley is told about the one that has the file, e.g. its url. */
+  /** What another Parley is told about the one that holds the file, e.g. its URL. */
   readonly owner?: OwnerInfo
   readonly migrations?: readonly Migration[]
 }
 
 const pageSize = 16_384
 const walPages = 64
-/** A larger file of an older version stays as it is: deleted text is overwritten in it, but it does not shrink. */
+/**
+ * A larger file of an older version is not converted: deleted text is overwritten in it, but the file does not shrink.
+ */
 const mostConverted = 1024 * 1024 * 1024
 const walShare = { bytes: 262_144, ofFile: 1 / 20 }
 
@@ -70,7 +75,7 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
       try {
         db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       } catch {
-        // Everything is committed; a disk that cannot take it now is reported by the next write.
+        // Everything is committed; if the disk cannot take it now, the next write reports that.
       }
     },
     emptyWal: () => read(() => db.exec('PRAGMA wal_checkpoint(TRUNCATE)')),
@@ -84,8 +89,8 @@ export function openSqliteDatabase(options: SqliteDatabaseOptions): SqliteDataba
 }
 
 /**
- * The lock is the operating system's, so it goes with the process, however that ends. It also goes when this process
- * opens and closes the same file by other means: never read the file of an open database.
+ * The lock belongs to the operating system, so it ends with the process in any case. It also ends when this process
+ * opens and closes the same file in another way: never read the file of an open database.
  */
 function openLocked({ file, migrations: steps = migrations }: SqliteDatabaseOptions): DatabaseSync {
   createPrivateFile(file)
@@ -105,7 +110,7 @@ function openLocked({ file, migrations: steps = migrations }: SqliteDatabaseOpti
   }
 }
 
-/** Conversations are private. Only a new file is opened here: see the lock above. */
+/** Conversations are private. Only a new file is opened here, because of the lock above. */
 function createPrivateFile(file: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -144,13 +149,13 @@ function refuseUnknownSchema(
 }
 
 /**
- * WAL with synchronous NORMAL: what is committed survives the death of this process; a loss of power may cost the
- * last moments, never the file. Large pages waste less behind rows of one or two thousand bytes. What is deleted is
- * overwritten, and free pages can be given back to the disk.
+ * WAL with synchronous NORMAL: committed data survives the death of this process; a power failure may cost the last
+ * moments, but never the file. Large pages waste less space for rows of one or two thousand bytes. Deleted data is
+ * overwritten, and free pages can be returned to the disk.
  */
 function prepareFile(db: DatabaseSync, { isNew }: { isNew: boolean }): void {
   db.exec(`PRAGMA page_size = ${pageSize}`)
-  // In a file that has it, setting it would be a write.
+  // In a file that has it already, setting it would be a write.
   if (isNew) db.exec('PRAGMA auto_vacuum = INCREMENTAL')
   db.exec('PRAGMA secure_delete = ON')
   db.exec('PRAGMA journal_mode = WAL')
@@ -160,7 +165,9 @@ function prepareFile(db: DatabaseSync, { isNew }: { isNew: boolean }): void {
   db.exec('PRAGMA cache_size = -8192')
 }
 
-/** Files of older versions could not shrink. Rewriting one takes its size again on the disk, and a second per 100 MB. */
+/**
+ * Files of older versions could not shrink. Rewriting a file takes its size again on the disk, and a second per 100 MB.
+ */
 function convert(db: DatabaseSync, file: string): void {
   const isConverted = Number(db.prepare('PRAGMA auto_vacuum').get()?.auto_vacuum) !== 0
   const { bavail, bsize } = statfsSync(dirname(file))
@@ -171,7 +178,7 @@ function convert(db: DatabaseSync, file: string): void {
     db.exec('VACUUM')
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   } catch {
-    // The file is as it was. If it is damaged, whoever reads it is told.
+    // The file is unchanged. If it is damaged, a later read reports that.
   }
 }
 

@@ -16,13 +16,16 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-/** Files that hold the text. By another process: one that reads an open database itself loses its lock. */
+/**
+ * The files that contain the text. Searched by another process, because a process that reads an open database itself
+ * loses its lock.
+ */
 function filesWith(text: string): string[] {
   const { stdout } = spawnSync('grep', ['-rlaF', text, folder], { encoding: 'utf8' })
   return stdout.split('\n').filter((line) => line !== '')
 }
 
-/** Text in every table, and in places that were overwritten or freed since. */
+/** Writes the text into every table, and into places that are overwritten or freed later. */
 async function fill(store: SqliteStore, id: string, text: string, turns: number): Promise<void> {
   const queue = [
     { promptId: 'q', parts: [{ type: 'text' as const, text }], delivery: 'queue' as const, at: 1 },
@@ -52,7 +55,7 @@ async function fill(store: SqliteStore, id: string, text: string, turns: number)
   }
 }
 
-it('leaves no byte of a deleted session in any file, and gives its space back', async () => {
+it('leaves no byte of a deleted session in any file, and returns its space', async () => {
   const store = openSqliteStore({ file })
   await fill(store, 'kept', 'stays-here', 10)
   await fill(store, 'gone', 'remove-me', 60)
@@ -69,7 +72,7 @@ it('leaves no byte of a deleted session in any file, and gives its space back', 
   await store.close()
 })
 
-it('does other work while a large session is deleted, and gives its key to no other', async () => {
+it('does other work while a large session is deleted, and gives its key to no other session', async () => {
   const store = openSqliteStore({ file })
   await fill(store, 'gone', 'remove-me', 60)
   let deleted = false
@@ -87,7 +90,7 @@ it('does other work while a large session is deleted, and gives its key to no ot
   await store.close()
 })
 
-it('goes on with a deletion that was stopped when the store is opened again', async () => {
+it('resumes an interrupted deletion when the store is opened again', async () => {
   const store = openSqliteStore({ file })
   await fill(store, 'gone', 'remove-me', 60)
   const deleting = store.delete('gone')

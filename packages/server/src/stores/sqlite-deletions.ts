@@ -1,23 +1,25 @@
 import { setImmediate } from 'node:timers/promises'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
-/** So many events, or pages, at once; whatever else waits for the store comes between. */
+/** How many events or pages are deleted at once; other work for the store runs in between. */
 const eventsAtOnce = 64
 const pagesAtOnce = 64
 
 export type SqliteDeletions = {
-  /** Within the transaction that removes the session: its events are to go, even if this process does not live to do it. */
+  /**
+   * Runs in the transaction that deletes the session: marks its events for deletion, even if this process ends first.
+   */
   mark(key: number): void
   /**
-   * Removes every event that is marked, gives the space back to the disk, and empties the WAL. Does not reject: if the
-   * disk refuses, or the store is closed meanwhile, the next start goes on with it.
+   * Deletes every marked event, returns the space to the disk, and empties the WAL. Does not reject: if the disk
+   * refuses, or the store is closed meanwhile, the next start resumes it.
    */
   finish(): Promise<void>
 }
 
 /**
- * Deletes for good. SQLite overwrites what is deleted (`secure_delete`), so after `finish` no file holds a byte of it.
- * A large session takes a while, so its events go in steps.
+ * Deletes permanently. SQLite overwrites deleted data (`secure_delete`), so after `finish` no file contains a byte of
+ * it. A large session takes a while, so its events are deleted in steps.
  */
 export function createSqliteDeletions(
   database: SqliteDatabase,

@@ -1,11 +1,12 @@
 /**
- * An event's row already says its seq and its session, and the log always writes `{"seq":1,"at":2,"sessionId":"s",...`.
- * Such a text is stored as `2,...`; any other is stored whole behind a mark. Exactly reversible for every text.
+ * The row of an event already has its seq and its session, and the log always writes
+ * `{"seq":1,"at":2,"sessionId":"s",...`. Such a text is stored as `2,...`; any other text is stored whole after a
+ * marker. Exactly reversible for every text.
  */
 export type EventText = { pack(seq: number, json: string): string; unpack(seq: number, body: string): string }
 
 const whole = '='
-/** SQLite holds UTF-8, which has no lone surrogates: such a text is escaped. */
+/** SQLite stores UTF-8, which has no lone surrogates: a text with one is escaped. */
 const escaped = '~'
 
 export function eventTextOf(sessionId: string): EventText {
@@ -38,13 +39,13 @@ function isDigit(text: string, index: number): boolean {
   return code >= 48 && code <= 57
 }
 
-/** Whether a stored body is JSON, as an expression of SQL: what SQLite checks costs a third of what parsing does. */
+/** An SQL expression that checks whether a stored body is JSON. The check costs a third of parsing. */
 export const bodyIsJson = `CASE substr(body, 1, 1)
   WHEN '${whole}' THEN json_valid(substr(body, 2))
   WHEN '${escaped}' THEN 0
   ELSE json_valid('{"at":' || body) END`
 
-/** As far as it can be told; nothing for what is no text. Escaped texts come this way, too, and are whole. */
+/** Restores as much as possible; empty for what is not text. Escaped texts take this path too, and are complete. */
 export function unpackDamaged(text: EventText, seq: number, body: unknown): string {
   try {
     return typeof body === 'string' ? text.unpack(seq, body) : ''

@@ -12,7 +12,7 @@ const primary = {
   notADatabase: 26,
 }
 
-/** The one place that knows SQLite's result codes. What is no failure of SQLite's comes back as it is. */
+/** The only place that knows SQLite's result codes. Errors that are not from SQLite are returned as they are. */
 export function sqliteFailure(thrown: unknown, file: string): unknown {
   const code = primaryCode(thrown)
   if (code === undefined) return thrown
@@ -58,7 +58,7 @@ export function sqliteFailure(thrown: unknown, file: string): unknown {
   }
 }
 
-/** What a row holds as JSON. It is ours, so only damage makes it anything else. */
+/** Parses the JSON of a row. Parley wrote it, so it is valid unless the file is damaged. */
 export function parseRow<Value>(json: string, what: string): Value {
   try {
     return JSON.parse(json) as Value
@@ -76,7 +76,7 @@ export function isLocked(thrown: unknown): boolean {
   return code === primary.busy || code === primary.locked
 }
 
-/** `errcode` is SQLite's extended result code; its low byte says what happened. */
+/** `errcode` is SQLite's extended result code; its low byte is the primary code. */
 function primaryCode(thrown: unknown): number | undefined {
   if (!(thrown instanceof Error) || !('errcode' in thrown) || typeof thrown.errcode !== 'number')
     return undefined

@@ -1,13 +1,16 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 
-/** Says who holds a database, for the message that a second one gets. The lock itself is SQLite's; this file decides nothing. */
+/**
+ * Describes the process that holds a database, for the error that a second process gets. SQLite holds the lock; this
+ * file decides nothing.
+ */
 export type OwnerInfo = Readonly<Record<string, string | number>>
 
 export function writeOwner(file: string, info: OwnerInfo): void {
   try {
     writeFileSync(ownerFile(file), `${JSON.stringify(info)}\n`, { mode: 0o600 })
   } catch {
-    // A full disk must not keep a database from opening: the message is poorer, that is all.
+    // A full disk must not keep a database from opening; only the error message says less.
   }
 }
 
@@ -25,8 +28,8 @@ export function readOwner(file: string): { info: OwnerInfo; words: string } | un
 }
 
 /**
- * Which file this is, whatever its path: a copy is another one, a renamed folder is the same. It stands in the owner file,
- * because that is copied along with the folder.
+ * The identity of a file, independent of its path: a copy is another file, a renamed folder is the same. It is in the
+ * owner file, because that is copied along with the folder.
  */
 export function identityOf(file: string): string | undefined {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false })

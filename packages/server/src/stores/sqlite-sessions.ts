@@ -10,7 +10,7 @@ import {
 } from './session-listing.ts'
 import type { SqliteDatabase } from './sqlite-database.ts'
 
-/** Not that of a session whose events are still being removed. */
+/** Skips the key of a session whose events are still being deleted. */
 const nextKey = `1 + max(
   coalesce((SELECT max(key) FROM sessions), 0), coalesce((SELECT max(session_key) FROM deletions), 0))`
 
@@ -18,10 +18,10 @@ type StateRow = SessionRow & { state: string }
 
 export type SessionRow = { readonly key: number; readonly id: string; readonly epoch: string }
 
-/** The rows of `sessions`: the stored state, and beside it the columns that lists are made of. */
+/** The rows of `sessions`: the stored state, and the columns that lists are made of. */
 export function createSqliteSessions(
   database: SqliteDatabase,
-  /** The state of a session whose own cannot be read. */
+  /** Rebuilds the state of a session whose stored state cannot be read. */
   rebuilt: (row: SessionRow) => SessionState,
 ) {
   const parseState = ({ state, ...row }: StateRow): SessionState => {

@@ -62,7 +62,7 @@ const create = (id: string) => ({
 })
 
 describe('two processes', () => {
-  it('cannot have the same file: the second is told who has it', async () => {
+  it('cannot open the same file: the second one is told who holds it', async () => {
     const child = startChild(`
       const store = openSqliteStore({ file, owner: { url: 'http://127.0.0.1:4747' } })
       say('open')`)
@@ -97,7 +97,7 @@ describe('two processes', () => {
     await store.close()
   })
 
-  it('keep whatever was acknowledged before a SIGKILL, and no half of a batch', async () => {
+  it('keep everything acknowledged before a SIGKILL, and no partial batch', async () => {
     const child = startChild(`
       const store = openSqliteStore({ file })
       await store.create({ sessionId: 'a', epoch: 'e', state: emptyState('a', 'e'), events: [] })
@@ -128,7 +128,7 @@ describe('two processes', () => {
 })
 
 describe('the owner file', () => {
-  it('says who has the database, and goes when it is closed', async () => {
+  it('names the process that holds the database, and is removed on close', async () => {
     const store = openSqliteStore({ file, owner: { url: 'first' } })
     store.describeOwner({ url: 'http://127.0.0.1:1' })
     expect(JSON.parse(readFileSync(`${file}.owner.json`, 'utf8'))).toEqual({
@@ -156,8 +156,8 @@ describe('the owner file', () => {
   })
 })
 
-describe('a file that is not ours to open', () => {
-  it('has a newer schema: refused and left as it is', async () => {
+describe('a file that Parley cannot use', () => {
+  it('because of a newer schema is refused and left unchanged', async () => {
     const newer = [...migrations, { version: migrations.length + 1, sql: 'CREATE TABLE later (x)' }]
     openSqliteDatabase({ file, migrations: newer }).close()
     const before = readFileSync(file)
@@ -170,7 +170,7 @@ describe('a file that is not ours to open', () => {
     expect(readFileSync(file).equals(before)).toBe(true)
   })
 
-  it('belongs to another program: refused and left as it is', () => {
+  it('because it belongs to another program is refused and left unchanged', () => {
     const other = new DatabaseSync(file)
     other.exec('CREATE TABLE theirs (x)')
     other.close()
@@ -182,7 +182,7 @@ describe('a file that is not ours to open', () => {
   it.each([
     ['a short text', Buffer.from('hello')],
     ['a long text', Buffer.from('not a database '.repeat(5000))],
-  ])('is %s: refused and left as it is', (_, content) => {
+  ])('because it is %s is refused and left unchanged', (_, content) => {
     writeFileSync(file, content)
     const refusal = refusalOf(() => openSqliteStore({ file }))
     expect(refusal).toMatchObject({ code: 'internal_error' })
@@ -191,14 +191,14 @@ describe('a file that is not ours to open', () => {
     expect(readFileSync(file).equals(content)).toBe(true)
   })
 
-  it('cannot be made: the message says where', () => {
+  it('because it cannot be created is named in the error', () => {
     writeFileSync(join(folder, 'a file'), '')
     const refusal = refusalOf(() => openSqliteStore({ file: join(folder, 'a file', 'parley.db') }))
     expect(refusal).toMatchObject({ name: 'ParleyError', code: 'internal_error' })
   })
 })
 
-it('takes an older file through the migrations that it lacks, and a failed one leaves it as it was', () => {
+it('migrates an older file step by step, and a failed migration leaves it unchanged', () => {
   openSqliteDatabase({ file }).close()
   const next = { version: migrations.length + 1, sql: 'CREATE TABLE next (x);' }
   const broken = { ...next, sql: 'CREATE TABLE next (x); CREATE TABLE next (x)' }
@@ -212,7 +212,7 @@ it('takes an older file through the migrations that it lacks, and a failed one l
   database.close()
 })
 
-it('keeps what a file of the first schema holds, and can then trust folders', async () => {
+it('keeps the content of a file of the first schema, and can then trust folders', async () => {
   const old = openSqliteDatabase({ file, migrations: migrations.slice(0, 1) })
   old.exec(`INSERT INTO rules (id, rule) VALUES ('r', '${JSON.stringify(ruleOf('r'))}')`)
   old.close()
@@ -223,7 +223,7 @@ it('keeps what a file of the first schema holds, and can then trust folders', as
   await store.close()
 })
 
-it('knows the conversations of sessions that an older schema kept, and finds them by an index', async () => {
+it('knows the conversations of sessions from an older schema, and finds them by an index', async () => {
   const old = openSqliteDatabase({ file, migrations: migrations.slice(0, 2) })
   const insert = old.prepare(
     `INSERT INTO sessions (id, epoch, agent, status, archived, pinned, unsettled, updated_at, search, state)
@@ -245,7 +245,7 @@ it('knows the conversations of sessions that an older schema kept, and finds the
   database.close()
 })
 
-it('says that a damaged file is damaged, and does not touch it', async () => {
+it('reports a damaged file, and does not change it', async () => {
   const store = openSqliteStore({ file })
   await store.create(create('a'))
   for (let seq = 1; seq <= 400; seq += 10)
@@ -312,7 +312,7 @@ it('loses nothing when the disk is full, and goes on when there is space again',
   await again.close()
 })
 
-it('says that a file cannot be written, and goes on when it can', async () => {
+it('reports a file that cannot be written, and goes on when it can', async () => {
   const database = openSqliteDatabase({ file })
   const store = createSqliteStore(database)
   await store.create(create('a'))
@@ -360,7 +360,7 @@ it('deletes every row of a session in every table', async () => {
   })
 })
 
-it('writes of a growing block only what is new, and gives the room back', async () => {
+it('writes only the new part of a growing block, and returns the space', async () => {
   const database = openSqliteDatabase({ file })
   const store = createSqliteStore(database)
   await store.create(create('a'))
@@ -436,18 +436,18 @@ it('handles keys and seqs beyond 32 bits', async () => {
 })
 
 describe('the stored text of an event', () => {
-  it('leaves out what its row says', () => {
+  it('leaves out what its row has', () => {
     const packed = eventTextOf('ses_1').pack(7, '{"seq":7,"at":1700,"sessionId":"ses_1","type":"x"}')
     expect(packed).toBe('1700,"type":"x"}')
   })
 
-  it('gives awkward texts back', () => {
+  it('is restored for unusual texts', () => {
     const text = eventTextOf('a "quoted" id')
     const texts = awkwardTexts('a "quoted" id')
     expect(texts.map((json, seq) => text.unpack(seq, text.pack(seq, json)))).toEqual(texts)
   })
 
-  it('gives any text back', () => {
+  it('is restored for any text', () => {
     const piece = fc.constantFrom(
       '{"seq":',
       '1',
@@ -499,7 +499,7 @@ async function failureOf(work: () => Promise<void>): Promise<Error> {
   )
 }
 
-/** A process of its own with a store; `say` writes a line that `line()` waits for. It lives until it is killed. */
+/** A separate process with a store; `say` writes a line that `line()` waits for. It lives until it is killed. */
 function startChild(code: string) {
   const store = new URL('./sqlite.ts', import.meta.url).href
   const program = `
@@ -521,7 +521,7 @@ function startChild(code: string) {
       if (done) throw new Error('the process ended')
       return value
     },
-    /** The lines that nobody waited for, once it is gone. */
+    /** The lines that no call waited for, once the process has ended. */
     get ended(): Promise<string[]> {
       return Array.fromAsync({ [Symbol.asyncIterator]: () => lines })
     },

@@ -28,13 +28,16 @@ import { createSqliteSessions, type SessionRow } from './sqlite-sessions.ts'
 
 export type SqliteStore = SessionStore &
   DeviceStore & {
-    /** What another Parley on the same file is told about this one, beside its pid and when it started. */
+    /** What another Parley on the same file is told about this one, besides its pid and start time. */
     describeOwner(info: OwnerInfo): void
   }
 
 export type SqliteStoreOptions = { readonly file: string; readonly owner?: OwnerInfo }
 
-/** Keeps sessions in one SQLite file, which no other process can open in the meantime. Throws a ParleyError if it cannot. */
+/**
+ * Keeps sessions in one SQLite file, which no other process can open meanwhile. Throws a ParleyError if it cannot be
+ * opened.
+ */
 export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   const database = openSqliteDatabase(options)
   try {
@@ -45,7 +48,10 @@ export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
   }
 }
 
-/** What is known of a session's rows. True as long as every failed write forgets it: nobody else writes to the file. */
+/**
+ * A cache of a session's rows. It is valid as long as every failed write drops it, because only this process writes to
+ * the file.
+ */
 type Known = { readonly key: number; head: number; readonly written: Written; readonly text: EventText }
 
 const seqs = 2 ** 32
@@ -80,7 +86,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
   const writeRule = (rule: PermissionRule): void => {
     statements.upsertRule.run(rule.ruleId, rule.sessionId ?? null, JSON.stringify(rule))
   }
-  /** Checkpoints first, so that the events take the pages that they free. */
+  /** Checkpoints first, so that the events reuse the pages that they free. */
   const writeBatch = ({ events, receipt, rules, closedBlocks, state }: AppendBatch, known: Known): void => {
     const { key, written, text } = known
     if (closedBlocks) checkpoints.remove(key, written, closedBlocks)
@@ -95,7 +101,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     known.head += events.length
   }
 
-  // What an earlier process was stopped in.
+  // Resumes deletions that an earlier process did not finish.
   void deletions.finish()
 
   return {
@@ -245,7 +251,7 @@ export function createSqliteStore(database: SqliteDatabase): SqliteStore {
     },
   }
 
-  /** The state of a session whose stored state cannot be read: what its events say. */
+  /** The state of a session whose stored state cannot be read, rebuilt from its events. */
   function rebuilt({ key, id, epoch }: SessionRow): SessionState {
     const text = eventTextOf(id)
     let state = emptyState(id, epoch)

@@ -5,15 +5,15 @@ import { countLines } from './count-lines.ts'
 import type { Git } from './git.ts'
 
 const mostFiles = 2_000
-/** Of files that git does not know, so much is read to count their lines. */
+/** How many bytes of untracked files are read to count their lines. */
 const mostCountedBytes = 32 * 1024 * 1024
 const mostPatchBytes = 4 * 1024 * 1024
-/** The tree of an empty repository: what the first commit is compared with. */
+/** The empty tree, which the first commit is compared with. */
 const emptyTree = '4b825dc642cb6eb9a060e54bf8d69288fbee4904'
 const generatedNames =
   /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|Cargo\.lock|poetry\.lock|uv\.lock|go\.sum|Gemfile\.lock|composer\.lock)$|\.min\.(js|css)$|\.map$|(^|\/)(dist|build|vendor)\//
 
-/** What differs from a commit, HEAD unless given, untracked files included: all of their lines are added ones. */
+/** The differences from a commit, by default HEAD. Untracked files are included; all of their lines count as added. */
 export async function changesOf(git: Git, folder: string, base = 'HEAD'): Promise<Changes> {
   const commit = await commitOf(git, base)
   const against = commit === '' ? emptyTree : commit
@@ -82,7 +82,7 @@ export async function patchOf(
   return { patch: added.stdout, cut: added.cut }
 }
 
-/** Only what git itself lists as untracked is read: nothing outside the folder, nothing that it ignores. */
+/** Only files that git lists as untracked are read: none outside the folder, none that git ignores. */
 async function isUntracked(git: Git, folder: string, path: string): Promise<boolean> {
   const listed = await git(['ls-files', '-z', '--others', '--exclude-standard', '--', path])
   return (
@@ -91,13 +91,13 @@ async function isUntracked(git: Git, folder: string, path: string): Promise<bool
   )
 }
 
-/** The commit that the folder stands at. Undefined where there is none: no git, no repository, nothing committed. */
+/** The commit that is checked out in the folder. Undefined without git, without a repository, or without a commit. */
 export async function headOf(git: Git): Promise<string | undefined> {
   const found = await git(['rev-parse', '--verify', '-q', 'HEAD^{commit}']).catch(() => undefined)
   return found?.code === 0 ? found.stdout.trim() : undefined
 }
 
-/** The commit by its hash; empty in a repository without one. */
+/** The hash of the commit; empty in a repository without commits. */
 export async function commitOf(git: Git, base: string): Promise<string> {
   if (!/^(HEAD|[0-9a-f]{7,64})$/.test(base)) {
     throw new ParleyError('validation_error', 'The base is HEAD or the hash of a commit.')
@@ -146,7 +146,7 @@ function statusesIn(text: string): { path: string; from?: string; status: FileCh
   return found
 }
 
-/** `added removed path`, and for moved files an empty path and then both of them. */
+/** `added removed path`; for renamed files an empty path, then both paths. */
 function countsIn(text: string): Map<string, { added: number; removed: number; binary: boolean }> {
   const counts: ReturnType<typeof countsIn> = new Map()
   const fields = text.split('\0')

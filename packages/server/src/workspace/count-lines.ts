@@ -4,14 +4,14 @@ import { join } from 'node:path'
 
 export type LineCount = { readonly lines: number; readonly binary: boolean }
 
-/** As git does: a null byte this near to the beginning makes a file binary. */
+/** As in git: a null byte within this many bytes makes a file binary. */
 const lookedAtForBinary = 8_000
 const chunkBytes = 64 * 1024
 const atOnce = 8
 
 /**
- * The lines of files that git does not know yet. Nothing is followed out of the folder: a link has the one line that
- * says where it leads. Undefined for what is no file, is gone, or would be more to read than `mostBytes` in all.
+ * Counts the lines of untracked files. Symbolic links are not followed; a link counts as one line. Paths that are not
+ * files, do not exist, or would exceed `mostBytes` in total have no entry.
  */
 export async function countLines(
   folder: string,
@@ -36,9 +36,9 @@ export async function countLines(
   return counts
 }
 
-/** Reads no further than the size it had: a file that grows must not hold this up. */
+/** Reads at most the size the file had, so that a growing file does not keep this busy. */
 async function countIn(file: string, size: number): Promise<LineCount> {
-  // It may have become a link or a pipe since it was looked at.
+  // The file may have been replaced by a link or a pipe since lstat.
   await using handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   const chunk = Buffer.alloc(Math.min(chunkBytes, Math.max(1, size)))
   let lines = 0

@@ -4,19 +4,21 @@ import type { GitIn } from './git.ts'
 
 const freshMs = 5_000
 const mostFiles = 200_000
-/** Of what is no repository, such as a whole home: those near the top are read, and the rest left. */
+/** Limit for a folder that is not a repository, such as a home folder: folders near the top are read first. */
 const mostFolders = 10_000
 const skipped = new Set(['.git', 'node_modules', '.venv', 'target', 'dist'])
 
-/** `at`: when it was there; not before. */
+/** `at` is the time when the listing was complete. */
 type Listing = { at: number; readonly files: Promise<readonly string[]> }
 
 export type FolderFiles = {
-  /** Paths inside the folder that fit the words, the best first. */
+  /** Paths inside the folder that match the query, the best first. */
   find(folder: string, query: string, limit: number): Promise<string[]>
 }
 
-/** The files of folders, without what git ignores. A listing is kept for a few seconds, so that typing is fast. */
+/**
+ * The files of folders, without those that git ignores. A listing is cached for a few seconds, so that typing is fast.
+ */
 export function createFolderFiles(gitIn: GitIn, now: () => number = Date.now): FolderFiles {
   const listings = new Map<string, Listing>()
 
@@ -56,7 +58,7 @@ async function list(gitIn: GitIn, folder: string): Promise<readonly string[]> {
   return walk(folder)
 }
 
-/** For folders that are no repository. */
+/** For folders that are not in a repository. */
 async function walk(folder: string): Promise<string[]> {
   const files: string[] = []
   const folders = ['']
@@ -72,8 +74,8 @@ async function walk(folder: string): Promise<string[]> {
 }
 
 /**
- * Best where a name begins with the query, then where a name or a path has it, then where its letters begin words of the
- * path (`ucs` finds use-changes-stream.ts). Letters that are merely scattered over a path are no match.
+ * Ranks paths: first names that start with the query, then names or paths that contain it, then paths whose word
+ * initials contain it (`ucs` finds use-changes-stream.ts). Letters that are merely scattered over a path do not match.
  */
 export function bestOf(files: readonly string[], query: string, limit: number): string[] {
   const wanted = query.toLowerCase()
@@ -97,7 +99,7 @@ function scoreOf(path: string, wanted: string): number | undefined {
   return initials.includes(wanted) ? 300 - initials.length : undefined
 }
 
-/** A letter that begins a word, with the rest of its word and what parts it from the next. */
+/** The first letter of a word, with the rest of the word and the separator after it. */
 const initial = /([a-z0-9]|[A-Z])(?:[a-z0-9]*)[^a-zA-Z0-9]*/g
 
 const depth = (path: string) => path.split('/').length

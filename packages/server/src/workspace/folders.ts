@@ -3,12 +3,12 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ParleyError } from '@parley/protocol'
 
-/** A folder with more entries is read no further: typing on narrows nothing then, but answers stay fast. */
+/** A folder with more entries is read only this far, so that answers stay fast. Further typing does not help then. */
 const mostEntries = 20_000
 
 /**
- * Folders whose path begins as was typed, as a person would write them: `~` stays `~`. Only names are told, nothing of
- * what is in them; hidden ones only to those who begin with a dot.
+ * Folders whose path starts with the typed text, written as a person would write them: `~` stays `~`. Only names are
+ * returned, never contents; hidden folders only if the typed name starts with a dot.
  */
 export async function foldersLike(typed: string, limit: number): Promise<string[]> {
   const query = typed === '' || typed === '~' ? '~/' : typed

@@ -5,12 +5,12 @@ import { ParleyError } from '@parley/protocol'
 import { findRepository, type RepositoryFormat, standInFor } from './repository.ts'
 
 /*
- * The only place that runs git. It is run to look, never to change anything.
+ * The only place that runs git. It only reads, and never changes anything.
  *
- * In a folder that is not trusted, nothing of it may run. Git runs what a configuration names (filters, drivers,
- * monitors, hooks), so the configuration of such a repository is not read at all: a directory of ours stands in for the
- * repository's common directory (GIT_COMMON_DIR), and the person's own configuration is off, too, because attributes of
- * the repository can choose filters from it. There is nothing to override, so nothing can be forgotten or raced.
+ * Nothing from an untrusted folder may run. Git runs programs that a configuration names (filters, drivers, monitors,
+ * hooks), so the configuration of such a repository is not read at all. A stand-in directory replaces the repository's
+ * common directory (GIT_COMMON_DIR). The person's own configuration is off too, because attributes of the repository
+ * can choose filters from it. No setting needs to be overridden, so none can be forgotten or raced.
  */
 
 const mostBytes = 64 * 1024 * 1024
@@ -31,7 +31,7 @@ export type GitLook = readonly [
 
 export type Git = (args: GitLook, most?: number) => Promise<GitResult>
 
-/** How git is run in a folder. A folder that is not trusted runs nothing of its own. */
+/** Returns a function that runs git in a folder. In an untrusted folder, git runs nothing that the folder names. */
 export type GitIn = (folder: string, trusted: boolean) => Promise<Git>
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -41,13 +41,13 @@ export function createGitIn(env: Environment): GitIn {
   return async (folder, trusted) => {
     let known: { readonly key: string; readonly settings: UntrustedSettings } | undefined
 
-    /** A folder may become a repository, or another one, while it is watched. */
+    /** Computed for each run: a folder may become a repository, or another one, while it is watched. */
     async function environment(): Promise<Environment | undefined> {
       const repository = await findRepository(folder)
       if (!repository) return undefined
       const { gitDir, commonDir, workTree } = repository
       const base = { ...baseEnvironment(env, workTree), GIT_DIR: gitDir, GIT_WORK_TREE: workTree }
-      // Whoever trusts a folder in a repository has not trusted the repository.
+      // Trusting a folder inside a repository does not trust the repository.
       if (trusted && workTree === folder) return { ...base, ...asEnvironment(alwaysSet) }
       const key = JSON.stringify(repository)
       if (known?.key !== key) known = { key, settings: await untrustedSettings(base, commonDir) }
@@ -72,12 +72,12 @@ export function createGitIn(env: Environment): GitIn {
 
 const notARepository: GitResult = { code: 128, stdout: '', stderr: 'not a git repository', cut: false }
 
-/** A diff enters no other repository: git would run what that one names. */
+/** A diff does not enter submodules: git would run programs that they name. */
 const flags: { readonly [command in GitLook[0]]?: readonly string[] } = {
   diff: ['--no-ext-diff', '--no-textconv', '--no-color', '--ignore-submodules=dirty', '--submodule=short'],
 }
 
-/** What holds in every folder. */
+/** Settings for every folder. */
 const alwaysSet: Settings = new Map([
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', '/dev/null'],
@@ -91,7 +91,7 @@ const alwaysSet: Settings = new Map([
   ['safe.bareRepository', 'explicit'],
 ])
 
-/** Nothing of the server's environment but where programs and the person's own files are. */
+/** From the server's environment, only PATH and the location of the person's own files are passed on. */
 function baseEnvironment({ PATH, HOME, XDG_CONFIG_HOME }: Environment, workTree: string) {
   return {
     PATH: pathOutside(PATH, workTree),
@@ -109,7 +109,7 @@ function baseEnvironment({ PATH, HOME, XDG_CONFIG_HOME }: Environment, workTree:
   }
 }
 
-/** A relative entry means a folder in the one that is looked at: a program named git may lie there. */
+/** Drops relative entries and those inside the work tree: a program named git may be there. */
 function pathOutside(path: string | undefined, workTree: string): string {
   const outside = (entry: string) => {
     const inside = relative(workTree, entry)
@@ -135,7 +135,7 @@ async function untrustedSettings(base: Environment, commonDir: string): Promise<
   return { format: formatOf(own), settings }
 }
 
-/** Not `-c`: that is split at the first `=`, wherever a name has one. */
+/** Not `-c`, which splits at the first `=`, even inside a name. */
 function asEnvironment(settings: Settings): Environment {
   const entries = [...settings].flatMap(([key, value], index) => [
     [`GIT_CONFIG_KEY_${index}`, key],
@@ -145,7 +145,7 @@ function asEnvironment(settings: Settings): Environment {
 }
 
 const yesOrNo = /^(true|false|yes|no|on|off|1|0)$/i
-/** Settings that decide which files count as changed, with the values they may have. None of them runs anything. */
+/** Settings that decide which files count as changed, with their allowed values. None of them runs a program. */
 const passedOn: ReadonlyMap<string, RegExp> = new Map([
   ['core.autocrlf', /^(true|false|yes|no|on|off|1|0|input)$/i],
   ['core.eol', /^(lf|crlf|native)$/i],
@@ -166,7 +166,10 @@ function formatOf(settings: Settings): RepositoryFormat {
   }
 }
 
-/** Of a file, or of the person and the system: listing runs nothing. A later value of a key replaces an earlier one. */
+/**
+ * The settings in a file, or those of the person and the system. Listing runs nothing. A later value of a key replaces
+ * an earlier one.
+ */
 async function listSettings(base: Environment, where: readonly string[]): Promise<Settings> {
   const listed = await runGit({
     env: { ...base, GIT_DIR: '/dev/null', GIT_WORK_TREE: undefined },
@@ -192,7 +195,7 @@ type Run = {
 }
 
 function runGit({ env, cwd, args, most }: Run): Promise<GitResult> {
-  // check-ignore refuses literal pathspecs, and takes paths literally by itself.
+  // check-ignore refuses literal pathspecs, and takes paths literally anyway.
   const literal = args[0] === 'check-ignore' ? [] : ['--literal-pathspecs']
   const child = spawn('git', [...literal, ...args], {
     cwd,

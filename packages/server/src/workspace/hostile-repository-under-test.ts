@@ -23,13 +23,13 @@ import {
   terminal,
 } from './hostile-settings-under-test.ts'
 
-/** Repositories that try to run something when somebody looks at them. Whatever runs leaves a mark. */
+/** Repositories that try to run a program when they are inspected. Any program that runs creates the mark file. */
 
 export type Place = {
-  /** The folder that is looked at; usually the top of the repository. */
+  /** The folder to inspect; usually the top of the repository. */
   folder: string
   readonly root: string
-  /** A program that leaves the mark, and, as a filter, copies its input to its output. */
+  /** A program that creates the mark and, as a filter, copies its input to its output. */
   readonly run: string
   readonly mark: string
 }
@@ -37,13 +37,13 @@ export type Place = {
 export type HostileCase = {
   readonly name: string
   lay(place: Place): void
-  /** A shell line in the folder with which plain git runs it. */
+  /** A shell command in the folder with which plain git runs the program. */
   readonly proof?: string
-  /** Why plain git does not run it, where it does not. */
+  /** Why plain git does not run it, if it does not. */
   readonly never?: string
   /** The environment of the server, if that is the attack. */
   env?(place: Place): Record<string, string>
-  /** Git refuses to read it, so there are no changes to see. */
+  /** Git refuses to read the repository, so there are no changes to see. */
   readonly unreadable?: boolean
 }
 
@@ -76,7 +76,7 @@ function modelRepository(): string {
   git(folder, 'checkout', '-q', 'main')
   write(folder, { 'a.txt': 'main\n' })
   git(folder, 'commit', '-qam', 'second')
-  // As long as before: git has to read the file to see that it differs.
+  // The same length as before, so that git has to read the file to see that it differs.
   write(folder, { 'a.txt': 'edit\n', 'new.txt': 'new\n' })
   model = folder
   return folder
@@ -98,7 +98,7 @@ export function layOut(lay: HostileCase['lay']): Place & Disposable {
 
 export const ran = ({ mark }: Place) => existsSync(mark)
 
-/** Whether plain git runs it. */
+/** Whether plain git runs the program. */
 export function plainGitRuns(place: Place, proof: string, env: Record<string, string> = {}): boolean {
   rmSync(place.mark, { force: true })
   spawnSync('sh', ['-c', proof], {
@@ -147,7 +147,7 @@ function layFilter(name: string): HostileCase['lay'] {
   }
 }
 
-/** A repository of its own in the folder, whose files were changed and whose filter leaves the mark. */
+/** A repository inside the folder, with changed files and a filter that creates the mark. */
 function layInner(place: Place, name: string): string {
   const inner = join(place.folder, name)
   cpSync(modelRepository(), inner, { recursive: true })
@@ -320,7 +320,7 @@ const layouts: readonly HostileCase[] = [
   },
 ]
 
-/** The server's own environment, as it may be when a hook or an editor started it. */
+/** The server's own environment, as it may be if a hook or an editor started the server. */
 const environments: readonly HostileCase[] = [
   ...hostileVariables.map((name): HostileCase => {
     const proofs: Partial<Record<string, string>> = {
@@ -389,7 +389,7 @@ const keyCases = hostileKeys.map((one): HostileCase => {
   return { name: `the setting ${one.key}`, lay: layKey(one), ...shown }
 })
 
-/** Each is laid out alone; what plain git never runs in such a folder is laid out together. */
+/** Each case is set up alone; those that plain git never runs are set up together. */
 export const hostileCases: readonly HostileCase[] = [
   ...keyCases.filter(({ proof }) => proof !== undefined),
   {
@@ -426,7 +426,7 @@ export const hookCases = Object.entries(hostileHooks).flatMap(([name, proof]) =>
     : [{ name, proof, lay: (place: Place) => layHooks(join(place.folder, '.git/hooks'), place, [name]) }],
 )
 
-/** Everything at once, as far as it can be in one repository. */
+/** All cases at once, as far as they fit into one repository. */
 export function layEverything(place: Place): void {
   const names = ['x=y', 'a.b', 'UPPER', 'evil']
   const files = (text: string) =>
@@ -447,7 +447,7 @@ export function layEverything(place: Place): void {
   rmSync(place.mark, { force: true })
 }
 
-/** Keys of the installed git that name a program by their sound. */
+/** Keys of the installed git whose names suggest that they name a program. */
 export function soundingKeys(): string[] {
   const sound =
     /(cmd|command|program|helper|editor|pager|askpass|hook|driver|textconv|clean|smudge|process|external|filter|tool|browser|proxy|tunnel|vcs|(upload|receive)pack|update|template|templatedir|fsmonitor|path|server|\.\*)>?$/i

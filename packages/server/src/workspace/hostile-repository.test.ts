@@ -14,7 +14,7 @@ import { createWorkspace } from './index.ts'
 
 afterAll(removeModel)
 
-/** Every function of the workspace, in a folder that is not trusted. Refusals are answers, too. */
+/** Calls every function of the workspace in an untrusted folder. A refusal is an accepted result. */
 async function lookAt(path: string, env: Record<string, string | undefined>): Promise<string[]> {
   const workspace = createWorkspace({ env })
   const folder = { path, trusted: false }
@@ -39,7 +39,7 @@ async function lookAt(path: string, env: Record<string, string | undefined>): Pr
   return changes?.files.map(({ path }) => path) ?? []
 }
 
-describe('a folder that is not trusted runs nothing when it is looked at', () => {
+describe('inspecting an untrusted folder runs nothing from it', () => {
   const everything = hostileCases.map((one) => [one.name, one] as const)
   it.each(everything)('%s', async (_, { lay, env, proof, unreadable = false }: HostileCase) => {
     using place = layOut(lay)

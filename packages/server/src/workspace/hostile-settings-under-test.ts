@@ -1,4 +1,4 @@
-/** What git's documentation says can name a program: settings, hooks and variables. */
+/** Settings, hooks and variables that can name a program, according to git's documentation. */
 
 export type KeyCase = {
   readonly key: string
@@ -13,7 +13,7 @@ const signing = { 'commit.gpgSign': 'true', 'user.signingKey': 'key::ssh-ed25519
 const remote = { 'remote.evil.url': '.' }
 const ownProgram = 'a program of its own, which Parley does not start'
 
-/** Keys of the configuration that name a program. `RUN` stands for a program that leaves the mark. */
+/** Configuration keys that name a program. `RUN` stands for a program that creates the mark. */
 export const hostileKeys: readonly KeyCase[] = [
   { key: 'core.fsmonitor', proof: 'git status' },
   { key: 'core.editor', proof: 'git commit --allow-empty' },
@@ -129,7 +129,7 @@ export const hostileKeys: readonly KeyCase[] = [
   { key: 'submodule.sub.update', value: '!RUN', never: 'see the submodule among the layouts' },
 ]
 
-/** Keys of `git help -c` that sound as if they named a program, and do not. */
+/** Keys of `git help -c` whose names suggest a program, but that name none. */
 export const harmlessKeys: ReadonlySet<string> = new Set([
   'advice.ignoredHook',
   'advice.pushRefNeedsUpdate',
@@ -168,7 +168,7 @@ export const harmlessKeys: ReadonlySet<string> = new Set([
   'uploadpackfilter.<filter>.allow',
 ])
 
-/** Hooks of githooks(5), each with a plain command that runs it. */
+/** Hooks from githooks(5), each with a plain command that runs it. */
 export const hostileHooks: Readonly<Record<string, string | undefined>> = {
   'applypatch-msg': 'git stash -q; git format-patch -1 --stdout side > p; git checkout -q HEAD~1; git am p',
   'pre-applypatch': 'git stash -q; git format-patch -1 --stdout side > p; git checkout -q HEAD~1; git am p',
@@ -201,7 +201,7 @@ export const hostileHooks: Readonly<Record<string, string | undefined>> = {
   'post-index-change': 'git status',
 }
 
-/** Names of filters. A separate case, because names were once handed on in ways that take some of them apart. */
+/** Names of filters. A separate case, because names were once passed on in ways that split some of them. */
 export const filterNames = [
   'x=y',
   '=',

@@ -7,21 +7,21 @@ import { createGitIn } from './git.ts'
 import type { FolderReader } from './watch-folder.ts'
 import { createFolderWatches } from './watches.ts'
 
-/** Looking at a folder that is not trusted runs nothing that lies in it. */
+/** Inspecting an untrusted folder runs nothing from it. */
 export type SeenFolder = { readonly path: string; readonly trusted: boolean }
 
-/** What there is to see of a folder that a session works in. */
+/** Reads the folders that sessions work in. */
 export type Workspace = {
-  /** Folders whose path begins as was typed, of the whole machine. */
+  /** Folders anywhere on the machine whose path starts with the typed text. */
   findFolders(typed: string, limit: number): Promise<string[]>
   findFiles(folder: string, query: string, limit: number): Promise<string[]>
-  /** The same of a folder as somebody typed it. Rejects where there is none. */
+  /** The same for a folder path as it was typed. Rejects if there is no such folder. */
   findFilesIn(typed: string, query: string, limit: number): Promise<string[]>
-  /** Where the folder stands in git; undefined where that cannot be told. */
+  /** The commit that is checked out in the folder; undefined if it cannot be determined. */
   commit(folder: string): Promise<string | undefined>
   changes(folder: SeenFolder, base: string): Promise<Changes>
   patch(folder: SeenFolder, path: string, base: string): Promise<{ patch: string; cut: boolean }>
-  /** Tells when files of the folder change that git does not ignore, or its commit. Call what it gives back to end it. */
+  /** Reports changes of files that git does not ignore, and of the commit. Returns a function that ends the watch. */
   watch(folder: SeenFolder, reader: FolderReader): () => void
 }
 

@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 
 /**
- * Where a repository is. `gitDir` belongs to one work tree (HEAD, index); `commonDir` holds what all work trees share
- * (configuration, objects, refs). They differ only in linked work trees.
+ * The location of a repository. `gitDir` belongs to one work tree (HEAD, index); `commonDir` has what all work trees
+ * share (configuration, objects, refs). They differ only in linked work trees.
  */
 export type Repository = { readonly workTree: string; readonly gitDir: string; readonly commonDir: string }
 
 const mostPointerBytes = 4_096
 
 /**
- * The repository that a folder belongs to. Only `.git` counts, in the folder or above it: files of a work tree that look
- * like a bare repository are never taken for one, whatever the version of git.
+ * The repository that a folder belongs to. Only `.git` in the folder or above it counts: files of a work tree that look
+ * like a bare repository are never treated as one, whatever the version of git.
  */
 export async function findRepository(folder: string): Promise<Repository | undefined> {
   for (let place = folder; ; place = dirname(place)) {
@@ -32,7 +32,7 @@ async function gitDirAt(path: string): Promise<string | undefined> {
   return target === undefined ? undefined : resolve(dirname(path), target)
 }
 
-/** Undefined if this is no git directory. */
+/** Undefined if this is not a git directory. */
 async function commonDirOf(gitDir: string): Promise<string | undefined> {
   const pointed = await readPointer(join(gitDir, 'commondir'))
   const commonDir = pointed === undefined ? gitDir : resolve(gitDir, pointed)
@@ -41,7 +41,7 @@ async function commonDirOf(gitDir: string): Promise<string | undefined> {
   return found.every((part) => part !== undefined) ? commonDir : undefined
 }
 
-/** The one line of a small file. A pipe in its place does not block. */
+/** Reads the one line of a small file. A pipe in its place does not block. */
 async function readPointer(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -53,15 +53,15 @@ async function readPointer(path: string): Promise<string | undefined> {
   }
 }
 
-/** The file formats of a repository: what git must know to read it at all. */
+/** The file formats that git must know to read a repository. */
 export type RepositoryFormat = { readonly objects: 'sha1' | 'sha256'; readonly refs: 'files' | 'reftable' }
 
 const standIns = new Map<string, Promise<string>>()
 let root: Promise<string> | undefined
 
 /**
- * A directory that stands in for the common directory of a repository: refs and excludes are the repository's own; its
- * configuration, attributes and hooks are missing.
+ * A stand-in for the common directory of a repository: refs and excludes are the repository's own; it has none of the
+ * repository's configuration, attributes and hooks.
  */
 export async function standInFor(commonDir: string, format: RepositoryFormat): Promise<string> {
   const key = JSON.stringify([commonDir, format])
@@ -80,7 +80,7 @@ const isThere = (path: string) =>
   )
 
 async function makeStandIn(commonDir: string, { objects, refs }: RepositoryFormat): Promise<string> {
-  // A cleaner of temporary files may have removed what was made before.
+  // A cleaner of temporary files may have removed the earlier folder.
   if (!root || !(await isThere(await root))) root = temporaryFolder()
   const place = await mkdtemp(join(await root, 'repository-'))
   await mkdir(join(place, 'objects'))
@@ -103,7 +103,7 @@ async function makeStandIn(commonDir: string, { objects, refs }: RepositoryForma
   return place
 }
 
-/** Gone with the process. */
+/** Removed when the process exits. */
 async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-git-'))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }))

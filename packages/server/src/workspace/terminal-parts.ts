@@ -11,8 +11,8 @@ export type TerminalParts = {
 }
 
 /**
- * Loaded on first use: a server without terminals starts without them, and the native part is an optional dependency
- * that an install may leave out. ParleyError `not_supported` if it is not there.
+ * Loaded on first use: a server without terminals starts without them, and the native module is an optional dependency
+ * that an installation may leave out. Throws ParleyError `not_supported` if it is missing.
  */
 export async function loadTerminalParts(): Promise<TerminalParts> {
   const [{ spawn }, headless, serialize] = await Promise.all([

@@ -1,22 +1,22 @@
 import type { TerminalServerFrame } from '@parley/protocol'
 
-/** Someone who watches a terminal. */
+/** A client that watches a terminal. */
 export type TerminalReader = {
   show(frame: TerminalServerFrame): void
-  /** Bytes that were shown and not yet read. */
+  /** Bytes that were sent to the reader and not yet read. */
   readonly waiting: number
-  /** It read too slowly: nothing more is shown to it. It may watch again, and gets the screen. */
+  /** Called when the reader is too slow: it gets no more output. It may watch again and then gets the screen. */
   drop(): void
 }
 
 export type ReaderLimits = {
-  /** A reader with more waiting bytes is full. The program is paused while all readers are. */
+  /** A reader with more unread bytes is full. The program is paused while all readers are full. */
   readonly fullBytes: number
-  /** A full reader that others outpace is dropped beyond this many waiting bytes. */
+  /** A full reader is dropped beyond this many unread bytes if others are faster. */
   readonly dropBytes: number
   /** Readers that keep a program paused for this long are dropped. */
   readonly pausedMs: number
-  /** The program is also paused while the screen has more than this to take in. */
+  /** The program is also paused while the screen has more unprocessed bytes than this. */
   readonly screenBytes: number
 }
 
@@ -28,14 +28,14 @@ const defaultLimits: ReaderLimits = {
 }
 
 /**
- * The readers of one terminal. Its program runs at the pace of the fastest of them: a reader that stops reading holds up
- * neither the program nor the other readers, and what is kept for it is bounded.
+ * The readers of one terminal. Its program runs at the speed of the fastest reader: a reader that stops reading blocks
+ * neither the program nor the other readers, and its buffer is bounded.
  */
 export class TerminalReaders {
   readonly #limits: ReaderLimits
   readonly #program: { pause(): void; resume(): void }
   readonly #all = new Set<TerminalReader>()
-  /** Full readers, with the bytes shown to each since it became full. */
+  /** Full readers, with the bytes sent to each since it became full. */
   readonly #full = new Map<TerminalReader, number>()
   #forScreen = 0
   #paused = false
@@ -57,7 +57,7 @@ export class TerminalReaders {
     this.#adjust()
   }
 
-  /** The terminal ends: nobody watches it, and nothing waits for its screen. */
+  /** Removes all readers and the backlog of the screen when the terminal ends. */
   clear(): void {
     this.#all.clear()
     this.#full.clear()
@@ -65,7 +65,7 @@ export class TerminalReaders {
     this.#adjust()
   }
 
-  /** The reader has read what was waiting. */
+  /** The reader has read all its unread bytes. */
   drained(reader: TerminalReader): void {
     if (this.#full.delete(reader)) this.#adjust()
   }
@@ -81,7 +81,7 @@ export class TerminalReaders {
     this.#adjust()
   }
 
-  /** Bytes were given to the screen. Returns what to call once it has taken them in. */
+  /** Counts bytes given to the screen. Returns a function to call when the screen has processed them. */
   givenToScreen(bytes: number): () => void {
     this.#forScreen += bytes
     this.#adjust()
@@ -91,7 +91,7 @@ export class TerminalReaders {
     }
   }
 
-  /** Counts from when the reader became full, so that no single frame is too large for a reader that keeps up. */
+  /** Counts from the moment the reader became full, so that no single frame is too large for a reader that keeps up. */
   #show(reader: TerminalReader, frame: TerminalServerFrame): void {
     const { fullBytes, dropBytes } = this.#limits
     const shownSince = this.#full.get(reader)

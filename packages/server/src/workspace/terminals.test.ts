@@ -23,7 +23,7 @@ function terminalsIn(env: Record<string, string>, limits: Partial<ReaderLimits> 
   return { terminals, folder, start: { sessionId: 'ses_1', folder, cols: 80, rows: 24 } }
 }
 
-it('tells what runs in a shell while it does, be it a script of the same shell', async () => {
+it('reports the program that runs in a shell, even if it is the same shell', async () => {
   const { terminals, folder, start } = terminalsIn({ SHELL: '/bin/sh' })
   writeFileSync(join(folder, 'wait.sh'), 'read answer\n')
   const { terminalId } = await terminals.open(start)
@@ -40,7 +40,7 @@ it('tells what runs in a shell while it does, be it a script of the same shell',
   await eventually(running).toBeUndefined()
 })
 
-it('tells that a program runs that was opened in place of a shell, until it has ended', async () => {
+it('reports the program of a terminal without a shell until it has ended', async () => {
   const { terminals, start } = terminalsIn({})
   const { terminalId } = await terminals.open({ ...start, command: ['cat'] })
   const listed = () => terminals.list('ses_1')[0]
@@ -50,7 +50,7 @@ it('tells that a program runs that was opened in place of a shell, until it has 
   expect(listed()?.running).toBeUndefined()
 })
 
-it('opens no terminal for a session that was deleted, or a server that was closed, meanwhile', async () => {
+it('opens no terminal if the session is deleted or the server is closed meanwhile', async () => {
   const { terminals, start } = terminalsIn({})
   const deleted = terminals.open(start)
   const other = terminals.open({ ...start, sessionId: 'ses_2' })
@@ -62,10 +62,10 @@ it('opens no terminal for a session that was deleted, or a server that was close
   await expect(late).rejects.toMatchObject({ code: 'cancelled' })
 })
 
-it('never lets a program outrun the screen that the server keeps of it', async () => {
+it("pauses a program that is faster than the server's screen", async () => {
   const kept = 64 * 1024
   const { terminals, folder, start } = terminalsIn({}, { screenBytes: kept })
-  // The title tells how far the screen has come: each step sets it, after redraws that a screen takes long to take in.
+  // The title shows how far the screen has come: each step sets it, after redraws that take the screen long to process.
   const redraws = '\u001b[1M\u001b[2J\u001b[1L'.repeat(400)
   const steps = Array.from({ length: 300 }, (_, step) => `${redraws}\u001b]0;${step}\u0007`)
   writeFileSync(join(folder, 'steps'), steps.join(''))

@@ -11,27 +11,27 @@ export type TerminalStart = {
   readonly folder: string
   readonly cols: number
   readonly rows: number
-  /** Without it, the person's shell. */
+  /** If not given, the person's shell. */
   readonly command?: readonly string[]
 }
 
 export type TerminalView = {
   input(data: string): void
   resize(cols: number, rows: number): void
-  /** The reader has read what was waiting. */
+  /** The reader has read all its unread bytes. */
   drained(): void
   leave(): void
 }
 
 export type Terminals = {
-  /** ParleyError `not_supported` where the pseudo-terminal is not installed. */
+  /** Throws ParleyError `not_supported` if the pseudo-terminal is not installed. */
   open(start: TerminalStart): Promise<Terminal>
   list(sessionId: string): Terminal[]
-  /** The screen as it stands, then what is written. ParleyError `not_found` if there is no such terminal. */
+  /** Sends the current screen, then the output. Throws ParleyError `not_found` if there is no such terminal. */
   watch(terminalId: string, reader: TerminalReader): TerminalView
-  /** Ends it, if it has not ended, and forgets it. */
+  /** Ends the terminal, if it has not ended, and forgets it. */
   remove(terminalId: string): void
-  /** The same for all of a session that is deleted. */
+  /** The same for all terminals of a deleted session. */
   removeOf(sessionId: string): void
   closeAll(): void
 }
@@ -39,10 +39,10 @@ export type Terminals = {
 const mostTerminals = 64
 const scrollback = 5_000
 const graceMs = 1_000
-/** As a shell tells of a program that was hung up on. */
+/** The exit code that a shell reports for a program ended by SIGHUP. */
 const killedExitCode = 129
 
-/** Shells that live in the server: a page that is reloaded finds them as it left them. */
+/** Shells that live in the server, so that a reloaded page finds them as it left them. */
 export function createTerminals(options: {
   env: Readonly<Record<string, string | undefined>>
   newId: () => string
@@ -51,7 +51,7 @@ export function createTerminals(options: {
 }): Terminals {
   const { env, newId, now = Date.now, limits } = options
   const all = new Map<string, LiveTerminal>()
-  /** What waits for its parts to be loaded. */
+  /** Terminals that wait for their modules to be loaded. */
   const opening = new Set<TerminalStart>()
 
   function find(terminalId: string): LiveTerminal {
@@ -113,7 +113,7 @@ class LiveTerminal {
   readonly #screen: Screen
   readonly #serializer: SerializeAddon
   readonly #readers: TerminalReaders
-  /** Readers that have not got the screen yet, with what was written since they came. */
+  /** Readers that have not got the screen yet, with the output since they joined. */
   readonly #joining = new Map<TerminalReader, TerminalServerFrame[]>()
   readonly #isShell: boolean
   readonly #program: string
@@ -175,7 +175,7 @@ class LiveTerminal {
     }
   }
 
-  /** The screen has taken all that was written before the reader came. */
+  /** Runs when the screen has processed all output from before the reader joined. */
   #join(reader: TerminalReader): void {
     const since = this.#joining.get(reader)
     if (!since) return
@@ -187,7 +187,7 @@ class LiveTerminal {
     if (exitCode !== undefined) this.#readers.showOnly(reader, { type: 'exited', exitCode })
   }
 
-  /** Nobody hears of it any more. A program that does not go when it is told to is ended by force. */
+  /** Ends the terminal for all readers. A program that ignores SIGHUP is killed. */
   end(): void {
     const { exitCode = killedExitCode } = this.#about
     this.#readers.show({ type: 'exited', exitCode })
@@ -200,7 +200,7 @@ class LiveTerminal {
     this.#screen.dispose()
   }
 
-  /** It may have ended a moment before it is known: then there is nothing to do any more. */
+  /** Does nothing if the program has ended, even if its exit was not reported yet. */
   #unlessGone(work: () => void): boolean {
     if (!this.#isOpen) return false
     try {
@@ -235,7 +235,10 @@ class LiveTerminal {
   }
 }
 
-/** Whether a shell has its terminal itself, and no program that it started. Undefined where the system does not tell. */
+/**
+ * Whether the shell itself is in the foreground of its terminal, and no program that it started. Undefined if the
+ * system does not tell.
+ */
 function hasItself(pid: number): boolean | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -250,7 +253,7 @@ function nameOf(program: string): string {
   return program.slice(program.lastIndexOf('/') + 1)
 }
 
-/** The person's own environment, without what is Parley's. */
+/** The person's own environment, without Parley's variables. */
 function shellEnvironment(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const kept = Object.entries(env).filter(
     ([name, value]) => value !== undefined && !name.startsWith('PARLEY_') && !name.startsWith('npm_'),

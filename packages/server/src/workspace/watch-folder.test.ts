@@ -51,7 +51,7 @@ async function watched(folder: string, limits = { folders: 100, watches: 4 }) {
 }
 
 describe('a watched folder', () => {
-  it('tells of files that are written, made, moved and removed, wherever they lie', async () => {
+  it('reports files that are written, created, moved and removed, at any depth', async () => {
     const folder = repository({ 'a.txt': 'a', 'src/deep/b.txt': 'b' })
     const { told, whole } = await watched(folder)
     expect(whole).toEqual([true])
@@ -63,7 +63,7 @@ describe('a watched folder', () => {
     await eventually(() => told.at(-1)).toEqual(['src/deep/b.txt'])
   })
 
-  it('tells of what is in folders that were made since, and of a folder that came back', async () => {
+  it('reports files in new folders, and in a folder that was removed and created again', async () => {
     const folder = repository({ 'a.txt': 'a', 'src/b.txt': 'b' })
     const { told } = await watched(folder)
     mkdirSync(join(folder, 'new/deeper'), { recursive: true })
@@ -78,7 +78,7 @@ describe('a watched folder', () => {
     await eventually(() => told.at(-1)).toEqual(['src/d.txt'])
   })
 
-  it('is silent about what git ignores, until git does not', async () => {
+  it('reports nothing that git ignores, until git no longer ignores it', async () => {
     const folder = repository({ '.gitignore': 'build/\n*.log\n', 'a.txt': 'a' })
     write(folder, { 'build/old.js': '' })
     const { told } = await watched(folder)
@@ -93,7 +93,7 @@ describe('a watched folder', () => {
     await eventually(() => told.at(-1)).toEqual(['build/new.js'])
   })
 
-  it('tells of tracked files, also of those in folders that git ignores, and of nothing else there', async () => {
+  it('reports tracked files in ignored folders, and no other files there', async () => {
     const folder = repository({ 'a.txt': 'a' })
     write(folder, { '.gitignore': 'build/\n*.log\n', 'build/deep/kept.js': 'k', 'kept.log': 'k' })
     git(folder, 'add', '-f', 'build/deep/kept.js', 'kept.log', '.gitignore')
@@ -111,7 +111,7 @@ describe('a watched folder', () => {
     await eventually(() => told.at(-1)).toEqual(['build/cache/made.js'])
   })
 
-  it('tells that anything may differ when something is staged or committed, and nothing else of git', async () => {
+  it('reports that anything may differ after a stage or a commit, and no other changes inside .git', async () => {
     const folder = repository({ 'a.txt': 'a' })
     write(folder, { 'a.txt': 'A' })
     const { told } = await watched(folder)
@@ -121,7 +121,7 @@ describe('a watched folder', () => {
     expect(told.filter((paths) => paths !== 'anything')).toEqual([])
   })
 
-  it('becomes a repository while it is looked at', async () => {
+  it('may become a repository while it is watched', async () => {
     const folder = folderWith({ 'src/a.txt': 'a' })
     const { told } = await watched(folder)
     git(folder, 'init', '-q')
@@ -130,14 +130,14 @@ describe('a watched folder', () => {
     await eventually(() => told.at(-1)).toEqual(['src/a.txt'])
   })
 
-  it('says so where there is more than can be watched: of folders in it, and of folders at all', async () => {
+  it('reports when it cannot be watched whole: too many folders in it, or too many watches', async () => {
     const folder = repository({ 'a/1': '', 'b/1': '', 'c/1': '' })
     expect((await watched(folder, { folders: 3, watches: 4 })).whole).toEqual([false])
     expect((await watched(folder, { folders: 100, watches: 0 })).whole).toEqual([false])
     expect((await watched(folder, { folders: 4, watches: 1 })).whole).toEqual([true])
   })
 
-  it('is not watched any more when the last one has left', async () => {
+  it('is no longer watched when its last reader has left', async () => {
     const folder = repository({ 'a.txt': 'a' })
     const watches = createFolderWatches(gitIn, { folders: 10, watches: 1 })
     const listen = (path: string) => {
@@ -156,7 +156,7 @@ describe('a watched folder', () => {
     last.leave()
   })
 
-  it('is watched for who comes while another leaves before it even began', async () => {
+  it('is watched for a reader that joins while another leaves before the watch has started', async () => {
     const folder = repository({ 'a.txt': 'a' })
     const watches = createFolderWatches(gitIn, { folders: 10, watches: 1 })
     const told: unknown[] = []
@@ -171,13 +171,13 @@ describe('a watched folder', () => {
     end()
   })
 
-  it('is watched where a folder was removed and made anew at once', async () => {
+  it('is still watched after a folder in it was removed and created at once', async () => {
     const folder = repository({ 'src/a.txt': 'a', 'b.txt': 'b' })
     const { told } = await watched(folder)
     rmSync(join(folder, 'src'), { recursive: true })
     write(folder, { 'src/a.txt': 'b' })
     await eventually(() => told.length).toBeGreaterThan(0)
-    // Once something later is told, what was heard of the folder is dealt with.
+    // Once a later change is reported, the change of the folder has been processed.
     write(folder, { 'b.txt': 'c' })
     await eventually(() => told.at(-1)).toEqual(['b.txt'])
     write(folder, { 'src/a.txt': 'c' })

@@ -3,31 +3,31 @@ import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Git } from './git.ts'
 
-/** Hears of a folder. */
+/** Receives the changes of a folder. */
 export type FolderReader = {
-  /** It is watched now. Not whole: there is more of it than can be watched, so news may be missed. */
+  /** The watch has started. If it is not whole, the folder has more than can be watched, so changes may be missed. */
   watching(facts: { whole: boolean }): void
-  /** Files, or folders with all in them, by their paths in the folder; without paths, anything may have changed. */
+  /** Paths of changed files, or of folders with all their contents; without paths, anything may have changed. */
   changed(news: { paths?: readonly string[] }): void
 }
 
 export type WatchLimits = {
-  /** Of one watch; each costs the system a little memory. */
+  /** Folders per watch; each costs the system some memory. */
   readonly folders: number
 }
 
-/** News of the same moment are told together. */
+/** Changes within this time are reported together. */
 const gatherMs = 200
-/** What changes together in greater number is told as anything. */
+/** More changed paths than this are reported as "anything". */
 const mostPaths = 200
-/** So many are known by heart; git is asked about the others. */
+/** How many ignored paths are cached; git is asked about the others. */
 const mostIgnored = 20_000
-/** Of git's own files, those that say where the folder stands and what is staged. */
+/** The files of git that tell the commit and what is staged. */
 const gitFiles = new Set(['HEAD', 'index', 'ORIG_HEAD'])
 
 /**
- * Watches what git does not ignore in one folder, folder by folder: a recursive watch would go into all that is
- * ignored, too. Told is that something was written, not that it differs.
+ * Watches the files of one folder that git does not ignore, one folder at a time: a recursive watch would include
+ * everything ignored too. Reports that something was written, not that it differs.
  */
 export class FolderWatch {
   readonly #path: string
@@ -36,7 +36,7 @@ export class FolderWatch {
   readonly #readers = new Set<FolderReader>()
   readonly #watchers = new Map<string, FSWatcher>()
   #ignored = new Set<string>()
-  /** The list of files that are tracked although the rules would ignore them. */
+  /** The list of tracked files that the ignore rules match. */
   #kept = ''
   #gitWatcher: FSWatcher | undefined
   #isRepository = false
@@ -71,7 +71,7 @@ export class FolderWatch {
     this.#watchers.clear()
   }
 
-  /** The folder from its top: what is new is watched, what is gone or ignored is not any more. */
+  /** Scans the folder from its top: new folders are watched, missing or ignored ones no longer. */
   async #lookAtAll(): Promise<void> {
     const before = [...this.#watchers.keys()]
     this.#isRepository = await this.#watchGit()
@@ -93,7 +93,10 @@ export class FolderWatch {
     return true
   }
 
-  /** Watches first and reads then, so that nothing falls between. A folder that is no repository is not gone into. */
+  /**
+   * Watches before it reads, so that nothing is missed in between. Without a repository, only the top folder is
+   * watched.
+   */
   async #watchBelow(start: string, found: Set<string>): Promise<void> {
     for (let level = [start]; level.length > 0; ) {
       const below: string[] = []
@@ -110,7 +113,7 @@ export class FolderWatch {
   async #foldersIn(folder: string): Promise<string[]> {
     const entries = await readdir(join(this.#path, folder), { withFileTypes: true }).catch(() => [])
     if (folder !== '' && entries.some(({ name }) => name === '.git')) {
-      // A repository in a repository: of it, only its commit counts here.
+      // A repository inside a repository: only its commit matters here.
       this.#forget(folder)
       return []
     }
@@ -120,7 +123,7 @@ export class FolderWatch {
     return names.map((name) => (folder === '' ? name : `${folder}/${name}`))
   }
 
-  /** False if there is no room for more. */
+  /** False if the limit is reached. */
   #watchOne(folder: string): boolean {
     if (this.#watchers.has(folder)) return true
     if (this.#watchers.size >= this.#limits.folders) {
@@ -139,7 +142,7 @@ export class FolderWatch {
       return watcher
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      // The system has no more to give. What is gone or may not be read is no loss.
+      // The system has no more watches. A folder that is gone or unreadable is no loss.
       if (code === 'ENOSPC' || code === 'EMFILE' || code === 'ENFILE') this.#whole = false
       return undefined
     }
@@ -180,13 +183,13 @@ export class FolderWatch {
     }
   }
 
-  /** The paths that git does not ignore. New folders among them are watched from now on, lost ones no longer. */
+  /** The paths that git does not ignore. New folders among them are watched from now on, removed ones no longer. */
   async #follow(paths: readonly string[]): Promise<string[]> {
     const ignored = new Set(await this.#ignoredOf(paths))
     const told = paths.filter((path) => !ignored.has(path))
     for (const path of told) {
       const found = await lstat(join(this.#path, path)).catch(() => undefined)
-      // It may be another folder of the same name, made anew: what watched the old one hears nothing of it.
+      // The folder may have been replaced by a new one of the same name, which the old watcher does not see.
       this.#forget(path)
       if (found?.isDirectory()) await this.#watchBelow(path, new Set())
     }
@@ -202,7 +205,7 @@ export class FolderWatch {
     }
   }
 
-  /** Git does not call them ignored, nor the folders above them: with this list, that changes. */
+  /** Git reports neither these files nor the folders above them as ignored; when this list changes, so does that. */
   async #keptFiles(): Promise<string> {
     if (!this.#isRepository) return ''
     const { stdout } = await this.#git(['ls-files', '--cached', '--ignored', '--exclude-standard']).catch(
@@ -211,12 +214,12 @@ export class FolderWatch {
     return stdout
   }
 
-  /** Those of the paths that git ignores. It is asked about each only once, until its rules change. */
+  /** The paths that git ignores. Git is asked about each only once, until its rules change. */
   async #ignoredOf(paths: readonly string[]): Promise<string[]> {
     if (!this.#isRepository) return []
     const asked = paths.filter((path) => !this.#ignored.has(path))
     for (let at = 0; at < asked.length; at += mostPaths) {
-      // With a dot in front, no path is taken for a pathspec with magic.
+      // With a leading dot, no path is taken for a pathspec with magic.
       const some = asked.slice(at, at + mostPaths).map((path) => `./${path}`)
       const { stdout } = await this.#git(['check-ignore', '--', ...some]).catch(() => ({ stdout: '' }))
       const found = stdout.split('\n').flatMap((path) => (path === '' ? [] : [path.slice(2)]))

@@ -2,13 +2,15 @@ import type { GitIn } from './git.ts'
 import { type FolderReader, FolderWatch, type WatchLimits } from './watch-folder.ts'
 
 export type FolderWatches = {
-  /** Tells the reader until it leaves by what is given back. Several readers of a folder share one watch. */
+  /**
+   * Reports changes to the reader until the returned function is called. Several readers of a folder share one watch.
+   */
   watch(folder: { path: string; trusted: boolean }, reader: FolderReader): () => void
 }
 
 const usualLimits = { folders: 2_000, watches: 16 }
 
-/** The folders that somebody looks at, and only as long as somebody does. */
+/** Watches folders for as long as they have readers. */
 export function createFolderWatches(
   gitIn: GitIn,
   limits: WatchLimits & { readonly watches: number } = usualLimits,
@@ -36,7 +38,7 @@ export function createFolderWatches(
         made: gitIn(path, trusted).then((git) => new FolderWatch(path, git, limits)),
         readers: 0,
       }
-      // Counted at once: whoever comes while another leaves must not be given a watch that is about to end.
+      // Counted at once: a reader that joins while another leaves must not get a watch that is about to end.
       shared.readers++
       watches.set(key, shared)
       let left = false

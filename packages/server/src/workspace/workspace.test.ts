@@ -45,19 +45,19 @@ function repository(files: Record<string, string>): string {
 }
 
 describe('files', () => {
-  it('are those of the repository and new ones, without what it ignores', async () => {
+  it('are those of the repository and new ones, without ignored ones', async () => {
     const folder = repository({ '.gitignore': 'ignored/\n', 'src/app.ts': '', 'README.md': '' })
     write(folder, { 'src/new.ts': '', 'ignored/app.ts': '' })
     expect(await workspace.findFiles(folder, 'ts', 10)).toEqual(['src/app.ts', 'src/new.ts'])
     expect(await workspace.findFiles(folder, '', 2)).toEqual(['.gitignore', 'README.md'])
   })
 
-  it('are found where there is no repository, too', async () => {
+  it('are found without a repository too', async () => {
     const folder = folderWith({ 'a/b.txt': '', 'node_modules/x/b.txt': '' })
     expect(await workspace.findFiles(folder, 'b', 10)).toEqual(['a/b.txt'])
   })
 
-  it('are listed once for all who type meanwhile, and anew when the listing is old', async () => {
+  it('are listed once for concurrent queries, and again when the listing is old', async () => {
     const folder = folderWith({ 'a.txt': '' })
     const [slow, clock] = [Promise.withResolvers<void>(), { now: 0 }]
     let listed = 0
@@ -79,7 +79,7 @@ describe('files', () => {
     expect(listed).toBe(2)
   })
 
-  it('come with names before folders and runs before scattered letters', () => {
+  it('are ranked: names before folders, and contiguous matches before initials', () => {
     const files = ['src/application/x.ts', 'src/app.ts', 'src/map.ts', 'a/p/p.md']
     expect(bestOf(files, 'app', 10)).toEqual(['src/app.ts', 'src/application/x.ts', 'a/p/p.md'])
     expect(bestOf(files, 'zzz', 10)).toEqual([])
@@ -102,7 +102,7 @@ describe('folders', () => {
   const found = async (typed: string, limit = 10) =>
     (await workspace.findFolders(typed, limit)).map((path) => path.slice(typed.lastIndexOf('/') + 1))
 
-  it('complete what was typed: folders and links to them, no files, hidden ones only after a dot', async () => {
+  it('complete a typed path: folders and links to them, no files, hidden ones only after a dot', async () => {
     const folder = folderWith({
       'Projects/a': '',
       'private/a': '',
@@ -119,7 +119,7 @@ describe('folders', () => {
     expect(await workspace.findFolders(`${folder}/oth`, 10)).toEqual([join(folder, 'other')])
   })
 
-  it('of the home folder are written as people write them', async () => {
+  it('of the home folder are written with ~', async () => {
     vi.stubEnv('HOME', folderWith({ 'projects/parley/a': '', '.cache/a': '' }))
     for (const typed of ['', '~', '~/'])
       expect(await workspace.findFolders(typed, 10)).toEqual(['~/projects'])
@@ -127,7 +127,7 @@ describe('folders', () => {
     expect(await workspace.findFolders('~/.', 10)).toEqual(['~/.cache'])
   })
 
-  it('that are not there, or are none, are typed refusals', async () => {
+  it('that do not exist, or are no folders, are refused with a code', async () => {
     const folder = folderWith({ file: '' })
     await expect(workspace.findFolders(`${folder}/none/x`, 10)).rejects.toMatchObject({ code: 'not_found' })
     await expect(workspace.findFolders(`${folder}/file/x`, 10)).rejects.toMatchObject({ code: 'not_found' })
@@ -137,7 +137,7 @@ describe('folders', () => {
 })
 
 describe('the commit of a folder', () => {
-  it('is where it stands; none where there is none', async () => {
+  it('is the checked-out commit, or undefined without one', async () => {
     const folder = repository({ 'a.txt': '' })
     expect(await workspace.commit(folder)).toBe(git(folder, 'rev-parse', 'HEAD').trim())
     expect(await workspace.commit(folderWith({ 'a.txt': '' }))).toBeUndefined()
@@ -148,7 +148,7 @@ describe('the commit of a folder', () => {
 })
 
 describe('changes', () => {
-  it('tell each kind of change, with its lines', async () => {
+  it('have each kind of change, with its lines', async () => {
     const folder = repository({
       'kept.txt': 'a\n',
       'edited.txt': 'one\ntwo\n',
@@ -181,7 +181,7 @@ describe('changes', () => {
     expect(await workspace.patch(seen(folder), 'kept.txt', 'HEAD')).toEqual({ patch: '', cut: false })
   })
 
-  it('are compared with a commit of the past, and with nothing before the first', async () => {
+  it('are relative to an earlier commit, or to nothing before the first one', async () => {
     const folder = repository({ 'a.txt': 'a\n' })
     const first = git(folder, 'rev-parse', 'HEAD').trim()
     write(folder, { 'a.txt': 'b\n' })
@@ -196,7 +196,7 @@ describe('changes', () => {
     })
   })
 
-  it('count the lines of files that git does not know, and show them as added', async () => {
+  it('count the lines of untracked files, and show them as added', async () => {
     const folder = repository({ 'a.txt': 'a\n' })
     const secret = folderWith({ 'secret.txt': 'do\nnot\ntell\n' })
     write(folder, {
@@ -224,14 +224,14 @@ describe('changes', () => {
     expect((await workspace.patch(seen(folder), 'other/', 'HEAD')).patch).toBe('')
   })
 
-  it('read only so much to count lines', async () => {
+  it('read a bounded number of bytes to count lines', async () => {
     const folder = folderWith({ 'a.txt': 'a\n'.repeat(10), 'b.txt': 'b\n' })
     expect(await countLines(folder, ['a.txt', 'b.txt', 'none.txt'], 10)).toEqual(
       new Map([['b.txt', { lines: 1, binary: false }]]),
     )
   })
 
-  it('of a folder inside a repository are its own', async () => {
+  it('of a folder inside a repository are limited to that folder', async () => {
     const folder = repository({ 'a.txt': 'a\n', 'inner/b.txt': 'b\n' })
     write(folder, { 'a.txt': 'c\n', 'inner/b.txt': 'c\n' })
     const { files } = await workspace.changes(seen(join(folder, 'inner')), 'HEAD')
@@ -256,19 +256,19 @@ describe('changes', () => {
     }
   })
 
-  it('take a path as it stands', async () => {
+  it('take a path literally', async () => {
     const folder = repository({ '[id].txt': 'a\n', 'i.txt': 'a\n' })
     write(folder, { '[id].txt': 'b\n', 'i.txt': 'c\n' })
     const { patch } = await workspace.patch(seen(folder), '[id].txt', 'HEAD')
     expect([patch.includes('+b'), patch.includes('+c')]).toEqual([true, false])
   })
 
-  it('are not to be had without a repository', async () => {
+  it('are refused without a repository', async () => {
     const folder = folderWith({ 'a.txt': '' })
     await expect(workspace.changes(seen(folder), 'HEAD')).rejects.toMatchObject({ code: 'not_supported' })
   })
 
-  it('run nothing that the repository names', async () => {
+  it('run nothing that an untrusted repository names', async () => {
     const folder = repository({ 'a.txt': 'a\n', '.gitattributes': '*.txt diff=evil filter=evil\n' })
     for (const [name, value] of [
       ['diff.evil.textconv', 'touch ran; cat'],

@@ -1,8 +1,8 @@
 import type { Migration } from './index.ts'
 
 /**
- * An event's id is session key * 2^32 + seq: one clustered table, each session a range of it, no second index.
- * `state` stands last in its row, so that listing and searching do not read over it.
+ * The id of an event is session key * 2^32 + seq: one clustered table, in which each session is a range, and no second
+ * index. `state` is the last column of its row, so that listing and searching do not read it.
  */
 export const initial: Migration = {
   version: 1,

@@ -1,6 +1,6 @@
 import type { Migration } from './index.ts'
 
-/** Which conversation of its agent's a session goes on with, so that it is found without reading every state. */
+/** The agent's own conversation of a session, so that it can be found without reading every state. */
 export const agentSessions: Migration = {
   version: 3,
   sql: `

@@ -1,6 +1,6 @@
 import type { Migration } from './index.ts'
 
-/** Variables for the processes of agents: secrets, so they are in no event. */
+/** Variables for the processes of agents. They are secrets, so no event contains them. */
 export const environments: Migration = {
   version: 4,
   sql: `

@@ -1,6 +1,6 @@
 import type { Migration } from './index.ts'
 
-/** Browsers that signed in, each with the public half of its key. */
+/** Signed-in browsers, each with the public half of its key. */
 export const devices: Migration = {
   version: 5,
   sql: `

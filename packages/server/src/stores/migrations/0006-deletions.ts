@@ -1,6 +1,6 @@
 import type { Migration } from './index.ts'
 
-/** Sessions whose events are still being removed: that is done in steps, and a restart goes on with it. */
+/** Sessions whose events are still being deleted. Deletion runs in steps, and a restart resumes it. */
 export const deletions: Migration = {
   version: 6,
   sql: `

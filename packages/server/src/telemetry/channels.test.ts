@@ -46,7 +46,7 @@ describe('node:diagnostics_channel', () => {
     )
   })
 
-  it('gets what a restart records', async () => {
+  it('gets the events that a restart records', async () => {
     await using test = await hostUnderTest()
     const session = await test.create()
     await session.submit(permission('a'))
@@ -59,7 +59,7 @@ describe('node:diagnostics_channel', () => {
     expect(heard.map(({ event }) => event)).toEqual(log.slice(seq))
   })
 
-  it('gets every command, taken or refused', async () => {
+  it('gets every command, accepted or refused', async () => {
     const heard = hear<CommandMessage>(channelNames.command)
     await using test = await hostUnderTest()
     const session = await test.create()
@@ -84,7 +84,7 @@ describe('node:diagnostics_channel', () => {
     expect(nonsense).toMatchObject({ command: { type: 'nonsense' }, error: { code: 'validation_error' } })
   })
 
-  it('gets sessions that were made, forked and deleted', async () => {
+  it('gets sessions that were created, forked and deleted', async () => {
     const heard = hear<SessionMessage>(channelNames.session)
     await using test = await hostUnderTest()
     const session = await test.create()
@@ -97,7 +97,7 @@ describe('node:diagnostics_channel', () => {
     expect(told).toContainEqual([session.id, 'deleted'])
   })
 
-  it('does not let a subscriber that throws, rejects or scribbles harm anything', async () => {
+  it('is not affected by a subscriber that throws, rejects or changes its message', async () => {
     const problems: string[] = []
     const telemetry = createTelemetry({ problem: (error) => void problems.push(String(error)) })
     hear(channelNames.event, () => {
@@ -132,7 +132,7 @@ describe('node:diagnostics_channel', () => {
     expect(test.problems).toEqual([])
   })
 
-  it('waits for no subscriber', async () => {
+  it('does not wait for subscribers', async () => {
     const heard = hear(channelNames.event, () => new Promise(() => undefined))
     hear(channelNames.command, () => new Promise(() => undefined))
     await using test = await hostUnderTest()
@@ -142,7 +142,7 @@ describe('node:diagnostics_channel', () => {
     expect(heard).toHaveLength((await session.log()).length)
   })
 
-  it('makes nothing for nobody', async () => {
+  it('serialises nothing without subscribers', async () => {
     await using test = await hostUnderTest()
     const session = await test.create()
     let written = 0

@@ -6,14 +6,16 @@ import type { SessionChange } from '../core/host.ts'
 export const channelNames = {
   /** An EventMessage for every event, once it is stored. */
   event: 'parley:event',
-  /** A CommandMessage for every command, once it is taken or refused. */
+  /** A CommandMessage for every command, once it is accepted or refused. */
   command: 'parley:command',
-  /** A SessionMessage for every session that was made (by a fork or an import too), changed in the list, or deleted. */
+  /**
+   * A SessionMessage for every session that was created (by a fork or an import too), changed in the list, or deleted.
+   */
   session: 'parley:session',
 } as const
 
 export type EventMessage = {
-  /** With `type`, `at`, `sessionId`, `turnId` and what the type brings, e.g. `usage` and `costUsd` of `turn.ended`. */
+  /** Has `type`, `at`, `sessionId`, `turnId` and the fields of its type, e.g. `usage` and `costUsd` of `turn.ended`. */
   readonly event: SessionEvent
   /** The id of the session's agent. */
   readonly agent: string
@@ -21,36 +23,36 @@ export type EventMessage = {
 
 export type CommandMessage = {
   readonly sessionId: string
-  /** As it was sent: if it was refused, perhaps because it is none. */
+  /** As it was sent. A refused one may not be a valid command. */
   readonly command: CommandInput
-  /** When it came, in milliseconds since 1970. */
+  /** When it was received, in milliseconds since 1970. */
   readonly at: number
   /** Until it was in the log, or refused. */
   readonly durationMs: number
-  /** Either this: it is in the log. */
+  /** Set if the command is in the log. */
   readonly receipt?: Receipt
-  /** Or this: it was refused. */
+  /** Set if the command was refused. */
   readonly error?: ErrorInfo
 }
 
 export type SessionMessage = SessionChange
 
 export type Channels = {
-  /** Somebody subscribed to events: only then is a message worth making. */
+  /** Whether events have subscribers; without them no message is built. */
   readonly hearsEvents: boolean
   event(message: EventMessage): void
   command(message: CommandMessage): void
   session(message: SessionMessage): void
 }
 
-/** Held here, because Node forgets a channel that nobody holds. */
+/** Held here, because Node garbage-collects a channel without references. */
 const held = {
   event: channel(channelNames.event),
   command: channel(channelNames.command),
   session: channel(channelNames.session),
 }
 
-/** Subscribers get a copy of their own, so that whatever they do to it, the server does not notice. */
+/** Subscribers get a copy, so that nothing they do to it affects the server. */
 export function createChannels(problem: (error: unknown) => void): Channels {
   const tell = (to: Channel, message: object) => {
     if (to.hasSubscribers) deliver(to, JSON.parse(JSON.stringify(message)), problem)
@@ -68,8 +70,8 @@ export function createChannels(problem: (error: unknown) => void): Channels {
 type Subscriber = (message: unknown, name: string | symbol) => unknown
 
 /**
- * What `publish` does, but for a subscriber that fails: Node rethrows its error as an uncaught one, which would end the
- * server. Where Node keeps its subscribers is not documented; if they are not there, `publish` it is.
+ * Like `publish`, except for a subscriber that fails: Node rethrows its error as uncaught, which would end the server.
+ * The field in which Node keeps the subscribers is not documented; if it is missing, `publish` is used.
  */
 function deliver(to: Channel, message: unknown, problem: (error: unknown) => void): void {
   const { _subscribers: subscribers } = to as Channel & { _subscribers?: readonly Subscriber[] }

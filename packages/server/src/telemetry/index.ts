@@ -14,24 +14,24 @@ export {
 } from './channels.ts'
 
 export type TelemetryOptions = {
-  /** Prompts, answers, and the inputs and results of tools in spans. Without it spans hold none of them. */
+  /** Include prompts, answers, and the inputs and results of tools in spans. By default they are left out. */
   readonly content?: boolean
-  /** Speak to the OpenTelemetry SDK of the process, if it has one. Without a word, yes. */
+  /** Use the OpenTelemetry SDK of the process, if it has one. True by default. */
   readonly openTelemetry?: boolean
-  /** Told of subscribers that fail. */
+  /** Called with the errors of subscribers. */
   readonly problem?: (error: unknown) => void
 }
 
-/** What a host tells of itself. Give one to `createHost`; the faces read its metrics. Sends nothing anywhere. */
+/** Telemetry of a host. Pass it to `createHost`; the faces read its metrics. It sends nothing anywhere by itself. */
 export type Telemetry = {
   readonly observer: HostObserver
-  /** How many turns are watched now. */
+  /** How many turns are being watched. */
   readonly openTurns: number
   /** The metrics in the text format of Prometheus. */
   metrics(now: MetricsNow): string
-  /** Gets ready for a host with these agents. */
+  /** Prepares for a host with these agents. */
   begin(about: { agents: readonly { id: string; name: string }[]; version: string }): Promise<void>
-  /** The host, telling of its commands too. */
+  /** Wraps the host so that its commands are reported too. */
   watch(host: Host): Host
 }
 

@@ -10,7 +10,7 @@ import { createTelemetry } from '../index.ts'
 import { readPrometheus, sampleValue } from './prometheus-under-test.ts'
 
 describe('/metrics', () => {
-  it('tells of permissions by what decided, of questions, and of what waits', async () => {
+  it('reports permissions by who decided, questions, and open requests', async () => {
     const telemetry = createTelemetry()
     await using test = await hostUnderTest({ telemetry })
     const server = await serverUnderTest(test.host, { metrics: telemetry.metrics })
@@ -56,7 +56,7 @@ describe('/metrics', () => {
     await server.close()
   })
 
-  it('counts commands that were refused by why, and names no command that is none', async () => {
+  it('counts refused commands by reason, and names no invalid command type', async () => {
     const telemetry = createTelemetry()
     await using test = await hostUnderTest({ telemetry })
     const server = await serverUnderTest(test.host, { metrics: telemetry.metrics })
@@ -73,7 +73,7 @@ describe('/metrics', () => {
     await server.close()
   })
 
-  it('is behind the token, and says so where there are none', async () => {
+  it('needs the token, and is refused without telemetry', async () => {
     await using test = await hostUnderTest()
     const server = await serverUnderTest(test.host)
     expect((await server.ask('/metrics', { token: false })).status).toBe(401)
@@ -82,7 +82,7 @@ describe('/metrics', () => {
     await server.close()
   })
 
-  it('is there inside another server too, with the clients that are connected', async () => {
+  it('works inside another server too, with the number of connected clients', async () => {
     const telemetry = createTelemetry()
     await using test = await hostUnderTest({ telemetry })
     let port = 0

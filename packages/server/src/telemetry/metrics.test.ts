@@ -5,7 +5,7 @@ import { readPrometheus, sampleValue } from './prometheus-under-test.ts'
 const text = (...lines: string[][]) => `${lines.flat().join('\n')}\n`
 
 describe('the text for Prometheus', () => {
-  it('has a counter with its help, its type and its labels, whatever they hold', () => {
+  it('has counters with help, type and labels, whatever the label values', () => {
     const counter = createCounter({ name: 'things_total', help: 'Things\nof \\ two lines.', labels: ['of'] })
     const odd = 'a "quoted" \\ one\nand more'
     counter.add([odd])
@@ -20,13 +20,13 @@ describe('the text for Prometheus', () => {
     expect(sampleValue(families, 'things_total', { of: 'plain' })).toBe(1)
   })
 
-  it('does not count what is no count', () => {
+  it('ignores values that cannot be counted', () => {
     const counter = createCounter({ name: 'things_total', help: 'Things.', labels: [] })
     for (const value of [Number.NaN, -1, Number.POSITIVE_INFINITY, 0]) counter.add([], value)
     expect(readPrometheus(text(counter.lines())).get('things_total')?.samples).toEqual([])
   })
 
-  it('has a histogram whose buckets hold all that is below them', () => {
+  it('has histograms with cumulative buckets', () => {
     const seconds = createHistogram({
       name: 'wait_seconds',
       help: 'Waits.',
@@ -41,7 +41,7 @@ describe('the text for Prometheus', () => {
     expect(sampleValue(families, 'wait_seconds_count', { by: 'person' })).toBe(5)
   })
 
-  it('stays bounded when labels do not, and loses no count', () => {
+  it('stays bounded when label values are not, and loses no count', () => {
     const counter = createCounter({ name: 'things_total', help: 'Things.', labels: ['of'] })
     for (let index = 0; index < 10_000; index++) counter.add([`thing ${index}`])
     const samples = readPrometheus(text(counter.lines())).get('things_total')?.samples ?? []
@@ -65,7 +65,7 @@ describe('the text for Prometheus', () => {
   })
 })
 
-describe('the reader of these tests', () => {
+describe('the Prometheus reader of these tests', () => {
   const heading = '# HELP a_total A.\n# TYPE a_total counter\n'
   it.each([
     ['no end of line', `${heading}a_total 1`],

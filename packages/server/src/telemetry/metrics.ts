@@ -1,4 +1,4 @@
-/** Counters, histograms and gauges, and the text that Prometheus reads. Knows nothing of sessions. */
+/** Counters, histograms and gauges in the text format of Prometheus. Knows nothing of sessions. */
 
 export type Metric = { lines(): string[] }
 
@@ -11,7 +11,7 @@ type Description = {
   readonly labels: readonly string[]
 }
 
-/** Of one metric. What comes after is counted together, under labels that say so: the text stays bounded. */
+/** Per metric. Further label values are counted together under the label `other`, so that the text stays bounded. */
 const mostSeries = 2_000
 const tooMany = 'other'
 
@@ -61,7 +61,7 @@ export function createHistogram(
   }
 }
 
-/** Read when it is asked for. */
+/** Formats a gauge, whose values are read on request. */
 export function gaugeLines(
   description: Description & { readonly type?: 'gauge' | 'counter' },
   values: readonly (readonly [labels: readonly string[], value: number])[],

@@ -19,7 +19,7 @@ const outcomes = ({ attributes }: ReadableSpan) => {
 }
 
 describe('spans', () => {
-  it('nest: a session, its turns, their calls, and what waits in them', async () => {
+  it('nest: a session, its turns, their calls, and the waits inside them', async () => {
     await using sdk = sdkUnderTest()
     {
       await using test = await hostUnderTest()
@@ -141,7 +141,7 @@ describe('spans', () => {
     ).not.toContain(secret)
   })
 
-  it('of a turn that outlives its host are told once, from its true beginning, by the one that sees its end', async () => {
+  it('of a turn that outlives its host are reported once, with their true start, by the host that sees the end', async () => {
     await using sdk = sdkUnderTest()
     const telemetry = createTelemetry()
     {
@@ -174,7 +174,7 @@ describe('spans', () => {
     expect(spans.filter(({ parentSpanContext: up }) => up && !ids.has(up.spanId))).toEqual([])
   })
 
-  it('let go of a turn whose session is deleted', async () => {
+  it('are dropped for a turn whose session is deleted', async () => {
     await using _sdk = sdkUnderTest()
     const telemetry = createTelemetry()
     await using test = await hostUnderTest({ telemetry })
@@ -186,7 +186,7 @@ describe('spans', () => {
     expect(telemetry.openTurns).toBe(0)
   })
 
-  it('hold contents only where they are asked for', async () => {
+  it('have contents only if that is configured', async () => {
     const contentOf = async (content: boolean) => {
       await using sdk = sdkUnderTest()
       {
@@ -232,7 +232,7 @@ describe('spans', () => {
 })
 
 describe('metrics of OpenTelemetry', () => {
-  it('have the names, units and values of the conventions, and no session in them', async () => {
+  it('have the names, units and values of the conventions, and no session ids', async () => {
     await using sdk = sdkUnderTest()
     await using test = await hostUnderTest()
     const session = await test.create({ model: 'scripted-large' })
@@ -279,8 +279,8 @@ describe('metrics of OpenTelemetry', () => {
   })
 })
 
-describe('without an SDK, or without a wish for one', () => {
-  it('loads nothing and makes no span; one that is registered later is found', async () => {
+describe('without an SDK, or with OpenTelemetry off', () => {
+  it('loads nothing and creates no span; an SDK that is registered later is found', async () => {
     await using test = await hostUnderTest()
     await (await test.create()).play({ type: 'text', text: 'Hello.' })
     await using sdk = sdkUnderTest()
@@ -293,7 +293,7 @@ describe('without an SDK, or without a wish for one', () => {
     expect((await spans()).length).toBeGreaterThan(0)
   })
 
-  it('is silent when told so', async () => {
+  it('reports nothing when OpenTelemetry is off', async () => {
     await using sdk = sdkUnderTest()
     await using test = await hostUnderTest({ telemetry: createTelemetry({ openTelemetry: false }) })
     await (await test.create()).play({ type: 'text', text: 'Hello.' })

@@ -2,27 +2,27 @@ import type * as Api from '@opentelemetry/api'
 import type { TurnListener } from './watch-turns.ts'
 
 export type OpenTelemetryOptions = {
-  /** Prompts, answers, and the inputs and results of tools too. Without it spans hold none of them. */
+  /** Include prompts, answers, and the inputs and results of tools. Otherwise spans have none of them. */
   readonly content: boolean
   readonly version: () => string
-  /** What people call an agent. */
+  /** The display name of an agent. */
   readonly nameOf: (agent: string) => string
-  /** From now on this wants to hear of turns. */
+  /** Adds a listener for turns. */
   readonly listen: (listener: TurnListener) => void
   readonly problem: (error: unknown) => void
 }
 
 export type OpenTelemetry = {
-  /** Looks whether an SDK was registered since, and begins to speak to it if so. */
+  /** Checks whether an SDK was registered since, and starts to use it if so. */
   look(): Promise<void>
 }
 
-/** Where every copy of the OpenTelemetry API keeps the SDK that was registered with it. */
+/** Where every copy of the OpenTelemetry API stores the registered SDK. */
 const registered = Symbol.for('opentelemetry.js.api.1')
 
 /**
- * Spans and metrics for the OpenTelemetry SDK of whoever runs this. Without one nothing is loaded, made or sent: the API
- * costs some 30 ms to load, so it is loaded only once an SDK has shown itself.
+ * Spans and metrics for the OpenTelemetry SDK of the embedding program. Without an SDK nothing is loaded, created or
+ * sent: the API takes some 30 ms to load, so it is loaded only once an SDK is registered.
  */
 export function createOpenTelemetry(options: OpenTelemetryOptions): OpenTelemetry {
   let looking: Promise<void> | undefined
@@ -52,7 +52,7 @@ function hasSdk(): boolean {
   return api?.trace !== undefined || api?.metrics !== undefined
 }
 
-/** Nothing if the package is not there: it is the user's to bring. */
+/** Undefined if the package is not installed: the user provides it. */
 async function importApi(): Promise<typeof Api | undefined> {
   try {
     return await import('@opentelemetry/api')

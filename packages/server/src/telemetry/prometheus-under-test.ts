@@ -1,4 +1,4 @@
-/** Reads the text format of Prometheus, version 0.0.4, and throws at whatever a strict reader would not take. */
+/** Reads the text format of Prometheus, version 0.0.4, and throws on anything that a strict reader would refuse. */
 
 export type Sample = {
   readonly name: string
@@ -87,7 +87,7 @@ function checkFamily(name: string, { type, samples }: Family): void {
   }
 }
 
-/** The value of one sample; 0 if it is not there, as for Prometheus's own functions. */
+/** The value of one sample; 0 if it is missing, as in Prometheus's own functions. */
 export function sampleValue(
   families: Map<string, Family>,
   name: string,

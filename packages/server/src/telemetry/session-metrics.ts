@@ -3,12 +3,12 @@ import type { CommandMessage } from './channels.ts'
 import { createCounter, createHistogram, gaugeLines } from './metrics.ts'
 import type { TurnListener } from './watch-turns.ts'
 
-/** What only whoever asks can know. */
+/** Values that only the caller knows. */
 export type MetricsNow = {
   readonly version: string
-  /** How many clients hold a connection open, by face. */
+  /** How many clients are connected, by face. */
   readonly clients: Readonly<Record<string, number>>
-  /** Requests that wait for a person, by type. */
+  /** Open requests, by type. */
   readonly waiting: Readonly<Record<string, number>>
 }
 
@@ -28,8 +28,8 @@ const callSeconds = [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const waitSeconds = [0.01, 0.1, 1, 5, 15, 60, 300, 900, 3600, 14_400, 86_400]
 
 /**
- * What Prometheus is told. Labels are ids of agents, kinds, types and outcomes: sets that do not grow with use. Never a
- * session, a path or a word that somebody wrote.
+ * The metrics for Prometheus. Labels are agent ids, kinds, types and outcomes: sets that do not grow with use. They
+ * never contain a session, a path or user text.
  */
 export function createSessionMetrics(): SessionMetrics {
   const metrics = createInstruments()

@@ -1,10 +1,10 @@
 /**
- * The names that spans and metrics carry. `gen_ai.*` and `error.type` are those of OpenTelemetry's conventions for
- * generative AI (https://github.com/open-telemetry/semantic-conventions-genai); `parley.*` is what they have no name for.
+ * The names in spans and metrics. `gen_ai.*` and `error.type` come from OpenTelemetry's conventions for generative AI
+ * (https://github.com/open-telemetry/semantic-conventions-genai); `parley.*` is for what they have no name for.
  */
 export const attribute = {
   operation: 'gen_ai.operation.name',
-  /** The agent's id: which service its model comes from, only the agent knows. */
+  /** The agent's id: only the agent knows which service its model comes from. */
   provider: 'gen_ai.provider.name',
   agentId: 'gen_ai.agent.id',
   agentName: 'gen_ai.agent.name',
@@ -14,7 +14,7 @@ export const attribute = {
   requestModel: 'gen_ai.request.model',
   responseModel: 'gen_ai.response.model',
   finishReasons: 'gen_ai.response.finish_reasons',
-  /** With what was read from and written to a cache, as the conventions want it. */
+  /** Includes tokens read from and written to a cache, as the conventions require. */
   inputTokens: 'gen_ai.usage.input_tokens',
   outputTokens: 'gen_ai.usage.output_tokens',
   cacheReadTokens: 'gen_ai.usage.cache_read.input_tokens',
@@ -26,17 +26,17 @@ export const attribute = {
   toolType: 'gen_ai.tool.type',
   errorType: 'error.type',
 
-  // Only where contents are asked for.
+  // Only if contents are configured.
   inputMessages: 'gen_ai.input.messages',
   outputMessages: 'gen_ai.output.messages',
   toolArguments: 'gen_ai.tool.call.arguments',
   toolResult: 'gen_ai.tool.call.result',
 
-  // Of our own.
+  // Parley's own.
   turnId: 'parley.turn.id',
   turnOutcome: 'parley.turn.outcome',
   costUsd: 'parley.turn.cost_usd',
-  /** The turn began in another process: a restart lies between. */
+  /** The turn started in another process, before a restart. */
   restarted: 'parley.turn.restarted',
   toolKind: 'parley.tool.kind',
   toolOutcome: 'parley.tool.outcome',
@@ -55,7 +55,7 @@ export const metric = {
   cost: 'parley.turn.cost',
 } as const
 
-/** Where the conventions say where the buckets of a histogram should lie. */
+/** The histogram buckets that the conventions prescribe. */
 export const boundaries = {
   agentSeconds: [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 51.2, 102.4, 204.8, 409.6],
   toolSeconds: [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92],

@@ -9,16 +9,16 @@ import type { TurnListener, WatchedCall, WatchedRequest, WatchedTurn } from './w
 type Watched = WatchedTurn | WatchedCall | WatchedRequest
 
 /**
- * Spans: a session, as long as it is in memory and from its first turn on; in it its turns; in a turn its calls and what
- * waits for a person, each in the call it belongs to. A span is told once, when it has ended. A turn that outlives the
- * process is told by the process that sees its end, from its true beginning.
+ * Spans: a session, from its first turn until it leaves memory; in it its turns; in a turn its calls and its waits for
+ * a person, each inside the call it belongs to. A span is reported once, when it has ended. A turn that outlives the
+ * process is reported by the process that sees its end, with its true start.
  */
 export function createSpans(api: typeof Api, options: OpenTelemetryOptions): TurnListener {
   const { trace, ROOT_CONTEXT, SpanKind, SpanStatusCode } = api
   const { content, nameOf } = options
   const tracer = trace.getTracer('@parley/server', options.version())
   const sessions = new Map<string, Span>()
-  /** Under what is watched: whoever lets go of that lets go of its span. */
+  /** Keyed by the watched object, so that dropping that object drops its span. */
   const spans = new WeakMap<Watched, Span>()
   const texts = new WeakMap<WatchedTurn, string[]>()
 
@@ -149,7 +149,7 @@ export function createSpans(api: typeof Api, options: OpenTelemetryOptions): Tur
 const mostTexts = 200
 export const toolFailed = 'tool_failed'
 
-/** A cancel is no error. An outcome that nobody knows is one. */
+/** A cancelled turn is no error. An unknown outcome is one. */
 export function turnErrorType(end: {
   outcome: string
   error?: { code: string } | undefined
@@ -158,7 +158,7 @@ export function turnErrorType(end: {
   return end.outcome === 'unknown' ? 'outcome_unknown' : undefined
 }
 
-/** What an embedding program offers is run by it; the rest by the agent. */
+/** Host tools are run by the embedding program, the others by the agent. */
 export function toolType(name: string): string {
   return name.startsWith(hostToolPrefix) ? 'function' : 'extension'
 }

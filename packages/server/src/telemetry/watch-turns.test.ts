@@ -18,7 +18,7 @@ const fail = (error: unknown) => {
 }
 
 describe('watching turns', () => {
-  it('keeps a bounded number of turns, and still tells every end', () => {
+  it('keeps a bounded number of turns, and still reports every end', () => {
     let ends = 0
     const turns = watchTurns([{ turnEnded: () => ends++ }], fail)
     const ids = Array.from({ length: 10_500 }, (_, index) => `session ${index}`)
@@ -28,7 +28,7 @@ describe('watching turns', () => {
     expect([turns.open, ends]).toEqual([0, 10_500])
   })
 
-  it('keeps a bounded number of calls in a turn, and still tells every end', () => {
+  it('keeps a bounded number of calls in a turn, and still reports every end', () => {
     const told = { began: 0, ended: 0, known: 0 }
     const listener: TurnListener = {
       callStarted: () => void told.began++,
@@ -45,7 +45,7 @@ describe('watching turns', () => {
     expect(told).toEqual({ began: 10_000, ended: 10_500, known: 10_000 })
   })
 
-  it('takes over what a restart left open, once, and tells how long it really took', () => {
+  it('takes over once what a restart left open, and reports its true duration', () => {
     const began: string[] = []
     const lengths: number[] = []
     const turns = watchTurns(
@@ -77,7 +77,7 @@ describe('watching turns', () => {
     expect(lengths).toEqual([60_000])
   })
 
-  it('tells the others when one listener fails', () => {
+  it('still calls the other listeners when one fails', () => {
     const problems: unknown[] = []
     let told = 0
     const bad: TurnListener = { turnStarted: () => fail('bad') }

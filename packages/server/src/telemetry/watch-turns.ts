@@ -1,7 +1,7 @@
 import type { EventOf, PromptPart, SessionEvent, SessionState, ToolKind } from '@parley/protocol'
 import type { HostObserver } from '../core/host-observer.ts'
 
-/** A turn that runs, or waits. What a listener keeps about it, it keeps under this object. */
+/** A turn that runs or waits. Listeners use this object as the key for their own data. */
 export type WatchedTurn = {
   readonly sessionId: string
   readonly turnId: string
@@ -10,7 +10,7 @@ export type WatchedTurn = {
   readonly at: number
   readonly model: string | undefined
   readonly prompt: readonly PromptPart[]
-  /** Its beginning was another process's to see: it was found in the log when its session was loaded. */
+  /** The turn started in another process and was found in the log when its session was loaded. */
   readonly isFound: boolean
 }
 
@@ -20,10 +20,10 @@ export type WatchedCall = {
   readonly name: string
   readonly kind: ToolKind
   readonly at: number
-  /** The call of the subagent that made it. */
+  /** The call of the subagent that made this call. */
   readonly parent: WatchedCall | undefined
   readonly input: unknown
-  /** When it began is not known: it was found in the log. */
+  /** The call was found in the log, so its start time is unknown. */
   readonly isFound: boolean
 }
 
@@ -42,18 +42,18 @@ export type CallEnd = EventOf<'tool-call.ended'>
 export type RequestEnd = EventOf<'permission.resolved'> | EventOf<'question.resolved'>
 export type TurnMark = EventOf<'turn.interrupted'> | EventOf<'turn.parked'> | EventOf<'turn.resumed'>
 
-/** Told of turns and what is in them, each beginning before its end, each end once. */
+/** Receives turns and what is in them: each start before its end, each end once. */
 export type TurnListener = {
   turnStarted?(turn: WatchedTurn): void
   turnMarked?(turn: WatchedTurn, mark: TurnMark): void
   said?(turn: WatchedTurn, event: EventOf<'text.written'>): void
   turnEnded?(turn: WatchedTurn, end: EventOf<'turn.ended'>, state: SessionState): void
   callStarted?(call: WatchedCall): void
-  /** Without a call if its beginning was not seen. */
+  /** `call` is undefined if its start was not seen. */
   callEnded?(agent: string, end: CallEnd, call: WatchedCall | undefined): void
   requestStarted?(request: WatchedRequest): void
   requestEnded?(agent: string, end: RequestEnd, request: WatchedRequest | undefined): void
-  /** The session left memory, last heard of at `at`. */
+  /** The session left memory; its last event was at `at`. */
   sessionLeft?(sessionId: string, at: number): void
 }
 
@@ -63,13 +63,14 @@ type Open = {
   readonly requests: Map<string, WatchedRequest>
 }
 
-/** Of what is watched at once; beyond it, ends are told without their beginnings. */
+/** How many are watched at once. Beyond that, ends are reported without their starts. */
 const mostTurns = 10_000
 const mostInTurn = 10_000
 
 /**
- * Events to beginnings and ends, for whoever is in the list at the moment. Keeps only what is open: a turn's end, or its session's, lets go of all that was in it.
- * Asks nobody and waits for nobody, so that it can stand in the way of no event.
+ * Turns events into starts and ends for the current listeners. Keeps only open turns, calls and requests: the end of a
+ * turn or of its session drops all that was in it. It is synchronous and calls nothing else, so it cannot delay an
+ * event.
  */
 export function watchTurns(
   listeners: readonly TurnListener[],
@@ -78,7 +79,7 @@ export function watchTurns(
   const turns = new Map<string, Open>()
   const heardAt = new Map<string, number>()
 
-  /** One that fails must not keep the others from hearing. */
+  /** A listener that fails must not keep the others from being called. */
   function tell(words: (listener: TurnListener) => void) {
     for (const listener of listeners) {
       try {
@@ -193,7 +194,7 @@ function promptOf({ turn }: SessionState): readonly PromptPart[] {
   return turn?.prompt?.parts ?? []
 }
 
-/** A turn that began where nobody watched: its end tells how long it took. */
+/** A turn whose start was not seen: its end tells how long it took. */
 function unseen(end: EventOf<'turn.ended'>, state: SessionState): WatchedTurn {
   const at = end.at - end.durationMs
   return { ...turnFacts(state), turnId: end.turnId ?? '', at, prompt: [], isFound: true }
@@ -224,7 +225,7 @@ function foundTurn(
   return { ...turnFacts(state), turnId, at: startedAt, prompt: promptOf(state), isFound: true }
 }
 
-/** One at a time: a call is made by one that was found before it. */
+/** A generator, because the parent of a call is one that was found before it. */
 function* foundCalls(state: SessionState, { turn, calls }: Open): Generator<WatchedCall> {
   for (const block of state.openBlocks) {
     if (block.type !== 'tool-call' || !block.called) continue

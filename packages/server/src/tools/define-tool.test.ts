@@ -21,8 +21,8 @@ const definition = {
 const lookup = defineTool(definition)
 const words = (text: string) => ({ content: [{ type: 'text', text }] })
 
-describe('a tool is described', () => {
-  it('with its input as a model writes it', () => {
+describe('a tool definition', () => {
+  it('has its input schema as a model sees it', () => {
     expect(lookup.inputSchema).toEqual({
       type: 'object',
       properties: {
@@ -33,7 +33,7 @@ describe('a tool is described', () => {
     })
   })
 
-  it('as one that asks and changes things, unless it says otherwise', () => {
+  it('needs a permission and is not read-only, unless it says otherwise', () => {
     expect(lookup.annotations).toEqual({ title: 'lookup', kind: 'other', readOnly: false, safe: false })
     const read = defineTool({ ...definition, annotations: { readOnly: true, safe: true, title: 'Look' } })
     expect(read.annotations).toEqual({ title: 'Look', kind: 'read', readOnly: true, safe: true })
@@ -56,7 +56,7 @@ describe('a tool is described', () => {
       /must be an object/,
     ],
     ['a read-only edit', { annotations: { readOnly: true, kind: 'edit' } }, /read-only/],
-  ])('and refused with %s', (_, change, message) => {
+  ])('is refused with %s', (_, change, message) => {
     const define = () => defineTool({ ...definition, ...change } as ToolDefinition<ToolInput>)
     expect(define).toThrow(ParleyError)
     expect(define).toThrow(message)
@@ -64,16 +64,16 @@ describe('a tool is described', () => {
 })
 
 describe('an input', () => {
-  it('that fits is handed on with its defaults', async () => {
+  it('that fits is passed on with its defaults', async () => {
     expect(await lookup.prepare({ word: 'sage', extra: true })).toEqual({ input: { word: 'sage', times: 1 } })
   })
 
-  it('that does not fit is refused with everything that is wrong', async () => {
+  it('that does not fit is refused with all its problems', async () => {
     const { problem } = await lookup.prepare({ word: 'x', times: 'often' })
     expect(problem).toMatch(/^The input of lookup does not fit:\n- word: .+\n- times: .+$/)
   })
 
-  it('that is no object at all is refused', async () => {
+  it('that is not an object is refused', async () => {
     expect((await lookup.prepare('sage')).problem).toMatch(/as a whole/)
     expect((await lookup.prepare(undefined)).problem).toMatch(/word/)
   })
@@ -96,7 +96,7 @@ describe('a run', () => {
   const giving = (run: ToolDefinition<z.ZodObject>['run']) =>
     defineTool({ ...definition, input: z.object({}), run }).run({}, context())
 
-  it('gives words', async () => {
+  it('returns text', async () => {
     expect(await lookup.run({ word: 'sage', times: 2 }, context())).toEqual(words('sage sage'))
   })
 
@@ -108,7 +108,7 @@ describe('a run', () => {
     expect(seen).toEqual([given])
   })
 
-  it('that throws, now or later, is a failure the model can read', async () => {
+  it('that throws or rejects is a failure that the model can read', async () => {
     const failed = { isError: true, ...words('The tool lookup failed: no such book') }
     const error = new Error('no such book')
     expect(
@@ -120,7 +120,7 @@ describe('a run', () => {
     expect(await giving(() => Promise.reject('no such book'))).toEqual(failed)
   })
 
-  it('that gives up because it was stopped is cancelled', async () => {
+  it('that fails because it was aborted is cancelled', async () => {
     const stopped = defineTool({ ...definition, run: () => Promise.reject(new Error('aborted')) })
     const result = await stopped.run({ word: 'sage', times: 1 }, context(AbortSignal.abort()))
     expect(result).toEqual({ isError: true, ...words('Cancelled.') })

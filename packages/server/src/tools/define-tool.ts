@@ -5,15 +5,15 @@ import { issuesOf, jsonSchemaOf, type ToolInput, type ToolOutputOf } from './too
 import { failure, resultOf, type ToolReturn } from './tool-result.ts'
 
 export type ToolDefinition<Input extends ToolInput> = {
-  /** Unique among the tools of a host. Rules and lists of tools know it as `host:<name>`. */
+  /** Unique among the tools of a host. Rules and lists of tools name it `host:<name>`. */
   readonly name: string
-  /** For the model: what it does, and when to use it. */
+  /** For the model: what the tool does, and when to use it. */
   readonly description: string
-  /** A `z.object()` of any zod 4, or another Standard Schema that tells its JSON Schema. */
+  /** A `z.object()` of any zod 4, or another Standard Schema that provides its JSON Schema. */
   readonly input: Input
-  /** Without any: it changes things and a person is asked. A read-only one is of the kind read. */
+  /** By default the tool is not read-only and a person is asked. A read-only tool has the kind `read`. */
   readonly annotations?: Partial<HostToolAnnotations>
-  /** Is called only with input that fits. What it throws, the model gets to read. */
+  /** Called only with valid input. Errors it throws are returned to the model. */
   run(input: ToolOutputOf<Input>, context: HostToolContext): ToolReturn | Promise<ToolReturn>
 }
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TemporaryFolders } from '../core/host-tool.ts'
 
-/** A folder for each session that asks for one, readable by this user only, in the system's folder for such files. */
+/** A temporary folder for each session that asks for one, readable by this user only. */
 export function createTemporaryFolders(): TemporaryFolders {
   const folders = new Map<string, Promise<string>>()
   async function remove(sessionId: string): Promise<void> {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 /**
- * The input of a host tool: any Standard Schema (https://standardschema.dev) of an object. It is written down here as
- * a structure, not taken from zod, because a program may have another version of zod, or none: comparing the types of
- * two copies of zod takes the compiler minutes and gigabytes.
+ * The input of a host tool: any Standard Schema (https://standardschema.dev) of an object. It is written out as a
+ * structure and not imported from zod, because a program may have another version of zod, or none: comparing the types
+ * of two copies of zod takes the compiler minutes and gigabytes.
  */
 export type ToolInput = {
   readonly '~standard': {
@@ -27,8 +27,8 @@ export type InputIssue = {
 export type ToolOutputOf<Input extends ToolInput> = NonNullable<Input['~standard']['types']>['output']
 
 /**
- * JSON Schema of the input as a model writes it, before defaults and transformations. Throws if the schema cannot be
- * described. zod before 4.2 has no `jsonSchema` of its own; our zod reads its schemas.
+ * The JSON Schema of the input as a model writes it, before defaults and transformations. Throws if the schema cannot
+ * be described. zod before 4.2 has no `jsonSchema` of its own; Parley's zod reads its schemas.
  */
 export function jsonSchemaOf(input: ToolInput): Record<string, unknown> {
   const own = (input['~standard'] as { jsonSchema?: JsonSchemaConverter }).jsonSchema
@@ -41,7 +41,7 @@ export function jsonSchemaOf(input: ToolInput): Record<string, unknown> {
 
 type JsonSchemaConverter = { input(options: { target: 'draft-07' }): Record<string, unknown> }
 
-/** One line for each thing that is wrong. */
+/** One line per problem. */
 export function issuesOf(issues: readonly InputIssue[]): string {
   return issues
     .map(({ path = [], message }) => {

@@ -5,20 +5,20 @@ const text = (words: string) => ({ content: [{ type: 'text', text: words }] })
 const circle: Record<string, unknown> = {}
 circle.self = circle
 
-describe('what a handler gives back', () => {
+describe('a return value of a handler', () => {
   it.each<[string, unknown, object]>([
-    ['words', 'sage', text('sage')],
-    ['nothing', undefined, text('Done.')],
+    ['a text', 'sage', text('sage')],
+    ['undefined', undefined, text('Done.')],
     ['a number', 7, text('7')],
     ['null', null, text('null')],
     ['a list', ['sage', 'thyme'], text('["sage","thyme"]')],
     ['an object', { herb: 'sage' }, text('{"herb":"sage"}')],
-    ['an object whose content is no list', { content: 'sage' }, text('{"content":"sage"}')],
-  ])('%s goes on as text', (_, value, result) => {
+    ['an object whose content is not a list', { content: 'sage' }, text('{"content":"sage"}')],
+  ])('(%s) is passed on as text', (_, value, result) => {
     expect(resultOf('lookup', value)).toEqual(result)
   })
 
-  it('a whole result goes on as it is', () => {
+  it('that is a whole result is passed on unchanged', () => {
     const whole = {
       content: [
         { type: 'text', text: 'sage' },
@@ -36,11 +36,11 @@ describe('what a handler gives back', () => {
     ['content of an unknown type', { content: [{ type: 'sound' }] }, /no result/],
     ['content that only an agent can give', { content: [{ type: 'terminal', output: 'x' }] }, /only text/],
     ['an image without data', { content: [{ type: 'image', mimeType: 'image/png' }] }, /content\.0\.data/],
-    ['fields that mean nothing', { content: [], failed: true }, /failed/],
-    ['a circle', circle, /no JSON/],
-    ['a big number', 7n, /no JSON/],
+    ['fields that are unknown', { content: [], failed: true }, /failed/],
+    ['a circular object', circle, /no JSON/],
+    ['a bigint', 7n, /no JSON/],
     ['a function', () => 'sage', /no JSON/],
-  ])('%s is a failure of the tool', (_, value, problem) => {
+  ])('(%s) is a failure of the tool', (_, value, problem) => {
     const { content, isError } = resultOf('lookup', value)
     expect(isError).toBe(true)
     expect(content[0]).toMatchObject({ type: 'text', text: expect.stringMatching(problem) })

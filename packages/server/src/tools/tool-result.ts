@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { HostToolContent, HostToolResult } from '../core/agent-adapter.ts'
 import { issuesOf } from './tool-input.ts'
 
-/** What a handler may give back: words, a whole result, or any other value, which goes on as JSON. */
+/** What a handler may return: a text, a whole result, or any other value, which is passed on as JSON. */
 export type ToolReturn = string | HostToolResult | JsonLike | undefined
 type JsonLike = number | boolean | null | readonly unknown[] | Readonly<Record<string, unknown>>
 
@@ -15,7 +15,7 @@ const WholeResult = z.strictObject({
   isError: z.boolean().optional(),
 })
 
-/** A handler's value as a result. What cannot be passed on is a failure of the tool, said as such. */
+/** Converts a handler's value into a result. A value that cannot be passed on becomes a failure of the tool. */
 export function resultOf(tool: string, value: unknown): HostToolResult {
   if (value === undefined) return { content: [{ type: 'text', text: 'Done.' }] }
   if (typeof value === 'string') return { content: [{ type: 'text', text: value }] }

@@ -1,8 +1,8 @@
 import { registerHooks } from 'node:module'
 
 /**
- * The real AI SDK of both generations. One of its packages keeps its TypeScript under the condition `source`, which is
- * the one our own packages are tested under, and which Node does not run from there: it is looked up without it.
+ * The real AI SDK in both major versions. One of its packages has its TypeScript under the condition `source`, which
+ * the tests use for Parley's own packages and which Node cannot run from there. It is resolved without that condition.
  */
 registerHooks({
   resolve: (specifier, context, next) =>

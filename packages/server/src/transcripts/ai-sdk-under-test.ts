@@ -4,11 +4,13 @@ import { ai6, ai7 } from './ai-sdk-modules-under-test.ts'
 import type { UiChunk } from './ui-chunk.ts'
 import type { UiMessage } from './ui-message.ts'
 
-/** The real readers of both generations of the AI SDK, for tests: what they accept, and what they make of it. */
+/** The real readers of both major versions of the AI SDK, for tests: what they accept, and what they fold it into. */
 export const sdks = [6, 7] as const
 export type Sdk = (typeof sdks)[number]
 
-/** The fields that version 6.0.0 knows. Its readers refuse every other one, and so did those of 7 at first. */
+/**
+ * The fields that version 6.0.0 knows. Its readers refuse every other one, and so did the first readers of version 7.
+ */
 const oldest: Record<string, readonly string[]> = {
   start: ['messageId', 'messageMetadata'],
   'message-metadata': ['messageMetadata'],
@@ -51,7 +53,7 @@ const oldest: Record<string, readonly string[]> = {
   'tool-output-denied': ['toolCallId'],
 }
 
-/** Why readers of this generation, or an old one of it, would refuse the chunk. */
+/** Why readers of this major version, or its oldest release, would refuse the chunk. */
 export async function refusalOf(chunk: UiChunk, sdk: Sdk): Promise<string | undefined> {
   const sent = JSON.parse(JSON.stringify(chunk)) as UiChunk
   const schema = sdk === 6 ? ai6.uiMessageChunkSchema() : ai7.uiMessageChunkSchema()
@@ -67,14 +69,14 @@ function unknownField(chunk: UiChunk, known: readonly string[]): string | undefi
   return stranger && `6.0.0 does not know ${stranger} in ${JSON.stringify(chunk)}`
 }
 
-/** Why either generation would not take these messages as the beginning of a page. */
+/** Why either major version would not accept these messages as the initial messages of a page. */
 export async function refusalOfMessages(messages: readonly UiMessage[]): Promise<string | undefined> {
   const checks = [ai6.safeValidateUIMessages({ messages }), ai7.safeValidateUIMessages({ messages })]
   for (const check of await Promise.all(checks)) if (!check.success) return check.error.message
   return undefined
 }
 
-/** The message that the reader of this generation folds, from nothing or from what a page already holds. */
+/** The message that the reader of this major version folds, from nothing or from a message that a page already has. */
 export async function readMessage(
   chunks: readonly UiChunk[],
   sdk: Sdk,
@@ -99,7 +101,7 @@ export async function readMessage(
   return last === undefined ? message : plain(last as UiMessage)
 }
 
-/** An error chunk reaches the reader as an error, which is what it is for. */
+/** An error chunk reaches the reader as an error, as intended. */
 function isSent(problem: unknown, chunks: readonly UiChunk[]): boolean {
   const text = problem instanceof Error ? problem.message : String(problem)
   return chunks.some((chunk) => chunk.type === 'error' && chunk.errorText === text)
@@ -114,12 +116,12 @@ function streamOf(chunks: readonly UiChunk[]): ReadableStream<UiChunk> {
   })
 }
 
-/** As it crosses the wire. */
+/** The value as it crosses the wire. */
 export function plain<Value>(value: Value): Value {
   return JSON.parse(JSON.stringify(value)) as Value
 }
 
-/** Our chunks are chunks of both generations, also for the compiler. */
+/** The compiler checks that Parley's chunks are chunks of both major versions. */
 export function asChunk6(chunk: Exclude<UiChunk, { type: 'tool-approval-response' }>): Chunk6 {
   return chunk
 }

@@ -1,6 +1,8 @@
 import type { EventOf, SessionEvent } from '@parley/protocol'
 
-/** A rule, the mode or a carried answer decided: the resolution stands right behind its request, and nobody was asked. */
+/**
+ * A rule, the mode or a carried answer decided: the resolution directly follows its request, and no person was asked.
+ */
 export function isDecidedByItself(
   request: EventOf<'permission.requested'>,
   next: SessionEvent,

@@ -7,7 +7,7 @@ import { done, isEvent, itemsOf, type Said } from './turn-under-test.ts'
 
 const messagesOf = (...said: Said[]) => incomingMessagesOf(itemsOf(said).filter(isEvent))
 
-it('says what an agent says and does, in the words that are the same for all of them', () => {
+it('converts what an agent says and does into the messages that are the same for all agents', () => {
   const messages = messagesOf(
     { type: 'agent.connected', connectionId: 'con_1', model: 'small', cwd: '/somewhere' },
     { type: 'thinking.written', blockId: 'b0', text: 'hm' },
@@ -63,7 +63,7 @@ const requested: Said = {
   options: [{ decision: 'allow', scope: 'once', label: 'Allow once' }],
 }
 
-it('asks what a person is asked, and nothing that a rule decides', () => {
+it('has requests that a person is asked, and none that a rule decides', () => {
   const request = {
     type: 'permission_request',
     id: 'r1',
@@ -92,7 +92,7 @@ it('asks what a person is asked, and nothing that a rule decides', () => {
   ])
 })
 
-it('says how a turn went wrong', () => {
+it('reports how a turn failed', () => {
   const error = { code: 'agent_failed' as const, message: 'The model is overloaded.' }
   const end = { type: 'turn.ended', stopReason: 'error', durationMs: 1 } as const
   expect(messagesOf({ ...end, outcome: 'failed', error })).toMatchObject([
@@ -103,7 +103,7 @@ it('says how a turn went wrong', () => {
   expect(messagesOf(done)).toEqual([])
 })
 
-it('shows the input of a call as it is written', () => {
+it('shows the input of a call while it is written', () => {
   const messages = new IncomingMessages()
   const drafted = messages.stream({ type: 'tool-call.drafted', toolCallId: 'c1', name: 'Bash' })
   expect(drafted).toMatchObject([{ type: 'tool_call', status: 'in_progress', rawInput: {} }])
@@ -125,7 +125,7 @@ it('shows the input of a call as it is written', () => {
   expect(messages.take(called as never)).toMatchObject([{ type: 'tool_call_update', rawInput: { a: 1 } }])
 })
 
-it('tells a long input as often as it grows by a part of itself, so that the sum stays small', () => {
+it('sends a long input only when it has grown by a share of itself, so that the sum stays small', () => {
   const messages = new IncomingMessages()
   messages.stream({ type: 'tool-call.drafted', toolCallId: 'c1', name: 'Write' })
   const text = '0123456789'
@@ -142,7 +142,7 @@ it('tells a long input as often as it grows by a part of itself, so that the sum
   expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThan(600_000)
 })
 
-it('takes back what was said, if anybody heard it', () => {
+it('retracts a text, if it was sent', () => {
   const retracted = { type: 'block.retracted', blockId: 'b1', reason: 'wrong' } as const
   expect(messagesOf({ type: 'text.written', blockId: 'b1', text: '41' }, retracted)).toMatchObject([
     { type: 'agent_text', msg_id: 'b1' },
@@ -157,7 +157,7 @@ it('takes back what was said, if anybody heard it', () => {
 })
 
 it.each([{ type: 'block.retracted', blockId: 'c1' } as const, done, { type: 'turn.parked' } as const])(
-  'ends a call that was never made: $type',
+  'ends a call that was drafted and never made: $type',
   (said) => {
     const live = new IncomingMessages()
     live.stream({ type: 'tool-call.drafted', toolCallId: 'c1', name: 'Bash' })
@@ -168,7 +168,7 @@ it.each([{ type: 'block.retracted', blockId: 'c1' } as const, done, { type: 'tur
   },
 )
 
-it('says once that the agent is there, until there is something else to say of it', () => {
+it('reports the connection of an agent once, until its details change', () => {
   const connected = (connectionId: string, model: string): Said => ({
     type: 'agent.connected',
     connectionId,
@@ -186,7 +186,7 @@ it('says once that the agent is there, until there is something else to say of i
   ])
 })
 
-/** Pieces with one `msg_id` are one text, unless it is taken back; what a call shows before its end is gone with it. */
+/** Joins pieces with one `msg_id` to one text, unless it was retracted, and drops updates before the end of a call. */
 function merged(messages: readonly IncomingMessage[]): object[] {
   const texts = new Map<string, { text: string }>()
   const gone = new Set(messages.flatMap((one) => (one.type === 'retraction' ? one.msg_id : [])))
@@ -205,7 +205,7 @@ function merged(messages: readonly IncomingMessage[]): object[] {
   })
 }
 
-it('amounts to the same heard live and read from the log, whatever an agent does', async () => {
+it('gives the same result live and from the log, whatever an agent does', async () => {
   await using under = await hostUnderTest()
   await fc.assert(
     fc.asyncProperty(randomScript, async (steps) => {

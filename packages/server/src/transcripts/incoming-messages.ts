@@ -17,7 +17,7 @@ import {
 } from '@parley/protocol'
 import { isDecidedByItself } from './decided-by-itself.ts'
 
-/** The one message shape of programs that show every agent alike. Pieces of a text share its `msg_id`. */
+/** The common message shape of programs that show every agent alike. Pieces of a text share its `msg_id`. */
 export type IncomingMessage = { readonly at: number; readonly parentToolCallId?: string } & (
   | { readonly type: 'agent_text' | 'agent_thought'; readonly msg_id: string; readonly text: string }
   | ({ readonly type: 'agent_info' } & AgentInfo)
@@ -25,7 +25,7 @@ export type IncomingMessage = { readonly at: number; readonly parentToolCallId?:
   | ({ readonly type: 'tool_call_update' } & Pick<CallInfo, 'toolCallId'> & Partial<CallInfo> & CallNews)
   | { readonly type: 'system'; readonly text: string; readonly level: Level; readonly error?: ErrorInfo }
   | ({ readonly type: 'permission_request' } & RequestInfo)
-  /** What was said under this id is taken back. */
+  /** The text with this id is retracted. */
   | { readonly type: 'retraction'; readonly msg_id: string; readonly reason?: string }
 )
 
@@ -56,11 +56,11 @@ type RequestInfo = {
   readonly content: string
   readonly rawInput?: unknown
   readonly options: readonly (PermissionOption | { readonly label: string })[]
-  /** Of a permission: it changes nothing. */
+  /** For a permission: the call changes nothing. */
   readonly readOnly?: boolean
-  /** Of a permission: what it would change, file by file. */
+  /** For a permission: the changes it would make, by file. */
   readonly diffs?: readonly Diff[]
-  /** Of a question: what is asked, one by one. */
+  /** For a question: its questions. */
   readonly questions?: readonly Question[]
 }
 type Draft = { text: string; told: number }
@@ -71,12 +71,12 @@ type News = IncomingMessage extends infer Message
   : never
 
 /**
- * Turns events, and deltas if there are any, into such messages. Prompts are not among them: the program that sent them has
- * them. A permission is one only if a person is asked.
+ * Turns events, and deltas if there are any, into such messages. Prompts are left out, because the program that sent
+ * them has them. A permission becomes a message only if a person is asked.
  */
 export class IncomingMessages {
   readonly #sent = new Map<string, number>()
-  /** The texts of this turn, which may still be taken back. */
+  /** The texts of this turn, which may still be retracted. */
   readonly #texts = new Set<string>()
   readonly #drafts = new Map<string, Draft>()
   #introduction = ''
@@ -98,7 +98,7 @@ export class IncomingMessages {
     return this.#pieces(delta).map((one) => stamped(one, this.#at, delta))
   }
 
-  /** No more comes with the last event: a request that nothing decided is put to the person. */
+  /** Called when no event follows directly: a held request that nothing decided is sent to the person. */
   settle(): IncomingMessage[] {
     const held = this.#held
     this.#held = undefined
@@ -159,7 +159,7 @@ export class IncomingMessages {
     return { type: this.#drafts.delete(toolCallId) ? 'tool_call_update' : 'tool_call', ...call }
   }
 
-  /** Of what nobody has heard there is nothing to take back. */
+  /** A text that was not sent needs no retraction. */
   #retracted({ blockId, reason }: EventOf<'block.retracted'>): News[] {
     if (this.#drafts.delete(blockId)) return [neverMade(blockId)]
     this.#sent.delete(blockId)
@@ -173,7 +173,10 @@ export class IncomingMessages {
     return dropped
   }
 
-  /** An agent comes back whenever it was let go, and says more of itself as it learns it: only what is new is news. */
+  /**
+   * An agent connects again after it was shut down, and reports more details as it learns them. Only changes are
+   * reported.
+   */
   #connected({ model, cwd }: EventOf<'agent.connected'>): News[] {
     const where = [model && `model ${model}`, cwd && `in ${cwd}`].filter(Boolean)
     const introduction = ['Session initialised', ...where].join(', ')
@@ -209,7 +212,10 @@ export class IncomingMessages {
     }
   }
 
-  /** All of it goes each time: only when it has grown by a part of itself, or the sum would grow with its square. */
+  /**
+   * Each update carries the whole input, so it is sent only when it has grown by a share of itself. Otherwise the total
+   * would grow quadratically.
+   */
   #inputPiece({ toolCallId, offset, text }: Extract<Delta, { type: 'tool-call.input-streamed' }>): News[] {
     const draft = this.#drafts.get(toolCallId)
     if (!draft || offset > draft.text.length) return []
@@ -288,7 +294,7 @@ function system(level: Level, text: string, error?: ErrorInfo): News {
   return { type: 'system', level, text, ...(error && { error }) }
 }
 
-/** A call whose input was being written, and no more. */
+/** A call that was drafted and never made. */
 function neverMade(toolCallId: string): News {
   return { type: 'tool_call_update', toolCallId, status: 'cancelled', content: [] }
 }
@@ -310,7 +316,7 @@ function permissionRequest(event: EventOf<'permission.requested'>): News {
   }
 }
 
-/** Seen from such a program a question is a request, too: its options are the answers. */
+/** For such a program a question is a request too: its options are the answers. */
 function questionRequest({ requestId, toolCallId, questions }: EventOf<'question.asked'>): News {
   return {
     type: 'permission_request',

@@ -30,7 +30,7 @@ const ended: Said = {
   content: [{ type: 'text', text: 'a.txt' }],
 }
 
-it('tells a run from its start to its end, with the ids of session, run and provider on everything', () => {
+it('has a run from its start to its end, with the ids of session, run and provider on every event', () => {
   const events = eventsOf(
     { type: 'agent.connected', connectionId: 'con_1', agentSessionId: 'native-1', tools: ['Bash'] },
     { type: 'text.written', blockId: 'b1', text: 'I look.' },
@@ -72,7 +72,7 @@ it('tells a run from its start to its end, with the ids of session, run and prov
   }
 })
 
-it('starts a run with the model, tools and session that the agent names after the turn began', () => {
+it('starts a run with the model, tools and session that the agent reports after the turn started', () => {
   const hello: Said = { type: 'agent.connected', connectionId: 'con_1', cwd: '/somewhere' }
   const introduction: Said = {
     type: 'agent.connected',
@@ -92,7 +92,7 @@ it.each([
   ['failed', ['error_occurred', 'run_failed']],
   ['unknown', ['error_occurred', 'run_failed']],
   ['cancelled', ['run_cancelled']],
-] as const)('says how a run ended: %s', (outcome, types) => {
+] as const)('reports how a run ended: %s', (outcome, types) => {
   const error = { code: 'agent_failed' as const, message: 'It broke.' }
   const end: Said = { type: 'turn.ended', outcome, stopReason: 'x', durationMs: 1, error }
   const events = eventsOf(end)
@@ -109,7 +109,7 @@ it('marks what a subagent did, and what needed no approval', () => {
   expect(started?.data).toMatchObject({ requires_approval: false, parent_tool_call_id: 't1' })
 })
 
-it('does not tell what was taken back', () => {
+it('leaves out retracted texts', () => {
   const wrong: Said = { type: 'text.written', blockId: 'b1', text: '41' }
   const right: Said = { type: 'text.written', blockId: 'b2', text: '42' }
   const events = eventsOf(wrong, { type: 'block.retracted', blockId: 'b1' }, right)

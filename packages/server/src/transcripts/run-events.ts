@@ -19,7 +19,7 @@ export type RunEventType =
   | 'run_failed'
   | 'run_cancelled'
 
-/** What happened in a run, which is a turn here, in the words that are the same for every provider, which is an agent here. */
+/** An event of a run in terms that are the same for every provider. Here a run is a turn and a provider is an agent. */
 export type RunEvent = {
   readonly type: RunEventType
   readonly timestamp: string
@@ -29,14 +29,14 @@ export type RunEvent = {
   readonly data: Record<string, unknown>
 }
 
-/** Gathers the run events of a session. What belongs to no turn is none of them. */
+/** Collects the run events of a session. What belongs to no turn is left out. */
 export class RunEvents {
   readonly all: RunEvent[] = []
   readonly #facts: SessionFacts
   readonly #calls = new Map<string, { name: string; data: Record<string, unknown> }>()
   #tools: readonly string[] | undefined
   #providerSession: string | undefined
-  /** The data of a `run_started` behind which nothing of its run was told yet. */
+  /** The data of the latest `run_started` while no other event of its run follows it. */
   #starting: Record<string, unknown> | undefined
 
   constructor(sessionId: string) {
@@ -63,7 +63,7 @@ export class RunEvents {
       }
       case 'agent.connected':
       case 'session.configured':
-        // The agent is started for its turn, so it introduces itself after the turn began.
+        // The agent is started for its turn, so it introduces itself after the turn has started.
         if (this.#starting) Object.assign(this.#starting, this.#introduction())
         return
       case 'text.written':
@@ -97,7 +97,7 @@ export class RunEvents {
     }
   }
 
-  /** What was taken back was never said: a list that is read afterwards has no other word for it. */
+  /** A retracted text is removed, because a list that is read afterwards has no event for a retraction. */
   #retracted({ blockId }: EventOf<'block.retracted'>): void {
     const index = this.all.findLastIndex(({ data }) => data.message_id === blockId)
     if (index >= 0) this.all.splice(index, 1)

@@ -1,6 +1,9 @@
 import type { SessionEvent, SessionState } from '@parley/protocol'
 
-/** What every message says of its session. The model is the one in force, else the one that connected, else the one asked for. */
+/**
+ * The facts about a session in every message. The model is the effective one, else the one that connected, else the
+ * requested one.
+ */
 export class SessionFacts {
   readonly session: string
   agent = ''
@@ -21,7 +24,7 @@ export class SessionFacts {
     return this.#effective ?? this.#connected ?? this.#requested
   }
 
-  /** True if the model is another one now. */
+  /** Returns true if the model has changed. */
   take(event: SessionEvent): boolean {
     const before = this.model
     if (event.type === 'session.created') {

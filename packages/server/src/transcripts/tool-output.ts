@@ -1,13 +1,13 @@
 import type { EventOf, ToolContent } from '@parley/protocol'
 import type { UiChunk } from './ui-chunk.ts'
 
-/** What a call came to, as the output of a tool part: plain text where there is nothing else. */
+/** The result of a call as the output of a tool part: plain text if there is nothing else. */
 export function outputOf(content: readonly ToolContent[]): unknown {
   if (content.every((one) => one.type === 'text')) return textOf(content)
   return { content: content.map(withoutImage) }
 }
 
-/** The images of a call become files of the message, where any page shows them; its output only says that they are there. */
+/** Images of a call become files of the message, where any page shows them; the output only mentions them. */
 export function filesOf(content: readonly ToolContent[]): UiChunk[] {
   return content.flatMap((one): UiChunk[] =>
     one.type === 'image'

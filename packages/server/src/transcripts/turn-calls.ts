@@ -3,26 +3,26 @@ import { errorOf, filesOf, outputOf } from './tool-output.ts'
 import type { TurnSteps } from './turn-steps.ts'
 import type { ToolNames, UiChunk } from './ui-chunk.ts'
 
-/** A tool part, and the call behind it. */
+/** A tool part and the call behind it. */
 export type Call = {
-  /** Of the part; that of the call itself, but for a stand-in. */
+  /** The id of the part: that of the call itself, except for a stand-in. */
   readonly id: string
   readonly parent: string | undefined
-  /** Shows a request that has no part of its own where the page looks for it. */
+  /** The part shows a request in the last step when the call's own part cannot. */
   readonly standIn: boolean
   name: string
   title: string | undefined
   input: unknown
   called: boolean
-  /** Where its part stands, once it has one. */
+  /** The step of its part, once it has one. */
   step: number | undefined
   settled: boolean
-  /** Its part waits for the person. */
+  /** The part waits for the person. */
   asking: boolean
-  /** Its part has an approval, given or not. */
+  /** The part has an approval, answered or not. */
   asked: boolean
   allowed: boolean
-  /** It asks the person something: the page gives its output. */
+  /** The call asks the person a question: the page provides its output. */
   question: boolean
   inputSent: number
   output: string
@@ -33,22 +33,22 @@ type DeltaOf<Type extends Delta['type']> = Extract<Delta, { type: Type }>
 export type CallsParts = {
   readonly emit: (chunk: UiChunk) => void
   readonly steps: TurnSteps
-  /** Something waits for the person now. */
+  /** Whether a request is open. */
   readonly waiting: () => boolean
   readonly writing: () => boolean
-  /** The call is over, and its part still waits. */
+  /** Called when the call has ended while its part still waits. */
   readonly lapse: (call: Call) => void
 }
 
 /**
- * The tool calls of a turn as parts of its message. One call at a time has the stage: another one of the main line gets its
- * part when the stage is free, when it asks or when it ends. So whatever asks can stand in the last step with nothing
- * beside it that still runs, and only there do stock pages send an answer. Calls of subagents get a part only when they ask.
+ * The tool calls of a turn as parts of its message. One call at a time has the stage. Another main-line call gets its
+ * part when the stage is free, when it asks or when it ends. So a request can be in the last step with no running call
+ * beside it, and only then do stock pages send an answer. Calls of subagents get a part only when they ask.
  */
 export class TurnCalls {
   readonly #parts: CallsParts
   readonly #calls = new Map<string, Call>()
-  /** Called, and without an end. */
+  /** Calls that were made and have not ended. */
   readonly running = new Set<Call>()
   readonly #shown = new Set<Call>()
   readonly #held = new Set<Call>()
@@ -61,7 +61,7 @@ export class TurnCalls {
     return this.#calls.get(id)
   }
 
-  /** A part whose input is still being written. */
+  /** Whether the input of a part is still being written. */
   get drafting(): boolean {
     return [...this.#shown].some((call) => !call.called)
   }
@@ -87,7 +87,7 @@ export class TurnCalls {
   }
 
   drafted({ toolCallId, name, title, parentToolCallId }: DeltaOf<'tool-call.drafted'>): void {
-    // a reader that joins hears of an output whose call nobody has seen as a draft without a name
+    // A reader that joins gets the output of an unseen call as a draft without a name.
     if (name === '' || parentToolCallId || this.#calls.has(toolCallId) || !this.#stageIsFree()) return
     const call = this.add({ id: toolCallId, name, title, input: undefined })
     this.#parts.steps.begin(this.#parts.writing())
@@ -122,7 +122,7 @@ export class TurnCalls {
     const call = this.#calls.get(toolCallId)
     if (!call || call.settled || call.question) return
     Object.assign(call, { ...(title !== undefined && { title }), ...(input !== undefined && { input }) })
-    // a part can be renewed only where it stands in the last step, and would lose what it waits for
+    // A part can be refreshed only in the last step, and would lose its approval.
     const renewable = call.step === this.#parts.steps.current && !call.asked
     if (renewable && call.outputSent === 0 && (title !== undefined || input !== undefined)) this.refresh(call)
     if (content !== undefined && this.#mayPreview(call)) this.#preview(call, outputOf(content), 1)
@@ -132,7 +132,8 @@ export class TurnCalls {
     const call = this.#calls.get(toolCallId)
     if (!call || offset > call.output.length) return
     call.output += text.slice(call.output.length - offset)
-    // the whole output goes each time: only when it has grown by a part of itself, or the sum would grow with its square
+    // Each update carries the whole output, so it is sent only when it has grown by a share of itself. Otherwise the
+    // total would grow quadratically.
     const isWorth = call.outputSent === 0 || call.output.length > 1.25 * call.outputSent + 200
     if (call.output !== '' && isWorth && this.#mayPreview(call)) {
       this.#preview(call, call.output, call.output.length)
@@ -157,7 +158,7 @@ export class TurnCalls {
     for (const file of filesOf(event.content)) this.#parts.emit(file)
   }
 
-  /** The call was never made. */
+  /** The call was drafted and never made. */
   dropped(id: string): void {
     const call = this.#calls.get(id)
     if (!call || call.called || call.settled || call.step === undefined) return
@@ -169,7 +170,7 @@ export class TurnCalls {
     for (const call of [...this.#shown]) this.dropped(call.id)
   }
 
-  /** Nothing waits or runs beyond its turn, also what was asked for a call that was never made. */
+  /** At the end of the turn nothing waits or runs any more, including requests for calls that were never made. */
   end(): void {
     this.dropDrafts()
     for (const call of [...this.#shown]) {
@@ -186,7 +187,7 @@ export class TurnCalls {
     }
   }
 
-  /** A subagent says something: its call must be there. */
+  /** Shows the call of a subagent that has output. */
   reveal(id: string): void {
     const call = this.#calls.get(id)
     if (call && this.#held.has(call)) this.show(call)
@@ -197,7 +198,7 @@ export class TurnCalls {
     this.refresh(call)
   }
 
-  /** The part again, with what is known of it now. A reader refuses a call without any input. */
+  /** Sends the part again with what is known of it now. A reader refuses a call without any input. */
   refresh(call: Call): void {
     call.called = true
     this.#parts.emit({ type: 'tool-input-available', ...namesOf(call), input: call.input ?? null })
@@ -212,19 +213,19 @@ export class TurnCalls {
     this.promote()
   }
 
-  /** The next held call gets the stage. */
+  /** Gives the stage to the next held call. */
   promote(): void {
     const [next] = this.#held
     if (next && this.#stageIsFree()) this.show(next)
   }
 
-  /** Beside these, something in the last step still runs. */
+  /** Whether another call in the last step still runs and does not ask. */
   isCrowded(but?: Call): boolean {
     const { current } = this.#parts.steps
     return [...this.#shown].some((call) => call.step === current && !call.asking && call !== but)
   }
 
-  /** Everything that runs waits for the person, or for a subagent that does. */
+  /** Whether everything that runs waits for the person, or for a subagent that does. */
   get onlyAsks(): boolean {
     const waiting = new Set<string>()
     for (const call of this.#shown) {
@@ -269,7 +270,7 @@ export function namesOf(call: Call): ToolNames {
 function resultChunk(event: EventOf<'tool-call.ended'>, { asked, allowed }: Call): UiChunk {
   const { toolCallId, outcome, content } = event
   if (outcome === 'completed') return { type: 'tool-output-available', toolCallId, output: outputOf(content) }
-  // a part with an approval must have been allowed to fail; one without can be nothing but failed, and says why
+  // With an approval, only an allowed call can fail. Without one, a denied call is shown as failed, with the reason.
   if (asked && !allowed) return { type: 'tool-output-denied', toolCallId }
   return { type: 'tool-output-error', toolCallId, errorText: errorOf(event) }
 }

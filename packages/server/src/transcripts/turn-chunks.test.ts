@@ -20,8 +20,8 @@ import {
 } from './turn-under-test.ts'
 import type { UiMessage } from './ui-message.ts'
 
-describe('what an agent says', () => {
-  it('grows while it is being written, and is whole once', async () => {
+describe('the text of an agent', () => {
+  it('grows while it is being written, and is complete at its end', async () => {
     const message = await messageOf(piece('one ', 0), piece('two', 4), text('one two three'), done)
     expect(message).toMatchObject({
       id: 'trn_1',
@@ -30,18 +30,18 @@ describe('what an agent says', () => {
     })
   })
 
-  it('is taken up by a reader that joins in the middle', () => {
+  it('is continued for a reader that joins in the middle', () => {
     const items = itemsOf([piece('one two', 0), piece(' three', 7), piece('two three', 4), done])
     const pieces = chunksOf(items).map((chunk) => (chunk.type === 'text-delta' ? chunk.delta : ''))
     expect(pieces.join('')).toBe('one two three')
   })
 
-  it('waits for the whole where a piece is missing', async () => {
+  it('waits for the whole text if a piece is missing', async () => {
     const message = await messageOf(piece('one ', 0), piece('three', 8), text('one two three'), done)
     expect(message.parts[1]).toMatchObject({ text: 'one two three' })
   })
 
-  it('is reasoning where it thinks', async () => {
+  it('is reasoning if it is thinking', async () => {
     const thinking: Said = { type: 'thinking.streamed', blockId: 'b0', offset: 0, text: 'hm' }
     const message = await messageOf(
       thinking,
@@ -55,11 +55,11 @@ describe('what an agent says', () => {
     ])
   })
 
-  it('leaves nothing behind where it says nothing', async () => {
+  it('leaves no part if it is empty', async () => {
     expect((await messageOf(piece('', 0), text(''), done)).parts).toEqual([])
   })
 
-  it('that is taken back is marked, by the id its part carries', async () => {
+  it('that is retracted is marked, by the id that its part carries', async () => {
     const message = await messageOf(text('Oh.'), { type: 'block.retracted', blockId: 'b1' }, done)
     expect(message.parts.slice(1)).toMatchObject([
       { type: 'text', providerMetadata: { parley: { blockId: 'b1' } } },
@@ -75,7 +75,7 @@ describe('a tool call', () => {
     { type: 'tool-call.input-streamed', toolCallId: 'c1', offset: 10, text: ':"c1"}' },
   ]
 
-  it('shows its input as it is written, its output as it comes, and its result', async () => {
+  it('shows its input while it is written, its output as it arrives, and its result', async () => {
     const output: Said = { type: 'tool-call.output-streamed', toolCallId: 'c1', offset: 0, text: 'so far' }
     const message = await messageOf(...drafted, called('c1'), output, ended('c1'), text('Done.'), done)
     expect(message.parts).toMatchObject([
@@ -103,7 +103,7 @@ describe('a tool call', () => {
     expect(chunks.at(-1)).toMatchObject({ output: 'so far', preliminary: true })
   })
 
-  it('sends a long output whole only now and then', () => {
+  it('sends a long output in full only now and then', () => {
     const pieces = Array.from(
       { length: 2000 },
       (_, index): Said => ({
@@ -121,13 +121,13 @@ describe('a tool call', () => {
     ['failed', 'output-error', { errorText: 'no such file' }],
     ['cancelled', 'output-error', { errorText: 'no such file' }],
     ['denied', 'output-error', { errorText: 'no such file' }],
-  ] as const)('that is %s is %s where nobody was asked', async (outcome, state, fields) => {
+  ] as const)('that is %s has the state %s if no permission was asked', async (outcome, state, fields) => {
     const content = [{ type: 'text' as const, text: 'no such file' }]
     const message = await messageOf(called('c1'), ended('c1', { outcome, content }), done)
     expect(message.parts[1]).toMatchObject({ state, ...fields })
   })
 
-  it('brings images as files of the message, and the rest as it is', async () => {
+  it('turns images into files of the message, and leaves the rest as it is', async () => {
     const content = [
       { type: 'text' as const, text: 'see' },
       { type: 'image' as const, mimeType: 'image/png', data: 'AAAA' },
@@ -146,7 +146,7 @@ describe('a tool call', () => {
     })
   })
 
-  it('is renamed while it runs', async () => {
+  it('can be renamed while it runs', async () => {
     const update: Said = {
       type: 'tool-call.updated',
       toolCallId: 'c1',
@@ -157,12 +157,12 @@ describe('a tool call', () => {
     expect(message.parts[1]).toMatchObject({ title: 'better', input: { command: 'y' } })
   })
 
-  it('that was never made is no call that runs', () => {
+  it('that was drafted and never made is an error', () => {
     const chunks = chunksOf(itemsOf([...drafted, done]))
     expect(chunks).toContainEqual(expect.objectContaining({ type: 'tool-input-error', toolCallId: 'c1' }))
   })
 
-  it('waits behind one that runs, and is there when it ends', async () => {
+  it('is shown after the running one, or when it ends', async () => {
     const message = await messageOf(called('c1'), called('c2'), ended('c2'), ended('c1'), done)
     expect(shapes(message)).toEqual([
       'step-start',
@@ -176,8 +176,8 @@ describe('a tool call', () => {
   })
 })
 
-describe('what else a turn tells', () => {
-  it('is data of its own, and metadata', async () => {
+describe('other events of a turn', () => {
+  it('become data parts and metadata', async () => {
     const message = await messageOf(
       { type: 'agent.connected', connectionId: 'con_1', model: 'small' },
       { type: 'plan.updated', entries: [{ text: 'first', status: 'pending' }] },
@@ -233,7 +233,7 @@ describe('what else a turn tells', () => {
     ['cancelled', 'cancelled', ['abort', 'finish']],
     ['failed', 'error', ['message-metadata', 'error']],
     ['unknown', 'unknown', ['message-metadata', 'error']],
-  ] as const)('is how it ended: %s', async (outcome, stopReason, last) => {
+  ] as const)('end with the outcome: %s', async (outcome, stopReason, last) => {
     const end: Said = { type: 'turn.ended', outcome, stopReason, durationMs: 1 }
     const chunks = chunksOf(itemsOf([text('Oh.'), end]))
     expect(chunks.map(({ type }) => type).slice(-last.length)).toEqual(last)
@@ -241,7 +241,7 @@ describe('what else a turn tells', () => {
   })
 })
 
-describe('a response that is cut anywhere between events', () => {
+describe('a response that is cut between any two events', () => {
   const items = itemsOf([
     text('I write.'),
     called('c1'),
@@ -259,7 +259,7 @@ describe('a response that is cut anywhere between events', () => {
   ])
 
   it.each(items.filter(isEvent).map(({ seq }) => seq))(
-    'goes on after %i with what is missing',
+    'continues after %i with what is missing',
     async (cursor) => {
       for (const sdk of sdks) {
         const whole = chunksOf(items, { sdk })

@@ -10,16 +10,16 @@ import { TurnTexts } from './turn-texts.ts'
 import type { UiChunk, UiMetadata } from './ui-chunk.ts'
 
 export type TurnChunksOptions = {
-  /** Of the reader; 6 unless it is known to be 7. */
+  /** The major version of the reader; 6 unless it is known to be 7. */
   readonly sdk?: 6 | 7
-  /** What the reader has already: the cursor and the unfinished blocks of its message. */
+  /** What the reader already has: the cursor and the unfinished blocks of its message. */
   readonly has?: { readonly cursor: number; readonly unfinished?: Readonly<Record<string, number>> }
 }
 
 /**
- * One turn as the chunks of one message. The chunks follow from the events alone; deltas only bring pieces of them sooner.
- * So a response may end anywhere between events and go on later, and the messages made from the log are those that a
- * page holds. (Where two agents write at once, a page has their parts in the order in which they began.)
+ * One turn as the chunks of one message. The chunks follow from the events alone; deltas only deliver pieces of them
+ * sooner. So a response may end between any two events and continue later, and the messages built from the log equal
+ * those that a page has. (If two agents write at once, a page has their parts in the order of their starts.)
  */
 export class TurnChunks {
   readonly turnId: string
@@ -69,12 +69,12 @@ export class TurnChunks {
     return this.#ended
   }
 
-  /** It waits for the person: the response must end here, or a page cannot answer. */
+  /** A request is open: the response must end here, or a page cannot answer. */
   get asking(): boolean {
     return !this.#ended && this.#requests.waiting
   }
 
-  /** Nothing else is under way that could ask or say something, too. */
+  /** Nothing else is running that could still ask or say something. */
   get still(): boolean {
     return this.#calls.onlyAsks && !this.#calls.drafting && !this.#texts.writing
   }
@@ -125,7 +125,7 @@ export class TurnChunks {
     return this.#given()
   }
 
-  /** No more comes with the last event: a request that nothing decided is put to the person. */
+  /** Called when no event follows directly: a held request that nothing decided is sent to the person. */
   settle(): UiChunk[] {
     const held = this.#held
     this.#held = undefined
@@ -133,7 +133,7 @@ export class TurnChunks {
     return this.#given()
   }
 
-  /** The last chunks of a response that goes on when the person has answered. */
+  /** The last chunks of a response that continues after the person's answer. */
   pause(): UiChunk[] {
     this.#seq = Number.POSITIVE_INFINITY
     this.#texts.close()
@@ -141,7 +141,7 @@ export class TurnChunks {
     return this.#given()
   }
 
-  /** The first chunk of a response that goes on. */
+  /** The first chunk of a continued response. */
   again(): UiChunk {
     return { type: 'start', messageId: this.turnId, messageMetadata: { cursor: null } }
   }
@@ -246,13 +246,13 @@ export class TurnChunks {
     }
   }
 
-  /** Nobody was asked: the page is told why, all the same. */
+  /** No person was asked, but the page is told about the refusal. */
   #refused(request: EventOf<'permission.requested'>, resolved: EventOf<'permission.resolved'>): void {
     this.#emit(permissionData(request))
     this.#emit(decisionData(resolved))
   }
 
-  /** Attributed to the request itself, whatever made it be asked. */
+  /** Attributed to the seq of the request itself, whichever event triggers it. */
   #ask(held: EventOf<'permission.requested'>): void {
     this.#seq = held.seq
     this.#texts.close()

@@ -1,7 +1,7 @@
 import type { EventOf } from '@parley/protocol'
 import type { FinishReason, UiChunk, UiMetadata } from './ui-chunk.ts'
 
-/** How a response says that its turn is over. */
+/** The last chunks of a response whose turn has ended. */
 export function finishOf(event: EventOf<'turn.ended'>, known: UiMetadata): UiChunk[] {
   const { outcome, stopReason, error, usage, costUsd, notionalCost, durationMs, structuredOutput } = event
   const messageMetadata: UiMetadata = {
@@ -21,7 +21,7 @@ export function finishOf(event: EventOf<'turn.ended'>, known: UiMetadata): UiChu
   if (outcome === 'completed') {
     return [{ type: 'finish', finishReason: finishReasonOf(stopReason), messageMetadata }]
   }
-  // nothing after an error reaches the message: what it says of itself comes first
+  // Nothing after an error reaches the message, so its metadata comes first.
   const errorText = error?.message ?? unexplained[outcome]
   return [
     { type: 'message-metadata', messageMetadata },

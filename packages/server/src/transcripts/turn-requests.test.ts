@@ -47,7 +47,7 @@ describe('a permission', () => {
   it.each([
     ['allowed', 'completed', 'output-available', { approved: true }],
     ['denied', 'denied', 'output-denied', { approved: false, reason: 'not now' }],
-  ] as const)('that is %s goes on in the same message', async (outcome, end, state, approval) => {
+  ] as const)('that is %s continues in the same message', async (outcome, end, state, approval) => {
     const message = outcome === 'denied' ? { message: 'not now' } : {}
     const whole = itemsOf([
       ...asking,
@@ -70,10 +70,10 @@ describe('a permission', () => {
   })
 
   it.each([
-    ['at its end', []],
+    ['at the end of its call', []],
     ['when it is cancelled', [resolved('r1', { outcome: 'cancelled', by: 'turn-end' })]],
     ['in time', [resolved('r1', { outcome: 'expired', by: 'timeout' })]],
-  ])('that nobody answers %s is a refusal', async (_, before) => {
+  ])('that is not answered %s is denied', async (_, before) => {
     const end = ended('c1', { outcome: 'cancelled', content: [] })
     const after = before.length > 0 ? [] : [resolved('r1', { outcome: 'cancelled', by: 'turn-end' })]
     const message = await messageOf(...asking, ...before, end, ...after, done)
@@ -83,7 +83,7 @@ describe('a permission', () => {
     })
   })
 
-  it('of several calls at once stands with the others, and nothing beside them that runs', async () => {
+  it('of several parallel calls is in one step with the others, without running calls', async () => {
     const both = [
       called('c1'),
       called('c2'),
@@ -110,7 +110,7 @@ describe('a permission', () => {
     )
   })
 
-  it('gets a step of its own beside a call that runs', async () => {
+  it('gets its own step beside a running call', async () => {
     const asks = [called('c1'), called('c2'), requested('r2', { toolCallId: 'c2' })]
     const message = (await readMessage(askedIn(itemsOf(asks)).chunks, 7)) as UiMessage
     expect(shapes(message)).toEqual([
@@ -124,7 +124,7 @@ describe('a permission', () => {
     await messageOf(...asks, ended('c1'), resolved('r2'), ended('c2'), done)
   })
 
-  it('of a call that stands further up is asked by a stand-in', async () => {
+  it('of a call in an earlier step is asked by a stand-in', async () => {
     const asks = [
       called('c1'),
       called('c2'),
@@ -145,12 +145,12 @@ describe('a permission', () => {
     })
   })
 
-  it('without a call has a part of its own', async () => {
+  it('without a call has its own part', async () => {
     const message = await messageOf(requested('r1'), resolved('r1', { outcome: 'denied' }), done)
     expect(message.parts[1]).toMatchObject({ toolCallId: 'r1', toolName: 'Bash', state: 'output-denied' })
   })
 
-  it('before its call is asked on the part that the call then has', async () => {
+  it('before its call is asked on the part that the call gets later', async () => {
     const message = await messageOf(
       requested('r1', { toolCallId: 'c1' }),
       called('c1'),
@@ -169,12 +169,19 @@ describe('a permission', () => {
   it.each([
     ['allowed', 'output-error'],
     ['denied', 'output-denied'],
-  ] as const)('for a call that is never made, %s, does not wait for ever', async (outcome, state) => {
-    const message = await messageOf(requested('r1', { toolCallId: 'c1' }), resolved('r1', { outcome }), done)
-    expect(message.parts[1]).toMatchObject({ toolCallId: 'c1', state })
-  })
+  ] as const)(
+    'that is %s for a call that is never made is settled at the end of the turn',
+    async (outcome, state) => {
+      const message = await messageOf(
+        requested('r1', { toolCallId: 'c1' }),
+        resolved('r1', { outcome }),
+        done,
+      )
+      expect(message.parts[1]).toMatchObject({ toolCallId: 'c1', state })
+    },
+  )
 
-  it('that a rule decides is not asked; only a refusal is told', async () => {
+  it('that a rule decides is not asked; only a denial is reported', async () => {
     const allowed = [called('c1'), requested('r1', { toolCallId: 'c1' }), resolved('r1', { by: 'rule' })]
     const quiet = await messageOf(...allowed, ended('c1'), done)
     expect(shapes(quiet)).toEqual(['step-start', 'dynamic-tool c1 output-available'])
@@ -186,7 +193,7 @@ describe('a permission', () => {
     ])
   })
 
-  it('that a person gave before the restart is not asked again', async () => {
+  it('that was answered before a restart is not asked again', async () => {
     const message = await messageOf(
       ...asking,
       { type: 'turn.parked', reason: 'server-stopped' },
@@ -207,7 +214,7 @@ describe('a permission', () => {
 })
 
 describe('a question', () => {
-  it('is the call of the tool `question`, whose output the page gives', async () => {
+  it('is a call of the tool `question`, whose output the page provides', async () => {
     const asks = [called('c1', { name: 'AskUserQuestion', input: { native: true } }), asked('r1', 'c1')]
     for (const sdk of sdks) {
       const { chunks, still } = askedIn(itemsOf(asks), { sdk })
@@ -232,7 +239,7 @@ describe('a question', () => {
     ])
   })
 
-  it('without a call has a part of its own', async () => {
+  it('without a call has its own part', async () => {
     const message = await messageOf(asked('r1'), told('r1'), text('Blue it is.'), done)
     expect(message.parts[1]).toMatchObject({ toolCallId: 'r1', toolName: 'question', title: 'Colour' })
   })
@@ -249,7 +256,7 @@ describe('a question', () => {
     expect(message.parts[1]).toMatchObject({ state: 'output-error' })
   })
 
-  it('beside a permission: each can be answered first, and none is lost or sent for ever', async () => {
+  it('beside a permission can be answered first or last, and neither is lost or sent for ever', async () => {
     const both = [called('c1'), called('q1'), requested('r1', { toolCallId: 'c1' }), asked('r2', 'q1')]
     const asksBoth = (await readMessage(askedIn(itemsOf(both)).chunks, 6)) as UiMessage
     expect(sendsAgain(answered(asksBoth, { approved: true, output: 'blue' }))).toBe(true)
@@ -309,7 +316,7 @@ describe('a subagent', () => {
     ])
   })
 
-  it('that asks is answered in a step of its own', async () => {
+  it('that asks is answered in its own step', async () => {
     const asks = [task, called('n1', inside), requested('r1', { toolCallId: 'n1', ...inside })]
     const { chunks, still } = askedIn(itemsOf(asks))
     expect(still).toBe(true)
@@ -326,7 +333,7 @@ describe('a subagent', () => {
     await messageOf(...asks, resolved('r1'), ended('n1', inside), ended('t1'), done)
   })
 
-  it('shows its call as soon as it says something, whatever else runs', async () => {
+  it('shows its call as soon as it has output, whatever else runs', async () => {
     const message = await messageOf(
       called('c1'),
       task,

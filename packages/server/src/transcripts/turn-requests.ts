@@ -6,7 +6,7 @@ import { questionTool, type UiChunk } from './ui-chunk.ts'
 type Asked = EventOf<'permission.requested'> | EventOf<'question.asked'>
 type Resolved = EventOf<'permission.resolved'> | EventOf<'question.resolved'>
 
-/** A request, the parts that show it, and what became of it. */
+/** A request, the parts that show it, and its outcome. */
 export type TurnRequest = {
   readonly asked: Asked
   readonly parts: string[]
@@ -20,14 +20,14 @@ export type RequestsParts = {
   readonly emit: (chunk: UiChunk) => void
   readonly steps: TurnSteps
   readonly calls: () => TurnCalls
-  /** Before a step is left: version 6 forgets open texts there. */
+  /** Called before a new step, because version 6 drops open texts there. */
   readonly closeTexts: () => void
   readonly knowsResponses: boolean
 }
 
 /**
- * What a turn asks the person, as approvals and as the tool `question`. A page sends its answers only if all that it was asked
- * stands in the last step: whatever else begins a step takes the open requests along, as stand-ins.
+ * The requests of a turn, as approvals and as the tool `question`. A page sends its answers only if all open requests
+ * are in the last step, so a new step repeats the open requests as stand-ins.
  */
 export class TurnRequests {
   readonly #parts: RequestsParts
@@ -63,7 +63,7 @@ export class TurnRequests {
     this.#parts.calls().promote()
   }
 
-  /** Its call ends before it is answered. */
+  /** The call of an open request ends before the request is answered. */
   lapse(call: Call): void {
     for (const request of this.#open) {
       if (request.asked.type === 'permission.requested' && request.parts.includes(call.id)) {
@@ -85,7 +85,7 @@ export class TurnRequests {
     }
   }
 
-  /** Once: a later response would open a part again that is settled by then. */
+  /** Sent once: a later response would reopen a part that is settled by then. */
   #respond(request: TurnRequest, approved: boolean, reason: string | undefined): void {
     if (request.responded || !this.#parts.knowsResponses) return
     request.responded = true
@@ -114,7 +114,7 @@ export class TurnRequests {
     for (const request of this.#open) this.#put(request)
   }
 
-  /** An approval is given to all parts that ask for it; a question is answered in one, which must be the last. */
+  /** An approval applies to all parts that ask for it; a question is answered in one part, which must be the last. */
   #takeBack(request: TurnRequest): void {
     if (request.asked.type !== 'question.asked') return
     for (const call of this.#callsOf(request)) {
@@ -136,7 +136,7 @@ export class TurnRequests {
     this.#parts.emit({ type: 'tool-approval-request', approvalId, toolCallId: call.id })
   }
 
-  /** A part in the last step with nothing beside it that runs: that of the call if it can be, else a stand-in for it. */
+  /** A part in the last step without running calls beside it: that of the call if possible, else a stand-in. */
   #standingFor(request: TurnRequest): Call {
     const { asked } = request
     const calls = this.#parts.calls()
@@ -177,7 +177,7 @@ export class TurnRequests {
   }
 }
 
-/** What an approval of the AI SDK has no room for. */
+/** What an approval of the AI SDK has no field for. */
 export function permissionData(asked: EventOf<'permission.requested'>): UiChunk {
   const { requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options } = asked
   const about = { requestId, toolCallId, parentToolCallId, tool, kind, title, reason, readOnly, options }
@@ -186,7 +186,7 @@ export function permissionData(asked: EventOf<'permission.requested'>): UiChunk 
   return { type: 'data-permission', id: requestId, data }
 }
 
-/** The same of its answer. */
+/** The same for the decision. */
 export function decisionData(resolved: EventOf<'permission.resolved'>): UiChunk {
   const { requestId, outcome, scope, by, message, input, endTurn } = resolved
   const data = { requestId, outcome, scope, by, message, input, endTurn }
@@ -195,7 +195,7 @@ export function decisionData(resolved: EventOf<'permission.resolved'>): UiChunk 
 
 type Shape = Pick<Call, 'name' | 'title' | 'input' | 'question'>
 
-/** What a request makes of the part of its call: a permission leaves one that was called as it is. */
+/** How a request changes the part of its call. A permission leaves a call that was made as it is. */
 function shapeOf(asked: Asked, known: Call | undefined): Partial<Shape> {
   if (asked.type === 'permission.requested' && known?.called) return {}
   return { ...asPart(asked), ...(known?.title !== undefined && { title: known.title }) }

@@ -1,8 +1,8 @@
 import type { UiChunk } from './ui-chunk.ts'
 
 /**
- * The steps of one response. A step is what the model said at once and the tools it called; a page looks at the last one
- * to know whether it must send an answer.
+ * The steps of one response. A step is what the model said at once and the tools it called. A page looks at the last
+ * step to decide whether to send an answer.
  */
 export class TurnSteps {
   readonly #emit: (chunk: UiChunk) => void
@@ -15,12 +15,12 @@ export class TurnSteps {
     this.#emit = emit
   }
 
-  /** An answered question in the last step makes a page send it again, for ever: another step must follow. */
+  /** With an answered question in the last step, a page would send it again for ever, so another step must follow. */
   get mustLeave(): boolean {
     return this.#mustLeave
   }
 
-  /** Before whatever the model says or calls anew. `stay` if something keeps the step from being left. */
+  /** Called before new output of the model. `stay` keeps the current step. */
   begin(stay: boolean): void {
     if (this.current === 0 || (this.#over && !stay)) this.next()
   }

@@ -2,7 +2,7 @@ import type { EventOf } from '@parley/protocol'
 import { outputOf } from './tool-output.ts'
 import type { UiChunk } from './ui-chunk.ts'
 
-/** Whatever a subagent says or does, but for what it asks: data of ours, each naming the call that started the subagent. */
+/** Output of a subagent except its requests: Parley's own data parts, each with the call that started the subagent. */
 type Nested =
   | EventOf<'text.written'>
   | EventOf<'thinking.written'>

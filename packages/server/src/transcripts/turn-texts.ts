@@ -13,7 +13,7 @@ export class TurnTexts {
   readonly #before: Readonly<Record<string, number>>
   #writing = 0
 
-  /** `before` is how much of a block the reader has from an earlier part of this response. */
+  /** `before` is how much of each block the reader has from an earlier part of this response. */
   constructor(
     emit: (chunk: UiChunk) => void,
     begin: () => void,
@@ -24,14 +24,14 @@ export class TurnTexts {
     this.#before = before
   }
 
-  /** A part is open. */
+  /** Whether a part is open. */
   get writing(): boolean {
     return this.#writing > 0
   }
 
   streamed({ type, blockId, offset, text }: Streamed): void {
     const block = this.#block(blockId, type === 'text.streamed' ? 'text' : 'reasoning')
-    // a piece that begins beyond the end says nothing: what is missing comes with the whole block
+    // A piece beyond the end is ignored: the missing text comes with the whole block.
     if (offset <= block.sent) this.#say(blockId, block, text.slice(block.sent - offset))
   }
 
@@ -48,7 +48,7 @@ export class TurnTexts {
     this.#blocks.delete(blockId)
   }
 
-  /** Ends every open part. What its block says after that becomes a part of its own. */
+  /** Ends every open part. Later text of its block becomes another part. */
   close(): void {
     for (const [blockId, block] of this.#blocks) this.#end(blockId, block)
   }

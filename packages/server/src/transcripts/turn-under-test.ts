@@ -9,7 +9,7 @@ import type { UiChunk } from './ui-chunk.ts'
 import type { UiMessage } from './ui-message.ts'
 import { UiMessages } from './ui-messages.ts'
 
-/** A turn as a test writes it down: events without what every event has, and deltas. */
+/** A turn as a test writes it: events without their common fields, and deltas. */
 export type Said = DraftWithoutTurn | DeltaWithoutTurn
 type WithoutTurn<Type> = Type extends unknown ? Omit<Type, 'turnId'> : never
 type DraftWithoutTurn = WithoutTurn<EventDraft>
@@ -31,7 +31,7 @@ const before: EventDraft[] = [
 
 export const done: Said = { type: 'turn.ended', outcome: 'completed', stopReason: 'end_turn', durationMs: 5 }
 
-/** The session `ses_1` whose only turn says this, as its readers hear it. */
+/** The events and deltas of the session `ses_1`, whose only turn has this content. */
 export function itemsOf(said: readonly Said[]): Item[] {
   let seq = 0
   return [...before, ...said].map((one): Item => {
@@ -45,13 +45,13 @@ export function itemsOf(said: readonly Said[]): Item[] {
 
 export const isEvent = (item: Item): item is SessionEvent => 'seq' in item
 
-/** The chunks of the turn. Each event is a transaction of its own, but for those that decide by themselves. */
+/** The chunks of the turn. Each event is its own transaction, except for those that decide by themselves. */
 export function chunksOf(items: readonly Item[], options: TurnChunksOptions = {}): UiChunk[] {
   const turn = new TurnChunks(turnId, new SessionFacts('ses_1'), options)
   return items.flatMap((item) => (isEvent(item) ? turn.take(item) : turn.stream(item)))
 }
 
-/** The response up to where it asks, as a page gets it. */
+/** The response up to its request, as a page gets it. */
 export function askedIn(items: readonly Item[], options: TurnChunksOptions = {}) {
   const turn = new TurnChunks(turnId, new SessionFacts('ses_1'), options)
   const chunks = items.flatMap((item) => (isEvent(item) ? turn.take(item) : turn.stream(item)))
@@ -70,8 +70,8 @@ export function messageFromLog(items: readonly Item[]): UiMessage {
 }
 
 /**
- * The message of the turn: folded by the readers of both generations from what they hear live, the same from the log
- * alone, by them and by our own fold. Version 6 cannot be told an answer, so what it has of one is left out.
+ * The message of the turn. The readers of both major versions fold it live and from the log, and Parley's own fold must
+ * give the same. Version 6 cannot be told an answer, so its answers are left out of the comparison.
  */
 export async function messageOf(...said: Said[]): Promise<UiMessage> {
   const items = itemsOf(said)
@@ -89,7 +89,7 @@ export async function messageOf(...said: Said[]): Promise<UiMessage> {
   return ours
 }
 
-/** Without what readers of version 6 are never told, and those of 7 only once where a request stands twice. */
+/** Leaves out what readers of version 6 never get, and those of version 7 get only once if a request is shown twice. */
 export function comparable(message: UiMessage, sdk: Sdk): UiMessage {
   const approvals = message.parts.flatMap(
     ({ approval }) => (approval as { id: string } | undefined)?.id ?? [],
@@ -102,7 +102,7 @@ export function comparable(message: UiMessage, sdk: Sdk): UiMessage {
   return { ...message, parts }
 }
 
-/** What a stock page does with a message when its response has ended. */
+/** Whether a stock page sends the message again when its response has ended. */
 export function sendsAgain(message: UiMessage): boolean {
   type Options = Parameters<typeof ai7.lastAssistantMessageIsCompleteWithToolCalls>[0]
   const options = { messages: [message] } as unknown as Options

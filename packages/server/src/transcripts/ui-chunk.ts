@@ -1,7 +1,7 @@
 /**
- * The chunks of an AI SDK UI message stream that Parley sends: the slice of them that version 6.0.0, whose readers refuse
- * any field they do not know, has in common with all later ones. `tool-approval-response` is the one exception: only
- * readers of version 7 know it, so it goes only to those.
+ * The chunks of an AI SDK UI message stream that Parley sends: those that version 6.0.0, whose readers refuse unknown
+ * fields, shares with all later versions. The one exception is `tool-approval-response`: only readers of version 7 know
+ * it, so it is sent only to those.
  */
 export type UiChunk =
   // message
@@ -29,12 +29,12 @@ export type UiChunk =
   // approval
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string }
   | { type: 'tool-approval-response'; approvalId: string; approved: boolean; reason?: string }
-  // data of our own
+  // Parley's own data.
   | DataChunk
 
 /**
- * Every tool is dynamic: which tools an agent has is known only when it runs. And all but questions are executed by the
- * other side (`providerExecuted`): a page must neither run them nor wait for its own result of them.
+ * Every tool is dynamic, because an agent's tools are known only when it runs. All except questions are executed by the
+ * other side (`providerExecuted`): a page must neither run them nor wait for its own result.
  */
 export type ToolNames = {
   toolCallId: string
@@ -49,8 +49,8 @@ export type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' |
 export type BlockMetadata = { parley: { blockId: string } }
 
 /**
- * What a message says of itself. `cursor` is how far in the log its parts reach, once they reach a place where the
- * response can go on later; `unfinished` how much it has of blocks that are still being written there.
+ * The metadata of a message. `cursor` is how far its parts reach in the log, once they reach a place where the response
+ * can continue later; `unfinished` is how much it has of blocks that are still being written there.
  */
 export type UiMetadata = {
   session?: string
@@ -70,5 +70,5 @@ export type UiMetadata = {
   structuredOutput?: unknown
 }
 
-/** The name of the tool that a question to the person is: the page gives its output. */
+/** The name of the tool that represents a question to the person; the page provides its output. */
 export const questionTool = 'question'

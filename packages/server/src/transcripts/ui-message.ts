@@ -8,8 +8,8 @@ type ToolPart = Part & { toolCallId: string; state: string; approval?: Record<st
 type TextPart = Part & { text: string; state: string }
 
 /**
- * Folds the chunks of one response into its message, part for part as the readers of the AI SDK do. Only the input of a
- * call that is still being written stays text here, where they guess at the JSON it will be.
+ * Folds the chunks of one response into its message, part by part as the readers of the AI SDK do. The only difference:
+ * the input of a call that is still being written stays text here, while they guess at its JSON.
  */
 export class UiMessageFold {
   readonly message: UiMessage = { id: '', role: 'assistant', parts: [] }
@@ -106,7 +106,7 @@ export class UiMessageFold {
     }
   }
 
-  /** A part is named anew only in the last step; further up it stays, and another one begins. */
+  /** A part is reused only in the last step; in an earlier step it stays, and a new part is added. */
   #names(names: ToolNames, fields: Record<string, unknown>): void {
     const { toolCallId, toolName, title, providerExecuted } = names
     const known = this.message.parts
@@ -125,7 +125,7 @@ export class UiMessageFold {
     if (part) change(part as ToolPart)
   }
 
-  /** As in the page that gave the answer: to every part that asked for it. */
+  /** As in the page that gave the answer: applied to every part that asked for it. */
   #respond({ approvalId, approved, reason }: Extract<UiChunk, { type: 'tool-approval-response' }>): void {
     for (const part of this.message.parts as ToolPart[]) {
       if (part.approval?.id !== approvalId) continue
@@ -153,13 +153,13 @@ export class UiMessageFold {
   }
 }
 
-/** What a part shows of its call, all anew. */
+/** Resets the fields of a part that describe its call. */
 function reset(part: ToolPart, fields: Record<string, unknown>): void {
   for (const name of ['input', 'output', 'errorText', 'rawInput', 'preliminary']) delete part[name]
   Object.assign(part, fields)
 }
 
-/** Objects within objects are merged; whatever else is given takes the place of what was there. */
+/** Nested objects are merged; any other value replaces the previous one. */
 function merged(base: unknown, over: Record<string, unknown>): Record<string, unknown> {
   const result: Record<string, unknown> = { ...(isObject(base) && base) }
   for (const [name, value] of Object.entries(over)) {

@@ -7,8 +7,9 @@ import { promptMessage } from './ui-prompt.ts'
 export type { UiMessage } from './ui-message.ts'
 
 /**
- * A session's log as UI messages: for each turn its prompt and one message of the assistant. A prompt without a turn, queued or
- * withdrawn, is no message yet: what waits for an answer must be the last one, or no page would send the answer.
+ * A session's log as UI messages: for each turn its prompt and one message of the assistant. A prompt without a turn,
+ * queued or withdrawn, is not a message yet: the message that waits for an answer must be the last one, or no page
+ * would send the answer.
  */
 export class UiMessages {
   readonly #facts: SessionFacts
@@ -30,12 +31,12 @@ export class UiMessages {
     if (this.#turn.chunks.ended) this.#turn = undefined
   }
 
-  /** A piece of what is being written now. */
+  /** A delta of an open block. */
   stream(delta: Delta): void {
     if (this.#turn) this.#fold(this.#turn.chunks.stream(delta))
   }
 
-  /** The messages so far, as a page holds them that has heard everything. */
+  /** The messages so far, as an up-to-date page has them. */
   all(): UiMessage[] {
     const turn = this.#turn
     if (turn) {

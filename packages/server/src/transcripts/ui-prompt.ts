@@ -2,7 +2,7 @@ import type { EventOf, PromptPart, UiMessage } from '@parley/protocol'
 
 type Part = UiMessage['parts'][number]
 
-/** A prompt as the message of a user, under the id that its page gave it. */
+/** A prompt as the message of a user, with the id that its page gave it. */
 export function promptMessage(prompt: EventOf<'prompt.submitted'>): UiMessage {
   const { messageId, promptId, parts } = prompt
   return { id: messageId ?? promptId, role: 'user', parts: parts.map(partOf) }

@@ -10,7 +10,7 @@ describe.each(sdks)('with AI SDK %s', (_generation, sdk) => {
     ['failed', 'max_budget_usd'],
     ['completed', 'max_tokens'],
   ] as const)(
-    'a turn that %s at %s finishes with length and keeps what was said',
+    'a turn that %s at %s finishes with "length" and keeps its text',
     async (outcome, stopReason) => {
       await using door = await modelUnderTest()
       const end = { type: 'end', outcome, stopReason, ...(outcome === 'failed' && { error }) } as const

@@ -141,8 +141,8 @@ class AcpConnection implements AgentConnection {
     if (this.#over) void this.#end()
   }
 
-  async send({ type, prompt }: AgentMessage): Promise<void> {
-    if (this.#closing) return
+  async send({ type, prompt }: AgentMessage): Promise<'pending' | undefined> {
+    if (this.#closing) return undefined
     const { parts } = prompt
     if (type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn) return this.#steer(parts)
     this.#files.forget()
@@ -166,22 +166,18 @@ class AcpConnection implements AgentConnection {
     return contentBlocks(parts, { cwd: this.#input.cwd, abilities })
   }
 
-  /** If the turn has ended meanwhile, the text must not start an own turn of the agent. */
-  async #steer(parts: readonly PromptPart[]): Promise<void> {
-    const { name, dialect } = this.#options.agent
+  /** Text that the agent does not take into its turn must not start an own turn of the agent: the host sends it again. */
+  async #steer(parts: readonly PromptPart[]): Promise<'pending' | undefined> {
+    const { steering } = this.#options.agent.dialect
     const { sessionId } = this.#state
     const _meta = { steering: { idleBehavior: 'promptRequired' } }
-    const notSteered = (why: string) => {
-      const text = `${name} did not take the words into its turn: ${why}`
-      void this.#queue.put({ type: 'agent.noticed', level: 'warning', code: 'no_steer', text })
-    }
-    if (dialect.steering === undefined) return notSteered('it cannot be steered.')
+    if (steering === undefined) return 'pending'
     try {
       const request = { sessionId, prompt: this.#blocks(parts), _meta }
-      const { outcome } = await this.#wire.agent.request<{ outcome?: string }>(dialect.steering, request)
-      if (outcome === 'promptRequired') notSteered('the turn has ended. Send them again.')
-    } catch (error) {
-      if (!this.#closing && !this.#process.ended) notSteered(words(error))
+      const { outcome } = await this.#wire.agent.request<{ outcome?: string }>(steering, request)
+      return outcome === 'promptRequired' ? 'pending' : undefined
+    } catch {
+      return 'pending'
     }
   }
 

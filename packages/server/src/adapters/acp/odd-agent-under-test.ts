@@ -127,6 +127,11 @@ const manners: Record<string, (rest: string) => unknown> = {
     update('current_mode_update', { currentModeId: 'wild' })
     await heard('session/set_mode')
   },
+  /** Ends its turn when it is steered, and does not take the words. */
+  deaf: async () => {
+    text('I do not listen.')
+    await heard('_session/steering')
+  },
   die: () => process.exit(7),
 }
 
@@ -188,6 +193,8 @@ function answer({ id, method, params = {} }: Message): void {
       return
     case 'session/prompt':
       return void answerPrompt(id, params)
+    case '_session/steering':
+      return say({ id, result: { outcome: 'promptRequired' } })
     default:
       if (id !== undefined) say({ id, result: {} })
   }

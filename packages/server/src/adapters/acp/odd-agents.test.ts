@@ -41,6 +41,25 @@ async function play(
   await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
 }
 
+it('steered words that the agent did not take into its turn begin the next turn', async () => {
+  const steered = oddAgent({
+    home,
+    more: { capabilities: ['streaming', 'steer'], dialect: { steering: '_session/steering' } },
+  })
+  await onBench({ adapter: () => steered, store: createMemoryStore }, steered, async (bench) => {
+    const session = await bench.session()
+    const turn = await session.prompt('deaf')
+    await turn.begun()
+    const { promptId } = await session.prompt('To the left.', 'steer')
+    await turn.completed()
+    const next = await session.until(() => session.all('turn.started')[1])
+    expect(next).toMatchObject({ promptId, cause: { by: 'steer' } })
+    await session.until(() => session.all('turn.ended').find(({ turnId }) => turnId === next.turnId))
+    expect(session.all('text.written').at(-1)).toMatchObject({ turnId: next.turnId, text: 'Done.' })
+    expect(session.all('agent.noticed')).toEqual([])
+  })
+})
+
 describe('an unknown message', () => {
   it.each([
     [

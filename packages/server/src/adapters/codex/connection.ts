@@ -151,8 +151,8 @@ class CodexConnection implements AgentConnection, Listener {
 
   // What the host says
 
-  async send(message: AgentMessage): Promise<void> {
-    if (this.#over) return
+  async send(message: AgentMessage): Promise<'pending' | undefined> {
+    if (this.#over) return undefined
     const { prompt } = message
     if (message.type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn)
       return this.#steer(prompt.parts, prompt.promptId)
@@ -200,15 +200,17 @@ class CodexConnection implements AgentConnection, Listener {
     return params
   }
 
-  async #steer(parts: readonly PromptPart[], promptId: string): Promise<void> {
+  /** Codex refuses text for a turn that has ended, or cannot be steered: the host sends it again. */
+  async #steer(parts: readonly PromptPart[], promptId: string): Promise<'pending' | undefined> {
     try {
       await this.#call('turn/steer', {
         expectedTurnId: await this.#turn.promise,
         clientUserMessageId: promptId,
         input: await this.#inputOf(parts),
       })
-    } catch (error) {
-      this.#notice('Your words came too late for the turn', error)
+      return undefined
+    } catch {
+      return 'pending'
     }
   }
 

@@ -21,3 +21,23 @@ it('a text that a steered prompt interrupts precedes the answer to that prompt',
     ])
   })
 })
+
+it('words for a turn that cannot be steered begin the next turn', async () => {
+  answerByPrompt(codex.server, /Parley was restarted/)
+  await codex.play(async (bench) => {
+    const session = await bench.session()
+    await (await session.prompt(modelPrompt('Hello.', { content: 'Hello there.' }))).completed()
+    const hold = codex.server.hold(0)
+    await session.command({ type: 'session.compact' })
+    await hold.reached
+    const { promptId } = await session.prompt(
+      modelPrompt('To the left.', { content: 'Left it is.' }),
+      'steer',
+    )
+    hold.release()
+    const next = await session.until(() => session.all('turn.started')[2])
+    expect(next).toMatchObject({ promptId, cause: { by: 'steer' } })
+    await session.until(() => session.all('turn.ended')[2])
+    expect(session.all('text.written').at(-1)).toMatchObject({ turnId: next.turnId, text: 'Left it is.' })
+  })
+})

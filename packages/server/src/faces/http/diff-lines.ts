@@ -1,4 +1,4 @@
-import type { Diff } from '@parley/protocol'
+import { type Diff, visible } from '@parley/protocol'
 import { type DiffHunk, type FileDiff, readDiff } from '@parley/protocol/diff'
 
 /** `@` marks a header: the file name or the line number of what follows. */
@@ -22,10 +22,15 @@ function hunkLines({ lines }: DiffHunk, index: number): DiffLine[] {
   return [
     ...(index > 0 || start > 1 ? [{ sign: '@' as const, text: `@@ line ${start} @@` }] : []),
     ...lines.flatMap(({ type, text, noNewline }): DiffLine[] => [
-      { sign: signs[type], text },
+      { sign: signs[type], text: shown(text) },
       ...(noNewline ? [{ sign: '@' as const, text: '\\ No newline at end of file' }] : []),
     ]),
   ]
+}
+
+/** With hidden characters made visible, except the line end of Windows. */
+function shown(text: string): string {
+  return text.endsWith('\r') ? `${visible(text.slice(0, -1))}\r` : visible(text)
 }
 
 export function diffText(lines: readonly DiffLine[]): string {

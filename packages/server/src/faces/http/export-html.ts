@@ -7,6 +7,7 @@ import {
   requestedDiffs,
   type SessionView,
   type ToolContent,
+  visible,
 } from '@parley/protocol'
 import { diffLines } from './diff-lines.ts'
 import {
@@ -23,9 +24,9 @@ import {
 import { type Html, html, pageEnd, pageStart } from './html.ts'
 import { markdownHtml } from './markdown-html.ts'
 
-/** A transcript as one page without scripts or requests. All content is escaped by `html`. */
+/** A transcript as one page without scripts or requests. All content is escaped by `html`; hidden characters of what was asked for are shown. */
 export function* htmlTranscript({ state, timeline }: SessionView): Generator<string> {
-  const title = state.title || 'Untitled session'
+  const title = visible(state.title || 'Untitled session')
   yield pageStart({ title })
   const facts = sessionFacts(state).map(([name, value]) => html`<br>${name}: ${value}`)
   yield html`<h1>${title}</h1><p class="soft">A session of Parley${facts}</p>`.text
@@ -96,10 +97,12 @@ function toolCall(
   command: string | undefined,
 ): Html {
   const input = inputText(block.input)
-  const places = (block.locations ?? []).map(({ path, line }) => html` · ${path}${line && `:${line}`}`)
+  const places = (block.locations ?? []).map(
+    ({ path, line }) => html` · ${visible(path)}${line && `:${line}`}`,
+  )
   const tone = block.status === 'completed' ? 'good' : block.status === 'running' ? 'soft' : 'bad'
-  return html`<section${nesting(block)}><strong>${command ?? (block.title || block.name)}</strong> <span class="${tone}">${block.status}</span>
-    <div class="soft">${block.name} · ${block.kind}${places}</div>
+  return html`<section${nesting(block)}><strong>${visible(command ?? (block.title || block.name))}</strong> <span class="${tone}">${block.status}</span>
+    <div class="soft">${visible(block.name)} · ${block.kind}${places}</div>
     ${input !== '' && html`<details><summary>${command === undefined ? 'Input' : 'Input of the agent, which a person changed'}</summary><pre>${input}</pre></details>`}${permissions.map((asked) => permission(asked, block))}${block.content.map(toolContent)}</section>`
 }
 
@@ -126,7 +129,7 @@ function diff(change: Diff): Html {
     if (sign === '-') return html`<del>-${text}\n</del>`
     return html`${sign === '@' ? '' : sign}${text}\n`
   })
-  return html`<div class="soft">${change.path}</div><pre>${lines}</pre>`
+  return html`<div class="soft">${visible(change.path)}</div><pre>${lines}</pre>`
 }
 
 /** Only image types that cannot contain markup. */
@@ -144,7 +147,7 @@ function permission(block: BlockOf<'permission'>, call?: BlockOf<'tool-call'>): 
   const tone = resolution?.outcome === 'allowed' ? 'good' : 'bad'
   const input = call ? '' : inputText(request.input)
   const changes = changeText(request.input, resolution?.input, 2)
-  const what = call ? '' : html` for <strong>${request.tool}</strong>, ${request.title}`
+  const what = call ? '' : html` for <strong>${visible(request.tool)}</strong>, ${visible(request.title)}`
   return html`<div>Permission${what}: <span class="${tone}">${permissionWords(block)}</span>
     ${request.reason && html`<p class="soft">${request.reason}</p>`}${input !== '' && html`<pre>${input}</pre>`}${changes !== undefined && html`<p class="soft">Run instead:</p><pre>${changes}</pre>`}${!isShown && requestedDiffs(request).map(diff)}${resolution?.message && html`<p class="text">${resolution.message}</p>`}</div>`
 }

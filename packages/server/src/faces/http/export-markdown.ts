@@ -7,6 +7,7 @@ import {
   requestedDiffs,
   type SessionView,
   type ToolContent,
+  visible,
 } from '@parley/protocol'
 import { diffLines, diffText } from './diff-lines.ts'
 import {
@@ -25,7 +26,7 @@ import { contained, fenced, inline, quoted } from './markdown-text.ts'
 
 /** A transcript as Markdown. No content of a session can end the section that contains it. */
 export function* markdownTranscript({ state, timeline }: SessionView): Generator<string> {
-  yield `# ${inline(state.title || 'Untitled session')}\n\n`
+  yield `# ${inline(visible(state.title || 'Untitled session'))}\n\n`
   yield sessionFacts(state)
     .map(([name, value]) => `- ${name}: ${inline(value)}\n`)
     .join('')
@@ -77,7 +78,7 @@ function promptPart(part: PromptPart): string {
 function toolCall(block: BlockOf<'tool-call'>, command?: string): string {
   const places = (block.locations ?? []).map(({ path, line }) => inline(line ? `${path}:${line}` : path))
   return paragraphs(
-    `### ${inline(command ?? (block.title || block.name))}`,
+    `### ${inline(visible(command ?? (block.title || block.name)))}`,
     `*${inline(block.name)}, ${block.kind}: ${block.status}${block.parentToolCallId ? ', by a subagent' : ''}*`,
     places.length > 0 && places.join(', '),
     command !== undefined && '*A person changed this input of the agent:*',
@@ -107,14 +108,14 @@ function toolContent(content: ToolContent): string {
 }
 
 function diff(change: Diff): string {
-  return paragraphs(inline(change.path), fenced(diffText(diffLines(change)), 'diff'))
+  return paragraphs(inline(visible(change.path)), fenced(diffText(diffLines(change)), 'diff'))
 }
 
 function permission(block: BlockOf<'permission'>): string {
   const { request, resolution } = block
   const changes = changeText(request.input, resolution?.input, 2)
   return paragraphs(
-    `**Permission** for ${inline(request.tool)}, ${inline(request.title)}: **${permissionWords(block)}**`,
+    `**Permission** for ${inline(visible(request.tool))}, ${inline(visible(request.title))}: **${permissionWords(block)}**`,
     request.reason && inline(request.reason),
     !request.toolCallId && inputText(request.input) !== '' && fenced(inputText(request.input), 'json'),
     changes !== undefined && paragraphs('Run instead:', fenced(changes)),

@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Block, type BlockOf, type ResolvedBy, type SessionState, waitsOf } from '@parley/protocol'
+import {
+  type Block,
+  type BlockOf,
+  type ResolvedBy,
+  type SessionState,
+  visible,
+  waitsOf,
+} from '@parley/protocol'
 
 /** Texts that the HTML and the Markdown transcript share. */
 
@@ -83,9 +90,9 @@ export function changeText(asked: unknown, allowed: unknown, indent?: number): s
   const changed = changedInput(asked, allowed)
   if (!isRecord(changed)) return undefined
   const { command, ...rest } = changed
-  const json = (fields: unknown) => JSON.stringify(fields, null, indent)
+  const json = (fields: unknown) => visible(JSON.stringify(fields, null, indent))
   if (typeof command !== 'string') return json(changed)
-  return Object.keys(rest).length > 0 ? `${command}\n${json(rest)}` : command
+  return Object.keys(rest).length > 0 ? `${visible(command)}\n${json(rest)}` : visible(command)
 }
 
 /** Facts about blocks that come from other blocks. */
@@ -148,5 +155,5 @@ export function noticeWords({ level, text }: BlockOf<'notice'>): string {
 
 export function inputText(input: unknown): string {
   if (input === undefined) return ''
-  return typeof input === 'string' ? input : JSON.stringify(input, null, 2)
+  return visible(typeof input === 'string' ? input : JSON.stringify(input, null, 2))
 }

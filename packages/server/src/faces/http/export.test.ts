@@ -109,6 +109,35 @@ describe('an export', () => {
     expect(text).toContain('prefers-color-scheme: dark')
   })
 
+  it.each([
+    // the titles of the session, the call, its input, the path of a change and its line
+    ['html', 6],
+    ['markdown', 5],
+  ])('as %s shows hidden characters of what an agent asked for', async (as, count) => {
+    const odd = 'a\u202eb'
+    const edit = { path: odd, before: 'old\r\n', after: `${odd}\r\n` }
+    const asked: Script = [
+      { type: 'tool', name: 'Bash', kind: 'execute', title: odd, input: { command: odd } },
+      {
+        type: 'tool',
+        name: 'Edit',
+        kind: 'edit',
+        title: 'edit',
+        input: {},
+        content: [{ type: 'diff', ...edit }],
+      },
+    ]
+    const made = await server.ask('/api/sessions', { body: { agent: 'scripted', cwd, title: odd } })
+    const id = made.body.id as string
+    const followed = await server.follow(id)
+    const submit = { commandId: 'go', type: 'prompt.submit', text: JSON.stringify(asked) }
+    await server.ask(`/api/sessions/${id}/commands`, { body: submit })
+    await followed.until((frame) => frame.data.type === 'turn.ended')
+    followed.leave()
+    const { text } = await server.ask(`/api/sessions/${id}/export?as=${as}`)
+    expect(text.match(/a\\+u\{202e\}b/g)).toHaveLength(count)
+  })
+
   it('as Markdown stays well-formed, whatever the content', async () => {
     const { text } = await exported('markdown')
     expect(text).toMatch(/^# A "title"/)

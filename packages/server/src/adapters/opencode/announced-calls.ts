@@ -2,11 +2,11 @@ import type { AgentOutput } from '../../core/agent-adapter.ts'
 
 export type Called = Extract<AgentOutput, { type: 'tool-call.called' }>
 
-/** The calls that the host has taken, by the agent's own names of them: a request must not come before its call. */
+/** The calls that the host has recorded, by the agent's own keys: a request must not precede its call. */
 export class AnnouncedCalls {
   readonly #calls = new Map<string, PromiseWithResolvers<Called | undefined>>()
 
-  /** Resolves when the host has the call; with nothing if it will not come. */
+  /** Resolves when the host has recorded the call; with undefined if the call will not come. */
   wait(key: string): Promise<Called | undefined> {
     return this.#call(key).promise
   }
@@ -15,7 +15,7 @@ export class AnnouncedCalls {
     this.#call(key).resolve(call)
   }
 
-  /** Those who still wait, wait for nothing. */
+  /** Resolves all pending waits with undefined. */
   clear(): void {
     for (const call of this.#calls.values()) call.resolve(undefined)
     this.#calls.clear()

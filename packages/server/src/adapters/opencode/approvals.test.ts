@@ -24,15 +24,15 @@ const asked = (session: BenchSession, count: number) =>
     const requests = session.all('permission.requested')
     return requests.length === count && requests
   })
-/** The same agent with settings of the person's own. */
+/** The same agent with additional settings of the person. */
 const configured = (more: object) => {
   const env = opencodeEnvironment({ url: world.server.url, home: world.home })
   const config = { ...opencodeConfig(world.server.url), ...more }
   return world.adapter({ env: { ...env, OPENCODE_CONFIG_CONTENT: JSON.stringify(config) } })
 }
 
-describe('what OpenCode asks for', { timeout: 90_000 }, () => {
-  it('is refused for one call without refusing the other, and the model goes on', () =>
+describe('a call that OpenCode asks about', { timeout: 90_000 }, () => {
+  it('is refused without refusing another, and the model continues', () =>
     world.onBench(async (bench) => {
       const session = await bench.session()
       const both = [bash('touch one', 'toolu_a'), bash('touch two', 'toolu_b')]
@@ -59,7 +59,7 @@ describe('what OpenCode asks for', { timeout: 90_000 }, () => {
       expect(await bench.file(allowed)).toBe('')
     }))
 
-  it('ends the turn when the person wants that', () =>
+  it('ends the turn if the person wants that with the refusal', () =>
     world.onBench(async (bench) => {
       const session = await bench.session()
       const turn = await session.prompt(modelPrompt('Touch it.', bash('touch here'), done))
@@ -70,7 +70,7 @@ describe('what OpenCode asks for', { timeout: 90_000 }, () => {
       await (await session.prompt(modelPrompt('Hello.', done))).completed()
     }))
 
-  it('is one request for a call that OpenCode asks about twice, and says what is special', () =>
+  it('gives one request if OpenCode asks about it twice, with the reason', () =>
     world.onBench(async (bench) => {
       const session = await bench.session()
       const command = 'cat /etc/hostname > /dev/null; echo seen'
@@ -88,7 +88,7 @@ describe('what OpenCode asks for', { timeout: 90_000 }, () => {
       prompt: { promptId, parts: [{ type: 'text', text }], delivery: 'queue', at: 0 },
     })
 
-  it('is forgotten when the turn is stopped: no answer can come too late', async () => {
+  it('is rejected when the turn is stopped, so that a late answer has no effect', async () => {
     const person = { forbids: () => false, permit: never, answer: never }
     const connection = await world.shared.connect(connectInput({ cwd: world.home, person }))
     const isAsked = (output: AgentOutput) =>
@@ -112,7 +112,7 @@ describe('what OpenCode asks for', { timeout: 90_000 }, () => {
     expect(existsSync(join(world.home, 'late'))).toBe(false)
   })
 
-  it('does not run when the turn is stopped before OpenCode has even begun with it', async () => {
+  it('does not run if the turn is stopped before OpenCode has started it', async () => {
     const connection = await world.shared.connect(connectInput({ cwd: world.home }))
     await say(connection, 'prm_1', modelPrompt('Touch it.', bash('touch early'), done))
     const turn = readTurn(connection)
@@ -126,11 +126,11 @@ describe('what OpenCode asks for', { timeout: 90_000 }, () => {
   })
 })
 
-describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
+describe('a call that OpenCode would run without asking', { timeout: 90_000 }, () => {
   const wiping = modelPrompt('Wipe.', call('wipe', {}), done)
   const read = (filePath: string) => modelPrompt('Read it.', call('read', { filePath }), done)
 
-  it('runs unasked if it is harmless, but not what OpenCode itself would ask about', () =>
+  it('runs without asking if it is harmless and OpenCode itself would not ask', () =>
     world.onBench(async (bench) => {
       const path = (name: string) => join(bench.folder, name)
       writeFileSync(path('a.txt'), 'parsley')
@@ -145,7 +145,7 @@ describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
       await secret.completed()
     }))
 
-  it('does not run where Parley refuses', () =>
+  it('does not run if Parley refuses it', () =>
     world.onBench(async (bench) => {
       writeFileSync(join(bench.folder, 'a.txt'), 'parsley')
       await bench.host.addRule({ tool: 'read', decision: 'deny', scope: 'always' })
@@ -176,7 +176,7 @@ describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
       expect(turn.all('permission.requested')).toHaveLength(1)
     }))
 
-  it('asks although the settings of the person allow it', () =>
+  it('needs permission although the settings of the person allow it', () =>
     world.onBench(
       async (bench) => {
         const session = await bench.session()
@@ -187,7 +187,7 @@ describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
       configured({ permission: { '*': 'allow', bash: 'allow' } }),
     ))
 
-  it('asks before it starts a subagent whose own settings allow more', () => {
+  it('needs permission if it starts a subagent whose own settings allow more', () => {
     const bold = { mode: 'subagent', description: 'bold', permission: { bash: 'allow' } }
     const config = opencodeConfig(world.server.url) as { agent: object }
     return world.onBench(
@@ -206,7 +206,7 @@ describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
     )
   })
 
-  it('does not run at all where the person has told OpenCode so', () =>
+  it('does not run if the person’s OpenCode settings deny it', () =>
     world.onBench(
       async (bench) => {
         const session = await bench.session({ mode: 'bypass' })
@@ -219,7 +219,7 @@ describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
       configured({ permission: { bash: { 'touch *': 'deny' } } }),
     ))
 
-  it('does not even reach the model if it would never ask: a tool that the person has added', async () => {
+  it('of a tool that the person has added is not offered to the model, since it would never ask', async () => {
     const folder = join(world.home, '.config', 'opencode', 'tool')
     const wiped = join(world.home, 'wiped')
     mkdirSync(folder, { recursive: true })
@@ -238,7 +238,7 @@ describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
     expect(existsSync(wiped)).toBe(false)
   })
 
-  it('makes plans only in plan mode, and works again after it', () =>
+  it('does not run in plan mode, and runs after it', () =>
     world.onBench(async (bench) => {
       const write = call('write', { filePath: join(bench.folder, 'a.txt'), content: 'a' })
       const session = await bench.session({ mode: 'plan' })
@@ -251,7 +251,7 @@ describe('what OpenCode would do unasked', { timeout: 90_000 }, () => {
     }))
 })
 
-describe('where edits are accepted', { timeout: 90_000 }, () => {
+describe('in accept-edits', { timeout: 90_000 }, () => {
   const write = (filePath: string) => modelPrompt('Write.', call('write', { filePath, content: 'new' }), done)
   const patch = (...lines: string[]) => {
     const patchText = ['*** Begin Patch', ...lines, '*** End Patch'].join('\n')
@@ -265,7 +265,7 @@ describe('where edits are accepted', { timeout: 90_000 }, () => {
     expect(ends(turn)).toEqual(['denied'])
   }
 
-  it('asks about a file that a link or the repository around it leads to', () =>
+  it('asks about a file that a link or the surrounding repository leads to', () =>
     world.onBench(async (bench) => {
       gitInit(bench.folder)
       const [cwd, other] = [join(bench.folder, 'inner'), join(world.home, 'other')]
@@ -327,21 +327,24 @@ describe('where edits are accepted', { timeout: 90_000 }, () => {
 })
 
 describe('a server', { timeout: 90_000 }, () => {
-  it.each([true, false])('loads what lies in a folder only if the folder is trusted: %s', async (trusted) => {
-    const cwd = join(world.home, `folder-${trusted}`)
-    mkdirSync(cwd)
-    const command = { tell: { template: 'Tell me', description: 'of the folder' } }
-    writeFileSync(join(cwd, 'opencode.json'), JSON.stringify({ command }))
-    const connection = await world.shared.connect(connectInput({ cwd, trusted }))
-    const [connected] = await readUntil(connection, ({ type }) => type === 'agent.connected')
-    const names =
-      connected?.type === 'agent.connected' ? connected.commands?.map(({ name }) => name) : undefined
-    expect(names?.includes('tell')).toBe(trusted)
-    expect(connected).toMatchObject({ loaded: trusted ? ['user', 'project'] : ['user'] })
-    await connection.close()
-  })
+  it.each([true, false])(
+    'loads the settings of a folder only if the folder is trusted: %s',
+    async (trusted) => {
+      const cwd = join(world.home, `folder-${trusted}`)
+      mkdirSync(cwd)
+      const command = { tell: { template: 'Tell me', description: 'of the folder' } }
+      writeFileSync(join(cwd, 'opencode.json'), JSON.stringify({ command }))
+      const connection = await world.shared.connect(connectInput({ cwd, trusted }))
+      const [connected] = await readUntil(connection, ({ type }) => type === 'agent.connected')
+      const names =
+        connected?.type === 'agent.connected' ? connected.commands?.map(({ name }) => name) : undefined
+      expect(names?.includes('tell')).toBe(trusted)
+      expect(connected).toMatchObject({ loaded: trusted ? ['user', 'project'] : ['user'] })
+      await connection.close()
+    },
+  )
 
-  it('serves many sessions, but not those that need another', async () => {
+  it('serves many sessions, but not those with other needs', async () => {
     await world.leave()
     await world.onBench(async (bench) => {
       const hello = modelPrompt('Hello.', done)

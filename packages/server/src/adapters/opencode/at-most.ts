@@ -1,4 +1,4 @@
-/** Until it is done, or for so long. Whether it is done. */
+/** Resolves true if `work` settles within `ms`, otherwise false. */
 export function atMost(work: Promise<void>, ms: number): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms, false)

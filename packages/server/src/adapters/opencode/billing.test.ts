@@ -9,7 +9,7 @@ import { createOpenCodeAdapter } from './index.ts'
 
 const far = 99_999_999_999_999
 
-it('says what pays for the provider of its model, and says so again when another model is paid otherwise', async () => {
+it('reports the billing of the provider of its model, and reports it again when another model is billed differently', async () => {
   const home = mkdtempSync(join(tmpdir(), 'parley-billing-'))
   onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
   const kept = {
@@ -19,7 +19,7 @@ it('says what pays for the provider of its model, and says so again when another
   const folder = join(home, '.local', 'share', 'opencode')
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'auth.json'), JSON.stringify(kept))
-  // The plugins that OpenCode brings are what signs in with an account.
+  // The plugins that come with OpenCode sign in with an account.
   const { OPENCODE_DISABLE_DEFAULT_PLUGINS: _, ...quiet } = quietEnvironment(home)
   const env = { ...quiet, XAI_API_KEY: 'placeholder' }
   const adapter = createOpenCodeAdapter({ env, executable: opencodeProgram() })
@@ -47,6 +47,6 @@ it.each([
   [{ id: 'amazon-bedrock', source: 'env', options: { region: 'us-east-1' } }, 'cloud'],
   [{ id: 'github-copilot', source: 'custom', options: { apiKey: '' } }, 'subscription'],
   [{ id: 'opencode', source: 'custom', options: { apiKey: 'public' } }, undefined],
-] as const)('%j is paid by %s', (provider, billing) => {
+] as const)('provider %j is billed as %s', (provider, billing) => {
   expect(billingOf(provider)).toBe(billing)
 })

@@ -1,12 +1,12 @@
 import type { Provider } from '@opencode-ai/sdk/v2/client'
 import type { Billing } from '@parley/protocol'
 
-/** Clouds, which are billed to an account of the cloud and not to a key of a provider. */
+/** Cloud services, which are billed to an account of the cloud and not to the key of a provider. */
 const clouds = /^(amazon-bedrock|google-vertex|azure|sap-ai-core)/
-/** Providers that OpenCode signs in to with an account: it then calls their source `custom`. */
+/** Providers that OpenCode signs in to with an account. Their source is then `custom`. */
 const subscriptions = /^(openai|github-copilot)/
 
-/** What pays for the models of a provider, as far as OpenCode tells: where it found what lets it in. */
+/** The billing of a provider's models, as far as it follows from where OpenCode found the credential. */
 export function billingOf({
   id,
   source,

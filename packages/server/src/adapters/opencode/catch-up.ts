@@ -8,16 +8,16 @@ const thrown = { throwOnError: true } as const
 export type Now = {
   state(): TranslateState
   give(translation: Translation): Promise<void>
-  /** What waits for an answer. */
+  /** Takes the requests that wait for an answer. */
   waiting(permissions: readonly NativePermission[], questions: readonly NativeQuestionRequest[]): void
 }
 
 /**
- * Tells what was missed while the stream of events was broken, from what OpenCode has kept. Call it once the stream runs
- * again: what happens meanwhile comes with it, and nothing is told twice.
- * That OpenCode is idle is the end of a turn that had begun before, and then the messages are read once more, so that
- * they are all there are. `certain`: a turn that has not begun will not. If it has begun meanwhile, or another has, the
- * stream tells the rest.
+ * Recovers what was missed while the event stream was broken, from what OpenCode has stored. Call it once the stream
+ * runs again: later events come with the stream, and nothing is reported twice.
+ * If OpenCode is idle, a turn that had started before is over. The messages are then read once more, so that none is
+ * missing. `certain`: a turn that has not started will not start. If the turn has started meanwhile, or another one
+ * has, the stream reports the rest.
  */
 export async function catchUp(client: OpencodeClient, now: Now, certain = false): Promise<void> {
   const { turn: atFirst } = now.state()
@@ -38,7 +38,7 @@ export async function catchUp(client: OpencodeClient, now: Now, certain = false)
   if (status) await now.give(reconcileStatus(after, status))
 }
 
-/** Of the conversation, and of every subagent that turns up in it. */
+/** Reads the messages of the conversation and of every subagent that appears in it. */
 async function tellMessages(client: OpencodeClient, now: Now): Promise<void> {
   const seen = new Set<string>()
   for (;;) {
@@ -58,8 +58,8 @@ const pageSize = 20
 type Messages = NonNullable<Awaited<ReturnType<OpencodeClient['session']['messages']>>['data']>
 
 /**
- * From the newest back, a page at a time. OpenCode cannot show a prompt that asked for a result of a given shape: it
- * refuses every page that holds one. Then the messages are read one by one, as far as to that prompt.
+ * Reads from the newest message back, page by page. OpenCode cannot return a prompt with an output schema: it refuses
+ * every page that contains one. The messages are then read one by one, up to that prompt.
  */
 async function messagesSince(client: OpencodeClient, sessionID: string, since: number): Promise<Messages> {
   const found: Messages = []

@@ -1,7 +1,7 @@
 import { connectInput, promptMessage } from '../../testing/read-connection.ts'
 import { createOpenCodeAdapter } from './index.ts'
 
-/** A process of ours that has a session of OpenCode's and is going to be killed. */
+/** A process with an OpenCode session, which a test kills. */
 const env = JSON.parse(process.env.GIVEN ?? '{}') as Record<string, string>
 const executable = process.env.EXECUTABLE ?? 'opencode'
 const connection = await createOpenCodeAdapter({ env, executable }).connect(

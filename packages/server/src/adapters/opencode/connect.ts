@@ -11,7 +11,7 @@ import type { SharedServer } from './server.ts'
 import type { Advice } from './version.ts'
 import { wordsOf } from './words-of.ts'
 
-/** Opens a conversation on a server, and lets go of the server if that fails. */
+/** Opens a conversation on a server, and releases the server if that fails. */
 export async function connectOpenCode(
   shared: SharedServer,
   input: ConnectInput,

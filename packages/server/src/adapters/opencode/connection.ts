@@ -46,12 +46,12 @@ import { failToBegin } from './translate-turn.ts'
 import { TurnWatch } from './turn-watch.ts'
 import { wordsOf } from './words-of.ts'
 
-/** How long a turn that runs may take to stop when the connection is closed. */
+/** How long a running turn may take to stop when the connection is closed. */
 const stopMs = 1_000
-/** How long OpenCode may take to say that it stops. Usually it says so at once: a server that does not may be stuck. */
+/** How long OpenCode may take to confirm a stop. It usually does so at once: a server that does not may hang. */
 const answerMs = 3_000
 
-/** What a connection is made of, once its conversation is open. */
+/** The parts of a connection whose conversation is open. */
 export type Opened = {
   readonly client: OpencodeClient
   readonly introduction: Introduction
@@ -73,16 +73,16 @@ export class OpenCodeConnection implements AgentConnection {
   readonly #requests: Requests
   readonly #reading = new AbortController()
   readonly #ready = Promise.withResolvers<void>()
-  /** The agent of each session, by its name; of the root the one whose rules are in force. */
+  /** The name of the agent of each session; for the root, the one whose rules are in effect. */
   readonly #agents = new Map<string, string>()
   readonly #session: Session
   readonly #keeper: RewindKeeper
-  /** Prompts that were given here, or were told of as said elsewhere, by OpenCode's ids. */
+  /** OpenCode's ids of the prompts that were sent here or reported as said elsewhere. */
   readonly #heard = new Set<string>()
   #state: TranslateState
-  /** As it was said last. */
+  /** The billing as last reported. */
   #billing: Billing | undefined
-  /** A mode that holds from the next turn on. */
+  /** A mode that takes effect with the next turn. */
   #nextMode: PermissionMode | undefined
   readonly #watch: TurnWatch
   #isReady = false
@@ -137,7 +137,7 @@ export class OpenCodeConnection implements AgentConnection {
     this.events = this.#queue.outputs
   }
 
-  /** Resolves when its events are heard: nothing said from then on is missed. */
+  /** Resolves when the event stream is open: no later event is missed. */
   async start(): Promise<void> {
     void this.#introduce()
     const ended = this.#pump()
@@ -150,7 +150,8 @@ export class OpenCodeConnection implements AgentConnection {
     const { type, prompt } = message
     if (type === 'prompt' && prompt.delivery === 'steer' && this.#state.turn) return this.#steer(prompt)
     this.#calls.clear()
-    // A refusal is taken for all that waits in the session, so it must come before anything new can wait.
+    // OpenCode applies a refusal to all requests that wait in the session, so it must arrive before a new one can
+    // wait.
     const cleared = this.#requests.clear()
     const round = this.#watch.begin()
     this.#state = withTurn(this.#state, Date.now())
@@ -163,7 +164,7 @@ export class OpenCodeConnection implements AgentConnection {
     }
   }
 
-  /** OpenCode reads the conversation anew for each prompt, so it knows whatever was said by another way. */
+  /** OpenCode reads the conversation anew for each prompt, so it knows messages from other programs. */
   async saidElsewhere(): Promise<'nothing' | 'known'> {
     const { data } = await this.#client.session.messages({ sessionID: this.#session.id, limit: 1 })
     const last = data?.at(-1)?.info
@@ -180,7 +181,7 @@ export class OpenCodeConnection implements AgentConnection {
     await this.#stopping
   }
 
-  /** The mode is the host's, but for plans; the rest goes with the next prompt. */
+  /** The host keeps the mode, except for plan mode. Other settings take effect with the next prompt. */
   async configure(settings: SessionSettings): Promise<void> {
     if (this.#closing) return
     const before = this.#outgoing.agent
@@ -192,7 +193,7 @@ export class OpenCodeConnection implements AgentConnection {
     this.#sayBilling(settings.model)
   }
 
-  /** Providers are paid in different ways: another model may be of another one. */
+  /** Providers are billed differently, and another model may belong to another provider. */
   #sayBilling(model: string | undefined): void {
     const billing = billingOfModel(this.#introduction, model)
     if (billing === undefined || billing === this.#billing) return
@@ -233,7 +234,7 @@ export class OpenCodeConnection implements AgentConnection {
     }
   }
 
-  /** The rules of the agent that will work hold before its prompt is sent. */
+  /** Sets the rules of the agent that will work, before its prompt is sent. */
   async #useAgent(): Promise<void> {
     const { agent } = this.#outgoing
     await applyRules(this.#client, this.#session.id, sessionRules(agent, this.#introduction.unasked))
@@ -267,7 +268,10 @@ export class OpenCodeConnection implements AgentConnection {
     return response !== undefined && response.status !== 404
   }
 
-  /** Its answer comes when all is over, which may be long after its connection gave up: what happens is told by events. */
+  /**
+   * The response comes at the end of the command, which may be long after its HTTP connection timed out. Events report
+   * the progress.
+   */
   async #run(command: NativeCommand, messageId: string): Promise<void> {
     const { round } = this.#watch
     this.#outgoing.run(messageId, command, this.#state.saidModel).catch((error: unknown) => {
@@ -296,7 +300,7 @@ export class OpenCodeConnection implements AgentConnection {
     }
   }
 
-  /** Nothing came of the prompt of this round. If the server is gone, the turn ends with it. */
+  /** The prompt of this round failed. If the server has died, the turn ends with it. */
   async #fail(error: unknown, round: number): Promise<void> {
     if (!(await this.#server.lives())) return this.#server.doubt()
     if (this.#closing || !this.#server.alive || !this.#state.turn || round !== this.#watch.round) return
@@ -340,7 +344,7 @@ export class OpenCodeConnection implements AgentConnection {
     this.#queue.end()
   }
 
-  /** For the first time, or after a gap. */
+  /** Called on the first connection of the event stream and after each gap. */
   async #connected(): Promise<void> {
     if (!this.#isReady) {
       this.#isReady = true
@@ -370,7 +374,7 @@ export class OpenCodeConnection implements AgentConnection {
     }
   }
 
-  /** What an event asks of us. */
+  /** Handles what an event requires of the connection. */
   #attend(type: string, properties: Readonly<Record<string, unknown>>): void {
     this.#requests.hear(type, properties)
     switch (type) {
@@ -386,7 +390,7 @@ export class OpenCodeConnection implements AgentConnection {
     }
   }
 
-  /** OpenCode can be stopped only once it works; and words that it did not get to need a push. */
+  /** OpenCode can be stopped only once it works. A steered prompt that it missed is sent again. */
   #followUp(): void {
     const { turn, interrupting } = this.#state
     if (turn?.begun && interrupting && !turn.answer) {
@@ -411,7 +415,7 @@ export class OpenCodeConnection implements AgentConnection {
     return this.#introduction.agents.find((agent) => agent.name === name)
   }
 
-  /** The server may be going at this very moment: that is no failure of the call. */
+  /** If the server is just ending, the error is not a failure of the call. */
   #problem(doing: string, error: unknown): void {
     if (this.#closing || !this.#server.alive) return
     const text = `OpenCode did not ${doing}: ${wordsOf(error)}`

@@ -8,8 +8,8 @@ import { oldestVersion } from './version.ts'
 const thrown = { throwOnError: true } as const
 
 /**
- * The session of OpenCode's that a connection is about: a new one, one it goes on with, or a copy of one. Whichever it
- * is, it has our rules before anything is said to it.
+ * The OpenCode session of a connection: a new one, a resumed one, or a fork. In any case it has our rules before the
+ * first prompt.
  */
 export async function openConversation(
   client: OpencodeClient,
@@ -19,7 +19,7 @@ export async function openConversation(
   const known = resume && (await find(client, resume.agentSessionId))
   if (!known) {
     if (resume && resume.turns > 0) throw forgotten(resume.agentSessionId)
-    // With a title, OpenCode asks no model for one: the host has its own.
+    // With a title given, OpenCode does not ask a model for one: the host has its own.
     const { data } = await client.session.create({ title: `Parley ${sessionId}`, permission: rules }, thrown)
     return applyRules(client, data.id, rules)
   }
@@ -28,8 +28,9 @@ export async function openConversation(
 }
 
 /**
- * OpenCode appends: the last rule that fits holds, also one that another program has added since. What it has is read
- * back, since without our rules it would run everything unasked. Rejects if it does not take them.
+ * Sets the rules of a session. OpenCode appends rules, and the last match applies, also one that another program
+ * added. The result is read back, since without our rules OpenCode would run everything without asking. Rejects if the
+ * rules were not accepted.
  */
 export async function applyRules(
   client: OpencodeClient,
@@ -46,7 +47,7 @@ export async function applyRules(
 
 const rulesNotTaken = `OpenCode did not take the rules by which it asks before it acts, so nothing is sent to it. Install another version: ${oldestVersion} is known to take them.`
 
-/** What it has used so far, with its subagents. */
+/** The usage of a session so far, including its subagents. */
 export async function usageOf(
   client: OpencodeClient,
   session: Session,

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * OpenCode has no vendor of its own: it speaks to whatever provider it finds a key of in its environment. These are
- * the keys of the providers that people use with it most, and the settings of the two clouds that have no single key.
- * Any other is added with `agents.opencode.env`, or kept by OpenCode itself (opencode auth login).
+ * OpenCode has no vendor of its own: it uses every provider for which its environment has a key. These are the keys of
+ * the most common providers, and the settings of the two clouds that have no single key. Any other key is added with
+ * `agents.opencode.env`, or stored by OpenCode itself (opencode auth login).
  */
 export const providerVariables = [
   'ANTHROPIC_API_KEY',
@@ -29,7 +29,7 @@ export const providerVariables = [
   'VERTEX_LOCATION',
 ] as const
 
-/** What OpenCode is told by another that runs it: it must not be inherited. */
+/** Variables that another OpenCode sets for its children. They must not be inherited. */
 export const ofAnotherServer = [
   'OPENCODE_SERVER_PASSWORD',
   'OPENCODE_SERVER_USERNAME',
@@ -40,7 +40,10 @@ export const ofAnotherServer = [
   'OPENCODE_CLIENT',
 ] as const
 
-/** Whether there is a credential in plain sight. If not, there may still be one: a server knows, and is asked at its start. */
+/**
+ * Whether a credential is visible from outside. If not, there may still be one: a server knows, and is asked at its
+ * start.
+ */
 export function hasEvidentCredential(env: Readonly<Record<string, string>>): boolean {
   const keys = ['OPENCODE_API_KEY', ...providerVariables.filter((name) => name.endsWith('_API_KEY'))]
   if (keys.some((name) => env[name]) || env.OPENCODE_AUTH_CONTENT) return true

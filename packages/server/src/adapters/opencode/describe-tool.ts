@@ -41,7 +41,7 @@ const tools: Readonly<Record<string, readonly [ToolKind, Describe]>> = {
 
 const titleLength = 200
 
-/** What a call is, in words for a person: never the model's own description of what it does. */
+/** Describes a call for a person. It never uses the model's own description of the call. */
 export function describeTool(
   name: string,
   input: unknown,
@@ -71,7 +71,7 @@ function titleOfUnknown(name: string, servers: readonly string[]): string {
   return server === undefined ? name : `${server}: ${name.slice(nativeName(server).length + 1)}`
 }
 
-/** As OpenCode has the name of a server in the names of its tools. */
+/** The form that the name of a server has in the names of its tools. */
 function nativeName(server: string): string {
   return server.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
 }
@@ -80,7 +80,7 @@ function filesOf(input: Input): PatchedFile[] {
   return patchedFiles(text(input, 'patchText'))
 }
 
-/** What is gone afterwards comes first: a title may be cut. */
+/** Deleted and moved files come first, since a title may be shortened. */
 function titleOfPatch(files: readonly PatchedFile[]): string {
   const words = (action: PatchedFile['action'], verb: string) => {
     const names = files

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { diffsIn } from './diffs-in-metadata.ts'
 
-it('gives each file of a patch by itself', () => {
+it('returns each file of a patch separately', () => {
   const files = [
     { filePath: 'a.txt', type: 'update', patch: '@@ -1 +1 @@\n-a\n+b' },
     { filePath: 'b.txt', movePath: 'c.txt', type: 'move', patch: '@@ -1 +1 @@\n-b\n+c' },
@@ -14,7 +14,7 @@ it('gives each file of a patch by itself', () => {
   ])
 })
 
-it('gives one file by its diff, and nothing where there is none', () => {
+it('returns one file by its diff, and nothing without a diff', () => {
   expect(diffsIn({ diff: '@@', filepath: 'a.txt' }).diffs).toEqual([{ path: 'a.txt', patch: '@@' }])
   for (const metadata of [{}, { diff: '@@' }, { files: [] }]) expect(diffsIn(metadata)).toEqual({})
 })

@@ -1,7 +1,10 @@
 import type { Diff } from '@parley/protocol'
 import type { NativeChangedFile, NativeMetadata } from './native.ts'
 
-/** What a request would change. A patch of several files names each of them; `diff` has all of them in one text. */
+/**
+ * The changes in the metadata of a request. A patch of several files lists each in `files`; `diff` has all in one
+ * text.
+ */
 export function diffsIn(metadata: NativeMetadata): { diffs?: Diff[] } {
   const { files, diff, filepath } = metadata
   if (Array.isArray(files) && files.length > 0) return { diffs: files.map(diffOfFile) }

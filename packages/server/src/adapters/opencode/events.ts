@@ -4,8 +4,8 @@ const firstPauseMs = 50
 const longestPauseMs = 1_000
 
 /**
- * The events of a folder, for as long as the server lives. It has no cursor: each time the stream begins (anew) it says
- * `server.connected`, and whoever reads must then find out what was missed. Nothing is read ahead of the reader.
+ * The events of a folder, for as long as the server lives. The stream has no cursor: each time it starts (again) it
+ * sends `server.connected`, and the reader must then find out what it missed. Nothing is read ahead of the reader.
  */
 export async function* readEvents(
   client: OpencodeClient,

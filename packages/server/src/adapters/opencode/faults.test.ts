@@ -28,7 +28,7 @@ const hello = modelPrompt('Hello.', { content: 'Hello there.' })
 const node = `exec ${process.execPath} --conditions=source`
 
 describe('a server that dies', { timeout: 90_000 }, () => {
-  it('in mid-turn: the turn fails, what it ran is gone, and the next prompt starts another', async () => {
+  it('in the middle of a turn: the turn fails, its commands are gone, and the next prompt starts another', async () => {
     await world.onBench(async (bench) => {
       const session = await bench.session({ mode: 'bypass' })
       const turn = await session.prompt(modelPrompt('Wait.', bash('sleep 4321'), done))
@@ -42,7 +42,7 @@ describe('a server that dies', { timeout: 90_000 }, () => {
     await nothingLeft()
   })
 
-  it('with an open permission: the request stays, and its answer has its effect once', async () => {
+  it('with an open permission: the request stays, and its answer takes effect once', async () => {
     await world.onBench(async (bench) => {
       const session = await bench.session()
       await (await session.prompt(hello)).completed()
@@ -64,7 +64,7 @@ describe('a server that dies', { timeout: 90_000 }, () => {
     await nothingLeft()
   })
 
-  it('goes with us, even if we are killed', async () => {
+  it('ends with our process, even if that is killed', async () => {
     const program = join(import.meta.dirname, 'connect-under-test.ts')
     const env = opencodeEnvironment({ url: world.server.url, home: world.home })
     const us = spawn(process.execPath, ['--conditions=source', program, world.home], {
@@ -78,20 +78,20 @@ describe('a server that dies', { timeout: 90_000 }, () => {
   })
 })
 
-describe('a stream of events that breaks', { timeout: 90_000 }, () => {
+describe('a broken event stream', { timeout: 90_000 }, () => {
   const file = () => join(world.home, 'wire')
   const proxied = () => {
     const proxy = join(import.meta.dirname, 'proxy-under-test.ts')
     const executable = world.script('proxied', `${node} ${proxy} ${file()} ${opencodeProgram()} "$@"`)
     return world.adapter({ executable })
   }
-  /** Resolves when it is done. */
+  /** Cuts or restores the connection, and resolves when that is done. */
   const make = async (state: 'cut' | 'whole') => {
     process.kill(world.running('proxy-under-test.ts')[0] ?? 0, 'SIGUSR2')
     await vi.waitFor(() => expect(readFileSync(file(), 'utf8')).toBe(state), waiting)
   }
 
-  it('in mid-turn: what was missed is told, once', async () => {
+  it('in the middle of a turn: missed events are reported once', async () => {
     await world.onBench(async (bench) => {
       const session = await bench.session({ mode: 'bypass' })
       await (await session.prompt(hello)).completed()
@@ -116,7 +116,7 @@ describe('a stream of events that breaks', { timeout: 90_000 }, () => {
     await nothingLeft()
   })
 
-  it('in a turn that must give a result of a given shape: it does', async () => {
+  it('in a turn with an output schema: the turn returns its structured output', async () => {
     await world.onBench(async (bench) => {
       const schema = { type: 'object', properties: { count: { type: 'number' } }, required: ['count'] }
       const session = await bench.session({ mode: 'bypass', options: { outputSchema: schema } })
@@ -135,39 +135,42 @@ describe('a stream of events that breaks', { timeout: 90_000 }, () => {
     await nothingLeft()
   })
 
-  it.each(['cut', 'whole'] as const)('with a question open: asked once, answered while %s', async (state) => {
-    await world.onBench(async (bench) => {
-      const options = ['red', 'blue'].map((label) => ({ label, description: label }))
-      const questions = [{ question: 'Which colour?', header: 'Colour', options }]
-      const session = await bench.session()
-      const turn = await session.prompt(
-        modelPrompt('Ask.', call('question', { questions }), { say: 'history' }),
-      )
-      const asked = await turn.first(() => turn.all('question.asked')[0])
-      const { requestId } = asked
-      const answer = () => session.command({ type: 'question.answer', requestId, answers: { 1: 'blue' } })
-      await make('cut')
-      if (state === 'cut') {
-        await answer()
-        await turn.first(() => turn.all('agent.noticed').some(({ code }) => code === 'not_done'))
-      }
-      await make('whole')
-      if (state === 'whole') await answer()
-      await turn.completed()
-      expect(turn.said).toContain('blue')
-      expect(turn.all('question.asked')).toHaveLength(1)
-    }, proxied())
-    await nothingLeft()
-  })
+  it.each(['cut', 'whole'] as const)(
+    'with an open question: it is asked once and answered while %s',
+    async (state) => {
+      await world.onBench(async (bench) => {
+        const options = ['red', 'blue'].map((label) => ({ label, description: label }))
+        const questions = [{ question: 'Which colour?', header: 'Colour', options }]
+        const session = await bench.session()
+        const turn = await session.prompt(
+          modelPrompt('Ask.', call('question', { questions }), { say: 'history' }),
+        )
+        const asked = await turn.first(() => turn.all('question.asked')[0])
+        const { requestId } = asked
+        const answer = () => session.command({ type: 'question.answer', requestId, answers: { 1: 'blue' } })
+        await make('cut')
+        if (state === 'cut') {
+          await answer()
+          await turn.first(() => turn.all('agent.noticed').some(({ code }) => code === 'not_done'))
+        }
+        await make('whole')
+        if (state === 'whole') await answer()
+        await turn.completed()
+        expect(turn.said).toContain('blue')
+        expect(turn.all('question.asked')).toHaveLength(1)
+      }, proxied())
+      await nothingLeft()
+    },
+  )
 })
 
-describe('a start that is not smooth', { timeout: 90_000 }, () => {
+describe('a difficult start', { timeout: 90_000 }, () => {
   const real = () => `exec ${opencodeProgram()} "$@"`
   it.each([
     ['garbage on stdout', () => `printf 'opencode server listening on nowhere\\n\\0\\377'; echo; ${real()}`],
     ['a flood on stderr', () => `head -c 3000000 /dev/zero | tr '\\0' 'x' >&2; ${real()}`],
     ['a slow start', () => `sleep 3; ${real()}`],
-  ])('works all the same: %s', async (name, lines) => {
+  ])('succeeds: %s', async (name, lines) => {
     const executable = world.script(name.replaceAll(' ', '-'), lines())
     await world.onBench(async (bench) => {
       const session = await bench.session()
@@ -178,7 +181,7 @@ describe('a start that is not smooth', { timeout: 90_000 }, () => {
     await nothingLeft()
   })
 
-  it('is given up when nobody wants it any more, and leaves nothing behind', async () => {
+  it('is given up when the caller aborts, and leaves no process behind', async () => {
     const executable = world.script('sleeper', 'exec sleep 1000')
     const cancelled = new AbortController()
     const connecting = world
@@ -191,7 +194,7 @@ describe('a start that is not smooth', { timeout: 90_000 }, () => {
   })
 })
 
-describe('what cannot start is refused with what to do', { timeout: 60_000 }, () => {
+describe('a failed start is refused with advice', { timeout: 60_000 }, () => {
   const connect = (options: Parameters<OpenCodeUnderTest['adapter']>[0]) =>
     world.adapter(options).connect(connectInput({ cwd: world.home }))
 
@@ -202,7 +205,7 @@ describe('what cannot start is refused with what to do', { timeout: 60_000 }, ()
       'echo "opencode server listening on http://127.0.0.1:1"; exec sleep 1000',
       { code: 'agent_failed', words: 'no server of OpenCode' },
     ],
-  ])('%s', async (name, lines, { code, words }) => {
+  ])('for %s', async (name, lines, { code, words }) => {
     const executable = world.script(name.replaceAll(' ', '-'), lines)
     await expect(connect({ executable })).rejects.toMatchObject({
       name: 'ParleyError',
@@ -212,7 +215,7 @@ describe('what cannot start is refused with what to do', { timeout: 60_000 }, ()
     await nothingLeft()
   })
 
-  it('no provider of models', async () => {
+  it('for a missing provider of models', async () => {
     const env = quietEnvironment(mkdtempSync(join(world.home, 'nobody-')))
     await expect(connect({ env })).rejects.toMatchObject({
       code: 'agent_not_signed_in',
@@ -220,12 +223,12 @@ describe('what cannot start is refused with what to do', { timeout: 60_000 }, ()
     })
   })
 
-  it('a folder that is not there', async () => {
+  it('for a missing folder', async () => {
     const input = connectInput({ cwd: join(world.home, 'nowhere') })
     await expect(world.adapter().connect(input)).rejects.toMatchObject({ code: 'validation_error' })
   })
 
-  it('a conversation that OpenCode has forgotten', async () => {
+  it('for a conversation that OpenCode no longer has', async () => {
     const resume = { agentSessionId: 'ses_nobody', turns: 2 }
     const input = connectInput({ cwd: world.home, resume })
     await expect(world.adapter().connect(input)).rejects.toMatchObject({
@@ -236,8 +239,11 @@ describe('what cannot start is refused with what to do', { timeout: 60_000 }, ()
   })
 })
 
-describe('a model that fails', { timeout: 90_000 }, () => {
-  /** Stands before the model: refuses with this status as long as it is set, and asks to be tried again at once. */
+describe('a failing model', { timeout: 90_000 }, () => {
+  /**
+   * A server in front of the model. While `refusing` is set, it responds with that status and asks for an immediate
+   * retry.
+   */
   let front: Server
   let refusing: number | undefined
   let cutting = false
@@ -276,7 +282,7 @@ describe('a model that fails', { timeout: 90_000 }, () => {
     [429, 'rate_limited'],
     [500, 'agent_failed'],
   ] as const)(
-    'with %i ends the turn with its words, after notices, and can be asked again',
+    'with %i ends the turn with its error, after notices, and the next prompt runs',
     async (status, code) => {
       await world.onBench(async (bench) => {
         const session = await bench.session()
@@ -293,7 +299,7 @@ describe('a model that fails', { timeout: 90_000 }, () => {
     },
   )
 
-  it('in the middle of its answer is asked again, and what broke off is taken back', async () => {
+  it('in the middle of its answer is asked again, and the broken part is retracted', async () => {
     await world.onBench(async (bench) => {
       const session = await bench.session()
       cutting = true

@@ -15,14 +15,14 @@ const folder = join(import.meta.dirname, 'fixtures')
 
 export const fixtureNames = recordingsIn(folder)
 
-/** An event, or a mark of what was said to OpenCode at that moment: its type begins with `parley.`. */
+/** An event, or a mark of what was sent to OpenCode at that moment: its type starts with `parley.`. */
 export type FixtureLine = Readonly<Record<string, unknown>> & { readonly type: string }
 
 export function readFixture(name: string): FixtureLine[] {
   return readRecording(folder, name)
 }
 
-/** The session that is recorded: the one that was prompted. */
+/** The recorded session: the one that was prompted. */
 export function rootOf(lines: readonly FixtureLine[]): string {
   const busy = lines.find(({ type }) => type === 'session.status') as
     | { properties: { sessionID: string } }
@@ -34,7 +34,7 @@ export function beginning(lines: readonly FixtureLine[]): TranslateState {
   return initialState({ root: rootOf(lines), cwd: '/somewhere/project', servers: ['echo'], title: 'Parley' })
 }
 
-/** What one line of a recording does. */
+/** Applies one line of a recording. */
 export function step(state: TranslateState, line: FixtureLine): Translation {
   switch (line.type) {
     case 'parley.turn':
@@ -48,7 +48,7 @@ export function step(state: TranslateState, line: FixtureLine): Translation {
   }
 }
 
-/** What the translator gives for each prompt of a recording, up to the next one. */
+/** The outputs of the translator for each prompt of a recording, up to the next prompt. */
 export function translateFixture(name: string): AgentOutput[][] {
   const lines = readFixture(name)
   const turns: AgentOutput[][] = []

@@ -4,7 +4,7 @@ import { expectRecorded, type Recordings, recordingsHold } from '../../testing/r
 import { outputsOf, replaying } from '../../testing/replaying.ts'
 import { allOutputs, fixtureNames, readFixture, translateFixture } from './fixtures-under-test.ts'
 
-/** What a reader of the log sees of each recording: every text once, in order. */
+/** The texts in the log of each recording: every text once, in order. */
 const texts: Record<string, string[]> = {
   text: ['Hello, this is the model speaking.'],
   'two-turns': ['The first answer.', 'The second answer.'],
@@ -65,13 +65,13 @@ const recordings: Recordings = {
 
 recordingsHold(recordings)
 
-describe.each(fixtureNames)('the recording %s, replayed,', (name) => {
+describe.each(fixtureNames)('the replayed recording %s', (name) => {
   it('ends every turn once', () => {
     const ends = translateFixture(name).map((turn) => outputsOf(turn, 'turn.ended').length)
     expect(ends).toEqual(ends.map(() => 1))
   })
 
-  it('makes a lawful log, every text in it once', async () => {
+  it('gives a valid log with every text once', async () => {
     const turns = translateFixture(name)
     await using under = await hostUnderTest({ adapter: (scripted) => replaying(scripted, turns) })
     const session = await under.create()

@@ -14,13 +14,13 @@ import { afterGap, reconcile, reconcileStatus } from './translate-snapshot.ts'
 import type { TranslateState, Translation } from './translate-state.ts'
 
 /**
- * The stream of events breaks off and begins again, anywhere in a recording. What OpenCode keeps meanwhile is what its
- * own events say, but for deltas: those it does not keep. Whatever is cut out, the same comes out.
+ * The event stream breaks off and starts again, anywhere in a recording. What OpenCode has stored meanwhile follows
+ * from its own events, except for deltas, which it does not store. Whatever is cut out, the outputs are the same.
  */
 type Cut = {
   readonly from: number
   readonly to: number
-  /** When the messages, the status, and the messages once more are read. */
+  /** When the messages, the status, and the messages again are read. */
   readonly reads: readonly [number, number, number]
 }
 
@@ -52,7 +52,7 @@ function keptAfter(lines: readonly FixtureLine[]): Kept {
   return kept
 }
 
-/** As `catchUp` does it, with what was kept in place of a server. */
+/** Does the same as `catchUp`, with stored data in place of a server. */
 function caughtUp(
   before: TranslateState,
   [first, { statuses }, second]: readonly [Kept, Kept, Kept],
@@ -105,7 +105,7 @@ function withCut(lines: readonly FixtureLine[], cut: Cut): AgentOutput[] {
   return outputs
 }
 
-/** Cuts at random places. What is read is read at or after the end of the cut, while we say nothing ourselves. */
+/** Cuts at random places. Reads happen at or after the end of the cut, before the next message from us. */
 function* cutsOf(lines: readonly FixtureLine[]): Generator<Cut> {
   const random = pseudoRandom(lines.length)
   const within = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
@@ -118,7 +118,7 @@ function* cutsOf(lines: readonly FixtureLine[]): Generator<Cut> {
   }
 }
 
-/** No prompt is sent before the end of the turn before was told. */
+/** No prompt is sent before the end of the previous turn was reported. */
 function nextSaid(lines: readonly FixtureLine[], from: number, kind: string): number {
   const found = lines.findIndex(({ type }, index) => index >= from && type.startsWith(kind))
   return found === -1 ? lines.length : found
@@ -132,7 +132,7 @@ function pseudoRandom(seed: number): () => number {
   }
 }
 
-/** What of the outputs must not depend on how they came. */
+/** The part of the outputs that must not depend on how they arrived. */
 function essence(outputs: readonly AgentOutput[]) {
   const written = [...outputsOf(outputs, 'text.written'), ...outputsOf(outputs, 'thinking.written')]
   const sorted = <Value>(values: Value[]) => values.map((value) => JSON.stringify(value)).toSorted()
@@ -165,7 +165,7 @@ function brokenBlocks(outputs: readonly AgentOutput[]): string[] {
 }
 
 describe.each(fixtureNames)('the recording %s', (name) => {
-  it('comes out the same, wherever its stream is cut', () => {
+  it('gives the same outputs, wherever its stream is cut', () => {
     const lines = readFixture(name)
     const whole = essence(allOutputs(name))
     for (const cut of cutsOf(lines)) {

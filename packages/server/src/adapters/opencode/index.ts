@@ -15,15 +15,15 @@ import { honouredOptions, type ServerNeeds, serverEnvironment, serverKey } from 
 import { type Advice, tooOld } from './version.ts'
 
 export type OpenCodeAdapterOptions = {
-  /** The environment of this process, of which the agent gets what it needs. */
+  /** The environment of this process. The agent receives only the variables that it needs. */
   readonly env: Environment
-  /** Added to it, from the configuration. */
+  /** Variables that the configuration adds. */
   readonly add?: Readonly<Record<string, string>>
-  /** Another program than `opencode`: a whole path, or a name on the PATH. */
+  /** Replaces the program `opencode`: an absolute path, or a name on the PATH. */
   readonly executable?: string
   /** Where Parley installs agents. */
   readonly agentsFolder?: string
-  /** How Parley's own program is called here, for advice. */
+  /** Formats a command of Parley's own program, for advice. */
   readonly parley?: ParleyCommand
 }
 
@@ -31,7 +31,7 @@ const id = 'opencode'
 const install = { package: 'opencode-ai', version: '1.18.33' }
 const versionMs = 5_000
 
-/** OpenCode, through its own server: one for many sessions. Its SDK is loaded when it is first needed. */
+/** OpenCode through its own server, which serves many sessions. The SDK is loaded on first use. */
 export function createOpenCodeAdapter(options: OpenCodeAdapterOptions): AgentAdapter {
   const { executable = id, agentsFolder, parley } = options
   const env = agentEnvironment({
@@ -127,7 +127,7 @@ type ProbeContext = {
   readonly advice: Advice
 }
 
-/** Starts no server: whether somebody is signed in is known for certain only when one is. */
+/** Starts no server: the sign-in state is certain only once a server runs. */
 async function probe(path: string, context: ProbeContext): Promise<AgentProbe> {
   const { advice } = context
   const version = await versionOf(path, context)

@@ -6,31 +6,31 @@ import { type NativeAgent, unaskedTools } from './rules.ts'
 import { type Advice, oldestVersion, tooOld } from './version.ts'
 import { wordsOf } from './words-of.ts'
 
-/** What a server says of itself, for one folder. */
+/** What a server reports about itself, for one folder. */
 export type Introduction = {
   readonly version: string
   readonly models: readonly AgentModel[]
-  /** The efforts and the size of the context of each model, of all there are. */
+  /** The efforts and the context size of every model. */
   readonly efforts: Readonly<Record<string, readonly string[]>>
   readonly windows: Readonly<Record<string, number>>
   readonly defaultModel: string | undefined
-  /** What pays for the models of each provider. */
+  /** The billing of each provider's models. */
   readonly billings: Readonly<Record<string, Billing | undefined>>
   readonly commands: readonly AgentCommand[]
   readonly agents: readonly NativeAgent[]
   readonly tools: readonly string[]
-  /** Tools that would run without asking: they are left out. */
+  /** Tools that would run without asking. They are disabled. */
   readonly unasked: readonly string[]
   readonly mcpServers: readonly { readonly name: string; readonly status: string }[]
 }
 
-/** The agent for plans: OpenCode has one unless the person's settings disable it. */
+/** The agent for plan mode: OpenCode has one unless the person's settings disable it. */
 export const planAgent = 'plan'
 const mostModels = 200
 const descriptionLength = 200
 const compact: AgentCommand = { name: 'compact', description: 'Sum up the conversation so far' }
 
-/** Asks a server what it has. Rejects with a ParleyError: it is no OpenCode, or too old, or it has no model to ask. */
+/** Queries a server. Rejects with a ParleyError if it is not OpenCode, is too old, or has no usable model. */
 export async function introductionOf(
   client: OpencodeClient,
   model: string | undefined,
@@ -71,7 +71,7 @@ export async function introductionOf(
   }
 }
 
-/** The same as the host is told of it. */
+/** The output that reports the introduction to the host. */
 export function connectedOutput(
   introduction: Introduction,
   agentSessionId: string,
@@ -97,7 +97,7 @@ export function connectedOutput(
   }
 }
 
-/** A model is named by its provider and its own name. */
+/** A model id is the provider and the name of the model. */
 export function billingOfModel(
   { billings, defaultModel }: Introduction,
   model: string | undefined,
@@ -116,7 +116,7 @@ async function versionOf(client: OpencodeClient, { getIt }: Advice): Promise<str
   }
 }
 
-/** OpenCode brings models that anybody may use, without an account. They are used only by name. */
+/** OpenCode comes with models that need no account. They are used only if they are named. */
 function isConfigured({ id, options }: Provider): boolean {
   return id !== 'opencode' || options.apiKey !== 'public'
 }
@@ -155,7 +155,7 @@ function modelsOf(
     })
 }
 
-/** A model that OpenCode knows nothing of costs nothing in its list: no price is no price. */
+/** OpenCode lists a model without a known price with zero cost, so zero means no price. */
 function priceOf(cost: Provider['models'][string]['cost'] | undefined): Pick<AgentModel, 'price'> {
   const { input = 0, output = 0, cache } = cost ?? {}
   if (input <= 0 && output <= 0) return {}

@@ -4,10 +4,10 @@ import { createServer, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 /**
- * A program that stands in for OpenCode: it starts the real one and changes what goes to and fro.
- * - `version`: it says that it is an old one;
- * - `rules`: for as long as there is the file, it loses the rules of sessions;
- * - `late`: a command gets no answer; it fails when the next prompt comes, before OpenCode has that.
+ * A replacement for OpenCode that starts the real one and changes the traffic.
+ * - `version`: reports an old version;
+ * - `rules`: drops the rules of sessions while the file exists;
+ * - `late`: holds the response to a command and fails it when the next prompt comes, before OpenCode receives that.
  */
 const [lie = '', file = '', program = '', ...args] = process.argv.slice(2)
 const real = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -15,7 +15,7 @@ import { createOpenCodeAdapter } from './index.ts'
 import { bash, call, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 import { OpenCodeServer } from './server.ts'
 
-/** Conversations that a person had with OpenCode in a terminal, before there was Parley. */
+/** Conversations that a person had with OpenCode in a terminal, without Parley. */
 
 let world: OpenCodeUnderTest
 let env: Record<string, string>
@@ -38,7 +38,7 @@ function project(): string {
   return realpathSync(mkdtempSync(join(world.home, 'projects', 'project-')))
 }
 
-/** In a folder of its own, which is given back. */
+/** Runs OpenCode on a prompt in a new folder and returns the folder. */
 async function inTerminal(prompt: string, folder = project(), ...more: readonly string[]): Promise<string> {
   const run = promisify(execFile)(opencodeProgram(), ['run', ...more], {
     cwd: folder,
@@ -49,7 +49,7 @@ async function inTerminal(prompt: string, folder = project(), ...more: readonly 
   return folder
 }
 
-it('a conversation of the terminal program is listed, imported once, and gone on with', {
+it('a conversation of the terminal program is listed, imported once, and resumed', {
   timeout: 240_000,
 }, async () => {
   const look = { reasoning: 'Herbs.', ...bash('echo parsley') }
@@ -105,7 +105,7 @@ it('a conversation of the terminal program is listed, imported once, and gone on
   expect(more.said).toContain('Goodbye.')
 })
 
-describe('what a person can do in the terminal program', () => {
+describe('a conversation of the terminal program', () => {
   let opencode: OpenCodeServer
   beforeAll(async () => {
     opencode = new OpenCodeServer()
@@ -126,7 +126,7 @@ describe('what a person can do in the terminal program', () => {
     return { folder, client, sessionID, say }
   }
 
-  it('pictures and files of prompts come along, and words of OpenCode’s own do not', async () => {
+  it('keeps images and files of prompts, and leaves out text that OpenCode itself adds', async () => {
     const { folder, say } = await begun()
     const paths = [join(folder, 'herbs.txt'), join(world.home, 'elsewhere.txt')]
     for (const path of paths) writeFileSync(path, 'parsley and sage')
@@ -145,7 +145,7 @@ describe('what a person can do in the terminal program', () => {
     ])
   })
 
-  it('a subagent is no conversation of its own: what it did stands under its call', async () => {
+  it('includes subagents under their calls, not as conversations of their own', async () => {
     const { folder, say } = await begun()
     const task = { description: 'look', subagent_type: 'general', prompt: 'Say what you see.' }
     await say(modelPrompt('Delegate.', call('task', task), { content: 'Delegated.' }))
@@ -163,7 +163,7 @@ describe('what a person can do in the terminal program', () => {
     expect(all('turn.ended')).toMatchObject([{ outcome: 'completed' }])
   })
 
-  it('plans, lines for the shell, failures and what was broken off are what they were', async () => {
+  it('keeps plans, shell commands, failures and interruptions', async () => {
     const { folder, client, sessionID, say } = await begun()
     const todos = [{ content: 'First this', status: 'in_progress', priority: 'high' }]
     await client.session.shell({ sessionID, agent: 'build', command: 'echo sage' }, thrown)
@@ -197,7 +197,7 @@ describe('what a person can do in the terminal program', () => {
     ])
   })
 
-  it('a summary is one; what a person took back is gone', async () => {
+  it('keeps a compaction, and leaves out reverted messages', async () => {
     const { folder, client, sessionID, say } = await begun()
     await say(modelPrompt('Hello.', { content: 'Hello there.' }))
     await client.session.summarize({ sessionID, providerID: 'mock', modelID: 'm1' }, thrown)
@@ -214,7 +214,7 @@ describe('what a person can do in the terminal program', () => {
     expect(all('turn.ended')).toMatchObject([{ outcome: 'completed' }, { outcome: 'completed' }])
   })
 
-  it('one in which nothing was said, or that was put away, is not listed', async () => {
+  it('is not listed if it is empty or archived', async () => {
     const { folder, client, sessionID, say } = await begun()
     await using host = await hostWith(adapter)
     expect(await host.conversations('opencode', { cwd: folder })).toEqual([])
@@ -226,7 +226,7 @@ describe('what a person can do in the terminal program', () => {
     await expect(refused).rejects.toMatchObject({ code: 'not_found' })
   })
 
-  it('one that OpenCode cannot show is refused with the reason', async () => {
+  it('that OpenCode cannot return is refused with the reason', async () => {
     const { client, sessionID } = await begun()
     const format = { type: 'json_schema', schema: { type: 'object', properties: {} } } as const
     const text = modelPrompt('Count.', call('StructuredOutput', {}))
@@ -240,13 +240,13 @@ describe('what a person can do in the terminal program', () => {
   })
 })
 
-it('a server is started for it, and ended', async () => {
+it('a server is started to list conversations, and ended afterwards', async () => {
   const own = world.adapter()
   expect(await own.conversations?.list({ cwd: world.home }, AbortSignal.timeout(60_000))).toEqual([])
   await expect.poll(() => world.running('opencode serve').length, { timeout: 30_000 }).toBe(serverCount)
 })
 
-it('what is not there is refused', async () => {
+it('an unknown conversation, a missing program and an abort are refused', async () => {
   const unknown = adapter.conversations?.read('ses_nobody', AbortSignal.timeout(30_000))
   await expect(Array.fromAsync(unknown ?? [])).rejects.toMatchObject({ code: 'not_found' })
   const none = createOpenCodeAdapter({ env: { PATH: world.home, HOME: world.home } })

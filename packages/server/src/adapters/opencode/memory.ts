@@ -7,7 +7,10 @@ import { type KeptMessage, type KeptSession, remembered } from './remembered.ts'
 import type { SharedServer } from './server.ts'
 import { wordsOf } from './words-of.ts'
 
-/** What OpenCode remembers, as its own server tells it: no folder is named to it, so it loads nothing of any. */
+/**
+ * OpenCode's memory, as its own server reports it. No folder is named in the requests, so the server loads nothing of
+ * any.
+ */
 export function opencodeMemory(acquire: (signal: AbortSignal) => Promise<SharedServer>): AgentMemory {
   return {
     async list({ cwd }, signal) {
@@ -43,7 +46,10 @@ function cannotTell(what: string, error: unknown): ParleyError {
 
 const listSize = 500
 
-/** Those that a person began. Pages go by the time of the last change, which two of them may share. */
+/**
+ * The conversations that a person started. Pages are ordered by the time of the last change, which two of them may
+ * share.
+ */
 async function conversations(
   client: OpencodeClient,
   cwd: string | undefined,
@@ -69,7 +75,7 @@ function conversationOf({ id, directory, title, time }: GlobalSession): AgentCon
   return { agentSessionId: id, cwd: directory, title, updatedAt: time.updated }
 }
 
-/** Where nothing was used, nobody may have said anything: a session that was started ahead, for one. */
+/** Without any usage, a session may be empty, such as one that was started ahead of its first prompt. */
 async function isBegun(
   client: OpencodeClient,
   session: GlobalSession,
@@ -77,7 +83,7 @@ async function isBegun(
 ): Promise<boolean> {
   if (session.tokens && session.tokens.input + session.tokens.output > 0) return true
   const { data } = await client.session.messages({ sessionID: session.id, limit: 1 }, { signal })
-  // one that cannot be shown is one
+  // A session that cannot be returned is not empty.
   return data === undefined || data.length > 0
 }
 
@@ -94,7 +100,7 @@ async function sessionBy(
 
 const pageSize = 50
 
-/** From the newest back, a page at a time. */
+/** Reads from the newest message back, page by page. */
 async function messagesOf(
   client: OpencodeClient,
   sessionID: string,

@@ -4,7 +4,7 @@ import { handlers, translate } from './translate.ts'
 import { partHandlers } from './translate-part.ts'
 import { initialState, type TranslateState, withTurn } from './translate-state.ts'
 
-/** Every event of the SDK's union; a name too many or too few does not compile. */
+/** Every event of the SDK's union. An extra or a missing name does not compile. */
 const every: Record<NativeType, true> = {
   'models-dev.refreshed': true,
   'integration.updated': true,
@@ -119,7 +119,7 @@ it('has the 89 events of the union and its 12 parts', () => {
   expect(Object.keys(everyPart)).toHaveLength(12)
 })
 
-it.each(Object.keys(every))('handles %s, or ignores it for a reason', (type) => {
+it.each(Object.keys(every))('handles %s, or ignores it with a reason', (type) => {
   const reason = (ignored as Record<string, string>)[type]
   expect(type in handlers).toBe(reason === undefined)
   if (reason === undefined) return
@@ -127,7 +127,7 @@ it.each(Object.keys(every))('handles %s, or ignores it for a reason', (type) => 
   expect(translate(begun(), { type, properties: { sessionID: 'ses_1' } }).outputs).toEqual([])
 })
 
-it.each(Object.keys(everyPart))('handles the part %s, or ignores it for a reason', (type) => {
+it.each(Object.keys(everyPart))('handles the part %s, or ignores it with a reason', (type) => {
   const reason = (ignoredParts as Record<string, string>)[type]
   expect(type in partHandlers).toBe(reason === undefined)
   if (reason === undefined) return
@@ -143,22 +143,19 @@ it.each(Object.keys(ignoredFrames))('ignores the frame %s', (type) => {
 
 const properties = { sessionID: 'ses_1' }
 it.each([
-  ['an event that nobody has heard of', { type: 'session.dreamt', properties }],
+  ['an unknown event', { type: 'session.dreamt', properties }],
   ['an event without a type', { properties }],
-  ['no event at all', 'hello'],
-  ['nothing', undefined],
+  ['a string', 'hello'],
+  ['undefined', undefined],
   ['a message without its contents', { type: 'message.updated', properties }],
   ['a part without its contents', { type: 'message.part.updated', properties }],
-  ['a part that nobody has heard of', part({ type: 'hologram' })],
+  ['an unknown part', part({ type: 'hologram' })],
+  ['an unknown status', { type: 'session.status', properties: { ...properties, status: {} } }],
   [
-    'a status that nobody has heard of',
-    { type: 'session.status', properties: { ...properties, status: {} } },
-  ],
-  [
-    'a delta of something else',
+    'a delta of an unknown field',
     { type: 'message.part.delta', properties: { ...properties, field: 'smell' } },
   ],
-])('keeps %s as it came', (_, event) => {
+])('records %s unchanged', (_, event) => {
   const { outputs } = translate(begun(), event)
   expect(outputs).toMatchObject([{ type: 'agent.unrecognised', native: event }])
 })
@@ -168,7 +165,7 @@ function part(fields: object) {
   return { type: 'message.part.updated', properties: { ...properties, part: { ...ids, ...fields } } }
 }
 
-it('says nothing of other conversations', () => {
+it('reports nothing about other conversations', () => {
   const status = { type: 'session.status', properties: { sessionID: 'ses_2', status: { type: 'idle' } } }
   expect(translate(begun(), status).outputs).toEqual([])
 })

@@ -17,8 +17,8 @@ import type {
 } from '@opencode-ai/sdk/v2/client'
 
 /**
- * The slice of OpenCode's classic endpoints that we rely on, and what we leave out, with the reason. Types only: what
- * the program really sends may have more fields, fewer, or types that nobody has heard of.
+ * The parts of OpenCode's classic endpoints that we rely on, and those that we leave out, with the reason. Types only:
+ * the messages of the program may have more fields, fewer, or unknown types.
  */
 export type NativeType = Event['type']
 export type NativeProperties<Type extends NativeType> = Extract<Event, { type: Type }>['properties']
@@ -65,7 +65,7 @@ const screen = 'for the screen of the terminal program, which nobody sees here'
 const machinery = 'the machinery of the server: nothing of a conversation'
 const catalogue = 'lists of models and integrations, which are read when they are needed'
 
-/** Events that give no output, each by decision. */
+/** Events that deliberately give no output. */
 export const ignored = {
   // lists
   'models-dev.refreshed': catalogue,
@@ -141,12 +141,12 @@ export const ignored = {
   'session.next.revert.committed': newApi,
 } as const satisfies Partial<Record<NativeType, string>>
 
-/** Events that reach us although the SDK's union does not have them. */
+/** Events that arrive although the SDK's union lacks them. */
 export const ignoredFrames = {
   'server.heartbeat': 'a sign of life without content',
 } as const
 
-/** Parts that give no output, each by decision. */
+/** Parts that deliberately give no output. */
 export const ignoredParts = {
   snapshot: 'a state of the folder that OpenCode keeps for itself',
   patch: 'which files a step changed: each tool call says it of itself',
@@ -155,7 +155,7 @@ export const ignoredParts = {
   retry: 'session.status says it at the time',
 } as const satisfies Partial<Record<NativePartType, string>>
 
-/** What we read of the metadata of a tool's state, by the tool that gave it. Every field may be missing. */
+/** The metadata fields of a tool's state that we read, by tool. Every field may be missing. */
 export type NativeMetadata = {
   // bash
   readonly output?: string
@@ -168,7 +168,7 @@ export type NativeMetadata = {
   readonly files?: readonly NativeChangedFile[]
   // task
   readonly sessionId?: string
-  // of a call that was cut off
+  // a call that was interrupted
   readonly interrupted?: boolean
 }
 

@@ -13,7 +13,7 @@ import { opencodeEnvironment, opencodeProgram } from '../../testing/opencode-env
 import { connectInput, readToEnd } from '../../testing/read-connection.ts'
 import { createOpenCodeAdapter, type OpenCodeAdapterOptions } from './index.ts'
 
-/** A model, a home and a folder of programs, gone when the tests are over; and no process that outlives them. */
+/** A model server, a home and a folder of programs. Disposing stops the servers and removes the home. */
 export class OpenCodeUnderTest implements AsyncDisposable {
   readonly server: ModelServer
   readonly home = mkdtempSync(join(tmpdir(), 'parley-opencode-'))
@@ -35,7 +35,7 @@ export class OpenCodeUnderTest implements AsyncDisposable {
   }
 
   /**
-   * A server goes with its last session. So that not every test waits for a start, one session stays until `leave`: the
+   * A server ends with its last session. To spare each test a start, one session stays open until `leave`: the
    * sessions of this adapter share its server, one after another.
    */
   async stay(adapter: AgentAdapter = this.adapter()): Promise<AgentAdapter> {
@@ -62,17 +62,17 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     this.#shared = undefined
   }
 
-  /** The adapter whose server stays; one of its own where none does. */
+  /** The adapter whose server stays, otherwise a new one. */
   get shared(): AgentAdapter {
     return this.#shared?.adapter ?? this.adapter()
   }
 
-  /** A host with this agent, and the same one again after a restart. */
+  /** A host with this agent, and the same again after a restart. */
   onBench(work: (bench: Bench) => Promise<void>, adapter: AgentAdapter = this.shared): Promise<void> {
     return onBench({ adapter: () => adapter, store: createMemoryStore }, adapter, work)
   }
 
-  /** A program, for `executable`. */
+  /** Writes a program, for `executable`. */
   script(name: string, lines: string): string {
     const folder = join(this.home, 'programs')
     mkdirSync(folder, { recursive: true })
@@ -81,19 +81,19 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     return path
   }
 
-  /** A file that a program that lies looks for. */
+  /** The file that the lying proxy checks. */
   get lies(): string {
     return join(this.home, 'lies')
   }
 
-  /** For `executable`: the real program behind one that lies. */
+  /** For `executable`: the real program behind a proxy that lies. */
   lying(lie: 'version' | 'rules' | 'late'): string {
     const proxy = join(import.meta.dirname, 'lying-proxy-under-test.ts')
     const node = `exec ${process.execPath} --conditions=source`
     return this.script(`lying-${lie}`, `${node} ${proxy} ${lie} ${this.lies} ${opencodeProgram()} "$@"`)
   }
 
-  /** Whatever runs with this home, by its process id. */
+  /** The ids of all processes with this home. */
   processes(): number[] {
     return readdirSync('/proc').flatMap((name) => {
       if (!/^\d+$/.test(name)) return []
@@ -106,7 +106,7 @@ export class OpenCodeUnderTest implements AsyncDisposable {
     })
   }
 
-  /** Those of them whose command line has these words. */
+  /** Those with these words in their command line. */
   running(words: string): number[] {
     return this.processes().filter((pid) => {
       try {

@@ -84,7 +84,7 @@ const scenarios: Scenarios = {
   retraction: { prompt: modelPrompt('Break.', { content: broken }) },
 }
 
-/** The answer that is to break off does so the first time it is given. */
+/** Breaks off the chosen answer the first time. */
 function breakOnce(): void {
   let whole = false
   world.server.wire((event, { body }) => {
@@ -102,7 +102,7 @@ adapterContract('opencode', {
   async start() {
     breakOnce()
     const adapter = await world.stay()
-    // A git repository: elsewhere OpenCode keeps no states of files to go back to.
+    // A git repository: elsewhere OpenCode keeps no snapshots of files to rewind to.
     const folder = async () => {
       const path = mkdtempSync(join(tmpdir(), 'parley-opencode-work-'))
       folders.push(path)

@@ -8,7 +8,7 @@ import { type NativeModel, nativeModel } from './settings.ts'
 
 const thrown = { throwOnError: true } as const
 
-/** What goes to OpenCode with each prompt: who works on it, with which model, and how. */
+/** What is sent to OpenCode with each prompt: the agent, the model and the options. */
 export class Outgoing {
   readonly #client: OpencodeClient
   readonly #sessionID: string
@@ -34,12 +34,12 @@ export class Outgoing {
     return this.#settings.mode ?? 'ask'
   }
 
-  /** The agent that works in this mode. */
+  /** The agent for this mode. */
   get agent(): NativeAgent | undefined {
     return agentFor(this.#introduction, this.mode)
   }
 
-  /** What of the options is in force: an effort that the model does not have is not. */
+  /** The effective options: without an effort that the model does not have. */
   get options(): SessionOptions | undefined {
     const { options } = this.#settings
     if (options?.effort === undefined || this.#hasEffort(options.effort)) return options
@@ -47,7 +47,7 @@ export class Outgoing {
     return others
   }
 
-  /** An effort that was asked for, and that the model does not have. */
+  /** A requested effort that the model does not have. */
   get missingEffort(): string | undefined {
     const effort = this.#settings.options?.effort
     return effort === undefined || this.#hasEffort(effort) ? undefined : effort
@@ -70,7 +70,7 @@ export class Outgoing {
     )
   }
 
-  /** Resolves when the command's turn is over. `used` is the model that answered last. */
+  /** Resolves when the turn of the command is over. `used` is the model that answered last. */
   run(messageID: string, command: NativeCommand, used: string | undefined): Promise<void> {
     return command.name === 'compact' ? this.#compact(used) : this.#command(messageID, command)
   }
@@ -121,7 +121,7 @@ export class Outgoing {
   }
 }
 
-/** The one for plans in plan mode, else the person's default: OpenCode lists that first. */
+/** The plan agent in plan mode, otherwise the person's default, which OpenCode lists first. */
 export function agentFor(
   { agents }: Introduction,
   mode: PermissionMode | undefined,

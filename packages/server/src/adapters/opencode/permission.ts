@@ -12,18 +12,18 @@ export type DeskContext = {
   readonly person: Person
   readonly client: OpencodeClient
   readonly calls: AnnouncedCalls
-  /** Whose folders a change may stay in without a person. */
+  /** The session whose folders bound what may change without a person. */
   readonly session: Pick<ConnectInput, 'cwd' | 'settings'>
-  /** The agent that works in a session, and any agent by its name. */
+  /** The agent that works in a session, and any agent by name. */
   agentIn(sessionID: string): NativeAgent | undefined
   agent(name: string): NativeAgent | undefined
-  /** The call will not run: its result is a refusal, not a failure. */
+  /** Marks a call that will not run: its result is a refusal, not a failure. */
   denied(toolCallId: string): void
-  /** The person wants the turn to end with this refusal. */
+  /** Called when the person wants this refusal to end the turn. */
   endTurn(): void
-  /** Without a turn there is nobody to ask: something works in the background. */
+  /** Whether a turn is open. Without one nobody can be asked: something runs in the background. */
   hasTurn(): boolean
-  /** The turn is being stopped, or all is over: no answer is wanted. */
+  /** Whether the turn is being stopped or the connection is over: no answer is sent then. */
   isOver(): boolean
   problem(doing: string, error: unknown): void
 }
@@ -31,7 +31,7 @@ export type DeskContext = {
 type Request = {
   readonly native: NativePermission
   readonly withdrawn: AbortController
-  /** Set when it was refused here. OpenCode hears of it when nothing else of its session waits. */
+  /** Set when the request was refused here. OpenCode is told once no other request of its session waits. */
   refusal?: string
 }
 
@@ -40,16 +40,17 @@ type Answer = { readonly reply: 'once' | 'reject'; readonly message?: string }
 const noTurn = 'Nobody can be asked: no turn is open.'
 
 /**
- * OpenCode's requests for permission, to the host and back. Its answers are given once only: what lasts is the host's.
+ * Passes OpenCode's permission requests to the host and the answers back. Answers hold once: the host keeps wider
+ * decisions.
  * - harmless calls that OpenCode would allow are allowed here, unless the host forbids them;
- * - a call that needs several permissions of OpenCode's is put before the person once, as a whole;
- * - OpenCode takes a refusal for all that waits in the same session: so a refusal waits until nothing else does.
+ * - a call for which OpenCode asks several permissions is one request to the person;
+ * - OpenCode applies a refusal to all waiting requests of the session, so a refusal waits until no other does.
  */
 export class PermissionDesk {
   readonly #context: DeskContext
   readonly #requests = new Map<string, Request>()
   readonly #permitted = new Set<string>()
-  /** What was answered, in case the answer did not arrive. */
+  /** Answers that were sent, in case one did not arrive. */
   readonly #answers = new Map<string, Answer>()
 
   constructor(context: DeskContext) {
@@ -82,7 +83,7 @@ export class PermissionDesk {
     this.#refuse(request, answer.message ?? 'The person said no.')
   }
 
-  /** It is answered, by us or by someone else: then nobody need be asked any more. */
+  /** A request was answered, by us or another client: nobody needs to be asked any more. */
   settle(requestId: string): void {
     const request = this.#requests.get(requestId)
     if (!request) return
@@ -91,14 +92,16 @@ export class PermissionDesk {
     this.#flush(request.native.sessionID)
   }
 
-  /** What waits in OpenCode now, after events were missed. */
+  /** Takes the requests that wait in OpenCode now, after events were missed. */
   reconcile(waiting: readonly NativePermission[]): void {
     const ids = new Set(waiting.map(({ id }) => id))
     for (const id of this.#requests.keys()) if (!ids.has(id)) this.settle(id)
     for (const native of waiting) void this.ask(native)
   }
 
-  /** The turn was stopped. OpenCode forgets its questions only when they are answered, and would still act on one. */
+  /**
+   * The turn was stopped. OpenCode drops its requests only when they are answered, and would still act on an answer.
+   */
   async refuseAll(): Promise<void> {
     const open = [...this.#requests.values()]
     this.#requests.clear()
@@ -106,7 +109,9 @@ export class PermissionDesk {
     await Promise.all(open.map(({ native }) => this.#reply(native.id, answer)))
   }
 
-  /** Another turn begins. What came while the last was being stopped would keep refusals of this one waiting. */
+  /**
+   * Another turn begins. Requests that came while the last turn was being stopped would block refusals in this one.
+   */
   async clear(): Promise<void> {
     this.#permitted.clear()
     this.#answers.clear()
@@ -121,7 +126,7 @@ export class PermissionDesk {
     if (native.permission === 'task' && this.#unasked(native).length > 0) return false
     if (ownVerdict(agentIn(native.sessionID), native) !== 'allow') return false
     const ask = this.#askOf(native, call)
-    // What a subagent does is asked about by itself, so only a rule on the tool can forbid to start one.
+    // The calls of a subagent are asked about one by one, so only a rule on the tool can forbid starting one.
     return !person.forbids(call.kind === 'subagent' ? { ...ask, kind: 'think' } : ask)
   }
 
@@ -143,7 +148,8 @@ export class PermissionDesk {
       title,
       input,
       ...(reason !== undefined && { reason }),
-      // OpenCode calls outside what leaves the repository, and follows no links: that is not enough for a change.
+      // For OpenCode, outside means outside the repository, and it follows no links: that is not enough for a
+      // change.
       ...reachOf(kind, paths, this.#context.session),
       ...(permission === 'external_directory' && { outside: true }),
       ...diffsIn(metadata),
@@ -179,7 +185,7 @@ export class PermissionDesk {
     }
   }
 
-  /** One that OpenCode does not know any more needs no answer. */
+  /** A request that OpenCode no longer knows needs no answer. */
   async #reply(requestID: string, answer: Answer): Promise<void> {
     const { client, problem } = this.#context
     this.#answers.set(requestID, answer)
@@ -192,7 +198,7 @@ export class PermissionDesk {
   }
 }
 
-/** Not about one call: OpenCode asks whether to go on although the model repeats itself. */
+/** A request without a call: OpenCode asks whether to continue although the model repeats itself. */
 function askWithoutCall(
   permission: string,
   patterns: readonly string[],

@@ -9,15 +9,15 @@ export type NativePromptPart =
   | { readonly type: 'file'; readonly mime: string; readonly url: string; readonly filename?: string }
 
 /**
- * The id under which a prompt is given to a session of OpenCode's: the same after a restart, so that it can be looked
- * for, and another in every session, since OpenCode keeps all messages in one place.
+ * The id under which a prompt is sent to an OpenCode session. It is the same after a restart, so that it can be found,
+ * and differs between sessions, since OpenCode stores all messages in one place.
  */
 export function messageIdOf(sessionID: string, promptId: string): string {
   const hash = createHash('sha256').update(`${sessionID} ${promptId}`)
   return `msg_${hash.digest('hex').slice(0, 26)}`
 }
 
-/** A prompt as the agent takes it. Commands are not for the model: see `commandIn`. */
+/** Converts a prompt to the parts of OpenCode. Commands are not for the model: see `commandIn`. */
 export function nativeParts(parts: readonly PromptPart[], cwd: string): NativePromptPart[] {
   return parts.map((part) => nativePart(part, cwd))
 }
@@ -28,7 +28,7 @@ export type NativeCommand = {
   readonly files: NativePromptPart[]
 }
 
-/** The command that a prompt begins with, with all that follows it. */
+/** The command at the start of a prompt, with all that follows it. */
 export function commandIn([first, ...rest]: readonly PromptPart[], cwd: string): NativeCommand | undefined {
   if (first?.type !== 'command') return undefined
   const words = rest.flatMap((part) => (part.type === 'text' ? [part.text] : []))

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /**
- * A program that stands in for OpenCode: it starts the real one and puts a wire of its own in front of it. SIGUSR2
- * cuts the wire, with all that goes over it; once more mends it. Which of the two it is stands in a file.
+ * A replacement for OpenCode that starts the real one behind a TCP proxy. SIGUSR2 cuts the proxy and all its
+ * connections; a second one restores it. A file contains the current state.
  */
 const [file = '', program = '', ...args] = process.argv.slice(2)
 const real = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] })

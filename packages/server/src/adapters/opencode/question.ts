@@ -14,11 +14,11 @@ export type QuestionContext = {
   problem(doing: string, error: unknown): void
 }
 
-/** OpenCode's questions, to the person and back. */
+/** Passes OpenCode's questions to the person and the answers back. */
 export class QuestionDesk {
   readonly #context: QuestionContext
   readonly #withdrawals = new Map<string, AbortController>()
-  /** What was answered, in case the answer did not arrive. */
+  /** Answers that were sent, in case one did not arrive. */
   readonly #answers = new Map<string, string[][]>()
 
   constructor(context: QuestionContext) {
@@ -50,13 +50,13 @@ export class QuestionDesk {
     await this.#reply(native.id, answers)
   }
 
-  /** It is answered, by us or by someone else: then nobody need be asked any more. */
+  /** A question was answered, by us or another client: nobody needs to be asked any more. */
   settle(requestId: string): void {
     this.#withdrawals.get(requestId)?.abort()
     this.#withdrawals.delete(requestId)
   }
 
-  /** What waits in OpenCode now, after events were missed. */
+  /** Takes the questions that wait in OpenCode now, after events were missed. */
   reconcile(waiting: readonly NativeQuestionRequest[]): void {
     const ids = new Set(waiting.map(({ id }) => id))
     for (const id of this.#withdrawals.keys()) if (!ids.has(id)) this.settle(id)
@@ -67,7 +67,7 @@ export class QuestionDesk {
     await Promise.all([...this.#withdrawals.keys()].map((id) => this.#reject(id)))
   }
 
-  /** Another turn begins: nobody answers what came while the last was being stopped. */
+  /** Another turn begins: questions that came while the last turn was being stopped are rejected. */
   async clear(): Promise<void> {
     this.#answers.clear()
     await this.rejectAll()
@@ -83,7 +83,7 @@ export class QuestionDesk {
     return this.#answered(this.#context.client.question.reject({ requestID }))
   }
 
-  /** One that OpenCode does not know any more needs no answer. */
+  /** A question that OpenCode no longer knows needs no answer. */
   async #answered(reply: PromiseLike<{ error?: unknown; response?: { status: number } }>): Promise<void> {
     try {
       const { error, response } = await reply

@@ -37,7 +37,7 @@ describe('another version', () => {
     expect(tooOld(version, 'get it') !== undefined).toBe(expected)
   })
 
-  it('is told when the program is looked for', async () => {
+  it('is reported by the probe', async () => {
     const lines = `if [ "$1" = --version ]; then echo 1.10.0; exit; fi\nexec ${opencodeProgram()} "$@"`
     const executable = world.script('old', lines)
     const found = await world.adapter({ executable }).probe(AbortSignal.timeout(30_000))
@@ -50,7 +50,7 @@ describe('another version', () => {
     })
   })
 
-  it('is not connected to', async () => {
+  it('is refused on connect', async () => {
     const connecting = world
       .adapter({ executable: world.lying('version') })
       .connect(connectInput({ cwd: world.home }))
@@ -65,8 +65,8 @@ describe('another version', () => {
 })
 
 const file = () => world.lies
-describe('rules that are not taken', () => {
-  it('at the beginning: no conversation is opened', async () => {
+describe('rules that OpenCode does not accept', () => {
+  it('at the start: no conversation is opened', async () => {
     writeFileSync(file(), '')
     const connecting = world
       .adapter({ executable: world.lying('rules') })
@@ -80,7 +80,7 @@ describe('rules that are not taken', () => {
     await nothingLeft()
   })
 
-  it('before a prompt: the prompt is not sent; once they are, it is', async () => {
+  it('before a prompt: the prompt is not sent until the rules are accepted', async () => {
     const before = world.server.calls.length
     await world.onBench(
       async (bench) => {
@@ -103,7 +103,7 @@ describe('rules that are not taken', () => {
   })
 })
 
-it('rules that another program has added since do not hold: the next call is asked about', async () => {
+it('rules that another program has added have no effect: the next call needs permission', async () => {
   await world.onBench(async (bench) => {
     const session = await bench.session()
     await (await session.prompt(modelPrompt('Hello.', { content: 'Hello there.' }))).completed()

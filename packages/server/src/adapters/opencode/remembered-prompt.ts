@@ -4,7 +4,7 @@ import type { PromptPart } from '@parley/protocol'
 import type { NativePart } from './native.ts'
 import type { KeptMessage } from './remembered.ts'
 
-/** What a person said, or nothing: OpenCode puts words of its own in messages of a person's, too. */
+/** The prompt in a message, or nothing: OpenCode also adds text of its own to messages of the person. */
 export function promptOf(
   { info, parts }: KeptMessage,
   next: KeptMessage | undefined,
@@ -15,7 +15,7 @@ export function promptOf(
   return said.length > 0 ? said : shellLine(parts, next)
 }
 
-/** A line for the shell, which the terminal program takes after a `!`: what it ran stands in the answer. */
+/** A shell command, which the terminal program takes after a `!`: the answer contains what it ran. */
 function shellLine(parts: readonly NativePart[], next: KeptMessage | undefined): PromptPart[] {
   const [ran, ...more] = next?.parts ?? []
   const isAnswer = next?.info.role === 'assistant' && next.info.parentID === parts[0]?.messageID
@@ -39,7 +39,7 @@ function partsOf(part: NativePart, cwd: string): PromptPart[] {
   }
 }
 
-/** A command that starts a subagent, or a subagent that was asked for by its name. */
+/** A command that starts a subagent, or a subagent that was addressed by name. */
 function subtask(part: Extract<NativePart, { type: 'subtask' }>): PromptPart {
   if (part.command !== undefined) return { type: 'command', name: part.command, arguments: part.prompt }
   return { type: 'text', text: `@${part.agent} ${part.prompt}` }
@@ -59,7 +59,7 @@ function filePart(part: Extract<NativePart, { type: 'file' }>, cwd: string): Pro
   return { type: 'file', name: filename ?? path, mimeType: mime, path }
 }
 
-/** Within the folder, seen from there. */
+/** The path relative to the folder, if it lies inside. */
 function pathIn(url: string, cwd: string): string | undefined {
   if (!url.startsWith('file:')) return undefined
   try {

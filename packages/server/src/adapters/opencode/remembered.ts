@@ -19,7 +19,7 @@ import { metadataOf } from './translate-tool.ts'
 export type KeptSession = Pick<Session, 'id' | 'directory' | 'title' | 'time' | 'revert'>
 export type KeptMessage = { readonly info: NativeMessage; readonly parts: readonly NativePart[] }
 
-/** A conversation from its beginning, subagents included. `messagesOf` reads a session of OpenCode's. */
+/** A conversation from its start, including subagents. `messagesOf` reads an OpenCode session. */
 export async function* remembered(
   session: KeptSession,
   messagesOf: (sessionID: string) => Promise<readonly KeptMessage[]>,
@@ -51,7 +51,7 @@ export async function* remembered(
   yield* teller.end()
 }
 
-/** What a person took back OpenCode forgets with the next prompt, and shows no more. */
+/** OpenCode no longer shows reverted messages, and deletes them with the next prompt. */
 function shown({ revert }: KeptSession, messages: readonly KeptMessage[]): readonly KeptMessage[] {
   const index = messages.findIndex(({ info }) => info.id === revert?.messageID)
   const first = messages[index]
@@ -63,14 +63,14 @@ function shown({ revert }: KeptSession, messages: readonly KeptMessage[]): reado
 
 type Work = {
   readonly sessionID: string
-  /** Its call, while it ran. */
+  /** Its call in the running state. */
   readonly begun: NativePart
-  /** One session may be given work more than once. */
+  /** The time range of this work: one session may get work more than once. */
   readonly from: number
   readonly to: number
 }
 
-/** The session of a subagent that this call gave work to. */
+/** The subagent session that this call gave work to. */
 function workOf(part: NativePart): Work | undefined {
   if (part.type !== 'tool' || part.tool !== 'task' || part.state.status === 'pending') return undefined
   const { sessionId } = metadataOf(part)
@@ -81,10 +81,10 @@ function workOf(part: NativePart): Work | undefined {
   return { sessionID: sessionId, begun: { ...part, state: running }, from: time.start, to }
 }
 
-/** Puts what was kept in the words in which it is told live, and translates it as such. */
+/** Converts stored messages to live events and translates those. */
 class Teller {
   #state: TranslateState
-  /** Never goes back. */
+  /** Never decreases. */
   #at: number
 
   constructor({ id, directory, title, time }: KeptSession) {
@@ -92,7 +92,7 @@ class Teller {
     this.#at = time.created
   }
 
-  /** A message without words of a person's belongs to the turn before it. */
+  /** A message without text of a person belongs to the previous turn. */
   *prompt({ info }: KeptMessage, parts: readonly PromptPart[]): Generator<Remembered> {
     if (parts.length === 0) return
     yield* this.end()
@@ -125,7 +125,7 @@ class Teller {
     yield* this.#give(tellCompaction(this.#state, info))
   }
 
-  /** An answer that never came to its end was broken off, whatever it was. */
+  /** An answer without an end was interrupted. */
   *end(): Generator<Remembered> {
     const { turn } = this.#state
     if (!turn) return
@@ -146,13 +146,13 @@ class Teller {
   }
 }
 
-/** One that failed is over. */
+/** Marks a failed message as completed. */
 function closed(info: NativeMessage): NativeMessage {
   if (info.role !== 'assistant' || !info.error || info.time.completed !== undefined) return info
   return { ...info, time: { ...info.time, completed: info.time.created } }
 }
 
-/** Nothing is written on: what there is of a text is all of it. */
+/** Marks a text as ended: nothing will be added to it. */
 function written(part: NativePart, at: number): NativePart {
   if (part.type !== 'text' && part.type !== 'reasoning') return part
   const { start = at, end = start } = part.time ?? {}
@@ -165,7 +165,7 @@ function timeOf(part: NativePart): number | undefined {
   return 'end' in part.state.time ? part.state.time.end : part.state.time.start
 }
 
-/** OpenCode keeps only the last plan; the calls that made it hold them all. */
+/** OpenCode stores only the last plan; the calls that wrote plans contain all of them. */
 function todosOf(part: NativePart): readonly NativeTodo[] | undefined {
   if (part.type !== 'tool' || part.tool !== 'todowrite' || part.state.status !== 'completed') return undefined
   const { todos } = (part satisfies NativeTool).state.input as { todos?: readonly NativeTodo[] }

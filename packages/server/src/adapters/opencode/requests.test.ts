@@ -4,7 +4,7 @@ import type { PermissionAnswer } from '../../core/agent-adapter.ts'
 import { AnnouncedCalls } from './announced-calls.ts'
 import { Requests } from './requests.ts'
 
-/** What OpenCode was answered, by the paths of its server. */
+/** The answers that OpenCode received, by the paths of its server. */
 let answers: string[]
 let stopping: boolean
 let leftOpen: number
@@ -57,7 +57,7 @@ const permission = (id: string) =>
   })
 const question = (id: string) => requests.hear('question.asked', { id, sessionID: 'ses_1', questions: [] })
 
-it('refuses what came while the last turn was being stopped, so that nothing waits behind it', async () => {
+it('rejects requests that came while the last turn was being stopped, so that nothing waits behind them', async () => {
   stopping = true
   await requests.refuseAll()
   permission('late')

@@ -2,7 +2,7 @@ import type { NativePermission, NativeQuestionRequest } from './native.ts'
 import { type DeskContext, PermissionDesk } from './permission.ts'
 import { QuestionDesk } from './question.ts'
 
-/** Whatever OpenCode asks of a person. */
+/** All requests of OpenCode to a person. */
 export class Requests {
   readonly #permissions: PermissionDesk
   readonly #questions: QuestionDesk
@@ -12,7 +12,7 @@ export class Requests {
     this.#questions = new QuestionDesk(context)
   }
 
-  /** What an event says of requests; most say nothing. */
+  /** Takes an event; most do not concern requests. */
   hear(type: string, properties: Readonly<Record<string, unknown>>): void {
     const requestId = String(properties.requestID)
     switch (type) {
@@ -28,13 +28,13 @@ export class Requests {
     }
   }
 
-  /** What waits in OpenCode now, after events were missed. */
+  /** Takes the requests that wait in OpenCode now, after events were missed. */
   reconcile(permissions: readonly NativePermission[], questions: readonly NativeQuestionRequest[]): void {
     this.#permissions.reconcile(permissions)
     this.#questions.reconcile(questions)
   }
 
-  /** The turn was stopped: nothing that waits will be answered. */
+  /** The turn was stopped: waiting requests are rejected. */
   async refuseAll(): Promise<void> {
     await Promise.all([this.#permissions.refuseAll(), this.#questions.rejectAll()])
   }

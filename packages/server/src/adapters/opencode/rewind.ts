@@ -37,7 +37,7 @@ export function rewind(
 
 const thrown = { throwOnError: true } as const
 
-/** Where the prompt stands in the conversation, and the files that changed in the steps from there on. */
+/** The position of the prompt in the conversation, and the files that changed in the steps since. */
 async function changesSince(
   client: OpencodeClient,
   sessionID: string,
@@ -55,8 +55,8 @@ async function changesSince(
 }
 
 /**
- * OpenCode would also forget what was said since: so it is done in a copy of the conversation, which is then thrown
- * away.
+ * In the conversation itself, OpenCode would also drop the messages since. So the revert runs in a fork, which is then
+ * deleted.
  */
 async function revert(client: OpencodeClient, sessionID: string, index: number): Promise<void> {
   const { data: copy } = await client.session.fork({ sessionID }, thrown)

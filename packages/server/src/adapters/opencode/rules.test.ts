@@ -19,12 +19,12 @@ const agent = (...permission: NativeRule[]): NativeAgent => ({ name: 'any', mode
 const everything = rule('*', '*', 'ask')
 const free = rule('*', '*', 'allow')
 
-it('makes everything ask, whatever the settings allow', () => {
+it('makes every permission ask, whatever the settings allow', () => {
   expect(sessionRules(agent(free, rule('bash', '*', 'allow')))).toEqual([everything])
   expect(sessionRules(undefined)).toEqual([everything])
 })
 
-it('keeps refusals, and turns their exceptions into questions', () => {
+it('keeps refusals, and makes their exceptions ask', () => {
   const rules = sessionRules(
     agent(free, rule('edit', '*', 'deny'), rule('edit', 'plans/*', 'allow'), rule('bash', 'rm *', 'deny')),
   )
@@ -41,7 +41,7 @@ it('keeps the exceptions of an agent that is refused everything', () => {
   expect(rules).toEqual([everything, rule('*', '*', 'deny'), rule('read', '*', 'ask')])
 })
 
-it('leaves out the tools that would run without asking', () => {
+it('denies tools that would run without asking', () => {
   expect(unaskedTools(['bash', 'read', 'wipe', 'bash', 'write'])).toEqual(['wipe', 'bash'])
   expect(sessionRules(agent(free), ['wipe', 'write'])).toEqual([
     everything,
@@ -50,13 +50,13 @@ it('leaves out the tools that would run without asking', () => {
   ])
 })
 
-it('knows whether the rules are there already', () => {
+it('recognises rules that are in place already', () => {
   expect(endsWith([free, everything], [everything])).toBe(true)
   expect(endsWith([everything, free], [everything])).toBe(false)
   expect(endsWith([], [everything])).toBe(false)
 })
 
-it('knows what OpenCode itself would have said', () => {
+it('determines what OpenCode itself would decide', () => {
   const own = agent(free, rule('read', '*', 'allow'), rule('read', '*.env', 'ask'), everything)
   const verdict = (permission: string, ...patterns: string[]) => ownVerdict(own, { permission, patterns })
   expect(verdict('read', 'src/a.ts')).toBe('allow')
@@ -70,7 +70,7 @@ it('knows what OpenCode itself would have said', () => {
   expect(ownVerdict(refused, { permission: 'bash', patterns: ['github'] })).toBe('allow')
 })
 
-it('finds out what a subagent would do without asking', () => {
+it('determines what a subagent would do without asking', () => {
   const outside = rule('external_directory', '/data/*', 'allow')
   expect(unaskedBy(agent(free, everything, outside))).toEqual([])
   expect(unaskedBy(agent(free, everything, rule('read', '*', 'allow')))).toEqual([])
@@ -79,7 +79,7 @@ it('finds out what a subagent would do without asking', () => {
   expect(unaskedBy(undefined)).toEqual(['*'])
 })
 
-it('does not hold anything to be harmless that it does not know', () => {
+it('considers no unknown permission harmless', () => {
   expect(['read', 'grep', 'task'].every(isHarmless)).toBe(true)
   expect(['bash', 'edit', 'webfetch', 'websearch', 'external_directory', 'echo_say'].some(isHarmless)).toBe(
     false,

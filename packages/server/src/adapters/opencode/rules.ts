@@ -7,17 +7,17 @@ export type NativeAgent = Pick<Agent, 'name' | 'mode' | 'hidden' | 'permission'>
 const everything: NativeRule = { permission: '*', pattern: '*', action: 'ask' }
 
 /**
- * OpenCode's own rules allow everything. Ours make it ask for everything, so that nothing runs that the host was not
- * asked about; what is harmless the adapter then allows by itself. They are given twice:
- * - in the configuration, since the session of a subagent takes over only the refusals of its parent;
- * - at the session, where they come last and therefore hold, whatever a person's own settings allow.
- * A person's own refusals stay, and so do those of OpenCode for the agent that works.
+ * OpenCode's own rules allow everything. Ours make it ask for everything, so that nothing runs without the host; the
+ * adapter then allows harmless calls by itself. They are set twice:
+ * - in the configuration, since the session of a subagent inherits only the refusals of its parent;
+ * - on the session, where they come last and therefore apply, whatever the person's own settings allow.
+ * The person's own refusals stay, and so do those of OpenCode for the agent that works.
  */
 export const baseline = { '*': 'ask' } as const
 
 /**
- * In this order, the last that fits holds: first everything asks, then what the agent is refused, with the exceptions,
- * then the tools that would run without asking.
+ * The last matching rule applies, so the order is: first everything asks, then the refusals of the agent with their
+ * exceptions, then the refusal of tools that would run without asking.
  */
 export function sessionRules(agent: NativeAgent | undefined, unasked: readonly string[] = []): NativeRule[] {
   const own = (agent?.permission ?? []).filter((rule) => !isBaseline(rule))
@@ -52,8 +52,8 @@ const ownTools = new Set([
 ])
 
 /**
- * Tools that a person or a plugin has added run without asking, unless they were made to ask. A model does not get
- * them. One that stands in for a tool of OpenCode's own is listed beside it.
+ * Tools that a person or a plugin has added run without asking, unless they were written to ask. A model does not get
+ * them. A tool that replaces one of OpenCode's own is listed in addition to it.
  */
 export function unaskedTools(tools: readonly string[]): string[] {
   return [...new Set(tools.filter((name, index) => !ownTools.has(name) || tools.indexOf(name) < index))]
@@ -63,14 +63,14 @@ function permissionOf(tool: string): string {
   return tool === 'write' || tool === 'apply_patch' ? 'edit' : tool
 }
 
-/** Whether a session has these rules already, as its last word. */
+/** Whether a session already has these rules as its last ones. */
 export function endsWith(rules: readonly NativeRule[], last: readonly NativeRule[]): boolean {
   const wordsOf = (list: readonly NativeRule[]) =>
     JSON.stringify(list.map(({ permission, pattern, action }) => [permission, pattern, action]))
   return wordsOf(rules.slice(-last.length)) === wordsOf(last)
 }
 
-/** What OpenCode itself would do, by the rules of the agent without ours. */
+/** What OpenCode itself would decide, by the rules of the agent without ours. */
 export function ownVerdict(
   agent: NativeAgent | undefined,
   { permission, patterns }: { readonly permission: string; readonly patterns: readonly string[] },
@@ -82,8 +82,8 @@ export function ownVerdict(
 }
 
 /**
- * What a subagent may do without asking, beyond what is harmless: its own settings say so after ours. Its calls would not
- * be seen by the host, so the call that starts it must be asked about.
+ * What a subagent may do without asking, apart from harmless calls: its own settings come after our rules. The host
+ * would not see such calls, so the call that starts the subagent must be asked about.
  */
 export function unaskedBy(agent: NativeAgent | undefined): string[] {
   const rules = agent?.permission ?? []
@@ -97,7 +97,10 @@ export function unaskedBy(agent: NativeAgent | undefined): string[] {
 
 const harmless = new Set(['read', 'list', 'glob', 'grep', 'lsp', 'todowrite', 'skill', 'task', 'question'])
 
-/** It changes nothing outside the conversation, or what it leads to is asked about by itself. */
+/**
+ * True for a permission that changes nothing outside the conversation, or whose consequences are asked about
+ * separately.
+ */
 export function isHarmless(permission: string): boolean {
   return harmless.has(permission)
 }
@@ -107,7 +110,7 @@ function evaluate(rules: readonly NativeRule[], permission: string, pattern: str
   return rule?.action ?? 'ask'
 }
 
-/** `*` stands for any text, `?` for any character; ` *` at the end also for nothing. */
+/** `*` matches any text, `?` any character; ` *` at the end also matches nothing. */
 function fits(pattern: string, value: string): boolean {
   if (fitsGlob(pattern, value, { question: true })) return true
   return pattern.endsWith(' *') && fitsGlob(pattern.slice(0, -2), value, { question: true })

@@ -9,9 +9,9 @@ import { oldestVersion } from './version.ts'
 import { watchOver } from './watch-over.ts'
 import { wordsOf } from './words-of.ts'
 
-/** How long a server that was asked to go may take: most go at once, some never. */
+/** How long a server may take to exit when asked to: most exit at once, some never. */
 const termGraceMs = 1_500
-/** How long one that is doubted may take to say that it lives. */
+/** How long a server may take to respond to a liveness check. */
 const aliveMs = 10_000
 const longestLine = 10_000
 const listening = /^opencode server listening on (http:\/\/\S+)/
@@ -21,7 +21,7 @@ export type ServerStart = {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** One `opencode serve` on a loopback port of its own, behind a password. What it runs itself inherits that. */
+/** One `opencode serve` on a loopback port of its own, protected by a password. Its children inherit the password. */
 export class OpenCodeServer {
   readonly #process = new AgentProcess()
   readonly #password = randomBytes(24).toString('base64url')
@@ -32,14 +32,14 @@ export class OpenCodeServer {
   #doubting = false
   #stopWatch: () => void = () => undefined
 
-  /** Resolves when it listens. Rejects if it does not come to that; nothing is left running then. */
+  /** Resolves when the server listens. If it does not get there, rejects and leaves no process behind. */
   async start({ program, env }: ServerStart): Promise<void> {
     const port = await freePort()
     if (this.#ended) throw new ParleyError('cancelled', 'Cancelled before OpenCode was started.')
     const child = this.#process.spawn({
       command: program,
       args: ['serve', '--hostname', '127.0.0.1', '--port', String(port)],
-      // Not in the session's folder: the program reads a file .env where it is started.
+      // Not the session's folder: the program reads a file .env from its working directory.
       cwd: env.HOME !== undefined && existsSync(env.HOME) ? env.HOME : '/',
       env: { ...env, OPENCODE_SERVER_PASSWORD: this.#password },
     })
@@ -66,7 +66,7 @@ export class OpenCodeServer {
     return this.#url !== '' && this.#ended === undefined && !this.#process.ended
   }
 
-  /** Resolves when its process has ended, however that came about. */
+  /** Resolves when the process has ended, in whatever way. */
   get gone(): Promise<void> {
     return this.#gone.promise
   }
@@ -75,7 +75,7 @@ export class OpenCodeServer {
     return this.#process.lastWords()
   }
 
-  /** For one folder, since OpenCode keeps apart what belongs to which; or for what belongs to none. */
+  /** A client for one folder, since OpenCode keeps data per folder, or for data that belongs to none. */
   client(directory?: string): OpencodeClient {
     const credential = Buffer.from(`opencode:${this.#password}`).toString('base64')
     return createOpencodeClient({
@@ -85,12 +85,12 @@ export class OpenCodeServer {
     })
   }
 
-  /** Not for anybody new: somebody waits for an answer in vain, or it is being ended. */
+  /** True during a liveness check or while the server is being ended: new sessions must not use it. */
   get doubted(): boolean {
     return this.#doubting || this.#ended !== undefined
   }
 
-  /** Asks it whether it lives. If it does not say so, it is ended, for all who have it. */
+  /** Starts a liveness check. A server that does not respond is ended for all its sessions. */
   doubt(): void {
     if (this.#doubting || !this.alive) return
     this.#doubting = true
@@ -100,7 +100,7 @@ export class OpenCodeServer {
     })
   }
 
-  /** Asks it. Its process may have died without us having heard of that yet. */
+  /** Asks the server. Its process may have died without our noticing so far. */
   async lives(): Promise<boolean> {
     try {
       await this.client().global.health({ throwOnError: true, signal: AbortSignal.timeout(aliveMs) })
@@ -110,7 +110,7 @@ export class OpenCodeServer {
     }
   }
 
-  /** Ends it, and everything it started. Idempotent. */
+  /** Ends the server and all its descendants. Idempotent. */
   end(): Promise<void> {
     this.#ended ??= this.#end()
     return this.#ended
@@ -144,8 +144,8 @@ export class OpenCodeServer {
 }
 
 /**
- * Asked to choose a port, OpenCode takes the same one again and again; then what is left of connections to a server
- * before would be taken for connections to this one.
+ * If it chooses a port itself, OpenCode takes the same one each time; remaining connections to an earlier server would
+ * then be taken for connections to this one.
  */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -158,7 +158,7 @@ function freePort(): Promise<number> {
   })
 }
 
-/** Reads for as long as it lasts, so that its writer never waits; of a line without an end only the beginning. */
+/** Reads to the end, so that the writer never blocks. Only the start of a line that is too long is kept. */
 function readLines(stream: NodeJS.ReadableStream, take: (line: string) => void): void {
   let rest = ''
   stream.setEncoding('utf8')
@@ -169,16 +169,16 @@ function readLines(stream: NodeJS.ReadableStream, take: (line: string) => void):
   })
 }
 
-/** A server as one session has it. */
+/** A server as one session uses it. */
 export type SharedServer = { readonly server: OpenCodeServer; readonly release: () => Promise<void> }
 
 type Shared = { readonly server: OpenCodeServer; readonly ready: Promise<void>; users: number }
 
-/** The servers that run, each for all sessions that can share it. One ends when its last session lets go of it. */
+/** The running servers, each for all sessions that can share it. A server ends when its last session releases it. */
 export class ServerPool {
   readonly #servers = new Map<string, Shared>()
 
-  /** Rejects if it cannot be started, or when `signal` aborts. The result lets go of it. */
+  /** Rejects if the server cannot be started, or when `signal` aborts. The result releases it. */
   async acquire(key: string, start: () => ServerStart, signal: AbortSignal): Promise<SharedServer> {
     const shared = this.#shared(key, start)
     shared.users++

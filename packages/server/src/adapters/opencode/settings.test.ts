@@ -24,18 +24,18 @@ it('adds its own settings to those of the person', () => {
   expect(env.OPENCODE_DISABLE_PROJECT_CONFIG).toBeUndefined()
 })
 
-it('loads nothing of a folder that is not trusted', () => {
+it('loads nothing from a folder that is not trusted', () => {
   expect(serverEnvironment({}, { trusted: false }).OPENCODE_DISABLE_PROJECT_CONFIG).toBe('1')
 })
 
-it('refuses settings that cannot be read', () => {
+it('refuses settings that cannot be parsed', () => {
   for (const name of ['OPENCODE_CONFIG_CONTENT', 'OPENCODE_PERMISSION']) {
     const start = () => serverEnvironment({ [name]: '[not json' }, { trusted: true })
     expect(start).toThrow(expect.objectContaining({ code: 'validation_error' }))
   }
 })
 
-it('names MCP servers as OpenCode does', () => {
+it('converts MCP servers to OpenCode’s settings', () => {
   const mcpServers = {
     near: { command: 'run', args: ['--it'], env: { A: 'b' } },
     far: { type: 'http' as const, url: 'https://example.test/mcp', headers: { x: 'y' } },
@@ -46,7 +46,7 @@ it('names MCP servers as OpenCode does', () => {
   })
 })
 
-it('shares a server only between sessions that need the same', () => {
+it('shares a server only between sessions with the same needs', () => {
   const a = { command: 'a' }
   const b = { command: 'b' }
   const key = (mcpServers: Record<string, { command: string }>, trusted = true) =>
@@ -56,12 +56,12 @@ it('shares a server only between sessions that need the same', () => {
   expect(new Set([key({}), key({}, false), key({ a }), key({ a: b })]).size).toBe(4)
 })
 
-it('takes the name of a model apart at its first slash', () => {
+it('splits the name of a model at its first slash', () => {
   expect(nativeModel('openrouter/a/b')).toEqual({ providerID: 'openrouter', modelID: 'a/b' })
   for (const bad of ['sonnet', '/a', 'a/', '']) expect(nativeModel(bad)).toBeUndefined()
 })
 
-it('gives a prompt the same id each time, and no other the same', () => {
+it('gives a prompt the same id each time, and different prompts different ids', () => {
   const id = messageIdOf('ses_1', 'prm_1')
   expect(id).toMatch(/^msg_\w+$/)
   expect(messageIdOf('ses_1', 'prm_1')).toBe(id)
@@ -69,7 +69,7 @@ it('gives a prompt the same id each time, and no other the same', () => {
   expect(messageIdOf('ses_2', 'prm_1')).not.toBe(id)
 })
 
-it('gives files with a prompt, and says so if one is not there', () => {
+it('attaches files to a prompt, and reports one that is missing', () => {
   const cwd = mkdtempSync(join(tmpdir(), 'parley-prompt-'))
   writeFileSync(join(cwd, 'a.txt'), 'a')
   const file = (more: object) => nativeParts([{ type: 'file', name: 'a.txt', ...more }], cwd)[0]
@@ -86,7 +86,7 @@ it('gives files with a prompt, and says so if one is not there', () => {
   rmSync(cwd, { recursive: true })
 })
 
-it('finds the command that a prompt begins with', () => {
+it('finds the command at the start of a prompt', () => {
   const image = { type: 'image' as const, mimeType: 'image/png', data: 'AAAA' }
   const command = { type: 'command' as const, name: 'review', arguments: 'all' }
   expect(commandIn([command, { type: 'text', text: 'of it' }, image], '/')).toMatchObject({

@@ -9,29 +9,29 @@ import { environmentKey } from '../environment.ts'
 import { isRecord } from './describe-tool.ts'
 import { baseline } from './rules.ts'
 
-/** The session options that are honoured here. All go with the next prompt. */
+/** The session options that this adapter supports. All take effect with the next prompt. */
 export const honouredOptions = [
   'effort',
   'appendSystemPrompt',
   'outputSchema',
 ] as const satisfies readonly (keyof SessionOptions)[]
 
-/** What of a session decides which server it can share with others. */
+/** The properties of a session that decide which server it can share. */
 export type ServerNeeds = {
   readonly trusted: boolean
   readonly mcpServers?: McpServers | undefined
   readonly env?: EnvironmentVariables | undefined
 }
 
-/** Sessions that need the same share a server. */
+/** Sessions with equal keys share a server. */
 export function serverKey({ trusted, mcpServers = {}, env }: ServerNeeds): string {
   const servers = Object.entries(mcpServers).toSorted(([a], [b]) => (a < b ? -1 : 1))
   return JSON.stringify([trusted, servers, environmentKey(env)])
 }
 
 /**
- * What a server is told beside the person's own settings. A refusal must not end the turn: the model hears of it and
- * goes on. Without trust, nothing that lies in a folder is loaded.
+ * The settings of a server in addition to the person's own. A refusal must not end the turn: the model is told and
+ * continues. Without trust, nothing in a folder is loaded.
  */
 export function serverEnvironment(
   from: Readonly<Record<string, string>>,
@@ -89,7 +89,7 @@ function nativeServer(server: McpServer): Record<string, unknown> {
 
 export type NativeModel = { readonly providerID: string; readonly modelID: string }
 
-/** `provider/model`, as OpenCode names them; a model's own name may hold a slash. */
+/** OpenCode's model names are `provider/model`; the name of the model may contain a slash. */
 export function nativeModel(model: string): NativeModel | undefined {
   const slash = model.indexOf('/')
   if (slash < 1 || slash === model.length - 1) return undefined

@@ -4,7 +4,7 @@ import { modelPrompt } from '../../testing/model-by-prompt.ts'
 import { connectInput } from '../../testing/read-connection.ts'
 import { bash, done, OpenCodeUnderTest } from './opencode-under-test.ts'
 
-/** What does not answer, and what answers too late. */
+/** Servers that do not respond, and responses that come too late. */
 
 let world: OpenCodeUnderTest
 beforeAll(async () => {
@@ -19,7 +19,7 @@ const nothingLeft = () => vi.waitFor(() => expect(world.processes()).toEqual([])
 const busy = (words: string) => modelPrompt(words, bash('tail -f /dev/null'), done)
 const history = modelPrompt('What did I say?', { say: 'history' })
 
-/** The processes of the one server, which are stopped. */
+/** Stops the processes of the only server with SIGSTOP and returns their ids. */
 function stall(): number[] {
   const pids = world.running('opencode serve')
   expect(pids).not.toEqual([])
@@ -43,8 +43,8 @@ async function twoTurns(bench: Bench) {
   )
 }
 
-describe('a server that stands still under two sessions', { timeout: 240_000 }, () => {
-  it('both are cancelled: their turns end, it is ended, and another goes on with both', async () => {
+describe('a server that hangs under two sessions', { timeout: 240_000 }, () => {
+  it('both are cancelled: their turns end, the server is killed, and another resumes both', async () => {
     await world.onBench(async (bench) => {
       const both = await twoTurns(bench)
       const pids = stall()
@@ -60,7 +60,7 @@ describe('a server that stands still under two sessions', { timeout: 240_000 }, 
     await nothingLeft()
   })
 
-  it('one is cancelled: the turn of the other fails, and another server goes on with both', async () => {
+  it('one is cancelled: the turn of the other fails, and another server resumes both', async () => {
     await world.onBench(async (bench) => {
       const [one, other] = await twoTurns(bench)
       const pids = stall()
@@ -77,7 +77,7 @@ describe('a server that stands still under two sessions', { timeout: 240_000 }, 
     await nothingLeft()
   })
 
-  it('whoever gives up opening a conversation on it has it ended', async () => {
+  it('an aborted connect has the server killed', async () => {
     const adapter = world.adapter()
     const first = await adapter.connect(connectInput({ cwd: world.home }))
     const pids = stall()
@@ -92,7 +92,7 @@ describe('a server that stands still under two sessions', { timeout: 240_000 }, 
   })
 })
 
-it('a command that fails when its turn is long over does not fail the next one', async () => {
+it('a command that fails long after its turn does not fail the next turn', async () => {
   await world.onBench(
     async (bench) => {
       const session = await bench.session()

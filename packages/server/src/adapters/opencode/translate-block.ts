@@ -11,8 +11,8 @@ import {
 } from './translate-state.ts'
 
 /**
- * A text or a thought: it begins empty, grows by deltas, and comes whole at its end. `gap`: events were missed before
- * this, and OpenCode keeps no unfinished text, so only the end can tell what it is.
+ * A text or thinking block: it starts empty, grows by deltas, and is complete at its end. `gap`: events were missed
+ * before this, and OpenCode stores no unfinished text, so only the end contains the whole text.
  */
 export function translateBlock(
   state: TranslateState,
@@ -47,15 +47,15 @@ export function translateDelta(
   }
 }
 
-/** From now on no pieces of open blocks are taken: some were missed. */
+/** Ignores further deltas of open blocks, since some were missed. */
 export function withGap(state: TranslateState): TranslateState {
   const blocks = [...state.blocks].map(([id, block]) => [id, { ...block, gapped: true }] as const)
   return { ...state, blocks: new Map(blocks) }
 }
 
 /**
- * The model begins with a step. What is still open in the same message is of an attempt that broke off. Ids ascend, so
- * what comes again after a gap takes back nothing that came later.
+ * The model starts a step. Blocks that are still open in the same message belong to an attempt that broke off. Ids
+ * ascend, so a part that is repeated after a gap retracts nothing that came later.
  */
 export function beginAttempt(
   state: TranslateState,
@@ -65,7 +65,7 @@ export function beginAttempt(
   return retractOpen(state, isMeant, 'the answer broke off; the agent tries again')
 }
 
-/** What is being written is written no more. */
+/** Retracts open blocks, which will not be completed. */
 export function retractOpen(
   state: TranslateState,
   isMeant: (id: string, messageID: string) => boolean,
@@ -88,8 +88,8 @@ export function retractOpen(
 }
 
 /**
- * A call follows: what the model said and thought before it in the same message is over, though OpenCode may say so
- * only later. In the log it stands before the call, as it was said.
+ * A call follows: the texts before it in the same message are complete, though OpenCode may end them later. In the log
+ * they precede the call, as they were written.
  */
 export function finishBefore(
   state: TranslateState,
@@ -107,7 +107,7 @@ export function finishBefore(
   return next
 }
 
-/** If it went on after all, the rest is a block of its own: no word is lost. */
+/** If the text continued after all, the rest becomes a block of its own, so that no text is lost. */
 function rest(state: TranslateState, part: NativeText | NativeReasoning): Translation {
   const told = state.early.get(part.id)
   if (told === undefined || part.time?.end === undefined || !part.text.startsWith(told)) return nothing(state)

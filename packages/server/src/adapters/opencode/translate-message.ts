@@ -5,7 +5,7 @@ import { nothing, type TranslateState, type Translation, type Turn, withinTurn }
 
 type Assistant = Extract<NativeMessage, { role: 'assistant' }>
 
-/** A message: its parts come by themselves. There is one of the model's for each of its steps. */
+/** A message; its parts come separately. The model has one message for each of its steps. */
 export function translateMessage(
   state: TranslateState,
   { info }: { readonly info: NativeMessage },
@@ -24,7 +24,7 @@ export function translateMessage(
   return modelInForce(next, info)
 }
 
-/** OpenCode has what was said in mid-turn; the next step of the model will hear it. */
+/** OpenCode has received a steered prompt; the next step of the model will see it. */
 function heardOf({ sent, unheard }: Turn, id: string): Partial<Turn> {
   if (!sent.includes(id)) return {}
   return { sent: sent.filter((one) => one !== id), unheard: [...unheard, id] }

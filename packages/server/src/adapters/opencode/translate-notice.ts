@@ -11,7 +11,7 @@ import {
   withDenied,
 } from './translate-state.ts'
 
-/** A subagent gets a session of its own. Until its call says which it is, the latest call without one is taken. */
+/** A subagent gets a session of its own. Until its call names the session, the latest call without one is assumed. */
 export function meetSession(state: TranslateState, { info }: { readonly info: NativeSession }): Translation {
   const { id, parentID } = info
   if (parentID === undefined || id in state.sessions || !(parentID in state.sessions)) return nothing(state)
@@ -23,7 +23,7 @@ export function meetSession(state: TranslateState, { info }: { readonly info: Na
   return nothing({ ...state, sessions: { ...state.sessions, [id]: open?.[0] } })
 }
 
-/** Of a session that changed, only its name is of interest. */
+/** Of the changes of a session, only its title matters. */
 export function followSession(
   state: TranslateState,
   { info }: { readonly info: NativeSession },
@@ -62,7 +62,7 @@ export function updatePlan(
   }
 }
 
-/** Once: without a beginning it was told already. */
+/** Reports a compaction once: without a start it was reported already. */
 export function endCompaction(
   state: TranslateState,
   { sessionID }: { readonly sessionID: string },
@@ -79,7 +79,7 @@ export function endCompaction(
   return { state: { ...state, compaction: undefined }, outputs: [output] }
 }
 
-/** The connection asks the person; here only which call it is about is kept, and the change it would make. */
+/** The connection asks the person. Here only the call of the request is kept, with the change it would make. */
 export function rememberRequest(
   state: TranslateState,
   { id, tool, metadata }: NativeProperties<'permission.asked'>,
@@ -92,7 +92,7 @@ export function rememberRequest(
   return nothing({ ...withCall(state, callId, { ...call, patch }), requests })
 }
 
-/** A refusal, also one that OpenCode gave by itself because another call of the step was refused. */
+/** Takes a refusal, also one that OpenCode made by itself because another call of the step was refused. */
 export function takeReply(
   state: TranslateState,
   { requestID, reply }: NativeProperties<'permission.replied'>,
@@ -101,7 +101,7 @@ export function takeReply(
   return nothing(reply === 'reject' && callId !== undefined ? withDenied(state, callId) : state)
 }
 
-/** The connection sees to it. */
+/** Events that the connection handles. */
 export const seenTo = (state: TranslateState): Translation => nothing(state)
 
 type Told = Omit<Extract<AgentOutput, { type: 'agent.noticed' }>, 'type'>
@@ -113,7 +113,7 @@ function telling<Properties>(tell: (properties: Properties) => Told) {
   })
 }
 
-/** What OpenCode has to say beside the conversation. */
+/** Messages beside the conversation. */
 export const notices = {
   'tui.toast.show': telling(({ title, message, variant }: NativeProperties<'tui.toast.show'>) => ({
     level: variant === 'error' || variant === 'warning' ? variant : 'info',

@@ -8,7 +8,7 @@ import { measureStep } from './translate-usage.ts'
 type Handled = Exclude<NativePartType, keyof typeof ignoredParts>
 type Handler = (state: TranslateState, part: never, gap: boolean) => Translation
 
-/** One entry for every part that is not ignored; the compiler says which is missing. */
+/** One handler for every part that is not ignored; a missing one does not compile. */
 export const partHandlers = {
   text: translateBlock,
   reasoning: translateBlock,
@@ -20,8 +20,8 @@ export const partHandlers = {
 } satisfies Record<Handled, Handler>
 
 /**
- * A part of a message. Those of prompts are our own words coming back; those of messages that this turn did not bring
- * are old: OpenCode tidies up what it no longer shows the model.
+ * A part of a message. Parts of prompts repeat what we sent. Parts of messages from before this turn are old: OpenCode
+ * edits what it no longer shows the model.
  */
 export function translatePart(
   state: TranslateState,
@@ -37,7 +37,7 @@ export function translatePart(
   return isOurs ? (handler as Handler)(state, part as never, gap) : nothing(state)
 }
 
-/** The model made a file. There is no block for it: people are told. */
+/** The model created a file. There is no block for it, so it becomes a notice. */
 function tellOfFile(state: TranslateState, { id, sessionID, mime, filename, url }: NativeFile): Translation {
   if (state.done.has(id)) return nothing(state)
   const output: AgentOutput = {
@@ -51,7 +51,7 @@ function tellOfFile(state: TranslateState, { id, sessionID, mime, filename, url 
   return { state: withDone(state, id), outputs: [output] }
 }
 
-/** Put where the prompt would be, when the conversation is about to be summed up. */
+/** Comes in place of a prompt when the conversation is about to be compacted. */
 function beginCompaction(
   state: TranslateState,
   { id, sessionID, auto }: { readonly id: string; readonly sessionID: string; readonly auto: boolean },

@@ -3,21 +3,21 @@ import { translate } from './translate.ts'
 import { translateBlock, withGap } from './translate-block.ts'
 import { nothing, type TranslateState, type Translation } from './translate-state.ts'
 
-/** What OpenCode has kept of a session. */
+/** What OpenCode has stored of a session. */
 export type SessionSnapshot = {
   readonly sessionID: string
   readonly messages: readonly { readonly info: NativeMessage; readonly parts: readonly NativePart[] }[]
   readonly todos: readonly NativeTodo[]
 }
 
-/** The stream of events broke off: from here on, no pieces of what was being written are taken. */
+/** The event stream broke off: from now on, deltas of open blocks are ignored. */
 export function afterGap(state: TranslateState): TranslateState {
   return withGap(state)
 }
 
 /**
- * What was missed, from what OpenCode has kept: the messages since the turn began, told as if they came now. What was
- * told before is not told again, and what the stream says once more afterwards says nothing new.
+ * Reports what was missed, from what OpenCode has stored: the messages since the start of the turn, as if they came
+ * now. Nothing is reported twice, and later repetitions in the stream have no effect.
  */
 export function reconcile(state: TranslateState, snapshot: SessionSnapshot): Translation {
   const { sessionID, messages, todos } = snapshot
@@ -32,7 +32,7 @@ export function reconcile(state: TranslateState, snapshot: SessionSnapshot): Tra
   return then(next, { type: 'todo.updated', properties: { sessionID, todos } })
 }
 
-/** Whether it works or is idle now: told last, since it may end the turn. */
+/** Reports whether the session is busy or idle. Comes last, since it may end the turn. */
 export function reconcileStatus(state: TranslateState, status: NativeStatus): Translation {
   const sessionID = state.root
   const now = { type: 'session.status', properties: { sessionID, status } }
@@ -41,7 +41,7 @@ export function reconcileStatus(state: TranslateState, status: NativeStatus): Tr
   return then(then(nothing(state), busy), now)
 }
 
-/** A part as it is now. Of a text that is still being written, only its end can tell what it is. */
+/** Reports a part as it is now. For an unfinished text, only its end contains the whole text. */
 export function tellPart(state: TranslateState, sessionID: string, part: NativePart): Translation {
   const message = state.messages.get(part.messageID)
   if ((part.type === 'text' || part.type === 'reasoning') && message?.role === 'assistant') {
@@ -50,7 +50,7 @@ export function tellPart(state: TranslateState, sessionID: string, part: NativeP
   return translate(state, { type: 'message.part.updated', properties: { sessionID, part } })
 }
 
-/** The word that says so was missed: the summary is whole. */
+/** The event was missed, but the summary is complete. */
 export function tellCompaction(state: TranslateState, info: NativeMessage): Translation {
   const { sessionID } = info
   const whole = info.role === 'assistant' && info.summary && info.finish !== undefined && !info.error

@@ -3,59 +3,62 @@ import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { NativeError } from './native.ts'
 
 export type TranslateContext = {
-  /** The session of OpenCode's that this is all about. */
+  /** The OpenCode session of this conversation. */
   readonly root: string
   readonly cwd?: string | undefined
   readonly title?: string | undefined
-  /** How large the context of each model is, by `provider/model`. */
+  /** The context size of each model, by `provider/model`. */
   readonly windows?: Readonly<Record<string, number>>
-  /** The MCP servers: their tools begin with their names. */
+  /** The MCP servers: the names of their tools start with the name of the server. */
   readonly servers?: readonly string[]
-  /** What the conversation has used so far. */
+  /** The usage of the conversation so far. */
   readonly total?: TokenUsage
   readonly costUsd?: number
 }
 
-/** Everything the translator remembers. A value: it is replaced, never changed. */
+/** The whole state of the translator. Immutable. */
 export type TranslateState = {
   readonly root: string
   readonly cwd: string | undefined
   readonly title: string | undefined
   readonly windows: Readonly<Record<string, number>>
   readonly servers: readonly string[]
-  /** The tool call of each subagent's session, the latest; the root has none. */
+  /** The latest tool call of each subagent's session; the root has none. */
   readonly sessions: Readonly<Record<string, string | undefined>>
   readonly turn: Turn | undefined
   readonly interrupting: boolean
-  /** What this turn brought, by the agent's ids. Another turn begins without. */
+  /** The messages, blocks and calls of this turn, by the agent's ids. Cleared for each turn. */
   readonly messages: ReadonlyMap<string, Message>
   readonly blocks: ReadonlyMap<string, OpenBlock>
   readonly calls: ReadonlyMap<string, Call>
-  /** Parts of which everything was said. */
+  /** Parts that were reported completely. */
   readonly done: ReadonlySet<string>
-  /** Of those, the texts that were over for us before OpenCode said so: what was told of them. */
+  /** Of those, the texts that were ended here before OpenCode ended them, with the text as reported. */
   readonly early: ReadonlyMap<string, string>
-  /** The call that a request for permission is about. */
+  /** The call of each permission request. */
   readonly requests: ReadonlyMap<string, string>
   readonly plans: Readonly<Record<string, string>>
   readonly usage: UsageSoFar
   readonly compaction: Compaction | undefined
   readonly saidModel: string | undefined
-  /** When the attempt that was told of last begins. */
+  /** When the last reported retry starts. */
   readonly saidRetry: number | undefined
-  /** The turn that was the last has told of its error; what is said of it later is the same again. */
+  /** Whether the last turn has reported its error: later reports of it are repetitions. */
   readonly saidError: boolean
 }
 
 export type Turn = {
   /** When its prompt was sent, in milliseconds since 1970. */
   readonly at: number
-  /** The agent works on it. Before that, an end is of something else. */
+  /** Whether the agent works on it. Before that, an end belongs to something else. */
   readonly begun: boolean
-  /** Steering that was sent and not seen yet; and that was seen, but that no step of the model has heard. */
+  /**
+   * Steered prompts that were sent and not seen yet (`sent`), and those that were seen, but not by a step of the model
+   * (`unheard`).
+   */
   readonly sent: readonly string[]
   readonly unheard: readonly string[]
-  /** Steering that came too late for the turn as OpenCode sees it: it must be given a push. */
+  /** A steered prompt that came too late for OpenCode's turn: it must be sent again. */
   readonly orphan: string | undefined
   readonly answer: Answer | undefined
   readonly error: NativeError | undefined
@@ -64,7 +67,7 @@ export type Turn = {
   readonly costUsd: number
 }
 
-/** The latest message of the model's in the main line. */
+/** The latest message of the main agent. */
 export type Answer = {
   readonly id: string
   readonly completed: boolean
@@ -74,7 +77,7 @@ export type Answer = {
 
 export type Message = {
   readonly role: 'user' | 'assistant'
-  /** It says, for the model, what was before. */
+  /** Whether it is the summary of a compaction. */
   readonly summary: boolean
 }
 
@@ -83,12 +86,12 @@ export type OpenBlock = {
   readonly sessionID: string
   readonly messageID: string
   readonly text: string
-  /** Pieces of it were missed: no more are taken, until it comes whole. */
+  /** Whether deltas were missed: further ones are ignored until the whole text comes. */
   readonly gapped: boolean
 }
 
 export type Call = {
-  /** The agent's own name of it. */
+  /** The agent's own key of the call. */
   readonly key: string
   readonly tool: string
   readonly sessionID: string
@@ -96,9 +99,9 @@ export type Call = {
   readonly called: boolean
   readonly denied: boolean
   readonly title: string
-  /** What was told of its output so far; undefined once it cannot be told in pieces. */
+  /** The output as streamed so far; undefined once it can no longer be streamed. */
   readonly output: string | undefined
-  /** The change it asked permission for. */
+  /** The change for which it asked permission. */
   readonly patch: string | undefined
 }
 
@@ -145,7 +148,7 @@ export function initialState(context: TranslateContext): TranslateState {
   }
 }
 
-/** A turn of the host's begins: its prompt is about to be sent. */
+/** A turn of the host begins: its prompt is about to be sent. */
 export function withTurn(state: TranslateState, at: number): TranslateState {
   return {
     ...state,
@@ -173,17 +176,17 @@ export function withTurn(state: TranslateState, at: number): TranslateState {
   }
 }
 
-/** Words into the turn that runs, under this id of a message. */
+/** A prompt is steered into the running turn, under this message id. */
 export function withSteering(state: TranslateState, messageId: string): TranslateState {
   return withinTurn(state, (turn) => ({ sent: [...turn.sent, messageId] }))
 }
 
-/** They could not be handed over: nobody need wait for them. */
+/** A steered prompt could not be sent, so it is not awaited. */
 export function withoutSteering(state: TranslateState, messageId: string): TranslateState {
   return withinTurn(state, (turn) => ({ sent: turn.sent.filter((id) => id !== messageId) }))
 }
 
-/** It was given its push. */
+/** The orphaned steered prompt was sent again. */
 export function withoutOrphan(state: TranslateState): TranslateState {
   return withinTurn(state, () => ({ orphan: undefined }))
 }
@@ -192,7 +195,7 @@ export function withoutTurn(state: TranslateState): TranslateState {
   return { ...state, turn: undefined, interrupting: false }
 }
 
-/** The host asked the agent to stop: calls that are cut off from now on were cancelled. */
+/** The host asked the agent to stop: calls that are interrupted from now on were cancelled. */
 export function withInterrupt(state: TranslateState): TranslateState {
   return { ...state, interrupting: true }
 }
@@ -216,7 +219,7 @@ export function withDone(state: TranslateState, id: string): TranslateState {
   return { ...state, done: new Set(state.done).add(id) }
 }
 
-/** The agent's own name of a call: the model's ids are unique only within a message. */
+/** The agent's own key of a call: the ids of the model are unique only within a message. */
 export function callKey({ messageID, callID }: { messageID: string; callID: string }): string {
   return `${messageID}/${callID}`
 }

@@ -5,7 +5,7 @@ import type { Call } from './translate-state.ts'
 
 type About = Pick<Call, 'denied' | 'patch'> & { readonly interrupting: boolean }
 
-/** How a call ended, and what it gave. */
+/** The outcome and the content of a call. */
 export function resultOf(part: NativeTool, about: About): { outcome: ToolOutcome; content: ToolContent[] } {
   const { state } = part
   if (state.status === 'error') {
@@ -24,7 +24,7 @@ export function resultOf(part: NativeTool, about: About): { outcome: ToolOutcome
   }
 }
 
-/** No exit code: it was cut off, by a person or because it took too long. */
+/** Without an exit code, the command was interrupted by a person or timed out. */
 function outcomeOfCommand({ exit }: NativeMetadata, { interrupting }: About): ToolOutcome {
   if (exit === 0 || exit === undefined) return 'completed'
   return exit === null && interrupting ? 'cancelled' : 'failed'
@@ -65,7 +65,7 @@ function contentOf(
   }
 }
 
-/** A new file whole, a known one as the change that was asked for. */
+/** A new file is given whole, an existing one as the change that was requested. */
 function written(
   input: Readonly<Record<string, unknown>>,
   { output, metadata, patch }: Given,

@@ -15,8 +15,8 @@ import {
 import { resultOf } from './translate-tool-result.ts'
 
 /**
- * A tool call: pending while its input is written, running, then completed or in error. A state may be missed, none
- * is told twice.
+ * A tool call: pending while its input is written, running, then completed or error. A state may be missing, and none
+ * is reported twice.
  */
 export function translateTool(state: TranslateState, part: NativeTool): Translation {
   const { id, state: now } = part
@@ -29,7 +29,7 @@ export function translateTool(state: TranslateState, part: NativeTool): Translat
   return also(called, end(called.state, part))
 }
 
-/** Before its input was whole. */
+/** True if the call was interrupted before its input was complete. */
 function wasCutOff(part: NativeTool): boolean {
   const { status, input } = part.state
   return status === 'error' && metadataOf(part).interrupted === true && Object.keys(input).length === 0
@@ -69,7 +69,7 @@ function call(state: TranslateState, part: NativeTool): Translation {
   }
 }
 
-/** What a command has printed so far, and which session a subagent works in. */
+/** Takes the output of a command so far, or the session of a subagent. */
 function progress(state: TranslateState, part: NativeTool): Translation {
   const { id, tool } = part
   const { output, sessionId } = metadataOf(part)

@@ -27,7 +27,10 @@ export function followStatus(
   }
 }
 
-/** Once for each attempt: after a gap it may be said again. What the attempt has brought goes when the next one begins. */
+/**
+ * Reports each retry once, since it may be repeated after a gap. The output of the failed attempt is retracted when
+ * the next one starts.
+ */
 function tryAgain(
   state: TranslateState,
   sessionID: string,
@@ -51,8 +54,8 @@ function tryAgain(
 }
 
 /**
- * OpenCode says idle when it is done; after an error or an abort also before that, while its last message is still
- * open. Only then is it ready for another prompt.
+ * OpenCode reports idle when it is done; after an error or an abort also earlier, while its last message is still
+ * open. Only once that is complete is it ready for another prompt.
  */
 export function becomeIdle(
   state: TranslateState,
@@ -89,7 +92,7 @@ export function takeError(
   return { state, outputs: [notice] }
 }
 
-/** The prompt was not even taken up. */
+/** The prompt failed before it was started. */
 export function failToBegin(state: TranslateState): Translation {
   const { turn } = state
   return turn && !turn.begun && turn.error ? endTurn(state, turn) : nothing(state)
@@ -121,7 +124,7 @@ function isAbort({ name }: NativeError): boolean {
   return name === 'MessageAbortedError'
 }
 
-/** What to do, where the agent's own words do not say it. */
+/** Advice where the agent's own message has none. */
 const advice: Readonly<Record<string, string>> = {
   401: 'Check the key of the provider, or sign in with the program itself: opencode auth login',
   403: 'Check the key of the provider, or sign in with the program itself: opencode auth login',
@@ -151,7 +154,7 @@ function codeOf({ name }: NativeError, status: number | undefined): ErrorInfo['c
   return status === 529 ? 'busy' : 'agent_failed'
 }
 
-/** Its words, without the stack that OpenCode adds to what it did not expect. */
+/** The message of the error, without the stack that OpenCode adds to unexpected errors. */
 function messageOf({ name, data }: NativeError): string {
   const { message } = (data ?? {}) as { message?: unknown }
   return typeof message === 'string' && message !== '' ? message.replace(/\n\s+at [\s\S]*$/, '') : name

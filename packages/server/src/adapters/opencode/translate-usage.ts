@@ -3,7 +3,9 @@ import type { AgentOutput } from '../../core/agent-adapter.ts'
 import type { NativeStep } from './native.ts'
 import { nothing, type TranslateState, type Translation, withDone, withinTurn } from './translate-state.ts'
 
-/** A step of the model is over: what it used, subagents included. Only the main line fills the context. */
+/**
+ * A step of the model is over: takes its usage, including subagents. Only steps of the main agent fill the context.
+ */
 export function measureStep(state: TranslateState, step: NativeStep): Translation {
   if (state.done.has(step.id)) return nothing(state)
   const used = tokensOf(step.tokens)

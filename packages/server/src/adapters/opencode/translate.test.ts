@@ -8,14 +8,14 @@ import { initialState, type TranslateState, withSteering, withTurn } from './tra
 
 const one = <Type extends AgentOutput['type']>(name: string, type: Type) => outputsOf(allOutputs(name), type)
 
-it('streams what a command prints while it prints it', () => {
+it('streams the output of a command while it runs', () => {
   expect(one('tool-allowed', 'tool-call.output-streamed').map(({ text }) => text)).toEqual(['one\n', 'two\n'])
   expect(one('tool-allowed', 'tool-call.ended')).toMatchObject([
     { outcome: 'completed', content: [{ type: 'terminal', output: 'one\ntwo\n', exitCode: 0 }] },
   ])
 })
 
-it('tells how calls end', () => {
+it('reports the outcome of calls', () => {
   const outcomes = (name: string) => one(name, 'tool-call.ended').map(({ outcome }) => outcome)
   expect(outcomes('tool-failed')).toEqual(['failed'])
   expect(outcomes('tool-denied')).toEqual(['denied'])
@@ -25,14 +25,14 @@ it('tells how calls end', () => {
   expect(outcomes('tool-unknown')).toEqual(['completed', 'failed'])
 })
 
-it('tells words before the call that they came before, though OpenCode ends them later', () => {
+it('reports texts before the call that they precede, though OpenCode ends them later', () => {
   const order = allOutputs('tool-allowed').flatMap(({ type }) =>
     type === 'text.written' || type === 'tool-call.called' ? [type] : [],
   )
   expect(order).toEqual(['text.written', 'tool-call.called', 'text.written'])
 })
 
-it('loses no word of a text that goes on behind a call', () => {
+it('loses no part of a text that continues after a call', () => {
   const lines = readFixture('tool-allowed')
   const grown = lines.map((line) => {
     const { part } = (line.properties ?? {}) as {
@@ -56,7 +56,7 @@ it('loses no word of a text that goes on behind a call', () => {
   expect(texts).toEqual([before[0], ' And more.', `${before[1]} And more.`])
 })
 
-it('tells what calls are', () => {
+it('describes calls', () => {
   const [first, second] = one('parallel-tools', 'tool-call.called')
   expect(first).toMatchObject({ name: 'bash', kind: 'execute', title: 'echo a' })
   expect(first?.toolCallId).not.toBe(second?.toolCallId)
@@ -76,13 +76,13 @@ it.each([
     ['b.ts', 'a.ts'],
   ],
   ['*** Update File: a.ts\n*** Move to: ../b.ts\n@@', 'move', 'Move a.ts to ../b.ts', ['a.ts', '../b.ts']],
-] as const)('tells what a patch does to files: %j', (patch, kind, title, paths) => {
+] as const)('describes what a patch does to files: %j', (patch, kind, title, paths) => {
   const patchText = `*** Begin Patch\n${patch}\n*** End Patch`
   const locations = paths.map((path) => ({ path }))
   expect(describeTool('apply_patch', { patchText })).toEqual({ kind, title, locations })
 })
 
-it('shows changes of files as such, also of a file that was overwritten', () => {
+it('shows changes of files as diffs, also for a file that was overwritten', () => {
   const contents = one('edit', 'tool-call.ended').flatMap(({ content }) => content)
   const diffs = contents.filter((content) => content.type === 'diff')
   expect(diffs.toSorted((a, b) => (a.path < b.path ? -1 : 1))).toMatchObject([
@@ -92,12 +92,12 @@ it('shows changes of files as such, also of a file that was overwritten', () => 
   ])
 })
 
-it('gives an image that a tool read as an image', () => {
+it('returns an image that a tool read as an image', () => {
   const [ended] = one('read-image', 'tool-call.ended')
   expect(ended?.content.at(-1)).toMatchObject({ type: 'image', mimeType: 'image/png' })
 })
 
-it('puts what a subagent does under the call that began it', () => {
+it('puts the outputs of a subagent under its call', () => {
   const [task, inner] = one('subagent', 'tool-call.called')
   expect(task).toMatchObject({ kind: 'subagent', title: 'count stars' })
   expect(inner).toMatchObject({ name: 'bash', parentToolCallId: task?.toolCallId })
@@ -115,14 +115,14 @@ it('puts what a subagent does under the call that began it', () => {
   expect(one('command-subtask', 'text.written')[0]?.parentToolCallId).toBe(started?.toolCallId)
 })
 
-it('tells the plan, each change once', () => {
+it('reports each change of the plan once', () => {
   expect(one('todos', 'plan.updated').map(({ entries }) => entries.map(({ status }) => status))).toEqual([
     ['in-progress', 'pending'],
     ['completed', 'pending'],
   ])
 })
 
-it('counts what was used, and how full the context is', () => {
+it('counts tokens, and the size of the context', () => {
   const [turn] = one('subagent', 'turn.ended')
   expect(turn).toMatchObject({ usage: { input: 400, output: 80 } })
   expect(turn?.costUsd).toBeCloseTo(0.00056)
@@ -132,14 +132,14 @@ it('counts what was used, and how full the context is', () => {
   })
 })
 
-it('tells a compaction with its summary, and not as something the agent said', () => {
+it('reports a compaction with its summary, and not as a text of the agent', () => {
   expect(one('compact', 'context.compacted')).toEqual([
     { type: 'context.compacted', trigger: 'manual', before: 120, summary: 'A summary.' },
   ])
   expect(one('compact-auto', 'context.compacted')).toMatchObject([{ trigger: 'auto', before: 99_050 }])
 })
 
-it('takes back what an attempt brought that broke off', () => {
+it('retracts the output of an attempt that broke off', () => {
   const outputs = allOutputs('stream-broken')
   const [retracted] = outputsOf(outputs, 'block.retracted')
   expect(outputsOf(outputs, 'text.streamed')[0]?.blockId).toBe(retracted?.blockId)
@@ -150,18 +150,18 @@ it.each([
   ['error-400', 'agent_failed', 'That is no request.'],
   ['error-401', 'agent_not_signed_in', 'Who are you? Check the key'],
   ['model-unknown', 'agent_failed', 'Model not found: mock/nobody.'],
-])('ends %s with the code %s and the words of the error', (name, code, words) => {
+])('ends %s with the code %s and the message of the error', (name, code, words) => {
   const [ended] = one(name, 'turn.ended')
   expect(ended).toMatchObject({ outcome: 'failed', error: { code } })
   expect(ended?.error?.message).toContain(words)
   expect(one(name, 'agent.noticed')).toEqual([])
 })
 
-it('gives a result of the wanted shape', () => {
+it('returns structured output', () => {
   expect(one('structured-output', 'turn.ended')).toMatchObject([{ structuredOutput: { count: 2 } }])
 })
 
-it('says which model answers, and a title that OpenCode gave', () => {
+it('reports the model, and a title that OpenCode set', () => {
   expect(one('effort', 'session.configured')).toEqual([
     { type: 'session.configured', effective: { model: 'mock/m2' } },
   ])
@@ -175,13 +175,13 @@ const message = (info: object) => ({
   properties: { sessionID: 'ses_1', info: { sessionID: 'ses_1', ...info } },
 })
 
-it('does not take the end of something else for the end of a turn', () => {
+it('does not take an unrelated end for the end of a turn', () => {
   const state = withTurn(initialState({ root: 'ses_1' }), 1)
   const { outputs } = busy(state, 'idle')
   expect(outputs).toEqual([])
 })
 
-it('waits for the last message of a turn before it ends it', () => {
+it('waits for the last message of a turn before it ends the turn', () => {
   let { state } = busy(withTurn(initialState({ root: 'ses_1' }), 1), 'busy')
   const answer = { id: 'msg_2', role: 'assistant', parentID: 'msg_1', providerID: 'p', modelID: 'm' }
   state = translate(state, message({ ...answer, time: { created: 2 } })).state
@@ -190,7 +190,7 @@ it('waits for the last message of a turn before it ends it', () => {
   expect(busy(state, 'idle').outputs).toMatchObject([{ type: 'turn.ended', outcome: 'completed' }])
 })
 
-it('asks for a push when steering came too late for the turn', () => {
+it('marks a steered prompt that came too late, so that it is sent again', () => {
   const answer = { role: 'assistant', providerID: 'p', modelID: 'm', time: { created: 2, completed: 3 } }
   let { state } = busy(withTurn(initialState({ root: 'ses_1' }), 1), 'busy')
   state = translate(state, message({ id: 'msg_2', ...answer })).state
@@ -205,7 +205,7 @@ it('asks for a push when steering came too late for the turn', () => {
   expect(busy(state, 'idle').outputs).toMatchObject([{ type: 'turn.ended', outcome: 'completed' }])
 })
 
-it('tells what OpenCode does without a turn of ours as in one', () => {
+it('translates OpenCode’s work outside a turn of the host in the same way', () => {
   const lines = readFixture('tool-allowed').filter(({ type }) => type !== 'parley.turn')
   const outputs: AgentOutput[] = []
   let state = beginning(lines)

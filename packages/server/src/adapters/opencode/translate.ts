@@ -19,14 +19,14 @@ import { nothing, type TranslateState, type Translation } from './translate-stat
 import { becomeIdle, followStatus, takeError } from './translate-turn.ts'
 
 /**
- * The events of OpenCode as outputs of ours. Pure: the same events from the same state give the same outputs.
+ * Translates the events of OpenCode into outputs. Pure: the same events from the same state give the same outputs.
  * - every block and every call has the id of its part, which OpenCode uses once.
- * - no text twice, none lost: deltas are given on, and the whole text, when it comes, is written once; if pieces were
- *   missed, what is missing is given as one delta before that.
- * - a part of which everything was said says nothing more, whatever comes: an event may come again after a gap.
- * - what a subagent's session says carries the tool call that began it.
- * - a turn ends when OpenCode is idle and its last message is whole.
- * - nothing throws: what is not understood is given on as `agent.unrecognised`, with the reason.
+ * - no text twice, none lost: deltas are passed on, and the whole text is written once when it comes; if deltas were
+ * missed, the missing text is given as one delta before that.
+ * - a part that was reported completely gives no more output: an event may be repeated after a gap.
+ * - outputs of a subagent's session carry the tool call that started it.
+ * - a turn ends when OpenCode is idle and its last message is complete.
+ * - nothing throws: an event that is not understood becomes `agent.unrecognised`, with the reason.
  */
 export function translate(state: TranslateState, event: unknown): Translation {
   const type = typeOf(event)
@@ -40,7 +40,7 @@ export function translate(state: TranslateState, event: unknown): Translation {
 type Handler = (state: TranslateState, properties: never) => Translation
 type Handled = Exclude<NativeType, keyof typeof ignored>
 
-/** One entry for every event that is not ignored; the compiler says which is missing. */
+/** One handler for every event that is not ignored; a missing one does not compile. */
 export const handlers = {
   // conversation
   'message.updated': translateMessage,
@@ -69,7 +69,7 @@ export const handlers = {
   ...notices,
 } satisfies Record<Handled, Handler>
 
-/** Whether it is of this conversation or one of its subagents, or of no conversation at all. */
+/** Whether the event belongs to this conversation, one of its subagents, or no conversation at all. */
 export function concerns(state: TranslateState, event: unknown): boolean {
   const properties = propertiesOf(event)
   const session = properties.sessionID

@@ -2,9 +2,9 @@ import type { OpencodeClient } from '@opencode-ai/sdk/v2/client'
 import { catchUp, type Now } from './catch-up.ts'
 import { failToBegin } from './translate-turn.ts'
 
-/** How long after an error, or after a gap, a prompt may still be taken up. */
+/** How long after an error, or after a gap, a prompt may still be started. */
 const takeUpMs = 1_000
-/** How often, and how soon after another, it is asked what was missed. */
+/** How often and at what interval missed events are requested. */
 const mostAttempts = 25
 const againMs = 200
 
@@ -16,26 +16,26 @@ export type WatchContext = {
 }
 
 /**
- * What is looked after beside the stream of events: a prompt that nothing came of, and what was missed. Whatever waits
- * here waits for one turn, and does nothing once another has begun or all is over.
+ * Watches a turn beside the event stream, for a prompt that is never started and for missed events. Everything that
+ * waits here waits for one turn, and does nothing once another has begun or the connection is over.
  */
 export class TurnWatch {
   readonly #context: WatchContext
   readonly #timers = new Set<NodeJS.Timeout>()
   #round = 0
-  /** The turn that may never begin. */
+  /** The turn that may never start. */
   #doubted: number | undefined
 
   constructor(context: WatchContext) {
     this.#context = context
   }
 
-  /** The turn that is watched, as a number of its own. */
+  /** The number of the watched turn. */
   get round(): number {
     return this.#round
   }
 
-  /** Another turn begins, or all is over. */
+  /** Another turn begins, or the connection is over. */
   begin(): number {
     for (const timer of this.#timers) clearTimeout(timer)
     this.#timers.clear()
@@ -43,7 +43,7 @@ export class TurnWatch {
     return this.#round
   }
 
-  /** OpenCode may have let go of a prompt without a word. If it does not begin with it soon, it will not. */
+  /** OpenCode may have dropped a prompt without a message. If it does not start it soon, it never will. */
   doubt(): void {
     const { turn } = this.#context.now.state()
     if (!turn || turn.begun || this.#doubted === this.#round) return
@@ -53,14 +53,14 @@ export class TurnWatch {
     })
   }
 
-  /** An error before the work began: if it does not begin, the error was why. */
+  /** An error before the start of the work: if the work does not start, the error is the reason. */
   awaitTakingUp(): void {
     const { turn } = this.#context.now.state()
     if (!turn?.error || turn.begun) return
     this.#later(() => void this.#context.now.give(failToBegin(this.#context.now.state())))
   }
 
-  /** `certain`: the turn that is open now will not begin any more, if it has not. */
+  /** `certain`: the turn that is open now will not start any more, if it has not. */
   async catchUp(certain = false): Promise<void> {
     const { client, now, isOver, problem } = this.#context
     const round = this.#round

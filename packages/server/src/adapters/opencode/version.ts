@@ -1,14 +1,14 @@
-/** The oldest that is known to ask before it acts, and to say what it does in the words that are translated here. */
+/** The oldest version that is known to ask before it acts, and whose events are translated here. */
 export const oldestVersion = '1.18.33'
 
-/** How a person gets further. `signIn` is a command. */
+/** Advice for people. `signIn` is a command. */
 export type Advice = {
-  /** What a person does for a version that works. */
+  /** How to get a version that works. */
   readonly getIt: string
   readonly signIn: string
 }
 
-/** Why this version is refused, or nothing. One that cannot be read is. */
+/** Why this version is refused; undefined if it is not. A version that cannot be parsed is refused. */
 export function tooOld(version: string, getIt: string): string | undefined {
   const given = numbersOf(version)
   const needed = numbersOf(oldestVersion) ?? []
@@ -16,7 +16,7 @@ export function tooOld(version: string, getIt: string): string | undefined {
   return `OpenCode ${version} is too old: Parley needs ${oldestVersion} or later. ${getIt}`
 }
 
-/** What comes before a version, such as its beta, is older than that. */
+/** A prerelease, such as a beta, is older than its version. */
 function numbersOf(version: string): number[] | undefined {
   const [, major, minor, patch, before] = /^v?(\d+)\.(\d+)\.(\d+)(-)?/.exec(version) ?? []
   if (major === undefined) return undefined

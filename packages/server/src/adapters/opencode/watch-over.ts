@@ -1,7 +1,10 @@
 import { spawn } from 'node:child_process'
 import { markVariable } from '../leftovers.ts'
 
-/** It reads until nobody is left who could write: then this process is gone, however it went, and the server goes too. */
+/**
+ * Reads stdin until all writers have closed it. Then this process has ended, in whatever way, and the script ends the
+ * server.
+ */
 const script = `
 while read -r _; do :; done
 kill -TERM "-$1" 2>/dev/null
@@ -15,7 +18,7 @@ for file in /proc/[0-9]*/environ; do
 done
 `
 
-/** Watches over a server from outside this process. The result ends the watch. */
+/** Watches over a server from a separate process. The returned function ends the watch. */
 export function watchOver(pid: number, mark: string): () => void {
   const watch = spawn('/bin/sh', ['-c', script, 'sh', String(pid), mark], {
     stdio: ['pipe', 'ignore', 'ignore'],

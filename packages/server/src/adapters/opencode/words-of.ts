@@ -1,6 +1,6 @@
 import { isRecord } from './describe-tool.ts'
 
-/** What an error says: one that was thrown, or one that OpenCode gave as an answer. */
+/** The message of an error, thrown or returned by OpenCode. */
 export function wordsOf(error: unknown): string {
   if (error instanceof Error) return error.message
   if (!isRecord(error)) return String(error)

@@ -12,10 +12,10 @@ export type Agents = {
 
 const agents = createStore<Agents>({ status: 'unasked', agents: [] })
 
-/** As they were last told: to look for agents takes a while, and a session has only the id of its own. */
+/** The names of the last listing. Probing the agents takes a while, and a session stores only its agent's id. */
 const names = createKeptStore<Readonly<Record<string, string>>>('agent-names', {})
 
-/** Looks for the agents on the server's machine, each by a real probe. */
+/** Lists the agents on the server's machine; the server probes each of them. */
 export async function askForAgents(): Promise<void> {
   if (agents.get().status === 'asking') return
   agents.set((before) => ({ status: 'asking', agents: before.agents }))
@@ -47,7 +47,7 @@ export function useAgentName(id: string): string {
   return useAgentNames()(id)
 }
 
-/** What agents are called, by their ids. */
+/** Returns a function that maps an agent's id to its name. */
 export function useAgentNames(): (id: string) => string {
   const { agents: known } = useAgents()
   const kept = useStore(names)

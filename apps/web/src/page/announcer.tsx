@@ -2,7 +2,7 @@ import { createStore, useStore } from './store.ts'
 
 const words = createStore('')
 
-/** Tells people who listen to the page. One place, politely: the stream itself is not read out. */
+/** Announces a text to screen readers through one polite live region. The streamed text itself is not announced. */
 export function announce(text: string): void {
   words.set('')
   setTimeout(() => words.set(text), 50)

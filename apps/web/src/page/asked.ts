@@ -1,6 +1,6 @@
 let asked = ''
 
-/** Keys on a button of a panel are typed ahead: they are meant for what it opens. */
+/** A key on a button in a panel is typed ahead for what the button opens, so it does not end the claim to the focus. */
 const forget = ({ type, target }: Event) => {
   if (type === 'keydown' && target instanceof Element && target.closest('aside button')) return
   asked = ''
@@ -8,7 +8,7 @@ const forget = ({ type, target }: Event) => {
 addEventListener('keydown', forget, true)
 addEventListener('pointerdown', forget, true)
 
-/** What comes only later may take the focus for having been asked for, until the person does something else. */
+/** Lets a part that loads later take the focus, until the person presses a key or clicks somewhere else. */
 export function ask(what: string): void {
   asked = what
 }

@@ -2,7 +2,7 @@ import { Component, type ReactNode } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Problem } from '../parts/problem.tsx'
 
-/** The last net: a defect of the page says so and offers a way on. Nothing of a session is lost by it. */
+/** The page's error boundary: shows the error and offers a reload. No session data is lost. */
 export class Catcher extends Component<{ children: ReactNode }, { error: Error | undefined }> {
   override state = { error: undefined as Error | undefined }
 

@@ -4,7 +4,7 @@ import { accessToken } from './device.ts'
 
 const takenListeners = new Set<() => void>()
 
-/** Heard when the server has taken something that was sent to it. */
+/** Calls the listener whenever the server has accepted a command or a write request. */
 export function onTaken(listener: () => void): void {
   takenListeners.add(listener)
 }
@@ -13,7 +13,7 @@ function taken(): void {
   for (const listener of takenListeners) listener()
 }
 
-/** The one way to the server. The key of this browser signs it in. */
+/** The page's only connection to the server. The device key of this browser signs it in. */
 export const client = createClient({
   url: location.origin,
   name: 'parley-console',

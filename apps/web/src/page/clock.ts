@@ -4,7 +4,7 @@ const now = createStore(Date.now())
 setInterval(() => document.hidden || now.set(Date.now()), 20_000)
 addEventListener('visibilitychange', () => document.hidden || now.set(Date.now()))
 
-/** The time, for "5 min ago": moves now and then, together for the whole page. */
+/** The current time for relative times such as "5 min ago". It advances at intervals, for the whole page at once. */
 export function useNow(): number {
   return useStore(now)
 }

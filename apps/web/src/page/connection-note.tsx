@@ -2,7 +2,7 @@ import { CloudOff, LoaderCircle } from 'lucide-react'
 import { client, useConnection } from './client.ts'
 import { problemWords } from './problem-words.logic.ts'
 
-/** Says when the server cannot be heard, and nothing when all is well. */
+/** Shows a note while the server is unreachable, and nothing while it is connected. */
 export function ConnectionNote() {
   const connection = useConnection()
   if (connection.state === 'open' || connection.state === 'idle' || connection.state === 'closed') return null

@@ -34,7 +34,7 @@ export function CopyButton({
   )
 }
 
-/** The same with its name written on it. */
+/** A copy button with a visible label. */
 export function CopyText({ text, label }: { text: string; label: string }) {
   const { copied, copy } = useCopy(() => text)
   return (

@@ -3,8 +3,8 @@ import { ParleyError, signedText } from '@parley/protocol'
 import { type DBSchema, type IDBPDatabase, openDB } from 'idb'
 
 /**
- * What this browser is at the server: a key that no script can read, and the id under which the server knows its
- * public half. The access token lives in this tab's memory only.
+ * The identity of this browser at the server: a private key that no script can read, and the id of its public key.
+ * The access token is kept only in the memory of this tab.
  */
 export type KeptDevice = { readonly deviceId: string; readonly key: CryptoKey }
 interface Kept extends DBSchema {
@@ -13,24 +13,24 @@ interface Kept extends DBSchema {
 
 const sign = 'parley:device'
 const place = 'this'
-/** A token is renewed a little before it expires. */
+/** The share of a token's lifetime after which it is renewed. */
 const usedPart = 0.9
 export const http = createHttp({ url: location.origin })
 const revokedListeners = new Set<() => void>()
 let current: { readonly token: string; readonly goodUntil: number } | undefined
 let renewing: Promise<string | undefined> | undefined
 
-/** True if a link signed this browser in. The server may have signed it out meanwhile. */
+/** True if a link signed this browser in. The server may have signed it out since. */
 export function isSignedIn(): boolean {
   return localStorage.getItem(sign) !== null
 }
 
-/** Heard when the server says that this browser was signed out. */
+/** Calls the listener when the server reports that this browser was signed out. */
 export function onRevoked(listener: () => void): void {
   revokedListeners.add(listener)
 }
 
-/** The token to send now, another one than the refused one; undefined if this browser is not signed in. */
+/** The access token to send, never the refused one. Undefined if this browser is not signed in. */
 export function accessToken(refused?: string): Promise<string | undefined> {
   if (current && current.token !== refused && performance.now() < current.goodUntil) {
     return Promise.resolve(current.token)
@@ -56,14 +56,14 @@ async function renew(isSecondTry = false): Promise<string | undefined> {
     return token
   } catch (thrown) {
     const reason = thrown instanceof ParleyError ? thrown.details?.reason : undefined
-    // The server was restarted between the two requests.
+    // The server was restarted between the two requests and does not know the nonce.
     if (reason === 'nonce' && !isSecondTry) return renew(true)
     if (reason === 'revoked') for (const listener of revokedListeners) listener()
     throw thrown
   }
 }
 
-/** From now on this browser is that device. */
+/** Stores the device that this browser signed in as. */
 export async function keepDevice(device: KeptDevice): Promise<void> {
   await (await database()).put('devices', device, place)
   localStorage.setItem(sign, device.deviceId)

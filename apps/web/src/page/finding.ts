@@ -1,9 +1,9 @@
 import { createStore, useStore } from './store.ts'
 
-/** What the reader looks for in the conversation, in small letters; empty when nothing. */
+/** The search text of the find bar, in lower case; empty without a search. */
 export const finding = createStore('')
 
-/** Whether the text has what is looked for, so that who folds it away shows it. */
+/** Whether the text contains the search text. Collapsed content that does is shown. */
 export function useIsWanted(text: string): boolean {
   return useStore(finding, (wanted) => wanted !== '' && text.toLowerCase().includes(wanted))
 }

@@ -3,13 +3,13 @@ import { promptField } from '../composer/focus-prompt.ts'
 
 export const lacksFocus = () => document.activeElement === null || document.activeElement === document.body
 
-/** The way into the list of sessions. By touch not: that raises the keyboard over what one came to see. */
+/** Focuses the search field of the session list. Not on touch devices, where the keyboard would cover the list. */
 export function focusSearch(): void {
   if (matchMedia('(pointer: coarse)').matches) return
   document.querySelector<HTMLElement>('nav input[type=search]')?.focus()
 }
 
-/** To where one goes on after what had the focus is gone. On a phone not where one writes: that raises the keyboard. */
+/** Focuses the prompt field, or the main area if there is none or on touch devices, where the keyboard would open. */
 export function focusPlace(): void {
   const prompt = promptField()
   const touched = matchMedia('(pointer: coarse)').matches
@@ -17,7 +17,7 @@ export function focusPlace(): void {
   place?.focus({ preventScroll: true })
 }
 
-/** When something that had the focus is over, it goes back to where that was begun. */
+/** Moves the focus to `to` when `open` becomes false and nothing else has the focus. */
 export function useFocusBack(open: boolean, to: () => HTMLElement | null | undefined): void {
   const was = useRef(open)
   useEffect(() => {
@@ -29,17 +29,17 @@ export function useFocusBack(open: boolean, to: () => HTMLElement | null | undef
 let leftWritingAt = Number.NEGATIVE_INFINITY
 const writingMs = 1500
 
-/** A field that somebody wrote in has gone away under them: what comes next must not get their words. */
+/** True shortly after an editable field was removed while it had the focus: the next part must not receive the keys. */
 export const wasWriting = () => performance.now() < leftWritingAt + writingMs
 
-/** What goes away with the focus in it leaves it to what comes in its place, else to the place around. */
+/** When the part is removed with the focus in it, its replacement may take the focus; otherwise `focusPlace` does. */
 export function useFocusLeft(part: RefObject<HTMLElement | null>): void {
   useLayoutEffect(() => {
     const element = part.current
     return () => {
       if (!element?.contains(document.activeElement)) return
       if (isEditable(document.activeElement)) leftWritingAt = performance.now()
-      // After what comes in its place has had its turn.
+      // The replacement takes the focus first, if it wants it.
       requestAnimationFrame(() => setTimeout(() => lacksFocus() && focusPlace()))
     }
   }, [part])

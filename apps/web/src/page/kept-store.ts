@@ -1,8 +1,8 @@
 import { createStore, type Store } from './store.ts'
 
 /**
- * A store that is kept in the browser and shared by its tabs. A browser that keeps nothing (a private window, a full
- * disk) still works; it only forgets.
+ * A store that is kept in local storage and shared by the browser's tabs. Without storage (a private window, a full
+ * disk) it works too, but forgets its state on reload.
  */
 export function createKeptStore<State extends object>(name: string, initial: State): Store<State> {
   const key = `parley:${name}`

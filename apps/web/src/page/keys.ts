@@ -5,7 +5,7 @@ import { pageDialog } from './page-dialog.ts'
 import { currentRoute, go } from './route.ts'
 import { sessions } from './sessions.ts'
 
-/** The keys of the page. A key with a modifier works anywhere, the others only where nobody is typing. */
+/** The keys of the page. A key with a modifier works everywhere, the others only outside editable fields. */
 export function startKeys(): () => void {
   const press = (event: KeyboardEvent) => {
     if (event.defaultPrevented || event.isComposing) return
@@ -27,7 +27,7 @@ export function startKeys(): () => void {
   return () => removeEventListener('keydown', press)
 }
 
-/** In a panel beside, a digit still answers a card, but a letter was not meant for the page. */
+/** With the focus in a side panel, a digit still answers a card, but a letter is not for the page. */
 function isInPanel(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest('aside') !== null
 }
@@ -44,7 +44,7 @@ const plain: Record<string, () => void> = {
   g: () => toEnd(),
 }
 
-/** To the session above or below in the list. */
+/** Opens the session above or below in the list. */
 function step(by: number): void {
   const list = sessions.getSnapshot().sessions
   const route = currentRoute()
@@ -53,7 +53,7 @@ function step(by: number): void {
   if (next) go({ name: 'session', id: next.id })
 }
 
-/** The rows of the feed are articles: the focus goes from one to the next. */
+/** Moves the focus between the rows of the timeline, which are the articles of a feed. */
 function moveRow(by: number): void {
   const rows = [...document.querySelectorAll<HTMLElement>('[role=feed] > article[data-index]')].toSorted(
     (one, other) => Number(one.dataset.index) - Number(other.dataset.index),

@@ -5,7 +5,7 @@ import { createStore, useStore } from './store.ts'
 
 type Known = Readonly<Record<string, readonly AgentModel[]>>
 
-/** Models of agents whose probe does not tell them, once somebody wanted to know. */
+/** The models of agents whose probe does not list them, fetched on first use. */
 const told = createStore<Known>({})
 let asking = false
 
@@ -16,7 +16,7 @@ async function ask(): Promise<void> {
     const { agents } = await client.call('listModels')
     told.set(Object.fromEntries(agents.map(({ agent, models }) => [agent, models])))
   } catch {
-    // Without them the agent's own default is used; the next page that wants them asks again.
+    // Without a list the agent's default is used. The next component that needs the list fetches it again.
   } finally {
     asking = false
   }
@@ -24,7 +24,7 @@ async function ask(): Promise<void> {
 
 const none: readonly AgentModel[] = []
 
-/** The models that a session of this agent can be made with. */
+/** The models that a session of this agent can use. */
 export function useModels(agent: AgentInfo | undefined): readonly AgentModel[] {
   const known = useStore(told)
   const probed = agent?.capabilities.models ? (agent.models ?? none) : none

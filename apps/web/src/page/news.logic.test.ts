@@ -17,14 +17,14 @@ const waiting = (requestId: string): WaitingRequest => ({
   },
 })
 
-describe('news', () => {
-  it('is a request that was not there before, never one that the page came to', () => {
+describe('notifications', () => {
+  it('report a new request, but none that was open when the page loaded', () => {
     expect(newRequests(undefined, [waiting('a')])).toEqual([])
     const news = newRequests(new Set(['a']), [waiting('a'), waiting('b')])
     expect(news).toEqual([{ key: 'b', sessionId: 's', title: 's needs your answer', text: 'Which?' }])
   })
 
-  it('is a turn that ended while one looked on', () => {
+  it('report a turn that ended while the page was open', () => {
     const before = new Map([
       ['a', session('a', 'working')],
       ['b', session('b', 'idle')],
@@ -35,7 +35,7 @@ describe('news', () => {
     expect(endedTurns(before, [session('a', 'waiting')])).toEqual([])
   })
 
-  it('says that a turn failed, and why', () => {
+  it('report that a turn failed, and why', () => {
     const before = new Map([['a', session('a', 'working')]])
     const told = (failure: SessionSummary['failure']) =>
       endedTurns(before, [{ ...session('a', 'idle'), ...(failure && { failure }) }])[0]?.text
@@ -46,7 +46,7 @@ describe('news', () => {
     )
   })
 
-  it('names the place', () => {
+  it('names the page in the tab title', () => {
     expect(placeName({ name: 'inbox' }, undefined)).toBe('Inbox')
     expect(placeName({ name: 'settings', section: 'keys' }, undefined)).toBe('Settings')
     expect(placeName({ name: 'session', id: 's' }, 'Fix it')).toBe('Fix it')
@@ -54,7 +54,7 @@ describe('news', () => {
     expect(placeName({ name: 'home' }, undefined)).toBe('')
   })
 
-  it('is in the title', () => {
+  it('shows the number of open requests in the tab title', () => {
     expect([pageTitle(0, ''), pageTitle(2, 'Fix it')]).toEqual(['Parley', '(2) Fix it · Parley'])
   })
 })

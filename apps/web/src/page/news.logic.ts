@@ -2,7 +2,7 @@ import { type SessionSummary, visible, type WaitingRequest } from '@parley/proto
 import { failureWords } from '../sessions/failure-words.logic.ts'
 import type { Route } from './route.logic.ts'
 
-/** Something worth calling a person for. `key` is the same in every tab, so that it is told once. */
+/** A notification for the person. `key` is the same in every tab, so that it is shown once. */
 export type News = {
   readonly key: string
   readonly sessionId: string
@@ -10,7 +10,7 @@ export type News = {
   readonly text: string
 }
 
-/** Requests that were not there before. What waited already when the page came is shown, not called out. */
+/** Requests that were not there before. Those that were open when the page loaded are not reported. */
 export function newRequests(
   before: ReadonlySet<string> | undefined,
   requests: readonly WaitingRequest[],
@@ -28,7 +28,7 @@ export function newRequests(
 
 type Known = ReadonlyMap<string, Pick<SessionSummary, 'status' | 'seq'>>
 
-/** Sessions that were seen at work and are not any more. One that is seen for the first time is history. */
+/** Sessions that were working and are not any more. A session without an earlier state is not reported. */
 export function endedTurns(before: Known | undefined, sessions: readonly SessionSummary[]): readonly News[] {
   if (!before) return []
   return sessions
@@ -58,12 +58,12 @@ const places: Partial<Record<Route['name'], string>> = {
   nowhere: 'Not found',
 }
 
-/** What a place is called in the tab; a session by its title. */
+/** The name of a route in the tab title; a session is named by its title. */
 export function placeName(route: Route, sessionTitle: string | undefined): string {
   return route.name === 'session' ? visible(sessionTitle ?? '') : (places[route.name] ?? '')
 }
 
-/** The title of the page: how many wait, then where one is. */
+/** The title of the page: the number of open requests, then the name of the route. */
 export function pageTitle(waiting: number, place: string): string {
   return `${waiting > 0 ? `(${waiting}) ` : ''}${place === '' ? 'Parley' : `${place} · Parley`}`
 }

@@ -9,7 +9,7 @@ import { waiting } from './waiting.ts'
 const toldKey = 'parley:told'
 const mostKept = 200
 
-/** Calls the person when something waits or is over: by title and icon always, by a notification when nobody looks. */
+/** Reports open requests and ended turns: in the tab's title and icon, and by a notification if the session is not in view. */
 export function startNews(): void {
   let requests: ReadonlySet<string> | undefined
   let known: ReadonlyMap<string, SessionSummary> | undefined
@@ -30,7 +30,7 @@ export function startNews(): void {
   addEventListener('popstate', showInTab)
 }
 
-/** The tab's own title and icon. */
+/** Updates the tab's title and icon. */
 export function showInTab(): void {
   const count = waiting.getSnapshot().requests.length
   const route = currentRoute()
@@ -44,7 +44,7 @@ export function showInTab(): void {
   if (link && link.getAttribute('href') !== icon) link.href = icon
 }
 
-/** Once over all tabs: the lock lets one of them in at a time, and what was told is written down. */
+/** Shows a notification in one tab only: a lock serializes the tabs, and the keys of shown notifications are stored. */
 async function call(news: News): Promise<void> {
   if (!preferences.get().notifications || !('Notification' in window)) return
   if (Notification.permission !== 'granted') return

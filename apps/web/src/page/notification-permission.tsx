@@ -2,7 +2,7 @@ import { BellRing } from 'lucide-react'
 import { useState } from 'react'
 import { Button } from '../parts/button.tsx'
 
-/** Asks the browser, once the person asked for it. `refused`: says so, too, where the browser said no. */
+/** Asks for the browser's permission when the person clicks. `refused`: also says so if the browser has denied it. */
 export function NotificationPermission({ refused = false }: { refused?: boolean }) {
   const [permission, setPermission] = useState(() =>
     'Notification' in window ? Notification.permission : 'denied',

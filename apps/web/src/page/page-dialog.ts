@@ -1,4 +1,4 @@
 import { createStore } from './store.ts'
 
-/** Which dialog of the whole page is open, over whatever place one is at. */
+/** The open page-wide dialog, which works on every route. */
 export const pageDialog = createStore<'palette' | 'keys' | undefined>(undefined)

@@ -4,13 +4,13 @@ import { Problem } from '../parts/problem.tsx'
 import { client } from './client.ts'
 import { createStore, type Store, useStore } from './store.ts'
 
-/** A part of the page that is fetched when it is first shown. */
+/** A part of the page whose code is fetched when it is first shown. */
 export type LazyPart<Shown> = {
   readonly loaded: Store<{ readonly shown?: Shown; readonly error?: Error }>
   fetch(): void
 }
 
-/** Not `lazy` of React: that remembers a failure for ever. So do browsers, by address: the next try has another one. */
+/** Not React's `lazy`, which remembers a failure for ever. So do browsers, by address: a retry uses another address. */
 export function lazyPart<Shown>(load: () => Promise<{ readonly default: Shown }>): LazyPart<Shown> {
   const loaded: LazyPart<Shown>['loaded'] = createStore({})
   let fetching = false
@@ -36,7 +36,7 @@ export function lazyPart<Shown>(load: () => Promise<{ readonly default: Shown }>
   }
 }
 
-/** The address is only known to the build and to the browser, which names it in its words. */
+/** The address of the chunk is known only to the build and the browser: it is read from the browser's error message. */
 function anotherTry<Module>({ message }: Error): (() => Promise<Module>) | undefined {
   const address = /https?:\/\/[^\s?]+\.js/.exec(message)?.[0]
   if (!address?.startsWith(`${location.origin}/`)) return undefined
@@ -44,8 +44,8 @@ function anotherTry<Module>({ message }: Error): (() => Promise<Module>) | undef
 }
 
 /**
- * Where a part cannot be had, or fails, it says so in its own place and can be tried again: the rest of the page goes
- * on. `frame` is around what stands in for it.
+ * Shows a lazy part. If its code cannot be loaded or it throws, an error with a retry button stands in its place, and
+ * the rest of the page keeps working. `frame` wraps the stand-in.
  */
 export function Part<Shown>({
   of: { loaded, fetch },
@@ -92,7 +92,7 @@ function PartProblem({ title, text, onRetry }: { title: string; text: string; on
 
 type CatcherProps = { readonly children: ReactNode; readonly frame: (inside: ReactNode) => ReactNode }
 
-/** A defect of one part is not one of the page. */
+/** The error boundary of one part. */
 class PartCatcher extends Component<CatcherProps, { error: Error | undefined }> {
   override state = { error: undefined as Error | undefined }
 

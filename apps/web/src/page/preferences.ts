@@ -5,19 +5,19 @@ export type Theme = 'system' | 'light' | 'dark'
 
 export type Preferences = {
   readonly theme: Theme
-  /** Show every step and thought unfolded. */
+  /** Whether all steps and thoughts are expanded. */
   readonly expandAll: boolean
   readonly notifications: boolean
-  /** What the last new session was made with. */
+  /** The choices of the last new session. */
   readonly agent?: string
   readonly folder?: string
   readonly sidePanel: 'none' | 'plan' | 'events' | 'changes' | 'terminal'
   readonly splitChanges: boolean
-  /** The names of the files above their changes. */
+  /** Whether the file list is shown above the changes. */
   readonly listFiles: boolean
-  /** What changes are compared with: the last commit, or the one that the session began at. */
+  /** What changes are compared with: the last commit, or the session's start commit. */
   readonly changesSince: 'commit' | 'start'
-  /** In pixels, where a person has chosen one. */
+  /** In pixels, for panels that the person has resized. */
   readonly panelWidths: { readonly [panel: string]: number | undefined }
 }
 
@@ -33,7 +33,7 @@ export const preferences = createKeptStore<Preferences>('preferences', {
 })
 
 export function prefer(change: Partial<Preferences>): void {
-  // A panel that the page shows by itself, after a reload, was not asked for.
+  // A panel that is restored by a reload was not asked for and does not take the focus.
   if (change.sidePanel) ask(change.sidePanel)
   preferences.set((before) => ({ ...before, ...change }))
 }

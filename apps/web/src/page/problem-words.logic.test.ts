@@ -4,7 +4,7 @@ import { problemWords } from './problem-words.logic.ts'
 
 const wire = /\b(GET|POST|HTTP|status|Bearer|Authorization|cwd|\/api\/)\b/
 
-describe('problems in words for people', () => {
+describe('error messages for people', () => {
   const problems = [
     new ParleyError('busy', 'No Parley server answers at http://x.', { details: { reason: 'unreachable' } }),
     new ParleyError('unauthorized', 'Send the token as Authorization: Bearer.'),
@@ -13,12 +13,12 @@ describe('problems in words for people', () => {
     }),
     new ParleyError('validation_error', 'Give an existing folder as cwd.', { details: { cwd: '/none' } }),
   ]
-  it.each(problems)('say nothing of the wire: $message', (problem) => {
+  it.each(problems)('contain no protocol terms: $message', (problem) => {
     expect(problemWords(problem)).not.toMatch(wire)
     expect(problemWords(problem)).not.toBe(problem.message)
   })
 
-  it('are the server’s own where those are for people already', () => {
+  it('are the server’s own if those are written for people', () => {
     const taken = new ParleyError('conflict', 'It was answered already: allowed.')
     expect(problemWords(taken)).toBe('It was answered already: allowed.')
     expect(problemWords(new Error('odd'))).toBe('odd')

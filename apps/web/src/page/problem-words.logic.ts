@@ -1,11 +1,11 @@
 import { messageOf, ParleyError } from '@parley/protocol'
 
-/** The server was not heard; that is over when it is. */
+/** Whether the error means that the server is unreachable, which ends by itself. */
 export function isUnreachable(thrown: unknown): boolean {
   return thrown instanceof ParleyError && thrown.details?.reason === 'unreachable'
 }
 
-/** What went wrong, for people: routes, headers and numbers of the wire mean nothing to them. */
+/** An error message for people, without routes, headers and status codes. */
 export function problemWords(thrown: unknown): string {
   if (!(thrown instanceof ParleyError)) return messageOf(thrown)
   const { code, details } = thrown

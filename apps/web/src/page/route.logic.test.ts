@@ -17,17 +17,17 @@ describe('addresses', () => {
     { name: 'session', id: 'ses_1' },
     { name: 'session', id: 'a/b c', seq: 12 },
   ]
-  it.each(routes)('lead back to where they came from: %j', (route) => {
+  it.each(routes)('are parsed back into the route they were made from: %j', (route) => {
     expect(at(addressOf(route))).toEqual(route)
   })
 
-  it('that nothing is at lead nowhere', () => {
+  it('that are unknown give the route "nowhere"', () => {
     expect(at('/what/is/this')).toEqual({ name: 'nowhere' })
     expect(at('/settings/nothing')).toEqual({ name: 'nowhere' })
     expect(at('/settings')).toEqual({ name: 'settings', section: 'agents' })
   })
 
-  it('survive a hash and an escape that make no sense', () => {
+  it('are accepted with an invalid hash or escape', () => {
     expect(at('/sessions/x#e12x')).toEqual({ name: 'session', id: 'x' })
     expect(routeOf({ pathname: '/sessions/%zz', hash: '' })).toEqual({ name: 'session', id: '%zz' })
   })

@@ -1,13 +1,13 @@
-/** Where the page is. Every place has an address, so that it can be linked to and gone back to. */
+/** What the page shows. Every route has an address, so that links and the browser's history work. */
 export type Route =
   | { readonly name: 'home' }
   | { readonly name: 'new' }
   | { readonly name: 'inbox' }
   | { readonly name: 'import' }
   | { readonly name: 'settings'; readonly section: SettingsSection }
-  /** An address that leads nowhere. */
+  /** An unknown address. */
   | { readonly name: 'nowhere' }
-  /** `seq`: the block that the link is about, by the event that began it. */
+  /** `seq`: the block that the link points to, by the `seq` of its first event. */
   | { readonly name: 'session'; readonly id: string; readonly seq?: number }
 
 export const settingsSections = ['agents', 'permissions', 'appearance', 'keys', 'browser'] as const

@@ -1,4 +1,4 @@
-/** What only the open session itself can begin, for whoever asks for it by name. */
+/** Actions that only the page of the open session can perform, for use by the command palette. */
 export type SessionDoings = { readonly find: () => void; readonly rename: () => void }
 
 let here: SessionDoings | undefined

@@ -10,7 +10,7 @@ export function useAllSessions() {
   return useSyncExternalStore(sessions.subscribe, sessions.getSnapshot)
 }
 
-/** The list as this browser last saw it, for the time until the server answers. */
+/** The cached list, shown until the server answers. */
 const kept = createStore<Awaited<ReturnType<typeof cachedList>>>([])
 void cachedList().then(kept.set)
 export const useKeptSessions = () => useStore(kept)

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** State of the page that lives outside React. */
+/** Page state that lives outside React. */
 export type Store<State> = {
   get(): State
   set(change: State | ((before: State) => State)): void

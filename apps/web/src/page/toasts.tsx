@@ -9,9 +9,9 @@ import { createStore, useStore } from './store.ts'
 export type Toast = {
   readonly id: number
   readonly at: number
-  /** Until somebody dismisses it. */
+  /** Shown until the person dismisses it. */
   readonly stays: boolean
-  /** It says that the server does not answer. */
+  /** It reports that the server is unreachable. */
   readonly unreachable: boolean
   readonly text: string
   readonly tone: 'plain' | 'bad'
@@ -20,10 +20,10 @@ export type Toast = {
 
 const toasts = createStore<readonly Toast[]>([])
 let nextId = 1
-/** Nobody has read what was there for less long. */
+/** The minimum display time of an error after the server accepts the next command. */
 const leastMs = 1500
 
-/** What went wrong is over: the server answers again, has taken something since, or the person went elsewhere. */
+/** Dismisses errors when they are outdated: the server is back or accepted a command, or the person left the page. */
 function forgetErrors({ shownFor = 0, unreachable = false } = {}): void {
   for (const { id, tone, at, ...one } of toasts.get()) {
     if (tone !== 'bad' || (unreachable && !one.unreachable)) continue
@@ -35,13 +35,13 @@ function forgetErrors({ shownFor = 0, unreachable = false } = {}): void {
 client.socket.onStatus(({ state }) => state === 'open' && forgetErrors({ unreachable: true }))
 onTaken(() => forgetErrors({ shownFor: leastMs }))
 
-/** Says something that passes by. What must not be missed belongs in the page, not here. */
+/** Shows a short message. Information that must not be missed belongs in the page instead. */
 export function toast(
   text: string,
   options: {
     tone?: Toast['tone']
     action?: Toast['action']
-    /** Infinity: until somebody dismisses it. */
+    /** Infinity: shown until the person dismisses it. */
     ms?: number
     unreachable?: boolean
   } = {},
@@ -63,22 +63,22 @@ function dismiss(id: number): void {
   toasts.set((shown) => shown.filter((one) => one.id !== id))
 }
 
-/** Long enough to be read twice. */
+/** Long enough to read an error twice. */
 const errorMs = 9000
 
-/** What a command was refused with. */
+/** Shows why a command was refused. */
 export function toastError(thrown: unknown): void {
   toast(problemWords(thrown), { tone: 'bad', ms: errorMs, unreachable: isUnreachable(thrown) })
 }
 
 /**
- * Over the page, below its header: nothing moves when one comes or goes. They are far from where one writes and
- * answers, and what lies between them can be clicked.
+ * Toasts lie over the page, below its header, so that nothing shifts when one appears or disappears. They are far from
+ * the composer and the cards, and the space between them can be clicked through.
  */
 export function Toasts() {
   const shown = useStore(toasts)
   const route = useRoute()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever goes elsewhere has read it
+  // biome-ignore lint/correctness/useExhaustiveDependencies: errors are dismissed on every navigation
   useEffect(() => forgetErrors(), [route])
   return (
     <div

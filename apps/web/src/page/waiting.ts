@@ -6,10 +6,10 @@ import { client } from './client.ts'
 import { createStore } from './store.ts'
 
 const live = client.waiting()
-/** As this browser last knew it, for the time that the server does not answer a page that was just opened. */
+/** The cached list, shown while the server does not answer a page that was just opened. */
 const kept = createStore<readonly WaitingRequest[] | undefined>(undefined)
 
-/** Everything that waits for a person, in all sessions: one list for the whole page. */
+/** The open requests of all sessions: one list for the whole page. */
 export const waiting: LiveStore<WaitingListSnapshot> = {
   subscribe(listener) {
     const stops = [live.subscribe(listener), kept.subscribe(listener)]
@@ -28,7 +28,7 @@ export const waiting: LiveStore<WaitingListSnapshot> = {
 }
 let last: { readonly snapshot: WaitingListSnapshot; readonly shown: WaitingListSnapshot } | undefined
 
-/** `away`: the server does not answer, and the list is as it was when it last did. */
+/** `away`: the server is unreachable, and the list is from its last answer. */
 export function useWaiting(): WaitingListSnapshot & { readonly away: boolean } {
   const snapshot = useSyncExternalStore(waiting.subscribe, waiting.getSnapshot)
   const { status } = snapshot

@@ -1,4 +1,4 @@
-/** Times, amounts and paths as people say them, and text of agents with everything in it visible. */
+/** Formats times, amounts and paths for people, and makes hidden characters visible. */
 
 export { visible } from '@parley/protocol'
 
@@ -15,7 +15,7 @@ export function ago(at: number, now: number): string {
   return new Date(at).toLocaleDateString(undefined, { day: 'numeric', month: 'short' })
 }
 
-/** The time of day, with the day if it is another one. */
+/** The time of day, and the day if it is not today. */
 export function timeOf(at: number, now: number): string {
   const time = new Date(at).toLocaleTimeString(undefined, { hour: 'numeric', minute: '2-digit' })
   return dayOf(at, now) === 'Today' ? time : `${ago(at, now)}, ${time}`
@@ -47,7 +47,7 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
-/** The last part of a path; of a short one, all of it. */
+/** The last segment of a path. */
 export function folderName(path: string): string {
   return path.split(/[\\/]/).filter(Boolean).at(-1) ?? path
 }
@@ -58,13 +58,13 @@ export function within(path: string, folder: string): string {
   return folder !== '' && path.startsWith(root) ? path.slice(root.length) : path
 }
 
-/** How long a turn was at work, and how long people were asked meanwhile. */
+/** How long a turn worked, and how long it waited for people. */
 export function turnTime(durationMs: number, waited: number): string {
   const work = duration(Math.max(0, durationMs - waited))
   return waited >= 1000 ? `${work}, ${duration(waited)} waiting for you` : work
 }
 
-/** The day a time belongs to, for headings of a list. */
+/** The heading of the day that a time belongs to. */
 export function dayOf(at: number, now: number): 'Today' | 'Yesterday' | 'This week' | 'Earlier' {
   const midnight = new Date(now).setHours(0, 0, 0, 0)
   if (at >= midnight) return 'Today'

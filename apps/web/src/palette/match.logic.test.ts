@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { matchOf } from './match.logic.ts'
 
-it('finds what has every word that was typed, best where they begin words', () => {
+it('matches names that contain every typed word, and ranks matches at word starts higher', () => {
   expect(matchOf('Rename', 'rename')).toBe(1)
   expect(matchOf('show a permission /home/me/parley-console ses_nam3', 'rename')).toBe(0)
   expect(matchOf('Settings: rules and trust', 'rules TRUST')).toBeCloseTo(0.9)

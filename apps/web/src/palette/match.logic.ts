@@ -1,6 +1,6 @@
 /**
- * How well a name fits what was typed, 0 for not at all: every word must occur in it. Letters that are merely there in
- * that order would find a session by its folder when a command was meant.
+ * How well a name matches the typed words, 0 for no match. Every word must occur in the name. A fuzzy match by letters
+ * would find a session by its folder when a command was meant.
  */
 export function matchOf(name: string, typed: string): number {
   const [text, words] = [name.toLowerCase(), typed.toLowerCase().split(/\s+/).filter(Boolean)]

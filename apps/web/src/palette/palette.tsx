@@ -30,10 +30,10 @@ import { matchOf } from './match.logic.ts'
 import { type Doing, doingsOf } from './session-doings.tsx'
 import { type SessionSearch, useSessionSearch } from './session-search.ts'
 
-/** As many sessions are shown before anything is typed. */
+/** The number of sessions shown before anything is typed. */
 const mostAtFirst = 5
 
-/** Everything by its name: sessions and what can be done, with the one that is open and without. */
+/** The command palette: sessions and actions, those of the open session among them. */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const [words, setWords] = useState('')
   const [inside, setInside] = useState<Doing>()
@@ -49,14 +49,14 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   }
   const onKeyDown = (event: KeyboardEvent) => {
     if (!inside || (event.key !== 'Escape' && !(event.key === 'Backspace' && words === ''))) return
-    // The dialog would close.
+    // Keep the dialog open.
     event.preventDefault()
     enter(undefined)
   }
   return (
     <Dialog label="Command palette" onClose={onClose} className="mt-[12dvh]">
       <Command
-        // A level begins anew, with the focus where one types.
+        // A new level starts with a new input, which takes the focus.
         key={inside?.label}
         label="Command palette"
         loop
@@ -68,7 +68,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             <IconButton
               label="Back"
               className="ml-2"
-              // Enter would be taken for a choice.
+              // Otherwise the palette takes Enter as a choice.
               onKeyDown={(event) => event.key === 'Enter' && event.stopPropagation()}
               onClick={() => enter(undefined)}
             >
@@ -99,7 +99,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** What the list does not say of the search: that it is not all, or that it failed. */
+/** A note below the results: there are more, or the search failed. */
 function SearchNote({ search: { problem, hasMore } }: { search: SessionSearch }) {
   const note = problem ?? (hasMore ? 'More sessions match. Type more to narrow the search.' : undefined)
   if (note === undefined) return null
@@ -122,7 +122,7 @@ function Everything({
   search: SessionSearch
   onChoose: (doing: Doing) => void
 }) {
-  // Known already, so that matches among them are there at once; the server adds all others.
+  // Sessions that are loaded already match at once; the server adds all others.
   const known = useAllSessions().sessions
   const here = useSessionHere(known)
   const byId = new Map([...known, ...search.sessions].map((session) => [session.id, session]))
@@ -145,7 +145,7 @@ function Everything({
   )
 }
 
-/** The session that is open; one that no list has loaded is known from its own page. */
+/** The open session. If no list has loaded it, it is read from its own page. */
 function useSessionHere(known: readonly SessionSummary[]): SessionSummary | undefined {
   const route = useRoute()
   if (route.name !== 'session') return undefined
@@ -162,7 +162,7 @@ function Doings({
   onChoose,
 }: {
   heading: string
-  /** Tells them from others of the same name. */
+  /** Distinguishes these actions from others with the same label. */
   note?: string
   doings: readonly Doing[]
   onChoose: (doing: Doing) => void
@@ -254,7 +254,7 @@ function Entry({
 }: {
   icon: ReactNode
   value: string
-  /** Its names, where the value is none. */
+  /** The names to match, if `value` is not a name. */
   keywords?: string[]
   onSelect: () => void
   children: ReactNode

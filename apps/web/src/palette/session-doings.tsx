@@ -6,10 +6,10 @@ import type { MenuEntry } from '../parts/menu-list.tsx'
 import { exportEntry } from '../session/export-entry.tsx'
 import { keepingEntries } from '../sessions/keeping-entries.tsx'
 
-/** `keys`: those that do the same. */
+/** `keys`: the keyboard shortcut of the action. */
 export type Doing = MenuEntry & { readonly keys?: readonly string[] }
 
-/** What can be done with the session that is open. */
+/** The actions for the open session. */
 export function doingsOf(session: SessionSummary): readonly Doing[] {
   const show = (sidePanel: Preferences['sidePanel']) => () => prefer({ sidePanel })
   const { pin, archiving, remove } = keepingEntries(session, 15)
@@ -17,7 +17,7 @@ export function doingsOf(session: SessionSummary): readonly Doing[] {
   return [
     { label: 'Changes', icon: <FileDiff size={15} />, onSelect: show('changes') },
     { label: 'Terminals', icon: <SquareTerminal size={15} />, onSelect: show('terminal') },
-    // After the palette has given the focus back.
+    // Deferred until the palette has returned the focus.
     {
       label: 'Find in session',
       icon: <Search size={15} />,

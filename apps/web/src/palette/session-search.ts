@@ -6,17 +6,17 @@ import { problemWords } from '../page/problem-words.logic.ts'
 export type SessionSearch = {
   readonly sessions: readonly SessionSummary[]
   readonly searching: boolean
-  /** There are more than were asked for. */
+  /** More sessions match than the limit. */
   readonly hasMore: boolean
   readonly problem?: string
 }
 
 const nothing: SessionSearch = { sessions: [], searching: false, hasMore: false }
-/** Shorter than a pause in typing, longer than the time between two letters. */
+/** Shorter than a pause in typing, longer than the time between two keystrokes. */
 const debounceMs = 120
 const limit = 40
 
-/** Asks the server for sessions by title, folder and agent, archived ones too. Other words cancel what is under way. */
+/** Searches all sessions by title, folder and agent, archived ones too. A new query aborts the one before. */
 export function useSessionSearch(words: string): SessionSearch {
   const [found, setFound] = useState(nothing)
   useEffect(() => {

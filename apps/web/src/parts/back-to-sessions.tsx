@@ -1,7 +1,7 @@
 import { ChevronLeft } from 'lucide-react'
 import { Link } from './link.tsx'
 
-/** On a phone, where the list of sessions is a page of its own. */
+/** Shown on a phone, where the session list is a page of its own. */
 export function BackToSessions() {
   return (
     <Link

@@ -27,7 +27,7 @@ export function Button({
   )
 }
 
-/** A button that is only a picture: its name is for the ear and the pointer that rests. */
+/** A button that shows only an icon. Its label is for screen readers and the tooltip. */
 export function IconButton({
   label,
   className = '',
@@ -53,7 +53,7 @@ export function IconButton({
   )
 }
 
-/** Beside what a key does. Where there is no keyboard it would only be in the way, unless keys are what one looks for. */
+/** A keyboard shortcut. Hidden on touch devices, unless `always` is set because the page is about shortcuts. */
 export function Key({ children, always = false }: { children: ReactNode; always?: boolean }) {
   return (
     <kbd

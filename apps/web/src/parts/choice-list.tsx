@@ -3,7 +3,7 @@ import { visible } from '../page/words.logic.ts'
 
 export type Choice = { readonly value: string; readonly note?: string }
 
-/** What can be chosen beside a field, which keeps the focus and handles the keys. */
+/** The choices of a field. The field keeps the focus and handles the keys. */
 export function ChoiceList({
   id,
   label,
@@ -15,7 +15,7 @@ export function ChoiceList({
 }: {
   id: string
   label: string
-  /** Stands before each. */
+  /** Shown before each choice. */
   sign?: string
   choices: readonly Choice[]
   place: number
@@ -44,7 +44,7 @@ export function ChoiceList({
   )
 }
 
-/** What does not fit is cut at its start: of a path, the end tells them apart. */
+/** A long choice is cut at its start: the end of a path distinguishes it. */
 function Option({
   id,
   selected,
@@ -55,7 +55,7 @@ function Option({
 }: {
   id: string
   selected: boolean
-  /** No other row is highlighted. */
+  /** Highlights the row under the pointer: no row is selected by the keys. */
   hovers: boolean
   sign: string
   choice: Choice

@@ -1,6 +1,6 @@
 import { type ReactNode, useLayoutEffect, useRef } from 'react'
 
-/** The browser's own dialog: it holds the focus, closes on Escape, and gives the focus back. */
+/** The browser's modal dialog: it traps the focus, closes on Escape, and returns the focus. */
 export function Dialog({
   label,
   onClose,
@@ -13,11 +13,11 @@ export function Dialog({
   children: ReactNode
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
-  // Before it leaves the page, or the focus has nowhere to go back to.
+  // A layout effect closes the dialog before it is removed; after that the browser cannot return the focus.
   useLayoutEffect(() => {
     const element = dialog.current
     if (element && !element.open) element.showModal()
-    // The browser would focus the first thing that can have the focus, which may be a frame around the field.
+    // By default the browser focuses the first focusable element, which may be a wrapper of the field.
     element?.querySelector('input')?.focus()
     return () => {
       element?.close()
@@ -38,7 +38,7 @@ export function Dialog({
   )
 }
 
-/** Chromium gives a field its focus back without the caret: what is typed then would go nowhere. */
+/** Chromium returns the focus to a field without its caret, so that typed text is lost. */
 function focusAnew(field: Element | null): void {
   if (!(field instanceof HTMLTextAreaElement || field instanceof HTMLInputElement)) return
   field.blur()

@@ -2,7 +2,7 @@ import type { AnchorHTMLAttributes, MouseEvent } from 'react'
 import { addressOf, type Route } from '../page/route.logic.ts'
 import { go } from '../page/route.ts'
 
-/** A link inside the page. With a modifier key it does what links do. */
+/** A link inside the page. With a modifier key the browser handles it. */
 export function Link({
   to,
   onClick,

@@ -1,6 +1,6 @@
 const size = 8000
 
-/** Pieces that end with a line where there is one near; each stands on lines of its own. */
+/** Splits a text into chunks, at a line end if one is near. Each chunk is a block, so the line end itself is dropped. */
 export function chunksOf(text: string): readonly string[] {
   const chunks: string[] = []
   for (let from = 0; from < text.length; ) {

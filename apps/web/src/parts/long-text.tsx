@@ -1,7 +1,7 @@
 import { memo } from 'react'
 import { chunksOf } from './long-text.logic.ts'
 
-/** All of a text inside a `pre`, however long: what is not on screen is not laid out. */
+/** A text of any length inside a `pre`. The browser skips the layout of chunks that are off screen. */
 export const LongText = memo(function LongText({ text }: { text: string }) {
   const chunks = chunksOf(text)
   if (chunks.length === 1) return text

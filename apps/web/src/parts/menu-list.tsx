@@ -7,11 +7,11 @@ export type MenuEntry = {
   readonly icon?: ReactNode
   readonly danger?: boolean
   readonly onSelect?: () => void
-  /** It leads to these, in the same place, instead. */
+  /** A submenu, shown in the place of the menu. */
   readonly entries?: readonly MenuEntry[]
 }
 
-/** What a menu shows while it is open. */
+/** The content of an open menu. */
 export default function MenuList({
   id,
   label,
@@ -21,7 +21,7 @@ export default function MenuList({
 }: OpenMenu & { entries: readonly MenuEntry[] }) {
   const list = useRef<HTMLDivElement>(null)
   const [inside, setInside] = useState<MenuEntry>()
-  /** Where one went in, and comes out again. */
+  /** The label of the entry whose submenu is open. It gets the focus back when the submenu closes. */
   const gate = useRef<string>(undefined)
   useEffect(() => {
     const element = list.current
@@ -77,7 +77,7 @@ export default function MenuList({
           tabIndex={-1}
           aria-haspopup={entry.entries ? 'menu' : undefined}
           onClick={() => choose(entry)}
-          // The pointer takes the focus along: one row is highlighted, not two.
+          // Moving the pointer moves the focus, so that only one row is highlighted.
           onPointerMove={({ currentTarget, pointerType }) => {
             if (pointerType === 'mouse') currentTarget.focus({ preventScroll: true })
           }}
@@ -92,7 +92,7 @@ export default function MenuList({
   )
 }
 
-/** Below its button, or above where there is no room; never outside the window. */
+/** Places the list below its button, or above if there is no room, and inside the window. */
 function place(element: HTMLElement, anchor: HTMLElement | null): void {
   const from = anchor?.getBoundingClientRect()
   if (!from) return

@@ -12,7 +12,7 @@ export type OpenMenu = {
 
 type Props<List> = {
   label: string
-  /** What the list is made with, fetched when somebody comes near. */
+  /** The code of the list, fetched when the button gets the focus or the pointer. */
   part: LazyPart<List>
   list: (list: List, menu: OpenMenu) => ReactNode
   children: ReactNode
@@ -20,7 +20,7 @@ type Props<List> = {
   tabIndex?: number
 }
 
-/** A button with a menu. Arrows move, Enter chooses, Escape leaves; the focus goes back to the button. */
+/** A button with a menu. Arrow keys move, Enter chooses, Escape closes. The focus returns to the button. */
 export function Menu<List>({ label, part, list, children, className = '', tabIndex }: Props<List>) {
   const [open, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
@@ -28,7 +28,7 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
     setOpen(false)
     button.current?.focus()
   }
-  /** What is inside has its own use of the key, once it is there. */
+  /** Closes on Escape until the list is loaded. Then the list handles the key itself. */
   const leave = (event: KeyboardEvent) => {
     if (!open || event.key !== 'Escape') return
     event.preventDefault()
@@ -42,7 +42,7 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
     event.stopPropagation()
     setOpen(true)
   }
-  /** Who went elsewhere before it came does not want it any more. */
+  /** Closes the menu if the button loses the focus before the list is loaded. */
   const onBlur = () => {
     const { shown, error } = part.loaded.get()
     if (!shown && !error) setOpen(false)
@@ -84,7 +84,7 @@ export function Menu<List>({ label, part, list, children, className = '', tabInd
   )
 }
 
-/** In place of a list that cannot be had: what is wrong with it, over the page, with a way out. */
+/** Stands in for a list that cannot be loaded: shows the error over the page, with a close button. */
 function NotThere({
   children,
   onKeyDown,
@@ -95,7 +95,7 @@ function NotThere({
   onClose: () => void
 }) {
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: it only hears the key of the buttons in it
+    // biome-ignore lint/a11y/noStaticElementInteractions: it only handles keys of the buttons inside
     <div
       onKeyDown={onKeyDown}
       className="fixed inset-x-2 top-14 z-40 mx-auto max-w-md rounded-lg border border-edge bg-card p-2 shadow-xl"

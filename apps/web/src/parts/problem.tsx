@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { focusSearch } from '../page/focus.ts'
 import { Link } from './link.tsx'
 
-/** When there is nothing to show but why. */
+/** A page that shows only an error. */
 export function Problem({ title, text, children }: { title: string; text: string; children?: ReactNode }) {
   return (
     <div className="flex h-full items-center justify-center p-6">
@@ -15,12 +15,12 @@ export function Problem({ title, text, children }: { title: string; text: string
   )
 }
 
-/** The way back from where there is nothing. On a phone the list is a page; elsewhere it is there already. */
+/** The link back to the session list. On a phone the list is a page; elsewhere it is already visible. */
 export function AllSessions() {
   return (
     <Link
       to={{ name: 'home' }}
-      // After the page that comes instead, which takes the focus to where one writes.
+      // Runs after the new page has mounted, which focuses the prompt field.
       onClick={() => setTimeout(() => location.pathname === '/' && focusSearch())}
       className="mt-3 inline-flex items-center rounded text-sm text-mark hover:underline pointer-coarse:min-h-11"
     >

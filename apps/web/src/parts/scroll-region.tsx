@@ -1,6 +1,6 @@
 import type { ReactNode, Ref } from 'react'
 
-/** Something that scrolls inside the page: named, and within reach of the keyboard. */
+/** A scrollable area inside the page, with a label and reachable by keyboard. */
 export function ScrollRegion({
   label,
   className = '',
@@ -14,7 +14,7 @@ export function ScrollRegion({
 }) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
     <div ref={ref} role="group" aria-label={label} tabIndex={0} className={className}>
       {children}
     </div>

@@ -3,12 +3,12 @@ import { useStore } from '../page/store.ts'
 import type { Edits } from './input-form.logic.ts'
 import type { Filled } from './question-form.logic.ts'
 
-/** What was begun of an answer and is not given: it is there again for whoever comes back, also after a reload. */
+/** An unsent answer. It is restored when the person returns to the card, also after a reload. */
 export type AnswerDraft = {
   readonly filled?: Filled
-  /** Why not. */
+  /** The reason of a denial. */
   readonly reason?: string
-  /** What would run instead. */
+  /** Edits to the input of the call. */
   readonly edits?: Edits
 }
 

@@ -33,7 +33,7 @@ const decide = (more: object): Answering => ({
   ...more,
 })
 
-describe('an answer in words', () => {
+describe('the description of an answer', () => {
   it.each([
     [decide({ scope: 'once' }), 'Allow once'],
     [decide({}), 'Allow once'],
@@ -43,11 +43,11 @@ describe('an answer in words', () => {
     [decide({ scope: 'once', input: { command: 'ls' } }), 'Allow as edited'],
     [decide({ decision: 'deny' }), 'Deny'],
     [decide({ decision: 'deny', message: 'Keep it' }), 'Deny: Keep it'],
-  ])('says what the button said: %j', (answer, words) => {
+  ])('is the label of the button: %j', (answer, words) => {
     expect(answerWords(permission('execute'), answer)).toBe(words)
   })
 
-  it('knows plans and questions', () => {
+  it('covers plans and questions', () => {
     expect(answerWords(permission('plan'), decide({ scope: 'once' }))).toBe('Approve the plan')
     expect(answerWords(permission('plan'), decide({ decision: 'deny' }))).toBe('Request changes')
     const answers = { a: 'SQLite', b: ['Tests', 'Linting'] }
@@ -57,20 +57,20 @@ describe('an answer in words', () => {
     expect([requestWords(permission('plan')), requestWords(question)]).toEqual(['rm -rf build', 'Where?'])
   })
 
-  it('is short, and hides nothing', () => {
+  it('is cut at a length limit and shows hidden characters', () => {
     const long = { ...permission('execute'), title: `\u202e${'x'.repeat(1_000_000)}` } as OpenRequest
     expect(requestWords(long)).toMatch(/^\\u\{202e\}x{199}…$/)
     expect(answerWords(question, decide({ decision: 'deny', message: 'y'.repeat(500) }))).toHaveLength(207)
   })
 
-  it('says how a request ended without it', () => {
+  it('says how a request ended that was settled elsewhere', () => {
     expect(settledWords('denied')).toBe('it was denied elsewhere')
     expect(settledWords('cancelled')).toBe('the turn stopped first')
     expect(settledWords(undefined)).toBe('the request is no longer open')
   })
 })
 
-it('says of a question that it was not answered, or was asked again', () => {
+it('notes that a question was not answered, or was answered by a carried answer', () => {
   const note = (rest: object) =>
     questionNote({ requestId: 'req_1', outcome: 'answered', by: 'person', ...rest } as QuestionResolution)
   expect([note({}), note({ outcome: 'cancelled' }), note({ carriedFrom: 'req_0' })]).toEqual([
@@ -80,7 +80,7 @@ it('says of a question that it was not answered, or was asked again', () => {
   ])
 })
 
-it('says what became of a permission', () => {
+it('describes the outcome of a permission', () => {
   const words = (
     outcome: 'allowed' | 'denied' | 'cancelled',
     rest = {},

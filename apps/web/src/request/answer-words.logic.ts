@@ -3,19 +3,19 @@ import type { BlockOf, OpenRequest, PermissionResolution, QuestionResolution } f
 import { visible } from '../page/words.logic.ts'
 import { commandRun } from '../timeline/call-words.logic.ts'
 
-/** What a person answers a request with. */
+/** The command that answers a request. */
 export type Answering = Extract<NewCommand, { type: 'permission.decide' | 'question.answer' }>
 
 const scopes = { once: 'Allow once', session: 'Allow for this session', project: 'Allow in this folder' }
 
 const longest = 200
 
-/** What an agent or a person wrote, short enough to be kept and honest enough to be read. */
+/** A text of an agent or a person, cut to a length that can be stored, with hidden characters made visible. */
 function inShort(text: string): string {
   return visible(text.length > longest ? `${text.slice(0, longest)}…` : text)
 }
 
-/** An answer as the button said it, for as long as it is not sent. */
+/** An unsent answer, in the words of its button. */
 export function answerWords(request: OpenRequest, answer: Answering): string {
   if (answer.type === 'question.answer') return inShort(Object.values(answer.answers).flat().join(', '))
   const isPlan = request.type === 'permission' && request.kind === 'plan'
@@ -34,7 +34,7 @@ export function requestWords(request: OpenRequest): string {
   return inShort(request.questions[0]?.text ?? 'A question')
 }
 
-/** How a request ended that somebody else answered, or nobody. */
+/** How a request ended that was answered elsewhere or by nobody. */
 export function settledWords(outcome: unknown): string {
   const words: Record<string, string> = {
     allowed: 'it was allowed elsewhere',
@@ -48,7 +48,7 @@ export function settledWords(outcome: unknown): string {
 
 const allowedFor = { once: 'once', session: 'for this session', project: 'in this folder', always: 'always' }
 
-/** What became of a permission, for good. */
+/** The final outcome of a permission. */
 export function outcomeWords(block: BlockOf<'permission'>, resolution: PermissionResolution): string {
   const { outcome, scope, by, message, input, carriedFrom } = resolution
   if (outcome === 'cancelled') return 'Not answered: the turn stopped'
@@ -70,7 +70,7 @@ export function outcomeWords(block: BlockOf<'permission'>, resolution: Permissio
   return `Allowed ${allowedFor[scope ?? 'once']} ${whose}${input === undefined ? '' : changes}`
 }
 
-/** What there is to say of a question beside its answers. */
+/** A note on a question beside its answers. */
 export function questionNote({ outcome, carriedFrom }: QuestionResolution): string | undefined {
   if (outcome !== 'answered') return 'Not answered'
   return carriedFrom === undefined ? undefined : 'Asked again, and answered as before'

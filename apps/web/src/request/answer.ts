@@ -3,7 +3,7 @@ import type { Answers, OpenRequest } from '@parley/protocol'
 import { useIsAnswering } from './kept-answers.ts'
 import { sendAnswer } from './send-answer.ts'
 
-/** Sends an answer once. Whoever was second is told how it ended, not that something went wrong. */
+/** Sends an answer once. If the request was settled first, the person is told how, and no error is shown. */
 export function useAnswer(sessionId: string, request: OpenRequest) {
   const { requestId } = request
   return {

@@ -1,14 +1,14 @@
 import { isEditable } from '../page/focus.ts'
 
 /**
- * Which card a key answers. Nothing is answered by accident: a key goes to the card that has the focus, else to the
- * first one, and only if that card is whole in sight, has been there for a moment, and nobody is in the middle of a word.
+ * The cards that answer to keys. To prevent accidental answers, a key goes to the focused card, else to the first one,
+ * and only if that card is completely in view, has been shown for a moment, and the person is not typing.
  */
 const cards = new Map<Element, (key: string) => boolean>()
 
-/** Keys that were meant for the card before, or for something else, come this much later at most. */
+/** After a change of the cards, keys are ignored for this time: they may be meant for the card before. */
 const deafMs = 500
-/** Who writes goes on writing, also where the field has just gone away. */
+/** How long a person who types is assumed to go on typing, even if the field has disappeared. */
 const writingMs = 1500
 
 let changedAt = Number.NEGATIVE_INFINITY
@@ -16,7 +16,7 @@ let wroteAt = Number.NEGATIVE_INFINITY
 let movedAt = Number.NEGATIVE_INFINITY
 let hearing: ReturnType<typeof setTimeout> | undefined
 
-/** `answer`: true if the key was used. */
+/** `answer` returns true if it used the key. */
 export function takeKeys(card: Element, answer: (key: string) => boolean): () => void {
   cards.set(card, answer)
   hushKeys()
@@ -26,7 +26,7 @@ export function takeKeys(card: Element, answer: (key: string) => boolean): () =>
   }
 }
 
-/** What is first is another one now. It counts from when it can be seen: a page in the background draws nothing. */
+/** Ignores keys after a change of the cards. The time counts from the next frame: a hidden page renders none. */
 function hushKeys(): void {
   const { dataset } = document.documentElement
   changedAt = Number.POSITIVE_INFINITY
@@ -42,28 +42,28 @@ function hushKeys(): void {
 export function pressOnCard(event: KeyboardEvent): boolean {
   const digit = /^[1-9]$/.test(event.key)
   if (!digit && event.key !== 'Enter') return false
-  // Enter on something that has its own use for it, e.g. a link in what is asked, is not an answer.
+  // Enter on a link, button or summary inside the card activates that element and is not an answer.
   if (!digit && event.target instanceof Element && event.target.closest('a, button, summary')) return false
   const around = event.target instanceof Element ? event.target.closest('[data-testid=request]') : null
   const card = around ?? (digit ? document.querySelector('main [data-testid=request]') : null)
   const answer = card && cards.get(card)
   if (!answer || event.repeat || !isInSight(card)) return false
-  // The time of the press, not of its arrival: a busy page hands keys over late.
+  // The time of the press, not of its arrival: a busy page receives keys late.
   if (isTooSoon(event) || event.timeStamp < wroteAt + writingMs) return false
   return answer(event.key)
 }
 
-/** So soon after a card came or went that whoever did it may have meant another. */
+/** So soon after a change of the cards that the press may be meant for another card. */
 function isTooSoon({ timeStamp }: { readonly timeStamp: number }): boolean {
   return timeStamp < changedAt + deafMs
 }
 
-/** A finger or a resting pointer that comes down on a card which has only just come under it. */
+/** A touch, or a click without pointer movement, on a card that has just appeared there. */
 export function isBlindPress({ timeStamp, pointerType }: PointerEvent): boolean {
   return isTooSoon({ timeStamp }) && (pointerType === 'touch' || movedAt < changedAt)
 }
 
-/** A letter that does nothing: somebody writes, and has not seen that there is no field. */
+/** A letter without a target: the person is typing and has not noticed that the field is gone. */
 export function noteUnused({ key, timeStamp }: KeyboardEvent): void {
   if (key.length === 1 && !/^\d$/.test(key)) wroteAt = timeStamp
 }
@@ -87,7 +87,7 @@ addEventListener(
   { capture: true, passive: true },
 )
 
-/** Both ends of it: what is asked, and the buttons. Neither scrolled away nor covered. */
+/** Whether the top and the bottom of the card are visible, neither scrolled away nor covered. */
 function isInSight(card: Element): boolean {
   const { left, width, top, bottom } = card.getBoundingClientRect()
   return [top + 8, bottom - 8].every((y) => {

@@ -2,7 +2,7 @@ import { type MouseEvent, type ReactNode, useEffect, useRef } from 'react'
 import { isWritten, useFocusLeft, wasWriting } from '../page/focus.ts'
 import { isBlindPress, takeKeys } from './card-keys.ts'
 
-/** The frame of a request. It takes the focus where nobody is typing; its keys work wherever the focus is, if it is first. */
+/** The frame of a request. It takes the focus unless the person is typing. The keys of the first card work everywhere. */
 export function Card({
   label,
   takesFocus,
@@ -11,7 +11,7 @@ export function Card({
 }: {
   label: string
   takesFocus: boolean
-  /** True if the key was used. */
+  /** Returns true if it used the key. */
   onKey: (key: string) => boolean
   children: ReactNode
 }) {
@@ -28,7 +28,7 @@ export function Card({
     if (takesFocus && !busy && !document.querySelector('dialog[open]'))
       card.current?.focus({ preventScroll: true })
   }, [takesFocus])
-  /** The second click of a double one, or one that was on its way, may land on a card that nobody has read yet. */
+  /** Ignores a button press by the second click of a double click, or on a card that has just appeared under the pointer. */
   const click = (event: MouseEvent) => {
     const isBlind = event.detail > 1 || (event.detail > 0 && isBlindPress(event.nativeEvent as PointerEvent))
     if (!isBlind || !(event.target as HTMLElement).closest('button')) return
@@ -50,7 +50,7 @@ export function Card({
   )
 }
 
-/** Back to the card from a field of it that goes away: its keys work at once. */
+/** Moves the focus from a field that disappears to its card, so that the card's keys work at once. */
 export function focusCard(inside: Element): void {
   inside.closest<HTMLElement>('[data-testid=request]')?.focus({ preventScroll: true })
 }

@@ -21,7 +21,7 @@ describe('the choices of a card', () => {
     option('deny', 'once'),
   ]
 
-  it('keep their keys, whatever is offered', () => {
+  it('keep their keys, whatever options are offered', () => {
     const { once, session, deny, wider } = choicesOf({ options })
     expect([once?.scope, session?.scope, deny?.decision]).toEqual(['once', 'session', 'deny'])
     expect(wider.map(({ scope }) => scope)).toEqual(['always'])
@@ -32,7 +32,7 @@ describe('the choices of a card', () => {
     })
   })
 
-  it('say what a grant would cover', () => {
+  it('say what a grant covers', () => {
     expect(coverOf(option('allow', 'session', { tool: 'Bash', match: { command: 'npm test' } }))).toBe(
       'npm test',
     )
@@ -62,7 +62,7 @@ describe('the choices of a card', () => {
     expect(coverOf(option('allow', 'session', fetch))).toBe('only this call')
   })
 
-  it('say what is wanted', () => {
+  it('say what the agent wants to do', () => {
     expect(wishOf({ kind: 'execute', tool: 'Bash' }, 'Demo')).toBe('Demo wants to run a command')
     expect(wishOf({ kind: 'other', tool: 'mcp__x' }, 'Demo')).toContain('mcp__x')
     const inside = { kind: 'execute', tool: 'Bash', parentToolCallId: 'call_1' } as const
@@ -70,7 +70,7 @@ describe('the choices of a card', () => {
   })
 })
 
-it('hides no switch behind a command', () => {
+it('lists all other fields of an input beside its command or diff', () => {
   const input = {
     command: 'ls',
     timeout: 5,
@@ -89,7 +89,7 @@ it('hides no switch behind a command', () => {
   for (const odd of [null, 'text', 3, ['a']]) expect(otherFields(odd)).toEqual([])
 })
 
-it('writes the fields of an input as lines, without what the title says', () => {
+it('lists the fields of a flat input, without the one in the title', () => {
   const input = { url: 'https://example.com', prompt: 'What is it?', limit: 3, raw: false, none: null }
   expect(plainFields(input, 'Fetch https://example.com')).toEqual([
     ['prompt', 'What is it?'],

@@ -10,13 +10,13 @@ import {
 export type PermissionAsk = Extract<OpenRequest, { type: 'permission' }>
 export type QuestionAsk = Extract<OpenRequest, { type: 'question' }>
 
-/** What the keys 1, 2 and 3 mean on a card: always the same, so that a hand can learn it. */
+/** What the keys 1, 2 and 3 mean on a card. They are the same on every card, so that people can learn them. */
 export type Choices = {
   readonly once: PermissionOption | undefined
   /** The next wider grant, if there is one. */
   readonly session: PermissionOption | undefined
   readonly deny: PermissionOption | undefined
-  /** Wider grants, behind a menu: nobody should give them in passing. */
+  /** Wider grants, in a menu, so that they are not given by accident. */
   readonly wider: readonly PermissionOption[]
 }
 
@@ -33,7 +33,7 @@ export function choicesOf({ options }: Pick<PermissionAsk, 'options'>): Choices 
   }
 }
 
-/** What a lasting grant would cover, in words. `command` is the one that is asked for, and needs no repeating. */
+/** What a lasting grant covers, as text. `command` is the requested command, which is not repeated. */
 export function coverOf({ rule }: PermissionOption, command?: string): string {
   if (!rule) return ''
   const { tool, match = {}, exact = {}, any = [] } = rule
@@ -51,14 +51,14 @@ export function coverOf({ rule }: PermissionOption, command?: string): string {
   return rule.match ? fields.join(', ') : `only this call${rule.outside ? ', outside the folder' : ''}`
 }
 
-/** The one text that a pattern fits; undefined where a star in it stands for anything. */
+/** The only text that a pattern matches; undefined if the pattern contains a wildcard. */
 function literalOf(pattern = '*'): string | undefined {
   const parts: readonly string[] = pattern.match(/\\[\s\S]|[\s\S]/g) ?? []
   if (parts.includes('*')) return undefined
   return parts.map((part) => (part.length > 1 ? part.slice(1) : part)).join('')
 }
 
-/** The fields that a rule looks at, each with what it must be. */
+/** The input fields that a rule checks, each with its required value. */
 export function fieldWords({ match = {}, exact = {} }: RulePattern): readonly string[] {
   return [
     ...Object.entries(match).map(([field, text]) => (field === 'command' ? text : `${field}: ${text}`)),
@@ -68,7 +68,7 @@ export function fieldWords({ match = {}, exact = {} }: RulePattern): readonly st
   ]
 }
 
-/** Why nothing but a person answers this. */
+/** Warnings about a call outside the session's folders or on a protected file. */
 export function reachOf(ask: Pick<PermissionAsk, 'outside' | 'protected'>): readonly string[] {
   return [
     ...(ask.outside ? ['This reaches outside the session’s folder.'] : []),
@@ -90,7 +90,7 @@ const wishes = {
 
 type Wish = Pick<PermissionAsk, 'kind' | 'tool' | 'parentToolCallId' | 'diffs' | 'diff'>
 
-/** "Demo wants to run a command": the first thing a card says. */
+/** The first line of a card, e.g. "Demo wants to run a command". */
 export function wishOf(ask: Wish, name: string): string {
   const agentName = askerOf(ask, name)
   if (ask.kind === 'edit') return `${agentName} wants to change ${filesOf(ask)}`
@@ -103,7 +103,7 @@ function filesOf(ask: Wish): string {
   return length > 1 ? `${length} files` : 'a file'
 }
 
-/** Who asks: a subagent says so, since nobody may have heard of it yet. */
+/** Who asks: the agent or one of its subagents. */
 export function askerOf(
   { parentToolCallId }: Pick<OpenRequest, 'parentToolCallId'>,
   agentName: string,
@@ -113,14 +113,14 @@ export function askerOf(
 
 const longestShown = 300
 
-/** Fields of inputs that change files which the diff says itself, by the names that agents have for them. */
+/** Input fields that the diff shows already, by the names that agents use. */
 const saidByDiff = new Set([
   ...['path', 'paths', 'file_path', 'filePath', 'notebook_path', 'absolute_path'],
   ...['content', 'old_string', 'new_string', 'oldString', 'newString', 'new_source', 'edits', 'changes'],
   ...['patch', 'patchText', 'diff'],
 ])
 
-/** The fields of an input beside its command or its diff, as words. Long ones are cut. */
+/** The input fields beside its command or diff, as text. Long values are cut. */
 export function otherFields(
   input: unknown,
   beside: 'command' | 'diff' = 'command',
@@ -136,8 +136,8 @@ export function otherFields(
 }
 
 /**
- * The fields of an input, each as a line of text, without the one that the title ends with; undefined where that does
- * not show all of it, since something is nested in it.
+ * The fields of an input, each as a line of text, without the one that the title ends with. Undefined if the input is
+ * nested, since lines would not show all of it.
  */
 export function plainFields(
   input: unknown,

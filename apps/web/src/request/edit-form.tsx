@@ -6,13 +6,13 @@ type Props = {
   input: unknown
   edits: Edits
   problem: string | undefined
-  /** The field that it is in; without one, the JSON. */
+  /** The field that has the problem; undefined for the JSON. */
   at: string | undefined
   onEdit: (edits: Edits) => void
   onKeyDown: (event: KeyboardEvent) => void
 }
 
-/** What will run, to be changed before it does: a field for each text of it. */
+/** Edits the input of a call before it runs, with a field for each text. */
 function EditForm({ input, edits, problem, at, onEdit, onKeyDown }: Props) {
   const { texts, others } = inputForm(input)
   return (
@@ -70,7 +70,7 @@ function Field({
       </div>
       <textarea
         id={id}
-        // biome-ignore lint/a11y/noAutofocus: who asked to edit is here to write
+        // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to edit
         autoFocus={first}
         value={value}
         rows={Math.min(10, value.split('\n').length)}

@@ -9,13 +9,13 @@ describe('the form of an input', () => {
     expect(names({ path: 'a.txt', old: 'one\ntwo', all: true })).toEqual(['path', 'old'])
   })
 
-  it('has JSON only where there is something else, and of that alone', () => {
+  it('has JSON only for values that are no texts', () => {
     expect(inputForm({ command: 'ls', description: 'Looks' }).others).toBeUndefined()
     const others = inputForm({ command: 'ls', timeout: 5, env: { deep: ['x'] } }).others
     expect(JSON.parse(others!)).toEqual({ timeout: 5, env: { deep: ['x'] } })
   })
 
-  it('is JSON as a whole where nothing in it is a text', () => {
+  it('is only JSON if the input has no text', () => {
     for (const input of [{ count: 1 }, {}, ['a'], 'words', null])
       expect([names(input), JSON.parse(inputForm(input).others!)]).toEqual([[], input ?? {}])
     expect(inputForm(undefined).others).toBe('{}')
@@ -25,7 +25,7 @@ describe('the form of an input', () => {
 describe('an edited input', () => {
   const input = { timeout: 5, command: 'rm a', env: { deep: [1] }, description: 'x' }
 
-  it('is whole, in its order, and of the same types', () => {
+  it('keeps all fields, their order and their types', () => {
     const edited = editedInput(input, { texts: { command: 'rm b' } })
     expect(edited).toEqual({ input: { ...input, command: 'rm b' } })
     expect(Object.keys(edited.input as object)).toEqual(Object.keys(input))
@@ -35,7 +35,7 @@ describe('an edited input', () => {
     expect(editedInput(['a'], { others: '["b"]' })).toEqual({ input: ['b'] })
   })
 
-  it('is the very same where nothing differs', () => {
+  it('is the same object if nothing was edited', () => {
     const { others } = inputForm(input)
     for (const edits of [{}, { texts: { command: 'rm a' } }, { others: others! }])
       expect(editedInput(input, edits).input).toBe(input)
@@ -46,7 +46,7 @@ describe('an edited input', () => {
     )
   })
 
-  it('keeps the line ends that a field of a browser does not know', () => {
+  it('keeps line ends that a textarea would normalize', () => {
     const windows = { text: 'one\r\ntwo' }
     expect(editedInput(windows, { texts: { text: 'one\ntwo' } }).input).toBe(windows)
     expect(editedInput(windows, { texts: { text: 'one\ntwo\nthree' } }).input).toEqual({
@@ -61,7 +61,7 @@ describe('an edited input', () => {
     })
   })
 
-  it('is what the field shows, but for line ends', () => {
+  it('is what the field shows, except for line ends', () => {
     const shown = (text: string) => text.replace(/\r\n?/g, '\n')
     const text = fc.stringMatching(/^[ab\r\n]{0,12}$/)
     fc.assert(
@@ -72,7 +72,7 @@ describe('an edited input', () => {
     )
   })
 
-  it('runs something: a command that was emptied is none', () => {
+  it('is refused if its command is empty', () => {
     expect(editedInput(input, { texts: { command: ' \n' } })).toEqual({
       input,
       problem: expect.stringContaining('deny'),
@@ -83,7 +83,7 @@ describe('an edited input', () => {
     })
   })
 
-  it('says what is wrong with its JSON', () => {
+  it('reports what is wrong with its JSON', () => {
     const problem = (others: string) => editedInput(input, { others }).problem
     expect(problem('{"a": 1,}')).toMatch(/^This is not JSON: .+/)
     for (const others of ['[1]', '7', 'null']) expect(problem(others)).toContain('must be an object')
@@ -91,7 +91,7 @@ describe('an edited input', () => {
     expect(problem('{"timeout": 6}')).toBeUndefined()
   })
 
-  it('is not fooled by odd names', () => {
+  it('accepts fields named __proto__ and toString', () => {
     const odd = JSON.parse('{"__proto__": "a", "toString": "b", "n": 1}') as object
     expect(names(odd)).toEqual(['__proto__', 'toString'])
     expect(editedInput(odd, {}).input).toBe(odd)

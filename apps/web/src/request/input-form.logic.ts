@@ -1,15 +1,15 @@
 import { messageOf } from '@parley/protocol'
 import { asJson, commandOf } from '../timeline/call-words.logic.ts'
 
-/** The input of a call as a person edits it: a field for each text in it, and all else as JSON. */
+/** The input of a call as a form: a field for each text, and JSON for everything else. */
 export type InputForm = {
   readonly texts: readonly TextField[]
-  /** Nothing where texts are all there is. */
+  /** Undefined if all values are texts. */
   readonly others: string | undefined
 }
 export type TextField = { readonly name: string; readonly text: string }
 
-/** What was written into a form. A field that is missing here is as it was. */
+/** The edited fields. A field that is missing here is unchanged. */
 export type Edits = {
   readonly texts?: Readonly<Record<string, string>>
   readonly others?: string
@@ -27,18 +27,18 @@ export function inputForm(input: unknown): InputForm {
   return { texts, others: isAll ? undefined : asJson(others) }
 }
 
-/** The text of a field as it is now. */
+/** The current text of a field. */
 export function textIn(edits: Edits, { name, text }: TextField): string {
   const { texts = {} } = edits
   return Object.hasOwn(texts, name) ? texts[name]! : text
 }
 
-/** `at`: the field that the problem is in, if it is not the JSON. */
+/** `at`: the field that has the problem; undefined for the JSON. */
 type Edited = { readonly input: unknown; readonly problem?: string; readonly at?: string }
 
 /**
- * The whole input with the edits in it; the very same where nothing differs. Only what was edited is read anew, so
- * that all else keeps its type.
+ * The whole input with the edits applied; the same object if nothing was edited. Only edited values are parsed, so
+ * that the others keep their types.
  */
 export function editedInput(input: unknown, edits: Edits): Edited {
   const form = inputForm(input)
@@ -67,7 +67,7 @@ function readJson(text: string): { value?: unknown; problem?: string } {
   }
 }
 
-/** A browser's field knows only one kind of line end: lines that nobody edited get back the one they had. */
+/** A textarea normalizes line ends: lines that were not edited get their original line ends back. */
 function withLineEnds(before: string, after: string): string {
   const old = before.split(/(?<=\r\n|\r(?!\n)|\n)/)
   const now = after.split(/(?<=\n)/)
@@ -80,7 +80,7 @@ function withLineEnds(before: string, after: string): string {
   const usual = /\r\n/.test(before) && !/(?<!\r)\n/.test(before) ? '\r\n' : '\n'
   const edited = now.slice(top, now.length - bottom).map((line) => line.replace(/\n$/, usual))
   const whole = [...old.slice(0, top), ...edited, ...old.slice(old.length - bottom)].join('')
-  // Two ends that meet can become one.
+  // A "\r" and a "\n" that become neighbours would be one line end.
   return whole.replace(/\r\n?/g, '\n') === after ? whole : after
 }
 

@@ -3,37 +3,37 @@ import { createStore, useStore } from '../page/store.ts'
 import type { Answering } from './answer-words.logic.ts'
 
 /**
- * An answer on its way. Kept in the browser until the server has it: a reload or a closed tab loses nothing. It names
- * its request, so it can never be taken for the answer to another.
+ * An answer that is being sent. It is kept in the browser until the server has it, so a reload or a closed tab loses
+ * nothing. It carries the id of its request, so it can never answer another one.
  */
 export type KeptAnswer = {
   readonly commandId: string
   readonly sessionId: string
   readonly requestId: string
   readonly answer: Answering
-  /** What was asked and answered, for people. */
+  /** The request and the answer, as texts for people. */
   readonly asked: string
   readonly said: string
-  /** The tab that it was given in, which sends it. */
+  /** The tab in which the answer was given. That tab sends it. */
   readonly tab: string
-  /** sending: given just now. late: not taken yet. held: sent by nobody until the person says so. sent: taken. */
+  /** sending: just given. late: not accepted yet. held: sent only when the person confirms it. sent: accepted. */
   readonly state: 'sending' | 'late' | 'held' | 'sent'
-  /** It was not taken at once: it is shown in place of the card. */
+  /** It was not accepted at once: it is shown in place of the card. */
   readonly waited: boolean
   /** Why it is held. */
   readonly problem?: string
 }
 
-/** Of this page: the same after a reload, another in another tab. */
+/** The id of this tab. It survives a reload. */
 export const tab = tabId()
 
 const prefix = 'parley:answer:'
 const mostSent = 50
 
-/** What the browser had no room for: only this page knows of it. */
+/** Answers that did not fit into local storage: only this page has them. */
 const unwritten = new Set<string>()
 
-/** Each under a key of its own: two tabs that write at once overwrite nothing of each other's. */
+/** Each answer has its own storage key, so that two tabs cannot overwrite each other's answers. */
 export const keptAnswers = createStore<readonly KeptAnswer[]>(readAll())
 
 addEventListener('storage', ({ key }) => {
@@ -52,7 +52,7 @@ export function keepAnswer(answer: KeptAnswer): void {
   keptAnswers.set((all) => [...without(all, answer.commandId), answer])
 }
 
-/** The same with other fields; nothing if it was taken back or sent meanwhile. */
+/** Changes fields of an answer. Does nothing if it was withdrawn or sent meanwhile. */
 export function changeAnswer(commandId: string, change: Partial<KeptAnswer>): void {
   const known = keptAnswers.get().find((one) => one.commandId === commandId)
   if (known && known.state !== 'sent') keepAnswer({ ...known, ...change })
@@ -63,7 +63,7 @@ export function forgetAnswer(commandId: string): void {
   keptAnswers.set((all) => without(all, commandId))
 }
 
-/** Until the log says so too, the page remembers that it is answered. */
+/** The page remembers that a request is answered until the log shows it. */
 export function rememberSent(commandId: string): void {
   drop(commandId)
   keptAnswers.set((all) => {
@@ -76,7 +76,7 @@ export function rememberSent(commandId: string): void {
   })
 }
 
-/** The answer that was given to a request here and that the log does not show yet. */
+/** The answer that was given in this browser and that the log does not show yet. */
 export function useAnswerTo(requestId: string): KeptAnswer | undefined {
   return useStore(keptAnswers, (all) => all.findLast((one) => one.requestId === requestId))
 }
@@ -85,12 +85,12 @@ export function useKeptAnswers(): readonly KeptAnswer[] {
   return useStore(keptAnswers)
 }
 
-/** An answer given in this tab is under way. One of another tab does not count: whoever is first at the server is right. */
+/** Whether this tab is sending an answer. Answers of other tabs do not count: the server accepts the first. */
 export function useIsAnswering(requestId: string): boolean {
   return useStore(keptAnswers, (all) => all.some((one) => one.requestId === requestId && one.tab === tab))
 }
 
-/** What still wants an answer first, then what is answered and waits to be sent. */
+/** Splits requests into those that need an answer and those whose answer waits to be sent. */
 export function useUnansweredFirst<Request extends { readonly requestId: string }>(
   requests: readonly Request[],
 ): { readonly open: readonly Request[]; readonly answered: readonly Request[] } {

@@ -11,19 +11,19 @@ const menuList = lazyPart(() => import('../parts/menu-list.tsx'))
 type Props = {
   plan: boolean
   choices: Choices
-  /** The one that is asked for, if it is one. */
+  /** The requested command, if the request is for one. */
   command: string | undefined
   edited: boolean
   disabled: boolean
   onAllow: (option: PermissionOption | undefined) => void
   onDeny: () => void
   onDenyWithReason: () => void
-  /** Only where the agent takes an edited input. */
+  /** Set only if the agent accepts an edited input. */
   onEdit?: () => void
   onNearEdit?: () => void
 }
 
-/** Allowing on the left, denying on the right: apart, so that no thumb takes one for the other. */
+/** Allow is on the left and deny on the right, far apart, to prevent wrong taps. */
 export function PermissionButtons({ plan, choices, command, edited, disabled, onAllow, ...rest }: Props) {
   const { once, session, wider } = choices
   const cover = session ? coverOf(session, command) : ''

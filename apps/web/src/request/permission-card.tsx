@@ -26,7 +26,7 @@ type Props = {
   takesFocus: boolean
 }
 
-/** What is asked, where and why, and every answer to it. Nothing of what would run is left out. */
+/** A permission with its reason and every possible answer. Everything that would run is shown. */
 export function PermissionCard({ session, ask, takesFocus }: Props) {
   const agent = useAgent(session.agent)
   const { decide, sending } = useAnswer(session.id, ask)
@@ -34,7 +34,7 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
   const [editing, setEditing] = useState(false)
   const [draft, keep] = useAnswerDraft(ask.requestId)
   const choices = choicesOf(ask)
-  // What was edited and left counts for nothing, but is there again for whoever goes on with it.
+  // Edits apply only while the edit form is open. They are kept for the next time it opens.
   const edits = editing ? (draft.edits ?? {}) : undefined
   const { shown: form } = useStore(editPart.loaded)
   const edited = edits && form?.editedInput(ask.input, edits)
@@ -129,7 +129,7 @@ export function PermissionCard({ session, ask, takesFocus }: Props) {
   )
 }
 
-/** Escape leaves the field and nothing else: the turn goes on. */
+/** Escape closes the field only; it must not stop the turn. */
 function leaveByEscape(event: KeyboardEvent, leave: () => void): void {
   if (event.key !== 'Escape' || event.nativeEvent.isComposing) return
   event.preventDefault()
@@ -166,7 +166,7 @@ function Wanted({ ask, folder }: { ask: PermissionAsk; folder: string }) {
   )
 }
 
-/** The input of a call that is neither a command nor a change of files. */
+/** The input of a call that is neither a command nor an edit. */
 function PlainInput({ input, title }: { input: unknown; title: string }) {
   const fields = plainFields(input, title)
   if (isEmpty(input) || fields?.length === 0) return null
@@ -211,7 +211,7 @@ const fieldLabels: Readonly<Record<string, string>> = {
 }
 const labelOf = (name: string) => fieldLabels[name] ?? visible(name)
 
-/** What else the input says: a switch that leaves the sandbox must not hide behind the command. */
+/** The remaining input fields: a flag that disables the sandbox must not go unnoticed. */
 function Others({ fields }: { fields: ReturnType<typeof otherFields> }) {
   if (fields.length === 0) return null
   return (

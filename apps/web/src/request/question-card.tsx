@@ -26,12 +26,12 @@ export function QuestionCard({ session, ask, takesFocus }: Props) {
   const left = leftToAgent(ask.questions, answers)
   const open = ask.questions.find((question) => answers[question.id] === undefined) ?? ask.questions.at(-1)!
 
-  /** A number chooses in the first question that has no answer yet; Enter sends. */
   const form = useRef<HTMLFormElement>(null)
+  /** A digit chooses in the first unanswered question; Enter sends. */
   const onKey = (key: string) => {
     const option = /^[1-9]$/.test(key) ? open.options[Number(key) - 1] : undefined
     if (option) {
-      // So that Enter sends what was chosen by a number.
+      // The focus moves to the card, so that Enter sends the choice.
       if (form.current) focusCard(form.current)
       setFilled(choose(filled, open, option.label))
     } else if (key === 'Enter' && complete) answer(answers)
@@ -51,7 +51,7 @@ export function QuestionCard({ session, ask, takesFocus }: Props) {
       >
         <div
           data-asked
-          // On a low screen the card scrolls as a whole: one region in another would hide the last question.
+          // On a low screen the whole card scrolls: a nested scroll area would hide the last question.
           className="flex max-h-[min(30rem,50dvh)] flex-col gap-4 overflow-y-auto px-3.5 pt-3 [@media(height<28rem)]:max-h-none"
           tabIndex={-1}
         >
@@ -105,7 +105,7 @@ function QuestionField({
   onChange,
 }: {
   question: Question
-  /** Among several. */
+  /** The position among several questions. */
   place: string | undefined
   filled: Filled
   numbered: boolean
@@ -168,7 +168,7 @@ function QuestionField({
   )
 }
 
-/** Into sight by scrolling what is asked, and nothing around it. */
+/** Scrolls a part into view inside the card's scroll area only. */
 function scrollWithin(part: HTMLElement): void {
   const area = part.closest('[data-asked]')
   if (!area) return
@@ -176,7 +176,7 @@ function scrollWithin(part: HTMLElement): void {
   area.scrollTop += Math.min(Math.max(0, inner.bottom - outer.bottom), inner.top - outer.top)
 }
 
-/** What an option would look like, right under it and in sight as soon as it is chosen. */
+/** An option with its preview below it, scrolled into view when the option is chosen. */
 function Option({ preview, children }: { preview: string | undefined; children: ReactNode }) {
   const both = useRef<HTMLDivElement>(null)
   useEffect(() => {

@@ -15,24 +15,24 @@ const many = question('many', true)
 const empty: Filled = {}
 
 describe('a question form', () => {
-  it('takes one of several, or words instead', () => {
+  it('accepts one option, or free text instead', () => {
     const filled = choose(choose(empty, one, 'A'), one, 'B')
     expect(answersOf([one], filled)).toEqual({ one: 'B' })
     expect(answersOf([one], write(filled, one, ' other '))).toEqual({ one: 'other' })
     expect(answersOf([one], choose(write(filled, one, 'x'), one, 'A'))).toEqual({ one: 'A' })
   })
 
-  it('takes several, and words too', () => {
+  it('accepts several options together with free text', () => {
     const filled = choose(choose(choose(empty, many, 'A'), many, 'B'), many, 'A')
     expect(answersOf([many], write(filled, many, 'more'))).toEqual({ many: ['B', 'more'] })
   })
 
-  it('leaves out what has no answer, so that the protocol can say so', () => {
+  it('leaves out unanswered questions, so that the protocol can report them', () => {
     expect(answersProblem([one, many], answersOf([one, many], choose(empty, one, 'A')))).toContain('many')
     expect(answersProblem([one], answersOf([one], choose(empty, one, 'A')))).toBeUndefined()
   })
 
-  it('can be left to the agent, but for what is answered already', () => {
+  it('can leave the unanswered questions to the agent', () => {
     const answers = answersOf([one, many], choose(empty, one, 'A'))
     const left = leftToAgent([one, many], answers)
     expect(left).toEqual({ one: 'A', many: ['You decide.'] })
@@ -40,14 +40,14 @@ describe('a question form', () => {
     expect(leftToAgent([one], {})).toEqual({ one: 'You decide.' })
   })
 
-  it('is not left to the agent where one must choose, nor where nothing is left', () => {
+  it('cannot be left to the agent if a question needs a choice or all are answered', () => {
     const strict = question('strict', false, false)
     expect(leftToAgent([one, strict], {})).toBeUndefined()
     expect(leftToAgent([one, strict], { strict: 'A' })).toEqual({ strict: 'A', one: 'You decide.' })
     expect(leftToAgent([one], { one: 'A' })).toBeUndefined()
   })
 
-  it('is not fooled by odd names', () => {
+  it('accepts questions with ids such as __proto__', () => {
     const odd = question('__proto__', false)
     expect(answersOf([question('toString', false)], empty)).toEqual({})
     expect(() => answersOf([odd], choose(empty, odd, 'A'))).not.toThrow()

@@ -1,13 +1,13 @@
 import type { Answers, Question } from '@parley/protocol'
 
-/** What is filled in so far: the options chosen, and words of one's own. */
+/** What the person has filled in so far: the chosen options and the free text of each question. */
 export type Filled = Readonly<Record<string, { readonly chosen: readonly string[]; readonly words: string }>>
 
 const blank = { chosen: [], words: '' }
 
 export const filledFor = (filled: Filled, id: string) => (Object.hasOwn(filled, id) ? filled[id]! : blank)
 
-/** Choosing one of several unchooses the others; one's own words stand in for a choice where only one can be. */
+/** In a single-choice question, a choice replaces the other choice and the free text. */
 export function choose(filled: Filled, question: Question, label: string): Filled {
   const before = filledFor(filled, question.id)
   const has = before.chosen.includes(label)
@@ -24,10 +24,10 @@ export function write(filled: Filled, question: Question, words: string): Filled
   return { ...filled, [question.id]: { chosen, words } }
 }
 
-/** For whoever leaves it to the agent. */
+/** The answer that leaves a question to the agent. */
 const yourChoice = 'You decide.'
 
-/** The answers with the rest left to the agent; nothing where that cannot be said, or nothing is left. */
+/** The answers, with the rest left to the agent. Undefined if nothing is left or a question takes no free text. */
 export function leftToAgent(questions: readonly Question[], answers: Answers): Answers | undefined {
   const open = questions.filter(({ id }) => !Object.hasOwn(answers, id))
   if (open.length === 0 || !open.every(({ freeText }) => freeText)) return undefined
@@ -35,7 +35,7 @@ export function leftToAgent(questions: readonly Question[], answers: Answers): A
   return Object.fromEntries([...Object.entries(answers), ...left])
 }
 
-/** The answers as the protocol wants them; a question without one is left out. */
+/** The answers in the format of the protocol. Unanswered questions are left out. */
 export function answersOf(questions: readonly Question[], filled: Filled): Answers {
   const answers: [string, string | string[]][] = []
   for (const question of questions) {

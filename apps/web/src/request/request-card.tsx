@@ -4,7 +4,7 @@ import { useAnswerTo } from './kept-answers.ts'
 import { UnsentAnswer } from './unsent-answer.tsx'
 
 const cards = lazyPart(() => import('./cards.tsx'))
-/** Fetches the cards, if that was not done: before there is one to be seen. */
+/** Fetches the code of the cards ahead of time. */
 export const fetchCards = () => cards.fetch()
 
 export function RequestCard({

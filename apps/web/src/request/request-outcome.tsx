@@ -2,7 +2,7 @@ import type { BlockOf } from '@parley/protocol'
 import { CircleCheck, CircleSlash, Hand } from 'lucide-react'
 import { outcomeWords } from './answer-words.logic.ts'
 
-/** What became of a permission, under the call it was about. Nothing where a mode or rule allowed it: that is no news. */
+/** The outcome of a permission, below its call. Nothing is shown if a mode or rule allowed it. */
 export function RequestOutcome({ block }: { block: BlockOf<'permission'> }) {
   const { resolution } = block
   if (!resolution) {

@@ -17,20 +17,20 @@ import {
   tab,
 } from './kept-answers.ts'
 
-/** An answer that is taken sooner than this was never seen waiting. */
+/** An answer that is accepted sooner is never shown as waiting. */
 const lateMs = 700
-/** What another tab forgets is heard of a little after its lock is free. */
+/** How long after another tab releases its lock this page waits for the storage event of that tab. */
 const otherTabMs = 1500
-/** Where no lock says that its tab is still at it, only time does. */
+/** Without the Web Locks API, an answer of another tab counts as abandoned after this time. */
 const withoutLocksMs = 60_000
 
-/** What this page is sending. */
+/** The answers that this page is sending. */
 const ours = new Map<string, AbortController>()
 const watched = new Set<string>()
-/** What was said of answers that are held, to be unsaid when they are not. */
+/** Dismisses the toast of each held answer. */
 const heldNotes = new Map<string, () => void>()
 
-/** Sends an answer until the server has it, always under the same id: it takes effect once, or is refused. */
+/** Sends an answer until the server has it, always under the same command id: it takes effect once, or is refused. */
 export function sendAnswer(sessionId: string, request: OpenRequest, answer: Answering): void {
   const { requestId } = request
   if (keptAnswers.get().some((one) => one.requestId === requestId && one.tab === tab)) return
@@ -42,7 +42,7 @@ export function sendAnswer(sessionId: string, request: OpenRequest, answer: Answ
   void deliver(kept)
 }
 
-/** What the server may have had already by then stands: the session shows it when it can be heard again. */
+/** Withdraws an answer. If the server has it already, it stands, and the session shows it after the reconnect. */
 export function takeBackAnswer({ commandId }: KeptAnswer): void {
   heldNotes.get(commandId)?.()
   ours.get(commandId)?.abort()
@@ -58,8 +58,8 @@ export function sendHeldAnswer(answer: KeptAnswer): void {
 }
 
 /**
- * What this tab gave before it was reloaded goes on by itself. An answer of a tab that was closed does not: much may
- * have happened since, so it is shown, and the person says once more that it is meant.
+ * Resumes sending the answers that this tab gave before a reload. An answer of a closed tab is held instead: much may
+ * have happened since, so the person must confirm it.
  */
 export function watchAnswers(): void {
   const look = () => {
@@ -69,7 +69,7 @@ export function watchAnswers(): void {
       if (one.tab === tab) void deliver(one)
       else void holdWhenAbandoned(commandId)
     }
-    // Taken back in another tab.
+    // Withdrawn in another tab.
     for (const [commandId, sending] of ours) {
       if (!keptAnswers.get().some((one) => one.commandId === commandId)) sending.abort()
     }
@@ -95,8 +95,8 @@ async function holdWhenAbandoned(commandId: string): Promise<void> {
 }
 
 /**
- * The answer, once nobody sends it; nothing if it needs no more care. This page may have heard of it before its tab took
- * the lock, and a tab that was reloaded takes it again: so it must still be free after a while.
+ * Resolves with the answer once no tab sends it, or with undefined if it was settled. This page may learn of an answer
+ * before its tab takes the lock, and a reloaded tab takes the lock again: the lock must still be free after a while.
  */
 async function whenAbandoned(commandId: string): Promise<KeptAnswer | undefined> {
   for (;;) {
@@ -135,7 +135,7 @@ async function deliver(kept: KeptAnswer): Promise<void> {
 
 const neverTaken: readonly ErrorCode[] = ['validation_error', 'not_supported', 'too_large', 'forbidden']
 
-/** What can never be taken is forgotten, and told; what the server cannot take now is kept, and shown. */
+/** An answer that can never be accepted is removed with a toast. One that cannot be accepted now is held. */
 function refused({ commandId, said, asked, sessionId }: KeptAnswer, thrown: unknown): void {
   const code = thrown instanceof ParleyError ? thrown.code : undefined
   const show = () => go({ name: 'session', id: sessionId })
@@ -153,7 +153,7 @@ function hold(commandId: string, problem: string): void {
   changeAnswer(commandId, { state: 'held', waited: true, problem })
 }
 
-/** A held answer to what nobody waits for any more. */
+/** Removes held answers whose requests are not open any more. */
 function forgetSettled(): void {
   const { status, requests } = waiting.getSnapshot()
   if (status !== 'live') return
@@ -167,12 +167,12 @@ function forgetSettled(): void {
   }
 }
 
-/** Stays until it is read: nobody may believe something allowed that was not. */
+/** Shows a toast until it is dismissed: nobody may believe that something was allowed when it was not. */
 function tell(text: string, show: () => void): () => void {
   return toast(text, { ms: Number.POSITIVE_INFINITY, action: { label: 'Show', run: show } })
 }
 
-/** Another tab has the lock, as far as a browser tells. */
+/** Whether another tab holds the lock. Always false without the Web Locks API. */
 async function isBeingSent(commandId: string): Promise<boolean> {
   if (!navigator.locks) return false
   return navigator.locks.request(lockOf(commandId), { ifAvailable: true }, (lock) => lock === null)
@@ -182,7 +182,7 @@ function lockOf(commandId: string): string {
   return `parley-answer-${commandId}`
 }
 
-/** One tab at a time. A browser without locks does without. */
+/** Runs `work` in one tab at a time. Without the Web Locks API it runs at once. */
 async function exclusively(commandId: string, work: () => Promise<void>): Promise<void> {
   if (!navigator.locks) return work()
   await navigator.locks.request(lockOf(commandId), work)

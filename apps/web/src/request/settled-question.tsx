@@ -3,7 +3,7 @@ import { MessageCircleQuestion } from 'lucide-react'
 import { visible } from '../page/words.logic.ts'
 import { questionNote } from './answer-words.logic.ts'
 
-/** A question in the timeline: what was asked, and what was answered. */
+/** A question in the timeline, with its answers. */
 export function SettledQuestion({ block }: { block: BlockOf<'question'> }) {
   const { request, resolution } = block
   if (!resolution) {

@@ -5,12 +5,12 @@ import { Button } from '../parts/button.tsx'
 import type { KeptAnswer } from './kept-answers.ts'
 import { sendHeldAnswer, takeBackAnswer } from './send-answer.ts'
 
-/** In place of a card whose answer is not at the server yet: what was answered, and the way back. */
+/** Stands in for a card whose answer is not at the server yet: shows the answer, which can be withdrawn. */
 export function UnsentAnswer({ answer }: { answer: KeptAnswer }) {
   const { state, asked, said, problem } = answer
   const row = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    // The card that had the focus is gone.
+    // The focused card was removed.
     if (lacksFocus()) row.current?.focus({ preventScroll: true })
   }, [])
   useFocusLeft(row)

@@ -13,7 +13,7 @@ const formats: Record<ExportFormat, string> = {
   'run-events': 'Run events for scripts (JSON)',
 }
 
-/** Every way that the server can write a session down. */
+/** The menu entry with all export formats. */
 export function exportEntry(sessionId: string): MenuEntry {
   return {
     label: 'Export',
@@ -25,7 +25,7 @@ export function exportEntry(sessionId: string): MenuEntry {
   }
 }
 
-/** A page is shown in a tab of its own, the rest is saved. The browser goes to an address that works once. */
+/** HTML opens in a new tab, the other formats are saved. The download address works once. */
 async function fetchExport(sessionId: string, format: ExportFormat): Promise<void> {
   const { path } = await client.call('createDownload', { params: { id: sessionId }, body: { as: format } })
   const link = document.createElement('a')

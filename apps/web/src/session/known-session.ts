@@ -1,7 +1,7 @@
 import { useAllSessions, useKeptSessions } from '../page/sessions.ts'
 import { useSessionId, useStatePart } from './session-context.tsx'
 
-/** What is known of the session that is shown; before it is loaded, what the list of sessions says. */
+/** The title, agent and folder of the open session. Until it is loaded, those of the session list. */
 export function useKnownSession(): { readonly title: string; readonly agent: string; readonly cwd: string } {
   const id = useSessionId()
   const loaded = useStatePart((state) => state.seq > 0)

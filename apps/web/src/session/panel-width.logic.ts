@@ -1,8 +1,8 @@
 const leastPanel = 280
-/** What the conversation keeps beside a panel, the list of sessions included. */
+/** The least width beside a panel, for the conversation and the session list together. */
 const leastRest = 680
 
-/** Neither so narrow that nothing can be read in it, nor so wide that nothing can be read beside it. */
+/** Limits a panel's width, so that both the panel and the conversation beside it stay readable. */
 export function panelWidthWithin(wanted: number, screen: number): number {
   return Math.round(Math.max(leastPanel, Math.min(wanted, screen - leastRest)))
 }

@@ -9,7 +9,7 @@ export function usePanelWidth(panel: Panel): number | undefined {
   return useStore(preferences, (state) => state.panelWidths[panel])
 }
 
-/** The edge of the panel: dragged, or moved by the arrow keys. The width is kept for each panel. */
+/** The edge of a panel, which is dragged or moved by the arrow keys. The width is stored for each panel. */
 export function PanelEdge({ panel, label }: { panel: Panel; label: string }) {
   const edge = useRef<HTMLDivElement>(null)
   const width = usePanelWidth(panel)
@@ -32,7 +32,7 @@ export function PanelEdge({ panel, label }: { panel: Panel; label: string }) {
     set(now() + by)
   }
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a rule cannot be moved
+    // biome-ignore lint/a11y/useSemanticElements: an hr cannot be moved
     <div
       ref={edge}
       role="separator"

@@ -19,7 +19,7 @@ function useHere(): Here {
 
 export const useSessionId = () => useHere().id
 
-/** A part of the session that is shown. Only a change of the part renders again. */
+/** A part of the open session. The component renders again only if this part changes. */
 export function usePart<Part>(
   selector: (snapshot: MirrorSnapshot) => Part,
   isEqual?: (one: Part, other: Part) => boolean,

@@ -112,7 +112,7 @@ export function SessionHeader({ onFind }: { onFind: () => void }) {
   )
 }
 
-/** Where there is no room for all of a path, its end is what counts. */
+/** A path whose last segment stays readable if the whole does not fit. */
 function Folder({ path }: { path: string }) {
   const name = folderName(path)
   const before = path.endsWith(name) ? path.slice(0, -name.length) : ''
@@ -124,7 +124,7 @@ function Folder({ path }: { path: string }) {
   )
 }
 
-/** A panel that is closed leaves the focus to the button that opens it. */
+/** Moves the focus to the button of a panel when the panel closes. */
 function useFocusFromPanel(head: RefObject<HTMLElement | null>): void {
   const panel = useStore(preferences, (state) => state.sidePanel)
   const last = useRef(panel)

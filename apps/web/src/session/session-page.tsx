@@ -70,16 +70,16 @@ function Session() {
   )
 }
 
-/** Where a panel lies over the conversation, a session opens without it: something may wait there. */
+/** On a narrow screen the panel covers the conversation, so a session opens without it: a request may be waiting. */
 function clearTheView(): void {
   if (matchMedia('(width < 48rem)').matches) prefer({ sidePanel: 'none' })
 }
 
-/** A card that is too tall scrolls what is asked, not its buttons; on a very low screen all of it scrolls. */
+/** In a card that is too tall, the request scrolls and the buttons stay. On a very low screen the whole card scrolls. */
 const fitting =
   'flex min-h-32 flex-col [@media(height<28rem)]:shrink-0 *:flex *:min-h-0 *:flex-col max-md:min-h-52 [&>section>form:only-child]:flex [&>section>form:only-child]:min-h-0 [&>section>form:only-child]:flex-col'
 
-/** What waits for an answer, what waits its turn, and where to write: always in sight. */
+/** Open requests, the queue and the composer, always in view. */
 function Dock() {
   const requests = useStatePart((state) => state.requests)
   const id = useStatePart((state) => state.id)
@@ -92,8 +92,8 @@ function Dock() {
       announce(first.type === 'permission' ? `Needs your approval: ${first.title}` : 'A question for you')
   }, [first])
   return (
-    // Whatever the height, something of the conversation stays in sight, and the card gives way before the composer. On a
-    // low screen, as at 200 % zoom, that is a third of it.
+    // At any height, part of the conversation stays in view, and the card shrinks before the composer. On a low screen,
+    // e.g. at 200 % zoom, that part is a third.
     <div className="mx-auto flex max-h-[calc(100%-6.5rem)] min-h-0 [@media(height<36rem)]:max-h-[62%] w-full max-w-3xl flex-col px-4 pb-[max(0.75rem,env(safe-area-inset-bottom))] max-md:px-2">
       {open.length + answered.length > 0 && (
         <div
@@ -129,7 +129,7 @@ function useFindKey(setFinding: (open: boolean) => void): void {
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
       if (event.key !== 'f' || !(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey) return
-      // In a panel it is the panel's: a terminal has its own use for it, and changes are found by the browser.
+      // In a panel, the key belongs to the panel: a terminal has its own search, and changes use the browser's.
       if (event.target instanceof Element && event.target.closest('aside')) return
       event.preventDefault()
       setFinding(true)
@@ -139,7 +139,7 @@ function useFindKey(setFinding: (open: boolean) => void): void {
   }, [setFinding])
 }
 
-/** Escape stops the turn from anywhere but a field or a panel, which have their own use for it; a search goes first. */
+/** Escape stops the turn, except in a field or a panel, which handle the key themselves. An open find bar closes first. */
 function useStopKey(finding: boolean, setFinding: (open: boolean) => void): void {
   const stop = useStopTurn()
   const running = useStatePart((state) => state.turn !== undefined && !state.turn.interrupted)
@@ -159,7 +159,7 @@ function useStopKey(finding: boolean, setFinding: (open: boolean) => void): void
 
 function useSeenHere(): void {
   const id = useStatePart((state) => state.id)
-  // A session at work does not count as unread, so what it does needs no marking piece by piece.
+  // A working session does not count as unread, so it is not marked as seen with every event.
   const updatedAt = useStatePart((state) => (state.status === 'working' ? 0 : state.updatedAt))
   useEffect(() => {
     const see = () => {
@@ -178,7 +178,7 @@ const turnEnds: Record<TurnOutcome, string> = {
   unknown: 'Turn ended; its outcome is unknown',
 }
 
-/** Says when a turn that was seen running is over. */
+/** Announces the end of a turn that was running on this page. */
 function useTurnNews(): void {
   const turnId = useStatePart((state) => state.turn?.turnId)
   const outcome = useStatePart((state) => state.lastTurn?.outcome)

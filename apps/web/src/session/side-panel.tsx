@@ -25,7 +25,7 @@ const widths = { plan: narrow, events: narrow, changes: wide, terminal: wide }
 
 const inHistory = { panel: true }
 
-/** Where the panel covers the conversation, going back leaves the panel, not the session. */
+/** On a narrow screen the panel covers the conversation: the browser's Back closes the panel, not the session. */
 function useBackCloses(): void {
   useEffect(() => {
     if (!matchMedia('(width < 48rem)').matches) return
@@ -34,15 +34,15 @@ function useBackCloses(): void {
     addEventListener('popstate', close)
     return () => {
       removeEventListener('popstate', close)
-      // It was closed otherwise: its place in the history goes with it.
+      // Closed in another way: remove the panel's history entry.
       if (history.state?.panel) history.back()
     }
   }, [])
 }
 
 /**
- * Beside the conversation, over it on a phone. On screens between, the list of sessions gives way (app.tsx looks for
- * `data-panel`).
+ * A panel beside the conversation; on a phone, over it. On medium screens the session list is hidden (app.tsx looks
+ * for `data-panel`).
  */
 export function SidePanel({ panel }: { panel: Exclude<Preferences['sidePanel'], 'none'> }) {
   const width = usePanelWidth(panel)

@@ -4,8 +4,8 @@ import { toastError } from '../page/toasts.tsx'
 import { useSessionId, useStatePart } from './session-context.tsx'
 
 /**
- * Stops the turn that is shown, and no other: the wish may reach the server late, when the next one runs already. That
- * the turn is over by then is what was wanted. What is queued is paused, which the queue shows.
+ * Stops the turn that is shown and no other: the command may reach the server late, when the next turn runs already.
+ * A turn that has ended by then is no error. Queued prompts are paused, which the queue shows.
  */
 export function useStopTurn(): () => void {
   const id = useSessionId()
@@ -18,7 +18,7 @@ export function useStopTurn(): () => void {
   }
 }
 
-/** Stops one task that runs in the background, or all of them. One that has ended by then is what was wanted. */
+/** Stops one background task, or all of them. A task that has ended by then is no error. */
 export function useStopTasks(): (taskId?: string) => void {
   const id = useSessionId()
   return (taskId) => {

@@ -13,7 +13,10 @@ import { type Figure, mebibytes, milliseconds, type Row } from './lib/figure.ts'
 
 const names: readonly RealAgentName[] = ['claude', 'codex', 'opencode', 'gemini', 'claude-acp']
 
-/** What each real agent costs: from a prompt to its first end, cold and then warm, and the memory of its processes. */
+/**
+ * The cost of each real agent: the time from a prompt to the end of its turn, cold and then warm, and the memory of its
+ * processes.
+ */
 export const agents: Figure = {
   name: 'agents',
   async measure({ folder }) {
@@ -90,7 +93,7 @@ async function ended(host: Host, id: string, turns: number): Promise<void> {
   stop()
 }
 
-/** All that runs with a home below `place`, as it stands in memory now. */
+/** The resident memory of all processes whose home is below `place`. */
 function memoryOfProcesses(place: string): number {
   const pids = readdirSync('/proc').filter(
     (pid) => /^\d+$/.test(pid) && read(`/proc/${pid}/environ`).includes(place),

@@ -3,7 +3,10 @@ import { type Figure, perSecond } from './lib/figure.ts'
 import { startProcess } from './lib/processes.ts'
 import { compare, inTurns } from './lib/stats.ts'
 
-/** Small durable events a second, from an agent's output to the store, against bare `node:sqlite`, one a transaction. */
+/**
+ * Small durable events per second, from an agent's output to the store, against bare `node:sqlite` with one event per
+ * transaction.
+ */
 export const appends: Figure = {
   name: 'appends',
   async measure({ quick, folder }) {

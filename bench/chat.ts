@@ -8,8 +8,8 @@ import { type ParleyServer, startParleyServer } from './lib/servers.ts'
 import { compare, inTurns } from './lib/stats.ts'
 
 /**
- * Chunks a second through the chat face, and the time to take up a response again, both against the AI SDK's own response
- * with the same chunks, which has them ready in memory.
+ * Chunks per second through the chat face, and the time to resume a response, both against the AI SDK's own response
+ * with the same chunks ready in memory.
  */
 export const chat: Figure = {
   name: 'chat',
@@ -23,7 +23,7 @@ export const chat: Figure = {
     const sides: Sides = {
       page: createPage(parley, folder),
       rounds: quick ? 3 : 7,
-      /** The AI SDK's response with these chunks, and how many it must be. */
+      /** The AI SDK's response with these chunks, and their number. */
       async bare(text) {
         const file = join(folder, 'chunks.txt')
         const frames = text.slice(0, text.lastIndexOf('\n\n') + 2)
@@ -68,7 +68,7 @@ async function streamed({ page, rounds, bare }: Sides, deltas: number): Promise<
   }
 }
 
-/** Of a turn that goes on: what it said so far comes from the log, as chunks, in one go. */
+/** Resumes a running turn: its content so far comes from the log, as chunks, in one go. */
 async function resumed({ page, rounds, bare }: Sides): Promise<Row> {
   const blocks = 3_333
   const enough = 3 * blocks
@@ -114,7 +114,7 @@ function createPage(parley: ParleyServer, cwd: string) {
   return {
     say: (id: string, script: readonly object[], options?: Parameters<typeof readChunks>[1]) =>
       readChunks(() => post(id, script), options),
-    /** Leaves the response alone once it has said this many chunks. */
+    /** Leaves the response after this many chunks. */
     begin: (id: string, script: readonly object[], enough: number) =>
       readChunks(() => post(id, script), { enough }),
     resume: (id: string, options: Parameters<typeof readChunks>[1]) =>

@@ -5,7 +5,10 @@ import { type Figure, LostError, perSecond, type Row } from './lib/figure.ts'
 import type { Remote } from './lib/processes.ts'
 import { compare, type Pair } from './lib/stats.ts'
 
-/** As many deltas as the real Claude Code gives, to a reader of the host and to a reader of the SDK's own iterator. */
+/**
+ * Deltas of the real Claude Code as fast as it sends them, for a reader of the host and a reader of the SDK's own
+ * iterator.
+ */
 export const claudeFlood: Figure = {
   name: 'claude-flood',
   async measure({ quick, folder }) {
@@ -26,7 +29,7 @@ export const claudeFlood: Figure = {
 
 type Flood = { readonly rate: number; readonly microseconds: number }
 
-/** A session of its own, warm, then the flood. */
+/** Opens a session, warms it up, then runs the flood. */
 async function flood(side: Remote<ClaudeCalls>, deltas: number): Promise<Flood> {
   await side.call('open')
   await side.call('turn', promptFor({ do: 'stream', deltas: 3 }))

@@ -6,7 +6,9 @@ import { percentile } from './lib/stats.ts'
 const rate = 200
 const aims = { 50: 0.3, 99: 2 } as const
 
-/** How much later than from the SDK's own iterator a delta of the real Claude Code comes to a reader of the host. */
+/**
+ * How much later a delta of the real Claude Code reaches a reader of the host than a reader of the SDK's own iterator.
+ */
 export const claudeLatency: Figure = {
   name: 'claude-latency',
   async measure({ quick, folder }) {

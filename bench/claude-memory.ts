@@ -5,7 +5,7 @@ import type { Remote } from './lib/processes.ts'
 
 const MiB = 2 ** 20
 
-/** What a live session with the real Claude Code adds to our process, besides the agent's own. */
+/** The memory that a live session with the real Claude Code adds to Parley's process, without the agent's own. */
 export const claudeMemory: Figure = {
   name: 'claude-memory',
   async measure({ quick, folder }) {
@@ -27,7 +27,7 @@ export const claudeMemory: Figure = {
   },
 }
 
-/** Of each of `count` sessions; the first ones pay for what all share. */
+/** The growth per session over `count` sessions; the first ones also load what all share. */
 async function growth(side: Remote<ClaudeCalls>, count: number) {
   await openSessions(side, 3)
   const before = await side.call('memory')

@@ -4,9 +4,9 @@ import { type Figure, milliseconds } from './lib/figure.ts'
 import { compare, inTurns, median, type Pair } from './lib/stats.ts'
 
 /**
- * The real Claude Code, from its second turn on: how long from a prompt to the first text. Against a process a turn that
- * resumes, as a simple program does it, against a live query of the SDK, the best there is, and against one request to the
- * Messages API, which has no agent in it.
+ * The real Claude Code from its second turn on: the time from a prompt to the first text. Compared with a new process
+ * per turn that resumes, as a simple program does it; with a live query of the SDK, the best possible; and with one
+ * request to the Messages API, which has no agent in it.
  */
 export const claudeTurns: Figure = {
   name: 'claude-turns',
@@ -65,7 +65,7 @@ export const claudeTurns: Figure = {
   },
 }
 
-/** From the request to the first text, as a program without an agent has it. */
+/** The time from the request to the first text in a program without an agent. */
 async function directTurn(url: string, prompt: string): Promise<number> {
   const start = performance.now()
   const response = await fetch(`${url}/v1/messages`, {

@@ -18,7 +18,7 @@ import { compare, median, type Pair, percentile } from './lib/stats.ts'
 
 const large = { id: 'ses_large', events: 10_000 }
 const small = { id: 'ses_small', events: 100 }
-/** Outputs a second while something is measured: few enough that the page draws each by itself. */
+/** Outputs per second while measuring: few enough that the page draws each one separately. */
 const rate = 30
 
 type Sides = {
@@ -49,7 +49,7 @@ export const consoleInBrowser: Figure = {
   },
 }
 
-/** Each time by a browser that has never seen the page; then again by the same one. */
+/** Opened each time in a browser that has never seen the page, then again in the same one. */
 async function opened({ parley, browser, quick }: Sides): Promise<Row[]> {
   const open = async (id: string) => {
     await using undo = new AsyncDisposableStack()
@@ -162,7 +162,7 @@ async function measureAtWork(sides: Sides, session: typeof large): Promise<AtWor
   await openSession(page, parley, session.id)
   await loadWhole(page, session.id)
   const outputs = quick ? 150 : 600
-  // Scripts are compiled while they run: what is measured is a page that has been at it for a while.
+  // Scripts are compiled while they run, so the page works for a while before it is measured.
   await work(sides, page, { id: session.id, count: outputs / 2 })
   const { result, most, kept } = await heapWatched(page, async () => {
     const traced = await workAfterMarks(browser, page, () =>
@@ -178,7 +178,7 @@ async function measureAtWork(sides: Sides, session: typeof large): Promise<AtWor
   return { ...result, heap: most, kept }
 }
 
-/** Lets the agent work, until it has worked and the page shows it. */
+/** Lets the agent work until its outputs are done and the page shows them. */
 async function work(
   { parley }: Sides,
   page: Page,
@@ -208,7 +208,7 @@ async function heapWatched<Result>(page: Page, during: () => Promise<Result>) {
   return { result, most, kept: await used() }
 }
 
-/** What the network carried until a prompt could be written. */
+/** The bytes on the network until a prompt could be written. */
 async function scripted({ browser, parley }: Sides): Promise<Row> {
   const context = await newVisitor(browser, parley)
   const page = await context.newPage()

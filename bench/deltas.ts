@@ -3,7 +3,9 @@ import { type Figure, perSecond } from './lib/figure.ts'
 import { promptFrame, startServers } from './lib/servers.ts'
 import { compare, inTurns } from './lib/stats.ts'
 
-/** Deltas a second through the whole server to one WebSocket client, against a bare `ws` loop with the same frames. */
+/**
+ * Deltas per second through the whole server to one WebSocket client, against a bare `ws` loop with the same frames.
+ */
 export const deltas: Figure = {
   name: 'deltas',
   async measure({ quick, folder }) {

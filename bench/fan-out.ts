@@ -5,7 +5,7 @@ import { compare, inTurns } from './lib/stats.ts'
 
 type Case = { readonly followers: number; readonly deltas: number; readonly each?: 'tick' }
 
-/** Deliveries a second to many followers of one session, against bare `ws` that serialises once and sends to each. */
+/** Deliveries per second to many followers of one session, against bare `ws` that serialises once and sends to each. */
 export const fanOut: Figure = {
   name: 'fan-out',
   async measure({ quick, folder }) {

@@ -4,7 +4,7 @@ import { percentile } from './lib/stats.ts'
 
 const aims = { p50: 0.3, p99: 2 }
 
-/** How much later than through a bare `ws` loop a delta arrives, at a steady pace. */
+/** How much later a delta arrives than through a bare `ws` loop, at a steady rate. */
 export const latency: Figure = {
   name: 'latency',
   async measure({ quick, folder }) {

@@ -24,7 +24,7 @@ import { start } from './start.ts'
 import { storedBytes } from './stored-bytes.ts'
 import { telemetry } from './telemetry.ts'
 
-/** Every figure there is, in the order of the table. To add one: a file that exports a Figure, and its name here. */
+/** Every figure, in the order of the table. To add one: a file that exports a Figure, and its name here. */
 const figures: readonly Figure[] = [
   deltas,
   latency,
@@ -89,5 +89,5 @@ writeFileSync(
   `${JSON.stringify({ machine, rows, failures }, null, 2)}\n`,
 )
 for (const { of, error } of failures) console.error(`FAILED ${of}: ${error}`)
-// Not only the code: what a failed figure left running must not keep this open.
+// Exits explicitly, because a failed figure may have left something running that would keep this process alive.
 process.exit(failures.length > 0 ? 1 : 0)

@@ -9,7 +9,7 @@ import { median } from './lib/stats.ts'
 
 const MiB = 2 ** 20
 
-/** What the server keeps resident: idle, with many stored sessions, and for each live one. */
+/** The resident memory of the server: idle, with many stored sessions, and per live session. */
 export const memory: Figure = {
   name: 'memory',
   async measure(input) {
@@ -54,7 +54,7 @@ async function idle(program: Program, dataDir: string, { quick }: FigureInput): 
   const sizes: number[] = []
   for (let round = 0; round < (quick ? 2 : 4); round++) {
     const { pid, stop } = await startProgram(program, dataDir)
-    // The first start fills a cache of compiled code, which is not what idles.
+    // Not the first start, which fills a cache of compiled code.
     if (round > 0) sizes.push(await settled(pid))
     await stop()
   }
@@ -89,7 +89,7 @@ async function withStored(program: Program, { folder }: FigureInput): Promise<nu
   return size
 }
 
-/** Sessions that had a turn and keep their agent, after a collection; the first ones pay for what all share. */
+/** Sessions that had a turn and keep their agent, after a collection; the first ones also load what all share. */
 async function liveRow({ quick, folder }: FigureInput): Promise<Row> {
   const count = quick ? 100 : 800
   const parley = await startParleyServer(join(folder, 'live'), { maxConnections: 100 + count })

@@ -5,7 +5,7 @@ import { type Figure, milliseconds, type Row } from './lib/figure.ts'
 import { built, type Program, source, startProgram } from './lib/program.ts'
 import { compare, inTurns } from './lib/stats.ts'
 
-/** From nothing to a server that says it is well, against a Node that does nothing. */
+/** From the start of the process to a healthy server, against a Node process that does nothing. */
 export const start: Figure = {
   name: 'start',
   async measure({ quick, folder }) {

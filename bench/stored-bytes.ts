@@ -10,7 +10,7 @@ import { pieces } from './lib/words.ts'
 const deltasABlock = 250
 const blocksATurn = 100
 
-/** Bytes on disk for a streamed session against its final content: the write-ahead log counts too. */
+/** Bytes on disk for a streamed session against its final content; the write-ahead log counts too. */
 export const storedBytes: Figure = {
   name: 'stored-bytes',
   async measure({ quick, folder }) {
@@ -32,7 +32,7 @@ export const storedBytes: Figure = {
   },
 }
 
-/** The real Claude Code, with turns of 15 to 35 KB. The difference leaves out what its program tells of itself once. */
+/** The real Claude Code, with turns of 15 to 35 KB. Taking the difference leaves out what its program reports once. */
 async function claudeRow(folder: string, turns: number): Promise<Row> {
   const one = await streamClaude(join(folder, 'one'), 1)
   const many = await streamClaude(join(folder, 'many'), 1 + turns)
@@ -53,7 +53,7 @@ async function streamClaude(folder: string, turns: number) {
   return { content, stored: sizeOf(join(folder, 'parley')) }
 }
 
-/** Of different lengths, so that it does not matter how well one of them fits into the pages of the file. */
+/** Turns of different lengths, so that it does not matter how well one of them fits into the pages of the file. */
 function deltasOf(turn: number): number {
   return 3_000 + ((turn * 1_700) % 4_000)
 }
@@ -114,7 +114,10 @@ function row(figure: string, stored: number, content: number): Row {
   }
 }
 
-/** The write-ahead log grows to a mebibyte while a turn runs, whatever the size of the rest; its end empties it. */
+/**
+ * For a row during a turn: the write-ahead log grows to a mebibyte, whatever the size of the rest, and the end of the
+ * turn empties it.
+ */
 function withoutAim({ aim, met, ...rest }: Row): Row {
   return rest
 }

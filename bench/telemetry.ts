@@ -5,7 +5,7 @@ import { startProcess } from './lib/processes.ts'
 import { compare, inTurns } from './lib/stats.ts'
 import type { TelemetryCalls, Telling } from './lib/telemetry-process.ts'
 
-/** What one durable event costs in processor time with telemetry, against the same host without it. */
+/** The processor time of one durable event with telemetry, against the same host without it. */
 export const telemetry: Figure = {
   name: 'telemetry',
   async measure({ quick, folder }) {

@@ -6,7 +6,7 @@ import type { UIMessageChunk } from 'ai7'
 import { ai7 } from '../../packages/server/src/transcripts/ai-sdk-modules-under-test.ts'
 import { answer } from './processes.ts'
 
-/** The baseline: the AI SDK's own response, on the same kind of server, with chunks that are ready in memory. */
+/** The baseline: the AI SDK's own response, on the same kind of server, with chunks ready in memory. */
 let chunks: UIMessageChunk[] = []
 
 const respond = () =>
@@ -24,7 +24,7 @@ await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 
 const calls = {
   address: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-  /** The chunks of the file, one a line. */
+  /** Loads the chunks of the file, one per line. */
   prepare(file: string) {
     chunks = readFileSync(file, 'utf8')
       .trimEnd()

@@ -51,7 +51,7 @@ const calls = {
     if (head < count) throw new Error(`${head} of ${count} events were stored.`)
     return seconds
   },
-  /** The same texts, one insert a transaction. */
+  /** The same texts, one insert per transaction. */
   bare(count: number) {
     const start = performance.now()
     for (let index = 0; index < count; index++) {

@@ -6,8 +6,8 @@ import { atPace, nextTick, stamp } from './pace.ts'
 import { answer } from './processes.ts'
 
 /**
- * The baseline: what a sensible program does with plain `ws` and frames that are ready in memory. It sends each frame
- * to each client, lets the event loop turn now and then, and waits for a client whose buffer grows.
+ * The baseline: what a sensible program does with plain `ws` and frames ready in memory. It sends each frame to each
+ * client, yields to the event loop now and then, and waits for a client whose buffer grows.
  */
 const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false })
 await once(server, 'listening')
@@ -16,9 +16,9 @@ server.on('connection', (client) => {
 })
 
 export type BarePlay =
-  /** The frames of the file, one a line, to every client; on any message from one. */
+  /** On any message from a client, sends the frames of the file, one per line, to every client. */
   | { readonly do: 'send'; readonly file: string; readonly each?: 'tick' }
-  /** The frame `before` + a time + `after`, `count` times at a steady rate, then `last`. */
+  /** Sends the frame `before` + a time + `after`, `count` times at a steady rate, then `last`. */
   | {
       readonly do: 'stamp'
       readonly before: string

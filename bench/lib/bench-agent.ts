@@ -7,25 +7,27 @@ import type {
 import { atPace, nextTick, stamp } from './pace.ts'
 import { pieces } from './words.ts'
 
-/** What a prompt of the bench asks for, as JSON. */
+/** The task in a prompt of the bench, as JSON. */
 export type Task =
-  /** `deltas` pieces in `blocks` blocks of words, as fast as they are taken, or one each time round the event loop. */
+  /** `deltas` pieces in `blocks` blocks of text, as fast as they are taken, or one per event loop turn. */
   | {
       readonly do: 'stream'
       readonly deltas: number
       readonly blocks: number
       readonly each?: 'tick'
     }
-  /** `count` deltas a steady `rate` a second, each with the time it was made in its text. */
+  /** `count` deltas at a steady `rate` per second, each with its creation time as its text. */
   | { readonly do: 'stamp'; readonly count: number; readonly rate: number }
   /** `count` small durable events. */
   | { readonly do: 'notice'; readonly count: number; readonly text: string }
   /** `count` tool calls, two durable events each. */
   | { readonly do: 'calls'; readonly count: number }
-  /** A steady `rate` of outputs a second, as of an agent at work: twelve pieces of a text, then a tool call, and again. */
+  /**
+   * Outputs at a steady `rate` per second, like an agent at work: twelve pieces of a text, then a tool call, repeated.
+   */
   | { readonly do: 'work'; readonly count: number; readonly rate: number }
 
-/** An agent as lean as the port allows, so that what is measured is the server. */
+/** An agent as lean as the port allows, so that the server is what is measured. */
 export function createBenchAgent(): AgentAdapter {
   return {
     id: 'bench',

@@ -9,8 +9,8 @@ type Frame = {
 export type Checked = { readonly deltas: number; readonly bytes: number }
 
 /**
- * Reads a turn as its first reader got it: every delta begins where the last one ended, every block is the sum of its
- * deltas, events count without a gap, and the end is the last thing.
+ * Checks a turn as its first reader got it: every delta starts where the last one ended, every block is the sum of its
+ * deltas, the seqs have no gap, and the turn's end comes last.
  */
 export function checkTurn(payloads: Iterable<Buffer>): Checked & { said: Buffer[] } {
   const texts = new Map<string, { pieces: string[]; length: number }>()
@@ -65,7 +65,7 @@ export function checkSame(said: readonly Buffer[], payloads: Iterable<Buffer>, r
   if (index < said.length) throw new LostError(`Reader ${reader} got ${index} of ${said.length} frames.`)
 }
 
-/** Deltas and events; what else a socket carries may differ from reader to reader. */
+/** Deltas and events; other frames may differ from reader to reader. */
 function isSaid(payload: Buffer): boolean {
   const begin = payload.toString('latin1', 9, 14)
   return begin === 'delta' || begin === 'event'

@@ -5,7 +5,10 @@ import { answerEvents, type ClaudeTask, piece, taskIn } from './claude-model.ts'
 import { atPace, stamp } from './pace.ts'
 import { answer } from './processes.ts'
 
-/** A model on loopback that streams from memory what the latest prompt asks for: none of what is measured is its. */
+/**
+ * A model on loopback that streams what the latest prompt asks for from memory, so that it adds nothing to what is
+ * measured.
+ */
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))

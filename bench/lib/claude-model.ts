@@ -1,13 +1,13 @@
-/** What a prompt asks of the model that Claude Code has in the bench. */
+/** What a prompt asks of Claude Code's model in the bench. */
 export type ClaudeTask =
   /** `deltas` pieces as fast as they are taken. */
   | { readonly do: 'stream'; readonly deltas: number }
-  /** `count` pieces at a steady rate, each the time it was sent at. */
+  /** `count` pieces at a steady rate, each with the time it was sent. */
   | { readonly do: 'stamp'; readonly count: number; readonly rate: number }
 
 export const piece = 'word '
 
-/** A prompt that says what its answer is to be. */
+/** A prompt that contains the task for its answer. */
 export function promptFor(task: ClaudeTask): string {
   return `Go on. <<bench ${JSON.stringify(task)}>>`
 }
@@ -23,7 +23,7 @@ export function taskIn(body: string): ClaudeTask | undefined {
 const event = (data: Readonly<Record<string, unknown>>) =>
   `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
 
-/** The events of an answer, as the Messages API has them: before its text, a piece of it, and after. */
+/** The events of an answer in the Messages API: before its text, a piece of it, and after. */
 export const answerEvents = {
   before(id: string): string {
     const usage = { input_tokens: 1, output_tokens: 1 }

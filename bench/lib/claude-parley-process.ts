@@ -10,13 +10,13 @@ import {
 import { type ClaudeSide, type Heard, Listening, ownCost } from './claude-side.ts'
 import { answer, given } from './processes.ts'
 
-/** A host of ours with the real Claude Code, and a reader that follows its session, in one process. */
+/** A Parley host with the real Claude Code, and a reader that follows its session, in one process. */
 const { env, folder, maxSpares = 0 } = given<ClaudeSide>()
 const store = openSqliteStore({ file: join(folder, 'parley.sqlite') })
 const spares = watchSpares(createClaudeAdapter({ env }))
 const host = await createHost({ adapters: [spares.adapter], store, limits: { maxSpares } })
 
-/** The agent, and when the next one is ready that was started without a session. */
+/** Wraps the agent; `ready` resolves when the next spare has started. */
 function watchSpares(claude: AgentAdapter) {
   let next = Promise.withResolvers<void>()
   const prepare: AgentAdapter['prepare'] = async (input) => {
@@ -84,12 +84,12 @@ const create = (prompt?: string) =>
   host.create({ agent: 'claude', cwd: folder, ...(prompt !== undefined && { prompt }) })
 
 const calls = {
-  /** A new session; its agent is started with its first prompt. */
+  /** Opens a new session; its agent starts with its first prompt. */
   async open() {
     const { id } = await create()
     current = await Follower.follow(id)
   },
-  /** The same, and waits until it has started by itself. */
+  /** The same, and waits until the agent has started without a prompt. */
   async openAhead() {
     await calls.open()
     await current.connected
@@ -99,7 +99,7 @@ const calls = {
     await host.command(current.id, { type: 'prompt.submit', commandId: newId('cmd'), text })
     return current.listening.heard
   },
-  /** A new session with its prompt at once. */
+  /** Creates a session with its prompt at once. */
   async cold(text: string): Promise<Heard> {
     const listening = new Listening()
     const { id } = await create(text)
@@ -107,11 +107,11 @@ const calls = {
     current.listening = listening
     return listening.heard
   },
-  /** An agent was started for a session that is not there yet. */
+  /** Resolves when a spare has started. */
   spareReady: () => spares.ready(),
-  /** The same, in the folder of the session. */
+  /** Starts an agent for the session's folder ahead of the session. */
   prepare: () => host.prepareSession({ agent: 'claude', cwd: folder }),
-  /** Lets go of the agent. */
+  /** Shuts the agent down. */
   close: () => host.command(current.id, { type: 'session.close', commandId: newId('cmd') }),
   ...ownCost,
 }

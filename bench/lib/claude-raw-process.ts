@@ -10,8 +10,8 @@ import { type ClaudeSide, type Heard, Listening, ownCost } from './claude-side.t
 import { answer, given } from './processes.ts'
 
 /**
- * The SDK as it is: one live query with a stream of prompts, or one query a turn that resumes the last. As with us the
- * program leads a session of its own: Linux shares out a busy machine by sessions, and that is not to be measured.
+ * The SDK alone: one live query with a stream of prompts, or one query per turn that resumes the last. As in Parley,
+ * the program runs in its own process session: Linux divides a busy machine by sessions, and that must not be measured.
  */
 const { env, folder } = given<ClaudeSide>()
 
@@ -76,7 +76,7 @@ function take(message: SDKMessage, listening: Listening): void {
   }
 }
 
-/** The one that is gone on with by resuming. */
+/** The conversation that is resumed. */
 let conversation = ''
 let live: Live
 const kept: Live[] = []
@@ -92,7 +92,7 @@ const calls = {
     calls.open()
     return live.say(text)
   },
-  /** A process of its own for this turn, which goes on with the turn before. */
+  /** A new process for this turn, which resumes the turn before. */
   async turnByResume(text: string): Promise<Heard> {
     const listening = new Listening()
     const one = query({

@@ -1,29 +1,29 @@
 import { microseconds } from './pace.ts'
 
-/** What each side of a figure with the real Claude Code is started with. */
+/** The input of each side of a figure with the real Claude Code. */
 export type ClaudeSide = {
   readonly env: Record<string, string>
   readonly folder: string
-  /** Agents that are kept started for the next session; none unless given. */
+  /** Number of spares; 0 unless given. */
   readonly maxSpares?: number
 }
 
-/** What was heard of one turn. */
+/** The measurements of one turn. */
 export type Heard = {
-  /** From asking to the first text, and to the end. */
+  /** From the prompt to the first text, and to the end. */
   readonly firstMs: number
   readonly endMs: number
   /** From the first text to the last. */
   readonly streamMs: number
   readonly deltas: number
   readonly length: number
-  /** Of deltas that hold nothing but the time they were sent at: how old each was, in microseconds. */
+  /** For deltas that contain only the time they were sent: the age of each, in microseconds. */
   readonly ages: readonly number[]
 }
 
 const timeLength = 16
 
-/** One turn, from now on. The same for both sides. */
+/** Measures one turn from now on, in the same way on both sides. */
 export class Listening {
   readonly #start = performance.now()
   readonly #heard = Promise.withResolvers<Heard>()
@@ -57,13 +57,13 @@ export class Listening {
   }
 }
 
-/** What a process of the bench costs, as it knows it itself. */
+/** What a process of the bench costs, measured by itself. */
 export const ownCost = {
   processorMicroseconds(): number {
     const { user, system } = process.cpuUsage()
     return user + system
   },
-  /** After a collection, so that what is counted is what is kept. */
+  /** After a collection, so that only retained memory counts. */
   async memory() {
     for (let round = 0; round < 3; round++) {
       globalThis.gc?.()

@@ -7,8 +7,10 @@ import type { ClaudeRawCalls } from './claude-raw-process.ts'
 import type { ClaudeSide } from './claude-side.ts'
 import { type Remote, startProcess } from './processes.ts'
 
-/** The real Claude Code on both sides, through Parley and through its SDK alone, and one model; a process each. */
-/** What both sides can do. */
+/**
+ * The calls that both sides answer. The sides are the real Claude Code through Parley and through its SDK alone; they and
+ * the model run in a process each.
+ */
 export type ClaudeCalls = Pick<ClaudeParleyCalls, 'turn' | 'processorMicroseconds' | 'memory'> & {
   open(): unknown
   close(): unknown
@@ -17,9 +19,9 @@ export type ClaudeCalls = Pick<ClaudeParleyCalls, 'turn' | 'processorMicrosecond
 export type ClaudeSides = AsyncDisposable & {
   readonly parley: Remote<ClaudeParleyCalls>
   readonly raw: Remote<ClaudeRawCalls>
-  /** Parley, with an agent that is kept started for the next session. */
+  /** Parley with a spare agent for the next session. */
   keeping(): Remote<ClaudeParleyCalls>
-  /** Where the model answers. */
+  /** The URL of the model. */
   readonly url: string
 }
 

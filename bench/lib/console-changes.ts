@@ -19,7 +19,9 @@ type Sides = {
 const many = 400
 const few = 4
 
-/** A diff of 400 files beside the conversation, against one of 4: until its list and its first lines are there. */
+/**
+ * A diff of 400 files beside the conversation, against one of 4: the time until its list and its first lines are shown.
+ */
 export async function changesShown(sides: Sides): Promise<Row[]> {
   const { quick } = sides
   const folders = {
@@ -54,7 +56,7 @@ export async function changesShown(sides: Sides): Promise<Row[]> {
   ]
 }
 
-/** A folder under git in which so many files differ from the last commit, in two places each. */
+/** A git repository with this many files that differ from the last commit, in two places each. */
 function repository(folder: string, files: number): string {
   const write = (change: string) => {
     for (let index = 0; index < files; index++) {
@@ -100,7 +102,7 @@ async function openChanges({ parley, browser }: Sides, folder: string, files: nu
   return { shownMs, longestTask: files === many ? await scrollThrough(page) : 0 }
 }
 
-/** A screen's half a frame, as fast as a wheel is spun, down to the last file. */
+/** Scrolls half a screen per frame, like a fast wheel, down to the last file. */
 async function scrollThrough(page: Page): Promise<number> {
   await page.evaluate(() => window.bench.longTasks.splice(0))
   return page.evaluate(async () => {

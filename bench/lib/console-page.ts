@@ -1,27 +1,31 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { ParleyServer } from './servers.ts'
 
-/** What the bench puts into the page before the page's own scripts: it looks and counts, and changes nothing. */
+/** What the bench injects before the page's own scripts: it observes and counts, and changes nothing. */
 declare global {
   interface Window {
     bench: {
-      /** Since the navigation began: when the end of the conversation stood on screen, and when it was formatted too. */
+      /**
+       * Time since navigation start until the end of the conversation was on screen, and until it was formatted too.
+       */
       readableMs?: number
       formattedMs?: number
-      /** What came from the server, and when by the page's clock. A mark of the browser's own each would cost more. */
+      /**
+       * Messages from the server with their times on the page's clock. A `performance.mark` for each would cost more.
+       */
       appended: { readonly type: string; readonly at: number }[]
       keystrokes: Keystroke[]
       longTasks: number[]
-      /** Milliseconds from now to the first frame in which it holds. */
+      /** Milliseconds from now to the first frame in which the condition holds. */
       untilShown(holds: () => boolean): Promise<number>
     }
   }
 }
 
-/** Milliseconds from a key until its letter is in the page and laid out, and until the frame with it is done. */
+/** Milliseconds from a key until its letter is in the page and laid out, and until its frame is painted. */
 export type Keystroke = { readonly laidOut: number; readonly painted: number }
 
-/** Signed in without having loaded anything: the first page it opens is as cold as can be. */
+/** A signed-in browser that has loaded nothing: the first page it opens is fully cold. */
 export async function newVisitor(browser: Browser, parley: ParleyServer): Promise<BrowserContext> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   await context.addInitScript(watch)
@@ -38,7 +42,7 @@ export async function newVisitor(browser: Browser, parley: ParleyServer): Promis
   return context
 }
 
-/** Runs in the page: what the console does when it signs in (apps/web/src/sign-in), without loading the console. */
+/** Runs in the page. Does what the console does to sign in (apps/web/src/sign-in), without loading the console. */
 async function makeKey(): Promise<string> {
   const pair = await crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, [
     'sign',
@@ -82,7 +86,7 @@ export async function openSession(page: Page, parley: ParleyServer, id: string):
   return page.evaluate(() => ({ readable: window.bench.readableMs!, formatted: window.bench.formattedMs! }))
 }
 
-/** Waits until the browser has kept a copy of the session, and the page itself. */
+/** Waits until the browser has stored a copy of the session and of the page itself. */
 export async function untilKept(page: Page, id: string): Promise<void> {
   await page.evaluate(() => navigator.serviceWorker.ready)
   while (!(await isKept(page, id))) await page.waitForTimeout(20)
@@ -143,7 +147,7 @@ export function watch(): void {
     const box = row?.getBoundingClientRect()
     return box !== undefined && box.height > 0 && box.bottom > 0 && box.top < innerHeight
   }
-  /** Below the last row the list has room for the line that says what the agent does. */
+  /** Below its last row the list has room for the line with the agent's activity. */
   const isAtEndOfList = (row: Element) => {
     const list = row.parentElement?.getBoundingClientRect()
     return list !== undefined && list.bottom - row.getBoundingClientRect().bottom <= 48
@@ -169,7 +173,7 @@ export function watch(): void {
   afterFrame.port1.onmessage = () => {
     bench.keystrokes.push({ laidOut, painted: performance.now() - pressed })
   }
-  // Last of all who hear of it, so the page has drawn the letter; asking for its height makes the browser lay it out.
+  // The last listener, so the page has drawn the letter already; reading its height forces the layout.
   const input = () => {
     if (document.activeElement && document.activeElement.scrollHeight > 0)
       laidOut = performance.now() - pressed

@@ -7,19 +7,19 @@ type TraceEvent = {
   readonly tid: number
   readonly ts: number
   readonly dur?: number
-  /** Of `dur`, while it had a processor. */
+  /** The part of `dur` in which the thread had a processor. */
   readonly tdur?: number
 }
 
 const categories = ['disabled-by-default-devtools.timeline', 'blink.user_timing', 'devtools.timeline']
 
-/** The mark by which the clock of the trace and that of the page are compared. */
+/** The mark that aligns the clock of the trace with that of the page. */
 const zero = 'bench-zero'
 
 /**
- * What the main thread of a page had to do after something came from the server, in milliseconds of the thread's own
- * time, as the browser itself recorded it: scripts, style, layout, paint and all else. `drawn`: until the frame that
- * shows it was handed to the display. `all`: until the next one came, with whatever else went on.
+ * The work of a page's main thread after a message from the server, in milliseconds of thread time, as the browser
+ * recorded it: scripts, style, layout, paint and everything else. `drawn` ends when the frame that shows the message
+ * was committed. `all` ends when the next message arrived.
  */
 export type Work = { readonly type: string; readonly drawn: number; readonly all: number }
 
@@ -60,7 +60,7 @@ export async function workAfterMarks(
 
 type Marks = readonly { readonly type: string; readonly ts: number }[]
 
-/** Of the last mark nobody knows where its work ends, so it does not count. */
+/** The last mark does not count, because the end of its work is unknown. */
 function spans(marks: Marks, tasks: readonly TraceEvent[], frames: readonly number[]): Work[] {
   return marks.slice(0, -1).map(({ type, ts: from }, index) => {
     const to = marks[index + 1]!.ts

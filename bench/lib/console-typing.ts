@@ -14,7 +14,7 @@ export async function typedInto(page: Page, field: Locator, count: number): Prom
   return keystrokes
 }
 
-/** The same into a page with nothing but a field: what the browser and the display take for themselves. */
+/** The same in a page with only a text field: the share of the browser and the display. */
 export async function typedAlone(browser: Browser, count: number): Promise<Keystroke[]> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   await context.addInitScript(watch)

@@ -1,4 +1,4 @@
-/** One line of the table. `met` is absent where there is no aim. */
+/** One line of the table. `met` is absent if there is no aim. */
 export type Row = {
   readonly figure: string
   readonly value: string
@@ -6,24 +6,24 @@ export type Row = {
   readonly ratio?: number
   readonly aim?: string
   readonly met?: boolean
-  /** The numbers behind the words, for results.json. */
+  /** The numbers behind the text, for results.json. */
   readonly data?: Record<string, number>
 }
 
 export type FigureInput = {
   /** Smaller sizes and fewer rounds: to see that it works, not to quote. */
   readonly quick: boolean
-  /** A new folder of this figure's own, removed after it. */
+  /** A new folder for this figure, removed after it. */
   readonly folder: string
 }
 
-/** One figure of the bench. Rejects if it cannot be measured, or with a LostError if something was lost on the way. */
+/** One figure of the bench. Rejects if it cannot be measured, or with a LostError if data was lost. */
 export type Figure = {
   readonly name: string
   readonly measure: (input: FigureInput) => Promise<Row[]>
 }
 
-/** A reader did not get everything, or not in order. No number can make up for that. */
+/** A reader did not get everything, or not in order, so the measurement is void. */
 export class LostError extends Error {
   override readonly name = 'LostError'
 }

@@ -5,7 +5,7 @@ import type { Limits } from '../../packages/server/src/core/limits.ts'
 import { createBenchAgent } from './bench-agent.ts'
 import { answer, given } from './processes.ts'
 
-/** The whole server in a process of its own, on SQLite, with the scripted agent and the one of the bench. */
+/** The whole server in its own process, on SQLite, with the scripted agent and the bench agent. */
 const { dataDir, limits } = given<ParleyProcessInput>()
 const token = 'bench-token-0123456789abcdef0123456789'
 const parley = await startParley({
@@ -22,7 +22,7 @@ export type ParleyProcessInput = { readonly dataDir: string; readonly limits?: P
 
 const calls = {
   address: () => ({ url: parley.http.url, token }),
-  /** After a collection, so that what is counted is what is kept. */
+  /** After a collection, so that only retained memory counts. */
   async memory() {
     for (let round = 0; round < 3; round++) {
       globalThis.gc?.()

@@ -52,7 +52,7 @@ export function startProcess<C extends Calls>(entry: string, given: unknown = {}
   }
 }
 
-/** BENCH_PROFILE=<folder> leaves a CPU profile of every process there. */
+/** With BENCH_PROFILE=<folder>, every process writes a CPU profile there. */
 function profiling(): string[] {
   const folder = process.env.BENCH_PROFILE
   return folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : []
@@ -67,12 +67,12 @@ async function stop(child: ChildProcess): Promise<void> {
   clearTimeout(force)
 }
 
-/** What this process was started with. */
+/** The input that this process was started with. */
 export function given<T>(): T {
   return JSON.parse(process.argv[2] ?? '{}') as T
 }
 
-/** Answers calls until the parent lets go, then runs `end` and leaves. */
+/** Answers calls until the parent disconnects, then runs `end` and exits. */
 export function answer<C extends Calls>(calls: C, end: () => unknown = () => undefined): void {
   process.on('message', async ({ id, name, input }: Request) => {
     try {

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 const entry = `${root}packages/server/bin/parley.js`
 
-/** How the program `parley` is run: as it is in the repository, or as a package is. */
+/** How the program `parley` is run: from the sources in the repository, or as a built package. */
 export type Program = { readonly name: 'source' | 'built'; readonly args: readonly string[] }
 
 export const source: Program = {
@@ -40,7 +40,7 @@ export type Started = {
   readonly pid: number
   readonly url: string
   readonly token: string
-  /** From the start of the process to its first answer that all is well. */
+  /** From the start of the process to its first successful health check. */
   readonly healthyMs: number
   stop(): Promise<void>
 }

@@ -3,8 +3,8 @@ export type ChunksRead = { readonly chunks: number; readonly seconds: number; re
 const lineFeed = 10
 
 /**
- * Reads a UI message stream to its end, or until it has `enough` chunks, without looking into them: what is measured is
- * who sends. Only with `keep` is the text kept.
+ * Reads a UI message stream to its end, or until it has `enough` chunks, without parsing them, so that the sender is
+ * what is measured. The text is kept only with `keep`.
  */
 export async function readChunks(
   response: () => Promise<Response>,
@@ -28,7 +28,7 @@ export async function readChunks(
   return { chunks, seconds, text: Buffer.concat(kept).toString('utf8') }
 }
 
-/** The chunks of such a text as lines, without the mark of its end. */
+/** The chunks of such a text as lines, without the end marker. */
 export function chunkLines(text: string): string[] {
   return text
     .split('\n\n')

@@ -4,7 +4,7 @@ import { microseconds } from './pace.ts'
 import { answer } from './processes.ts'
 import { openWebSocketReader, type WebSocketAddress, type WebSocketReader } from './websocket-reader.ts'
 
-/** All readers of a figure, in a process of their own: the same for our server and for the bare one. */
+/** All readers of a figure, in their own process: the same for Parley's server and for the bare one. */
 const groups = new Map<string, WebSocketReader[]>()
 
 const turnEnded = { type: 'event', containing: '"type":"turn.ended"' }
@@ -28,7 +28,7 @@ const calls = {
     }
   },
 
-  /** Sends `go` on the first socket and waits until every reader has seen the turn end; then checks what they got. */
+  /** Sends `go` on the first socket, waits until every reader has seen the turn end, then checks what they got. */
   async turn({ name, go, bytes, save, deltas }: TurnInput) {
     const readers = groups.get(name)!
     const ended = Promise.all(
@@ -47,7 +47,7 @@ const calls = {
     return { seconds, bytes: checked.bytes, frames: checked.said.length }
   },
 
-  /** The same for deltas that carry the time they were made: how old each was when it came, in microseconds. */
+  /** The same for deltas that carry their creation time: the age of each on arrival, in microseconds. */
   async ages({ name, go }: { name: string; go: string }) {
     const [reader] = groups.get(name)!
     const arrivals: number[] = []
@@ -70,14 +70,14 @@ const calls = {
     return { ages, sample, last }
   },
 
-  /** Asks for everything of a session, and waits until it has all come. */
+  /** Requests a whole session and waits until all of it has arrived. */
   async replay({ name, go, bytes, save }: ReplayInput) {
     const [reader] = groups.get(name)!
     let first: number | undefined
     let frames = 0
     let start = 0
     const perFrame = () => {
-      // The first frame of a replay says that one follows; the second is the first event.
+      // The first frame of a replay announces it; the second is the first event.
       if (++frames === 2) first = performance.now() - start
     }
     const done = reader!.until({ type: 'caught-up' }, { bytes, perFrame })

@@ -5,7 +5,7 @@ import { text } from './words.ts'
 
 export type SeededSession = { readonly id: string; readonly events: number }
 
-/** Stored sessions of ordinary turns, written as the log would, but many events a transaction. */
+/** Stores sessions of ordinary turns, written as the log would write them, but with many events per transaction. */
 export async function seed(dataDir: string, sessions: readonly SeededSession[], cwd: string): Promise<void> {
   const store = openSqliteStore({ file: join(dataDir, 'parley.sqlite') })
   try {
@@ -34,7 +34,9 @@ export async function seed(dataDir: string, sessions: readonly SeededSession[], 
   }
 }
 
-/** Turns of a prompt, some texts, some tool calls and an end; cut at `count`, the last event being the end of a turn. */
+/**
+ * Turns of a prompt, some texts, some tool calls and an end; cut at `count`, with the end of a turn as the last event.
+ */
 function* drafts(id: string, count: number, cwd: string): Generator<EventDraft> {
   yield { type: 'session.created', agent: 'bench', cwd, title: `Session ${id}`, mode: 'ask' }
   for (let made = 1; made < count; ) {

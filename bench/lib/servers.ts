@@ -6,7 +6,7 @@ import { type Remote, startProcess } from './processes.ts'
 import type { ReaderCalls } from './reader-process.ts'
 import type { WebSocketAddress } from './websocket-reader.ts'
 
-/** Our server, the bare one and the readers of both, each in its own process. */
+/** Parley's server, the bare one and the readers of both, each in its own process. */
 export type Servers = AsyncDisposable & {
   readonly parley: ParleyServer
   readonly bare: Remote<BareCalls> & { readonly address: WebSocketAddress }
@@ -66,7 +66,7 @@ export async function startParleyServer(dataDir: string, limits?: Partial<Limits
 
 let prompts = 0
 
-/** The command that starts a turn: a task for the agent of the bench, or a script for the scripted one. */
+/** The command that starts a turn: a task for the bench agent, or a script for the scripted one. */
 export function promptCommand(prompt: Task | readonly object[]) {
   return {
     commandId: `bench-${process.pid}-${++prompts}`,

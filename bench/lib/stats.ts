@@ -2,7 +2,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 50)
 }
 
-/** The value at `percent` of the sorted list, between neighbours where it falls between them. */
+/** The value at `percent` of the sorted list, interpolated between neighbours. */
 export function percentile(values: readonly number[], percent: number): number {
   if (values.length === 0) throw new Error('Nothing was measured.')
   const sorted = values.toSorted((a, b) => a - b)
@@ -14,7 +14,7 @@ export function percentile(values: readonly number[], percent: number): number {
 
 export type Pair = { readonly ours: number; readonly bare: number }
 
-/** The middle of each side, and the middle of the ratios of the pairs: what both sides felt cancels out. */
+/** The median of each side, and the median of the pairs' ratios, in which common disturbances cancel out. */
 export function compare(pairs: readonly Pair[]): { ours: number; bare: number; ratio: number } {
   return {
     ours: median(pairs.map((pair) => pair.ours)),
@@ -23,7 +23,7 @@ export function compare(pairs: readonly Pair[]): { ours: number; bare: number; r
   }
 }
 
-/** Measures the two sides in turns, so that whatever else the machine does meets both. */
+/** Measures the two sides in turns, so that other load on the machine affects both. */
 export async function inTurns(
   rounds: number,
   ours: () => Promise<number>,

@@ -18,8 +18,8 @@ import { answer, given } from './processes.ts'
 import { promptCommand } from './servers.ts'
 
 /**
- * A host on SQLite that tells of itself: not at all; as usual, with nobody listening; to a subscriber of the channel; or
- * to an OpenTelemetry SDK that throws its spans away.
+ * A host on SQLite with one kind of telemetry: none; the default without subscribers; a subscriber of the channel; or
+ * an OpenTelemetry SDK that discards its spans.
  */
 export type Telling = 'nothing' | 'usual' | 'channel' | 'sdk'
 
@@ -43,7 +43,7 @@ const options = {
 const host = await (telling === 'nothing' ? createCoreHost(options) : createHost(options))
 
 const calls = {
-  /** Processor time in microseconds an event, for a turn that does this: what else the machine does counts little. */
+  /** Processor time in microseconds per event, for a turn with this task: other load on the machine counts little. */
   async play(task: Task) {
     const { id } = await host.create({ agent: 'bench', cwd: folder })
     const ended = Promise.withResolvers<void>()

@@ -3,24 +3,24 @@ import { connect, type Socket } from 'node:net'
 
 /**
  * A WebSocket client that costs as little as possible, so that the server is what is measured: it keeps the bytes,
- * walks over the headers of the frames, and looks into a payload only to find the one it waits for.
+ * walks over the frame headers, and looks into a payload only to find the one it waits for.
  */
 export type WebSocketReader = {
   send(text: string): void
-  /** Forgets what came before, then resolves when `end` has come. `perFrame` is called for each frame, with no copy. */
+  /** Forgets earlier frames, then resolves when `end` arrives. `perFrame` is called for each frame, without a copy. */
   until(end: EndOf, options?: UntilOptions): Promise<void>
   /** The payloads since the last `until`. */
   payloads(): Generator<Buffer>
   close(): void
 }
 
-/** How the text of the frame begins, and what it contains. */
+/** How the text of the frame starts, and what it contains. */
 export type EndOf = { readonly type: string; readonly containing?: string }
 export type UntilOptions = { readonly bytes?: number; readonly perFrame?: () => void }
 
 export type WebSocketAddress = { readonly url: string; readonly token?: string }
 
-/** All sockets of the process read into the same buffer: what it holds is copied before the next read. */
+/** All sockets of the process read into the same buffer; its content is copied before the next read. */
 const shared = Buffer.allocUnsafe(256 * 1024)
 
 export function openWebSocketReader({ url, token }: WebSocketAddress): Promise<WebSocketReader> {
@@ -142,7 +142,7 @@ function frameAt(bytes: Buffer, at: number, end: number) {
   return { opcode, start: at + header, end: at + header + length }
 }
 
-/** A client's frames are masked; a mask of zeros is one. */
+/** A client's frames must be masked; a mask of zeros is allowed. */
 function maskedFrame(payload: Buffer, first: number): Buffer {
   const { length } = payload
   const header = Buffer.alloc(length < 126 ? 6 : 8)

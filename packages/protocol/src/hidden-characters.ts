@@ -30,7 +30,7 @@ function replaceHidden(text: string, shown: (code: number) => string): string {
 
 const picture = /\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}]?\ufe0f?$/u
 
-/** True for the characters that join an emoji: 👩‍💻, ❤️, 1️⃣. */
+/** True for a character that joins or varies an emoji: 👩‍💻, ❤️, 1️⃣. */
 function isOfPicture(code: number, text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 5), at)
   if (code === 0x200d)

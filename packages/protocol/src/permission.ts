@@ -12,13 +12,12 @@ export const RuleScope = z.enum(['session', 'project', 'always'])
 export type RuleScope = z.infer<typeof RuleScope>
 
 /**
- * What a rule applies to. `tool` is a name, or `*` for every tool. Each entry of `match` names a field of the
- * input and the text it must have; `*` in that text matches anything except the control characters of a
- * shell.
- * A rule that allows and names fields (`match`, `exact`, `any`) covers no call with a field it does not name,
- * except harmless ones (`isHarmlessField`). Without any of the three it covers every input of its tool. In
- * both cases it covers neither files outside the session's folders nor protected ones, unless `outside` or
- * `protected` says so.
+ * What a rule applies to. `tool` is a name, or `*` for every tool. Each entry of `match` names a field of the input
+ * and the text it must have; `*` in that text matches anything, but in a rule that allows never the control
+ * characters of a shell.
+ * A rule that allows and names fields (`match`, `exact`, `any`) covers no call with a field it does not name, except
+ * harmless ones (`isHarmlessField`). Without any of the three it covers every input of its tool. In both cases it
+ * covers neither files outside the session's folders nor protected ones, unless `outside` or `protected` says so.
  */
 export const RulePattern = z.object({
   tool: z.string().min(1),

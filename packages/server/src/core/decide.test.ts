@@ -422,7 +422,7 @@ describe('permission.decide', () => {
     ['session', { sessionId: 'ses_1' }],
     ['project', { project: '/somewhere' }],
     ['always', {}],
-  ] as const)('for the scope %s writes a rule of that scope', (scope, where) => {
+  ] as const)('for the scope %s stores a rule of that scope', (scope, where) => {
     const { drafts, rules } = when(waiting, { ...allow, scope })
     expect(rules).toStrictEqual([
       {

@@ -24,7 +24,10 @@ export type HostToolEnv = (session: {
 }) => Readonly<Record<string, string>>
 
 export type HostToolDesk = {
-  /** The person of the broker; it remembers what it allows, so that the call that follows need not ask again. */
+  /**
+   * Like the `person` of the broker, but remembers what was allowed, so that the call that follows need not ask
+   * again.
+   */
   readonly person: Person
   /** The tools that the session's agent is offered at its start; undefined if there are none. */
   offered(): HostTools | undefined

@@ -25,7 +25,10 @@ const task: AgentOutput = {
 
 const ended: AgentOutput = { ...task, status: 'stopped' }
 
-/** A session whose task has asked and was parked. The resumed agent reports that the task is over, and leaves its turn open. */
+/**
+ * A session whose task has asked and was parked. The resumed agent reports that the task has ended, and leaves its
+ * turn open.
+ */
 async function parked() {
   const agent = oddAgent((connection) => ({
     async send() {
@@ -53,7 +56,7 @@ async function parked() {
 }
 
 describe('a background task that waits for a person without a process', () => {
-  it('goes on waiting while a prompt runs, and the agent of that prompt stays', async () => {
+  it('keeps waiting while a prompt runs, and the agent of that prompt stays connected', async () => {
     const { agent, under, session } = await parked()
     await using _ = under
     await session.command({ type: 'prompt.submit', text: 'Something else.' })

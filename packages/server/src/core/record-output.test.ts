@@ -146,18 +146,21 @@ describe('a block', () => {
     ['subscription', true],
     ['api-key', undefined],
     [undefined, undefined],
-  ] as const)('with a cost that %s pays is marked as notional: %s', (billing, notionalCost) => {
-    const connected: AgentOutput = { type: 'agent.connected', ...(billing && { billing }) }
-    const usage = { context: { used: 1 }, total: { input: 1, output: 1 }, costUsd: 0.5 }
-    const { drafts, state } = speak(running, [
-      connected,
-      { type: 'usage.measured', ...usage },
-      { ...turnEnded, costUsd: 0.5 },
-    ])
-    const marks = drafts.map((draft) => ('notionalCost' in draft ? draft.notionalCost : undefined))
-    expect(marks).toEqual([undefined, notionalCost, notionalCost])
-    expect([state.usage?.notionalCost, state.lastTurn?.notionalCost]).toEqual([notionalCost, notionalCost])
-  })
+  ] as const)(
+    'of a session that is billed by %s has its cost marked as notional: %s',
+    (billing, notionalCost) => {
+      const connected: AgentOutput = { type: 'agent.connected', ...(billing && { billing }) }
+      const usage = { context: { used: 1 }, total: { input: 1, output: 1 }, costUsd: 0.5 }
+      const { drafts, state } = speak(running, [
+        connected,
+        { type: 'usage.measured', ...usage },
+        { ...turnEnded, costUsd: 0.5 },
+      ])
+      const marks = drafts.map((draft) => ('notionalCost' in draft ? draft.notionalCost : undefined))
+      expect(marks).toEqual([undefined, notionalCost, notionalCost])
+      expect([state.usage?.notionalCost, state.lastTurn?.notionalCost]).toEqual([notionalCost, notionalCost])
+    },
+  )
 
   it('is written once', () => {
     const again = { ...text, text: 'Hello again' }

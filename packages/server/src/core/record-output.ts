@@ -122,7 +122,8 @@ export function draftsOf(
     case 'task.updated': {
       const text = 'The task ended without a result of this call.'
       const known = state.tasks.find(({ taskId }) => taskId === draft.taskId)
-      // A resumed agent reports that the process of the task is gone: the log has that, and the task waits on.
+      // A resumed agent may report that the process of a parked task has ended. The log has that already, and the
+      // task stays parked.
       if (known?.parked && draft.status !== 'running') return { drafts: [], commit: nothing }
       const closed = draft.status === 'running' ? [] : closeTask(state, draft, text)
       return { drafts: [...closed, ...drafts([known ? toldAgain(draft, known) : draft])], commit: nothing }

@@ -13,7 +13,7 @@ import { simpleCommands } from './simple-commands.ts'
 /** The call that a pattern is compared with. */
 export type Asked = { readonly tool: string; readonly input: unknown }
 
-/** Where a call reaches: a grant covers neither unless its pattern says so. */
+/** Where a call reaches. A grant covers such a call only if its pattern says so. */
 export type Reach = {
   readonly outside?: boolean | undefined
   readonly protected?: boolean | undefined

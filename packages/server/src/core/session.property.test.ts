@@ -139,12 +139,12 @@ const conditions: fc.Arbitrary<Conditions> = fc.record({
 
 const timesFaster = 20
 
-/** The time of a host, in which limits pass faster than they say; it knows the timers that are pending. */
+/** The clock of a host, on which limits pass faster than configured; it counts the pending timers. */
 class QuickClock implements Clock {
   readonly now = systemClock.now
   readonly soon = systemClock.soon
   readonly breathe = systemClock.breathe
-  /** Some work waits for its time, such as a write that is retried. */
+  /** The number of pending timers that are not in the background, such as that of a retried write. */
   waiting = 0
 
   after(ms: number, call: () => void, how?: { background: true }): () => void {

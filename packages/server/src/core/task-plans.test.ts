@@ -100,7 +100,7 @@ describe('a steered prompt that its turn did not take up', () => {
     { outcome: 'unknown', stopReason: 'server_killed' },
     { outcome: 'failed', stopReason: 'agent_lost' },
     { outcome: 'failed', stopReason: 'background_limit' },
-  ] as const)('is paused when nobody knows whether the agent has it: $stopReason', (end) => {
+  ] as const)('is paused when it is unknown whether the agent has it: $stopReason', (end) => {
     const state = andThen(steered, ...endTurn(steered, end, 10))
     expect(state.queue).toMatchObject([{ promptId: 'prm_2', paused: true }])
   })

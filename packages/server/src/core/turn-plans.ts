@@ -23,7 +23,7 @@ export function nextPrompt({ queue }: SessionState): Prompt | undefined {
   return queue.find(({ paused }) => !paused)
 }
 
-/** Starts a turn with the next queued prompt. */
+/** Records the start of a turn with the next queued prompt. */
 export function startNext(state: SessionState, turnId: string): Plan {
   const next = nextPrompt(state)
   return state.turn || !next
@@ -31,7 +31,7 @@ export function startNext(state: SessionState, turnId: string): Plan {
     : { drafts: [{ type: 'turn.started', turnId, promptId: next.promptId }] }
 }
 
-/** Starts a turn that the agent began by itself. */
+/** Records the start of a turn that the agent began by itself. */
 export function startOwn({ turn }: SessionState, turnId: string, cause: TurnCause = { by: 'agent' }): Plan {
   return turn ? nothing : { drafts: [{ type: 'turn.started', turnId, cause }] }
 }

@@ -73,7 +73,7 @@ function nextAnswer(messages: readonly Message[], again: RegExp): ModelAnswer & 
 }
 
 /**
- * How many answers were given and count. When asked again, the model returns to its last call: what it may have said
+ * The number of given answers that count. When asked again, the model returns to its last call: what it may have said
  * to nobody meanwhile does not count.
  */
 function countAnswers(

@@ -22,8 +22,8 @@ it.each([
   ['a token', { ...home(), ANTHROPIC_AUTH_TOKEN: 'placeholder' }],
   ['a cloud', { ...home(), CLAUDE_CODE_USE_FOUNDRY: '1' }],
   ['a sign-in', home({ '.claude/.credentials.json': {} })],
-  ['a helper program for keys', home({ '.claude.json': { primaryApiKey: 'placeholder' } })],
-  ['a program that gives keys', settings({ apiKeyHelper: '/bin/key' })],
+  ['a key of the console', home({ '.claude.json': { primaryApiKey: 'placeholder' } })],
+  ['a helper program for keys', settings({ apiKeyHelper: '/bin/key' })],
   ['a key in its settings', settings({ env: { ANTHROPIC_API_KEY: 'placeholder' } })],
   ['a cloud in its settings', settings({ env: { CLAUDE_CODE_USE_BEDROCK: '1' } })],
 ])('%s counts as a sign-in', (_, env) => {

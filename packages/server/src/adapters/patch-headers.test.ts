@@ -17,6 +17,15 @@ it.each([
   expect(pathsOfPatch(files)).toEqual(paths)
 })
 
+it.each(['\n', '\r', '\u2028', '\n '])('reads a text of many %j in linear time', (blank) => {
+  const start = performance.now()
+  expect(patchedFiles(`${blank.repeat(100_000)}*** Delete File: a`)).toEqual([
+    { action: 'delete', path: 'a' },
+  ])
+  expect(patchedFiles(blank.repeat(100_000))).toEqual([])
+  expect(performance.now() - start).toBeLessThan(2_000)
+})
+
 it('finds the files of a unified diff, with and without the prefixes a/ and b/', () => {
   const diff =
     'diff --git a/x b/y\nrename from x\nrename to y\n--- a/x\t2026\n+++ "b/a b"\n@@ -1 +1 @@\n--- /dev/null\n'

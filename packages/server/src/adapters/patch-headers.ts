@@ -7,7 +7,8 @@ export type PatchedFile = {
   readonly to?: string
 }
 
-const header = /^\s*\*\*\* (Add File|Update File|Delete File|Move to):([^\n]*)/gm
+// The blanks do not include line ends: from each of many empty lines they would reach to the last one.
+const header = /^[^\S\r\n\u2028\u2029]*\*\*\* (Add File|Update File|Delete File|Move to):([^\n]*)/gm
 
 /**
  * Reads only the headers. Lenient: a header that the agent would not recognise only leads to an extra permission

@@ -20,7 +20,7 @@ export function createListeners<News>(): Listeners<News> {
   }
 }
 
-/** Calls code of the user: its error is reported, and does not stop the client. */
+/** Calls a function of the program that uses the client: its error is reported, and does not stop the client. */
 export function callSafely<News>(call: ((news: News) => void) | undefined, news: News): void {
   try {
     call?.(news)

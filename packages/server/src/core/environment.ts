@@ -25,9 +25,10 @@ export type EnvironmentOf = (session: Pick<SessionState, 'id' | 'cwd'>) => Envir
 type Place = Pick<StoredEnvironment, 'scope' | 'place'>
 
 /**
- * Variables that no session and no folder may set. The first ones would bypass Parley's approvals: its own markers,
- * and code that loads into the agent, into its shells or into the hooks through which Parley refuses calls. The
- * others determine where programs and conversations are found, which Parley looks for by itself.
+ * Variables that no session and no folder may set. The first ones would make it possible to run calls without a
+ * permission: Parley's own markers, and code that loads into the agent, into its shells or into the hooks through
+ * which Parley refuses calls. The others determine where programs and conversations are found, which Parley looks for
+ * by itself.
  */
 const reservedEverywhere = [
   'PARLEY_*',

@@ -9,7 +9,10 @@ import { shownRecord, shownState } from './shown-secrets.ts'
 export type HostObserver = {
   /** A session was loaded into memory: it is new, or as a restart may have left it. */
   opened(state: SessionState): void
-  /** Events that were stored and announced; `state` is the state after them. Copied history is not reported. */
+  /**
+   * Events that were stored and announced; `state` is the state after them. The events of a copied log are not
+   * reported.
+   */
   recorded(events: readonly SessionEvent[], state: SessionState): void
   /** A session is no longer in memory; it may be opened again. */
   left(sessionId: string): void

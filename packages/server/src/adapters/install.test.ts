@@ -75,7 +75,7 @@ const npmProcesses = () =>
     .filter((line) => line.includes(`${name}@`) && line.includes('install'))
     .map((line) => Number.parseInt(line, 10))
 
-describe('installing', () => {
+describe('an installation', () => {
   it('puts the exact version into an npm project of its own and reports the progress of npm', async () => {
     publish('1.0.0')
     publish('1.1.0')

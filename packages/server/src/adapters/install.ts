@@ -140,7 +140,7 @@ function away(folder: string): Promise<void> {
   return rm(folder, { recursive: true, force: true, maxRetries: 3 })
 }
 
-/** Prepares a tested installation in the folder `staging`, which no search for programs includes. */
+/** Prepares a tested installation in the folder `staging`, which `findProgram` does not search. */
 async function prepare(work: Work, staging: string): Promise<string> {
   const { package: name, version, agent, env, signal, say } = work
   say('looking for npm')

@@ -1,8 +1,8 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 
 /**
- * The text at the beginning of a regular file, up to `mostBytes`. Throws if there is none. It never waits: what a folder or
- * an agent calls a file may be a pipe that nobody writes to, or a link to a device that never ends.
+ * The text at the start of a regular file, up to `mostBytes`. Throws for anything but a regular file. It never blocks:
+ * a path may lead to a pipe without a writer, or to a device without an end.
  */
 export function readRegularFile(path: string, mostBytes: number): string {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)

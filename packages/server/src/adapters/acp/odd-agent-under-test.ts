@@ -127,7 +127,7 @@ const manners: Record<string, (rest: string) => unknown> = {
     update('current_mode_update', { currentModeId: 'wild' })
     await heard('session/set_mode')
   },
-  /** Ends its turn when it is steered, and does not take the words. */
+  /** Ends its turn when it is steered, without the steered prompt. */
   deaf: async () => {
     text('I do not listen.')
     await heard('_session/steering')

@@ -41,7 +41,7 @@ async function play(
   await vi.waitFor(() => expect(alive(childrenWith('odd-agent-under-test'))).toEqual([]))
 }
 
-it('steered words that the agent did not take into its turn begin the next turn', async () => {
+it('a steered prompt that the agent does not accept begins the next turn', async () => {
   const steered = oddAgent({
     home,
     more: { capabilities: ['streaming', 'steer'], dialect: { steering: '_session/steering' } },

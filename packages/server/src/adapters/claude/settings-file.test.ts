@@ -18,7 +18,7 @@ function folderWith(make: (file: string) => void) {
   return { folder, file }
 }
 
-it('are read from a file, also through a link', () => {
+it('settings are read from a file, also through a link', () => {
   const { file } = folderWith((path) => {
     writeFileSync(`${path}.real`, JSON.stringify(settings))
     symlinkSync(`${path}.real`, path)
@@ -26,10 +26,10 @@ it('are read from a file, also through a link', () => {
   expect(settingsIn(file)).toEqual({ settings, isUnclear: false })
 })
 
-it('are not read from a pipe, which could keep the whole server waiting', () => {
+it('settings are not read from a pipe, which could block the whole server', () => {
   const { folder, file } = folderWith((path) => {
     execFileSync('mkfifo', [path])
-    // Whoever reads the pipe after all gets an answer: the test fails instead of waiting for ever.
+    // A reader of the pipe gets data, so that the test fails instead of blocking.
     const writer = spawn('sh', [
       '-c',
       'while :; do printf %s "$1" > "$0"; done',
@@ -44,9 +44,9 @@ it('are not read from a pipe, which could keep the whole server waiting', () => 
 })
 
 it.each([
-  ['a text that is no JSON', '{'],
-  ['a value that is no object', '1'],
-])('are unclear in %s, and not where there is no file', (_what, text) => {
+  ['text that is not JSON', '{'],
+  ['a value that is not an object', '1'],
+])('settings are unclear for %s, and not for a missing file', (_what, text) => {
   const { file } = folderWith((path) => writeFileSync(path, text))
   expect(settingsIn(file)).toEqual({ settings: {}, isUnclear: true })
   expect(settingsIn(`${file}.missing`)).toEqual({ settings: {}, isUnclear: false })

@@ -2,7 +2,7 @@ import { readRegularFile } from '../regular-file.ts'
 
 const largestSettings = 4 * 1024 * 1024
 
-/** A file of settings of Claude Code. `isUnclear`: there is one, and it cannot be read or understood here. */
+/** Reads a settings file of Claude Code. `isUnclear`: the file exists, but cannot be read or parsed here. */
 export function settingsIn(file: string): { settings: Record<string, unknown>; isUnclear: boolean } {
   try {
     const value: unknown = JSON.parse(readRegularFile(file, largestSettings))

@@ -14,7 +14,7 @@ import { describeCall } from './translate-tool-call.ts'
 import { endCall } from './translate-tool-result.ts'
 import { measureCall, withBegunTurn } from './translate-usage.ts'
 
-/** Marks text of Claude Code itself, such as an error, in place of a model. */
+/** The model name on messages that Claude Code itself writes, such as errors. */
 const synthetic = '<synthetic>'
 
 /** An assistant message contains one finished block, or several if nothing was streamed. */

@@ -323,7 +323,7 @@ describe('the end of a turn', () => {
   })
 })
 
-describe('beside the conversation', () => {
+describe('a message beside the conversation', () => {
   it('reports rate limits when they apply and when they no longer do', () => {
     const limit = (status: string) => ({
       type: 'rate_limit_event',

@@ -41,7 +41,7 @@ export class CodexUnderTest {
     return createCodexAdapter({ env, agentsFolder, ...more })
   }
 
-  /** Runs `work` on a bench with Codex, and checks afterwards that no process is left. */
+  /** Runs `work` on a bench with Codex, then waits until no process is left. */
   async play(work: (bench: Bench) => Promise<void>, options: Options = {}): Promise<void> {
     const world = { adapter: () => this.adapter(options), store: createMemoryStore }
     await onBench(world, world.adapter(), work)

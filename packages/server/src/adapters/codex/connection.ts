@@ -149,7 +149,7 @@ class CodexConnection implements AgentConnection, Listener {
     return this.#lease.server.call(method, { threadId: this.#threadId, ...params })
   }
 
-  // What the host says
+  // From the host
 
   async send(message: AgentMessage): Promise<'pending' | undefined> {
     if (this.#over) return undefined
@@ -300,7 +300,7 @@ class CodexConnection implements AgentConnection, Listener {
     return this.#closed !== undefined || this.#lost !== undefined
   }
 
-  // What Codex says
+  // From Codex
 
   hear(message: NativeMessage): void {
     const failure = hookFailure(message)

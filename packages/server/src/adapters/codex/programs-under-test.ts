@@ -25,8 +25,8 @@ export function programs(): Process[] {
 /** The process id of the only Codex, which leads its process group. */
 export const programPid = () => programs()[0]?.pid ?? 0
 
-/** A word that no other test uses, by which a command can be found. */
 let marks = 0
+/** Returns a word that no other test uses, by which a command can be found. */
 export const mark = () => `parley-mark-${process.pid}-${++marks}`
 
 /** Polls until `find` returns a value; only the test's own time limit applies. */

@@ -22,7 +22,7 @@ it('a text that a steered prompt interrupts precedes the answer to that prompt',
   })
 })
 
-it('words for a turn that cannot be steered begin the next turn', async () => {
+it('a steered prompt for a turn that cannot be steered begins the next turn', async () => {
   answerByPrompt(codex.server, /Parley was restarted/)
   await codex.play(async (bench) => {
     const session = await bench.session()

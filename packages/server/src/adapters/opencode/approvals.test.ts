@@ -251,7 +251,7 @@ describe('a call that OpenCode would run without asking', { timeout: 90_000 }, (
     }))
 })
 
-describe('in accept-edits', { timeout: 90_000 }, () => {
+describe('mode accept-edits', { timeout: 90_000 }, () => {
   const write = (filePath: string) => modelPrompt('Write.', call('write', { filePath, content: 'new' }), done)
   const patch = (...lines: string[]) => {
     const patchText = ['*** Begin Patch', ...lines, '*** End Patch'].join('\n')

@@ -164,13 +164,13 @@ describe('a broken event stream', { timeout: 90_000 }, () => {
   )
 })
 
-describe('a difficult start', { timeout: 90_000 }, () => {
+describe('the start of a server with faults', { timeout: 90_000 }, () => {
   const real = () => `exec ${opencodeProgram()} "$@"`
   it.each([
     ['garbage on stdout', () => `printf 'opencode server listening on nowhere\\n\\0\\377'; echo; ${real()}`],
     ['a flood on stderr', () => `head -c 3000000 /dev/zero | tr '\\0' 'x' >&2; ${real()}`],
     ['a slow start', () => `sleep 3; ${real()}`],
-  ])('succeeds: %s', async (name, lines) => {
+  ])('succeeds with %s', async (name, lines) => {
     const executable = world.script(name.replaceAll(' ', '-'), lines())
     await world.onBench(async (bench) => {
       const session = await bench.session()

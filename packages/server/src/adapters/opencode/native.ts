@@ -67,14 +67,14 @@ const catalogue = 'lists of models and integrations, which are read when they ar
 
 /** Events that deliberately give no output. */
 export const ignored = {
-  // lists
+  // catalogues
   'models-dev.refreshed': catalogue,
   'integration.updated': catalogue,
   'integration.connection.updated': catalogue,
   'catalog.updated': catalogue,
   'reference.updated': catalogue,
 
-  // the same facts come in another way
+  // reported by other events
   'session.diff': 'each tool call carries its own diff',
   'file.edited': 'the tool call that edited it says so',
   'file.watcher.updated': 'a file of the folder changed: not by this conversation, or its tool call says so',
@@ -85,7 +85,7 @@ export const ignored = {
   'question.v2.replied': newApi,
   'question.v2.rejected': newApi,
 
-  // machinery
+  // internals
   'plugin.added': machinery,
   'project.directories.updated': machinery,
   'project.updated': machinery,
@@ -106,7 +106,7 @@ export const ignored = {
   'tui.command.execute': screen,
   'tui.session.select': screen,
 
-  // the session API to come
+  // the future session API
   'session.next.agent.switched': newApi,
   'session.next.model.switched': newApi,
   'session.next.moved': newApi,

@@ -85,7 +85,7 @@ async function* playSteps(turn: Turn, script: Script, outer: Place): Playing {
 
 async function* playStep(turn: Turn, step: Step, place: Place): Playing {
   switch (step.type) {
-    // says
+    // output
     case 'text':
     case 'thinking':
       return yield* playText(turn, step, place)
@@ -100,7 +100,7 @@ async function* playStep(turn: Turn, step: Step, place: Place): Playing {
       yield { type: 'agent.unrecognised', native: step.native, reason: 'no such native message is known' }
       return
 
-    // does and asks
+    // calls and requests
     case 'tool':
       return yield* playTool(turn, step, place)
     case 'permission':
@@ -116,7 +116,7 @@ async function* playStep(turn: Turn, step: Step, place: Place): Playing {
     case 'plan-approval':
       return yield* playPlanApproval(turn, step, place)
 
-    // tells of its state
+    // state
     case 'plan':
       yield { type: 'plan.updated', entries: [...step.entries], ...parentOf(place) }
       return
@@ -137,7 +137,7 @@ async function* playStep(turn: Turn, step: Step, place: Place): Playing {
       yield { type: 'agent.connected', tools: [...step.tools] }
       return
 
-    // waits
+    // waiting
     case 'wait':
       await turn.gates.pass(step.gate, turn.stopped)
       return
@@ -148,7 +148,7 @@ async function* playStep(turn: Turn, step: Step, place: Place): Playing {
       await aborted(step.stubborn ? turn.closed : turn.stopped)
       return
 
-    // stops
+    // end
     case 'end':
       return step
     case 'crash':

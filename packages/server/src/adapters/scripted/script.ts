@@ -20,34 +20,34 @@ import type {
 export type Script = readonly Step[]
 
 export type Step =
-  // says
+  // output
   | TextStep
   | ThinkingStep
   | RetractionStep
   | NoticeStep
   | UnrecognisedStep
   | FloodStep
-  // does
+  // calls
   | ToolStep
   | PermissionStep
   | HostToolStep
   | ParallelStep
   | SubagentStep
-  // asks
+  // requests
   | QuestionStep
   | PlanApprovalStep
-  // tells of its state
+  // state
   | PlanStep
   | UsageStep
   | CompactionStep
   | RenameStep
   | NewAgentSessionStep
   | ToolsStep
-  // waits
+  // waiting
   | WaitStep
   | PauseStep
   | HangStep
-  // stops
+  // end
   | EndStep
   | CrashStep
   | VanishStep

@@ -8,7 +8,7 @@ export function unarchive({ id }: { readonly id: string }): void {
   setArchived(id, false).catch(toastError)
 }
 
-/** Takes it out of the list, and says so: the row just goes. */
+/** Archives a session and shows a toast, since its row disappears from the list. */
 export function archive(session: { readonly id: string; readonly title: string }): void {
   const done = () =>
     toast(`Archived “${session.title || 'Untitled'}”`, {

@@ -7,10 +7,10 @@ import { useStore } from '../page/store.ts'
 import { toast, toastError } from '../page/toasts.tsx'
 
 const undoMs = 7000
-/** After that, how long the tab that it was said in may take to do it. */
+/** How long after the undo time another page waits for the tab in which the person deleted the session. */
 const graceMs = 1500
 
-/** Sessions that are hidden, in every tab, and until when that can be undone; then they are deleted. */
+/** Sessions that are hidden in every tab, each with the time until which the deletion can be undone. */
 const deleting = createKeptStore<{ readonly until: Readonly<Record<string, number>> }>('deleting', {
   until: {},
 })
@@ -39,7 +39,7 @@ export function deleteWithUndo(session: { readonly id: string; readonly title: s
   })
 }
 
-/** What was deleted on a page that was left before it was done. */
+/** Deletes the sessions of a page that was closed before their undo time was over. */
 export function deleteLeftBehind(): void {
   for (const [id, until] of Object.entries(deleting.get().until))
     setTimeout(() => isDeleting(id) && void remove(id), Math.max(0, until + graceMs - Date.now()))
@@ -55,7 +55,7 @@ async function remove(id: string): Promise<void> {
     }
   }
   forgetDraftOf(id)
-  // By then it is in no list any more.
+  // By then no list contains the session any more.
   setTimeout(() => show(id), graceMs)
 }
 

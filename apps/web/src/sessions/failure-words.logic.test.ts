@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { failureWords } from './failure-words.logic.ts'
 
-describe('why a session stopped', () => {
+describe('the failure of a session', () => {
   it.each([
     [{ outcome: 'failed', code: 'agent_not_signed_in' }, 'Not signed in'],
     [{ outcome: 'failed', code: 'agent_not_found' }, 'Agent not found'],
@@ -12,7 +12,7 @@ describe('why a session stopped', () => {
     expect(failureWords({ status: 'idle', failure })).toBe(words)
   })
 
-  it('is not said of what works, waits, or never failed', () => {
+  it('is not shown while the session works, nor if it never failed', () => {
     const failure = { outcome: 'failed' as const }
     expect(failureWords({ status: 'working', failure })).toBeUndefined()
     expect(failureWords({ status: 'idle' })).toBeUndefined()

@@ -1,6 +1,6 @@
 import type { SessionSummary } from '@parley/protocol'
 
-/** Why a session stopped, in as few words as a row of the list has room for. Undefined where all is well. */
+/** Why a session stopped, short enough for a row of the list. Undefined if it did not fail. */
 export function failureWords(session: Pick<SessionSummary, 'status' | 'failure'>): string | undefined {
   const { failure, status } = session
   if (!failure || status !== 'idle') return undefined

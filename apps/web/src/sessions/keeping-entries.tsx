@@ -12,7 +12,7 @@ type Kept = {
   readonly archived: boolean
 }
 
-/** Where a session is kept, and whether: what can be done about that, wherever the session is met. */
+/** The menu entries to pin, archive and delete a session. */
 export function keepingEntries({ id, title, pinned, archived }: Kept, size = 14) {
   const patch = (body: { pinned: boolean }) => () =>
     void client.call('patchSession', { params: { id }, body }).catch(toastError)

@@ -1,6 +1,6 @@
 /**
- * Where one goes on in a list after the row that had the focus has left its place: to the row itself if it is
- * elsewhere in the list now, else to the one that came after it, else to the one before. Undefined where none is left.
+ * The row that gets the focus after the focused row has left its place: the row itself if it only moved in the list,
+ * else the one after it, else the one before it. Undefined if no row is left.
  */
 export function neighbourOf(
   gone: string,

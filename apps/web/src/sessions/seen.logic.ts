@@ -1,13 +1,13 @@
 import type { SessionSummary } from '@parley/protocol'
 
-/** Up to when each session was seen in this browser; `since` is when the browser first came: older news is no news. */
+/** When each session was last seen in this browser. Changes before `since`, the browser's first visit, count as seen. */
 export type Seen = { readonly since: number; readonly at: Readonly<Record<string, number>> }
 
 const mostKept = 500
 
 type Read = Pick<SessionSummary, 'id' | 'createdAt' | 'updatedAt' | 'status'>
 
-/** A session in which nothing has happened since it was made has no news. */
+/** A session that has not changed since it was created is not unread. */
 export function isUnread(session: Read, seen: Seen): boolean {
   if (session.status === 'working' || session.updatedAt <= session.createdAt) return false
   return session.updatedAt > (seen.at[session.id] ?? seen.since)

@@ -19,9 +19,9 @@ type Props = {
   current: boolean
   unread: boolean
   now: number
-  /** The one of the list that Tab comes to; arrows lead to the others. */
+  /** The row that Tab reaches. The arrow keys reach the others. */
   tabStop: boolean
-  /** It goes, and had the focus. */
+  /** Called when the row is removed while it has the focus. */
   onFocusLost: (id: string) => void
 }
 
@@ -68,7 +68,7 @@ export const SessionRow = memo(function SessionRow(props: Props) {
             </span>
             <span className="flex gap-1.5 text-xs text-faint">
               {failed !== undefined && (
-                // The mark says it to those who listen.
+                // Hidden from screen readers: the status mark has the same text.
                 <span aria-hidden className="shrink-0 font-medium text-bad" title={session.failure?.message}>
                   {failed}
                 </span>
@@ -125,7 +125,7 @@ export function RenameField({
       onBlur={(event) => save(event.target.value)}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== 'Escape') return
-        // The button that gets the focus back must not get the key too.
+        // Otherwise the element that gets the focus back receives the key too.
         event.preventDefault()
         if (event.key === 'Enter') save(event.currentTarget.value)
         else onDone()

@@ -38,7 +38,7 @@ export function Sidebar() {
   })
   return (
     <nav aria-label="Sessions" className="flex h-full min-h-0 flex-col bg-side">
-      {/* On a phone the list is a page of its own; beside another page, that one has the heading. */}
+      {/* Only on a phone: there the list is a page of its own. Otherwise the page beside it has the heading. */}
       <h1 className="sr-only md:hidden">Sessions</h1>
       <SidebarHead />
       <div className="flex items-center gap-1 px-2.5 pb-1.5">
@@ -200,7 +200,7 @@ function SessionRows({ list, emptyText }: { list: Shown; emptyText: string }) {
   )
 }
 
-/** Tab comes to one session, arrows go from there: up and down to others, right to the menu of one and left back. */
+/** Tab reaches one session. Up and Down move between sessions, Right moves to a session's menu, Left back. */
 function useOneStop(shown: readonly SessionSummary[], here: string | undefined) {
   const [last, setLast] = useState<string>()
   const stop = [last, here].find((id) => shown.some((session) => session.id === id)) ?? shown[0]?.id
@@ -225,7 +225,7 @@ function useOneStop(shown: readonly SessionSummary[], here: string | undefined) 
   return { stop, onFocus, onKeyDown }
 }
 
-/** What is deleted or archived from here, or moved, leaves the focus in the list. */
+/** Keeps the focus in the list when the focused row is deleted, archived or moved. */
 function useFocusInRows(shown: readonly SessionSummary[]) {
   const rows = useRef<HTMLDivElement>(null)
   const lost = useRef<string>(undefined)
@@ -238,7 +238,7 @@ function useFocusInRows(shown: readonly SessionSummary[]) {
     if (lost.current !== undefined) {
       const next = neighbourOf(lost.current, before.current, ids)
       lost.current = undefined
-      // After the place beside has had its turn: that of a deleted session takes the focus to where one writes.
+      // Runs after the main area has rendered: that of a deleted session focuses the prompt field.
       setTimeout(() => {
         const row = next && rows.current?.querySelector<HTMLElement>(`[data-session="${CSS.escape(next)}"] a`)
         if (row) row.focus()

@@ -10,7 +10,7 @@ const names = {
   background: 'working in the background',
 }
 
-/** The state of a session as one small mark, with its name for those who do not see it. */
+/** The status of a session as a small mark, with a name for screen readers. */
 export function StatusMark({
   session,
   unread,
@@ -22,7 +22,7 @@ export function StatusMark({
   const failed = failureWords(session)
   const name = failed ?? (status === 'idle' && unread ? 'unread' : names[status])
   const look = {
-    // Hollow, so that it is told from what is unread where nothing moves.
+    // Hollow, to differ from the mark of an unread session when motion is reduced.
     working: 'breathe border-2 border-mark',
     background: 'breathe border-2 border-dotted border-mark',
     waiting: 'bg-wait-fill',

@@ -11,7 +11,7 @@ async function add(form: AgentForm): Promise<string | undefined> {
   void askForAgents()
 }
 
-/** A program of the person's own that speaks the Agent Client Protocol. */
+/** Adds a program that speaks the Agent Client Protocol. */
 export function AddAgent() {
   return (
     <AddForm button="Add an agent" label="New agent" empty={emptyAgent} onAdd={add}>

@@ -3,7 +3,7 @@ import { useFocusBack } from '../page/focus.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { Button } from '../parts/button.tsx'
 
-/** A button that opens a form. What is sent is added and closes the form; what is wrong is said beside its buttons. */
+/** A button that opens a form. The form closes when its entry was added; otherwise it shows the problem beside its buttons. */
 export function AddForm<Fields extends object>({
   button,
   label,
@@ -12,10 +12,10 @@ export function AddForm<Fields extends object>({
   children,
 }: {
   button: string
-  /** The name of the form. */
+  /** The accessible name of the form. */
   label: string
   empty: Fields
-  /** Gives what is wrong with the fields, if something is. What it throws is told as well. */
+  /** Resolves with the problem of the fields, if there is one. A thrown error is shown as well. */
   onAdd: (fields: Fields) => Promise<string | undefined>
   children: (fields: Fields, write: (change: Partial<Fields>) => void) => ReactNode
 }) {

@@ -10,7 +10,7 @@ const decisions: readonly [RuleForm['decision'], string][] = [
   ['allow', 'Allow'],
 ]
 
-/** A rule that no question was asked for: what an agent may never do, or may always. */
+/** Adds a rule by hand. Other rules come from answers. */
 export function AddRule({ onAdded }: { onAdded: () => void }) {
   const { agents } = useAgents()
   const add = async (form: RuleForm) => {
@@ -58,7 +58,7 @@ export function AddRule({ onAdded }: { onAdded: () => void }) {
   )
 }
 
-/** What a rule that allows also covers; of the others, what they are not. */
+/** The files that an allow rule also covers; for other rules, a note on their limits. */
 function Reach({ form, write }: { form: RuleForm; write: (change: Partial<RuleForm>) => void }) {
   if (form.decision !== 'allow') {
     return (

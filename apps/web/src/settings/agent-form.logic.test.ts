@@ -10,12 +10,12 @@ it.each([
     { id: 'mine', name: 'Mine', command: '/opt/mine', args: ' --acp  -v ' },
     { id: 'mine', name: 'Mine', command: '/opt/mine', args: ['--acp', '-v'] },
   ],
-])('%j is the agent %j', (form, agent) => {
+])('turns %j into the agent %j', (form, agent) => {
   expect(agentOf({ ...emptyAgent, ...form })).toEqual({ agent })
 })
 
 it.each([[{ command: 'x' }], [{ id: 'My Agent', command: 'x' }], [{ id: 'mine' }]])(
-  '%j says what is missing',
+  'reports what is missing in %j',
   (form) => {
     expect(agentOf({ ...emptyAgent, ...form })).toEqual({ problem: expect.any(String) })
   },

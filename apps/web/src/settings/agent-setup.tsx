@@ -8,7 +8,7 @@ import { visible } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Labelled, Text } from './form-parts.tsx'
 
-/** Its key, a test of it, and for one that a person added the way out. */
+/** The setup of an agent: its API key, a test, and the removal of an agent that a person added. */
 export function AgentSetup({ agent }: { agent: AgentInfo }) {
   const [problem, setProblem] = useState('')
   const [keying, setKeying] = useState(false)

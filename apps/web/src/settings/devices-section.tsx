@@ -8,7 +8,7 @@ import { ago } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Section } from './section.tsx'
 
-/** Browsers that are signed in, each of which can be signed out from here. */
+/** The browsers that are signed in. Each can be signed out here. */
 export function DevicesSection() {
   const [devices, setDevices] = useState<readonly Device[]>()
   const now = useNow()

@@ -1,9 +1,9 @@
 import type { ReactNode } from 'react'
 
-/** A control of a form with its label above it. */
+/** A form control with a label above it. */
 export function Labelled({ label, children }: { label: string; children: ReactNode }) {
   return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: it is around its control
+    // biome-ignore lint/a11y/noLabelWithoutControl: the control is among the children
     <label className="flex min-w-0 flex-col justify-end gap-1">
       <span className="text-xs text-soft">{label}</span>
       {children}
@@ -21,13 +21,13 @@ export function Text({
   value: string
   placeholder: string
   first?: boolean
-  /** Not shown, and not kept by the browser. */
+  /** Masked, and not stored by the browser. */
   secret?: boolean
   onWrite: (text: string) => void
 }) {
   return (
     <input
-      // biome-ignore lint/a11y/noAutofocus: it appears because the person asked to write
+      // biome-ignore lint/a11y/noAutofocus: it appears because the person opened the form
       autoFocus={first}
       type={secret ? 'password' : 'text'}
       value={value}

@@ -51,7 +51,7 @@ const keys: [string, readonly (readonly [keys: readonly string[], does: string])
     [
       [['F6'], 'Back to the prompt'],
       [['Ctrl', 'Shift', 'F'], 'Find in the terminal'],
-      // With the key of a Mac it is the page's: no shell hears of it.
+      // On a Mac the palette opens with Command+K, which never goes to the shell.
       ...(onMac ? [] : [[['Ctrl', 'K'], 'Goes to the shell'] as const]),
     ],
   ],
@@ -60,7 +60,7 @@ const keys: [string, readonly (readonly [keys: readonly string[], does: string])
 export const keysPurpose =
   'Single keys work when the focus is not in a text field, a menu, a terminal or a side panel.'
 
-/** What the keyboard does, for the settings and for the dialog of `?`. */
+/** The keyboard shortcuts, for the settings and the `?` dialog. */
 export function KeyTable() {
   return (
     <div className="grid gap-6 sm:grid-cols-2">

@@ -2,7 +2,7 @@ import { X } from 'lucide-react'
 import { IconButton } from '../parts/button.tsx'
 import { KeyTable, keysPurpose } from './key-table.tsx'
 
-/** The keyboard shortcuts over the page that is open: whoever looks one up goes on where they were. */
+/** The keyboard shortcuts in a dialog, so that looking one up does not leave the page. */
 export default function KeysDialog({ onClose }: { onClose: () => void }) {
   return (
     <div className="flex max-h-[85dvh] flex-col">

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { emptyRule, reachWords, ruleOf } from './rule-form.logic.ts'
 
-it('is a rule of just what was written', () => {
+it('makes a rule of the fields that are filled in', () => {
   expect(ruleOf({ ...emptyRule, tool: ' Bash ' })).toEqual({
     rule: { decision: 'deny', tool: 'Bash', scope: 'always' },
   })
@@ -30,13 +30,13 @@ it('is a rule of just what was written', () => {
 it.each([
   ['without a tool', {}, /tool name/],
   ['with a text and no field', { tool: 'Bash', field: ' ', text: 'rm *' }, /input field/],
-  ['with a folder that is no whole path', { tool: 'Bash', folder: 'shop' }, /full path/],
+  ['with a relative folder', { tool: 'Bash', folder: 'shop' }, /full path/],
   ['that allows everything', { tool: '*', decision: 'allow' as const }, /allow everything/],
-])('is none %s', (_, fields, why) => {
+])('refuses a rule %s', (_, fields, why) => {
   expect(ruleOf({ ...emptyRule, ...fields })).toEqual({ problem: expect.stringMatching(why) })
 })
 
-it('says that it reaches further, if it allows', () => {
+it('covers files outside the folder and protected files only if it allows', () => {
   const far = { ...emptyRule, tool: 'Edit', outside: true, protected: true }
   expect(ruleOf({ ...far, decision: 'allow' })).toMatchObject({ rule: { outside: true, protected: true } })
   expect(ruleOf(far)).toEqual({ rule: { decision: 'deny', tool: 'Edit', scope: 'always' } })

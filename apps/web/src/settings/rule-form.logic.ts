@@ -1,18 +1,18 @@
 import type { NewRule } from '@parley/protocol'
 import { relativeProblem } from '../start/folder-problem.logic.ts'
 
-/** A rule as it is being written. */
+/** The fields of a new rule. */
 export type RuleForm = {
   readonly decision: NewRule['decision']
   readonly tool: string
-  /** What of the input is looked at, and the text that it must have; neither for every use of the tool. */
+  /** The input field to compare and its pattern. Both are empty for a rule on every use of the tool. */
   readonly field: string
   readonly text: string
-  /** Empty: everywhere. */
+  /** Empty: all folders. */
   readonly folder: string
-  /** Empty: of every agent. */
+  /** Empty: all agents. */
   readonly agent: string
-  /** Of a rule that allows: files outside the session's folder, and changes of protected ones, too. */
+  /** For allow rules: they also cover files outside the session's folder, or changes of protected files. */
   readonly outside: boolean
   readonly protected: boolean
 }
@@ -28,7 +28,7 @@ export const emptyRule: RuleForm = {
   protected: false,
 }
 
-/** The rule as the server takes it, or what is still wrong with it. */
+/** The rule in the format of the server, or what is wrong with it. */
 export function ruleOf(form: RuleForm): { rule: NewRule } | { problem: string } {
   const [tool, field, folder] = [form.tool.trim(), form.field.trim(), form.folder.trim()]
   if (tool === '') return { problem: 'Enter a tool name, or * for every tool.' }
@@ -52,7 +52,7 @@ export function ruleOf(form: RuleForm): { rule: NewRule } | { problem: string } 
   }
 }
 
-/** Where a rule that allows holds beside the files of a session's folder. */
+/** What an allow rule covers beside the files of the session's folder. */
 export function reachWords({ outside, protected: covers }: Pick<NewRule, 'outside' | 'protected'>): string {
   const words = [...(outside ? ['files outside the folder'] : []), ...(covers ? ['protected files'] : [])]
   return words.length === 0 ? '' : `${words.join(' and ')}, too`

@@ -10,7 +10,7 @@ import { AddRule } from './add-rule.tsx'
 import { reachWords } from './rule-form.logic.ts'
 import { Section } from './section.tsx'
 
-/** Every standing decision, with its end in reach. */
+/** All rules. Each can be removed here. */
 export function RulesSection() {
   const [rules, setRules] = useState<readonly PermissionRule[]>()
   const load = useCallback(async () => {

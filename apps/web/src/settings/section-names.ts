@@ -1,6 +1,6 @@
 import type { SettingsSection } from '../page/route.logic.ts'
 
-/** What the sections of the settings are called, wherever they are named. */
+/** The names of the settings sections. */
 export const sectionNames: Record<SettingsSection, string> = {
   agents: 'Agents',
   permissions: 'Rules and trust',

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react'
 
-/** A part of the settings: what it is called, and in one sentence what it is for. */
+/** A section of the settings, with a heading and a sentence on its purpose. */
 export function Section({
   title,
   purpose,
@@ -9,7 +9,7 @@ export function Section({
 }: {
   title: string
   purpose: string
-  /** At the right of the heading. */
+  /** Shown at the right of the heading. */
   beside?: ReactNode
   children: ReactNode
 }) {

@@ -1,6 +1,6 @@
 import { type Preferences, prefer } from '../page/preferences.ts'
 
-/** Something that a person prefers or not, and what that changes. */
+/** A switch for a preference, with a note on its effect. */
 export function Switch({
   name,
   state,

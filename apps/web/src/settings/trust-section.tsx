@@ -7,7 +7,7 @@ import { ago } from '../page/words.logic.ts'
 import { Button } from '../parts/button.tsx'
 import { Section } from './section.tsx'
 
-/** Folders whose own settings, hooks and servers agents may load. */
+/** The folders whose settings, hooks and MCP servers agents may load. */
 export function TrustSection() {
   const [folders, setFolders] = useState<readonly TrustedFolder[]>()
   const now = useNow()

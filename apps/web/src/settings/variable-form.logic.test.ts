@@ -4,8 +4,8 @@ import { emptyVariable, variableOf } from './variable-form.logic.ts'
 
 const filled = { ...emptyVariable, folder: ' ~/app ', name: ' TOKEN ', value: ' kept as it is ' }
 
-describe('a variable', () => {
-  it('is for a folder, or for one session', () => {
+describe('the form of a variable', () => {
+  it('makes a variable for a folder, or for one session', () => {
     const forFolder = { folder: '~/app', variables: { TOKEN: ' kept as it is ' } }
     expect(variableOf(filled)).toEqual({ variable: forFolder })
     expect(NewEnvironment.parse(forFolder)).toEqual(forFolder)
@@ -18,9 +18,9 @@ describe('a variable', () => {
     ['without a folder', { folder: '' }, /folder/],
     ['with a folder that is not a full path', { folder: 'app' }, /full path/],
     ['without a name', { name: '' }, /name/],
-    ['with a name that no variable can have', { name: 'MY-TOKEN' }, /letters, digits and _/],
+    ['with an invalid name', { name: 'MY-TOKEN' }, /letters, digits and _/],
     ['without a value', { value: '' }, /value/],
-  ])('is none %s', (_, fields, why) => {
+  ])('refuses a variable %s', (_, fields, why) => {
     expect(variableOf({ ...filled, ...fields })).toEqual({ problem: expect.stringMatching(why) })
   })
 })

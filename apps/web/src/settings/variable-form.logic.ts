@@ -1,9 +1,9 @@
 import type { NewEnvironment } from '@parley/protocol'
 import { relativeProblem } from '../start/folder-problem.logic.ts'
 
-/** A variable as it is being written. */
+/** The fields of a new variable. */
 export type VariableForm = {
-  /** Empty: for a folder and not for one session. */
+  /** Empty: the variable is for a folder, not for one session. */
   readonly sessionId: string
   readonly folder: string
   readonly name: string
@@ -12,7 +12,7 @@ export type VariableForm = {
 
 export const emptyVariable: VariableForm = { sessionId: '', folder: '', name: '', value: '' }
 
-/** The variable as the server takes it, or what is still wrong with it. The server knows which names it refuses. */
+/** The variable in the format of the server, or what is wrong with it. The server knows which names it refuses. */
 export function variableOf(form: VariableForm): { variable: NewEnvironment } | { problem: string } {
   const [name, folder] = [form.name.trim(), form.folder.trim()]
   if (form.sessionId === '') {

@@ -12,7 +12,7 @@ import { Labelled, Select, Text } from './form-parts.tsx'
 import { Section } from './section.tsx'
 import { emptyVariable, type VariableForm, variableOf } from './variable-form.logic.ts'
 
-/** Variables for the processes of agents, by their names: nobody gets a value out again. */
+/** Environment variables for agents' processes. Only their names are shown: the server never returns a value. */
 export function VariablesSection() {
   const { sessions } = useAllSessions()
   const [places, setPlaces] = useState<readonly EnvironmentInfo[]>()

@@ -6,11 +6,11 @@ import { Problem } from '../parts/problem.tsx'
 import { signIn } from './sign-in.ts'
 
 const code = location.hash.slice(1)
-// The code must stay neither in the address nor in the history.
+// Remove the one-time code from the address and the history.
 history.replaceState(null, '', '/open')
 addEventListener('hashchange', () => location.reload())
 
-/** Where a one-time link leads: it signs this browser in and goes on to the sessions. */
+/** The target of a one-time link: signs this browser in and opens the session list. */
 export default function SignInPage() {
   const [problem, setProblem] = useState<unknown>()
   const attempt = () => {
@@ -32,7 +32,7 @@ export default function SignInPage() {
 
 let entering: Promise<void> | undefined
 
-/** A browser that is signed in stays as it is: the link is still good for another one. */
+/** A browser that is already signed in does not use the code: it stays valid for another browser. */
 function enter(): Promise<void> {
   entering ??= enterOnce().finally(() => {
     entering = undefined

@@ -1,6 +1,6 @@
 import { base64url, http, keepDevice } from '../page/device.ts'
 
-/** Makes a key that no script can read, and registers its public half with the code of a one-time link. */
+/** Creates a private key that no script can read, and registers its public key with the code of a one-time link. */
 export async function signIn(code: string): Promise<void> {
   const { publicKey, privateKey } = await crypto.subtle.generateKey(
     { name: 'ECDSA', namedCurve: 'P-256' },

@@ -3,7 +3,7 @@ import { client } from '../page/client.ts'
 import { problemWords } from '../page/problem-words.logic.ts'
 import { Problem } from '../parts/problem.tsx'
 
-/** All that a browser sees that is not signed in. The server says how to get a link. */
+/** The only page of a browser that is not signed in. The server's message says how to get a link. */
 export default function SignedOutPage() {
   const [words, setWords] = useState('')
   useEffect(() => {

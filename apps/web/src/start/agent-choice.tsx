@@ -3,7 +3,7 @@ import { RefreshCw } from 'lucide-react'
 import { AgentNextStep, AgentState } from '../agents/agent-state.tsx'
 import { type Agents, askForAgents } from '../page/agents.ts'
 
-/** The agents on this machine, each as a probe found it just now. */
+/** The agents on the server's machine, as just probed. */
 export function AgentChoice({
   agents,
   status,

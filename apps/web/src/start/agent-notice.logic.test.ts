@@ -22,8 +22,8 @@ const said = (wanted: string | undefined) => {
   return notice?.text
 }
 
-describe('what is said of an agent before a session is begun', () => {
-  it('is nothing where it is ready, or may be', () => {
+describe('the notice about the agent of a new session', () => {
+  it('is missing if the agent is ready or may be', () => {
     expect([said('ready'), said('unsure'), said(undefined), said('never heard of')]).toEqual([
       undefined,
       undefined,
@@ -32,19 +32,19 @@ describe('what is said of an agent before a session is begun', () => {
     ])
   })
 
-  it('is what is wrong', () => {
+  it('says why the agent cannot be used', () => {
     expect(said('out')).toBe('OUT is not signed in.')
     expect(said('old')).toBe('OLD cannot be used.')
   })
 
-  it('is that another one is chosen where it is not there', () => {
+  it('says that another agent is selected if the wanted one is not installed', () => {
     expect(said('gone')).toBe('GONE is not installed. READY is selected instead.')
     expect(agentNotice([gone], undefined, pickAgent([gone], undefined))).toBeUndefined()
   })
 })
 
 describe('the agent of a new session', () => {
-  it('is the one meant, else one that is ready, else one that is there', () => {
+  it('is the wanted one, else the first that is ready, else the first that is installed', () => {
     expect(pickAgent(all, 'out')).toBe(out)
     expect(pickAgent(all, undefined)).toBe(ready)
     expect(pickAgent([gone, out], undefined)).toBe(out)

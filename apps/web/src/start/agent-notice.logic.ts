@@ -7,8 +7,8 @@ export type AgentNotice = {
 }
 
 /**
- * What stands between the person and a session with the agent they mean, said before they write a prompt. `wanted` is
- * the one they chose or used last, `chosen` the one that a session would be made with.
+ * Why a session with the wanted agent cannot start, shown before the person writes a prompt. `wanted` is the agent that
+ * they chose or used last, `chosen` the one that the session would use.
  */
 export function agentNotice(
   agents: readonly AgentInfo[],
@@ -29,7 +29,7 @@ export function agentNotice(
   return { agent: meant, text }
 }
 
-/** The one they mean, else the first that is ready, else the first that is there at all. */
+/** The wanted agent, else the first that is ready, else the first that is installed. */
 export function pickAgent(agents: readonly AgentInfo[], wanted: string | undefined): AgentInfo | undefined {
   return (
     agents.find((agent) => agent.id === wanted && agent.found) ??

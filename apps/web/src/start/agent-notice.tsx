@@ -3,7 +3,7 @@ import { AgentNextStep } from '../agents/agent-state.tsx'
 import { askForAgents } from '../page/agents.ts'
 import type { AgentNotice } from './agent-notice.logic.ts'
 
-/** Above where the prompt is written, so that nobody writes one for an agent that cannot take it. */
+/** Shown above the prompt field, so that nobody writes a prompt for an agent that cannot run it. */
 export function AgentNoticeView({ id, notice }: { id: string; notice: AgentNotice }) {
   const { agent, text } = notice
   return (

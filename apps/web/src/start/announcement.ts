@@ -3,10 +3,10 @@ import { useEffect } from 'react'
 import { client } from '../page/client.ts'
 import type { Store } from '../page/store.ts'
 
-/** Choices that stand for this long are told. */
+/** How long the choices must stay the same before they are sent. */
 const settledMs = 400
 
-/** Tells the server which session is coming, once its prompt is being written, so that its agent is started meanwhile. */
+/** Announces the session to the server while its prompt is being written, so that its agent starts meanwhile. */
 export function useAnnouncement(draft: Store<string>, session: ExpectedSession | undefined): void {
   const told = session && JSON.stringify(session)
   useEffect(() => {
@@ -15,7 +15,7 @@ export function useAnnouncement(draft: Store<string>, session: ExpectedSession |
     let timer: ReturnType<typeof setTimeout> | undefined
     const look = () => {
       if (timer !== undefined || draft.get().trim() === '') return
-      // It is only a hint: what is wrong with the choices is said when the session is created.
+      // This is only a hint: problems with the choices are reported when the session is created.
       timer = setTimeout(() => void client.call('prepareSession', { body }).catch(() => undefined), settledMs)
     }
     look()

@@ -2,7 +2,7 @@ import type { Choice } from '../parts/choice-list.tsx'
 
 const mostRecents = 8
 
-/** Folders worked in before that hold the words typed, then those that the server found; each once. */
+/** Recent folders that contain the typed text, then the folders that the server found; each once. */
 export function folderChoices(typed: string, recents: readonly string[], found: readonly string[]): Choice[] {
   const words = typed.trim().toLowerCase().replace(/^~\//, '')
   const known = recents
@@ -10,7 +10,7 @@ export function folderChoices(typed: string, recents: readonly string[], found: 
     .slice(0, mostRecents)
   return [
     ...known.map((value) => ({ value, note: 'recent' })),
-    // One that is typed whole is no choice: a list of it alone would only cover what is below.
+    // The typed folder itself is not offered: a list with only that one would cover the fields below.
     ...found.filter((value) => !known.includes(value) && value !== typed.trim()).map((value) => ({ value })),
   ]
 }

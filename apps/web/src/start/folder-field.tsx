@@ -6,7 +6,7 @@ import { ChoiceList } from '../parts/choice-list.tsx'
 import { folderChoices } from './folder-choices.logic.ts'
 import type { FolderProblem } from './folder-problem.logic.ts'
 
-/** The folder to work in: typed and completed, or one that was worked in before. Nothing is chosen by itself. */
+/** The working folder: typed with completion, or a recent one. Nothing is selected automatically. */
 export function FolderField({
   value,
   problem,
@@ -14,7 +14,7 @@ export function FolderField({
   onLeave,
 }: {
   value: string
-  /** Why no session can be started there. */
+  /** Why a session cannot start there. */
   problem: FolderProblem | undefined
   onChange: (folder: string) => void
   onLeave: () => void
@@ -31,7 +31,7 @@ export function FolderField({
   useEffect(() => {
     if (!problem?.refused) return
     field.current?.focus()
-    // The choices would cover what is wrong.
+    // The list would cover the problem.
     setOpen(false)
   }, [problem])
 
@@ -59,7 +59,7 @@ export function FolderField({
     : 'border-field focus-within:border-mark focus-within:outline-1 focus-within:outline-mark'
   return (
     <>
-      {/* A row of its own: it stays where it is, however many choices an agent has, and what is wrong is told below it. */}
+      {/* A row of its own: it stays in place, however many choices an agent has, and its problem is shown below it. */}
       <div className="relative flex min-w-0 basis-full">
         <label
           className={`flex h-9 min-w-0 flex-1 items-center gap-2 rounded-lg border bg-page pl-2.5 text-soft pointer-coarse:h-11 ${frame}`}
@@ -119,7 +119,7 @@ export function FolderField({
 
 const noFolders: readonly string[] = []
 
-/** What lies there. Nothing where it cannot be told: starting the session says why. */
+/** The folders that match the typed path. Empty if they cannot be listed: the reason is shown when the session starts. */
 function useFolders(typed: string, wanted: boolean): readonly string[] {
   const [found, setFound] = useState(noFolders)
   useEffect(() => {

@@ -2,8 +2,8 @@ import { ParleyError } from '@parley/protocol'
 import { describe, expect, it } from 'vitest'
 import { folderProblem, missingProblem } from './folder-problem.logic.ts'
 
-describe('what is wrong with the folder', () => {
-  it('is said in the words of the server, which name it', () => {
+describe('the problem of a folder', () => {
+  it("is the server's message, which names the folder", () => {
     const refused = new ParleyError('validation_error', 'The folder /no\u202ewhere does not exist.', {
       details: { cwd: '/no\u202ewhere' },
     })
@@ -13,7 +13,7 @@ describe('what is wrong with the folder', () => {
     })
   })
 
-  it('is nothing where something else was refused', () => {
+  it('is undefined if something else was refused', () => {
     const others = [
       new ParleyError('validation_error', 'The prompt is too long.'),
       new ParleyError('agent_not_found', 'There is no such agent.', { details: { cwd: '/here' } }),
@@ -22,7 +22,7 @@ describe('what is wrong with the folder', () => {
     expect(others.map(folderProblem)).toEqual([undefined, undefined, undefined])
   })
 
-  it('is told of a folder that was only typed, but not where the server was not heard', () => {
+  it('is reported for a typed folder, but not if the server gave no answer', () => {
     const missing = new ParleyError('not_found', 'The folder /nowhere/ does not exist.')
     expect(missingProblem(missing)).toEqual({ text: 'The folder /nowhere/ does not exist.' })
     expect(missingProblem(new ParleyError('internal_error', 'No reply.'))).toBeUndefined()

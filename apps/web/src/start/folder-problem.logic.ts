@@ -3,11 +3,11 @@ import { visible } from '../page/words.logic.ts'
 
 export type FolderProblem = {
   readonly text: string
-  /** A session was to be started there: the focus goes to the field. */
+  /** The server refused to start a session there: the field takes the focus. */
   readonly refused?: boolean
 }
 
-/** Why the folder cannot be worked in, if that is what was refused: it is said at its field, not above the page. */
+/** Why the server refused the folder, to show at its field. Undefined for other errors. */
 export function folderProblem(thrown: unknown): FolderProblem | undefined {
   if (!(thrown instanceof ParleyError) || thrown.code !== 'validation_error') return undefined
   return typeof thrown.details?.cwd === 'string'
@@ -15,7 +15,7 @@ export function folderProblem(thrown: unknown): FolderProblem | undefined {
     : undefined
 }
 
-/** Why a folder that was typed cannot be listed. Nothing where the server was not heard: starting the session says why. */
+/** Why a typed folder cannot be listed. Undefined if the server gave no answer: starting the session will show why. */
 export function missingProblem(thrown: unknown): FolderProblem | undefined {
   if (!(thrown instanceof ParleyError)) return undefined
   return ['not_found', 'forbidden', 'validation_error'].includes(thrown.code)
@@ -23,7 +23,7 @@ export function missingProblem(thrown: unknown): FolderProblem | undefined {
     : undefined
 }
 
-/** A path that is not whole would be taken from wherever the server was started. */
+/** A relative path would start at the folder in which the server was started. */
 export function relativeProblem(folder: string): FolderProblem | undefined {
   return /^(\/|~$|~\/|[a-zA-Z]:[\\/])/.test(folder)
     ? undefined

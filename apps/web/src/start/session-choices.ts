@@ -16,7 +16,7 @@ import { agentNotice, pickAgent } from './agent-notice.logic.ts'
 import { useAnnouncement } from './announcement.ts'
 import { type FolderProblem, folderProblem, missingProblem, relativeProblem } from './folder-problem.logic.ts'
 
-/** What was chosen for the session that is still to be made; where nothing was, it is as with the last one. */
+/** The choices for the new session. By default, agent and folder are those of the last one. */
 type Chosen = {
   readonly agent?: string
   readonly folder?: string
@@ -30,7 +30,7 @@ const choose = (change: Chosen) => choices.set((before) => ({ ...before, ...chan
 
 export type SessionChoices = ReturnType<typeof useSessionChoices>
 
-/** What a session will be made of, as it is chosen, and the making of it. */
+/** The choices for a new session, and the function that creates it. */
 export function useSessionChoices() {
   const found = useAgents()
   const last = useStore(preferences)
@@ -41,7 +41,7 @@ export function useSessionChoices() {
     model = '',
     effort = '',
   } = useStore(choices)
-  // Not kept: to trust a folder is something to say each time.
+  // Not stored: trusting a folder is decided anew for each session.
   const [trust, chooseTrust] = useState(false)
   const [sending, setSending] = useState(false)
   const [problem, setProblem] = useState<FolderProblem>()
@@ -63,13 +63,13 @@ export function useSessionChoices() {
   }
   useAnnouncement(draft, agent && { agent: agent.id, cwd, ...settings })
 
-  /** Looks whether the folder is there, as soon as nobody types it any more. */
+  /** Checks that the folder exists, called when its field loses the focus. */
   const checkFolder = async () => {
     const typed = typedFolder()
     const wrong = await problemOf(typed.trim())
     if (wrong && typedFolder() === typed) setProblem((before) => before ?? wrong)
   }
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the folder of the last session may be gone since
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once: the folder of the last session may be gone
   useEffect(() => void checkFolder(), [])
   const start = async () => {
     if (!agent || sending) return
@@ -87,7 +87,7 @@ export function useSessionChoices() {
         ...(trust && { trust }),
         ...(prompt.length > 0 && { prompt }),
       })
-      // What was written meanwhile was not sent.
+      // Text that was written meanwhile was not sent.
       if (draft.get() === text) draft.set('')
       for (const { id } of along) attachments.remove(id)
       choices.set({})

@@ -19,14 +19,14 @@ import { AgentNoticeView } from './agent-notice.tsx'
 import { FolderField } from './folder-field.tsx'
 import { type SessionChoices, useSessionChoices } from './session-choices.ts'
 
-/** A new session: what to do, who does it, where, and what needs asking. */
+/** The page for a new session: prompt, folder, settings and agent. */
 export function StartPage() {
   const choices = useSessionChoices()
   const { agents, status, error, agent, notice } = choices
   return (
     <div className="h-full overflow-y-auto" tabIndex={-1}>
       <div className="mx-auto w-full max-w-2xl px-5 pb-8 max-md:px-3 max-md:py-2">
-        {/* The notice has its room above the heading: nothing moves when it comes or goes. */}
+        {/* The notice has reserved space above the heading, so that nothing shifts when it appears. */}
         <div className="flex flex-col justify-end md:min-h-[max(10.5rem,20dvh)] md:pt-4">
           <div className="flex items-center pb-4 max-md:pb-2">
             <BackToSessions />
@@ -56,20 +56,20 @@ export function StartPage() {
             onChoose={choices.chooseAgent}
           />
         </form>
-        {/* Not before what is above it has its height. */}
+        {/* Shown once the part above has its final height. */}
         {(agents.length > 0 || error) && <BegunElsewhere />}
       </div>
     </div>
   )
 }
 
-/** The prompt, and below it where and how it will run. */
+/** The prompt field, with the folder and the settings below it. */
 function Task({ choices }: { choices: SessionChoices }) {
   const { agent, notice, attachments, cwd } = choices
   const field = useRef<HTMLTextAreaElement>(null)
   const findFiles = useMemo(() => filesIn(cwd), [cwd])
   const route = useRoute()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: asking for a new session again is asking to write
+  // biome-ignore lint/correctness/useExhaustiveDependencies: opening the page again focuses the field again
   useEffect(() => {
     if (enterSends()) focusAtEnd(field.current)
   }, [route])
@@ -161,7 +161,7 @@ function Settings({
   )
 }
 
-/** What the agent may do, in words, and whether the folder may have a say in it. */
+/** What the chosen mode allows, and whether the project's settings are loaded. */
 function Trust({ choices: { agent, mode, trust, chooseTrust } }: { choices: SessionChoices }) {
   return (
     <div className="flex flex-wrap items-center gap-x-4 px-1 pt-1.5 text-xs text-soft">

@@ -3,7 +3,7 @@ import { ChevronDown, ChevronUp, X } from 'lucide-react'
 import { type KeyboardEvent, type RefObject, useEffect, useState } from 'react'
 import { IconButton } from '../parts/button.tsx'
 
-/** The ground of a terminal is dark in both themes, so these are for a dark one. */
+/** Colours for a dark background: a terminal is dark in both themes. */
 const look: ISearchOptions = {
   decorations: {
     matchBackground: '#5c4a12',
@@ -13,7 +13,7 @@ const look: ISearchOptions = {
   },
 }
 
-/** Finds words in all that a terminal still shows, the scrolled-off part included. */
+/** Searches the whole buffer of a terminal, including its scrollback. */
 export function FindBar({ search, onClose }: { search: RefObject<SearchAddon | null>; onClose: () => void }) {
   const [words, setWords] = useState('')
   const [found, setFound] = useState({ resultIndex: -1, resultCount: 0 })
@@ -67,7 +67,7 @@ export function FindBar({ search, onClose }: { search: RefObject<SearchAddon | n
   )
 }
 
-/** Where there are very many, it is not known which one this is. */
+/** With very many matches, the index of the current one is unknown. */
 function countWords(index: number, count: number): string {
   return index < 0 ? `${count}+` : `${index + 1} of ${count}`
 }

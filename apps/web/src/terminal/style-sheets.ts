@@ -1,6 +1,7 @@
 /**
- * Runs work that makes style elements and fills them with text, as a terminal does when it opens. The page's policy
- * forbids that; here such text goes into constructed style sheets, which it allows. Gives the sheets, to be forgotten.
+ * Runs work that creates style elements and fills them with text, as a terminal does when it opens. The page's Content
+ * Security Policy forbids that. Such text goes into constructed style sheets instead, which the policy allows. Returns
+ * the sheets, for `forgetSheets`.
  */
 export function withStyleSheets(work: () => void): readonly CSSStyleSheet[] {
   const sheets: CSSStyleSheet[] = []
@@ -16,7 +17,7 @@ export function withStyleSheets(work: () => void): readonly CSSStyleSheet[] {
   return sheets
 }
 
-/** Looks like a style element to whoever writes into it. */
+/** An element that a caller can use like a style element. */
 function standIn(sheets: CSSStyleSheet[]): HTMLElement {
   const element = document.createElementNS('http://www.w3.org/1999/xhtml', 'div') as HTMLElement
   const sheet = new CSSStyleSheet()
@@ -38,8 +39,8 @@ export function forgetSheets(sheets: readonly CSSStyleSheet[]): void {
 }
 
 /**
- * A cell with a colour of its own, as programs choose it and as what was found is marked, is a span whose style is set
- * as the text of an attribute. The page's policy forbids that; the same text given to the element's style is allowed.
+ * The terminal colours a cell by setting the `style` attribute of its span. The page's Content Security Policy forbids
+ * that, but allows the same text in the element's `style` property.
  */
 export function takeStyleText(): void {
   HTMLSpanElement.prototype.setAttribute = function setAttribute(name, value) {

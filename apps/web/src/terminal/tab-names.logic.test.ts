@@ -13,7 +13,7 @@ const terminal = (id: string, more: Partial<Terminal> = {}): Terminal => ({
 })
 const names = (...terminals: Terminal[]) => [...tabNames(terminals).values()]
 
-it('tells terminals apart, and says what runs in them', () => {
+it('numbers the terminals and names the running program', () => {
   expect(names(terminal('a'))).toEqual(['bash'])
   expect(names(terminal('a'), terminal('b', { running: 'sleep' }))).toEqual(['bash 1', 'bash 2 · sleep'])
   expect(names(terminal('a', { title: 'vim notes', running: 'vim' }))).toEqual(['vim notes'])

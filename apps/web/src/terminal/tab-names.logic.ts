@@ -1,7 +1,7 @@
 import type { Terminal } from '@parley/protocol'
 import { visible } from '../page/words.logic.ts'
 
-/** What the tabs are called: what each says of itself, told apart by a number, and what runs in it. */
+/** The names of the tabs: the terminal's title, a number if there are several, and the running program. */
 export function tabNames(terminals: readonly Terminal[]): ReadonlyMap<string, string> {
   return new Map(
     terminals.map(({ terminalId, title, running, exitCode }, index) => {

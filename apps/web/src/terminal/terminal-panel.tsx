@@ -16,7 +16,7 @@ import { TerminalView } from './terminal-view.tsx'
 
 const size = { cols: 80, rows: 24 }
 
-/** Shells in the session’s folder. They live in the server: closing the panel leaves them, closing a tab ends one. */
+/** Terminals in the session’s folder. They run in the server: closing the panel leaves them, closing a tab ends one. */
 export default function TerminalPanel() {
   const { terminals, shown, problem, show, open, close, ending, end, keep, reload } = useTerminals()
   const [finding, setFinding] = useState(false)
@@ -112,7 +112,7 @@ function Tab({
   )
 }
 
-/** A program that runs is ended only on purpose: nothing brings it back. */
+/** Asks for confirmation before a terminal with a running program is closed. */
 function Ending({
   terminal,
   name,
@@ -171,7 +171,7 @@ function useTerminals() {
     [id],
   )
   const online = useConnection().state === 'open'
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a server that is back is asked again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: loaded again when the server is back
   useEffect(() => void load(), [load, online])
   const open = async (run: 'shell' | 'agent') => {
     ask('terminal')
@@ -191,7 +191,7 @@ function useTerminals() {
     await client.call('removeTerminal', { params: { id: terminalId } }).catch(toastError)
     await load()
   }
-  /** What runs in it may have begun a moment ago. */
+  /** Reads the list first: a program may have started a moment ago. */
   const close = async (terminalId: string) => {
     const reply = await client.call('listTerminals', { params: { id } }).catch(() => ({ terminals }))
     const now = reply.terminals.find((one) => one.terminalId === terminalId)
@@ -202,12 +202,12 @@ function useTerminals() {
   return { terminals, shown, problem, show, open, close, ending, end, keep, reload: () => void load(true) }
 }
 
-/** Whether the agent's own program can go on with this conversation. */
+/** Whether the agent's own program can continue this conversation. */
 function useContinues(): boolean {
   const id = useSessionId()
   const connected = useStatePart((state) => state.connection?.agentSessionId)
   const [continues, setContinues] = useState(false)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a conversation that began can be continued
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new agent session may be continued
   useEffect(() => {
     client
       .call('getSession', { params: { id }, query: { tail: 0 } })

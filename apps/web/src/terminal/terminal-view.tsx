@@ -13,7 +13,7 @@ takeStyleText()
 
 const activityMs = 1000
 
-/** One terminal on screen. What it shows lives in the server; this only shows it and passes keys on. */
+/** One terminal on screen. Its state lives in the server; this component shows it and sends keys. */
 export function TerminalView({
   terminalId,
   finding,
@@ -25,7 +25,7 @@ export function TerminalView({
   finding: boolean
   onFind: (open: boolean) => void
   onGone: () => void
-  /** Something was written, a moment ago: what runs in it may be another program now. */
+  /** Called a moment after output: another program may be running now. */
   onActivity: () => void
 }) {
   const place = useRef<HTMLDivElement>(null)
@@ -84,7 +84,7 @@ export function TerminalView({
       if (action) event.preventDefault()
       return action === undefined
     })
-    // Else words that were meant for the agent would go to a shell.
+    // Without this check, text that is typed for the agent could go to a shell.
     if (isAsked('terminal')) terminal.focus()
     return () => {
       observer.disconnect()
@@ -111,8 +111,8 @@ export function TerminalView({
           }}
         />
       )}
-      {/* The terminal itself takes the focus only where its text is. */}
-      {/* biome-ignore lint/a11y/noStaticElementInteractions: the keyboard gets there by Tab */}
+      {/* A click beside the text focuses the terminal too. */}
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: Tab reaches the terminal by keyboard */}
       <div
         ref={place}
         data-terminal
@@ -127,7 +127,7 @@ export function TerminalView({
   )
 }
 
-/** Dark in both themes: programs choose their colours for a dark ground. */
+/** Dark in both themes: programs choose their colours for a dark background. */
 const theme: ITheme = {
   background: '#161512',
   foreground: '#ebe7df',
@@ -144,7 +144,7 @@ const theme: ITheme = {
   brightBlack: '#988f83',
 }
 
-/** The keys that the shell does not get. `Tab` is its own, so there must be another way out. */
+/** Keys that are not sent to the shell. The shell uses `Tab`, so another key must leave the terminal. */
 function keyOf({ key, ctrlKey, metaKey, shiftKey }: KeyboardEvent): 'find' | 'leave' | undefined {
   if (key === 'F6') return 'leave'
   return (ctrlKey || metaKey) && shiftKey && key.toLowerCase() === 'f' ? 'find' : undefined

@@ -12,7 +12,7 @@ import { Picture } from './picture.tsx'
 
 type Call = BlockOf<'tool-call'>
 
-/** What an opened call shows: the command or input in full, then what came of it. */
+/** The content of an expanded call: the whole command or input, then the result. */
 export function CallDetail({
   call,
   diffs,
@@ -20,7 +20,7 @@ export function CallDetail({
   folder,
 }: {
   call: Call
-  /** What it was to change, where its content does not show it. */
+  /** The requested changes, if the result does not show them. */
   diffs: readonly Diff[]
   live?: OpenToolCall | undefined
   folder: string
@@ -67,7 +67,7 @@ function JsonInput({ json }: { json: string }) {
   )
 }
 
-/** A command as it will run, nothing hidden in it. */
+/** A command as it will run, with hidden characters made visible. */
 export function CommandText({ command }: { command: string }) {
   return (
     <ScrollRegion label="Command" className="max-h-72 overflow-y-auto rounded-md bg-sunk">

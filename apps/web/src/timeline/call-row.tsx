@@ -19,7 +19,7 @@ type Props = {
   onToggle: (key: string, open: boolean) => void
 }
 
-/** A call on one line; opened, all of it. */
+/** A call on one line, or with its details if expanded. */
 export const CallRow = memo(function CallRow({ node, open, folder, onToggle }: Props) {
   const { block: call, request } = node
   const { verb, about } = labelOf(node, folder)

@@ -13,8 +13,8 @@ import {
   wantedDiffs,
 } from './call-words.logic.ts'
 
-describe('the words of a call', () => {
-  it('have one verb, and then what the call is about', () => {
+describe('the texts of a call', () => {
+  it('has one verb and its object', () => {
     const label = (kind: ToolKind, name: string, title: string) =>
       Object.values(callLabel({ kind, name, title })).join(' | ')
     expect(label('execute', 'Bash', 'Read everything')).toBe('Run | Read everything')
@@ -29,7 +29,7 @@ describe('the words of a call', () => {
     expect(label('other', 'mcp__a__b', 'a: b')).toBe('Tool | a: b')
   })
 
-  it('show what a call was to change only where its result does not, and never what was edited', () => {
+  it('has requested diffs only if the result has none and the input was not edited', () => {
     const diffs = [{ path: 'a', before: null, after: 'x' }]
     const asked = {
       requestId: 'r',
@@ -71,7 +71,7 @@ describe('the words of a call', () => {
     expect(inputOf(call, diffs)).toBeUndefined()
   })
 
-  it('find the command and the plan in whatever input there is', () => {
+  it('finds the command and the plan in any input', () => {
     expect(commandOf({ command: 'ls' })).toBe('ls')
     expect(commandOf({ command: ['ls', '-l'] })).toBe('ls -l')
     for (const input of [undefined, null, 'x', { command: 3 }, []]) expect(commandOf(input)).toBeUndefined()
@@ -79,7 +79,7 @@ describe('the words of a call', () => {
     expect(planOf({})).toBeUndefined()
   })
 
-  it('say how it ended', () => {
+  it('has the exit code and the first line of the result', () => {
     expect(
       exitCodeOf([
         { type: 'text', text: 'a' },
@@ -90,13 +90,13 @@ describe('the words of a call', () => {
     expect(firstLine([{ type: 'text', text: '\n\nfirst\nsecond' }])).toBe('first')
   })
 
-  it('show only pictures as pictures', () => {
+  it('accepts no picture that can contain scripts', () => {
     expect(pictureAddress({ mimeType: 'image/png', data: 'AAAA' })).toBe('data:image/png;base64,AAAA')
     expect(pictureAddress({ mimeType: 'image/svg+xml', data: 'AAAA' })).toBeUndefined()
     expect(pictureAddress({ mimeType: 'image/png', data: '"><script>' })).toBeUndefined()
   })
 
-  it('write out what cannot be written', () => {
+  it('writes circular and deeply nested values as text', () => {
     const circle: { self?: unknown } = {}
     circle.self = circle
     expect(asJson(circle)).toContain('cannot be shown')

@@ -1,6 +1,6 @@
 import { type BlockOf, type Diff, requestedDiffs, type ToolContent, type ToolKind } from '@parley/protocol'
 
-/** What a call is, in a word: its icon and its colour follow from the kind. */
+/** The label of each kind of call. */
 export const kindNames: Record<ToolKind, string> = {
   read: 'Read',
   edit: 'Edit',
@@ -17,7 +17,7 @@ export const kindNames: Record<ToolKind, string> = {
 
 const verb =
   /^(Add|Approve|Change|Delete|Edit|Fetch|Find|List|Look|Make|Move|Propose|Read|Search|Update|Write|Writing) (.+)$/s
-/** Of these, titles are sentences of ours; those of others are a command, or an agent's own words. */
+/** The kinds whose titles begin with a verb of ours. Other titles are a command or the agent's own text. */
 const titled: ReadonlySet<ToolKind> = new Set([
   'read',
   'edit',
@@ -29,7 +29,7 @@ const titled: ReadonlySet<ToolKind> = new Set([
   'plan',
 ])
 
-/** A call as one verb and what it is about: "Read" and "src/app.js". */
+/** A call as a verb and its object, e.g. "Read" and "src/app.js". */
 export function callLabel({ kind, name, title }: Pick<BlockOf<'tool-call'>, 'kind' | 'name' | 'title'>): {
   readonly verb: string
   readonly about: string
@@ -54,23 +54,23 @@ export function commandOf(input: unknown): string | undefined {
     : undefined
 }
 
-/** A call with the input that it ran with: a person may have edited it. */
+/** A call with the input that it ran with, which a person may have edited. */
 export function asRun(call: BlockOf<'tool-call'>, request: BlockOf<'permission' | 'question'> | undefined) {
   const edited = request?.type === 'permission' ? request.resolution?.input : undefined
   return edited === undefined ? call : { ...call, input: edited }
 }
 
-/** The command that a person had run in place of the agent's. */
+/** The command that ran in place of the agent's, if a person edited it. */
 export function commandRun(request: BlockOf<'permission' | 'question'> | undefined): string | undefined {
   if (request?.type !== 'permission') return undefined
   const ran = commandOf(request.resolution?.input)
   return ran === commandOf(request.request.input) ? undefined : ran
 }
 
-/** From here on a title on one line may not show all of a command, on a phone at least. */
+/** Longer titles may be cut on one line of a phone. */
 const longTitle = 30
 
-/** What an opened call shows of its input: nothing, where its title or its result says it all. */
+/** What an expanded call shows of its input. Undefined if its title or its result shows everything. */
 export function inputOf(
   { kind, input, title, content }: Pick<BlockOf<'tool-call'>, 'kind' | 'input' | 'title' | 'content'>,
   diffs: readonly Diff[] = [],
@@ -88,7 +88,7 @@ export function inputOf(
   return kind === 'read' || isEmpty(input) ? undefined : { type: 'json' }
 }
 
-/** What a call was to change, if it did not: its result shows what it did. An edited input is another change. */
+/** The requested changes of a call whose result shows none. Empty if a person edited the input, which changes them. */
 export function wantedDiffs(
   { content }: Pick<BlockOf<'tool-call'>, 'content'>,
   request: BlockOf<'permission' | 'question'> | undefined,
@@ -103,13 +103,13 @@ export function isEmpty(input: unknown): boolean {
   )
 }
 
-/** The plan that a call of kind plan carries, as Markdown. */
+/** The plan of a call of the kind plan, as Markdown. */
 export function planOf(input: unknown): string | undefined {
   const plan = fieldOf(input, 'plan')
   return typeof plan === 'string' ? plan : undefined
 }
 
-/** Indented where that helps reading: indenting what is nested a thousand deep would be all spaces. */
+/** JSON with indentation, except for deeply nested values, which would be mostly spaces. */
 export function asJson(value: unknown): string {
   try {
     const text = JSON.stringify(value) ?? ''
@@ -137,7 +137,7 @@ export function exitCodeOf(content: readonly ToolContent[]): number | undefined 
   return undefined
 }
 
-/** The first words of a result, for the line of a call that failed. */
+/** The first line of a result, for the row of a failed call. */
 export function firstLine(content: readonly ToolContent[]): string {
   for (const part of content) {
     const text = part.type === 'text' ? part.text : part.type === 'terminal' ? part.output : ''
@@ -149,7 +149,7 @@ export function firstLine(content: readonly ToolContent[]): string {
 
 const pictures = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp'])
 
-/** The address of a picture that an agent sent, if it is of a kind that cannot do anything. */
+/** The data address of an agent's picture. Undefined for types that can contain scripts, and for invalid base64. */
 export function pictureAddress(part: {
   readonly mimeType: string
   readonly data: string

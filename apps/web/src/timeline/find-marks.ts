@@ -3,10 +3,10 @@ import { finding } from '../page/finding.ts'
 import type { Hit } from './find.logic.ts'
 
 const mostMarked = 2000
-/** So many frames a row may take to be drawn and to settle where it is. */
+/** How many frames a row may take to be rendered and to reach its final position. */
 const mostFrames = 300
 
-/** Paints what was found on screen without touching the elements. */
+/** Highlights the matches on screen without changing elements. */
 export function useMarks(wanted: string, now: Hit | undefined): void {
   useEffect(() => {
     finding.set(wanted)
@@ -31,7 +31,7 @@ export function useMarks(wanted: string, now: Hit | undefined): void {
   }, [wanted, now])
 }
 
-/** Brings what was found into sight: its row if it is not drawn, then the very words, in whatever scrolls around them. */
+/** Scrolls a match into view: renders its row if necessary, then scrolls every scroll area around the match. */
 export function useSeek(
   hit: Hit | undefined,
   wanted: string,
@@ -58,7 +58,7 @@ function rowOf(key: string): HTMLElement | null {
   return document.querySelector<HTMLElement>(`[role=feed] > article[data-key="${CSS.escape(key)}"]`)
 }
 
-/** Formatting may hide a few of the places that the text has: the last one then stands for those. */
+/** Formatting may hide some matches of the text. The last visible match then stands for those. */
 function rangeOf({ key, nth }: Hit, wanted: string): Range | undefined {
   const row = rowOf(key)
   if (!row) return undefined
@@ -82,7 +82,7 @@ function rangesIn(row: HTMLElement, wanted: string): Range[] {
   return ranges
 }
 
-/** Whether it was there already. */
+/** Returns whether the range was in view already. */
 function bringIntoSight(range: Range, outermost: HTMLElement | null): boolean {
   let wasThere = true
   for (let around = range.startContainer.parentElement; around; around = around.parentElement) {

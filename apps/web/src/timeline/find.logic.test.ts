@@ -27,7 +27,7 @@ const segments = segmentsOf(
 )
 
 describe('find', () => {
-  it('looks into folded steps and does not mind case', () => {
+  it('searches collapsed steps and ignores case', () => {
     expect(segments[0]?.nodes.map((node) => node.type)).toEqual(['text', 'group'])
     expect(findIn(segments, 'NEEDLE')).toEqual([
       { key: '0', nth: 0 },
@@ -37,7 +37,7 @@ describe('find', () => {
     expect(findIn(segments, 'make').map(({ key }) => key)).toEqual(['1', '2', '3'])
   })
 
-  it('finds nothing for nothing', () => {
+  it('finds nothing for an empty query', () => {
     expect(findIn(segments, '  ')).toEqual([])
   })
 })

@@ -4,14 +4,14 @@ import { asJson, asRun, callLabel, inputOf, wantedDiffs } from './call-words.log
 import type { Node, Segment } from './nodes.logic.ts'
 import { innerOf } from './rows.logic.ts'
 
-/** Where something was found: in which node, and the how manieth time there. */
+/** A match: the key of its node, and its index among the matches in that node. */
 export type Hit = { readonly key: string; readonly nth: number }
 
-/** Who finds more than this in one node looks for something else next. */
+/** The limit of matches in one node. */
 const mostInNode = 200
 export const mostFound = 5000
 
-/** Every place that has the query, in order, folded nodes included. */
+/** All matches of the query, in order, in collapsed nodes too. */
 export function findIn(segments: readonly Segment[], query: string): readonly Hit[] {
   const wanted = wantedOf(query)
   if (wanted === '') return []
@@ -49,7 +49,7 @@ function wordsOf(node: Exclude<Node, { type: 'group' }>): string {
   return made
 }
 
-/** What an opened node shows, so that what is counted can also be seen. */
+/** The text that an expanded node shows, so that every counted match can be seen. */
 function read(node: Exclude<Node, { type: 'group' }>): string {
   switch (node.type) {
     case 'prompt':

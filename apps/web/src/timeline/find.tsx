@@ -17,7 +17,7 @@ type Props = {
   onClose: () => void
 }
 
-/** Find over the whole conversation as it is known here, not over what happens to be on screen. */
+/** Searches the whole loaded conversation, not only the rows on screen. */
 export default function Find({ segments, toggle, showRow, scroller, onClose }: Props) {
   const [query, setQuery] = useState('')
   const [place, setPlace] = useState(0)
@@ -28,7 +28,7 @@ export default function Find({ segments, toggle, showRow, scroller, onClose }: P
   const loading = useWholeConversation(wanted !== '')
 
   const key = hit?.key
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each: what the person closes then stays closed
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each match: what the person collapses then stays so
   useEffect(() => {
     if (key === undefined) return
     for (const outer of pathTo(segments, key) ?? []) toggle(outer, true)
@@ -82,7 +82,7 @@ function countWords(found: readonly Hit[], index: number, loading: boolean): str
   return `${index + 1} of ${found.length}${found.length >= mostFound ? '+' : ''}`
 }
 
-/** Who closes it goes on where they were; or reads, if that is gone. */
+/** Returns the focus to where it was when the find bar closes, or to the timeline if that element is gone. */
 function useFocusGivenBack(scroller: RefObject<HTMLElement | null>): void {
   const [before] = useState(() => document.activeElement)
   useEffect(
@@ -94,12 +94,12 @@ function useFocusGivenBack(scroller: RefObject<HTMLElement | null>): void {
   )
 }
 
-/** What is above is loaded page by page while somebody looks for something. */
+/** Loads older pages one by one while a search is active. */
 function useWholeConversation(wanted: boolean): boolean {
   const loadOlder = useLoadOlder(useSessionId())
   const more = usePart((snapshot) => !snapshot.atStart && snapshot.status === 'live')
   const length = usePart((snapshot) => snapshot.view.timeline.length)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: each page that came asks for the next
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each loaded page requests the next
   useEffect(() => {
     if (wanted && more) loadOlder().catch(toastError)
   }, [wanted, more, length, loadOlder])

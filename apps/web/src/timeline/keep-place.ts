@@ -7,13 +7,13 @@ type List = Virtualizer<HTMLDivElement, HTMLDivElement>
 type Place = { readonly key: string; readonly fromTop: number }
 
 /**
- * Keeps what is on screen where it is when rows come above it. The list does so by its topmost row; but that one may
- * have become part of a fold, and then the first of the rows below it that is still there must do.
+ * Keeps the visible rows in place when rows are added above them. The list anchors to its topmost row, but that row may
+ * have become part of a group. Then the first row below it that still exists is the anchor.
  */
 export type PlaceKeeper = {
-  /** To be called whenever rows were moved. */
+  /** Must be called whenever rows were moved. */
   note(list: List): void
-  /** To be called when rows were rendered. */
+  /** Must be called whenever rows were rendered. */
   keep(list: List, rows: readonly Row[], atEnd: boolean): void
 }
 
@@ -22,7 +22,7 @@ export function usePlaceKeeper(scroller: RefObject<HTMLDivElement | null>): Plac
   return keeper
 }
 
-/** Who stays at the end has no other place to keep. */
+/** Restores the place after each render, except for a reader who follows the end. */
 export function useKeepPlace(
   { keep }: PlaceKeeper,
   list: List,
@@ -38,7 +38,7 @@ function createPlaceKeeper(scroller: RefObject<HTMLDivElement | null>): PlaceKee
 
   function note(list: List): void {
     const top = list.scrollOffset ?? 0
-    // Of rows that have just come, nobody has seen where they are.
+    // The positions of rows that were just added are not what the reader saw.
     if (list.options.getItemKey(0) !== first) return
     const items = list.getVirtualItems().filter((item) => item.end > top)
     places = items.map((item) => ({ key: String(item.key), fromTop: item.start - top }))

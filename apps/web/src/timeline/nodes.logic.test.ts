@@ -61,7 +61,7 @@ const keys = (nodes: readonly Node[]) => nodes.map((node) => node.key)
 const allKeys = (blocks: Block[], openTurn?: string) =>
   segmentsOf(blocks, openTurn).flatMap((segment) => keys(segment.nodes))
 
-describe('the timeline as it is read', () => {
+describe('the timeline in reading order', () => {
   it('puts a queued prompt above the turn it started', () => {
     const blocks = [
       prompt('one', 'a'),
@@ -74,7 +74,7 @@ describe('the timeline as it is read', () => {
     expect(allKeys(blocks)).toEqual(['one', 'x', 'y', 'end:a', 'two', 'z'])
   })
 
-  it('puts it there also if an earlier one was withdrawn meanwhile, and keeps the turn that ran in one piece', () => {
+  it('puts it there even if an earlier prompt was withdrawn, and keeps the running turn in one segment', () => {
     const blocks = [
       prompt('one', 'a'),
       call('c', 'a', { kind: 'execute', status: 'running' }),
@@ -90,7 +90,7 @@ describe('the timeline as it is read', () => {
     expect(segmentsOf(blocks, undefined).map(({ turnId }) => turnId)).toEqual(['a', 'b'])
   })
 
-  it('shows once why an agent was lost', () => {
+  it('shows only once why an agent was lost', () => {
     const lost = (id: string, words: string, turnId?: string): Block => ({
       ...base(turnId ?? ''),
       turnId,
@@ -117,12 +117,12 @@ describe('the timeline as it is read', () => {
     ])
   })
 
-  it('shows a prompt whose turn has said nothing yet', () => {
+  it('shows a prompt whose turn has no output yet', () => {
     const blocks = [prompt('one', 'a'), text('x', 'a'), prompt('two', 'b'), end('a')]
     expect(allKeys(blocks, 'b')).toEqual(['one', 'x', 'end:a', 'two'])
   })
 
-  it('leaves prompts that still wait to the queue, and keeps words into a turn in their place', () => {
+  it('leaves queued prompts to the queue, and keeps steered prompts in their place', () => {
     const blocks = [
       prompt('one', 'a'),
       text('x', 'a'),
@@ -133,13 +133,13 @@ describe('the timeline as it is read', () => {
     expect(allKeys(blocks, 'a')).toEqual(['one', 'x', 'steer', 'y'])
   })
 
-  it('folds quiet steps, and leaves the last of an open turn in sight', () => {
+  it('groups quiet steps, except for the last ones of an open turn', () => {
     const calls = ['1', '2', '3', '4', '5', '6'].map((id) => call(id, 'a'))
     expect(allKeys([prompt('p', 'a'), ...calls], 'a')).toEqual(['p', 'group:1', '5', '6'])
     expect(allKeys([prompt('p', 'a'), ...calls, end('a')])).toEqual(['p', 'group:6', 'end:a'])
   })
 
-  it('folds a turn of forty calls into one line, and never a failure', () => {
+  it('groups a turn of forty calls into one line, but never a failed call', () => {
     const calls = Array.from({ length: 40 }, (_, index) => call(`c${index}`, 'a'))
     expect(rowsOf(segmentsOf([...calls, end('a')], undefined), closed)).toHaveLength(2)
     const broken = calls.map((one, index) => (index === 20 ? call('bad', 'a', { status: 'failed' }) : one))
@@ -148,7 +148,7 @@ describe('the timeline as it is read', () => {
     expect(rows.find((row) => row.key === 'bad')?.open).toBe(true)
   })
 
-  it('keeps the name of a fold when older pages come, and what a person opened when its turn ends', () => {
+  it('keeps the key of a group when older pages are loaded, and keeps it expanded when its turn ends', () => {
     const calls = ['1', '2', '3', '4', '5', '6'].map((id) => call(id, 'a'))
     const whole = [...calls, end('a')]
     const keysFrom = (from: number) =>
@@ -158,7 +158,7 @@ describe('the timeline as it is read', () => {
     expect(rowsOf(segmentsOf(whole, undefined), opened)[0]?.open).toBe(true)
   })
 
-  it('nests what a subagent did under its call, and what was asked beside it', () => {
+  it('nests the blocks of a subagent under its call, and puts a request beside its call', () => {
     const blocks: Block[] = [
       call('sub', 'a', { kind: 'subagent', status: 'running' }),
       call('inner', 'a', { parentToolCallId: 'sub', status: 'running' }),
@@ -192,18 +192,18 @@ describe('the timeline as it is read', () => {
     expect(pathTo(segments, 'nowhere')).toBeUndefined()
   })
 
-  it('loses nothing to a call that is its own ancestor', () => {
+  it("shows calls that are each other's parents", () => {
     const blocks = [call('a', 't', { parentToolCallId: 'b' }), call('b', 't', { parentToolCallId: 'a' })]
     const all: Opened = { by: new Map(), all: true }
     expect(rowsOf(segmentsOf(blocks, undefined), all).map((row) => row.key)).toEqual(['a', 'b'])
   })
 
-  it('gives every row a key of its own', () => {
+  it('gives every row a unique key', () => {
     const rows = rowsOf(segmentsOf([text('same', 'a'), end('a'), text('same', 'b')], undefined), closed)
     expect(new Set(rows.map((row) => row.key)).size).toBe(3)
   })
 
-  it('says what a folded run did', () => {
+  it('summarizes a group of steps', () => {
     const calls = [
       call('1', 'a'),
       call('2', 'a'),
@@ -214,7 +214,7 @@ describe('the timeline as it is read', () => {
     expect(group?.type === 'group' && groupSummary(group)).toBe('Read 2 files, ran a command, used a tool')
   })
 
-  it('shows what is being written once, at the end', () => {
+  it('shows an open block once, at the end', () => {
     const rows = rowsOf(segmentsOf([prompt('p', 'a'), text('done', 'a')], 'a'), closed)
     const open = [
       { type: 'text' as const, id: 'done', text: 'done' },
@@ -224,7 +224,7 @@ describe('the timeline as it is read', () => {
     expect(writingRows(open, rows, closed).map((row) => row.key)).toEqual(['new'])
   })
 
-  it('knows how long people were asked about a call, each time', () => {
+  it('adds up how long a call waited for people, without counting overlaps twice', () => {
     const waited = (...blocks: Block[]) => {
       const [node] = segmentsOf([call('c', 't1', { at: 0 }), ...blocks], 't1')[0]?.nodes ?? []
       return node?.type === 'call' && node.waited
@@ -237,7 +237,7 @@ describe('the timeline as it is read', () => {
     expect(waited(asked('r1', 'c', 1000, 5000), asked('r2', 'c', 3000, 8000))).toBe(7000)
   })
 
-  it('knows how long a turn waited for people, whatever they were asked about', () => {
+  it('adds up how long a turn waited for people, whatever the requests were about', () => {
     const blocks = [call('c', 't1'), asked('r1', 'c', 2000, 5000), asked('r2', 'gone', 4000, 9000)]
     const last = {
       ...end('t1'),
@@ -248,7 +248,7 @@ describe('the timeline as it is read', () => {
     expect(node?.type === 'end' && node.waited).toBe(7000)
   })
 
-  it('says how long a turn worked, and how long it waited only where that is worth a word', () => {
+  it('formats how long a turn worked, and how long it waited if that was at least a second', () => {
     expect(turnTime(463_000, 462_000)).toBe('1.0 s, 7 min 42 s waiting for you')
     expect(turnTime(5000, 900)).toBe('4.1 s')
     expect(turnTime(5000, 0)).toBe('5.0 s')

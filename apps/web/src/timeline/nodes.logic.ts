@@ -1,8 +1,8 @@
 import { type Block, type BlockOf, placeBlocks, waitsOf } from '@parley/protocol'
 
 /**
- * The timeline as people read it: a turn under its prompt, a subagent's blocks under its call, what was asked beside
- * the call it was asked about, and quiet steps folded into one line. Pure; knows nothing of what is open on screen.
+ * The timeline in reading order: a turn under its prompt, a subagent's blocks under its call, a request beside its call,
+ * and quiet steps grouped into one line. Pure; it does not know which nodes are expanded.
  */
 export type Node =
   | { readonly type: 'prompt'; readonly key: string; readonly block: BlockOf<'prompt'> }
@@ -15,7 +15,7 @@ export type Node =
       readonly key: string
       readonly block: BlockOf<'turn-end'>
       readonly files: readonly string[]
-      /** How long, in milliseconds, its turn was not at work because people were asked. */
+      /** How many milliseconds its turn waited for people. */
       readonly waited: number
     }
   | { readonly type: 'notice'; readonly key: string; readonly block: BlockOf<'notice'> }
@@ -28,40 +28,40 @@ export type CallNode = {
   readonly key: string
   readonly block: BlockOf<'tool-call'>
   readonly request?: RequestBlock
-  /** How long, in milliseconds, it was not at work because people were asked about it. */
+  /** How many milliseconds it waited for people. */
   readonly waited: number
   readonly children: readonly Node[]
 }
 export type GroupNode = {
   readonly type: 'group'
   readonly key: string
-  /** What it was called while its turn ran. */
+  /** Its key while its turn ran. */
   readonly keyBefore: string
   readonly nodes: readonly Node[]
 }
 
-/** One turn, or what stands between two. */
+/** One turn, or the blocks between two turns. */
 export type Segment = {
   readonly turnId: string | undefined
   readonly blocks: readonly Block[]
   readonly nodes: readonly Node[]
-  /** Where it begins in the timeline, if nothing before that can be read otherwise for what comes after it. */
+  /** The start index in the timeline, if no later block can change how the blocks before it are read. */
   readonly cut: number | undefined
 }
 
-/** From this many quiet steps in a row on, they become one line. */
+/** The least number of consecutive quiet steps that are grouped into one line. */
 const fewestFolded = 3
-/** The last steps of a turn that still runs stay in sight. */
+/** How many of the last steps of a running turn are not grouped. */
 const keptInSight = 2
 
-/** A timeline that was read. */
+/** A timeline with its segments. */
 export type Reading = {
   readonly timeline: readonly Block[]
   readonly openTurnId: string | undefined
   readonly segments: readonly Segment[]
 }
 
-/** Reads a timeline; of one that is much like the one `before`, only what comes after the first difference. */
+/** Reads a timeline. Segments before the first difference from `before` are reused. */
 export function readOn(
   timeline: readonly Block[],
   openTurnId: string | undefined,
@@ -74,7 +74,7 @@ export function readOn(
   return { timeline, openTurnId, segments: [...(before?.segments.slice(0, kept) ?? []), ...read] }
 }
 
-/** How many segments stay as they are: those before the last cut above what changed and above a turn that is open. */
+/** How many segments are reused: those before the last cut above the first change and above any open turn. */
 function keptOf(before: Reading, timeline: readonly Block[], openTurnId: string | undefined): number {
   let last = 0
   while (last < timeline.length && timeline[last] === before.timeline[last]) last++
@@ -89,7 +89,7 @@ function keptOf(before: Reading, timeline: readonly Block[], openTurnId: string 
 
 type From = { readonly known: readonly Segment[]; readonly from: number }
 
-/** Segments of a timeline. Those whose blocks did not change are given again as they were in `known`. */
+/** The segments of a timeline. A segment in `known` is reused if its blocks have not changed. */
 export function segmentsOf(
   timeline: readonly Block[],
   openTurnId: string | undefined,
@@ -125,13 +125,13 @@ function splitByTurn(timeline: readonly Block[], from: number): Part[] {
   return parts
 }
 
-/** What belongs to no turn, as a prompt that was withdrawn, does not break the one that runs in two. */
+/** A block without a turn, such as a withdrawn prompt, does not split the running turn. */
 function goesOn({ turnId, blocks }: Part, block: Block): boolean {
   if (block.turnId === turnId) return true
   return block.turnId === undefined && blocks.at(-1)!.type !== 'turn-end'
 }
 
-/** Why a turn failed may be told before it ends, of the model or of the agent's process: the turn's end speaks for both. */
+/** Notices that repeat the error of their turn's end, from the model or the agent's process. They are not shown. */
 function saidAgain(timeline: readonly Block[], from: number): ReadonlySet<Block> {
   const again = new Set<Block>()
   let end: BlockOf<'turn-end'> | undefined
@@ -207,7 +207,7 @@ function leafOf(
   }
 }
 
-/** The files that successful calls say they changed, in order, each once. */
+/** The files that completed calls report as changed, in order, each once. */
 export function filesChanged(blocks: readonly Block[]): readonly string[] {
   const files = new Set<string>()
   for (const block of blocks) {
@@ -242,15 +242,13 @@ function foldQuiet(nodes: readonly Node[], open: boolean): readonly Node[] {
   return folded
 }
 
-/**
- * Its name must hold while it grows: downwards as long as its turn runs, upwards when older pages come.
- */
+/** The key must not change while the group grows: at its end while the turn runs, at its start when older pages load. */
 function groupOf(nodes: readonly Node[], open: boolean): GroupNode {
   const keyBefore = `group:${nodes[0]!.key}`
   return { type: 'group', key: open ? keyBefore : `group:${nodes.at(-1)!.key}`, keyBefore, nodes }
 }
 
-/** Steps that went well and said nothing to anyone. Calls of subagents count with all that is in them. */
+/** Thoughts and completed calls. A subagent's call is never quiet. */
 function isQuiet(node: Node): boolean {
   if (node.type === 'thinking') return true
   if (node.type !== 'call') return false

@@ -2,7 +2,7 @@ import type { OpenBlock, OpenToolCall } from '@parley/protocol'
 import { useStatePart } from '../session/session-context.tsx'
 import { sameBlocksOpen } from './rows.logic.ts'
 
-/** The blocks that are being written, as they were when they began: what is added to them changes nothing here. */
+/** The open blocks as they were when they started. Later deltas do not render this again. */
 export function useOpenBlocks(): readonly OpenBlock[] {
   return useStatePart((state) => state.openBlocks, sameBlocksOpen)
 }
@@ -13,7 +13,7 @@ export function useOpenBlock(id: string | undefined): OpenBlock | undefined {
   )
 }
 
-/** A call that runs, with its output so far. */
+/** A running call with its output so far. */
 export function useOpenCall(id: string): OpenToolCall | undefined {
   const block = useOpenBlock(id)
   return block?.type === 'tool-call' ? block : undefined

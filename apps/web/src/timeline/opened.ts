@@ -3,7 +3,7 @@ import { preferences } from '../page/preferences.ts'
 import { useStore } from '../page/store.ts'
 import type { Opened } from './rows.logic.ts'
 
-/** What is open on screen: the person's choices in this session, over the wish to see everything. */
+/** Which nodes are expanded: the person's choices in this session override the preference to expand all. */
 export function useOpened(): { opened: Opened; toggle: (key: string, open: boolean) => void } {
   const [by, setBy] = useState<ReadonlyMap<string, boolean>>(new Map())
   const all = useStore(preferences, (state) => state.expandAll)

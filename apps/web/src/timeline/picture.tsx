@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { pictureAddress } from './call-words.logic.ts'
 
-/** A picture in its natural size up to the column; one that is broken says so. */
+/** A picture in its natural size, at most as wide as the column. A broken one shows a message. */
 export function Picture({ mimeType, data, name }: { mimeType: string; data: string; name: string }) {
   const [broken, setBroken] = useState(false)
   const address = pictureAddress({ mimeType, data })

@@ -52,7 +52,7 @@ export const PromptRow = memo(function PromptRow({ block }: { block: BlockOf<'pr
 
 const longPrompt = 1500
 
-/** A very long prompt is a file that was pasted: its beginning will do. */
+/** A very long prompt is usually a pasted file: only its beginning is shown at first. */
 function Clamped({ text, children }: { text: string; children: ReactNode }) {
   const [chosen, setChosen] = useState(false)
   const isWanted = useIsWanted(text)
@@ -130,7 +130,7 @@ export const TextRow = memo(function TextRow({
   )
 })
 
-/** A thought is a peek: one line of it, until someone wants more. */
+/** A thought shows one line until it is expanded. */
 export const ThinkingRow = memo(function ThinkingRow({
   id,
   text,
@@ -264,7 +264,7 @@ export const EndRow = memo(function EndRow({
   )
 })
 
-/** How an agent's process ended, and what it said last. */
+/** How an agent's process ended, and the end of its stderr. */
 function LastWords({ details = {} }: { details?: Readonly<Record<string, unknown>> | undefined }) {
   const { exitCode, signal, stderrTail } = details
   const how =
@@ -295,7 +295,7 @@ export const NoticeRow = memo(function NoticeRow({ block }: { block: BlockOf<'no
   return <Trouble level={block.level} text={block.text} />
 })
 
-/** A line across: what is above it the agent knows only in short. */
+/** A divider: the agent has only a summary of everything above it. */
 function Compaction({ text }: { text: string }) {
   const [said = '', ...summary] = text.split('\n\n')
   const isWanted = useIsWanted(text)

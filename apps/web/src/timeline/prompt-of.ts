@@ -1,6 +1,6 @@
 import type { Block, BlockOf } from '@parley/protocol'
 
-/** The prompt that began a turn, if it is loaded. */
+/** The prompt that started a turn, if it is loaded. */
 export function promptOf(
   timeline: readonly Block[],
   turnId: string | undefined,

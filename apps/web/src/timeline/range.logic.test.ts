@@ -10,20 +10,20 @@ const seen = (startIndex: number, endIndex: number) => ({
 })
 const ends = (indexes: readonly number[]) => [indexes[0], indexes.at(-1)]
 
-test('rows in sight and some beside them are in the page, one after the other', () => {
+test('rows in view and some around them are rendered, in order', () => {
   const indexes = createRange()(seen(100, 120))
   expect(ends(indexes)).toEqual([96, 124])
   expect(indexes).toEqual(indexes.map((_, at) => 96 + at))
 })
 
-test('rows that left above are cleared away together, not one by one', () => {
+test('rows that scrolled out above are removed in batches', () => {
   const range = createRange()
   range(seen(100, 120))
   const firsts = Array.from({ length: 8 }, (_, step) => range(seen(101 + step, 121 + step))[0])
   expect(firsts).toEqual([96, 96, 96, 96, 96, 96, 103, 103])
 })
 
-test('rows above come at once when they are wanted, and nothing beyond the ends', () => {
+test('rows above are rendered as soon as they are needed, and none beyond the ends', () => {
   const range = createRange()
   range(seen(100, 120))
   expect(ends(range(seen(50, 70)))).toEqual([46, 74])

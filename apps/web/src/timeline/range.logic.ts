@@ -1,9 +1,9 @@
 import type { Range } from '@tanstack/react-virtual'
 
-/** So many rows more than needed may stay above: what left the screen is cleared away together, not one by one. */
+/** How many extra rows may stay above the view: rows that scrolled out are removed in batches, not one by one. */
 const slack = 6
 
-/** Which rows are in the page. */
+/** Returns a function that selects the rows to render. */
 export function createRange(): (range: Range) => number[] {
   let first = 0
   return ({ startIndex, endIndex, overscan, count }) => {

@@ -15,7 +15,7 @@ const step = fc.oneof(
   fc.record({ do: fc.constant('call' as const), turn, running: fc.boolean(), id }),
   fc.record({ do: fc.constant('lost' as const), turn: fc.option(turn, { nil: undefined }) }),
   fc.record({ do: fc.constant('end' as const), turn, lost: fc.boolean() }),
-  // What is there already changes: a queued prompt is sent, a call ends, older pages come.
+  // Changes of existing blocks: a queued prompt is sent, a call ends, older pages are loaded.
   fc.record({ do: fc.constant('change' as const), at: fc.nat(30) }),
   fc.record({ do: fc.constant('older' as const), turn }),
 )
@@ -70,7 +70,7 @@ function next(timeline: readonly Block[], one: Step): readonly Block[] {
   return block ? timeline.with(one.at, block) : timeline
 }
 
-it('reads on as if it read all anew', () => {
+it('reads a changed timeline incrementally with the same result as anew', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(step, fc.option(turn, { nil: undefined })), { maxLength: 40 }), (steps) => {
       let timeline: readonly Block[] = []
@@ -90,7 +90,7 @@ it('reads on as if it read all anew', () => {
   )
 })
 
-it('leaves what did not change as it was', () => {
+it('reuses the segments that did not change', () => {
   const turns = ['a', 'b', 'c'] as const
   const timeline = turns.flatMap((of) => [
     blockOf({ do: 'prompt', turn: of, queued: false }),

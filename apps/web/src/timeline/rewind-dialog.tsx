@@ -11,7 +11,7 @@ import { useSessionId, useStatePart } from '../session/session-context.tsx'
 
 type Found = { readonly preview?: RewindPreview; readonly problem?: string }
 
-/** Which files would change and what stays, before anything is restored. */
+/** Shows which files a restore would change, and asks for confirmation. */
 export default function RewindDialog({ promptId, onClose }: { promptId: string; onClose: () => void }) {
   const id = useSessionId()
   const folder = useStatePart((state) => state.cwd)

@@ -8,7 +8,7 @@ import { usePart, useSessionId, useStatePart } from '../session/session-context.
 import { promptOf } from './prompt-of.ts'
 import { rewoundTo } from './stop-words.logic.ts'
 
-/** What was restored, and the way back from it as long as it is the latest thing that was done. */
+/** The restored files, with an undo button as long as it is the latest turn. */
 export function RewoundTurn({ turnId, end }: { turnId: string | undefined; end: TurnEnd }) {
   const sessionId = useSessionId()
   const isLatest = useStatePart(({ turn, lastTurn }) => !turn && lastTurn?.turnId === turnId)

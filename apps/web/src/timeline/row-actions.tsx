@@ -13,8 +13,8 @@ const rewindPart = lazyPart(() => import('./rewind-dialog.tsx'))
 type Props = { seq: number; text: string; promptId?: string; className?: string }
 
 /**
- * What can be done with a message. It comes when the pointer, the keyboard or a finger is at its row, and costs the others
- * nothing; under a finger it has room of its own.
+ * The actions of a message. They are not rendered before the pointer or the focus first reaches the row. On
+ * touch devices they have a line of their own.
  */
 export function RowActions(props: Props) {
   const [near, setNear] = useState(false)

@@ -61,7 +61,7 @@ export function RowView({ row, folder, onToggle }: RowProps) {
   }
 }
 
-/** Rows are made anew on every change; what they show is compared instead. */
+/** Row objects are created anew on every change, so their content is compared. */
 export function sameRow(one: Row, other: Row): boolean {
   if (one === other) return true
   if (one.key !== other.key || one.open !== other.open || one.depth !== other.depth) return false
@@ -80,7 +80,7 @@ function sameNode(one: Node, other: Node): boolean {
 
 type Words = BlockOf<'text' | 'thinking'> | Exclude<OpenBlock, OpenToolCall>
 
-/** One component while it is written and after: what is on screen stays there when a block is done. */
+/** The same component renders an open block and the finished one, so that nothing is mounted anew when it ends. */
 function WordsView({ row, block, onToggle }: Omit<RowProps, 'folder'> & { block: Words }) {
   const done = 'node' in row
   const written = useOpenBlock(done ? undefined : block.id)

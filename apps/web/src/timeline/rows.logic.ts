@@ -1,21 +1,21 @@
 import type { OpenBlock } from '@parley/protocol'
 import type { CallNode, GroupNode, Node, Segment } from './nodes.logic.ts'
 
-/** What the list on screen is made of: nodes one below the other, with those inside opened ones after them. */
+/** The rows of the list: nodes one below the other, each followed by its children if it is expanded. */
 export type Row = {
   readonly key: string
   readonly depth: number
   readonly open: boolean
-  /** How tall it may be, in pixels, as long as nobody has seen it. */
+  /** The estimated height in pixels, until the row is measured. */
   readonly guess: number
 } & (
   | { readonly node: Node }
-  /** As it was when it began: who shows it follows it. */
+  /** The block as it was when it started. Its component subscribes to the rest. */
   | { readonly writing: OpenBlock }
 )
 
 export type Opened = {
-  /** What the person opened or closed, by key. */
+  /** The nodes that the person expanded or collapsed, by key. */
   readonly by: ReadonlyMap<string, boolean>
   readonly all: boolean
 }
@@ -28,24 +28,24 @@ export function isOpen(node: Node, opened: Opened): boolean {
   return opensItself(node)
 }
 
-/** Failure shows itself; so does a subagent while it works. */
+/** A failed call is expanded by default, and a subagent's call while it runs. */
 export function opensItself(node: Node): boolean {
   if (node.type !== 'call') return false
   if (node.block.status === 'failed') return true
   return node.block.kind === 'subagent' && node.block.status === 'running'
 }
 
-/** The rows of what is recorded, and where those of each segment begin. */
+/** The rows of the recorded blocks, and the index at which those of each segment start. */
 export type RowList = {
   readonly rows: readonly Row[]
   readonly segments: readonly Segment[]
   readonly starts: readonly number[]
   readonly opened: Opened
-  /** Where a key was last put. Handed on from list to list, so it holds only where the row there has that key. */
+  /** The last known index of each key. It is shared by successive lists, so an index is valid only if its row has the key. */
   readonly places: Map<string, number>
 }
 
-/** Only what comes after the first segment that is not as it was in `before` is made anew. */
+/** Rows before the first segment that differs from `before` are reused. */
 export function listRows(segments: readonly Segment[], opened: Opened, before?: RowList): RowList {
   const known = before?.opened === opened ? before : undefined
   const kept = known ? sameSoFar(known.segments, segments) : 0
@@ -83,14 +83,14 @@ function guessOf(node: Node, open: boolean): number {
   return open ? 140 : lineHeight
 }
 
-/** Whether it is most likely as tall as the guess says. */
+/** Whether the row is most likely as tall as estimated. */
 export function isPlain(row: Row | undefined): boolean {
   if (!row) return false
   if ('writing' in row) return row.writing.type !== 'text' || row.writing.text.length < 60
   return row.node.type === 'call' && !row.open && row.node.block.status !== 'failed' && !row.node.request
 }
 
-/** A row of one line, as its styles make it. */
+/** The height of a one-line row, as set by its styles. */
 const lineHeight = 28
 
 function textHeight(text: string): number {
@@ -106,7 +106,7 @@ export function innerOf(node: Node): readonly Node[] {
   return node.type === 'call' ? node.children : []
 }
 
-/** What is being written right now: texts, thoughts, and calls whose input is not complete. */
+/** The rows of open blocks: texts, thoughts, and calls whose input is not complete. */
 export function writingRows(
   openBlocks: readonly OpenBlock[],
   rows: readonly Row[],
@@ -137,7 +137,7 @@ function parentShown(id: string, rows: readonly Row[]): boolean {
   return false
 }
 
-/** Whether the same blocks are being written, however far they are. */
+/** Whether the same blocks are open, whatever their content. */
 export function sameBlocksOpen(one: readonly OpenBlock[], other: readonly OpenBlock[]): boolean {
   return (
     one.length === other.length &&
@@ -149,7 +149,7 @@ function isCalled(block: OpenBlock | undefined): boolean {
   return block?.type === 'tool-call' && block.called
 }
 
-/** The keys that must be open for a node to be seen, outermost first. */
+/** The keys that must be expanded to show a node, outermost first. */
 export function pathTo(segments: readonly Segment[], key: string): readonly string[] | undefined {
   for (const segment of segments) {
     const path = pathIn(segment.nodes, key)
@@ -180,7 +180,7 @@ const verbs: Partial<Record<CallNode['block']['kind'], (count: number) => string
   subagent: (count) => (count === 1 ? 'used a subagent' : `used ${count} subagents`),
 }
 
-/** What a folded run of steps did, as a sentence. */
+/** A sentence on what a group of steps did. */
 export function groupSummary({ nodes }: GroupNode): string {
   const counts = new Map<string, number>()
   for (const node of nodes) {

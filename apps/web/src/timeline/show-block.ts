@@ -13,7 +13,7 @@ type Input = {
   showRow: (key: string) => void
 }
 
-/** Brings the block that the address names on screen, loading what lies above if need be. Gives its key, for a while. */
+/** Scrolls to the block that the address names, loading older pages if necessary. Returns its key for a few seconds. */
 export function useShowBlock({ rows, segments, toggle, showRow }: Input): string | undefined {
   const route = useRoute()
   const seq = route.name === 'session' ? route.seq : undefined

@@ -1,21 +1,21 @@
 import { observeElementOffset, type VirtualizerOptions } from '@tanstack/react-virtual'
 import { type RefObject, useEffect, useLayoutEffect, useState } from 'react'
 
-/** So near the end, in pixels, that the reader counts as being there. */
+/** A reader within this distance of the end, in pixels, counts as being at the end. */
 const nearEnd = 80
 
 /**
- * Whoever was at the end stays there, whatever takes room below or grows above: a card, a queue, a long prompt, the
- * keyboard of a phone. Only a reader who scrolls up leaves the end; scrolling back to it is coming back.
+ * Keeps a reader who is at the end there, whatever takes space below or grows above: a card, the queue, a long prompt,
+ * the keyboard of a phone. Only scrolling up leaves the end; scrolling back to the end follows it again.
  */
 export type EndKeeper = {
   isStaying(): boolean
-  /** To be called whenever the rows may have become taller. */
+  /** Must be called whenever the rows may have become taller. */
   follow(): void
-  /** For who brings another place on screen. */
+  /** Called before another place is scrolled into view. */
   leave(): void
   comeBack(): void
-  /** To follow what comes is not scrolling: rows need not be drawn otherwise for it. */
+  /** Does not report following as scrolling: the list would render differently for it. */
   observeElementOffset: VirtualizerOptions<HTMLDivElement, HTMLDivElement>['observeElementOffset']
 }
 
@@ -25,7 +25,7 @@ export function useEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKee
     if (!scroller.current) return
     const observer = new ResizeObserver(keeper.follow)
     observer.observe(scroller.current)
-    // The list makes its rows taller without rendering them, sometimes after it has told of it.
+    // The list resizes its rows without rendering, sometimes after its callback.
     const rows = scroller.current.firstElementChild
     if (rows) observer.observe(rows)
     return () => observer.disconnect()
@@ -33,7 +33,7 @@ export function useEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKee
   return keeper
 }
 
-/** Follows after every rendering that changed how tall the rows are together. */
+/** Follows the end after every render that changed the total height of the rows. */
 export function useFollow({ follow }: EndKeeper, size: number): void {
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever the rows have become taller
   useLayoutEffect(follow, [size, follow])
@@ -57,7 +57,7 @@ function createEndKeeper(scroller: RefObject<HTMLDivElement | null>): EndKeeper 
     if (!element || !staying || fromEnd(element) <= 1) return
     element.scrollTop = element.scrollHeight
     top = element.scrollTop
-    // The browser tells of it a frame later: soon enough for a line, not for the rows that come with a leap.
+    // The browser's scroll event comes a frame later: fine for one line, too late for the rows of a larger jump.
     if (top - told > 120) tellNow(top)
   }
 
@@ -89,7 +89,7 @@ function fromEnd(element: HTMLElement): number {
   return element.scrollHeight - element.clientHeight - element.scrollTop
 }
 
-/** Whether the address names a place in the session other than its end. */
+/** Whether the address names a block of the session. */
 function namesPlace(): boolean {
   return /^#e\d/.test(location.hash)
 }

@@ -1,6 +1,6 @@
 import type { PromptPart } from '@parley/protocol'
 
-/** Why a turn that ended well stopped short, by the names that agents and models have for it. */
+/** Why a completed turn stopped early, by the stop reasons of agents and models. */
 const words: Readonly<Record<string, string>> = {
   max_tokens: 'The answer was cut off: the model reached its output limit (max_tokens).',
   length: 'The answer was cut off: the model reached its output limit (max_tokens).',
@@ -14,12 +14,12 @@ export function stopWords(stopReason: string): string | undefined {
   return Object.hasOwn(words, stopReason) ? words[stopReason] : undefined
 }
 
-/** The turn restored files, or undid that. */
+/** Whether the turn restored files, or undid a restore. */
 export function isRewind(stopReason: string): boolean {
   return stopReason === 'rewound' || stopReason === 'rewind_undone'
 }
 
-/** The prompt of `session.rewind`, in words. */
+/** The prompt of `session.rewind`, as text. */
 export function rewindWords(part: PromptPart): string | undefined {
   if (part.type !== 'command' || part.name !== 'rewind') return undefined
   const { arguments: words = '' } = part
@@ -27,7 +27,7 @@ export function rewindWords(part: PromptPart): string | undefined {
   return words.startsWith('prm_') ? 'Restore files to before an earlier prompt' : undefined
 }
 
-/** The prompt that files were restored to by this one. */
+/** The prompt that this rewind restored files to. */
 export function rewoundTo([part]: readonly PromptPart[]): string | undefined {
   if (part?.type !== 'command' || part.name !== 'rewind') return undefined
   return part.arguments?.startsWith('prm_') ? part.arguments : undefined

@@ -10,7 +10,7 @@ type Props = RowProps & {
   marked: boolean
 }
 
-/** A row at its place in the list. The list puts it there; it is drawn again only when what it shows is another. */
+/** A row of the list. The list positions it; it renders again only when its content changes. */
 export const TimelineRow = memo(function TimelineRow({ row, index, setSize, marked, ...rest }: Props) {
   const { measure, folder, onToggle } = rest
   return (

@@ -16,7 +16,7 @@ import { WorkingRow } from './working-row.tsx'
 
 const findPart = lazyPart(() => import('./find.tsx'))
 
-/** The rows of the session that is shown, and what opens them. */
+/** The rows of the open session, and the function that expands them. */
 export function useRows() {
   const timeline = usePart((snapshot) => snapshot.view.timeline)
   const openTurnId = useStatePart((state) => state.turn?.turnId)
@@ -38,12 +38,12 @@ export function useRows() {
   return { rows, keyOf, segments, openBlocks, toggle, isWriting: writing.length > 0 }
 }
 
-/** The same function as long as the keys are the same: with another one the list measures every row anew. */
+/** Returns the same function as long as the keys are the same: a new function makes the list measure every row again. */
 function useKeys(rows: readonly Row[], recorded: readonly Row[], writing: readonly Row[]) {
   const latest = useRef(rows)
   latest.current = rows
   const written = writing.map(({ key }) => key).join()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what the keys are made of
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the keys are derived from these
   return useCallback((index: number) => latest.current[index]?.key ?? index, [recorded, written])
 }
 
@@ -73,7 +73,7 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
       )}
       <section
         ref={scroller}
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable area must be reachable by keyboard
         tabIndex={0}
         aria-label="Conversation"
         data-testid="timeline"
@@ -121,7 +121,7 @@ export function Timeline({ findOpen, onFindClose }: { findOpen: boolean; onFindC
   )
 }
 
-/** Brings a row on screen by its key, away from the end if need be. */
+/** Scrolls to a row by its key, and stops following the end. */
 function useShowRow(rows: readonly Row[], virtualizer: TimelineVirtualizer, { leave }: EndKeeper) {
   const latest = useRef(rows)
   latest.current = rows
@@ -136,13 +136,13 @@ function useShowRow(rows: readonly Row[], virtualizer: TimelineVirtualizer, { le
   )
 }
 
-/** How many rows there are, for who hears the page: unknown while older ones are not loaded or more are coming. */
+/** The number of rows for screen readers: -1 (unknown) while older rows are not loaded or a turn runs. */
 function useKnownLength(length: number): number {
   const isWhole = usePart(({ atStart, view }) => atStart && view.state.turn === undefined)
   return isWhole ? length : -1
 }
 
-/** Loads what is above when the reader comes near it. What is on screen stays where it is. */
+/** Loads older pages when the reader scrolls near the top. The visible rows stay in place. */
 function useOlderPages(
   virtualizer: TimelineVirtualizer,
   scroller: React.RefObject<HTMLDivElement | null>,
@@ -161,7 +161,7 @@ function useOlderPages(
     loadOlder().catch(toastError)
   }, [more, loadOlder, scroller, virtualizer])
   const length = usePart((snapshot) => snapshot.view.timeline.length)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: who is still near the top after a page wants the next
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a reader still near the top after a page needs the next
   useEffect(() => {
     const element = scroller.current
     load()

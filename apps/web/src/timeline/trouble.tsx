@@ -1,7 +1,7 @@
 import { CircleAlert, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 
-/** What went wrong, and below it what can be done about it. */
+/** An error or warning, with what can be done about it below. */
 export function Trouble({
   level,
   text,

@@ -7,7 +7,7 @@ import { useEndKeeper, useFollow } from './stay-at-end.ts'
 
 export type TimelineVirtualizer = ReactVirtualizer<HTMLDivElement, HTMLDivElement>
 
-/** Which rows are in the page and where, and whether the reader is at their end. */
+/** The virtual list of rows, and whether the reader is at its end. */
 export function useList(
   rows: readonly Row[],
   keyOf: (index: number) => string | number,
@@ -24,13 +24,13 @@ export function useList(
     estimateSize: (index) => rows[index]?.guess ?? 30,
     overscan: 4,
     rangeExtractor: range,
-    // The browser tells how tall a row is when it has laid it out; to ask before that makes it do so twice.
+    // The browser reports the height of a row after layout. Measuring earlier forces a second layout.
     measureElement: (element, entry, instance) => {
       const index = instance.indexFromElement(element)
       const known = instance.measurementsCache[index]?.size
       if (!entry && known !== undefined && isPlain(rows[index])) return known
       const size = measureElement(element, entry, instance)
-      // The list forgets a size that is as it was guessed; when the row is guessed anew, it would move what is read.
+      // The list does not store a size that equals the estimate. A new estimate would then move the visible rows.
       if (entry && size === known) instance.itemSizeCache.set(keyOf(index), size)
       return size
     },
@@ -39,7 +39,7 @@ export function useList(
     gap: 2,
     anchorTo: 'end',
     scrollEndThreshold: 60,
-    // Rows are moved without rendering them again.
+    // Rows are moved without rendering.
     directDomUpdates: true,
     directDomUpdatesMode: 'transform',
     observeElementOffset: end.observeElementOffset,

@@ -5,7 +5,7 @@ import { duration, visible } from '../page/words.logic.ts'
 import { useStatePart } from '../session/session-context.tsx'
 import { useStopTasks } from '../session/stop-turn.ts'
 
-/** The last row: says that and how long the agent has been at it, so that silence is not taken for the end. */
+/** The last row: shows that the agent works and for how long, so that silence is not mistaken for the end. */
 export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty: boolean }) {
   const status = useStatePart((state) => state.status)
   const startedAt = useStatePart((state) => state.turn?.startedAt)
@@ -38,7 +38,7 @@ export function WorkingRow({ isWriting, isEmpty }: { isWriting: boolean; isEmpty
   )
 }
 
-/** No turn runs, but tasks in the background do. */
+/** Shown while no turn runs but background tasks do. */
 function BackgroundRow() {
   const tasks = useStatePart((state) => state.tasks).filter((task) => isInBackground(task))
   const [only] = tasks
